@@ -8,8 +8,8 @@
 
 #include "adapter/decoder.hpp"
 #include "agent/general_agent.hpp"
-#include "agent/message_rows.hpp"
 #include "agent/state.hpp"
+#include "agent/state_messages.hpp"
 #include "agent/step/step_machine.hpp"
 #include "encoder/ag_ui.hpp"
 #include "encoder/completion.hpp"
@@ -39,8 +39,8 @@ void run_steps(const Tree& rows, Tree chunk, IdSource& ids) {
     options.model = true;
     options.history = true;
     options.lean = true;
-    options.decide = [](Tree& given, const Tree& asked) -> Tree {
-      Tree decided = agent::decide(given, asked, Tree::object(), Tree::object(),
+    options.decide = [](Tree& given, const Tree& requested) -> Tree {
+      Tree decided = agent::decide(given, requested, Tree::object(), Tree::object(),
                                    [](std::string_view, std::string_view) { return false; });
       Tree* found = decided.find("instructions");
       return found == nullptr ? Tree() : std::move(*found);
@@ -80,7 +80,7 @@ void run_agent(const Tree& shape, std::string_view text) {
   options.from_client = true;
   const auto input = run::read_agent_input(text, options, ids);
   if (!input) return;
-  const auto rows = agent::rows_of(input.value().messages_json);
+  const auto rows = agent::state_messages_of(input.value().messages_json);
   if (rows) run_steps(rows.value(), Tree(), ids);
   // Without tools of its own the agent is a chat.
   std::string chat = R"({"model":"m","format":"canonical","messages":)";

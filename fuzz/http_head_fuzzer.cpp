@@ -49,7 +49,7 @@ class Reader {
   static constexpr http::HeadLimits head_limits{1024, 256, 16};
   static constexpr http::BodyLimits body_limits{512, 64, 64, 4};
 
-  bool refuse(const Error& error) {
+  bool reject(const Error& error) {
     outcome.refusal = error.code;
     return false;
   }
@@ -63,7 +63,7 @@ class Reader {
     if (waiting_.empty()) return false;
     if (decoder_) {
       auto used = decoder_->feed(waiting_, outcome.bodies);
-      if (!used) return refuse(used.error());
+      if (!used) return reject(used.error());
       take(used.value());
       if (!decoder_->done()) return false;
       decoder_.reset();
@@ -71,11 +71,11 @@ class Reader {
       return true;
     }
     auto length = scanner_.scan(waiting_);
-    if (!length) return refuse(length.error());
+    if (!length) return reject(length.error());
     if (length.value() == 0) return false;
     const std::string_view raw = std::string_view(waiting_).substr(0, length.value());
     auto head = http::parse_request_head(raw, head_limits);
-    if (!head) return refuse(head.error());
+    if (!head) return reject(head.error());
     check_accepted(head.value(), raw);
     ++outcome.requests;
     take(length.value());

@@ -33,12 +33,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)json::looks_complete(text);
   read_lines(text);
   if (!value) return 0;
-  const std::string kept = value.value().to_json(json::Surrogates::keep);
+  const std::string retained = value.value().to_json(json::Surrogates::keep);
   const std::string replaced = value.value().to_json(json::Surrogates::replace);
-  fuzz::require(utf8::is_valid(kept) && utf8::is_valid(replaced), "the output is UTF-8");
+  fuzz::require(utf8::is_valid(retained) && utf8::is_valid(replaced), "the output is UTF-8");
   json::Document again;
-  const auto second = again.parse(kept);
+  const auto second = again.parse(retained);
   fuzz::require(second.ok(), "the output is JSON");
-  fuzz::require(second.value().to_json(json::Surrogates::keep) == kept, "the output is stable");
+  fuzz::require(second.value().to_json(json::Surrogates::keep) == retained, "the output is stable");
   return 0;
 }

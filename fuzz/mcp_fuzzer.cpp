@@ -23,10 +23,11 @@ class Host final : public mcp::SessionHost {
     fuzz::require(++ends[call] == 1, "a call ends once");
   }
   void progressed(mcp::CallId, std::string_view params) override { check(params); }
-  void asked(mcp::QuestionId, mcp::CallId, std::string_view, std::string_view params) override {
+  void requested(mcp::ServerRequestId, mcp::CallId, std::string_view,
+                 std::string_view params) override {
     check(params);
   }
-  void withdrawn(mcp::QuestionId) override {}
+  void withdrawn(mcp::ServerRequestId) override {}
   void notified(std::string_view, std::string_view params) override { check(params); }
   void failed(Error) override {}
   void reopen_failed(Error) override {}
@@ -53,11 +54,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   session.open(now);
   constexpr mcp::CallId calls = 4;
   for (mcp::CallId call = 1; call <= calls; ++call) {
-    mcp::Ask ask;
-    ask.method = call == 1 ? "tools/list" : "tools/call";
-    if (call == 1) ask.list_key = "tools";
-    ask.wants_progress = call == 2;
-    session.call(call, ask, now);
+    mcp::Request request;
+    request.method = call == 1 ? "tools/list" : "tools/call";
+    if (call == 1) request.list_key = "tools";
+    request.wants_progress = call == 2;
+    session.call(call, request, now);
   }
   std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   while (!bytes.empty()) {

@@ -22,7 +22,7 @@ export interface NativeAgentServer {
   /** What became of its MCP servers, as JSON text; see lib/app/mcp_servers.hpp. */
   mcpStatus(): string;
   /** A stop waits for answers no longer. */
-  hasten(): void;
+  expedite(): void;
   /** Headers for the server's requests, or a message that says why there are none. */
   answerMcp(name: string, headersJson: string, message: string): void;
   /** Calls back when the last connection is closed. */
@@ -67,7 +67,7 @@ export interface NativePartialJson {
 }
 
 /** What a model call wants of its host, and its output. */
-export type ModelCallStep = [wishesJson: string | undefined, output: string | Buffer | undefined];
+export type ModelCallStep = [requestsJson: string | undefined, output: string | Buffer | undefined];
 
 /** A model call whose requests JavaScript sends; see lib/host/model_call_pipe.hpp. */
 export interface NativeModelCallPipe {
@@ -115,7 +115,7 @@ export interface Addon {
   /** Asks a pure function of the agent room by name, JSON text in and out. */
   agentAnswer(
     name: string,
-    questionJson: string,
+    requestJson: string,
     nowMs: number,
     matchesRegex?: (pattern: string, text: string) => boolean | undefined,
   ): string;

@@ -216,7 +216,7 @@ export const errorFixes: Readonly<Record<ErrorCode, string>> = {
   invalid_object: 'Send the request again, simplify the schema, or use a more capable model.',
   no_image_generated: 'Rephrase the prompt, or use a model that generates images.',
   circuit_open: 'Wait as long as `retryAfterMs` tells, or add a fallback.',
-  replay_unavailable: 'Begin to read before the run is long, or raise `keptSize`.',
+  replay_unavailable: 'Begin to read before the run is long, or raise `replayBufferSize`.',
   provider_overloaded: 'Send the request again later, or add a fallback.',
   invalid_request_line: 'Send `METHOD /path HTTP/1.1`, ended by CR LF.',
   invalid_header: 'Correct or remove the header that the message names.',

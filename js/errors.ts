@@ -132,10 +132,10 @@ export function errorFromNative(json: string, cause?: unknown): MillraceError {
 }
 
 function errorOf(
-  { code, message, retry, cause: first, ...said }: NativeError,
+  { code, message, retry, cause: first, ...received }: NativeError,
   given?: unknown,
 ): MillraceError {
-  const details = { ...said, retryable: retry !== 'no' };
+  const details = { ...received, retryable: retry !== 'no' };
   const cause = given ?? (first && errorOf(first));
   return new MillraceError(code, message, cause === undefined ? details : { ...details, cause });
 }

@@ -61,10 +61,10 @@ export function checkNames(
     if (value === undefined || names.includes(name)) continue;
     const other = Object.hasOwn(others, name) ? others[name] : undefined;
     const meant = meantBy(name, names);
-    const told = meant ? `Did you mean '${meant}'?` : `There are ${names.join(', ')}.`;
+    const reported = meant ? `Did you mean '${meant}'?` : `There are ${names.join(', ')}.`;
     throw new MillraceError(
       'invalid_option',
-      `${group} has no member '${name}'. ${other ? `It is called \`${other}\` here.` : told}`,
+      `${group} has no member '${name}'. ${other ? `It is called \`${other}\` here.` : reported}`,
     );
   }
 }

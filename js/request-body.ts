@@ -13,12 +13,12 @@ export const refusalStatus: Partial<Record<ErrorCode, number>> = {
 
 /** The JSON value of a body of at most so many bytes. Rejects with a MillraceError, or with why it was aborted. */
 export async function jsonOfRequest(request: Request, limit: number): Promise<unknown> {
-  refuseCoding(request.headers.get('content-encoding'));
+  rejectCoding(request.headers.get('content-encoding'));
   return jsonOf(await bytesOf(request, limit));
 }
 
 /** Throws for a body that is compressed. */
-export function refuseCoding(coding: string | null | undefined): void {
+export function rejectCoding(coding: string | null | undefined): void {
   if ((coding ?? 'identity').toLowerCase() === 'identity') return;
   const sentence = `The request body has the Content-Encoding '${coding}'; send it without one.`;
   throw new MillraceError('unsupported_media_type', sentence);

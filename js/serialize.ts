@@ -30,8 +30,8 @@ function recordOf(thrown: unknown): AgentErrorRecord {
     type: kind === undefined ? 'AgentRuntimeError' : String(kind),
     message: messageOf(thrown),
   };
-  const kept = body ?? payloadOf(thrown);
-  if (kept !== undefined && isJson(kept)) record.body = kept;
+  const retained = body ?? payloadOf(thrown);
+  if (retained !== undefined && isJson(retained)) record.body = retained;
   return record;
 }
 
@@ -70,7 +70,7 @@ export function reviveError(record: AgentErrorRecord): Error & AgentErrorRecord 
   return error as Error & AgentErrorRecord;
 }
 
-function refuse(path: string, what: string): never {
+function rejectValue(path: string, what: string): never {
   throw new MillraceError(
     'state_not_serializable',
     `${path} is ${what}, which JSON cannot represent. Keep plain values only.`,
@@ -82,18 +82,18 @@ function check(value: unknown, path: string, above: Set<object>): void {
   if (typeof value === 'object') {
     if (value !== null) checkObject(value, path, above);
   } else if (typeof value === 'number') {
-    if (!Number.isFinite(value)) refuse(path, String(value));
+    if (!Number.isFinite(value)) rejectValue(path, String(value));
   } else if (['bigint', 'function', 'symbol'].includes(typeof value)) {
-    refuse(path, `a ${typeof value}`);
+    rejectValue(path, `a ${typeof value}`);
   }
 }
 
 function checkObject(value: object, path: string, above: Set<object>): void {
-  if (above.has(value)) refuse(path, 'a reference to a value that holds it');
+  if (above.has(value)) rejectValue(path, 'a reference to a value that holds it');
   if (value instanceof Error || typeof (value as { toJSON?: unknown }).toJSON === 'function')
     return;
   if (value instanceof Map || value instanceof Set || ArrayBuffer.isView(value)) {
-    refuse(path, `a ${value.constructor.name}`);
+    rejectValue(path, `a ${value.constructor.name}`);
   }
   above.add(value);
   if (Array.isArray(value)) {
@@ -110,7 +110,7 @@ export function toJson(value: unknown, name: string): string {
     return textOf(value, name);
   } catch (error) {
     // JSON.stringify goes no deeper than the stack.
-    if (error instanceof RangeError) refuse(name, 'nested too deep');
+    if (error instanceof RangeError) rejectValue(name, 'nested too deep');
     throw error;
   }
 }
@@ -120,5 +120,5 @@ function textOf(value: unknown, name: string): string {
   const json = JSON.stringify(value, (_key, item: unknown) =>
     item instanceof Error ? errorRecord(item) : item,
   ) as string | undefined;
-  return json ?? refuse(name, 'undefined');
+  return json ?? rejectValue(name, 'undefined');
 }

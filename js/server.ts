@@ -19,7 +19,7 @@ export interface ServerOptions {
   /** Tools of the engine, by name. */
   readonly tools?: readonly string[];
   /** `never`, `risky` (default), `always`, or `tools`: as each tool says. */
-  readonly approve?: string;
+  readonly approval?: string;
   /** What the model is told first. */
   readonly instructions?: string;
   /** Turns of the model with tools; 0 is no limit. */
@@ -35,7 +35,7 @@ export interface McpServerSettings {
   readonly name: string;
   readonly settings: object;
   /** Its refusals are answered by answerMcp. */
-  readonly asksHost?: boolean;
+  readonly hostAuthorizes?: boolean;
   readonly trusted?: boolean;
   readonly allow?: readonly string[];
   readonly deny?: readonly string[];
@@ -62,7 +62,7 @@ export interface Server {
   /** Accepts no more, lets answers end within the drain time, then closes. */
   stop(): Promise<void>;
   /** Lets a stop that is under way wait no longer: answers end with an error that says so. */
-  hasten(): void;
+  expedite(): void;
 }
 
 /** Roots that Node trusts besides the system's, as the environment names them. */
@@ -87,7 +87,7 @@ export function startServer(options: ServerOptions): Server {
         answer instanceof Error
           ? server.answerMcp(name, '{}', answer.message || 'No authorization was given.')
           : server.answerMcp(name, JSON.stringify(answer), ''),
-      hasten: () => server.hasten(),
+      expedite: () => server.expedite(),
       stop: () =>
         new Promise((resolve) => {
           server.stop(resolve);

@@ -1,6 +1,6 @@
 // agentAnswer: the pure functions of the agent room; class AgentStep: one step as a state machine.
 // JSON text in and out.
-#include "agent/door.hpp"
+#include "agent/gate.hpp"
 #include "agent/step/step_machine.hpp"
 #include "arguments.hpp"
 #include "exports.hpp"
@@ -11,14 +11,14 @@
 namespace millrace::native {
 namespace {
 
-// agentAnswer(name, questionJson, nowMs, matchesRegex?) -> JSON text
+// agentAnswer(name, requestJson, nowMs, matchesRegex?) -> JSON text
 Napi::Value agent_answer(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const auto name = text_at(info, 0);
   if (!name) return raise(env, name.error());
-  const auto question = text_at(info, 1);
-  if (!question) return raise(env, question.error());
-  auto parsed = json::Tree::parse(question.value());
+  const auto query = text_at(info, 1);
+  if (!query) return raise(env, query.error());
+  auto parsed = json::Tree::parse(query.value());
   if (!parsed) return raise(env, parsed.error());
   const std::int64_t now = info[2].IsNumber() ? info[2].As<Napi::Number>().Int64Value() : 0;
   agent::RegexTest regex;

@@ -63,14 +63,14 @@ Napi::Value answer_mcp(app::AgentServer& server, const Napi::CallbackInfo& info)
   if (message.value().empty()) {
     server.authorize_mcp(name.value(), host::read_authorization(headers.value()));
   } else {
-    server.refuse_mcp(name.value(), message.value());
+    server.reject_mcp(name.value(), message.value());
   }
   return info.Env().Undefined();
 }
 
-// hasten(): a stop waits no longer
-Napi::Value hasten(app::AgentServer& server, const Napi::CallbackInfo& info) {
-  server.hasten();
+// expedite(): a stop waits no longer
+Napi::Value expedite(app::AgentServer& server, const Napi::CallbackInfo& info) {
+  server.expedite();
   return info.Env().Undefined();
 }
 
@@ -91,7 +91,7 @@ void export_agent_server(Napi::Env env, Napi::Object exports) {
                          {{"port", method<AgentServer, port>},
                           {"mcpStatus", method<AgentServer, mcp_status>},
                           {"answerMcp", method<AgentServer, answer_mcp>},
-                          {"hasten", method<AgentServer, hasten>},
+                          {"expedite", method<AgentServer, expedite>},
                           {"stop", method<AgentServer, stop>}});
 }
 

@@ -53,8 +53,8 @@ class Engine {
 
   void stop(StreamId id) { engine_.stop(id); }
 
-  void complete(StreamId id, std::uint64_t question, std::string json) {
-    engine_.complete(id, question, std::move(json));
+  void complete(StreamId id, std::uint64_t request_id, std::string json) {
+    engine_.complete(id, request_id, std::move(json));
   }
 
   std::string circuits() const { return engine_.circuits_json(); }

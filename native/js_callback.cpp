@@ -23,8 +23,8 @@ void JsWaker::wake() {
 }
 
 void JsWaker::keep_alive(bool wanted) {
-  if (wanted == kept_alive_) return;
-  kept_alive_ = wanted;
+  if (wanted == retained_alive_) return;
+  retained_alive_ = wanted;
   if (wanted) {
     napi_ref_threadsafe_function(env_, function_);
   } else {

@@ -33,7 +33,7 @@ class JsWaker final : public Waker {
   Fire fire_;
   void* context_;
   napi_threadsafe_function function_ = nullptr;
-  bool kept_alive_ = false;
+  bool retained_alive_ = false;
 };
 
 // Calls a JavaScript function and gives what it returns. What it throws becomes an

@@ -43,14 +43,14 @@ namespace {
 
 using host::ModelCallPipe;
 
-// [wishesJson | undefined, output | undefined]
+// [requestsJson | undefined, output | undefined]
 Napi::Value answer(ModelCallPipe& pipe, const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   Napi::Array pair = Napi::Array::New(env, 2);
-  std::string& wishes = pipe.wishes();
-  event::close_batch(wishes);
-  pair.Set(0U, wishes.empty() ? env.Undefined() : to_text(env, wishes));
-  wishes.clear();
+  std::string& requests = pipe.requests();
+  event::close_batch(requests);
+  pair.Set(0U, requests.empty() ? env.Undefined() : to_text(env, requests));
+  requests.clear();
   std::string& output = pipe.output();
   pair.Set(1U, output.empty() ? env.Undefined() : to_output(env, output, pipe.shape()));
   output.clear();

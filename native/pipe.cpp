@@ -27,12 +27,12 @@ struct ObjectTraits<host::Pipe> {
 namespace {
 
 Napi::Value take(host::Pipe& pipe, const Napi::CallbackInfo& info) {
-  constexpr std::size_t kept_bytes = std::size_t{1} << 20U;
+  constexpr std::size_t retained_bytes = std::size_t{1} << 20U;
   std::string& output = pipe.output();
   if (output.empty()) return info.Env().Undefined();
   const Napi::Value value = to_output(info.Env(), output, pipe.shape());
   output.clear();
-  if (output.capacity() > kept_bytes) output.shrink_to_fit();
+  if (output.capacity() > retained_bytes) output.shrink_to_fit();
   return value;
 }
 

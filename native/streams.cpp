@@ -87,9 +87,9 @@ Napi::Value stop_model_call(const Napi::CallbackInfo& info) {
 Napi::Value complete_hook(const Napi::CallbackInfo& info) {
   EngineCall call(info);
   const Engine::StreamId stream = call.number(0);
-  const Engine::StreamId question = call.number(1);
+  const Engine::StreamId request_id = call.number(1);
   std::string json = call.text(2);
-  if (call) call.engine().complete(stream, question, std::move(json));
+  if (call) call.engine().complete(stream, request_id, std::move(json));
   return call.nothing();
 }
 

@@ -20,7 +20,7 @@ void write_members(message::JsonBuilder& out, std::string_view name, const tool:
   out.text("description", spec.description);
   out.raw("parameters", spec.parameters);
   out.text("effect", tool::name_of(spec.effect));
-  out.raw("approve", spec.approve);
+  out.raw("approval", spec.approval);
   out.raw("timeoutMs", std::to_string(spec.timeout.count()));
   out.raw("resultLimit", std::to_string(spec.result_limit));
   out.filled("serializeBy", spec.serialize_by);
@@ -33,7 +33,7 @@ std::size_t limit_at(const Napi::CallbackInfo& info, std::size_t at) {
 }
 
 // builtinTools(optionsJson) -> JSON text {"id", "tools": [{"name", "description", "parameters",
-// "effect", "approve", "timeoutMs", "serializeBy"}]}
+// "effect", "approval", "timeoutMs", "serializeBy"}]}
 Napi::Value builtin_tools(const Napi::CallbackInfo& info) {
   EngineCall call(info);
   const std::string options = call.text(0);
@@ -98,7 +98,8 @@ Napi::Value allowed_tools(const Napi::CallbackInfo& info) {
 
 // describeMcpTools(rulesJson: {"server", "trusted", "allow"?, "deny"?: [name], "pins": boolean,
 // "known": {name: fingerprint}, "tools": [as the server lists them]}) -> JSON text [{"name",
-// "description", "parameters", "effect", "approve", ..., "tool": the server's name, "fingerprint"}]
+// "description", "parameters", "effect", "approval", ..., "tool": the server's name,
+// "fingerprint"}]
 Napi::Value describe_mcp_tools(const Napi::CallbackInfo& info) {
   const auto text = text_at(info, 0);
   if (!text) return raise(info.Env(), text.error());

@@ -57,13 +57,13 @@ function exportsOf() {
   return checker.getExportsOfModule(index).map((given) => {
     const symbol = given.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(given) : given;
     const file = relative(root, symbol.declarations[0].getSourceFile().fileName);
-    const said = ts.displayPartsToString(symbol.getDocumentationComment(checker));
+    const received = ts.displayPartsToString(symbol.getDocumentationComment(checker));
     return {
       name: given.name,
       shown: shown(checker, symbol),
       area: areaOf(file),
       isValue: Boolean(symbol.flags & ts.SymbolFlags.Value),
-      said: said
+      said: received
         .split(/\n\s*\n|\n- /)[0]
         .replace(/\s+/g, ' ')
         .replaceAll('|', '\\|')
@@ -89,21 +89,25 @@ function sectionOf(title, all) {
     .sort((a, b) => (a.name.toLowerCase() < b.name.toLowerCase() ? -1 : 1));
   const values = rows.filter(({ isValue }) => isValue);
   const types = rows.filter(({ isValue }) => !isValue);
-  const told = types.filter(({ said }) => said !== '');
-  const plain = types.filter(({ said }) => said === '').map(({ name }) => `\`${name}\``);
+  const reported = types.filter(({ said: received }) => received !== '');
+  const plain = types
+    .filter(({ said: received }) => received === '')
+    .map(({ name }) => `\`${name}\``);
   const tableOf = (head, list) =>
     markdownTable([head, ...list.map((one) => [`\`${one.shown}\``, one.said])]);
   return [
     `## ${title}`,
     `More: [${rows[0].area[2]}](${rows[0].area[2]}).`,
     tableOf(['export', 'what'], values),
-    ...(told.length > 0 ? [tableOf(['type', 'what'], told)] : []),
+    ...(reported.length > 0 ? [tableOf(['type', 'what'], reported)] : []),
     ...(plain.length > 0 ? [`Types that their names tell: ${plain.join(', ')}.`] : []),
   ].join('\n\n');
 }
 
 const all = exportsOf();
-const silent = all.filter(({ isValue, said }) => isValue && said === '').map(({ name }) => name);
+const silent = all
+  .filter(({ isValue, said: received }) => isValue && received === '')
+  .map(({ name }) => name);
 if (silent.length > 0) {
   console.error(`generate-exports: these exports have no comment: ${silent.join(', ')}`);
   process.exit(1);

@@ -147,9 +147,9 @@ const checks = {
   tidy: () => tidy(process.argv.includes('--all')),
   includes: () => includes(process.argv.includes('--all'), process.argv.includes('--fix')),
 };
-const asked = process.argv.slice(2).filter((name) => name in checks);
+const requested = process.argv.slice(2).filter((name) => name in checks);
 const failed = [];
-for (const name of asked.length > 0 ? asked : Object.keys(checks)) {
+for (const name of requested.length > 0 ? requested : Object.keys(checks)) {
   if (!(await checks[name]())) failed.push(name);
 }
 if (failed.length > 0) console.error(`lint: failed: ${failed.join(', ')}`);

@@ -91,19 +91,19 @@ const children = [];
 async function start(args, cwd, ready) {
   const child = spawn(process.execPath, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
   children.push(child);
-  let said = '';
+  let received = '';
   await new Promise((resolve, reject) => {
     const hear = (data) => {
-      said += data;
-      if (ready.test(said)) resolve();
+      received += data;
+      if (ready.test(received)) resolve();
     };
     child.stdout.on('data', hear);
     child.stderr.on('data', hear);
     child.once('exit', (code) =>
-      reject(new Error(`${args.join(' ')} ended with ${code}\n${said}`)),
+      reject(new Error(`${args.join(' ')} ended with ${code}\n${received}`)),
     );
   });
-  return said;
+  return received;
 }
 
 async function main(temporary) {
@@ -119,8 +119,8 @@ async function main(temporary) {
   const millrace = join(app, 'node_modules/millrace/dist/cjs/cli/main.js');
   const pages = `http://127.0.0.1:${port}`;
   const serve = async (...more) => {
-    const said = await start([millrace, 'serve', '--port', '0', '--json', ...more], app, /\n/);
-    return JSON.parse(said).url;
+    const received = await start([millrace, 'serve', '--port', '0', '--json', ...more], app, /\n/);
+    return JSON.parse(received).url;
   };
   const { chromium } = await import(join(app, 'node_modules/playwright-core/index.mjs'));
   return playPages({

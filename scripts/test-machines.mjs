@@ -70,12 +70,12 @@ function say(text) {
 }
 
 // What a reader wants to see of a row while it runs; the rest is in its log.
-function tell(line) {
+function report(line) {
   if (/^millrace: |^\d+ passed, \d+ failed$/.test(line)) say(`   ${line}`);
 }
 
 // What `npm test` told of the tests that failed, as it stands in a row's log.
-function tellFailures(log) {
+function reportFailures(log) {
   const text = existsSync(log) ? readFileSync(log, 'utf8') : '';
   for (const [block] of text.matchAll(/^failed: .*(\n {2}.*)*/gm)) say(block);
 }
@@ -87,7 +87,7 @@ async function runRow(row, machines) {
   rmSync(log, { force: true });
   try {
     const machine = await machines.of(row.suite);
-    Object.assign(machine, { log, progress: tell });
+    Object.assign(machine, { log, progress: report });
     try {
       result.detail = await row.run(machine, machines);
       result.ok = true;
@@ -97,7 +97,7 @@ async function runRow(row, machines) {
     }
   } catch (error) {
     result.detail = error.message;
-    tellFailures(log);
+    reportFailures(log);
   }
   result.seconds = Math.round((Date.now() - started) / 1000);
   return result;

@@ -19,9 +19,9 @@ const jest = join(root, 'node_modules/jest/bin/jest.js');
 const sample = process.argv.includes('--sample') || Boolean(process.env['CI']);
 const onlyAt = process.argv.indexOf('--only');
 const only = onlyAt > 0 ? process.argv[onlyAt + 1] : '';
-const asked = process.argv.indexOf('--node');
+const requested = process.argv.indexOf('--node');
 const probe = join(root, 'build/release/heap_probe.node');
-const node = asked > 0 ? process.argv[asked + 1] : process.execPath;
+const node = requested > 0 ? process.argv[requested + 1] : process.execPath;
 
 // What one more environment may leave behind, beyond what Node itself does: a worker in which its fetch or
 // Response was used leaves 31 KB under Node 20 and 15 KB under Node 22, with or without Millrace.
@@ -100,10 +100,10 @@ function play(scene, url) {
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: 1_800_000,
     });
-    const said = { out: '', err: '' };
-    child.stdout.on('data', (text) => (said.out += text));
-    child.stderr.on('data', (text) => (said.err += text));
-    child.on('close', (code, signal) => resolve({ code, signal, ...said }));
+    const received = { out: '', err: '' };
+    child.stdout.on('data', (text) => (received.out += text));
+    child.stderr.on('data', (text) => (received.err += text));
+    child.on('close', (code, signal) => resolve({ code, signal, ...received }));
   });
 }
 
@@ -135,7 +135,7 @@ server.closeAllConnections();
 server.close();
 
 // Random model calls against a provider with books of its own.
-function playBooks(runs) {
+function playTotals(runs) {
   const jest = join(root, 'node_modules/jest/bin/jest.js');
   const done = spawnSync(process.execPath, [jest, 'test/js/model/usage-random-runs.test.ts'], {
     cwd: root,
@@ -146,7 +146,7 @@ function playBooks(runs) {
 }
 
 if ('books'.startsWith(only)) {
-  if (playBooks(sample ? 200 : 2000)) passed += 1;
+  if (playTotals(sample ? 200 : 2000)) passed += 1;
   else failed += 1;
 }
 

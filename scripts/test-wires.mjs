@@ -83,13 +83,13 @@ async function judge({ name, rows, problems, test }) {
   const { added, gone, isListed } = compareLost(name, rows);
   const stays = ({ row, way, end }) => end === 'lost' && isListed(row, way);
   if (values.write) writeLost(name, lostLines(rows.filter(stays)));
-  const told = (pair) => pair.replace('\t', ' on ');
+  const reported = (pair) => pair.replace('\t', ' on ');
   return [
     ...problems,
-    ...added.map((pair) => `lost, and not in ${name}.lost.tsv: ${told(pair)}`),
+    ...added.map((pair) => `lost, and not in ${name}.lost.tsv: ${reported(pair)}`),
     ...(values.write
       ? []
-      : gone.map((pair) => `no longer lost, take it out of ${name}.lost.tsv: ${told(pair)}`)),
+      : gone.map((pair) => `no longer lost, take it out of ${name}.lost.tsv: ${reported(pair)}`)),
     ...test.wrong.map((text) => `self-test (seed ${values.seed}): ${text}`),
   ];
 }

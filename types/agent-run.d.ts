@@ -73,7 +73,7 @@ export interface AgentCapabilities {
 }
 
 /** A run between two steps, as plain JSON: it goes on in any process that has the same agent. */
-export interface SavedRun {
+export interface RunCheckpoint {
   state: AgentState;
   /** null when the run has ended or waits. */
   context: AgentRuntimeContext | null;

@@ -174,7 +174,7 @@ export interface ErrorStatuses {
   no_image_generated: 502;
   /** The provider failed too often in a short time; calls to it are paused. Wait as long as `retryAfterMs` tells, or add a fallback. HTTP 503; may be sent again later. */
   circuit_open: 503;
-  /** The run is longer than the replay buffer and cannot be read again. Begin to read before the run is long, or raise `keptSize`. HTTP 400; fails again. */
+  /** The run is longer than the replay buffer and cannot be read again. Begin to read before the run is long, or raise `replayBufferSize`. HTTP 400; fails again. */
   replay_unavailable: 400;
   /** The provider is overloaded. Send the request again later, or add a fallback. HTTP 503; may be sent again later. */
   provider_overloaded: 503;

@@ -1,6 +1,6 @@
 // The events of a run, as AG-UI 1.0 spells them.
 import type { AgentUsage, AgentRunCost } from './agent';
-import type { ContentPart, GivenMessage, Message } from './messages';
+import type { ContentPart, MessageInput, Message } from './messages';
 
 /** Members of every event. */
 interface EventBase {
@@ -189,9 +189,9 @@ export interface MessagesSnapshotEvent extends EventBase {
   messages: Message[];
 }
 /** The same as a foreign agent may tell it. */
-export interface GivenSnapshotEvent extends EventBase {
+export interface MessagesSnapshotInput extends EventBase {
   type: 'MESSAGES_SNAPSHOT';
-  messages: GivenMessage[];
+  messages: MessageInput[];
 }
 export interface ActivitySnapshotEvent extends AttributedEventBase {
   type: 'ACTIVITY_SNAPSHOT';
@@ -307,7 +307,7 @@ export type MillraceEvent = {
 export type RunEvent = Exclude<AGUIEvent, CustomEvent> | MillraceEvent;
 
 /** Reasoning as AG-UI spelled it before 1.0; nothing here emits it. */
-export type RetiredEvent = AttributedEventBase &
+export type DeprecatedReasoningEvent = AttributedEventBase &
   (
     | { type: 'THINKING_START'; title?: string | undefined }
     | { type: 'THINKING_END' | 'THINKING_TEXT_MESSAGE_START' | 'THINKING_TEXT_MESSAGE_END' }
@@ -347,4 +347,4 @@ export type AGUIEvent =
   | SubagentErrorEvent
   | RawEvent
   | CustomEvent
-  | RetiredEvent;
+  | DeprecatedReasoningEvent;

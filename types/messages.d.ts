@@ -139,4 +139,4 @@ type Given<M> = M extends ActivityMessage
   : Omit<M, 'content'> & { content?: string | (ContentPart | BinaryPart)[] | undefined };
 
 /** A message as it may be given: AG-UI 1.0 lets every role but `activity` have parts. */
-export type GivenMessage = Given<Message>;
+export type MessageInput = Given<Message>;

@@ -11,7 +11,7 @@ import type {
 } from './chat-stream';
 import type { ErrorCode } from './errors';
 import type { AGUIEvent } from './events';
-import type { GivenMessage } from './messages';
+import type { MessageInput } from './messages';
 import type { ProviderId } from './providers';
 
 /** A part of a message's content. */
@@ -55,7 +55,7 @@ export type ModelId = `${ProviderId}:${string}` | (string & {});
 /** What a chat is asked. Members that are null count as missing. */
 export interface ChatStreamPayload {
   model: string;
-  messages: readonly (ChatMessage | GivenMessage)[];
+  messages: readonly (ChatMessage | MessageInput)[];
   /** The shape of `messages`; default OpenAI's with LobeHub's members. */
   format?: 'openai' | 'canonical' | (string & {}) | undefined;
   provider?: string | undefined;

@@ -1,7 +1,7 @@
 // Structured output.
 // Source: Standard Schema 1.0 (`~standard`), LobeHub's model runtime (generateObject).
 import type { ModelUsage } from './chat-stream';
-import type { GivenMessage } from './messages';
+import type { MessageInput } from './messages';
 import type { ChatMessage } from './model';
 
 /** What zod, valibot, arktype and others have in common. */
@@ -39,7 +39,7 @@ export type ObjectSchema =
 interface ObjectRequest {
   model: string;
   /** As `chat` and `stream` take them. */
-  messages: readonly (ChatMessage | GivenMessage)[];
+  messages: readonly (ChatMessage | MessageInput)[];
   /** Instead of a schema: the calls that the model makes of these are the result. Both together are refused. */
   tools?: readonly object[] | undefined;
   /** Of the object, for the provider; letters, digits, `_` and `-`. */

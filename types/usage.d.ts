@@ -149,7 +149,7 @@ export interface RunCost {
 }
 
 /** The books of a run; `cost` appears with the first call whose cost is known. */
-export interface RunBooks {
+export interface RunTotals {
   usage: RunUsage;
   cost?: RunCost;
 }

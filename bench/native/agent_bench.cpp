@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/message_rows.hpp"
+#include "agent/state_messages.hpp"
 #include "encoder/ag_ui.hpp"
 #include "model/call/clock.hpp"
 #include "os/event_loop.hpp"
@@ -129,14 +129,15 @@ class Noop final : public tool::Tool {
 // Starts runs until there were enough; each ends in one more.
 class Bench {
  public:
-  Bench(std::size_t runs, std::size_t rows) : rows_("["), left_(runs), open_(runs) {
+  Bench(std::size_t runs, std::size_t rows) : messages_("["), left_(runs), open_(runs) {
     for (std::size_t row = 0; row < rows; ++row) {
       const std::string number = std::to_string(row);
-      rows_ += R"({"id":"h)" + number + R"(","role":")" + (row % 2 == 0 ? "user" : "assistant") +
-               R"(","content":"What was said before the run, of the usual length: )" + number +
-               R"( words or so."},)";
+      messages_ += R"({"id":"h)" + number + R"(","role":")" +
+                   (row % 2 == 0 ? "user" : "assistant") +
+                   R"(","content":"What was said before the run, of the usual length: )" + number +
+                   R"( words or so."},)";
     }
-    rows_ += R"({"id":"u","role":"user","content":"Take ten steps."}])";
+    messages_ += R"({"id":"u","role":"user","content":"Take ten steps."}])";
     tool::Registry tools;
     const auto added = tools.add(std::make_shared<Noop>());
     if (!added) die(added.error().message);
@@ -164,7 +165,7 @@ class Bench {
       run::AgentTask task;
       task.thread_id = "thread";
       task.run_id = "run";
-      task.rows = checked(agent::rows_of(bench_.rows_));
+      task.state_messages = checked(agent::state_messages_of(bench_.messages_));
       const model::DriverServices services{bench_.loop_, bench_.model_, bench_.services_};
       session_ =
           std::make_shared<run::AgentSession>(services, bench_.plan_, std::move(task), *this);
@@ -172,7 +173,7 @@ class Bench {
       session_->start();
     }
     void on_event(const event::Event& event) override { encoder_.on_event(event); }
-    void ask(run::HostWork, std::uint64_t, std::string) override {}
+    void request_host(run::HostWork, std::uint64_t, std::string) override {}
     void withdraw(std::uint64_t) override {}
     void moved() override {
       const bool ended = session_->ended();
@@ -215,13 +216,13 @@ class Bench {
   os::EventLoop loop_;
   ScriptedModel model_{loop_};
   os::RandomIds ids_;
-  model::RandomChance chance_;
+  model::SystemRandom random_source_;
   model::TokenStore tokens_;
   model::CircuitStore circuits_;
-  model::CallServices services_{ids_, chance_, tokens_, circuits_};
+  model::CallServices services_{ids_, random_source_, tokens_, circuits_};
   std::shared_ptr<const run::AgentPlan> plan_;
   std::map<Run*, std::unique_ptr<Run>> live_;
-  std::string rows_;  // of each run, as JSON
+  std::string messages_;  // of each run, as JSON
   std::size_t left_;
   std::mutex mutex_;
   std::condition_variable over_;

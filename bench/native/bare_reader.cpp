@@ -18,7 +18,7 @@ namespace {
 using bench::now_ms;
 
 struct Chat {
-  bool asked = false;
+  bool requested = false;
   bool seen = false;
   std::string got;
 };
@@ -67,8 +67,8 @@ class Reader {
 
   void on_ready(int fd, std::uint32_t events) {
     Chat& chat = *open_[static_cast<std::size_t>(fd)];
-    if (!chat.asked && (events & EPOLLOUT) != 0) {
-      chat.asked = true;
+    if (!chat.requested && (events & EPOLLOUT) != 0) {
+      chat.requested = true;
       poller_.change(fd, EPOLLIN);
       if (send(fd, request_.data(), request_.size(), MSG_NOSIGNAL) < 0) bench::die("send");
     }
@@ -76,7 +76,7 @@ class Reader {
     const bool alive = bench::read_available(fd, chat.got);
     if (!chat.seen) note_first(chat);
     const bool complete = chat.got.ends_with("0\r\n\r\n");
-    if (chat.got.size() > kept_bytes) chat.got.erase(0, chat.got.size() - kept_bytes);
+    if (chat.got.size() > retained_bytes) chat.got.erase(0, chat.got.size() - retained_bytes);
     if (alive && !complete) return;
     close(fd);
     open_[static_cast<std::size_t>(fd)].reset();
@@ -90,7 +90,7 @@ class Reader {
     latencies_.push_back(now_ms() - std::strtod(&chat.got[at + 2], nullptr));
   }
 
-  static constexpr std::size_t kept_bytes = 2048;
+  static constexpr std::size_t retained_bytes = 2048;
   std::uint16_t port_;
   std::size_t chats_;
   double gap_;

@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
-#include "agent/message_rows.hpp"
 #include "agent/provider_rows.hpp"
+#include "agent/state_messages.hpp"
 #include "model/call/clock.hpp"
 #include "os/event_loop.hpp"
 #include "os/random_ids.hpp"
@@ -179,11 +179,11 @@ class Bench final : public run::AgentOwner {
   }
 
   void on_event(const event::Event&) override {}
-  void ask(run::HostWork, std::uint64_t, std::string) override {}
+  void request_host(run::HostWork, std::uint64_t, std::string) override {}
   void withdraw(std::uint64_t) override {}
   void rest(const json::Tree& state, const json::Tree&) override {
     const auto turn = static_cast<std::size_t>(state["modelTurns"].integer_or(0));
-    if (turn <= turns_ && is_measured(turn)) rows_[turn] = state["messages"];
+    if (turn <= turns_ && is_measured(turn)) messages_[turn] = state["messages"];
   }
   void moved() override {
     if (!session_->ended()) return;
@@ -206,7 +206,8 @@ class Bench final : public run::AgentOwner {
     run::AgentTask task;
     task.thread_id = "thread";
     task.run_id = "run";
-    task.rows = checked(agent::rows_of(R"([{"id":"u","role":"user","content":"Read the book."}])"));
+    task.state_messages = checked(
+        agent::state_messages_of(R"([{"id":"u","role":"user","content":"Read the book."}])"));
     const model::DriverServices services{loop_, model_, services_};
     session_ = std::make_shared<run::AgentSession>(services, plan_, std::move(task), *this);
     session_->start();
@@ -222,12 +223,15 @@ class Bench final : public run::AgentOwner {
 
   void measure_conversion() {
     for (std::size_t turn = 1; turn <= turns_; ++turn) {
-      const json::Tree& rows = rows_[turn];
-      if (rows.is_null() || rows_[turn - 1].is_null()) continue;
-      run::LongConversation kept;
-      const auto append = [&] { return kept.messages.take(kept.rows.take(rows, ids_)); };
-      const auto anew = [&] { return agent::messages_of(agent::provider_rows(rows, ids_)); };
-      static_cast<void>(kept.messages.take(kept.rows.take(rows_[turn - 1], ids_)));
+      const json::Tree& rows = messages_[turn];
+      if (rows.is_null() || messages_[turn - 1].is_null()) continue;
+      run::LongConversation retained;
+      const auto append = [&] {
+        return retained.messages.take(retained.state_messages.take(rows, ids_));
+      };
+      const auto anew = [&] { return agent::messages_of(agent::provider_messages(rows, ids_)); };
+      static_cast<void>(
+          retained.messages.take(retained.state_messages.take(messages_[turn - 1], ids_)));
       measure(figures_.append_us[turn], append);
       const bool is_long = rows.items().size() >= run::LongConversation::least_rows;
       if (is_long) {
@@ -241,7 +245,7 @@ class Bench final : public run::AgentOwner {
   void ended() {
     session_.reset();
     measure_conversion();
-    rows_.assign(turns_ + 1, {});
+    messages_.assign(turns_ + 1, {});
     const std::lock_guard lock(mutex_);
     if (--left_ == 0) return over_.notify_one();
     loop_.post([this] { begin(); });
@@ -253,13 +257,13 @@ class Bench final : public run::AgentOwner {
   os::EventLoop loop_;
   ScriptedModel model_;
   os::RandomIds ids_;
-  model::RandomChance chance_;
+  model::SystemRandom random_source_;
   model::TokenStore tokens_;
   model::CircuitStore circuits_;
-  model::CallServices services_{ids_, chance_, tokens_, circuits_};
+  model::CallServices services_{ids_, random_source_, tokens_, circuits_};
   std::shared_ptr<const run::AgentPlan> plan_;
   std::shared_ptr<run::AgentSession> session_;
-  std::vector<json::Tree> rows_{turns_ + 1};
+  std::vector<json::Tree> messages_{turns_ + 1};
   std::mutex mutex_;
   std::condition_variable over_;
 };

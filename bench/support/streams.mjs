@@ -109,13 +109,13 @@ function* chatRecords(author, { text, reasoning, calls }) {
   yield { ...base, choices: [], usage, obfuscation: author.code(4) };
 }
 
-function* openaiChat(author, said) {
-  for (const record of chatRecords(author, said)) yield sse(record);
+function* openaiChat(author, received) {
+  for (const record of chatRecords(author, received)) yield sse(record);
   yield 'data: [DONE]\n\n';
 }
 
-function* openaiChatNdjson(author, said) {
-  for (const record of chatRecords(author, said)) yield `${JSON.stringify(record)}\n`;
+function* openaiChatNdjson(author, received) {
+  for (const record of chatRecords(author, received)) yield `${JSON.stringify(record)}\n`;
 }
 
 function* openaiResponses(author, { text, reasoning, calls }) {

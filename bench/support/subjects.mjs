@@ -39,15 +39,15 @@ async function startServe(provider) {
   );
   const ended = new Promise((resolve) => child.on('exit', resolve));
   const port = await new Promise((resolve, reject) => {
-    let said = '';
+    let received = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text) => {
-        said += text;
-        const found = /http:\/\/127\.0\.0\.1:(\d+)/.exec(said);
+        received += text;
+        const found = /http:\/\/127\.0\.0\.1:(\d+)/.exec(received);
         if (found) resolve(Number(found[1]));
       });
     }
-    ended.then(() => reject(new Error(`millrace serve ended early: ${said}`)));
+    ended.then(() => reject(new Error(`millrace serve ended early: ${received}`)));
   });
   const stop = async () => {
     child.kill('SIGTERM');

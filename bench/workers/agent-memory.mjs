@@ -36,11 +36,11 @@ const pause = () => new Promise((resolve) => setTimeout(resolve, 5));
 
 // A few at a time, so that idle connections do not count as memory of runs.
 const live = [];
-async function start(count, asked) {
+async function start(count, requested) {
   const goal = waiting + count;
   for (let started = 0; started < count; started += 10) {
     const group = Math.min(10, count - started);
-    for (let i = 0; i < group; i++) live.push(agent.run(asked).text());
+    for (let i = 0; i < group; i++) live.push(agent.run(requested).text());
     while (waiting < goal - count + started + group) await pause();
   }
 }

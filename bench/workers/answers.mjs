@@ -9,11 +9,11 @@ import { options, report } from '../support/worker.mjs';
 const { client, url, seconds, paced, pacedAnswers } = options;
 const agent = new http.Agent({ keepAlive: true });
 const firsts = [];
-let asked = 0;
+let requested = 0;
 // Called with each event; the first one of an answer counts.
 const onEvent = () => {
-  if (asked > 0) firsts.push((performance.now() - asked) * 1e3);
-  asked = 0;
+  if (requested > 0) firsts.push((performance.now() - requested) * 1e3);
+  requested = 0;
 };
 const readOnce = await clients[client]({ url, agent, onEvent });
 const readPaced = await clients[client]({ url, agent, words: paced });
@@ -28,7 +28,7 @@ async function measure(read, goesOn) {
   let letters = 0;
   const before = cpuOf();
   do {
-    asked = performance.now();
+    requested = performance.now();
     letters = await read();
     answers += 1;
   } while (goesOn(answers));

@@ -104,8 +104,8 @@ function engineAdapter(row: WireRow, options: LangGraphAdapterOptions): StreamAd
   const traits: AdapterTraits = { wire: row.wire, limits, thinkTags };
   if (hasHooks) {
     const whole: PipeSpec = { ...spec, options: { ...spec.options, strict: true } };
-    const told: DiagnosticHooks = { ...hooks, extended: true, logSkipped: false };
-    traits.parseForRun = (response) => eventsOf(response, whole, new EngineEventReader(told));
+    const reported: DiagnosticHooks = { ...hooks, extended: true, logSkipped: false };
+    traits.parseForRun = (response) => eventsOf(response, whole, new EngineEventReader(reported));
   }
   return makeAdapter(traits, spec, () => new EngineEventReader(hooks));
 }
@@ -138,10 +138,10 @@ export function openAIResponsesAdapter(options: OpenAIResponsesAdapterOptions = 
   checkOptions(name, options);
   const { onUsage, ...others } = options;
   checkCallback(name, 'onUsage', onUsage);
-  const told = onUsage && {
+  const reported = onUsage && {
     onUsage: ({ reported }: UsageReport) => onUsage(reported as ResponseUsage),
   };
-  return engineAdapter({ name, wire: 'openai_responses' }, { ...others, ...told });
+  return engineAdapter({ name, wire: 'openai_responses' }, { ...others, ...reported });
 }
 
 /** Reads the `messages` stream mode of LangGraph. */

@@ -1,6 +1,6 @@
 // The handler of an agent for Node servers and Express.
 import { MillraceError } from '../errors';
-import { gathered, jsonOf, refuseCoding } from '../request-body';
+import { gathered, jsonOf, rejectCoding } from '../request-body';
 import { type NodeResponse, pipeAGUI } from '../runs/ag-ui';
 import { messageOf } from '../thrown';
 import { answerOf, bodyLimit } from './agent-route';
@@ -55,7 +55,7 @@ async function bodyOf(request: NodeRequest): Promise<unknown> {
 }
 
 async function read(request: NodeRequest): Promise<Buffer> {
-  refuseCoding(request.headers?.['content-encoding']);
+  rejectCoding(request.headers?.['content-encoding']);
   try {
     return await gathered(request as AsyncIterable<Uint8Array>, bodyLimit);
   } catch (cause) {

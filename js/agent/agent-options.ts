@@ -14,7 +14,7 @@ const known: readonly (keyof AgentOptionsOf<unknown>)[] = [
   'instructions',
   'tools',
   'agents',
-  'approve',
+  'approval',
   'limits',
   'parameters',
   'compression',
@@ -57,6 +57,7 @@ const ofCompression: readonly (keyof NonNullable<AgentOptionsOf<unknown>['compre
 
 // As AI SDK, OpenAI Agents and Mastra call them.
 const otherWords = {
+  approve: 'approval',
   system: 'instructions',
   stopWhen: 'limits',
   maxSteps: 'limits: { maxSteps }',

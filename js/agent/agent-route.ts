@@ -62,7 +62,7 @@ export async function answerOf<Answer>(
   const isAbout = pathname.endsWith('/capabilities');
   const allowed = isAbout ? 'GET' : 'POST';
   if (method !== allowed) {
-    const answer = told('method_not_allowed', `Send a ${allowed} request.`, 405);
+    const answer = plainAnswer('method_not_allowed', `Send a ${allowed} request.`, 405);
     return { ...answer, headers: { Allow: allowed } };
   }
   if (isAbout) {
@@ -72,7 +72,7 @@ export async function answerOf<Answer>(
     const input = inputOf(await body());
     const format = searchParams.get('format') ?? undefined;
     // Its events are read once, as bytes: whoever answers with them asks in the same turn.
-    return give(agent.run(input, { signal, format, keptSize: 0 }));
+    return give(agent.run(input, { signal, format, replayBufferSize: 0 }));
   } catch (error) {
     return refusal(error, signal);
   }
@@ -80,13 +80,13 @@ export async function answerOf<Answer>(
 
 // What nobody foresaw may hold what clients must not see. Whoever is gone reads no answer, but frameworks want one.
 function refusal(error: unknown, signal: AbortSignal | undefined): PlainAnswer {
-  if (MillraceError.is(error)) return told(error.code, error.message, statusOf(error));
+  if (MillraceError.is(error)) return plainAnswer(error.code, error.message, statusOf(error));
   return signal?.aborted === true
-    ? told('cancelled', 'The request was aborted.', 499)
-    : told('internal', 'The request failed.', 500);
+    ? plainAnswer('cancelled', 'The request was aborted.', 499)
+    : plainAnswer('internal', 'The request failed.', 500);
 }
 
-function told(code: ErrorCode, message: string, status: number): PlainAnswer {
+function plainAnswer(code: ErrorCode, message: string, status: number): PlainAnswer {
   return { status, body: { error: { code, message, fix: errorFixes[code] } } };
 }
 

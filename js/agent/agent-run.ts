@@ -2,7 +2,7 @@
 // read.
 import { AsyncResource } from 'node:async_hooks';
 
-import type { AgentInterrupt, AgentRunStatus, SavedRun } from '../../types/agent-run';
+import type { AgentInterrupt, AgentRunStatus, RunCheckpoint } from '../../types/agent-run';
 import type { AGUIEvent, ResumeEntry, RunEvent } from '../../types/events';
 import { onAbort } from '../abort';
 import { agUIAdapter } from '../adapters/adapters';
@@ -12,8 +12,8 @@ import type { AgentCall } from '../model/call';
 import { toAGUIResponse } from '../runs/ag-ui';
 import { EngineBytes, rememberBytes } from '../runs/engine-bytes';
 import { eventsOf, isEvent } from '../runs/engine-items';
-import { KeptBytes } from '../runs/kept-bytes';
-import { KeptEvents, tooLong } from '../runs/kept-events';
+import { ReplayBytes } from '../runs/replay-bytes';
+import { ReplayEvents, tooLong } from '../runs/replay-events';
 import type { ReadRun } from '../runs/run-reader';
 import { RunReader } from '../runs/run-reader';
 import type { RunOptions } from '../runs/run-source';
@@ -22,10 +22,10 @@ import { shown } from '../shown';
 import { itemsOf } from '../transport/batches';
 import type { Source } from '../transport/source';
 import type { HostRequest } from '../model/fetch-transfer';
-import { type AskedTools, rememberAsked } from './asked-tools';
+import { type SuspendedTools, rememberSuspended } from './suspended-tools';
 import type { AgentResult, AgentResultBase, LimitedResult } from './agent-result';
 import { type AgentDecisions, entriesOf, noAnswer } from './decisions';
-import { HostCalls, type ToolQuestion } from './host-calls';
+import { HostCalls, type ToolRequest } from './host-calls';
 import { HostFetches } from './host-fetches';
 import type { HostTool } from '../tool/types';
 
@@ -38,16 +38,16 @@ export interface RunHost {
   /** Sends the requests of the run, where the engine shall not. */
   send: typeof fetch | undefined;
   /** Of the calls that the thread's run before asked about. */
-  asked: AskedTools | undefined;
+  suspended: SuspendedTools | undefined;
   signal: AbortSignal | undefined;
-  onStep: ((saved: SavedRun) => void) | undefined;
-  keptSize: number;
+  onCheckpoint: ((saved: RunCheckpoint) => void) | undefined;
+  replayBufferSize: number;
   /** Starts the run that goes on with these answers. */
   goOn(entries: ResumeEntry[], options: ResumeOptions): AgentRun;
 }
 
 // The result as the engine tells it, without the error of a run that failed.
-type ToldResult = Omit<AgentResultBase, 'threadId' | 'runId'> & {
+type ReportedResult = Omit<AgentResultBase, 'threadId' | 'runId'> & {
   status: AgentRunStatus;
   interrupts?: AgentInterrupt[];
   /** Of a run that a limit ended: the error as the engine describes it. */
@@ -57,12 +57,12 @@ type ToldResult = Omit<AgentResultBase, 'threadId' | 'runId'> & {
 type Item =
   | AGUIEvent
   | string
-  | { type: '@tool'; id: number; value: ToolQuestion }
+  | { type: '@tool'; id: number; value: ToolRequest }
   | { type: '@withdraw' | '@fetched'; id: number }
   | { type: '@fetch'; id: number; value: HostRequest }
-  | ({ type: '@rest' } & SavedRun)
+  | ({ type: '@checkpoint' } & RunCheckpoint)
   | { type: '@failed'; error: object }
-  | ({ type: '@result' } & ToldResult);
+  | ({ type: '@result' } & ReportedResult);
 
 // Characters that a reader may lag behind before the run waits for it.
 const mostLag = 1 << 22;
@@ -94,10 +94,10 @@ export class AgentRun implements AsyncIterable<RunEvent> {
   readonly #scope = new AsyncResource('MillraceAgentRun');
   readonly #reader = new EngineEventReader({ extended: true, logSkipped: false });
   #done: Promise<AgentResult>;
-  readonly #events: KeptEvents;
+  readonly #events: ReplayEvents;
   // How many read its bytes, or the events that are made of them.
   #byteReaders = 0;
-  #bytes: KeptBytes | undefined;
+  #bytes: ReplayBytes | undefined;
   // What it is read as is known when the code that made it is done.
   #reads: 'nothing' | 'events' | 'bytes' = 'nothing';
   #over = false;
@@ -107,8 +107,8 @@ export class AgentRun implements AsyncIterable<RunEvent> {
   readonly #wakes = new Wakes();
   #room: (() => void) | undefined;
   #failure: MillraceError | undefined;
-  #result: ToldResult | undefined;
-  #saved: SavedRun | undefined;
+  #result: ReportedResult | undefined;
+  #saved: RunCheckpoint | undefined;
 
   constructor(call: AgentCall, host: RunHost) {
     this.threadId = host.threadId;
@@ -116,7 +116,7 @@ export class AgentRun implements AsyncIterable<RunEvent> {
     this.protocolVersion = host.protocolVersion;
     this.#call = call;
     this.#host = host;
-    this.#events = new KeptEvents(host.keptSize, { waits: true });
+    this.#events = new ReplayEvents(host.replayBufferSize, { waits: true });
     this.#calls = new HostCalls(host, call, this.#scope);
     if (host.send) this.#fetches = new HostFetches(call, this.#scope, host.send);
     this.#done = this.#read();
@@ -143,10 +143,11 @@ export class AgentRun implements AsyncIterable<RunEvent> {
   #openBytes(options: Record<string, unknown>): Source | undefined {
     if (this.#reads !== 'nothing') return undefined;
     this.#byteReaders += 1;
-    const { keptSize } = this.#host;
-    const kept = this.#bytes || keptSize === 0 ? undefined : new KeptBytes(keptSize);
-    this.#bytes ??= kept;
-    return new EngineBytes(this.#call.bytes(options), kept, (left) => {
+    const { replayBufferSize } = this.#host;
+    const retained =
+      this.#bytes || replayBufferSize === 0 ? undefined : new ReplayBytes(replayBufferSize);
+    this.#bytes ??= retained;
+    return new EngineBytes(this.#call.bytes(options), retained, (left) => {
       this.#byteReaders -= 1;
       if (left) this.#stopUnread();
     });
@@ -193,15 +194,15 @@ export class AgentRun implements AsyncIterable<RunEvent> {
     const { status, text } = result;
     if (this.#failure) throw this.#failure;
     if (status === 'limited') throw result.error;
-    if (status === 'interrupted') throw openQuestion(result.interrupts);
+    if (status === 'interrupted') throw openInterrupt(result.interrupts);
     if (status !== 'cancelled') return text;
     const { signal } = this.#host;
     if (signal?.aborted) throw signal.reason;
     throw new MillraceError('cancelled', 'The run was stopped.');
   }
 
-  /** The state after the last step, for runs that were started with `saves` or `onStep`. */
-  get state(): Promise<SavedRun | undefined> {
+  /** The state after the last step, for runs that were started with `checkpoint` or `onCheckpoint`. */
+  get state(): Promise<RunCheckpoint | undefined> {
     return this.result.then(() => this.#saved);
   }
 
@@ -274,9 +275,9 @@ export class AgentRun implements AsyncIterable<RunEvent> {
   }
 
   #ended(): AgentResult {
-    const { status, interrupts = [], limit, ...told } = this.#result ?? noResult;
+    const { status, interrupts = [], limit, ...reported } = this.#result ?? noResult;
     const { threadId, runId } = this;
-    const base: AgentResultBase = { ...told, threadId, runId };
+    const base: AgentResultBase = { ...reported, threadId, runId };
     if (this.#failure) return { ...base, status: 'error', error: this.#failure };
     if (status === 'interrupted') return { ...base, status, interrupts };
     if (status === 'limited') {
@@ -321,7 +322,7 @@ export class AgentRun implements AsyncIterable<RunEvent> {
       case '@fetched':
         this.#fetches?.taken(item.id);
         break;
-      case '@rest':
+      case '@checkpoint':
         this.#save({ state: item.state, context: item.context });
         break;
       case '@failed':
@@ -332,8 +333,8 @@ export class AgentRun implements AsyncIterable<RunEvent> {
         this.#result = result;
         // Answers that were refused leave the questions open.
         if (result.status !== 'error') {
-          const { tools, asked } = this.#host;
-          rememberAsked(this.threadId, result.interrupts ?? [], tools, asked);
+          const { tools, suspended: requested } = this.#host;
+          rememberSuspended(this.threadId, result.interrupts ?? [], tools, requested);
         }
         break;
       }
@@ -341,14 +342,14 @@ export class AgentRun implements AsyncIterable<RunEvent> {
   }
 
   // A failure of the caller's own code is the caller's.
-  #save(saved: SavedRun): void {
+  #save(saved: RunCheckpoint): void {
     this.#saved = saved;
-    const { onStep } = this.#host;
-    if (onStep) this.#scope.runInAsyncScope(() => queueMicrotask(() => onStep(saved)));
+    const { onCheckpoint } = this.#host;
+    if (onCheckpoint) this.#scope.runInAsyncScope(() => queueMicrotask(() => onCheckpoint(saved)));
   }
 }
 
-const noResult: ToldResult = { status: 'error', reason: 'error', text: '', steps: 0, turns: 0 };
+const noResult: ReportedResult = { status: 'error', reason: 'error', text: '', steps: 0, turns: 0 };
 
 function asError(error: unknown): MillraceError {
   if (error instanceof MillraceError) return error;
@@ -356,7 +357,7 @@ function asError(error: unknown): MillraceError {
 }
 
 // `send_mail waits for approval`, or the question that the model asked.
-function openQuestion(interrupts: readonly AgentInterrupt[]): MillraceError {
+function openInterrupt(interrupts: readonly AgentInterrupt[]): MillraceError {
   const open = interrupts.map((one) =>
     one.reason === 'tool_call'
       ? `${one.metadata.toolName} is waiting for approval`

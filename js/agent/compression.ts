@@ -1,7 +1,7 @@
 // When a conversation has to be compressed: its tokens, counted or estimated, against a share of the window.
 import type { AgentMessage } from '../../types/agent';
 import { checkMember, list } from '../value-checks';
-import { ask } from '../tool/ask';
+import { engineAnswer } from '../tool/engine-answer';
 import { countContextTokens } from './vocabulary';
 
 export interface CompressionOptions {
@@ -28,7 +28,7 @@ export function shouldCompress(
 ): CompressionCheck {
   checkMember('shouldCompress()', 'messages', messages, list);
   const countedTokens = countContextTokens(messages, options.tools);
-  return ask('checkCompression', { messages, options: { ...options, countedTokens } });
+  return engineAnswer('checkCompression', { messages, options: { ...options, countedTokens } });
 }
 
 /** The number of tokens at which it is time to compress. */

@@ -2,7 +2,7 @@
 import type { AgentMessage } from '../../types/agent';
 import { modelCard } from '../model/usage';
 import { checkArgument } from '../value-checks';
-import { ask } from '../tool/ask';
+import { engineAnswer } from '../tool/engine-answer';
 
 /** What a model can do; what is absent is taken for granted. */
 export interface ContextModelCard {
@@ -59,7 +59,7 @@ export function contextEngineering(input: ContextInput): BuiltContext {
   const { now, ...rest } = input;
   const { provider, model } = input.agent ?? {};
   const known = provider !== undefined && model !== undefined && modelCard(provider, model);
-  return ask('buildContext', {
+  return engineAnswer('buildContext', {
     ...rest,
     ...(rest.card === undefined && known && { card: known }),
     ...(now !== undefined && { nowMs: Number(now) }),

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 
 import { checkSignal, neverSent } from '../abort';
-import type { AgentCapabilities, SavedRun } from '../../types/agent-run';
+import type { AgentCapabilities, RunCheckpoint } from '../../types/agent-run';
 import type { ResumeEntry, RunAgentInput } from '../../types/events';
 import type { Message } from '../../types/messages';
 import { MillraceError, rethrow } from '../errors';
@@ -20,7 +20,7 @@ import { answerRequest, checkRequest } from './agent-route';
 import { answerNode, checkNodePair, type NodeRequest } from './agent-node-route';
 import { AgentRun, type ResumeOptions } from './agent-run';
 import { engineToolOf } from '../tool/engine-tools';
-import { askedTools } from './asked-tools';
+import { suspendedTools } from './suspended-tools';
 import type { SendMessageOptions, SentMessage } from './send-message';
 import { sendMessage } from './send-message';
 import { toJson } from '../serialize';
@@ -33,7 +33,7 @@ export type SubAgentOptions = SubAgentOf<EngineAgent>;
 
 export type CreateAgentOptions = AgentOptionsOf<EngineAgent>;
 
-const defaultKeptSize = 1 << 24;
+const defaultReplayBufferSize = 1 << 24;
 
 const ofRun: readonly (keyof AgentRunOptions)[] = [
   'signal',
@@ -42,9 +42,9 @@ const ofRun: readonly (keyof AgentRunOptions)[] = [
   'clientTools',
   'resume',
   'format',
-  'saves',
-  'onStep',
-  'keptSize',
+  'checkpoint',
+  'onCheckpoint',
+  'replayBufferSize',
   'throttleMs',
 ];
 
@@ -108,12 +108,12 @@ export class EngineAgent {
   }
 
   /** Goes on from a saved step, in this process or another one. */
-  continue(saved: SavedRun, options: AgentRunOptions = {}): AgentRun {
-    const { state, context } = (saved ?? {}) as Partial<SavedRun>;
+  continue(saved: RunCheckpoint, options: AgentRunOptions = {}): AgentRun {
+    const { state, context } = (saved ?? {}) as Partial<RunCheckpoint>;
     if (typeof state !== 'object' || state === null) {
       throw new MillraceError(
         'invalid_argument',
-        `continue() takes what \`state\` or \`onStep\` of an earlier run gave, but its state is ${shown(state)}.`,
+        `continue() takes what \`state\` or \`onCheckpoint\` of an earlier run gave, but its state is ${shown(state)}.`,
       );
     }
     return this.#start(inputOf([], options), options, { state, context: context ?? null });
@@ -146,16 +146,23 @@ export class EngineAgent {
   #start(
     input: RunAgentInput,
     options: AgentRunOptions,
-    more: Partial<SavedRun>,
+    more: Partial<RunCheckpoint>,
     fromClient = false,
   ): AgentRun {
-    const { signal, format, saves, onStep, keptSize = defaultKeptSize, throttleMs } = options;
+    const {
+      signal,
+      format,
+      checkpoint,
+      onCheckpoint,
+      replayBufferSize = defaultReplayBufferSize,
+      throttleMs,
+    } = options;
     checkNames('A run', options, ofRun, { abortSignal: 'signal' });
     checkSignal('A run', signal);
-    if (onStep !== undefined && typeof onStep !== 'function') {
+    if (onCheckpoint !== undefined && typeof onCheckpoint !== 'function') {
       throw new MillraceError(
         'invalid_option',
-        `A run: onStep must be a function, not ${shown(onStep)}.`,
+        `A run: onCheckpoint must be a function, not ${shown(onCheckpoint)}.`,
       );
     }
     checkValues('A run', { throttleMs }, { throttleMs: milliseconds });
@@ -166,7 +173,7 @@ export class EngineAgent {
         ...more,
         format,
         fromClient,
-        saves: saves ?? onStep !== undefined,
+        checkpoint: checkpoint ?? onCheckpoint !== undefined,
         fetch: send !== undefined,
         stopped: signal?.aborted === true,
         throttleMs,
@@ -185,10 +192,10 @@ export class EngineAgent {
       protocolVersion: typeof protocolVersion === 'string' ? protocolVersion : undefined,
       tools: this.#tools,
       send,
-      asked: answers ? askedTools(threadId) : undefined,
+      suspended: answers ? suspendedTools(threadId) : undefined,
       signal,
-      onStep,
-      keptSize,
+      onCheckpoint,
+      replayBufferSize,
       goOn: this.#nextRun(options, threadId),
     });
   }
@@ -271,13 +278,13 @@ function planOf(
   runtime: ModelRuntime,
   tools: readonly (HostTool | string)[],
 ): object {
-  const { instructions, approve, limits, parameters, compression, concurrency } = options;
+  const { instructions, approval, limits, parameters, compression, concurrency } = options;
   const { agents = [], retryAfterFirstToken } = options;
   return {
     chain: runtime.chain(modelOf(options), options.fallback),
     payload: parameters,
     instructions,
-    approve,
+    approval,
     limits: finite(limits),
     compression,
     concurrency,

@@ -9,7 +9,7 @@ import type {
   InterventionAudit,
   ModelRuntimeConfig,
 } from '../../types/agent';
-import { askJson } from '../tool/ask';
+import { requestJson } from '../tool/engine-answer';
 import { DEFAULT_SECURITY_BLACKLIST } from './intervention';
 import { toJson } from '../serialize';
 import { countContextTokens } from './vocabulary';
@@ -87,7 +87,7 @@ export class GeneralChatAgent implements Agent {
     const fixed = `"state":${toJson(state, 'state')},"context":${toJson(context, 'context')},"config":${toJson(config, 'config')}`;
     const answers: Answers = {};
     for (;;) {
-      const decision = askJson<Decision>(
+      const decision = requestJson<Decision>(
         'decide',
         `{${fixed},"answers":${JSON.stringify(answers)}}`,
       );

@@ -4,7 +4,7 @@
 import type { AgentState, AgentStepResult } from '../../types/agent';
 import { onAbort } from '../abort';
 import { MillraceError } from '../errors';
-import { ask } from '../tool/ask';
+import { engineAnswer } from '../tool/engine-answer';
 import { type Speak, failures, memberExecutors } from './group-members';
 import type {
   GroupContext,
@@ -18,7 +18,7 @@ import type {
 } from './group-types';
 import { AgentRuntime } from './runtime';
 import { errorRecord, toJson } from '../serialize';
-import { tell } from './step-driver';
+import { emit } from './step-driver';
 import { within } from '../tool/time-limit';
 
 /** Decides by rules: each result leads to one instruction. */
@@ -31,7 +31,7 @@ export class GroupOrchestrationSupervisor implements GroupSupervisor {
   }
 
   decide(result: GroupResult, _state?: AgentState): Promise<GroupInstruction> {
-    const decided = ask<{ instruction: GroupInstruction; memory: object }>('decideGroup', {
+    const decided = engineAnswer<{ instruction: GroupInstruction; memory: object }>('decideGroup', {
       config: this.#config,
       memory: this.#memory,
       result,
@@ -104,7 +104,7 @@ export class GroupOrchestrationRuntime {
       } catch (error) {
         output = error instanceof Aborted ? stopped(current) : failed(error, current);
       }
-      for (const event of output.events) tell(onEvent, event);
+      for (const event of output.events) emit(onEvent, event);
       current = output.newState;
       input = ['done', 'error'].includes(current.status) ? undefined : output.result;
     }

@@ -4,7 +4,7 @@ import type { AgentToolContext } from '../../types/agent';
 import type { AsyncResource } from 'node:async_hooks';
 
 import type { Call } from '../model/call';
-import type { AskedTools } from './asked-tools';
+import type { SuspendedTools } from './suspended-tools';
 import { isPassing } from './retries';
 import { errorRecord } from '../serialize';
 import { answerOf } from '../tool/tool-result';
@@ -12,7 +12,7 @@ import { checkedInput } from '../tool/tool';
 import type { HostTool } from '../tool/types';
 
 /** What the engine asks for. */
-export interface ToolQuestion {
+export interface ToolRequest {
   name: string;
   toolCallId: string;
   arguments: string;
@@ -20,7 +20,7 @@ export interface ToolQuestion {
 }
 
 /** A question on its way. Its signal is made when it is looked at: most never are. */
-export class OpenQuestion {
+export class OpenRequest {
   #controller: AbortController | undefined;
   #aborted: { reason: unknown } | undefined;
 
@@ -42,11 +42,11 @@ export class OpenQuestion {
 }
 
 /** Questions of the engine that are being answered. */
-export class HostQuestions {
+export class HostRequests {
   readonly #call: Call;
   readonly #scope: AsyncResource;
   readonly #outer: AbortSignal | undefined;
-  readonly #open = new Map<number, OpenQuestion>();
+  readonly #open = new Map<number, OpenRequest>();
 
   /** User code runs in the `scope` of whoever started the run, and learns the reason of its signal. */
   constructor(call: Call, scope: AsyncResource, outer?: AbortSignal) {
@@ -58,24 +58,24 @@ export class HostQuestions {
   /** Has a question answered; `answer` may tell of its progress. */
   start(
     id: number,
-    answer: (question: OpenQuestion, tell: (progress: object) => void) => Promise<object>,
+    answer: (question: OpenRequest, report: (progress: object) => void) => Promise<object>,
   ): void {
-    const question = new OpenQuestion();
+    const question = new OpenRequest();
     this.#open.set(id, question);
-    const tell = (said: object): void => {
-      if (this.#open.get(id) === question) this.#call.complete(id, JSON.stringify(said));
+    const report = (value: object): void => {
+      if (this.#open.get(id) === question) this.#call.complete(id, JSON.stringify(value));
     };
-    const end = (said: object): void => {
+    const end = (value: object): void => {
       try {
-        tell(said);
+        report(value);
       } catch (thrown) {
         // The run waits for an answer, whatever came in its place.
-        tell(failureOf(thrown));
+        report(failureOf(thrown));
       }
       if (this.#open.get(id) === question) this.#open.delete(id);
     };
     const fail = (thrown: unknown): void => end(failureOf(thrown));
-    void this.#scope.runInAsyncScope(() => answer(question, tell).then(end, fail));
+    void this.#scope.runInAsyncScope(() => answer(question, report).then(end, fail));
   }
 
   /** The answer is not wanted any more. */
@@ -99,22 +99,25 @@ function failureOf(thrown: unknown): object {
 
 export class HostCalls {
   readonly #tools: ReadonlyMap<string, HostTool>;
-  readonly #asked: AskedTools | undefined;
-  readonly #questions: HostQuestions;
+  readonly #requested: SuspendedTools | undefined;
+  readonly #questions: HostRequests;
 
   /** Tools run in the `scope` of whoever started the run; `asked` are those of calls that were approved. */
   constructor(
-    { tools, asked }: { tools: ReadonlyMap<string, HostTool>; asked?: AskedTools | undefined },
+    {
+      tools,
+      suspended: requested,
+    }: { tools: ReadonlyMap<string, HostTool>; suspended?: SuspendedTools | undefined },
     call: Call,
     scope: AsyncResource,
   ) {
     this.#tools = tools;
-    this.#asked = asked;
-    this.#questions = new HostQuestions(call, scope);
+    this.#requested = requested;
+    this.#questions = new HostRequests(call, scope);
   }
 
-  start(id: number, question: ToolQuestion): void {
-    this.#questions.start(id, (open, tell) => this.#answer(question, open, tell));
+  start(id: number, question: ToolRequest): void {
+    this.#questions.start(id, (open, report) => this.#answer(question, open, report));
   }
 
   withdraw(id: number): void {
@@ -128,11 +131,11 @@ export class HostCalls {
   // One function for all of a call: thousands of them may wait for their tool, and each that waits for
   // another would be kept with it.
   async #answer(
-    { name, toolCallId, idempotencyKey, arguments: text }: ToolQuestion,
-    open: OpenQuestion,
-    tell: (progress: object) => void,
+    { name, toolCallId, idempotencyKey, arguments: text }: ToolRequest,
+    open: OpenRequest,
+    report: (progress: object) => void,
   ): Promise<object> {
-    const tool = this.#asked?.get(toolCallId) ?? this.#tools.get(name);
+    const tool = this.#requested?.get(toolCallId) ?? this.#tools.get(name);
     if (!tool) throw new Error(`There is no tool called ${name}.`);
     const input = await checkedInput(tool, JSON.parse(text));
     const context: AgentToolContext = {
@@ -141,7 +144,7 @@ export class HostCalls {
       },
       toolCallId,
       idempotencyKey,
-      progress: (value) => tell({ progress: value ?? null }),
+      progress: (value) => report({ progress: value ?? null }),
     };
     try {
       return answerOf(await tool.run(input, context), name);
@@ -153,6 +156,6 @@ export class HostCalls {
 }
 
 // The model and the client are told the message alone. Whoever runs the server has to find the cause here.
-function logFailure(name: string, thrown: unknown, { isWithdrawn }: OpenQuestion): void {
+function logFailure(name: string, thrown: unknown, { isWithdrawn }: OpenRequest): void {
   if (!isWithdrawn) console.error(`millrace: the tool ${name} failed:`, thrown);
 }

@@ -35,11 +35,11 @@ export class HostFetches {
           head: (json) => this.#call.complete(id, `{"head":${json}}`),
           data: (bytes) => {
             open.taken = new Promise((resolve) => (open.goOn = resolve));
-            this.#tell(id, { data: Buffer.from(bytes).toString('base64') });
+            this.#report(id, { data: Buffer.from(bytes).toString('base64') });
           },
           done: (done, message) => {
             this.#open.delete(id);
-            this.#tell(id, { done, message });
+            this.#report(id, { done, message });
           },
           room: () => open.taken,
         }),
@@ -68,7 +68,7 @@ export class HostFetches {
     for (const id of [...this.#open.keys()]) this.withdraw(id);
   }
 
-  #tell(id: number, answer: object): void {
+  #report(id: number, answer: object): void {
     this.#call.complete(id, JSON.stringify(answer));
   }
 }

@@ -7,13 +7,13 @@ import type {
   SecurityCheckResult,
 } from '../../types/agent';
 import { checkArgument } from '../value-checks';
-import { ask } from '../tool/ask';
+import { engineAnswer } from '../tool/engine-answer';
 
 let defaults: SecurityBlacklistConfig | undefined;
 
 function defaultBlacklist(): SecurityBlacklistConfig {
   return (defaults ??= Object.freeze(
-    ask<SecurityBlacklistConfig>('defaultBlacklist', {}),
+    engineAnswer<SecurityBlacklistConfig>('defaultBlacklist', {}),
   ) as SecurityBlacklistConfig);
 }
 
@@ -58,7 +58,7 @@ export class InterventionChecker {
   /** `never`, `required` or `always`; a hit of the blacklist gives `required`. */
   static shouldIntervene(params: ShouldInterveneParams): HumanInterventionPolicy {
     checkArgument('shouldIntervene()', params);
-    return ask('shouldIntervene', {
+    return engineAnswer('shouldIntervene', {
       config: params.config,
       blacklist: listFor(params.securityBlacklist),
       args: params.toolArgs ?? {},
@@ -70,17 +70,20 @@ export class InterventionChecker {
     securityBlacklist: SecurityBlacklistConfig | undefined = undefined,
     toolArgs: Record<string, unknown> = {},
   ): SecurityCheckResult {
-    return ask('checkBlacklist', { blacklist: listFor(securityBlacklist), args: toolArgs });
+    return engineAnswer('checkBlacklist', {
+      blacklist: listFor(securityBlacklist),
+      args: toolArgs,
+    });
   }
 
   /** Whether a pattern with `*` (or `name:*`) matches the whole value. */
   static matchPattern(pattern: string, value: string): boolean {
-    return ask('matchPattern', { pattern, value: String(value) });
+    return engineAnswer('matchPattern', { pattern, value: String(value) });
   }
 
   /** Whether one argument fits a matcher. */
   static matchesArgument(matcher: ArgumentMatcher, value: unknown): boolean {
-    return ask('matchesArgument', { matcher, value });
+    return engineAnswer('matchesArgument', { matcher, value });
   }
 
   /** `identifier/apiName`, or `identifier/apiName#hash`. */
@@ -90,6 +93,6 @@ export class InterventionChecker {
 
   /** A short hash of arguments that does not depend on the order of their keys. */
   static hashArguments(args: Record<string, unknown>): string {
-    return ask('hashArguments', { args });
+    return engineAnswer('hashArguments', { args });
   }
 }

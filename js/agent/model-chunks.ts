@@ -34,9 +34,9 @@ function rowOf(message: AgentMessage): object {
 }
 
 function requestOf(payload: Record<string, unknown>): never {
-  const kept = Object.entries(payload).filter(([name]) => !own.has(name));
+  const retained = Object.entries(payload).filter(([name]) => !own.has(name));
   const messages = (payload['messages'] as AgentMessage[]).map(rowOf);
-  return { ...Object.fromEntries(kept), messages } as never;
+  return { ...Object.fromEntries(retained), messages } as never;
 }
 
 // What an answer holds beside its text and thoughts, which the next request has to bring back.
@@ -78,8 +78,8 @@ export async function* chunksOf(
     if (answer.tooLarge) throw answer.tooLarge;
     if (event.type === 'TEXT_MESSAGE_CONTENT') yield { content: event.delta };
     else if (event.type === 'REASONING_MESSAGE_CONTENT') yield { reasoning: event.delta };
-    const told = ofAttempt(event, answer);
-    if (told) yield told;
+    const reported = ofAttempt(event, answer);
+    if (reported) yield reported;
   }
   await run.text();
   const { usage, finishReason } = await run.report;
@@ -107,7 +107,7 @@ function passingType(error: unknown): string | undefined {
 
 /** The chunks of a function; one that fails in passing before it gave any is called again. */
 export async function* retriedChunks(
-  ask: () => AsyncIterable<ModelChunk>,
+  engineAnswer: () => AsyncIterable<ModelChunk>,
   {
     retries = defaultRetries,
     wait = waitByTimer,
@@ -117,7 +117,7 @@ export async function* retriedChunks(
   for (let attempt = 1; ; attempt += 1) {
     let began = false;
     try {
-      for await (const chunk of ask()) {
+      for await (const chunk of engineAnswer()) {
         began = true;
         yield chunk;
       }

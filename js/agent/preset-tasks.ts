@@ -6,7 +6,7 @@ import { MillraceError } from '../errors';
 import { fetchSSE } from '../model/fetch-sse';
 import { ModelRuntime } from '../model/runtime';
 import { callback, checkArgument, checkMember, text as aString } from '../value-checks';
-import { ask } from '../tool/ask';
+import { engineAnswer } from '../tool/engine-answer';
 import type { BuiltinToolResult, Citation } from '../tool/builtin-tools';
 import type { PresetTask, PresetTaskInput, PresetTaskName } from './preset-prompts';
 import { presetTasks, supportedLocales } from './preset-prompts';
@@ -27,7 +27,7 @@ export interface ChatSource {
   ): Promise<Response>;
 }
 
-interface Asking {
+interface PresetTaskSource {
   /** Answers the request; or `url` names LobeHub's chat route. `params.provider` when both are absent. */
   runtime?: ChatSource;
   url?: string;
@@ -36,7 +36,7 @@ interface Asking {
   trace?: Record<string, unknown>;
 }
 
-export interface FetchPresetTaskOptions extends Asking {
+export interface FetchPresetTaskOptions extends PresetTaskSource {
   /** Members of the chat payload. */
   params: Params;
   onLoadingChange?: (loading: boolean) => void;
@@ -86,7 +86,10 @@ export async function fetchPresetTaskResult(options: FetchPresetTaskOptions): Pr
 }
 
 // Undefined: the route at `url` answers.
-function sourceOf({ runtime, url }: Asking, provider: string | undefined): ChatSource | undefined {
+function sourceOf(
+  { runtime, url }: PresetTaskSource,
+  provider: string | undefined,
+): ChatSource | undefined {
   if (runtime !== undefined && url !== undefined) {
     throw new MillraceError('invalid_option', 'fetchPresetTaskResult: give either runtime or url.');
   }
@@ -101,11 +104,11 @@ function sourceOf({ runtime, url }: Asking, provider: string | undefined): ChatS
 // The conversation as providers take it: no configuration, no tools.
 function lightContext({ messages }: Params): { messages: ChatStreamPayload['messages'] } {
   type Built = { payload: { messages: ChatStreamPayload['messages'] } };
-  return { messages: ask<Built>('buildContext', { messages }).payload.messages };
+  return { messages: engineAnswer<Built>('buildContext', { messages }).payload.messages };
 }
 
 export interface PresetTaskOptions<Name extends PresetTaskName = PresetTaskName>
-  extends Asking, Pick<FetchPresetTaskOptions, 'onLoadingChange' | 'onMessageHandle'> {
+  extends PresetTaskSource, Pick<FetchPresetTaskOptions, 'onLoadingChange' | 'onMessageHandle'> {
   task: Name;
   input: PresetTaskInput;
   /** Members of the chat payload besides the messages: model, temperature. */
@@ -136,7 +139,7 @@ export async function runPresetTask(options: PresetTaskOptions): Promise<string 
   ];
   for (let attempt = 0; attempt < 2; attempt += 1) {
     const answer = await answerTo(options, task, messages);
-    const value = task.parse(withoutThoughts(answer), locales);
+    const value = task.parse(withoutReasoning(answer), locales);
     if (value !== undefined) return value;
     messages.push(
       { role: 'assistant', content: answer || '(no answer)' },
@@ -176,11 +179,11 @@ async function answerTo(
 }
 
 // Models that think aloud do so in front of their answer.
-function withoutThoughts(answer: string): string {
+function withoutReasoning(answer: string): string {
   return answer.replace(/^\s*<think>[\s\S]*?<\/think>/, '');
 }
 
-export interface SearchFallbackOptions extends Asking {
+export interface SearchFallbackOptions extends PresetTaskSource {
   question: string;
   /** The conversation before the question. */
   messages?: PresetTaskInput['messages'];
@@ -210,9 +213,9 @@ export async function answerWithSearch(
   checkArgument('answerWithSearch()', options);
   checkMember('answerWithSearch()', 'question', options.question, aString);
   checkMember('answerWithSearch()', 'search', options.search, callback);
-  const { question, messages = [], search, onMessageHandle, locale, ...asking } = options;
-  const abortController = asking.abortController ?? new AbortController();
-  const common = { ...asking, abortController };
+  const { question, messages = [], search, onMessageHandle, locale, ...requesting } = options;
+  const abortController = requesting.abortController ?? new AbortController();
+  const common = { ...requesting, abortController };
   const language = locale === undefined ? {} : { locale };
   const query =
     (await runPresetTask({

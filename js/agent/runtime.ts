@@ -20,7 +20,7 @@ import type {
 import type { NativeAgentStep } from '../addon';
 import { addon } from '../addon';
 import { MillraceError } from '../errors';
-import { ask } from '../tool/ask';
+import { engineAnswer } from '../tool/engine-answer';
 import { chunksOf, retriedChunks } from './model-chunks';
 import { checkState, clone, firstContext } from './run-state';
 import { checkedApprovalMs, type RuntimeConfig, type StepOptions } from './runtime-config';
@@ -30,7 +30,7 @@ import {
   type ActionTools,
   StepDriver,
   type StepHost,
-  tell,
+  emit,
 } from './step-driver';
 import { within } from '../tool/time-limit';
 import { type ToolAction, callTool } from './tool-call';
@@ -159,7 +159,9 @@ export class AgentRuntime {
     const newState = clone(state);
     const resumedAt = new Date().toISOString();
     delete newState.interruption;
-    const waiting = context ? '' : ask<AgentState['status'] | ''>('waitingStatus', { state });
+    const waiting = context
+      ? ''
+      : engineAnswer<AgentState['status'] | ''>('waitingStatus', { state });
     newState.status = waiting || 'running';
     newState.lastModified = resumedAt;
     const event: AgentEvent = {
@@ -168,7 +170,7 @@ export class AgentRuntime {
       resumedAt,
       resumedFromStep: newState.stepCount,
     };
-    tell(options.onEvent ?? this.#config.onEvent, event);
+    emit(options.onEvent ?? this.#config.onEvent, event);
     if (context || waiting) {
       const result = await this.step(newState, context, options);
       return { ...result, events: [event, ...result.events] };
@@ -197,9 +199,9 @@ export class AgentRuntime {
     decision: HumanDecision,
     options: StepOptions = {},
   ): Promise<AgentStepResult> {
-    const decided = ask<AgentStepResult>('applyDecision', { state, decision });
+    const decided = engineAnswer<AgentStepResult>('applyDecision', { state, decision });
     const onEvent = options.onEvent ?? this.#config.onEvent;
-    for (const event of decided.events) tell(onEvent, event);
+    for (const event of decided.events) emit(onEvent, event);
     if (!decided.nextContext) return decided;
     const result = await this.step(decided.newState, decided.nextContext, options);
     return { ...result, events: [...decided.events, ...result.events] };
@@ -207,17 +209,17 @@ export class AgentRuntime {
 
   /** A state of status idle; `partial` overrides the defaults. */
   static createInitialState(partial: Partial<AgentState> = {}): AgentState {
-    return ask('initialState', { partial });
+    return engineAnswer('initialState', { partial });
   }
 
   /** Usage with every count at zero. */
   static createDefaultUsage(): AgentUsage {
-    return ask('defaultUsage', {});
+    return engineAnswer('defaultUsage', {});
   }
 
   /** Cost with every sum at zero. */
   static createDefaultCost(): AgentCost {
-    return ask('defaultCost', {});
+    return engineAnswer('defaultCost', {});
   }
 
   #operation(): ReturnType<NonNullable<RuntimeConfig['getOperation']>> | undefined {

@@ -58,16 +58,16 @@ export async function sendMessage(
   try {
     const before = isNew ? [] : await thread.getMessages(threadId);
     const placeholder: AssistantMessage = { id: randomUUID(), role: 'assistant', content: '' };
-    const asked = [...before, row];
-    await thread.setMessages(threadId, [...asked, placeholder]);
+    const sentMessages = [...before, row];
+    await thread.setMessages(threadId, [...sentMessages, placeholder]);
     const run = await begun(thread, threadId, before, () =>
-      agent.run(asked, { ...options, threadId }),
+      agent.run(sentMessages, { ...options, threadId }),
     );
-    const stored = store(run, asked, placeholder.id, thread).finally(done);
+    const stored = store(run, sentMessages, placeholder.id, thread).finally(done);
     const finished = stored.then(async (messages) => {
-      const told = { threadId, messages, result: await run.result };
-      await onFinish?.(told);
-      return told;
+      const reported = { threadId, messages, result: await run.result };
+      await onFinish?.(reported);
+      return reported;
     });
     // Whoever does not wait for it must not be ended by it.
     finished.catch(() => undefined);
@@ -125,7 +125,7 @@ async function turnOf(thread: object, threadId: string): Promise<() => void> {
 
 async function store(
   run: AgentRun,
-  asked: Message[],
+  sentMessages: Message[],
   placeholderId: string,
   thread: MessageThread,
 ): Promise<Message[]> {
@@ -137,7 +137,7 @@ async function store(
   if (isCut && last?.role === 'assistant' && !last.toolCalls?.length) {
     last.metadata = { ...last.metadata, interruptedMidStream: true };
   }
-  const messages = [...asked, ...answer];
+  const messages = [...sentMessages, ...answer];
   await thread.setMessages(run.threadId, messages);
   return messages;
 }

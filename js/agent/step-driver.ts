@@ -51,7 +51,7 @@ function isRecord(error: unknown): error is AgentErrorRecord {
 }
 
 /** Calls the reader. What it throws is surfaced as an uncaught exception, and the step goes on. */
-export function tell<Event>(onEvent: ((event: Event) => void) | undefined, event: Event): void {
+export function emit<Event>(onEvent: ((event: Event) => void) | undefined, event: Event): void {
   try {
     onEvent?.(event);
   } catch (error) {
@@ -102,7 +102,7 @@ export class StepDriver {
       return;
     }
     for (const id of todo.cancelled) this.#running.get(id)?.abort();
-    for (const event of todo.events) tell(this.#host.onEvent, withErrors(event));
+    for (const event of todo.events) emit(this.#host.onEvent, withErrors(event));
     if (todo.outcome) return this.#finish(todo.outcome);
     if (todo.deadlineMs !== undefined) this.#watch(todo.deadlineMs);
     for (const action of todo.actions) void this.#perform(action);

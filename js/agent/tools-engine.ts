@@ -12,7 +12,7 @@ import { MillraceError } from '../errors';
 import { limitOf } from '../limits';
 import { within } from '../tool/time-limit';
 import { checkArguments, defaultTimeoutMs, inputSchemaOf, policyOf, toolList } from '../tool/tool';
-import { refuseTwo } from '../tool/tool-list';
+import { rejectTwo } from '../tool/tool-list';
 import { resultJson } from '../tool/tool-result';
 import type { HostTool, HostTools, ToolEffect } from '../tool/types';
 import { withRetries } from './retries';
@@ -42,7 +42,7 @@ export function createAgentToolsEngine(options: {
     );
   });
   for (const host of hosts.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    if (made.tools[host.name]) refuseTwo(host.name);
+    if (made.tools[host.name]) rejectTwo(host.name);
     made.tools[host.name] = withRetries(callable(host), host.retries);
     made.definitions.push({
       type: 'function',
@@ -68,7 +68,7 @@ interface Manifest {
 function addManifest(manifests: Record<string, Manifest>, host: HostTool): void {
   const [identifier = '', name = identifier] = host.name.split('____');
   const { effect = 'once', ordered, serializeBy } = host;
-  const humanIntervention = policyOf(host.approve);
+  const humanIntervention = policyOf(host.approval);
   const manifest = (manifests[identifier] ??= { identifier, humanIntervention, effect, api: [] });
   if (manifest.effect !== effect) manifest.effect = 'once';
   manifest.api.push({

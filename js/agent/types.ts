@@ -1,8 +1,8 @@
 // What createAgent() and the runs of its agents are given.
 import type { AgentLimits } from '../../types/agent';
-import type { AgentCapabilities, SavedRun } from '../../types/agent-run';
+import type { AgentCapabilities, RunCheckpoint } from '../../types/agent-run';
 import type { ResumeEntry, RunAgentInput, Tool } from '../../types/events';
-import type { GivenMessage } from '../../types/messages';
+import type { MessageInput } from '../../types/messages';
 import type { ModelId } from '../../types/model';
 import type { ModelRuntime } from '../model/runtime';
 import type { Fallback, ModelRuntimeOptions } from '../model/runtime-options';
@@ -11,7 +11,7 @@ import type { HostTools } from '../tool/types';
 import type { AgentRun } from './agent-run';
 
 /** Who is asked before tools run. The security blacklist asks in any case. */
-export type ApprovePolicy =
+export type ApprovalPolicy =
   /** Each tool as it says; the default. */
   | 'tools'
   /** As they say, and whatever is neither `read` nor `idempotent`. */
@@ -51,7 +51,7 @@ export interface AgentOptionsOf<Agent> {
    */
   tools?: HostTools | undefined;
   agents?: readonly SubAgentOf<Agent>[] | undefined;
-  approve?: ApprovePolicy | undefined;
+  approval?: ApprovalPolicy | undefined;
   limits?:
     | (Pick<AgentLimits, 'maxTokens' | 'maxDurationMs' | 'maxRepeats' | 'maxCallsPerStep'> & {
         /** Turns of the model with tools; one last answer follows. 32 when absent, 0 for no limit. */
@@ -86,11 +86,11 @@ export interface AgentRunOptions {
   /** The shape of the messages where it is no canonical one: `openai`, `anthropic`, `langgraph` ... */
   format?: string | undefined;
   /** Keeps `state` up to date. */
-  saves?: boolean | undefined;
+  checkpoint?: boolean | undefined;
   /** Called after each step with what is needed to go on from there. */
-  onStep?: ((saved: SavedRun) => void) | undefined;
+  onCheckpoint?: ((saved: RunCheckpoint) => void) | undefined;
   /** Characters of events that are kept for a second reading; default 16 Mi. */
-  keptSize?: number | undefined;
+  replayBufferSize?: number | undefined;
   /** As of a runtime's calls: how long pieces of a text may wait for those that follow; default 50, 0 for none. */
   throttleMs?: number | undefined;
 }
@@ -98,8 +98,8 @@ export interface AgentRunOptions {
 /** What a run begins with: a question, a conversation, or the body that an AG-UI client sends. */
 export type AgentInput =
   | string
-  | readonly GivenMessage[]
-  | (Partial<Omit<RunAgentInput, 'messages'>> & { messages?: readonly GivenMessage[] | undefined });
+  | readonly MessageInput[]
+  | (Partial<Omit<RunAgentInput, 'messages'>> & { messages?: readonly MessageInput[] | undefined });
 
 /** An agent, as its routes and stored threads use it. */
 export interface RunnableAgent {

@@ -66,8 +66,8 @@ function contentTokens(count: Count, content: unknown): number {
 function reportedOutput(message: Partial<AgentMessage>): number {
   if (message.role !== 'assistant') return 0;
   const metadata = message['metadata'] as (Usage & { usage?: Usage }) | undefined;
-  const told = [metadata?.usage, message['usage'] as Usage | undefined, metadata];
-  return told.find((usage) => Number(usage?.totalOutputTokens) > 0)?.totalOutputTokens ?? 0;
+  const reported = [metadata?.usage, message['usage'] as Usage | undefined, metadata];
+  return reported.find((usage) => Number(usage?.totalOutputTokens) > 0)?.totalOutputTokens ?? 0;
 }
 
 /** All that is sent of messages and tools; undefined when no vocabulary is installed. */

@@ -2,7 +2,7 @@
 import { toApiJson } from './formats';
 import type { TransportOptions } from '../transport/choose';
 import { chooseTransport } from '../transport/choose';
-import { pageIn } from '../transport/said';
+import { pageIn } from '../transport/message-in-body';
 import type { ChannelPlatform } from './platform';
 
 export const enginePlatform: ChannelPlatform<TransportOptions> = {

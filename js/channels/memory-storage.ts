@@ -63,8 +63,8 @@ function threads(): InMemoryStorage['thread'] {
     getMessages: async (threadId) => copyOf(messages.get(threadId) ?? []),
     setMessages: async (threadId, replacement) => void messages.set(threadId, copyOf(replacement)),
     updateMessage: async (threadId, message) => {
-      const kept = messages.get(threadId);
-      const edited = kept?.map((known) => (known.id === message.id ? copyOf(message) : known));
+      const retained = messages.get(threadId);
+      const edited = retained?.map((known) => (known.id === message.id ? copyOf(message) : known));
       if (edited) messages.set(threadId, edited);
     },
     updateThread: async (thread) => {
@@ -91,13 +91,13 @@ class Artifacts implements InMemoryArtifactStorage {
   readonly #artifacts = new Map<string, Artifact>();
 
   keep(artifact: NewArtifact): Artifact {
-    const kept: Artifact = {
+    const retained: Artifact = {
       ...copyOf(artifact),
       id: artifact.id ?? randomUUID(),
       updatedAt: artifact.updatedAt ?? new Date().toISOString(),
     };
-    this.#artifacts.set(kept.id, kept);
-    return copyOf(kept);
+    this.#artifacts.set(retained.id, retained);
+    return copyOf(retained);
   }
 
   async create(artifact: NewArtifact): Promise<Artifact> {

@@ -20,9 +20,9 @@ const page = (text: string): string =>
 export async function listenForCallback(port: number): Promise<CallbackListener> {
   const arrivals = new Map<string, (url: string) => void>();
   const server = createServer((request, response) => {
-    const { url: asked = '/' } = request;
+    const { url: requested = '/' } = request;
     // Whoever knows the port may ask for anything, also for what is no address.
-    const address = new URL(URL.canParse(asked, origin) ? asked : '/', origin);
+    const address = new URL(URL.canParse(requested, origin) ? requested : '/', origin);
     const state = address.searchParams.get('state') ?? '';
     const arrived = address.pathname === path ? arrivals.get(state) : undefined;
     // Whoever does not know the state is not who was sent.

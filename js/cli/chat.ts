@@ -8,7 +8,7 @@ import type { ModelRun } from '../model/run';
 import { ModelRuntime } from '../model/runtime';
 import { splitModel } from '../model/settings';
 import type { Command } from './command';
-import { exitCodeOf, integerOption, plain, readArgs, toldError, UsageError } from './command';
+import { exitCodeOf, integerOption, plain, readArgs, reportedError, UsageError } from './command';
 import { chooseModel, modelWithKey } from './model-choice';
 
 const help = `Usage: millrace chat "question" [options]
@@ -59,7 +59,7 @@ class Terminal {
 
   show(event: AGUIEvent): void {
     if (event.type === 'TEXT_MESSAGE_CONTENT') this.#text(event.delta);
-    else if (event.type === 'REASONING_MESSAGE_CONTENT') this.#thought(event.delta);
+    else if (event.type === 'REASONING_MESSAGE_CONTENT') this.#writeReasoning(event.delta);
     else if (event.type === 'TOOL_CALL_START') this.#note(`calls ${event.toolCallName}`);
     else if (event.type === 'CUSTOM' && event.name === 'millrace.reset') {
       this.#note('the answer broke off and begins anew');
@@ -78,7 +78,7 @@ class Terminal {
     write(process.stdout, delta);
   }
 
-  #thought(delta: string): void {
+  #writeReasoning(delta: string): void {
     if (this.#quiet) return;
     this.#thinking = true;
     if (process.stderr.isTTY) process.stderr.write('\u001b[2m');
@@ -105,7 +105,7 @@ function shownUsage({ provider, model, usage }: CallReport, cost: number | undef
   return `${provider}:${model}  ${[...(parts.length > 0 ? parts : ['usage unknown']), price].join(', ')}\n`;
 }
 
-async function questionOf(positionals: readonly string[]): Promise<string> {
+async function promptOf(positionals: readonly string[]): Promise<string> {
   const given = positionals.join(' ');
   if (given !== '' && given !== '-') return given;
   if (process.stdin.isTTY && given === '') {
@@ -148,12 +148,12 @@ export const chat: Command = {
       process.stdout.write(help);
       return 0;
     }
-    if (values.json !== true) return ask(values, positionals);
+    if (values.json !== true) return request(values, positionals);
     try {
-      return await ask(values, positionals);
+      return await request(values, positionals);
     } catch (error) {
       // Programs read standard output, whatever went wrong.
-      process.stdout.write(`${JSON.stringify({ error: toldError(error) })}\n`);
+      process.stdout.write(`${JSON.stringify({ error: reportedError(error) })}\n`);
       return exitCodeOf(error);
     }
   },
@@ -161,7 +161,7 @@ export const chat: Command = {
 
 type Values = ReturnType<typeof readArgs<typeof options>>['values'];
 
-async function ask(values: Values, positionals: readonly string[]): Promise<number> {
+async function request(values: Values, positionals: readonly string[]): Promise<number> {
   const maxTokens = integerOption('max-tokens', values['max-tokens'], 1, 1e9);
   const temperature = temperatureOf(values.temperature);
   const { runtime, model } = runtimeOf(values);
@@ -169,7 +169,7 @@ async function ask(values: Values, positionals: readonly string[]): Promise<numb
     values.system === undefined ? [] : [{ role: 'system' as const, content: values.system }];
   const run = runtime.stream({
     model,
-    messages: [...system, { role: 'user', content: await questionOf(positionals) }],
+    messages: [...system, { role: 'user', content: await promptOf(positionals) }],
     ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
     ...temperature,
   });
@@ -191,25 +191,25 @@ async function ask(values: Values, positionals: readonly string[]): Promise<numb
   );
   if (values.json === true) {
     const { text, openCalls: toolCalls } = answer;
-    const told = {
+    const reported = {
       ...{ ...report, text, stopped },
       ...(toolCalls.length === 0 ? {} : { toolCalls }),
       ...(cost === undefined ? {} : { cost }),
-      ...(failure === undefined ? {} : { error: toldError(failure) }),
+      ...(failure === undefined ? {} : { error: reportedError(failure) }),
     };
-    process.stdout.write(`${JSON.stringify(told)}\n`);
+    process.stdout.write(`${JSON.stringify(reported)}\n`);
   } else {
     terminal.end();
-    const wasAsked = report.attempts.length > 0;
-    if (values.quiet !== true && wasAsked) write(process.stderr, shownUsage(report, cost));
+    const wasRequested = report.attempts.length > 0;
+    if (values.quiet !== true && wasRequested) write(process.stderr, shownUsage(report, cost));
   }
   if (stopped) return 130;
   if (failure === undefined) return 0;
   // What is missing before anything can be asked is a wrong use.
   const isUse = MillraceError.is(failure, 'missing_api_key');
-  const told = isUse ? new UsageError(failure.message, { cause: failure }) : failure;
-  if (values.json !== true) throw told;
-  return exitCodeOf(told);
+  const reported = isUse ? new UsageError(failure.message, { cause: failure }) : failure;
+  if (values.json !== true) throw reported;
+  return exitCodeOf(reported);
 }
 
 // To a run, an answer that reached its limit is one all the same; whoever reads it wants to know.

@@ -68,7 +68,7 @@ export function exitCodeOf(error: unknown): number {
 }
 
 /** An error as `--json` tells it. */
-export function toldError(error: unknown): object {
+export function reportedError(error: unknown): object {
   const cause = error instanceof UsageError ? error.cause : error;
   const { code, fix } = MillraceError.is(cause)
     ? cause

@@ -33,9 +33,9 @@ async function main(args: readonly string[]): Promise<number> {
     process.stdout.write(`${version()}\n`);
     return 0;
   }
-  const [asked = ''] = rest;
-  if (name === 'help' && Object.hasOwn(commands, asked)) {
-    return commands[asked]?.run(['--help']) ?? 0;
+  const [requested = ''] = rest;
+  if (name === 'help' && Object.hasOwn(commands, requested)) {
+    return commands[requested]?.run(['--help']) ?? 0;
   }
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     process.stdout.write(usage());

@@ -20,14 +20,14 @@ import { plain, UsageError } from './command';
 export interface AuthorizationChoice {
   how: 'print' | 'open' | 'never';
   store: OAuthStore;
-  tell: (text: string) => void;
+  report: (text: string) => void;
   /** Where a person may paste the address, too. */
   input?: NodeJS.ReadableStream;
-  patienceMs?: number;
+  authorizationTimeoutMs?: number;
 }
 
 const ways: readonly string[] = ['print', 'open', 'never'] satisfies AuthorizationChoice['how'][];
-const defaultPatienceMs = 300_000;
+const defaultTimeoutMs = 300_000;
 
 /** Where tokens are kept when nothing else is said. */
 export function tokenFolder(env: NodeJS.ProcessEnv = process.env): string {
@@ -42,7 +42,7 @@ export const authorizationOptions = {
 } as const;
 
 // Names, addresses and errors are a server's words.
-const tell = (text: string): void => void process.stderr.write(plain(text));
+const report = (text: string): void => void process.stderr.write(plain(text));
 
 // A folder that cannot be used costs the next time, not this one.
 function forgiving(store: OAuthStore, say: (text: string) => void): OAuthStore {
@@ -83,19 +83,19 @@ export function authorizationChoice(values: {
   }
   return {
     how: how as AuthorizationChoice['how'],
-    store: tokens === 'off' ? inMemoryOAuthStore() : forgiving(fileOAuthStore(tokens), tell),
-    tell,
+    store: tokens === 'off' ? inMemoryOAuthStore() : forgiving(fileOAuthStore(tokens), report),
+    report,
   };
 }
 
-function openInBrowser(url: string, tell: (text: string) => void): void {
+function openInBrowser(url: string, report: (text: string) => void): void {
   const program = process.env['BROWSER'] || (process.platform === 'darwin' ? 'open' : 'xdg-open');
   const child = spawn(program, [url], { stdio: 'ignore', detached: true });
-  child.on('error', () => tell(`'${program}' cannot be started: open the address yourself.\n`));
+  child.on('error', () => report(`'${program}' cannot be started: open the address yourself.\n`));
   child.unref();
 }
 
-function refused(message: string, cause?: unknown): MillraceError {
+function unauthorized(message: string, cause?: unknown): MillraceError {
   return new MillraceError('mcp_unauthorized', message, { cause });
 }
 
@@ -132,7 +132,7 @@ export class CommandLineAuthorization {
       get redirectUrl() {
         return redirectUrl();
       },
-      authorize: (url) => this.#ask(url),
+      authorize: (url) => this.#request(url),
       store: choice.store,
       clientMetadata: { client_name: 'Millrace', ...(scope !== undefined && { scope }) },
       ...(clientId !== undefined && {
@@ -157,7 +157,7 @@ export class CommandLineAuthorization {
 
   readonly authorize: MCPAuthorizer = async (refusal) => {
     const record = await this.#choice.store.load(refusal.url);
-    if (!this.#mayAsk() && !record?.tokens) throw this.#unasked(refusal.url);
+    if (!this.#mayRequest() && !record?.tokens) throw this.#notAuthorized(refusal.url);
     try {
       this.#listener = await this.#listen(portOf(record));
     } catch (error) {
@@ -181,12 +181,12 @@ export class CommandLineAuthorization {
     this.#closed.abort();
   }
 
-  #mayAsk(): boolean {
+  #mayRequest(): boolean {
     return this.#choice.how !== 'never' && !this.#wasInVain;
   }
 
-  #unasked(server: string): MillraceError {
-    return refused(
+  #notAuthorized(server: string): MillraceError {
+    return unauthorized(
       `The MCP server ${this.#name} requires authorization by a user; run 'millrace mcp test ${server}'.`,
     );
   }
@@ -197,28 +197,28 @@ export class CommandLineAuthorization {
       return await listenForCallback(callbackPort ?? registered);
     } catch (error) {
       if (callbackPort === undefined && registered !== 0) return listenForCallback(0);
-      throw refused(`The callback port ${callbackPort} cannot be opened.`, error);
+      throw unauthorized(`The callback port ${callbackPort} cannot be opened.`, error);
     }
   }
 
-  async #ask(url: URL): Promise<string> {
-    if (!this.#mayAsk()) throw this.#unasked(this.#server);
+  async #request(url: URL): Promise<string> {
+    if (!this.#mayRequest()) throw this.#notAuthorized(this.#server);
     if (this.#unheard) throw this.#unheard;
-    const { how, tell, input, patienceMs = defaultPatienceMs } = this.#choice;
+    const { how, report, input, authorizationTimeoutMs = defaultTimeoutMs } = this.#choice;
     const { signal } = this.#closed;
     const state = url.searchParams.get('state') ?? '';
     const paste = input ? ', or paste here the address that it ends at' : '';
-    tell(
+    report(
       `MCP server ${this.#name} wants an authorization. Open this address in a browser${paste}:\n\n` +
         `  ${url.href}\n\n`,
     );
-    if (how === 'open') openInBrowser(url.href, tell);
+    if (how === 'open') openInBrowser(url.href, report);
     let stop = (): void => undefined;
     const given = new Promise<never>((_resolve, reject) => {
       const late = (): void =>
-        reject(refused(`The MCP server ${this.#name} was not authorized in time; try again.`));
-      const timer = setTimeout(late, patienceMs);
-      const closed = (): void => reject(refused('The authorization was cancelled.'));
+        reject(unauthorized(`The MCP server ${this.#name} was not authorized in time; try again.`));
+      const timer = setTimeout(late, authorizationTimeoutMs);
+      const closed = (): void => reject(unauthorized('The authorization was cancelled.'));
       signal.addEventListener('abort', closed, { once: true });
       if (signal.aborted) closed();
       stop = () => {

@@ -83,12 +83,12 @@ function argumentsFor({ name, inputSchema }: MCPTool, tools: readonly MCPTool[])
 
 async function useTools(client: MCPClient, { toolCalls }: Context): Promise<void> {
   const tools = await client.listTools();
-  const asked = tools.map((tool: MCPTool) => ({
+  const requested = tools.map((tool: MCPTool) => ({
     name: tool.name,
     arguments: argumentsFor(tool, tools),
   }));
   const failures: unknown[] = [];
-  for (const call of toolCalls ?? asked) {
+  for (const call of toolCalls ?? requested) {
     await client.callTool(call.name, call.arguments).catch((error: unknown) => {
       if (!isUnknownMethod(error)) failures.push(error);
     });

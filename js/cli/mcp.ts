@@ -273,7 +273,7 @@ async function test(args: readonly string[]): Promise<number> {
   const reach = reachOf(values, target);
   const toolArguments = argumentsOf(values.args);
   const found: Record<string, unknown> = {};
-  const tell = (): void => {
+  const report = (): void => {
     if (isJson) process.stdout.write(`${JSON.stringify(found, null, 2)}\n`);
   };
   let client: MCPClient | undefined;
@@ -286,12 +286,12 @@ async function test(args: readonly string[]): Promise<number> {
       found['result'] = result;
       if (!isJson) process.stdout.write(`\n${values.call}:\n${plain(mcpResultText(result))}\n`);
     }
-    tell();
+    report();
     const hasFailed = (found['result'] as MCPToolResult | undefined)?.isError === true;
     return hasFailed || found['failures'] !== undefined ? 1 : 0;
   } catch (error) {
     found['error'] = failureOf(error);
-    tell();
+    report();
     throw error;
   } finally {
     await client?.close();

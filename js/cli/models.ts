@@ -8,7 +8,7 @@ import { hasKey, providerRow, providerRows } from '../model/settings';
 import { modelCard, modelCards } from '../model/usage';
 import { messageOf } from '../thrown';
 import type { Command } from './command';
-import { exitCodeOf, plain, readArgs, toldError, UsageError } from './command';
+import { exitCodeOf, plain, readArgs, reportedError, UsageError } from './command';
 import { tableOf } from './table';
 
 const help = `Usage: millrace models [--provider <id>] [--offline] [--json]
@@ -71,7 +71,7 @@ async function rowsOf(row: ProviderRow): Promise<Row[]> {
 }
 
 // Servers of one's own have no key; they are asked when they are named.
-function isAsked(row: ProviderRow, named: boolean): boolean {
+function isRequested(row: ProviderRow, named: boolean): boolean {
   const lists = (JSON.parse(addon().capabilities()) as Record<string, string[]>)[row.id] ?? [];
   if (!lists.includes('models')) return false;
   return hasKey(row) || (named && /\/\/(localhost|127\.0\.0\.1)[:/]/.test(row.baseURL));
@@ -84,8 +84,9 @@ async function allRows(provider: string | undefined, offline: boolean): Promise<
     throw new UsageError(text, { cause: new MillraceError('unknown_provider', text) });
   }
   const rows = named ? [named] : providerRows();
-  const asked = (row: ProviderRow): boolean => !offline && isAsked(row, named !== undefined);
-  const lists = rows.map(async (row) => (asked(row) ? rowsOf(row) : builtIn(row)));
+  const requested = (row: ProviderRow): boolean =>
+    !offline && isRequested(row, named !== undefined);
+  const lists = rows.map(async (row) => (requested(row) ? rowsOf(row) : builtIn(row)));
   return (await Promise.all(lists)).flat();
 }
 
@@ -114,7 +115,7 @@ export const models: Command = {
     } catch (error) {
       if (!isJson) throw error;
       // Programs read standard output, whatever went wrong.
-      process.stdout.write(`${JSON.stringify({ error: toldError(error) })}\n`);
+      process.stdout.write(`${JSON.stringify({ error: reportedError(error) })}\n`);
       return exitCodeOf(error);
     }
     if (isJson) {

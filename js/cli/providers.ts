@@ -30,8 +30,8 @@ export const providers: Command = {
     }
     const rows = providerRows();
     if (values.json === true) {
-      const told = rows.map((row) => ({ ...row, keySet: hasKey(row) }));
-      process.stdout.write(`${JSON.stringify(told, null, 2)}\n`);
+      const reported = rows.map((row) => ({ ...row, keySet: hasKey(row) }));
+      process.stdout.write(`${JSON.stringify(reported, null, 2)}\n`);
       return Promise.resolve(0);
     }
     const cells = rows.map((row) => [

@@ -46,17 +46,17 @@ async function settingsOf(
   env: NodeJS.ProcessEnv,
   choice: AuthorizationChoice,
   guarded: McpPlan['guarded'],
-): Promise<Pick<McpServerSettings, 'settings' | 'asksHost'>> {
+): Promise<Pick<McpServerSettings, 'settings' | 'hostAuthorizes'>> {
   const reach = optionsOf(name, entry, env);
   if (!('url' in reach) || namesCaller(reach.headers)) return { settings: reachOf(reach) };
   const url = String(reach.url);
   const authorization = new CommandLineAuthorization(name, url, oauthOf(name, entry, env), choice);
-  const kept = await authorization.headers(url);
-  const answer = authorizationOf(authorization, url, kept);
+  const retained = await authorization.headers(url);
+  const answer = authorizationOf(authorization, url, retained);
   if (answer) guarded.set(name, { authorization, answer });
   return {
-    settings: reachOf({ ...reach, headers: { ...reach.headers, ...kept } }),
-    asksHost: true,
+    settings: reachOf({ ...reach, headers: { ...reach.headers, ...retained } }),
+    hostAuthorizes: true,
   };
 }
 
@@ -113,7 +113,7 @@ const idlePollMs = 250;
 export function attendMcp(
   server: Server,
   { guarded }: McpPlan,
-  tell: (text: string) => void,
+  report: (text: string) => void,
 ): { stop(): void } {
   const answered = new Map<string, number>();
   const waiting = new Set<string>();
@@ -123,7 +123,7 @@ export function attendMcp(
     if (!one) return;
     if (waiting.has(name) && state !== 'unauthorized' && !refusal) {
       waiting.delete(name);
-      tell(line(status));
+      report(line(status));
     }
     if (!refusal || answered.get(name) === refusal.number) return;
     answered.set(name, refusal.number);
@@ -145,7 +145,7 @@ export function attendMcp(
 }
 
 // One server that hangs does not keep the others from being used; it may still come.
-const patienceMs = 10_000;
+const startGraceMs = 10_000;
 
 /**
  * Waits until each server has told its tools, failed or waits for a person, and says what becomes of each. A
@@ -155,20 +155,20 @@ export async function settleMcp(
   server: Server,
   { failures, servers }: McpPlan,
   stopped: Promise<unknown>,
-  tell: (text: string) => void,
+  report: (text: string) => void,
   isStrict: boolean,
 ): Promise<McpServerStatus[]> {
   const isOpen = ({ state }: McpServerStatus): boolean =>
     state === 'starting' || (isStrict && state === 'unauthorized');
-  const told = new Map<string, string>();
+  const reported = new Map<string, string>();
   const say = (status: McpServerStatus): void => {
-    if (told.get(status.name) === status.state) return;
-    told.set(status.name, status.state);
-    tell(line(status));
+    if (reported.get(status.name) === status.state) return;
+    reported.set(status.name, status.state);
+    report(line(status));
   };
   failures.forEach(say);
   if (servers.length === 0) return failures;
-  const end = isStrict ? Infinity : Date.now() + patienceMs;
+  const end = isStrict ? Infinity : Date.now() + startGraceMs;
   let isStopped = false;
   void stopped.then(() => (isStopped = true));
   for (;;) {

@@ -30,7 +30,7 @@ Options:
                           or never
   --tokens <folder>       folder of OAuth tokens; default ~/.local/state/millrace/mcp; off stores none
   --strict                exit if any MCP server fails to start; default: continue with the others
-  --approve <policy>      which tool calls need approval: never, risky (default), always
+  --approval <policy>      which tool calls need approval: never, risky (default), always
   --max-steps <n>         model turns with tools before the last answer (default 32); 0 is no limit
   --max-output-tokens <n> output limit for providers that require one (default 4096)
   --allow-host <name>     also accept this Host header; may be repeated
@@ -55,7 +55,7 @@ const options = {
   mcp: { type: 'string' },
   ...authorizationOptions,
   strict: { type: 'boolean' },
-  approve: { type: 'string' },
+  approval: { type: 'string' },
   'max-steps': { type: 'string' },
   'max-output-tokens': { type: 'string' },
   'allow-host': { type: 'string', multiple: true },
@@ -99,15 +99,15 @@ const lastWordsMs = 200;
 function waitForStop(server: Server): Waiting {
   const keepAlive = setInterval(() => undefined, 0x7fffffff);
   const stopped = new Promise<NodeJS.Signals>((resolve) => {
-    let asked = false;
+    let requested = false;
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       process.on(signal, () => {
-        if (asked) {
-          server.hasten();
+        if (requested) {
+          server.expedite();
           setTimeout(() => process.exit(signal === 'SIGINT' ? 130 : 143), lastWordsMs);
           return;
         }
-        asked = true;
+        requested = true;
         clearInterval(keepAlive);
         resolve(signal);
       });
@@ -140,14 +140,14 @@ function urlOf(host: string, server: Server): string {
 function agentOptions(values: {
   system?: string;
   tools?: string;
-  approve?: string;
-}): Pick<ServerOptions, 'instructions' | 'tools' | 'approve'> {
-  const { system, tools, approve } = values;
+  approval?: string;
+}): Pick<ServerOptions, 'instructions' | 'tools' | 'approval'> {
+  const { system, tools, approval } = values;
   const names = (tools ?? '').split(',').map((name) => name.trim());
   return {
     ...(system === undefined ? {} : { instructions: system }),
     ...(tools === undefined ? {} : { tools: names.filter((name) => name !== '') }),
-    ...(approve === undefined ? {} : { approve }),
+    ...(approval === undefined ? {} : { approval }),
   };
 }
 
@@ -206,9 +206,9 @@ export const serve: Command = {
     const { stopped } = waiting;
     let isStopped = false;
     void stopped.then(() => (isStopped = true));
-    const tell = (text: string): void => void process.stderr.write(plain(text));
-    const attendant = attendMcp(server, plan, tell);
-    const mcp = await settleMcp(server, plan, stopped, tell, values.strict === true);
+    const report = (text: string): void => void process.stderr.write(plain(text));
+    const attendant = attendMcp(server, plan, report);
+    const mcp = await settleMcp(server, plan, stopped, report, values.strict === true);
     if (values.strict === true && mcp.some(({ state }) => state === 'failed')) {
       attendant.stop();
       await server.stop();
@@ -223,7 +223,7 @@ export const serve: Command = {
     if (!isStopped) process.stdout.write(hello());
     await stopped;
     attendant.stop();
-    if (values.json !== true) tell(farewell);
+    if (values.json !== true) report(farewell);
     await server.stop();
     return 0;
   },

@@ -6,7 +6,7 @@ import { MillraceError } from '../errors';
 import { isRecord } from '../plain-values';
 import { randomId } from '../random-id';
 import { patched } from './json-patch';
-import type { Call, Entity, Json, Row } from './messages';
+import type { Call, Entity, Json, FoldedMessage } from './messages';
 import {
   gather,
   merge,
@@ -51,17 +51,17 @@ const pieces = /^(TEXT|REASONING)_MESSAGE_(START|CONTENT|END|CHUNK)$/;
 const speakers = ['assistant', 'user', 'system', 'developer'];
 
 class Folder {
-  #rows: Row[] = [];
+  #folded: FoldedMessage[] = [];
   // All but reasoning, whose ids are a world of their own.
-  readonly #messages = new Map<unknown, Row>();
-  readonly #reasoning = new Map<unknown, Row>();
-  readonly #calls = new Map<unknown, { owner: Row; call: Call }>();
-  readonly #results = new Map<unknown, Row>();
+  readonly #messages = new Map<unknown, FoldedMessage>();
+  readonly #reasoning = new Map<unknown, FoldedMessage>();
+  readonly #calls = new Map<unknown, { owner: FoldedMessage; call: Call }>();
+  readonly #results = new Map<unknown, FoldedMessage>();
   // What is known of messages and calls that have not begun.
   readonly #waiting = new Map<string, Entity>();
   readonly #chunks = new Map<string, string>();
   // Added since the step began.
-  #step: Row[] = [];
+  #step: FoldedMessage[] = [];
   #thinkingId = '';
 
   feed(event: unknown): void {
@@ -77,7 +77,7 @@ class Folder {
     THINKING_TEXT_MESSAGE_END: () => void (this.#thinkingId = ''),
     THINKING_TEXT_MESSAGE_CONTENT: (event) => {
       this.#thinkingId ||= randomId();
-      append(this.#thought(this.#thinkingId, event), event);
+      append(this.#reasoningMessage(this.#thinkingId, event), event);
     },
     REASONING_ENCRYPTED_VALUE: (event) => this.#onEncrypted(event),
     TOOL_CALL_START: (event) => void this.#startCall(textOf(event['toolCallId']), event),
@@ -90,15 +90,15 @@ class Folder {
     TOOL_CALL_RESULT: (event) => this.#onResult(event),
     ACTIVITY_SNAPSHOT: (event) => this.#onActivity(event),
     ACTIVITY_DELTA: (event) => {
-      const row = this.#messages.get(textOf(event['messageId']));
-      if (row?.role !== 'activity') return;
-      const content = patched(row.content, event['patch']);
-      if (content !== undefined) this.#setActivity(row, content, event);
+      const message = this.#messages.get(textOf(event['messageId']));
+      if (message?.role !== 'activity') return;
+      const content = patched(message.content, event['patch']);
+      if (content !== undefined) this.#setActivity(message, content, event);
     },
     MESSAGES_SNAPSHOT: (event) => this.#onSnapshot(event['messages']),
     RUN_STARTED: (event) => {
-      for (const row of readRows(objectOf(event['input'])['messages'])) {
-        if (!this.#byRole(row.role).has(row.id)) this.#add(row);
+      for (const message of readRows(objectOf(event['input'])['messages'])) {
+        if (!this.#byRole(message.role).has(message.id)) this.#add(message);
       }
       this.#step = [];
     },
@@ -108,41 +108,41 @@ class Folder {
 
   // Called once, at the end.
   messages(): Message[] {
-    const rows = this.#rows;
+    const folded = this.#folded;
     const rest = [...this.#waiting].sort(([a], [b]) => (bytesOf(a) < bytesOf(b) ? -1 : 1));
     const opaque = rest.find(([id, { metadata }]) => id && metadata.states.length > 0);
-    const last = rows.findLast(({ role }) => role === 'user' || role === 'assistant');
+    const last = folded.findLast(({ role }) => role === 'user' || role === 'assistant');
     // An answer that has nothing but such things is a message of its own, lest it seem to be part of the one before the
     // question.
-    if (opaque && last?.role !== 'assistant') rows.push(newRow('assistant', opaque[0]));
-    const answer = rows.findLast(({ role }) => role === 'assistant');
+    if (opaque && last?.role !== 'assistant') folded.push(newRow('assistant', opaque[0]));
+    const answer = folded.findLast(({ role }) => role === 'assistant');
     if (answer) rest.forEach(([, early]) => gather(answer, early));
-    return rows.map(shown);
+    return folded.map(shown);
   }
 
   // --- places
 
-  #byRole(role: string): Map<unknown, Row> {
+  #byRole(role: string): Map<unknown, FoldedMessage> {
     return role === 'reasoning' ? this.#reasoning : this.#messages;
   }
 
-  #add(row: Row, at = this.#rows.length): Row {
-    this.#rows.splice(at, 0, row);
-    this.#index(row);
-    this.#step.push(row);
-    this.#settle(row.id, row);
-    return row;
+  #add(message: FoldedMessage, at = this.#folded.length): FoldedMessage {
+    this.#folded.splice(at, 0, message);
+    this.#index(message);
+    this.#step.push(message);
+    this.#settle(message.id, message);
+    return message;
   }
 
-  #index(row: Row): void {
-    setNew(this.#byRole(row.role), row.id, row);
-    for (const call of row.toolCalls) setNew(this.#calls, call.id, { owner: row, call });
-    if (row.role === 'tool') setNew(this.#results, row.toolCallId, row);
+  #index(message: FoldedMessage): void {
+    setNew(this.#byRole(message.role), message.id, message);
+    for (const call of message.toolCalls) setNew(this.#calls, call.id, { owner: message, call });
+    if (message.role === 'tool') setNew(this.#results, message.toolCallId, message);
   }
 
   #indexAll(): void {
     for (const map of [this.#messages, this.#reasoning, this.#calls, this.#results]) map.clear();
-    this.#rows.forEach((row) => this.#index(row));
+    this.#folded.forEach((message) => this.#index(message));
   }
 
   // Gives a message or call that begins what came before it.
@@ -154,10 +154,10 @@ class Folder {
     this.#waiting.delete(id);
   }
 
-  #begin(role: string, id: string, event: Json): Row {
-    const row = newRow(role, id);
-    row.subagentRunId = textOf(event['subagentRunId']) || undefined;
-    return this.#add(row);
+  #begin(role: string, id: string, event: Json): FoldedMessage {
+    const message = newRow(role, id);
+    message.subagentRunId = textOf(event['subagentRunId']) || undefined;
+    return this.#add(message);
   }
 
   // --- texts
@@ -169,27 +169,27 @@ class Folder {
     if (isChunk && !id) return;
     const isEnd = piece === 'END';
     const known = this.#byRole(isText ? '' : 'reasoning').get(id);
-    const row = isEnd
+    const message = isEnd
       ? known
-      : (known ?? (isText ? this.#text(id, event) : this.#thought(id, event)));
-    if (row && !isEnd && piece !== 'START') append(row, event);
-    merge(row, event['metadata']);
+      : (known ?? (isText ? this.#text(id, event) : this.#reasoningMessage(id, event)));
+    if (message && !isEnd && piece !== 'START') append(message, event);
+    merge(message, event['metadata']);
   }
 
-  #text(id: string, event: Json): Row {
+  #text(id: string, event: Json): FoldedMessage {
     const role = textOf(event['role']);
-    const row = this.#begin(speakers.includes(role) ? role : 'assistant', id, event);
-    row.content = '';
-    row.name = textOf(event['name']) || undefined;
-    return row;
+    const message = this.#begin(speakers.includes(role) ? role : 'assistant', id, event);
+    message.content = '';
+    message.name = textOf(event['name']) || undefined;
+    return message;
   }
 
-  #thought(id: string, event: Json): Row {
+  #reasoningMessage(id: string, event: Json): FoldedMessage {
     const known = this.#reasoning.get(id);
     if (known) return known;
-    const row = this.#begin('reasoning', id, event);
-    row.content = '';
-    return row;
+    const message = this.#begin('reasoning', id, event);
+    message.content = '';
+    return message;
   }
 
   // The id of a chunk: its own, or that of the chunk before it in its lane.
@@ -207,7 +207,7 @@ class Folder {
         ? (this.#callOf(id) ?? this.#waitingFor(id))
         : // Reasoning may have a value and no text.
           ((this.#reasoning.has(id) ? undefined : this.#messages.get(id)) ??
-          this.#thought(id, event));
+          this.#reasoningMessage(id, event));
     entity.encryptedValue = textOf(event['encryptedValue']);
   }
 
@@ -218,7 +218,7 @@ class Folder {
   }
 
   // The assistant message named as parent, or one whose id is the call's.
-  #ownerOf(callId: string, event: Json): Row {
+  #ownerOf(callId: string, event: Json): FoldedMessage {
     for (const id of [textOf(event['parentMessageId']), callId]) {
       const known = this.#messages.get(id);
       if (id && !known) return this.#begin('assistant', id, event);
@@ -248,31 +248,31 @@ class Folder {
 
   #onResult(event: Json): void {
     const callId = textOf(event['toolCallId']);
-    let row = this.#results.get(callId);
-    if (!row) {
-      row = newRow('tool', textOf(event['messageId']));
-      row.toolCallId = callId;
-      this.#add(row, this.#placeOfResult(callId));
+    let message = this.#results.get(callId);
+    if (!message) {
+      message = newRow('tool', textOf(event['messageId']));
+      message.toolCallId = callId;
+      this.#add(message, this.#placeOfResult(callId));
     }
     const { content, error, isError } = event;
     const parts = Array.isArray(content) && content;
-    row.content = parts || textOf(content);
-    row.error = textOf(error) || undefined;
-    if (isError === true) row.error ??= parts ? JSON.stringify(parts) : textOf(content);
-    row.subagentRunId = textOf(event['subagentRunId']) || row.subagentRunId;
-    merge(row, event['metadata']);
+    message.content = parts || textOf(content);
+    message.error = textOf(error) || undefined;
+    if (isError === true) message.error ??= parts ? JSON.stringify(parts) : textOf(content);
+    message.subagentRunId = textOf(event['subagentRunId']) || message.subagentRunId;
+    merge(message, event['metadata']);
   }
 
   // Behind the message that holds the call and its other results, else the end.
   #placeOfResult(callId: string): number {
-    const rows = this.#rows;
+    const folded = this.#folded;
     const owner = this.#calls.get(callId)?.owner;
-    if (!owner) return rows.length;
-    const isOther = ({ role, toolCallId }: Row): boolean =>
+    if (!owner) return folded.length;
+    const isOther = ({ role, toolCallId }: FoldedMessage): boolean =>
       role !== 'tool' || this.#calls.get(toolCallId)?.owner !== owner;
-    const begin = rows.lastIndexOf(owner) + 1;
-    const end = rows.slice(begin).findIndex(isOther);
-    return end === -1 ? rows.length : begin + end;
+    const begin = folded.lastIndexOf(owner) + 1;
+    const end = folded.slice(begin).findIndex(isOther);
+    return end === -1 ? folded.length : begin + end;
   }
 
   // --- activities
@@ -286,31 +286,31 @@ class Folder {
     this.#setActivity(known ?? this.#begin('activity', id, event), content, event);
   }
 
-  #setActivity(row: Row, content: unknown, event: Json): void {
-    row.content = content;
-    row.activityType = textOf(event['activityType']);
-    merge(row, event['metadata']);
+  #setActivity(message: FoldedMessage, content: unknown, event: Json): void {
+    message.content = content;
+    message.activityType = textOf(event['activityType']);
+    merge(message, event['metadata']);
   }
 
   // --- the whole conversation
 
   #onSnapshot(messages: unknown): void {
     if (!Array.isArray(messages)) return;
-    const rows = readRows(messages);
-    const fresh = new Map(rows.map((row) => [row.id, row]));
-    const before = this.#rows;
-    this.#rows = [];
-    for (const row of before) {
-      const next = fresh.get(row.id);
+    const folded = readRows(messages);
+    const fresh = new Map(folded.map((message) => [message.id, message]));
+    const before = this.#folded;
+    this.#folded = [];
+    for (const message of before) {
+      const next = fresh.get(message.id);
       if (next) {
-        carry(next, row);
+        carry(next, message);
         this.#add(next);
-        fresh.delete(row.id);
-      } else if (isBesides(row) && !rows.some(({ role }) => role === row.role)) {
-        this.#rows.push(row);
+        fresh.delete(message.id);
+      } else if (isBesides(message) && !folded.some(({ role }) => role === message.role)) {
+        this.#folded.push(message);
       }
     }
-    fresh.forEach((row) => this.#add(row));
+    fresh.forEach((message) => this.#add(message));
     this.#step = [];
     this.#indexAll();
   }
@@ -330,11 +330,12 @@ class Folder {
 
   // The messages named, or all since the step began, are void and come again.
   #onReset(ids: unknown): void {
-    const isVoid = (row: Row): boolean => !Array.isArray(ids) || ids.map(textOf).includes(row.id);
+    const isVoid = (message: FoldedMessage): boolean =>
+      !Array.isArray(ids) || ids.map(textOf).includes(message.id);
     const gone = this.#step.filter(isVoid);
-    const stays = (row: Row): boolean => !gone.includes(row);
+    const stays = (message: FoldedMessage): boolean => !gone.includes(message);
     this.#step = this.#step.filter(stays);
-    this.#rows = this.#rows.filter(stays);
+    this.#folded = this.#folded.filter(stays);
     this.#waiting.clear();
     this.#chunks.clear();
     this.#indexAll();
@@ -349,26 +350,26 @@ class Folder {
   // The call, message or reasoning of this id; without an id, the latest answer. What comes before its entity waits for
   // it.
   #entityOf(id: string): Entity {
-    const last = this.#rows.at(-1);
+    const last = this.#folded.at(-1);
     if (!id && (last?.role === 'assistant' || last?.role === 'reasoning')) return last;
-    const [call, ...rows] = [this.#callOf(id), this.#messages, this.#reasoning, this.#results];
-    return call ?? rows.map((map) => map.get(id)).find(isThere) ?? this.#waitingFor(id);
+    const [call, ...folded] = [this.#callOf(id), this.#messages, this.#reasoning, this.#results];
+    return call ?? folded.map((map) => map.get(id)).find(isThere) ?? this.#waitingFor(id);
   }
 }
 
 const isThere = <T>(value: T): value is NonNullable<T> => value !== undefined && value !== null;
 
 // Snapshots need not hold what clients keep beside the conversation.
-const isBesides = ({ role }: Row): boolean => role === 'reasoning' || role === 'activity';
+const isBesides = ({ role }: FoldedMessage): boolean => role === 'reasoning' || role === 'activity';
 
 function setNew<T>(map: Map<unknown, T>, key: unknown, value: T): void {
   if (!map.has(key)) map.set(key, value);
 }
 
 // Content that is no text keeps what it is.
-function append(row: Row, { delta }: Json): void {
-  if (typeof (row.content ?? '') === 'string' && typeof delta === 'string') {
-    row.content = `${(row.content ?? '') as string}${delta}`;
+function append(message: FoldedMessage, { delta }: Json): void {
+  if (typeof (message.content ?? '') === 'string' && typeof delta === 'string') {
+    message.content = `${(message.content ?? '') as string}${delta}`;
   }
 }
 

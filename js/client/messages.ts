@@ -30,7 +30,7 @@ export interface Call extends Entity {
   function: { name: string; arguments: string };
 }
 
-export interface Row extends Entity {
+export interface FoldedMessage extends Entity {
   id: string;
   role: string;
   activityType?: string | undefined;
@@ -91,7 +91,7 @@ export const newCall = (id: string): Call =>
   }) as Call;
 
 /** Its members are in AG-UI's order. */
-export const newRow = (role: string, id: string): Row => ({
+export const newRow = (role: string, id: string): FoldedMessage => ({
   id,
   role,
   activityType: undefined,
@@ -109,10 +109,10 @@ const shownCall = (call: Call): Json =>
   defined({ ...call, metadata: shownMetadata(call.metadata) });
 
 /** The message, without the members that it has not. */
-export function shown(row: Row): Message {
-  const { id, role, activityType, toolCalls, toolCallId, metadata } = row;
+export function shown(message: FoldedMessage): Message {
+  const { id, role, activityType, toolCalls, toolCallId, metadata } = message;
   return defined({
-    ...row,
+    ...message,
     id: id || undefined,
     activityType: activityType || undefined,
     toolCalls: filled(toolCalls.map(shownCall)),
@@ -130,12 +130,12 @@ const texts = ['toolCallId', 'activityType', 'name', 'error', 'encryptedValue', 
 const isTextOrNothing = (value: unknown): boolean => typeof (value ?? '') === 'string';
 
 /** The messages among the items of a list. */
-export const readRows = (list: unknown): Row[] =>
+export const readRows = (list: unknown): FoldedMessage[] =>
   listOf(list)
-    .map(readRow)
-    .filter((row) => row !== undefined);
+    .map(readMessage)
+    .filter((message) => message !== undefined);
 
-function readRow(value: unknown): Row | undefined {
+function readMessage(value: unknown): FoldedMessage | undefined {
   if (!isRecord(value)) return undefined;
   const { id, role, content, toolCalls, toolCallId, metadata } = value;
   const calls = (toolCalls ?? []) as unknown[];
@@ -150,7 +150,7 @@ function readRow(value: unknown): Row | undefined {
     Array.isArray(calls);
   const read = isRight ? calls.map(readCall) : [undefined];
   if (read.includes(undefined)) return undefined;
-  const row = {
+  const message = {
     ...newRow(role as string, ''),
     ...defined(value),
     id: textOf(id),
@@ -158,9 +158,9 @@ function readRow(value: unknown): Row | undefined {
     toolCalls: read as Call[],
     ...newEntity(),
   };
-  for (const name of texts) row[name as 'name'] = (value[name] ?? undefined) as undefined;
-  merge(row, metadata);
-  return row;
+  for (const name of texts) message[name as 'name'] = (value[name] ?? undefined) as undefined;
+  merge(message, metadata);
+  return message;
 }
 
 function readCall(value: unknown): Call | undefined {

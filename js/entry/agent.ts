@@ -35,7 +35,7 @@ export type {
   SendMessageOptions,
   SentMessage,
 } from '../agent/send-message';
-export type { AgentInput, AgentRunOptions, ApprovePolicy } from '../agent/types';
+export type { AgentInput, AgentRunOptions, ApprovalPolicy } from '../agent/types';
 export { createAgentExecutors, createAgentToolsEngine } from '../agent/tools-engine';
 export type { AgentToolsEngine } from '../agent/tools-engine';
 export { pipeAGUI, toAGUIResponse } from '../runs/ag-ui';

@@ -31,5 +31,5 @@ export type {
   SearchFallbackResult,
 } from '../agent/preset-tasks';
 export { tool } from '../tool/tool';
-export type { HostTool, HostTools, NamelessTool, RunnableTool, ToolEffect } from '../tool/types';
+export type { HostTool, HostTools, UnnamedTool, RunnableTool, ToolEffect } from '../tool/types';
 export type { AddressGuard } from '../transport/engine';

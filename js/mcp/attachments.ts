@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 
 import type { MCPToolResult } from '../../types/mcp';
 import { messageOf } from '../thrown';
-import { keptAt } from '../tool/kept-file';
+import { retainedAt } from '../tool/kept-file';
 
 /** A file that a tool's result refers to. */
 export interface MCPAttachment {
@@ -28,7 +28,7 @@ interface Block {
 }
 
 /** What of a result is kept elsewhere, and what could not be. */
-export interface KeptFiles {
+export interface StoredFiles {
   attachments: MCPAttachment[];
   /** What a model is told of files that are lost; "" when none is. */
   note: string;
@@ -38,7 +38,7 @@ export interface KeptFiles {
 export async function attachmentsOf(
   { content }: MCPToolResult,
   store: MCPFileStore,
-): Promise<KeptFiles> {
+): Promise<StoredFiles> {
   const attachments: MCPAttachment[] = [];
   const notes: string[] = [];
   for (const block of (Array.isArray(content) ? content : []) as (Block | null)[]) {
@@ -51,7 +51,11 @@ export async function attachmentsOf(
     const id = randomUUID();
     const known = typeof mimeType === 'string' ? mimeType : 'application/octet-stream';
     try {
-      const url = await keptAt(store, { id, mimeType: known, bytes: Buffer.from(data, 'base64') });
+      const url = await retainedAt(store, {
+        id,
+        mimeType: known,
+        bytes: Buffer.from(data, 'base64'),
+      });
       attachments.push({ id, type, mimeType: known, url });
     } catch (error) {
       const reason = messageOf(error);

@@ -8,7 +8,7 @@ export type MCPAuthorizer = (refusal: {
   challenge: string;
   url: string;
   /** The `Authorization` header that was refused; absent when none was sent. */
-  refused?: string;
+  rejected?: string;
 }) => Promise<Record<string, string>> | Record<string, string>;
 
 /** A token, LobeHub's authorization record, or a function that is asked after a refusal. */
@@ -19,7 +19,7 @@ export type MCPAuthorization =
   | { authorize: MCPAuthorizer; headers?: (url: string) => Promise<Record<string, string>> };
 
 /** What `authorize` gives; where it throws nothing, which says nothing, an error in the place of it. */
-export async function told<T>(owner: string, authorize: () => T | Promise<T>): Promise<T> {
+export async function reported<T>(owner: string, authorize: () => T | Promise<T>): Promise<T> {
   try {
     return await authorize();
   } catch (thrown) {
@@ -40,10 +40,10 @@ export function authorizationOf(
   headers: Readonly<Record<string, string>> = {},
 ): ((status: number, challenge: string) => Promise<Record<string, string>>) | undefined {
   if (!auth || !('authorize' in auth)) return undefined;
-  let refused = headers['Authorization'];
+  let rejected = headers['Authorization'];
   return async (status, challenge) => {
-    const refusal = { status, challenge, url, ...(refused && { refused }) };
-    const given = await told('the MCP server', () => auth.authorize(refusal));
+    const refusal = { status, challenge, url, ...(rejected && { rejected }) };
+    const given = await reported('the MCP server', () => auth.authorize(refusal));
     if (typeof given !== 'object' || given === null || !Object.values(given).every(isText)) {
       throw new MillraceError(
         'mcp_unauthorized',
@@ -51,7 +51,7 @@ export function authorizationOf(
           `{ Authorization: 'Bearer ...' }, not ${kindOf(given)}.`,
       );
     }
-    refused = given['Authorization'];
+    rejected = given['Authorization'];
     return given;
   };
 }

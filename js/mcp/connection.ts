@@ -108,11 +108,11 @@ export class MCPConnection {
       if (this.#over) throw this.#over.error;
       throwIfAborted(options?.signal);
       const text = requestText(method, params);
-      const wishes = wishesText(method, options, list);
+      const callOptions = optionsText(method, options, list);
       const call = this.#nextCall++;
       const settled = options?.signal ? this.#cancelWith(options.signal, call) : noListener;
       this.#waiting.set(call, { resolve, reject, options, settled });
-      this.#command('call', call, text, wishes);
+      this.#command('call', call, text, callOptions);
     });
   }
 
@@ -248,7 +248,7 @@ function requestText(method: string, params: object): string {
 }
 
 // What the engine is to know of a request beside its text.
-function wishesText(
+function optionsText(
   method: string,
   options: MCPRequestOptions | undefined,
   list: string | undefined,

@@ -58,7 +58,7 @@ export interface CloudConnectorOptions extends RouteOptions {
   /** Milliseconds between two questions whether the user has authorized; default 2000. */
   pollMs?: number;
   /** Milliseconds that the user has for that; default 5 minutes. */
-  patienceMs?: number;
+  authorizationTimeoutMs?: number;
 }
 
 export interface CloudConnection extends MCPCommonOptions {
@@ -102,7 +102,9 @@ export class CloudConnector {
   /** Makes an instance of a server for a user. */
   async create(server: string, user: string, signal?: AbortSignal): Promise<CloudInstance> {
     const { path, body } = this.#service.create;
-    const instance = this.#service.read(await this.#ask('POST', path, signal, body(server, user)));
+    const instance = this.#service.read(
+      await this.#request('POST', path, signal, body(server, user)),
+    );
     if (instance.id !== '' && URL.canParse(instance.url)) return instance;
     throw new MillraceError(
       'mcp_connection_failed',
@@ -113,7 +115,7 @@ export class CloudConnector {
   /** Whether the user has authorized the instance. */
   async isReady(instance: CloudInstance, signal?: AbortSignal): Promise<boolean> {
     const { path, isReady } = this.#service.poll;
-    return isReady(await this.#ask('GET', path(instance.id), signal));
+    return isReady(await this.#request('GET', path(instance.id), signal));
   }
 
   /** Makes an instance, has it authorized and connects to it. */
@@ -152,8 +154,8 @@ export class CloudConnector {
   }
 
   async #wait(instance: CloudInstance, signal: AbortSignal | undefined): Promise<void> {
-    const { pollMs = 2000, patienceMs = 300_000 } = this.#options;
-    const end = Date.now() + patienceMs;
+    const { pollMs = 2000, authorizationTimeoutMs = 300_000 } = this.#options;
+    const end = Date.now() + authorizationTimeoutMs;
     for (;;) {
       let failure: MillraceError | undefined;
       try {
@@ -174,7 +176,7 @@ export class CloudConnector {
     }
   }
 
-  async #ask(
+  async #request(
     method: string,
     path: string,
     signal: AbortSignal | undefined,

@@ -38,7 +38,8 @@ export interface JsonAnswer {
 
 const longestText = 256 * 1024;
 
-const refused = (message: string): MillraceError => new MillraceError('mcp_unauthorized', message);
+const unauthorized = (message: string): MillraceError =>
+  new MillraceError('mcp_unauthorized', message);
 
 /** What others wrote, short enough for a message. */
 export const shown = (value: unknown): string => String(JSON.stringify(value)).slice(0, 200);
@@ -89,9 +90,11 @@ function withoutSlash(path: string): string {
 function covers(resource: string, server: string): boolean {
   try {
     const named = new URL(resource);
-    const asked = new URL(server);
+    const requested = new URL(server);
     const folder = `${withoutSlash(named.pathname)}/`;
-    return named.origin === asked.origin && `${withoutSlash(asked.pathname)}/`.startsWith(folder);
+    return (
+      named.origin === requested.origin && `${withoutSlash(requested.pathname)}/`.startsWith(folder)
+    );
   } catch {
     return false;
   }
@@ -108,7 +111,9 @@ async function resourceOf(
   const isOne = ({ resource }: Partial<ProtectedResource>): boolean => typeof resource === 'string';
   const found = await first<ProtectedResource>(fetcher, [...new Set(urls)], isOne);
   if (found && !covers(found.resource, server)) {
-    throw refused(`The metadata of the MCP server is for another resource, ${found.resource}.`);
+    throw unauthorized(
+      `The metadata of the MCP server is for another resource, ${found.resource}.`,
+    );
   }
   return found;
 }
@@ -132,7 +137,7 @@ export function notItsOwner(
   issuers: readonly string[],
   owner: string,
 ): MillraceError {
-  return refused(
+  return unauthorized(
     `The MCP server ${server} names the authorization server ${issuers.join(', ')}; \`client\` belongs to ` +
       `${owner} and is shown to no other one.`,
   );
@@ -146,7 +151,7 @@ function issuersOf(resource: ProtectedResource | undefined): string[] {
   if (named === undefined || named === null) return [];
   const issuers = Array.isArray(named) ? named.filter(isAddress) : [];
   if (issuers.length > 0 || (Array.isArray(named) && named.length === 0)) return issuers;
-  throw refused(
+  throw unauthorized(
     `The metadata of the MCP server has the \`authorization_servers\` ${shown(named)}, which is not a list of ` +
       'URLs.',
   );
@@ -160,14 +165,14 @@ function checkEndpoints(metadata: AuthorizationServer): void {
     const value: unknown = metadata[name];
     if (value === undefined || (value === null && name === 'registration_endpoint')) continue;
     if (!isAddress(value)) {
-      throw refused(
+      throw unauthorized(
         `The metadata of the authorization server ${metadata.issuer} has the \`${name}\` ${shown(value)}, ` +
           'which is not a URL.',
       );
     }
     const { protocol, hostname } = new URL(value);
     if (protocol === 'https:' || isLoopback(hostname)) continue;
-    throw refused(`The \`${name}\` ${value} must use https.`);
+    throw unauthorized(`The \`${name}\` ${value} must use https.`);
   }
 }
 
@@ -188,7 +193,7 @@ function checkPkce({
   code_challenge_methods_supported: methods,
 }: AuthorizationServer): void {
   if (methods?.includes('S256')) return;
-  throw refused(
+  throw unauthorized(
     methods
       ? `The authorization server ${issuer} does not support PKCE with S256.`
       : `The metadata of the authorization server ${issuer} does not announce PKCE, which MCP requires: ` +
@@ -205,7 +210,7 @@ async function metadataOf(
   const found = await first<AuthorizationServer>(fetcher, metadataUrls(issuer), isOne);
   if (!found) return undefined;
   if (!isSameIssuer(String(found.issuer), issuer)) {
-    throw refused(
+    throw unauthorized(
       `The metadata of the authorization server ${issuer} belongs to ${shown(found.issuer)}.`,
     );
   }
@@ -222,7 +227,7 @@ async function firstOf(fetcher: Fetcher, issuers: readonly string[]): Promise<Au
     try {
       const metadata = await metadataOf(fetcher, issuer);
       if (metadata) return metadata;
-      failure ??= refused(`The authorization server ${issuer} publishes no metadata.`);
+      failure ??= unauthorized(`The authorization server ${issuer} publishes no metadata.`);
     } catch (error) {
       failure ??= error;
     }

@@ -6,15 +6,15 @@ import { join } from 'node:path';
 import { MillraceError } from '../errors';
 import type { OAuthRecord, OAuthStore } from './oauth-records';
 
-interface Kept extends OAuthRecord {
+interface Retained extends OAuthRecord {
   server: string;
 }
 
 const isMissing = (error: unknown): boolean => (error as { code?: unknown }).code === 'ENOENT';
 
-function parsed(text: string): Partial<Kept> {
+function parsed(text: string): Partial<Retained> {
   try {
-    const value = JSON.parse(text) as Partial<Kept> | null;
+    const value = JSON.parse(text) as Partial<Retained> | null;
     return typeof value === 'object' && value !== null ? value : {};
   } catch {
     return {};
@@ -45,10 +45,10 @@ export function fileOAuthStore(folder: string): OAuthStore {
   const write = async (server: string, record: OAuthRecord): Promise<void> => {
     const file = fileOf(server);
     const draft = `${file}.${randomUUID()}`;
-    const kept: Kept = { server, ...record };
+    const retained: Retained = { server, ...record };
     await mkdir(folder, { recursive: true, mode: 0o700 });
     try {
-      await writeFile(draft, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+      await writeFile(draft, `${JSON.stringify(retained, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
       await rename(draft, file);
     } catch (error) {
       await rm(draft, { force: true });

@@ -5,7 +5,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { MillraceError } from '../errors';
 import type { AddressGuard } from '../transport/engine';
 import type { RouteOptions } from '../transport/route';
-import { told } from './authorization';
+import { reported } from './authorization';
 import { applicationType, methodOf } from './oauth-client';
 import {
   type AuthorizationServer,
@@ -61,10 +61,10 @@ export interface Flow {
 
 /** A client that registered itself, and that its authorization server does not know any more. */
 export class ForgottenClient extends MillraceError {
-  constructor(issuer: string, said: string, detail: string) {
+  constructor(issuer: string, received: string, detail: string) {
     super(
       'mcp_unauthorized',
-      `The authorization server ${issuer} does not know the client${said}.`,
+      `The authorization server ${issuer} does not know the client${received}.`,
       {
         detail,
       },
@@ -72,12 +72,12 @@ export class ForgottenClient extends MillraceError {
   }
 }
 
-function refused(message: string, detail?: string): MillraceError {
+function unauthorized(message: string, detail?: string): MillraceError {
   return new MillraceError('mcp_unauthorized', message, { detail });
 }
 
 // What the authorization server says of its refusal (RFC 6749, 5.2), else the status.
-function saidIn({ status, json }: JsonAnswer): string {
+function messageIn({ status, json }: JsonAnswer): string {
   const { error, error_description: reason } = (json ?? {}) as Record<string, unknown>;
   const words = [error, reason].filter((word) => typeof word === 'string').map(shown);
   return words.length > 0 ? `: ${words.join(', ')}` : ` (status ${status})`;
@@ -96,7 +96,7 @@ export async function registered(
     return { client, isNew: false };
   }
   if (!metadata.registration_endpoint) {
-    throw refused(
+    throw unauthorized(
       `The authorization server ${issuer} does not register clients dynamically; register one there and ` +
         'give it as `client`.',
     );
@@ -117,10 +117,10 @@ export async function registered(
   });
   const client = answer.json as OAuthClientInformation | undefined;
   if (!answer.ok || typeof client?.client_id !== 'string') {
-    const told = withoutSecrets(answer);
-    throw refused(
-      `The authorization server ${issuer} rejected the registration${saidIn(told)}.`,
-      told.text,
+    const reported = withoutSecrets(answer);
+    throw unauthorized(
+      `The authorization server ${issuer} rejected the registration${messageIn(reported)}.`,
+      reported.text,
     );
   }
   // The way back that was registered counts, also where the answer does not repeat it.
@@ -133,13 +133,13 @@ export async function refreshed(
   token: string,
   options: OAuthOptions,
 ): Promise<OAuthTokens | undefined> {
-  const answer = await askForToken(flow, options, {
+  const answer = await requestToken(flow, options, {
     grant_type: 'refresh_token',
     refresh_token: token,
   });
   // What was refused is asked for anew; a server that is down for a moment may still take the token.
   if (answer.status === 429 || answer.status >= 500) {
-    throw refused(
+    throw unauthorized(
       `The authorization server ${flow.issuer} cannot refresh the token now (HTTP status ` +
         `${answer.status}); try again.`,
       answer.text,
@@ -169,11 +169,11 @@ export async function grantedByPerson(flow: Flow, options: OAuthOptions): Promis
   };
   for (const [name, value] of Object.entries(wanted)) url.searchParams.set(name, value);
   const code = codeOf(
-    addressOf(await told('OAuth', () => authorize(url)), redirectUrl),
+    addressOf(await reported('OAuth', () => authorize(url)), redirectUrl),
     state,
     flow,
   );
-  const answer = await askForToken(flow, options, {
+  const answer = await requestToken(flow, options, {
     grant_type: 'authorization_code',
     code,
     code_verifier: verifier,
@@ -181,8 +181,8 @@ export async function grantedByPerson(flow: Flow, options: OAuthOptions): Promis
   });
   const tokens = tokensOf(answer, flow);
   if (!tokens)
-    throw refused(
-      `The authorization server ${issuer} did not return a token${saidIn(answer)}.`,
+    throw unauthorized(
+      `The authorization server ${issuer} did not return a token${messageIn(answer)}.`,
       answer.text,
     );
   return tokens;
@@ -193,14 +193,14 @@ function tokensOf({ ok, json }: JsonAnswer, { issuer }: Flow): OAuthTokens | und
   const tokens = (json ?? undefined) as OAuthTokens | undefined;
   const type = ok && tokens ? foreignType(tokens) : undefined;
   if (type !== undefined) {
-    throw refused(
+    throw unauthorized(
       `The authorization server ${issuer} returned a token of the type ${shown(type)}; only Bearer is supported.`,
     );
   }
   return ok && isUsable(tokens) ? tokens : undefined;
 }
 
-async function askForToken(
+async function requestToken(
   flow: Flow,
   options: OAuthOptions,
   wanted: Record<string, string>,
@@ -227,18 +227,18 @@ async function askForToken(
   const answer = await fetchJson(flow.fetcher, { ...request, sameOrigin: true });
   const { client_secret: secret } = client;
   const { code, code_verifier: verifier, refresh_token: token } = wanted;
-  const told = withoutSecrets(answer, [secret, code, verifier, token, headers[1]?.[1]]);
+  const reported = withoutSecrets(answer, [secret, code, verifier, token, headers[1]?.[1]]);
   if (answer.status >= 300 && answer.status < 400) {
-    throw refused(
+    throw unauthorized(
       `The token endpoint ${metadata.token_endpoint} redirected the request, which is not followed.`,
     );
   }
   const { error } = (answer.json ?? {}) as { error?: unknown };
   const isUnknown = error === 'invalid_client' || error === 'unauthorized_client';
   if (isUnknown && client !== options.client && client.client_id !== options.clientMetadataUrl) {
-    throw new ForgottenClient(flow.issuer, saidIn(told), told.text);
+    throw new ForgottenClient(flow.issuer, messageIn(reported), reported.text);
   }
-  return answer.ok ? { ...answer, text: told.text } : told;
+  return answer.ok ? { ...answer, text: reported.text } : reported;
 }
 
 // A person may be sent back to a path of the application.
@@ -247,7 +247,7 @@ function addressOf(given: unknown, redirectUrl: string): URL {
   const back = typeof text === 'string' && URL.canParse(text, redirectUrl);
   const address = back ? new URL(text, redirectUrl) : undefined;
   if (address?.searchParams.has('code') || address?.searchParams.has('error')) return address;
-  throw refused(
+  throw unauthorized(
     '`authorize` of OAuth must return the whole URL that the user was redirected to, with its ' +
       '`code` and `state`.',
   );
@@ -258,20 +258,20 @@ function codeOf(back: URL, state: string, { metadata }: Flow): string {
   const { searchParams } = back;
   const iss = searchParams.get('iss');
   if (iss === null && metadata.authorization_response_iss_parameter_supported === true) {
-    throw refused(
+    throw unauthorized(
       'The answer of the authorization server has no `iss`, which its metadata announces.',
     );
   }
   if (iss !== null && iss !== metadata.issuer) {
-    throw refused(`The answer comes from ${iss}, not from ${metadata.issuer}.`);
+    throw unauthorized(`The answer comes from ${iss}, not from ${metadata.issuer}.`);
   }
   if (searchParams.get('state') !== state) {
-    throw refused('The answer of the authorization server belongs to another request.');
+    throw unauthorized('The answer of the authorization server belongs to another request.');
   }
   const error = searchParams.get('error');
   const code = searchParams.get('code');
   if (error !== null || code === null) {
-    throw refused(
+    throw unauthorized(
       `The authorization was refused: ${error ?? 'no code'}.`,
       searchParams.get('error_description') ?? undefined,
     );

@@ -71,7 +71,7 @@ export class OAuth {
   readonly #options: OAuthOptions;
   readonly #store: OAuthStore;
   // What was asked for, since servers forget to say what they granted.
-  readonly #asked = new Map<string, string | undefined>();
+  readonly #requested = new Map<string, string | undefined>();
   readonly #last = new Map<string, string>();
   readonly #flights = new Map<string, Flight>();
   // The authorization server that the client which was registered by hand belongs to.
@@ -100,14 +100,14 @@ export class OAuth {
   /** Clients of one server that are refused at a time share one answer. */
   readonly authorize: MCPAuthorizer = (refusal) => {
     const { url, status, challenge } = refusal;
-    const said = challengeOf(challenge);
-    const wantsMore = status === 403 || said['error'] === 'insufficient_scope';
+    const received = challengeOf(challenge);
+    const wantsMore = status === 403 || received['error'] === 'insufficient_scope';
     const before = this.#flights.get(url);
     if (before && (before.wantsMore || !wantsMore)) return before.headers;
-    const refused = refusal.refused ?? this.#last.get(url);
+    const unauthorized = refusal.rejected ?? this.#last.get(url);
     const headers = (before?.headers ?? Promise.resolve())
       .catch(() => undefined)
-      .then(() => this.#authorize(url, said, wantsMore, refused))
+      .then(() => this.#authorize(url, received, wantsMore, unauthorized))
       .catch(withPlaceOfGuard);
     const flight = { wantsMore, headers };
     this.#flights.set(url, flight);
@@ -120,19 +120,20 @@ export class OAuth {
 
   async #authorize(
     url: string,
-    said: Record<string, string>,
+    received: Record<string, string>,
     wantsMore: boolean,
-    refused: string | undefined,
+    unauthorized: string | undefined,
   ): Promise<Record<string, string>> {
-    const kept = wantsMore ? undefined : await this.#newer(url, refused);
-    if (kept) return this.#given(url, kept);
-    let flow = await this.#begin(url, said, wantsMore);
+    const retained = wantsMore ? undefined : await this.#newer(url, unauthorized);
+    if (retained) return this.#given(url, retained);
+    let flow = await this.#begin(url, received, wantsMore);
     const record = await this.#store.load(url);
     const refresh = record?.issuer === flow.issuer ? record.tokens?.refresh_token : undefined;
     let tokens: OAuthTokens | undefined;
     try {
       tokens = refresh && !wantsMore ? await refreshed(flow, refresh, this.#options) : undefined;
-      const others = refresh && !tokens && !wantsMore && (await this.#savedByOthers(url, refused));
+      const others =
+        refresh && !tokens && !wantsMore && (await this.#savedByOthers(url, unauthorized));
       if (others) return this.#given(url, others);
       if (!tokens) {
         // Authorization servers send people back only to where the registration said.
@@ -146,24 +147,27 @@ export class OAuth {
       flow = { ...flow, client: await this.#register(flow) };
       tokens = await grantedByPerson(flow, this.#options);
     }
-    this.#asked.set(url, joined(flow.scope, tokens.scope));
+    this.#requested.set(url, joined(flow.scope, tokens.scope));
     await this.#store.save(url, { issuer: flow.issuer, client: flow.client, tokens });
     return this.#given(url, tokens);
   }
 
   // Kept tokens that are not the refused ones.
-  async #newer(url: string, refused: string | undefined): Promise<OAuthTokens | undefined> {
+  async #newer(url: string, unauthorized: string | undefined): Promise<OAuthTokens | undefined> {
     const { tokens } = (await this.#store.load(url)) ?? {};
-    return isUsable(tokens) && bearer(tokens) !== refused ? tokens : undefined;
+    return isUsable(tokens) && bearer(tokens) !== unauthorized ? tokens : undefined;
   }
 
   // A token that can be used once may have been used by another holder of the store, who saves soon what it was given
   // for it.
-  async #savedByOthers(url: string, refused: string | undefined): Promise<OAuthTokens | undefined> {
+  async #savedByOthers(
+    url: string,
+    unauthorized: string | undefined,
+  ): Promise<OAuthTokens | undefined> {
     const waits = this.#options.store ? [0, 50, 100, 200, 400, 800] : [0];
     for (const wait of waits) {
       if (wait > 0) await sleep(wait);
-      const saved = await this.#newer(url, refused);
+      const saved = await this.#newer(url, unauthorized);
       if (saved) return saved;
     }
     return undefined;
@@ -174,13 +178,13 @@ export class OAuth {
     return { Authorization: bearer(tokens) };
   }
 
-  async #begin(server: string, said: Record<string, string>, more: boolean): Promise<Flow> {
+  async #begin(server: string, received: Record<string, string>, more: boolean): Promise<Flow> {
     const fetcher = this.#fetcher(server);
     const record = await this.#store.load(server);
     const { client: own } = this.#options;
     if (own && record?.client?.client_id === own.client_id) this.#owner ??= record.issuer;
     const { resource, issuer, metadata } = await discover(fetcher, server, {
-      metadataUrl: said['resource_metadata'],
+      metadataUrl: received['resource_metadata'],
       owner: own && this.#owner,
       preferred: record?.issuer,
     });
@@ -188,8 +192,8 @@ export class OAuth {
     if (own && !isSameIssuer((this.#owner ??= issuer), issuer)) {
       throw notItsOwner(server, [issuer], this.#owner);
     }
-    const granted = more ? joined(this.#asked.get(server), record?.tokens?.scope) : undefined;
-    const scope = this.#scope(said['scope'], granted, resource, metadata);
+    const granted = more ? joined(this.#requested.get(server), record?.tokens?.scope) : undefined;
+    const scope = this.#scope(received['scope'], granted, resource, metadata);
     const flow = { server, fetcher, resource, issuer, metadata, scope };
     const known = record?.issuer === issuer && isValid(record.client) ? record.client : undefined;
     const client = own ?? known ?? (await this.#register(flow));
@@ -217,13 +221,13 @@ export class OAuth {
   }
 
   #scope(
-    asked: string | undefined,
+    requested: string | undefined,
     granted: string | undefined,
     resource: ProtectedResource | undefined,
     metadata: AuthorizationServer,
   ): string | undefined {
     const own = this.#options.clientMetadata?.['scope'] as string | undefined;
-    const scope = joined(granted, asked || resource?.scopes_supported?.join(' ') || own);
+    const scope = joined(granted, requested || resource?.scopes_supported?.join(' ') || own);
     // A token that can be refreshed has to be asked for where the server tells it so.
     const offersRefresh = metadata.scopes_supported?.includes('offline_access') ?? false;
     return scope && offersRefresh ? joined(scope, 'offline_access') : scope;

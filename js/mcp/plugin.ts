@@ -89,8 +89,8 @@ export async function invokeMCPTypePlugin(
     const result = await client.callTool(payload.apiName, args, { signal, timeoutMs });
     const content = mcpResultText(result, maxLength);
     const success = result.isError !== true;
-    const kept = store && success ? await attachmentsOf(result, store) : undefined;
-    const { attachments = [], note = '' } = kept ?? {};
+    const retained = store && success ? await attachmentsOf(result, store) : undefined;
+    const { attachments = [], note = '' } = retained ?? {};
     return {
       content: content + note,
       success,

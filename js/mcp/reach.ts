@@ -58,7 +58,7 @@ export interface MCPCommonOptions {
   maxMessageBytes?: number | undefined;
   /**
    * What the server says of its tools' effects is believed, and its tools run unasked where each tool decides that
-   * itself (`approve: 'tools'`).
+   * itself (`approval: 'tools'`).
    */
   trusted?: boolean | undefined;
   /** Folders that the server may know of. */

@@ -189,8 +189,8 @@ export async function connectMCPServers(
         checkReach(`The MCP server ${name}`, entry);
         const trusted = entry.trusted === undefined ? {} : { trusted: entry.trusted };
         const reach = optionsOf(name, entry, env);
-        const asks = auth && 'url' in reach && !namesCaller(reach.headers);
-        const given = { ...common, ...trusted, ...reach, ...(asks && { auth }) };
+        const requests = auth && 'url' in reach && !namesCaller(reach.headers);
+        const given = { ...common, ...trusted, ...reach, ...(requests && { auth }) };
         connected.set(name, await createMCPClient(given));
       } catch (error) {
         const isOurs = MillraceError.is(error);

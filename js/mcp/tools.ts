@@ -2,7 +2,7 @@
 import type { HumanInterventionConfig } from '../../types/agent';
 import type { MCPRequestOptions, MCPTool, MCPToolResult } from '../../types/mcp';
 import { addon } from '../addon';
-import { ask } from '../tool/ask';
+import { engineAnswer } from '../tool/engine-answer';
 import { inEngine } from '../tool/engine-tools';
 import type { HostTool, RunnableTool } from '../tool/types';
 import { MillraceError, rethrow } from '../errors';
@@ -43,7 +43,7 @@ export interface MCPToolsOptions extends Pick<MCPRequestOptions, 'signal' | 'tim
 /** A tool as the engine describes it to agents. */
 interface DescribedTool extends Pick<HostTool, 'name' | 'description' | 'effect'> {
   parameters: object;
-  approve: HumanInterventionConfig;
+  approval: HumanInterventionConfig;
   /** The server's name of it. */
   tool: string;
   fingerprint: string;
@@ -119,7 +119,7 @@ function checkPromise({ outputSchema }: MCPTool, result: MCPToolResult): void {
   if (!outputSchema || result.isError === true) return;
   let wrong: string;
   try {
-    wrong = ask<string>('checkSchema', {
+    wrong = engineAnswer<string>('checkSchema', {
       schema: outputSchema,
       value: result.structuredContent ?? null,
     });
@@ -154,23 +154,23 @@ function orPassing(error: unknown): never {
 // What a call of a tool gives an agent.
 async function called(
   client: ToolCaller,
-  told: MCPTool,
+  reported: MCPTool,
   input: object,
   store: MCPFileStore | undefined,
   options: MCPRequestOptions,
 ): Promise<unknown> {
-  const result = await client.callTool(told.name, input, options).catch(orPassing);
+  const result = await client.callTool(reported.name, input, options).catch(orPassing);
   if (typeof result !== 'object' || result === null) {
     throw new MillraceError(
       'mcp_protocol_error',
-      `The result of ${told.name} must be an object, not ${shown(result)}.`,
+      `The result of ${reported.name} must be an object, not ${shown(result)}.`,
     );
   }
   const content = mcpResultText(result);
   if (result.isError === true) {
-    throw new MillraceError('tool_failed', content || `The tool ${told.name} failed.`);
+    throw new MillraceError('tool_failed', content || `The tool ${reported.name} failed.`);
   }
-  checkPromise(told, result);
+  checkPromise(reported, result);
   if (!store) return content;
   const { attachments, note } = await attachmentsOf(result, store);
   const state = result.structuredContent;
@@ -216,17 +216,17 @@ export async function hostTools(
   const tools = described({ ...rules, known, pins: pins !== undefined });
   // Of two that claim the same name the first counts.
   const byName = new Map(listed.toReversed().map((one) => [one.name, one]));
-  return tools.map(({ name, description, parameters, effect, approve, tool }) => {
-    const told = byName.get(tool) as MCPTool;
-    const { outputSchema } = told;
+  return tools.map(({ name, description, parameters, effect, approval, tool }) => {
+    const reported = byName.get(tool) as MCPTool;
+    const { outputSchema } = reported;
     const made: RunnableTool<Record<string, unknown>> = {
       name,
       ...(description !== undefined && { description }),
       input: parameters,
       ...(effect && { effect }),
-      approve: approve !== 'never',
+      approval: approval !== 'never',
       run: (input: Record<string, unknown>, { signal }: { signal?: AbortSignal } = {}) =>
-        called(client, told, input, store, {
+        called(client, reported, input, store, {
           signal,
           timeoutMs: callTimeoutMs,
           maxTotalMs: callTimeoutMs,

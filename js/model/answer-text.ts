@@ -30,7 +30,7 @@ export class AnswerText {
   readonly #limit: number;
   #size = 0;
   #texts: Part[] = [];
-  #thoughts: Part[] = [];
+  #reasoning: Part[] = [];
   #calls: Call[] = [];
   // Most answers have none: made when there is one.
   #signatures: Map<string, string> | undefined;
@@ -48,7 +48,7 @@ export class AnswerText {
   /** The answer is larger than its limit: nothing is gathered any more, and what was is gone. */
   get tooLarge(): MillraceError | undefined {
     if (this.#size <= this.#limit) return undefined;
-    const sentence = `The answer has more than ${this.#limit} characters. Read its events one by one, or raise \`keptSize\`.`;
+    const sentence = `The answer has more than ${this.#limit} characters. Read its events one by one, or raise \`replayBufferSize\`.`;
     return new MillraceError('response_too_large', sentence);
   }
 
@@ -57,7 +57,7 @@ export class AnswerText {
   }
 
   get thinking(): string {
-    return textOf(this.#thoughts);
+    return textOf(this.#reasoning);
   }
 
   /**
@@ -65,14 +65,14 @@ export class AnswerText {
    * any, that of the text itself.
    */
   get signature(): string | undefined {
-    const last = this.#thoughts.at(-1);
+    const last = this.#reasoning.at(-1);
     const value = (last && this.#signatures?.get(last.id)) ?? this.#ownSignature;
     if (value === undefined) return undefined;
     const isOwn = last === undefined || !this.#signatures?.has(last.id);
     if (isOwn || this.#issuer === '' || last.id.startsWith('rs_'))
       return scoped(this.#issuer, value);
-    if (this.#thoughts.length === 1) return scoped(this.#issuer, value);
-    const blocks = this.#thoughts.map(({ id, content }) => ({
+    if (this.#reasoning.length === 1) return scoped(this.#issuer, value);
+    const blocks = this.#reasoning.map(({ id, content }) => ({
       length: Buffer.byteLength(content.text),
       value: this.#signatures?.get(id) ?? '',
     }));
@@ -86,7 +86,7 @@ export class AnswerText {
   /** Reasoning items of the Responses API, as the next request may bring them back. */
   get responseItems(): object[] {
     const items: object[] = [];
-    for (const { id, content } of this.#thoughts) {
+    for (const { id, content } of this.#reasoning) {
       const { text } = content;
       const value = this.#signatures?.get(id);
       if (!id.startsWith('rs_') || value === undefined) continue;
@@ -127,10 +127,10 @@ export class AnswerText {
         this.#append(this.#texts, event.messageId, event.delta);
         break;
       case 'REASONING_MESSAGE_START':
-        this.#thoughts.push({ id: event.messageId, content: new GrowingText() });
+        this.#reasoning.push({ id: event.messageId, content: new GrowingText() });
         break;
       case 'REASONING_MESSAGE_CONTENT':
-        this.#append(this.#thoughts, event.messageId, event.delta);
+        this.#append(this.#reasoning, event.messageId, event.delta);
         break;
       case 'REASONING_ENCRYPTED_VALUE':
         this.#grow(event.encryptedValue.length);
@@ -159,7 +159,7 @@ export class AnswerText {
       (this.#callSignatures ??= new Map()).set(entityId, encryptedValue);
       const call = this.#calls.findLast(({ id }) => id === entityId);
       if (call) call.shown = undefined;
-    } else if (this.#thoughts.some(({ id }) => id === entityId)) {
+    } else if (this.#reasoning.some(({ id }) => id === entityId)) {
       (this.#signatures ??= new Map()).set(entityId, encryptedValue);
     } else {
       this.#ownSignature = encryptedValue;
@@ -194,7 +194,7 @@ export class AnswerText {
     this.#size += size;
     if (this.#size <= this.#limit) return;
     this.#texts = [];
-    this.#thoughts = [];
+    this.#reasoning = [];
     this.#calls = [];
     this.#sources = new Sources();
     this.#images = [];
@@ -209,9 +209,9 @@ export class AnswerText {
       this.#grow(json.length);
     }
     if (name === 'millrace.provider_state') this.#onState(value as Record<string, unknown>);
-    const picture = pictureOf(name, value);
-    if (picture && !picture.thought) {
-      const data = dataUriOf(picture);
+    const imageData = imageOf(name, value);
+    if (imageData && !imageData.thought) {
+      const data = dataUriOf(imageData);
       this.#images.push({ id: `tmp_img_${randomUUID()}`, data, isBase64: true });
     }
     if (name === 'millrace.reset') this.#reset(value as { messageIds?: readonly string[] });
@@ -221,7 +221,7 @@ export class AnswerText {
   #reset({ messageIds }: { messageIds?: readonly string[] }): void {
     const stays = ({ id }: Part): boolean => messageIds?.includes(id) === false;
     this.#texts = this.#texts.filter(stays);
-    this.#thoughts = this.#thoughts.filter(stays);
+    this.#reasoning = this.#reasoning.filter(stays);
     this.#sources = new Sources();
     this.#calls = [];
     this.#callSignatures = undefined;
@@ -241,7 +241,7 @@ export function isRefusal(event: AGUIEvent): boolean {
 }
 
 /** An image inside an answer. */
-export interface Picture {
+export interface Image {
   base64: string;
   mimeType: string;
   /** The model thought it up on its way, it is no part of the answer. */
@@ -249,7 +249,7 @@ export interface Picture {
   signature?: string;
 }
 
-interface PictureState {
+interface ImageState {
   kind?: unknown;
   state?: {
     inlineData?: { mimeType?: string; data?: string };
@@ -260,9 +260,9 @@ interface PictureState {
 }
 
 /** The image that a CUSTOM event carries: of Gemini, or of a chat completion. */
-export function pictureOf(name: string, value: unknown): Picture | undefined {
+export function imageOf(name: string, value: unknown): Image | undefined {
   if (name !== 'millrace.provider_state') return undefined;
-  const { kind, state = {} } = value as PictureState;
+  const { kind, state = {} } = value as ImageState;
   if (kind === 'part') {
     const { mimeType = '', data = '' } = state.inlineData ?? {};
     if (!mimeType.startsWith('image/')) return undefined;
@@ -279,7 +279,7 @@ export function pictureOf(name: string, value: unknown): Picture | undefined {
   return found ? { base64: found[2] ?? '', mimeType: found[1] ?? '', thought: false } : undefined;
 }
 
-function dataUriOf({ mimeType, base64 }: Picture): string {
+function dataUriOf({ mimeType, base64 }: Image): string {
   return `data:${mimeType};base64,${base64}`;
 }
 

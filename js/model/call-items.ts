@@ -11,19 +11,19 @@ import type {
 import { EngineEventReader } from '../adapters/engine-events';
 import { MillraceError, errorFromNative } from '../errors';
 import { isEvent } from '../runs/engine-items';
-import type { KeptBatch } from '../runs/kept-events';
+import type { ReplayBatch } from '../runs/replay-events';
 import type { Taker } from '../runs/taker';
 import { itemsOf } from '../transport/batches';
 import type { Output } from '../transport/source';
 import type { Call } from './call';
 
 /** What came at once. */
-export interface CallBatch extends KeptBatch {
+export interface CallBatch extends ReplayBatch {
   /** Of the protocol; "" when there are none. */
   readonly text: string;
 }
 
-interface Question {
+interface HookRequest {
   id: number;
   hook: 'payload' | 'error' | 'events' | 'retry';
   value: unknown;
@@ -32,7 +32,7 @@ interface Question {
 type Item =
   | AGUIEvent
   | string
-  | ({ type: '@ask' } & Question)
+  | ({ type: '@hook' } & HookRequest)
   | ({ type: '@report' } & CallReport)
   | { type: '@failed'; error: AttemptError }
   | { type: '@bytes'; text: string };
@@ -72,7 +72,7 @@ export class CallItems {
         return;
       }
       // Whoever stops the call does not wait for user code.
-      for (const item of items) if (isQuestion(item)) void this.#answer(item);
+      for (const item of items) if (isHookRequest(item)) void this.#answer(item);
       this.#waiting().take(batch);
     },
     end: () => {
@@ -107,10 +107,10 @@ export class CallItems {
   }
 
   // A hook that fails ends the call: what it was to change must not go on unchanged.
-  async #answer({ id, hook, value }: Question): Promise<void> {
+  async #answer({ id, hook, value }: HookRequest): Promise<void> {
     let answer = '';
     try {
-      const given = await this.#ask(hook, value);
+      const given = await this.#callHook(hook, value);
       checkAnswer(hook, given);
       if (given !== undefined) answer = JSON.stringify(given);
     } catch (error) {
@@ -121,7 +121,7 @@ export class CallItems {
     this.#call.complete(id, answer);
   }
 
-  #ask(hook: Question['hook'], value: unknown): unknown {
+  #callHook(hook: HookRequest['hook'], value: unknown): unknown {
     switch (hook) {
       case 'payload': {
         const { body, ...call } = value as {
@@ -156,7 +156,7 @@ const hookNames = {
 };
 
 // What is neither nothing nor of the hook's shape would be sent, or read, as something else.
-function checkAnswer(hook: Question['hook'], answer: unknown): void {
+function checkAnswer(hook: HookRequest['hook'], answer: unknown): void {
   if (answer === undefined) return;
   const isList = Array.isArray(answer);
   const wanted = hook === 'events' ? 'a list of events' : 'an object';
@@ -169,8 +169,8 @@ function checkAnswer(hook: Question['hook'], answer: unknown): void {
   );
 }
 
-function isQuestion(item: Item): item is { type: '@ask' } & Question {
-  return typeof item !== 'string' && item.type === '@ask';
+function isHookRequest(item: Item): item is { type: '@hook' } & HookRequest {
+  return typeof item !== 'string' && item.type === '@hook';
 }
 
 function reportOf({ type, ...report }: { type: string } & CallReport): CallReport {

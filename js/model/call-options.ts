@@ -29,7 +29,7 @@ const checks: Readonly<Record<string, Check>> = {
   fallback: anything,
   maxRetries: anything,
   timeouts: anything,
-  keptSize: atLeast(0),
+  replayBufferSize: atLeast(0),
   keepAliveMs: atLeast(0),
   throttleMs: milliseconds,
   user: text,

@@ -161,7 +161,7 @@ class EngineCall extends WaitingOutputs implements Call {
   readonly #native = engine();
   readonly #id: number;
   // The first delivery comes without being asked for.
-  #asked = true;
+  #requested = true;
 
   constructor(start: (native: Addon, deliver: Deliver) => number) {
     super();
@@ -177,18 +177,18 @@ class EngineCall extends WaitingOutputs implements Call {
   }
 
   readonly #deliver = (head?: string, data?: Output, end?: string): boolean => {
-    this.#asked = false;
+    this.#requested = false;
     if (head !== undefined) this.begin();
     if (end !== undefined) this.end(end === '' ? undefined : { value: errorFromNative(end) }, data);
     else if (data !== undefined) this.give(data);
     // A head alone is nothing for whoever waits for an output.
-    if (!this.#asked && this.isAwaited) return (this.#asked = true);
+    if (!this.#requested && this.isAwaited) return (this.#requested = true);
     return false;
   };
 
   protected want(): void {
-    if (this.#asked || this.ended) return;
-    this.#asked = true;
+    if (this.#requested || this.ended) return;
+    this.#requested = true;
     this.#native.take(this.#id);
   }
 
@@ -218,7 +218,7 @@ class EngineAgentCall extends EngineCall implements AgentCall {
   }
 }
 
-type Wish =
+type CallRequest =
   | ({ do: 'send' } & HostRequest)
   | { do: 'abandon' | 'open' | 'pause' }
   | { do: 'wait'; ms: number }
@@ -271,19 +271,19 @@ class FetchCall extends WaitingOutputs implements Call {
     this.end();
   }
 
-  #follow([wishes, output]: ModelCallStep): void {
+  #follow([requests, output]: ModelCallStep): void {
     if (output !== undefined) this.give(output);
-    if (wishes === undefined) return;
-    for (const wish of JSON.parse(wishes) as Wish[]) {
+    if (requests === undefined) return;
+    for (const request of JSON.parse(requests) as CallRequest[]) {
       // A reader may have ended the call on the way: what runs is left, and nothing else begun.
-      if (!this.ended || wish.do === 'abandon') this.#do(wish);
+      if (!this.ended || request.do === 'abandon') this.#do(request);
     }
   }
 
-  #do(wish: Wish): void {
-    switch (wish.do) {
+  #do(request: CallRequest): void {
+    switch (request.do) {
       case 'send':
-        this.#transfer = this.#transferOf(wish);
+        this.#transfer = this.#transferOf(request);
         break;
       case 'abandon':
         this.#transfer?.abort();
@@ -291,7 +291,7 @@ class FetchCall extends WaitingOutputs implements Call {
         break;
       case 'wait':
         clearTimeout(this.#timer);
-        this.#timer = setTimeout(() => this.#follow(this.#pipe.timer()), wish.ms);
+        this.#timer = setTimeout(() => this.#follow(this.#pipe.timer()), request.ms);
         break;
       case 'open':
         this.begin();
@@ -301,13 +301,13 @@ class FetchCall extends WaitingOutputs implements Call {
         break;
       case 'end':
         clearTimeout(this.#timer);
-        this.end(wish.error ? { value: errorFromNative(wish.error) } : undefined);
+        this.end(request.error ? { value: errorFromNative(request.error) } : undefined);
         break;
     }
   }
 
-  #transferOf(wish: HostRequest): FetchTransfer {
-    const transfer: FetchTransfer = new FetchTransfer(this.#send, wish, {
+  #transferOf(request: HostRequest): FetchTransfer {
+    const transfer: FetchTransfer = new FetchTransfer(this.#send, request, {
       head: (json) => this.#follow(this.#pipe.head(json)),
       data: (bytes) => this.#follow(this.#pipe.data(bytes)),
       done: (code, message) => {

@@ -7,7 +7,7 @@ import type {
   ChatFinish,
   UsageMissingDiagnostics,
 } from '../../types/model';
-import { AnswerText, pictureOf } from './answer-text';
+import { AnswerText, imageOf } from './answer-text';
 
 export class CallbackDriver {
   readonly #callbacks: ChatCallbacks;
@@ -27,7 +27,7 @@ export class CallbackDriver {
     for (const event of events) {
       this.#answer.add(event);
       if (this.#answer.tooLarge) throw this.#answer.tooLarge;
-      await this.#tell(event);
+      await this.#report(event);
     }
   }
 
@@ -40,7 +40,7 @@ export class CallbackDriver {
     await this.#callbacks.onFinal?.(data);
   }
 
-  async #tell(event: AGUIEvent): Promise<void> {
+  async #report(event: AGUIEvent): Promise<void> {
     switch (event.type) {
       case 'RUN_STARTED':
         if (!this.#started) await this.#callbacks.onStart?.();
@@ -59,20 +59,20 @@ export class CallbackDriver {
       case 'TOOL_CALL_START':
         if (this.#answer.isProviders(event.toolCallId)) break;
         this.#indexes.set(event.toolCallId, this.#indexes.size);
-        await this.#tellCall(event.toolCallId, event.toolCallName, '');
+        await this.#reportCall(event.toolCallId, event.toolCallName, '');
         break;
       case 'TOOL_CALL_ARGS':
-        await this.#tellCall(event.toolCallId, null, event.delta);
+        await this.#reportCall(event.toolCallId, null, event.delta);
         break;
       case 'CUSTOM':
-        await this.#tellCustom(event.name, event.value);
+        await this.#reportCustom(event.name, event.value);
         break;
       default:
         break;
     }
   }
 
-  async #tellCustom(name: string, value: unknown): Promise<void> {
+  async #reportCustom(name: string, value: unknown): Promise<void> {
     if (name === 'millrace.citation') {
       const { grounding } = this.#answer;
       if (grounding === this.#grounding) return;
@@ -82,21 +82,21 @@ export class CallbackDriver {
       this.#indexes.clear();
       await this.#callbacks.onReset?.(value as Parameters<Required<ChatCallbacks>['onReset']>[0]);
     } else {
-      await this.#tellPicture(name, value);
+      await this.#reportImage(name, value);
     }
   }
 
-  async #tellPicture(name: string, value: unknown): Promise<void> {
-    const picture = pictureOf(name, value);
-    if (!picture) return;
+  async #reportImage(name: string, value: unknown): Promise<void> {
+    const imageData = imageOf(name, value);
+    if (!imageData) return;
     this.#effective();
     const part: ChatPart = {
       partType: 'image',
-      content: picture.base64,
-      ...(picture.mimeType === '' ? {} : { mimeType: picture.mimeType }),
-      ...(picture.signature === undefined ? {} : { thoughtSignature: picture.signature }),
+      content: imageData.base64,
+      ...(imageData.mimeType === '' ? {} : { mimeType: imageData.mimeType }),
+      ...(imageData.signature === undefined ? {} : { thoughtSignature: imageData.signature }),
     };
-    if (picture.thought) {
+    if (imageData.thought) {
       await this.#callbacks.onReasoningPart?.(part);
       return;
     }
@@ -106,7 +106,7 @@ export class CallbackDriver {
     await this.#callbacks.onContentPart?.(part);
   }
 
-  async #tellCall(id: string, name: string | null, text: string): Promise<void> {
+  async #reportCall(id: string, name: string | null, text: string): Promise<void> {
     this.#effective();
     const index = this.#indexes.get(id);
     if (index === undefined) return;

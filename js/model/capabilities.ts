@@ -121,7 +121,7 @@ export class Capabilities {
     for (let at = 0; at === 0 || at < texts.length; at += size || texts.length || 1) {
       const input = size === 0 ? texts : texts.slice(at, at + size);
       const { json, notes } = await this.#call('embeddings', { ...payload, input }, options);
-      if (at === 0) tellOf(notes, options);
+      if (at === 0) reportOf(notes, options);
       const part = JSON.parse(json) as { embeddings: number[][]; usage?: typeof used };
       vectors.push(...part.embeddings);
       counted ||= part.usage !== undefined;
@@ -138,7 +138,7 @@ export class Capabilities {
     const { json, notes } = await this.#call('image', payload, options);
     const image = JSON.parse(json) as ImageResult;
     if (notes.length > 0) image.notes = notes;
-    tellOf(notes, options);
+    reportOf(notes, options);
     const usage = image.modelUsage
       ? { ...image.modelUsage, source: 'reported' }
       : { source: 'unknown' };
@@ -153,7 +153,7 @@ export class Capabilities {
   ): Promise<ArrayBuffer> {
     checkPayload('textToSpeech', payload, 'input');
     const { audio, notes } = await this.#call('speech', payload, options);
-    tellOf(notes, options);
+    reportOf(notes, options);
     const bytes = audio ?? Buffer.alloc(0);
     return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
   }
@@ -188,13 +188,18 @@ export class Capabilities {
         const wait = waitFor(error, attempt);
         const again = MillraceError.is(error) && error.retryable && attempt < retries;
         if (!again || wait >= leftOf(call)) throw error;
-        await pause(await this.#told(error, call, attempt + 1, wait), call.signal);
+        await pause(await this.#reported(error, call, attempt + 1, wait), call.signal);
       }
     }
   }
 
   // The rest of the wait before another attempt, when the hook of the runtime has been told of it.
-  async #told(error: MillraceError, call: Call, attempt: number, waitMs: number): Promise<number> {
+  async #reported(
+    error: MillraceError,
+    call: Call,
+    attempt: number,
+    waitMs: number,
+  ): Promise<number> {
     const { code, message, provider = this.#own.provider ?? '' } = error;
     const { model } = JSON.parse(call.text) as { model?: string };
     const given: unknown = await this.#handleRetry?.({
@@ -211,11 +216,11 @@ export class Capabilities {
   #callOf(capability: Capability, payload: object, options: CapabilityOptions): Call {
     const { timeouts, user } = options;
     checkCallOptions('a call', options);
-    const asked = { ...options.headers, ...options.requestHeaders };
+    const requested = { ...options.headers, ...options.requestHeaders };
     const { headers, timeouts: own } = this.#own;
     const settings = {
       ...this.#own,
-      headers: { ...headers, ...asked },
+      headers: { ...headers, ...requested },
       ...(timeouts ? { timeouts: { ...own, ...timeouts } } : {}),
     };
     const text = textOf(user === undefined ? payload : { user, ...payload });
@@ -307,16 +312,16 @@ export class Capabilities {
   // The network failed: a server of one's own that is down has a class of its own.
   #lost(error: MillraceError, settings: string, url: string): never {
     const { code, message, cause, ...rest } = error;
-    const said = JSON.stringify({ code, message });
+    const received = JSON.stringify({ code, message });
     try {
-      this.#native((native) => native.networkError(settings, said, url));
+      this.#native((native) => native.networkError(settings, received, url));
     } catch (named) {
       if (!MillraceError.is(named)) throw named;
-      const told = { ...rest, ...named, retryable: error.retryable };
+      const reported = { ...rest, ...named, retryable: error.retryable };
       throw new MillraceError(
         named.code,
         named.message,
-        cause === undefined ? told : { ...told, cause },
+        cause === undefined ? reported : { ...reported, cause },
       );
     }
     throw error;
@@ -355,14 +360,14 @@ function leftOf({ end }: Call): number {
   return Math.max(end - performance.now(), Number.MIN_VALUE);
 }
 
-function tellOf(notes: string[], { onNotes }: CapabilityOptions): void {
+function reportOf(notes: string[], { onNotes }: CapabilityOptions): void {
   if (notes.length > 0) onNotes?.(notes);
 }
 
 function waitFor(error: unknown, attempt: number): number {
-  const asked = MillraceError.is(error) ? error.retryAfterMs : undefined;
+  const requested = MillraceError.is(error) ? error.retryAfterMs : undefined;
   const doubled = firstWaitMs * 2 ** attempt * (0.5 + Math.random() / 2);
-  return Math.round(Math.min(asked ?? doubled, longestWaitMs));
+  return Math.round(Math.min(requested ?? doubled, longestWaitMs));
 }
 
 function pause(ms: number, signal: AbortSignal | null | undefined): Promise<void> {

@@ -89,14 +89,14 @@ export async function stops(
 ): Promise<boolean> {
   if (shouldStopFallback) return shouldStopFallback(failed);
   const { error } = failed;
-  const { errorType, error: said } = (error ?? {}) as { errorType?: unknown; error?: unknown };
+  const { errorType, error: received } = (error ?? {}) as { errorType?: unknown; error?: unknown };
   if (typeof errorType !== 'string') return false;
-  return requestErrors.has(errorType) || (errorType === 'ProviderBizError' && isRefusal(said));
+  return requestErrors.has(errorType) || (errorType === 'ProviderBizError' && isRefusal(received));
 }
 
 // What a provider says of a request that it refuses for what stands in it.
-function isRefusal(said: unknown): boolean {
-  const { type, body, message } = (said ?? {}) as {
+function isRefusal(received: unknown): boolean {
+  const { type, body, message } = (received ?? {}) as {
     type?: unknown;
     body?: { httpStatusCode?: unknown };
     message?: unknown;
@@ -110,7 +110,7 @@ const refusalWords =
   /\binvalid schema for\b|\bdoes not support parameter\b|\bunsupported parameter\b/i;
 
 /** Tells the router's observer of a channel that was asked. */
-export function tell(
+export function report(
   { id, onRouteAttempt }: RouterOptions,
   { router, apiType, id: channelId }: Channel,
   channelIndex: number,

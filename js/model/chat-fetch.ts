@@ -112,7 +112,7 @@ async function readAnswer(
   let aborted = false;
   // What a callback threw; it ends the call.
   let thrown: { error: unknown } | undefined;
-  const tell = (call: () => void): void => {
+  const report = (call: () => void): void => {
     try {
       if (!thrown) call();
     } catch (error) {
@@ -121,8 +121,8 @@ async function readAnswer(
     }
   };
   const target = {
-    chunk: (chunk: ChatStreamChunk) => tell(() => options.onMessageHandle?.(chunk)),
-    error: (error: ChatMessageError) => tell(() => options.onErrorHandle?.(error)),
+    chunk: (chunk: ChatStreamChunk) => report(() => options.onMessageHandle?.(chunk)),
+    error: (error: ChatMessageError) => report(() => options.onErrorHandle?.(error)),
   };
   const reader = new ChatReader(target, ...animationOf(options));
   const isStopped = (): boolean => thrown !== undefined || signal?.aborted === true;
@@ -202,23 +202,23 @@ async function refusal(
 ): Promise<ChatMessageError> {
   const { status, statusText } = response;
   const text = await response.text().catch(() => '');
-  const said = jsonOf(text);
-  const { type = status, body } = partsOf(said);
+  const received = jsonOf(text);
+  const { type = status, body } = partsOf(received);
   const line = `Request failed: ${status} ${statusText}`.trim();
   const failed = type === status ? line : `${line} (${type})`;
   // JSON without a sentence is for programs to read.
-  const told = sentenceOf(body) ?? (said === undefined ? text.trim() : '');
-  const page = pageIn(told);
-  const words = page === undefined ? told : `${failed}, with ${page}`;
+  const reported = sentenceOf(body) ?? (received === undefined ? text.trim() : '');
+  const page = pageIn(reported);
+  const words = page === undefined ? reported : `${failed}, with ${page}`;
   const message = (options.errorMessage?.(type) ?? words) || failed;
   return { type, message, ...(body !== undefined && { body }) };
 }
 
 // { errorType, body } of a chat route; members beside an errorType are its body, and so is any other JSON.
-function partsOf(said: unknown): { type?: string | number | undefined; body?: unknown } {
-  if (!isRecord(said)) return { body: said ?? undefined };
-  const { errorType, ...rest } = said;
-  if (!isType(errorType)) return { body: rest['body'] ?? said };
+function partsOf(received: unknown): { type?: string | number | undefined; body?: unknown } {
+  if (!isRecord(received)) return { body: received ?? undefined };
+  const { errorType, ...rest } = received;
+  if (!isType(errorType)) return { body: rest['body'] ?? received };
   return { type: errorType, body: ('body' in rest ? rest['body'] : filled(rest)) ?? undefined };
 }
 

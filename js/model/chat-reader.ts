@@ -52,7 +52,7 @@ export class ChatReader {
   readonly #target: ChatReaderTarget;
   readonly #animated: boolean;
   readonly #text: TextChannel;
-  readonly #thoughts: TextChannel;
+  readonly #reasoningText: TextChannel;
 
   constructor(target: ChatReaderTarget, animation: TextAnimation, speed: number) {
     this.#target = target;
@@ -60,12 +60,12 @@ export class ChatReader {
     const channel = (type: 'text' | 'reasoning'): TextChannel =>
       makeTextChannel(animation, speed, (text) => target.chunk({ type, text }));
     this.#text = channel('text');
-    this.#thoughts = channel('reasoning');
+    this.#reasoningText = channel('reasoning');
   }
 
   /** Hands over all text that waits. */
   flush(): void {
-    this.#thoughts.flush();
+    this.#reasoningText.flush();
     this.#text.flush();
   }
 
@@ -102,7 +102,7 @@ export class ChatReader {
   readonly #takers: Partial<Record<string, Take>> = {
     text: (data: unknown) => {
       if (!isText(data)) return;
-      this.#thoughts.flush();
+      this.#reasoningText.flush();
       this.output += data;
       this.#text.push(data);
     },
@@ -110,7 +110,7 @@ export class ChatReader {
       if (!isText(data)) return;
       this.#text.flush();
       this.#answer.reasoning += data;
-      this.#thoughts.push(data);
+      this.#reasoningText.push(data);
     },
     reasoning_signature: (signature: unknown) => this.#onSignature(signature),
     flagged_reasoning_signature: (signature: unknown) => this.#onSignature(signature),

@@ -20,9 +20,9 @@ export function refusalOf(thrown: unknown): Response {
 export function recordOf(thrown: unknown): string {
   if (MillraceError.is(thrown)) throw thrown;
   const status = statusOf(thrown);
-  const { error: said } = told(thrown);
-  const isSaid = isRecord(said) || (typeof said === 'string' && said !== '');
-  if (status === undefined && !isSaid) throw blamed(thrown);
+  const { error: received } = membersOf(thrown);
+  const hasBody = isRecord(received) || (typeof received === 'string' && received !== '');
+  if (status === undefined && !hasBody) throw blamed(thrown);
   const error = errorOf(thrown);
   if (status !== undefined) error['code'] ??= error['type'] ?? status;
   return `event: error\ndata: ${JSON.stringify({ type: 'error', error })}\n\n`;
@@ -30,7 +30,7 @@ export function recordOf(thrown: unknown): string {
 
 /** A mistake of the code that was given is no broken line: asking again would repeat it. */
 export function blamed(thrown: unknown): unknown {
-  const { name, cause } = told(thrown);
+  const { name, cause } = membersOf(thrown);
   const isMistake = typeof name === 'string' && mistakes.has(name) && cause === undefined;
   const message = messageOf(thrown);
   if (!isMistake || ofNetwork.test(message)) return thrown;
@@ -42,12 +42,12 @@ const mistakes = new Set(['ReferenceError', 'TypeError', 'RangeError', 'EvalErro
 // fetch tells a broken line by a TypeError.
 const ofNetwork = /fetch|network|terminated/i;
 
-function told(thrown: unknown): Record<string, unknown> {
+function membersOf(thrown: unknown): Record<string, unknown> {
   return (thrown ?? {}) as Record<string, unknown>;
 }
 
 function errorOf(thrown: unknown): Record<string, unknown> {
-  const { code, type, message, error } = told(thrown);
+  const { code, type, message, error } = membersOf(thrown);
   const body = typeof error === 'string' ? { message: error } : error;
   // Anthropic's clients keep the whole body, OpenAI's what is in its `error`.
   const inner = isRecord(body) && isRecord(body['error']) ? body['error'] : body;
@@ -60,7 +60,7 @@ function errorOf(thrown: unknown): Record<string, unknown> {
 }
 
 function statusOf(thrown: unknown): number | undefined {
-  const { status, errorType } = told(thrown);
+  const { status, errorType } = membersOf(thrown);
   if (Number.isInteger(status) && Number(status) >= 400 && Number(status) <= 599)
     return Number(status);
   const isClass = typeof errorType === 'string' && Object.hasOwn(errorTypeRows, errorType);
@@ -69,14 +69,14 @@ function statusOf(thrown: unknown): number | undefined {
 
 // When to come again, and what the vendor calls the request. What describes the body is of another one.
 function headersOf(thrown: unknown): Record<string, string> {
-  const { headers, requestID } = told(thrown);
+  const { headers, requestID } = membersOf(thrown);
   const given = headers instanceof Headers ? [...headers] : Object.entries(headers ?? {});
   const named = typeof requestID === 'string' ? [['x-request-id', requestID] as const] : [];
-  const kept = [...named, ...given].filter(
+  const retained = [...named, ...given].filter(
     ([name, value]) =>
       !ofBody.test(name) && isToken.test(name) && typeof value === 'string' && isText.test(value),
   );
-  return Object.fromEntries(kept.map(([name, value]) => [name.toLowerCase(), value]));
+  return Object.fromEntries(retained.map(([name, value]) => [name.toLowerCase(), value]));
 }
 
 const ofBody = /^(content-|transfer-encoding|connection|set-cookie)/i;

@@ -11,10 +11,10 @@ export async function completionOf(
 ): Promise<object> {
   const driver = callback && new CallbackDriver(callback);
   const answer = new AnswerText();
-  let refused = false;
+  let rejected = false;
   for await (const event of run) {
     answer.add(event);
-    if (isRefusal(event)) refused = true;
+    if (isRefusal(event)) rejected = true;
     await driver?.take([event]);
   }
   const report = await run.report;
@@ -40,7 +40,7 @@ export async function completionOf(
         message: {
           role: 'assistant',
           content: text === '' && openCalls.length > 0 ? null : text,
-          ...(refused ? { refusal: text } : {}),
+          ...(rejected ? { refusal: text } : {}),
           ...(thinking === '' ? {} : { reasoning_content: thinking }),
           ...(openCalls.length === 0 ? {} : { tool_calls: openCalls }),
         },

@@ -20,7 +20,7 @@ export function withSender(
   if (!create && !toStream) return options;
   const send = options.fetch ?? fetch;
   const endMark = dialect === 'openai_chat' ? 'data: [DONE]\n\n' : '';
-  const asking: typeof fetch = async (url, init) => {
+  const requesting: typeof fetch = async (url, init) => {
     if (!isOwn(url, instance.baseURL)) return send(url, init);
     const body = create && jsonOf(init);
     if (!create || !body) return restreamed(await send(url, init), toStream, endMark);
@@ -35,7 +35,7 @@ export function withSender(
     if (isChunks(given)) return new Response(bytesOf(given, endMark), { headers: stream });
     return restreamed(Response.json(wholeOf(given)), toStream, endMark);
   };
-  return { ...options, fetch: asking };
+  return { ...options, fetch: requesting };
 }
 
 // A fallback is another vendor, who has nothing to do with this one's client.

@@ -20,12 +20,12 @@ export function chatErrorBody(error: unknown, provider?: string): ChatErrorBody 
   if (MillraceError.is(error)) {
     const { code, message, detail, status, retryAfterMs, requestId, errorType } = error;
     const { endpoint, errorId } = error;
-    const told = { code, message, detail, status, retryAfterMs, requestId, error: error.error };
+    const reported = { code, message, detail, status, retryAfterMs, requestId, error: error.error };
     const place = { provider: error.provider ?? provider, endpoint, errorId };
     return {
       status: refusalStatus[code] ?? statusOf(errorType),
       errorType,
-      body: { error: given(told), ...given(place) },
+      body: { error: given(reported), ...given(place) },
     };
   }
   // What a fetcher or a runtime of the host's own throws in LobeHub's shape.

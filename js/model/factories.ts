@@ -108,7 +108,7 @@ interface Plan {
   apiMode: (payload: ChatStreamPayload, baseURL: string) => string | undefined;
   pricing?: PricingHook | undefined;
   preFlight?: ContextPreFlight | undefined;
-  objectRequest?: ((request: GenerateObjectRequest) => ObjectAsked) | undefined;
+  objectRequest?: ((request: GenerateObjectRequest) => ObjectRequested) | undefined;
   generateObject?: AnthropicCompatibleOptions['generateObject'];
   toStream?: ((answer: unknown) => Chunks) | undefined;
   createImage?: OpenAICompatibleOptions['createImage'];
@@ -135,8 +135,8 @@ function openaiHooks(options: OpenAICompatibleOptions): ModelHooks {
   const errorType = chat.handleStreamBizErrorType;
   if (errorType) {
     hooks.handleError = async (error, call) => {
-      const told: unknown = await handleError?.(error, call);
-      if (told !== undefined && told !== null) return told;
+      const reported: unknown = await handleError?.(error, call);
+      if (reported !== undefined && reported !== null) return reported;
       const type = errorType({ message: error.message, name: error.code });
       return type === undefined ? undefined : { errorType: type };
     };
@@ -162,12 +162,12 @@ function ownOnly(provider: string, hooks: ModelHooks): ModelHooks {
 }
 
 // What the payload of an object becomes, and the vendor's own members of it.
-interface ObjectAsked {
+interface ObjectRequested {
   request: GenerateObjectRequest;
   call: ObjectChanges & { extraBody?: Record<string, unknown> };
 }
 
-function objectRequest(hooks: ObjectHooks, request: GenerateObjectRequest): ObjectAsked {
+function objectRequest(hooks: ObjectHooks, request: GenerateObjectRequest): ObjectRequested {
   const { handleSchema, handlePayload, useToolsCalling, useResponse, useResponseModels } = hooks;
   let next = { ...request };
   const call = handleSchema ? { changeSchema: handleSchema } : {};
@@ -184,7 +184,7 @@ function objectRequest(hooks: ObjectHooks, request: GenerateObjectRequest): Obje
 }
 
 // What the factory decides is its vendor's alone: a fallback's own API is not asked otherwise for it.
-function asked<T extends CallOptions>(
+function withPlan<T extends CallOptions>(
   plan: Plan,
   payload: ChatStreamPayload,
   { baseURL }: FactoryInstance,
@@ -203,7 +203,7 @@ function asked<T extends CallOptions>(
   return [apiMode === wanted ? payload : rest, isSame ? call : ({ ...call, ...own } as T)];
 }
 
-function askedObject(
+function requestedObject(
   plan: Plan,
   request: GenerateObjectRequest,
   call?: GenerateObjectOptions,
@@ -245,12 +245,12 @@ function runtimeClass(options: FactoryOptions, plan: Plan): RuntimeClass {
 
     override async chat(payload: ChatStreamPayload, call?: ChatOptions): Promise<Response> {
       checkPayload(payload);
-      return super.chat(...asked(plan, payload, this.#instance, call));
+      return super.chat(...withPlan(plan, payload, this.#instance, call));
     }
 
     override stream(payload: ChatStreamPayload, call?: StreamOptions): ModelRun {
       checkPayload(payload);
-      return super.stream(...asked(plan, payload, this.#instance, call));
+      return super.stream(...withPlan(plan, payload, this.#instance, call));
     }
 
     override async models(call: CapabilityOptions = {}): Promise<ProviderModel[]> {
@@ -278,7 +278,7 @@ function runtimeClass(options: FactoryOptions, plan: Plan): RuntimeClass {
         const pricing = plan.pricing?.(request);
         return (await plan.generateObject(this.#instance, request, call, pricing)) as T;
       }
-      return super.generateObject<T>(...askedObject(plan, request, call));
+      return super.generateObject<T>(...requestedObject(plan, request, call));
     }
 
     override streamObject<T = unknown>(
@@ -286,7 +286,7 @@ function runtimeClass(options: FactoryOptions, plan: Plan): RuntimeClass {
       call?: GenerateObjectOptions,
     ): ObjectRun<T> {
       checkPayload(request);
-      return super.streamObject<T>(...askedObject(plan, request, call));
+      return super.streamObject<T>(...requestedObject(plan, request, call));
     }
   };
 }

@@ -30,11 +30,11 @@ export function tooLongFor(
   if (!preFlight || !limit) return undefined;
   const { minOutputTokens = 1 } = preFlight;
   const { messages, tools, max_tokens: wanted } = payload;
-  const asked = estimateTokens(withoutMedia({ messages, tools }), payload.model);
+  const requested = estimateTokens(withoutMedia({ messages, tools }), payload.model);
   const room = Math.max(minOutputTokens, Math.min(wanted ?? 0, limit.maxOutput ?? Infinity));
-  if (asked + room <= limit.contextWindowTokens) return undefined;
+  if (requested + room <= limit.contextWindowTokens) return undefined;
   return (
-    `The conversation is about ${asked} tokens; with ${room} for the answer that is more than the ` +
+    `The conversation is about ${requested} tokens; with ${room} for the answer that is more than the ` +
     `${limit.contextWindowTokens} of ${limit.id}. Shorten it, or ask for fewer tokens.`
   );
 }
@@ -128,14 +128,14 @@ async function dataUriOf(url: string): Promise<string> {
   const type = (response.headers.get('content-type') ?? '').split(';')[0]?.trim() ?? '';
   if (!response.ok || !response.body || !/^(image|video)\//.test(type)) {
     leaveBody(response.body);
-    throw refused(
+    throw rejected(
       url,
       `its server answered with status ${response.status} and ${type || 'no content type'}`,
     );
   }
   const body = await response.arrayBuffer().catch((error: unknown) => {
     const tooLarge = MillraceError.is(error, 'response_too_large');
-    throw refused(
+    throw rejected(
       url,
       tooLarge ? `it is larger than ${mediaLimit} bytes` : messageOf(error),
       error,
@@ -157,11 +157,11 @@ async function fetched(url: string): Promise<Response> {
       limits: { decodedBytes: mediaLimit },
     });
   } catch (error) {
-    throw refused(url, messageOf(error), error);
+    throw rejected(url, messageOf(error), error);
   }
 }
 
-function refused(url: string, why: string, cause?: unknown): MillraceError {
+function rejected(url: string, why: string, cause?: unknown): MillraceError {
   const reason = why.replace(/\.$/, '');
   return new MillraceError(
     'invalid_body',

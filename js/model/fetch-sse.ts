@@ -3,7 +3,7 @@ import { onAbort } from '../abort';
 import type { TransportOptions } from '../transport/choose';
 import { textsOf, throwError } from '../transport/batches';
 import { chooseTransport } from '../transport/choose';
-import { pageIn } from '../transport/said';
+import { pageIn } from '../transport/message-in-body';
 import type { Source } from '../transport/source';
 import { openSource } from '../transport/source';
 import type { ChatFetchOptions, ChatPlatform } from './chat-fetch';

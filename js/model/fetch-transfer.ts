@@ -55,7 +55,7 @@ export class FetchTransfer {
 
   async #run(send: typeof fetch, request: HostRequest): Promise<void> {
     try {
-      const response = await asked(send, request.url ?? '', {
+      const response = await sent(send, request.url ?? '', {
         method: request.method ?? 'POST',
         headers: request.headers ?? [],
         ...(request.body === undefined ? {} : { body: request.body }),
@@ -104,7 +104,7 @@ export class FetchTransfer {
 }
 
 // A function that throws at once rejects like any other.
-async function asked(send: typeof fetch, url: string, init: RequestInit): Promise<Response> {
+async function sent(send: typeof fetch, url: string, init: RequestInit): Promise<Response> {
   const response: unknown = await send(url, init);
   if (typeof (response as Partial<Response> | undefined)?.status === 'number') {
     return response as Response;
@@ -172,6 +172,8 @@ function codeOf(error: unknown): string {
 function textOf(error: unknown): string {
   if (MillraceError.is(error)) return error.message;
   const { message, cause } = (error ?? {}) as { message?: unknown; cause?: { message?: unknown } };
-  const said = [message, cause?.message].filter((text) => typeof text === 'string' && text !== '');
-  return said.length > 0 ? `The fetch function failed: ${said.join(': ')}` : '';
+  const received = [message, cause?.message].filter(
+    (text) => typeof text === 'string' && text !== '',
+  );
+  return received.length > 0 ? `The fetch function failed: ${received.join(': ')}` : '';
 }

@@ -15,9 +15,9 @@ export interface ObjectRunSource extends AsyncIterable<AGUIEvent> {
 }
 
 /** Characters that an answer may have, by the options of its call. */
-export function keptSizeOf(options: object): number {
-  const { keptSize } = options as { keptSize?: unknown };
-  return typeof keptSize === 'number' ? Math.max(keptSize, mostAnswer) : mostAnswer;
+export function replayBufferSizeOf(options: object): number {
+  const { replayBufferSize } = options as { replayBufferSize?: unknown };
+  return typeof replayBufferSize === 'number' ? Math.max(replayBufferSize, mostAnswer) : mostAnswer;
 }
 
 /** Reads a chat to its end. Rejects with the error of the call, and with `response_too_large`. */
@@ -33,7 +33,7 @@ export async function gathered(
       // Leaving the loop ends the call.
       throw new MillraceError(
         'response_too_large',
-        `The answer has more than ${limit} characters, too many for an object. Raise \`keptSize\`.`,
+        `The answer has more than ${limit} characters, too many for an object. Raise \`replayBufferSize\`.`,
       );
     }
   }

@@ -12,7 +12,7 @@ import { MillraceError, rethrow } from '../errors';
 import { shown, shownText } from '../shown';
 import { isStandard, jsonSchemaOf } from '../standard-schema';
 import type { GatheredAnswer, ObjectRunSource } from './gathered-answer';
-import { gathered, keptSizeOf } from './gathered-answer';
+import { gathered, replayBufferSizeOf } from './gathered-answer';
 
 /** Whose chats ask for the object. */
 export interface ObjectHost {
@@ -101,7 +101,7 @@ export class ObjectRun<T = unknown> implements AsyncIterable<DeepPartial<T>> {
     this.#plan = JSON.parse(this.#planJson) as Plan;
     const { changeSchema } = options as ObjectChanges;
     if (changeSchema) changeSent(this.#plan, changeSchema);
-    this.#object = this.#ask().finally(() => {
+    this.#object = this.#generate().finally(() => {
       this.#over = true;
       this.#notify();
     });
@@ -133,13 +133,13 @@ export class ObjectRun<T = unknown> implements AsyncIterable<DeepPartial<T>> {
     }
   }
 
-  async #ask(): Promise<T> {
+  async #generate(): Promise<T> {
     const { repairs = defaultRepairs } = this.#options;
     const rounds = Math.min(Math.max(repairs, 0), mostRepairs);
     let messages = this.#messages();
     for (let round = 0; ; round += 1) {
-      const { text: answer, isCut, isRefused } = await this.#answer(messages);
-      if (isRefused) throw refusedAnswer(answer);
+      const { text: answer, isCut, isRefused: isRejected } = await this.#answer(messages);
+      if (isRejected) throw rejectedAnswer(answer);
       const verdict = await this.#judge(answer);
       // Asked again it would be cut again.
       if (isCut && !('object' in verdict)) throw cutAnswer(answer);
@@ -173,13 +173,13 @@ export class ObjectRun<T = unknown> implements AsyncIterable<DeepPartial<T>> {
     const payload = payloadOf({ ...rest, model, messages, ...this.#plan.payload });
     const run = this.#host.stream(payload, options);
     this.#run = run;
-    const answer = await gathered(run, keptSizeOf(options), (soFar) => {
+    const answer = await gathered(run, replayBufferSizeOf(options), (soFar) => {
       this.#answerSoFar = soFar;
       this.#notify();
     });
     onUsage?.(await run.usage);
-    const { isCut, isRefused, calls } = answer;
-    return { text: answer.object.text, isCut, isRefused: isRefused && calls.length === 0 };
+    const { isCut, isRefused: isRejected, calls } = answer;
+    return { text: answer.object.text, isCut, isRefused: isRejected && calls.length === 0 };
   }
 
   // Reads the object as far as it has come; false when there is nothing new to show.
@@ -240,9 +240,9 @@ async function generateToolCalls(
 ): Promise<ToolArguments[]> {
   const { onUsage, ...options } = callOptions(given);
   const run = host.stream(payloadOf({ tool_choice: 'required', ...request }), options);
-  const answer = await gathered(run, keptSizeOf(options), () => undefined);
+  const answer = await gathered(run, replayBufferSizeOf(options), () => undefined);
   onUsage?.(await run.usage);
-  if (answer.isRefused && answer.calls.length === 0) throw refusedAnswer(answer.text.text);
+  if (answer.isRefused && answer.calls.length === 0) throw rejectedAnswer(answer.text.text);
   return answer.calls.map(({ name, arguments: { text: json } }) => {
     try {
       return { name, arguments: JSON.parse(json === '' ? '{}' : json) as unknown };
@@ -342,7 +342,7 @@ function changeSent({ payload }: Plan, change: NonNullable<ObjectChanges['change
   if (tool) tool.parameters = change(tool.parameters as Record<string, unknown>);
 }
 
-function refusedAnswer(answer: string): MillraceError {
+function rejectedAnswer(answer: string): MillraceError {
   return new MillraceError(
     'content_filtered',
     `The model refused to answer: ${shownText(answer, shownLength)}`,

@@ -65,11 +65,11 @@ class Beginning {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #words = new FirstWords();
   readonly #held: Uint8Array[] = [];
-  #told!: (end: ChannelEnd) => void;
+  #reported!: (end: ChannelEnd) => void;
 
   constructor(response: Response, body: ReadableStream<Uint8Array>) {
     this.#reader = body.getReader();
-    this.end = new Promise((resolve) => (this.#told = resolve));
+    this.end = new Promise((resolve) => (this.#reported = resolve));
     const stream = new ReadableStream<Uint8Array>(
       {
         pull: async (controller) => {
@@ -78,7 +78,7 @@ class Beginning {
           else controller.close();
         },
         cancel: (reason) => {
-          this.#told(undefined);
+          this.#reported(undefined);
           return this.#reader.cancel(reason);
         },
       },
@@ -105,11 +105,11 @@ class Beginning {
       const { value } = await this.#reader.read();
       if (!this.#words.known) {
         if (value) this.#words.take(value);
-        if (!value || this.#words.known) this.#told(this.#words.failure);
+        if (!value || this.#words.known) this.#reported(this.#words.failure);
       }
       return value;
     } catch (error) {
-      this.#told({ error });
+      this.#reported({ error });
       throw error;
     }
   }
@@ -118,11 +118,11 @@ class Beginning {
 // What LobeHub's stream says before and beside an answer.
 const unseenOfLobe = new Set(['usage', 'speed', 'data']);
 
-interface Said {
+interface ErrorRecord {
   type?: unknown;
   message?: unknown;
   code?: unknown;
-  body?: Said;
+  body?: ErrorRecord;
   metadata?: { millrace?: MillraceErrorDetails };
 }
 
@@ -146,29 +146,30 @@ class FirstWords {
   }
 
   #data(json: string): void {
-    const said = parsed(json);
+    const record = parsed(json);
     const isLobe = this.#name !== '';
-    const isError = isLobe ? this.#name === 'error' : said.type === 'RUN_ERROR';
-    if (isError) this.failure = { error: errorOf(said) };
-    this.known = isError || !(isLobe ? unseenOfLobe.has(this.#name) : isUnseen(String(said.type)));
+    const isError = isLobe ? this.#name === 'error' : record.type === 'RUN_ERROR';
+    if (isError) this.failure = { error: errorOf(record) };
+    this.known =
+      isError || !(isLobe ? unseenOfLobe.has(this.#name) : isUnseen(String(record.type)));
   }
 }
 
 // A runtime of somebody else may stream what is no object.
-function parsed(json: string): Said {
+function parsed(json: string): ErrorRecord {
   try {
-    return (JSON.parse(json) ?? {}) as Said;
+    return (JSON.parse(json) ?? {}) as ErrorRecord;
   } catch {
     return {};
   }
 }
 
-function errorOf(said: Said): unknown {
-  const { code, message, metadata } = said.body ?? said;
+function errorOf(record: ErrorRecord): unknown {
+  const { code, message, metadata } = record.body ?? record;
   if (typeof code === 'string' && Object.hasOwn(errorTypes, code)) {
     return new MillraceError(code as ErrorCode, String(message), metadata?.millrace);
   }
-  return { errorType: said.type, error: said.body ?? { message: said.message } };
+  return { errorType: record.type, error: record.body ?? { message: record.message } };
 }
 
 /** Callbacks that hear of a channel only when its answer is the one that is given. */
@@ -180,13 +181,13 @@ class HeldCallbacks {
 
   constructor(own: ChatCallbacks) {
     this.callbacks = Object.fromEntries(
-      Object.entries(own).map(([name, tell]) => [name, this.#heard(own, tell as Tell)]),
+      Object.entries(own).map(([name, callback]) => [name, this.#heard(own, callback as Callback)]),
     );
   }
 
   /** Tells what was heard so far; what comes from now on follows it. */
   give(): Promise<void> {
-    this.#given ??= this.#tellAll();
+    this.#given ??= this.#reportAll();
     return this.#given;
   }
 
@@ -194,19 +195,19 @@ class HeldCallbacks {
     this.#dropped = true;
   }
 
-  async #tellAll(): Promise<void> {
-    for (const tell of this.#calls ?? []) await tell();
+  async #reportAll(): Promise<void> {
+    for (const callback of this.#calls ?? []) await callback();
     this.#calls = undefined;
   }
 
-  #heard(own: ChatCallbacks, tell: Tell): Tell {
-    return async (...said) => {
+  #heard(own: ChatCallbacks, callback: Callback): Callback {
+    return async (...record) => {
       if (this.#dropped) return;
-      const now = (): unknown => tell.apply(own, said);
+      const now = (): unknown => callback.apply(own, record);
       if (!this.#calls) await now();
       else this.#calls.push(now);
     };
   }
 }
 
-type Tell = (...said: unknown[]) => unknown;
+type Callback = (...record: unknown[]) => unknown;

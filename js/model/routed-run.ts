@@ -13,7 +13,7 @@ export interface RoutedChannel {
   /** Sends the request. */
   start(): RunCall;
   /** How it went. */
-  tell(failed?: { error: unknown }): void;
+  report(failed?: { error: unknown }): void;
   /** True when nobody else shall be asked after this error. */
   stops(error: unknown): Promise<boolean>;
 }
@@ -27,7 +27,7 @@ export class RoutedItems implements RunItems {
   #call: RunCall | undefined;
   // What came before anything was shown.
   #held: CallBatch[] = [];
-  #told = false;
+  #reported = false;
   #settled = false;
   #stopped = false;
   failure: MillraceError | undefined;
@@ -123,9 +123,9 @@ export class RoutedItems implements RunItems {
   // From here on the answer is this channel's.
   #settle(channel: RoutedChannel, failed?: { error: unknown }): void {
     this.#settled = true;
-    if (this.#told) return;
-    this.#told = true;
-    channel.tell(failed);
+    if (this.#reported) return;
+    this.#reported = true;
+    channel.report(failed);
   }
 
   #goOn(): void {
@@ -134,7 +134,7 @@ export class RoutedItems implements RunItems {
     this.#call?.done();
     this.#call = undefined;
     this.#held = [];
-    this.#told = this.#settled = false;
+    this.#reported = this.#settled = false;
     this.#at += 1;
   }
 }

@@ -21,7 +21,7 @@ import type {
 import { checkSignal, onAbort } from '../abort';
 import { MillraceError } from '../errors';
 import { shown } from '../shown';
-import { channelsFor, checkRouter, noChannel, stops, tell } from './channels';
+import { channelsFor, checkRouter, noChannel, stops, report } from './channels';
 import { checkModel, checkPayload } from './payload';
 import type { ObjectReader } from './routed-object';
 import { RoutedObjectRun } from './routed-object';
@@ -33,7 +33,7 @@ import type { RouterOptions } from './router-options';
 import { ModelRun } from './run';
 import type { ModelRuntime } from './runtime';
 import type { ChatOptions, ModelRuntimeOptions, StreamOptions } from './runtime-options';
-import { defaultKeptSize } from './runtime-options';
+import { defaultReplayBufferSize } from './runtime-options';
 
 /**
  * A runtime that passes each call on to the channels of a router: they are asked in turn until one takes
@@ -120,7 +120,7 @@ class Routed implements RouterRuntime {
 
   stream(payload: ChatStreamPayload, call: StreamOptions = {}): ModelRun {
     checkPayload(payload);
-    const { signal, keptSize = defaultKeptSize } = call;
+    const { signal, replayBufferSize = defaultReplayBufferSize } = call;
     checkSignal('stream()', signal);
     const ids = { threadId: call.threadId ?? randomUUID(), runId: call.runId ?? randomUUID() };
     const { model } = payload;
@@ -132,8 +132,8 @@ class Routed implements RouterRuntime {
             started = performance.now();
             return ModelRun.callOf(channel.open().stream(payload, { ...call, ...ids }));
           },
-          tell: (failed) =>
-            tell(this.#options, channel, index, { model, started, ...call }, failed),
+          report: (failed) =>
+            report(this.#options, channel, index, { model, started, ...call }, failed),
           stops: (error) => stops(this.#options, { error, model, optionIndex: index }),
         };
       });
@@ -150,7 +150,7 @@ class Routed implements RouterRuntime {
         items.done();
       },
       leave: () => items.leave(),
-      keptSize,
+      replayBufferSize,
     });
   }
 
@@ -213,17 +213,17 @@ class Routed implements RouterRuntime {
   ): Promise<T> {
     const channels = await channelsFor(this.#options, this.#own, model);
     for (const [index, channel] of channels.entries()) {
-      const asked = { model, started: performance.now(), metadata };
-      const told = (failed?: { error: unknown }): void =>
-        tell(this.#options, channel, index, asked, failed);
+      const requested = { model, started: performance.now(), metadata };
+      const reported = (failed?: { error: unknown }): void =>
+        report(this.#options, channel, index, requested, failed);
       const turn: Turn = { isLast: index === channels.length - 1 };
       try {
         const answer = await work(channel.open(), turn);
-        if (turn.end) void turn.end.then(told);
-        else told();
+        if (turn.end) void turn.end.then(reported);
+        else reported();
         return answer;
       } catch (error) {
-        told(turn.isTaken ? undefined : { error });
+        reported(turn.isTaken ? undefined : { error });
         if (turn.isLast || turn.isTaken || signal?.aborted) throw error;
         if (await stops(this.#options, { error, model, optionIndex: index })) throw error;
       }

@@ -4,7 +4,7 @@ import type { RunEvent } from '../../types/events';
 import type { CallAttempt, CallReport } from '../../types/model';
 import { MillraceError } from '../errors';
 import { toAGUIResponse } from '../runs/ag-ui';
-import { KeptEvents } from '../runs/kept-events';
+import { ReplayEvents } from '../runs/replay-events';
 import type { RunOptions } from '../runs/run-source';
 import type { ReadRun } from '../runs/run-reader';
 import { RunReader } from '../runs/run-reader';
@@ -37,7 +37,7 @@ export interface RunCall {
   readonly threadId: string;
   readonly runId: string;
   /** Characters of output that are kept for a second reading. */
-  readonly keptSize: number;
+  readonly replayBufferSize: number;
 }
 
 // A call is asked for by whoever reads its run; when nobody can any more, it ends.
@@ -62,7 +62,7 @@ const unread = new FinalizationRegistry<RunCall>((call) => {
 export class ModelRun implements AsyncIterable<RunEvent> {
   readonly #call: RunCall;
   readonly #answer: AnswerText;
-  readonly #events: KeptEvents;
+  readonly #events: ReplayEvents;
   #waiters = 0;
   #pulling = false;
   readonly #wakes = new Wakes();
@@ -71,8 +71,8 @@ export class ModelRun implements AsyncIterable<RunEvent> {
 
   constructor(call: RunCall) {
     this.#call = call;
-    this.#answer = new AnswerText(Math.max(call.keptSize, mostAnswer));
-    this.#events = new KeptEvents(call.keptSize);
+    this.#answer = new AnswerText(Math.max(call.replayBufferSize, mostAnswer));
+    this.#events = new ReplayEvents(call.replayBufferSize);
     unread.register(this, call, call);
   }
 
@@ -112,7 +112,7 @@ export class ModelRun implements AsyncIterable<RunEvent> {
 
   /**
    * The text of the answer; a part that was taken back by a reset is not in it. Rejects with the
-   * error of the call, with `response_too_large` for more than 2 Mi characters (or `keptSize`). An
+   * error of the call, with `response_too_large` for more than 2 Mi characters (or `replayBufferSize`). An
    * answer that was cut at the limit of its tokens is given as it is; `report` tells why it ended.
    */
   async text(): Promise<string> {

@@ -70,11 +70,11 @@ export interface StreamOptions extends CallOptions {
    * Characters of output that are kept for a second reading, about ten a token; default 2 Mi. A longer
    * run can be read once: its beginning is `replay_unavailable` then. No text() is longer than this or 2 Mi.
    */
-  keptSize?: number | undefined;
+  replayBufferSize?: number | undefined;
 }
 
 /** Characters of output that a run keeps. */
-export const defaultKeptSize: number = 1 << 21;
+export const defaultReplayBufferSize: number = 1 << 21;
 
 /** The hooks of a runtime. */
 export const hookNames = ['handlePayload', 'handleError', 'handleStream', 'handleRetry'] as const;

@@ -39,7 +39,7 @@ import { ModelRun } from './run';
 import {
   type ChatOptions,
   checkHooks,
-  defaultKeptSize,
+  defaultReplayBufferSize,
   hookNames,
   type Fallback,
   type ModelRuntimeOptions,
@@ -202,7 +202,7 @@ export class ModelRuntime {
       abortReason: () => (signal?.aborted ? { value: signal.reason as unknown } : undefined),
       done: onAbort(signal, stop),
       leave: () => call.cancel(),
-      keptSize: options.keptSize ?? defaultKeptSize,
+      replayBufferSize: options.replayBufferSize ?? defaultReplayBufferSize,
     });
   }
 

@@ -8,7 +8,7 @@ type Citation = NonNullable<Grounding['citations']>[number];
 export class Sources {
   readonly #citations = new Map<string, Citation>();
   readonly #queries = new Set<string>();
-  #told: Grounding | undefined;
+  #reported: Grounding | undefined;
 
   /** Takes the JSON text of a citation. */
   add(json: string): void {
@@ -17,14 +17,14 @@ export class Sources {
     for (const one of citations)
       if (!this.#citations.has(one.url)) this.#citations.set(one.url, one);
     for (const query of searchQueries) this.#queries.add(query);
-    if (this.#size > before) this.#told = undefined;
+    if (this.#size > before) this.#reported = undefined;
   }
 
   /** What is known so far; another object only when it has grown. */
   get grounding(): Grounding | undefined {
     if (this.#size === 0) return undefined;
     const searchQueries = [...this.#queries];
-    return (this.#told ??= {
+    return (this.#reported ??= {
       citations: [...this.#citations.values()],
       ...(searchQueries.length === 0 ? {} : { searchQueries }),
     });

@@ -6,7 +6,7 @@ import type {
   MediaCost,
   ModelCard,
   Pricing,
-  RunBooks,
+  RunTotals,
 } from '../../types/usage';
 import type { Addon } from '../addon';
 import { addon } from '../addon';
@@ -121,14 +121,14 @@ export function estimateTokens(text: string, model = ''): number {
   return call((native) => native.estimateTokens(text, model));
 }
 
-export interface AccumulateLLM extends Partial<RunBooks> {
+export interface AccumulateLLM extends Partial<RunTotals> {
   provider: string;
   model: string;
   modelUsage?: ModelUsage | undefined;
   processingTimeMs?: number | undefined;
 }
 
-export interface AccumulateTool extends Partial<RunBooks> {
+export interface AccumulateTool extends Partial<RunTotals> {
   toolName: string;
   /** Milliseconds. */
   executionTime?: number | undefined;
@@ -137,24 +137,24 @@ export interface AccumulateTool extends Partial<RunBooks> {
   toolCost?: number | undefined;
 }
 
-export interface AccumulateHuman extends Partial<RunBooks> {
+export interface AccumulateHuman extends Partial<RunTotals> {
   kind: 'approval' | 'prompt' | 'select';
   waitingTimeMs?: number | undefined;
 }
 
-function count(name: 'countLLM' | 'countTool' | 'countHuman', entry: object): RunBooks {
+function count(name: 'countLLM' | 'countTool' | 'countHuman', entry: object): RunTotals {
   const json = jsonOf('What is counted', entry);
   const now = new Date().toISOString();
   const text = `${json.slice(0, -1)}${json === '{}' ? '' : ','}"now":"${now}"}`;
-  return JSON.parse(call((native) => native[name](text))) as RunBooks;
+  return JSON.parse(call((native) => native[name](text))) as RunTotals;
 }
 
 /** Adds up what a run used and cost. Each function gives new books and leaves those given alone. */
 export const UsageCounter = {
   /** Adds one call of a model. */
-  accumulateLLM: (entry: AccumulateLLM): RunBooks => count('countLLM', entry),
+  accumulateLLM: (entry: AccumulateLLM): RunTotals => count('countLLM', entry),
   /** Adds one call of a tool. */
-  accumulateTool: (entry: AccumulateTool): RunBooks => count('countTool', entry),
+  accumulateTool: (entry: AccumulateTool): RunTotals => count('countTool', entry),
   /** Adds one request to a human. */
-  accumulateHuman: (entry: AccumulateHuman): RunBooks => count('countHuman', entry),
+  accumulateHuman: (entry: AccumulateHuman): RunTotals => count('countHuman', entry),
 };

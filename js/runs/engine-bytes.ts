@@ -1,6 +1,6 @@
 // The bytes of a run's AG-UI response as the engine writes them: no event becomes an object here.
 import type { Output, Sink, Source } from '../transport/source';
-import type { KeptBytes } from './kept-bytes';
+import type { ReplayBytes } from './replay-bytes';
 import { oneOf, type Taker } from './taker';
 
 /** What of a call gives its bytes. */
@@ -28,23 +28,23 @@ export function bytesOf(source: object, options: Record<string, unknown>): Sourc
 export class EngineBytes implements Source {
   readonly #call: ByteCall;
   // Where the events of the run may be read later on.
-  readonly #kept: KeptBytes | undefined;
+  readonly #retained: ReplayBytes | undefined;
   readonly #done: (left: boolean) => void;
   #sink: Sink | undefined;
   #pulling = false;
   #left = false;
 
   /** `done` is called once: with true when the reader left before the end. */
-  constructor(call: ByteCall, kept: KeptBytes | undefined, done: (left: boolean) => void) {
+  constructor(call: ByteCall, retained: ReplayBytes | undefined, done: (left: boolean) => void) {
     this.#call = call;
-    this.#kept = kept;
+    this.#retained = retained;
     this.#done = done;
   }
 
   async read(): Promise<Output | undefined> {
     const output = await oneOf<Output>((taker) => this.#call.next(taker));
     if (output === undefined) this.#end(undefined);
-    else this.#kept?.add(output as Buffer);
+    else this.#retained?.add(output as Buffer);
     return output;
   }
 
@@ -58,7 +58,7 @@ export class EngineBytes implements Source {
       this.#left = true;
       this.#sink = undefined;
       this.#done(true);
-      if (this.#kept) this.#pull();
+      if (this.#retained) this.#pull();
       else this.#call.cancel();
     }
     return Promise.resolve();
@@ -73,7 +73,7 @@ export class EngineBytes implements Source {
   readonly #taker: Taker<Output> = {
     take: (output) => {
       this.#pulling = false;
-      this.#kept?.add(output as Buffer);
+      this.#retained?.add(output as Buffer);
       if (this.#sink && !this.#sink.data(output)) this.#sink = undefined;
       if (this.#sink || this.#left) this.#pull();
     },
@@ -83,7 +83,7 @@ export class EngineBytes implements Source {
 
   #end(error: { value: unknown } | undefined): void {
     this.#pulling = false;
-    this.#kept?.end();
+    this.#retained?.end();
     if (!this.#left) this.#done(false);
     this.#left = true;
     const sink = this.#sink;

@@ -5,8 +5,8 @@ import { EngineEventReader, type ReaderMark } from '../adapters/engine-events';
 
 // Other types that begin so are events in the engine's short form.
 const own = new Set([
-  ...['@tool', '@withdraw', '@rest', '@result'],
-  ...['@ask', '@report', '@bytes', '@failed', '@fetch', '@fetched'],
+  ...['@tool', '@withdraw', '@checkpoint', '@result'],
+  ...['@hook', '@report', '@bytes', '@failed', '@fetch', '@fetched'],
 ]);
 
 /** Whether an item is an event, as an object or as the engine's short text. */

@@ -7,7 +7,7 @@ import { traitsOf } from '../adapters/adapters';
 import type { NativeRun } from '../addon';
 import { addon } from '../addon';
 import { MillraceError, rethrow } from '../errors';
-import { messageOf } from '../transport/said';
+import { messageOf } from '../transport/message-in-body';
 import type { Output, Sink, Source } from '../transport/source';
 import { openSource } from '../transport/source';
 import { bytesOf } from './engine-bytes';
@@ -250,10 +250,10 @@ export class RunBytes implements Sink {
 
 async function refusal(response: Response): Promise<MillraceError> {
   const { status, statusText } = response;
-  const said = messageOf(await response.text().catch(() => ''));
+  const received = messageOf(await response.text().catch(() => ''));
   return new MillraceError(
     'provider_error',
-    said ?? `Request failed: ${status} ${statusText}`.trimEnd(),
+    received ?? `Request failed: ${status} ${statusText}`.trimEnd(),
     { status },
   );
 }

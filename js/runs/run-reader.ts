@@ -1,6 +1,6 @@
 // Reads the events of a run, from the first on, whether they are kept already or still to come.
 import type { RunEvent } from '../../types/events';
-import type { EventCursor } from './kept-events';
+import type { EventCursor } from './replay-events';
 
 /** A run, as its readers see it. */
 export interface ReadRun {

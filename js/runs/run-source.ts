@@ -1,6 +1,6 @@
 // What a run's bytes are made of: events or a Response, and the options beside it.
 import type { StreamProtocolAdapter } from '../../types/channels';
-import type { AGUIEvent, GivenSnapshotEvent } from '../../types/events';
+import type { AGUIEvent, MessagesSnapshotInput } from '../../types/events';
 import { checkSignal } from '../abort';
 import { EventStream } from '../adapters/event-stream';
 import type { NativeRun } from '../addon';
@@ -26,7 +26,7 @@ export interface RunOptions {
   keepAliveMs?: number | undefined;
 }
 
-type GivenEvent = AGUIEvent | GivenSnapshotEvent;
+type GivenEvent = AGUIEvent | MessagesSnapshotInput;
 type Events = AsyncIterable<GivenEvent> | Iterable<GivenEvent>;
 
 /** Events, or a Response together with the option `adapter`; either may still be on its way. */

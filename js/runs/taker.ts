@@ -10,8 +10,8 @@ export interface Taker<T> {
 }
 
 /** What a taker would be given, as a promise; undefined at the end. */
-export function oneOf<T>(ask: (taker: Taker<T>) => void): Promise<T | undefined> {
+export function oneOf<T>(request: (taker: Taker<T>) => void): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
-    ask({ take: resolve, end: () => resolve(undefined), fail: reject });
+    request({ take: resolve, end: () => resolve(undefined), fail: reject });
   });
 }

@@ -14,7 +14,7 @@ import type { RunnableTool, ToolEffect } from './types';
 
 interface Approval {
   /** Whether a person is asked before the call. */
-  approve?: boolean | HumanInterventionConfig | DynamicIntervention;
+  approval?: boolean | HumanInterventionConfig | DynamicIntervention;
 }
 
 interface WebOptions extends AddressGuard, Approval {
@@ -45,7 +45,7 @@ export interface WebSearchOptions extends Approval {
 export interface FilesOptions extends Approval {
   /** The folder below which all files are. Links are not followed. */
   root: string;
-  /** Adds `write_file`, which a person has to approve unless `approve` says otherwise. */
+  /** Adds `write_file`, which a person has to approve unless `approval` says otherwise. */
   write?: boolean | undefined;
   /** Of one call; 256 KiB when absent. */
   maxBytes?: number | undefined;
@@ -78,7 +78,7 @@ export interface BuiltinToolsOptions {
   webSearch?: WebSearchOptions | undefined;
   /** `read_file`, `list_files`, `write_file`. */
   files?: FilesOptions | undefined;
-  /** `run_process`: a program without a shell; a person approves each call unless `approve` says otherwise. */
+  /** `run_process`: a program without a shell; a person approves each call unless `approval` says otherwise. */
   runProcess?: boolean | RunProcessOptions | undefined;
   /** Patterns of names with `*`: exactly these, when there are any; `expose` does not count then. */
   allow?: string[] | undefined;
@@ -111,7 +111,7 @@ interface Toolset {
     description: string;
     parameters: object;
     effect: ToolEffect;
-    approve: HumanInterventionConfig;
+    approval: HumanInterventionConfig;
     timeoutMs: number;
     resultLimit: number;
     serializeBy?: string;
@@ -131,15 +131,15 @@ export function builtinTools(
   } catch (error) {
     rethrow(error);
   }
-  return set.tools.map(({ parameters, ...told }) =>
+  return set.tools.map(({ parameters, ...reported }) =>
     inEngine(
       {
-        ...told,
+        ...reported,
         input: parameters,
         run: (input: Record<string, unknown>, context?: Partial<AgentToolContext>) =>
-          call(set.id, told.name, input, context?.signal),
+          call(set.id, reported.name, input, context?.signal),
       },
-      { set: set.id, name: told.name },
+      { set: set.id, name: reported.name },
     ),
   );
 }

@@ -102,7 +102,7 @@ export async function send(
     });
     const { text, isCut } = await readText(response);
     const most = options.maxResult ?? defaultMaxResult;
-    if (!response.ok) return refused(response.status, text, most);
+    if (!response.ok) return rejected(response.status, text, most);
     const content = resultText(text, most);
     return { content: isCut ? markedAsCut(content) : content, success: true };
   } catch (error) {
@@ -163,14 +163,14 @@ const markedAsCut = (content: string): string =>
   `${content.replace(/\n\[cut here: \d+ more bytes\]$/, '')}\n[cut here: the answer is longer]`;
 
 // A gateway says `{ errorType, body }`; anybody else what they like.
-function refused(status: number, text: string, most: number): HttpToolResult {
+function rejected(status: number, text: string, most: number): HttpToolResult {
   try {
-    const said = JSON.parse(text) as { errorType?: unknown; body?: unknown } | null;
-    if (typeof said?.errorType === 'string') {
-      const { message } = (said.body ?? {}) as { message?: unknown };
+    const received = JSON.parse(text) as { errorType?: unknown; body?: unknown } | null;
+    if (typeof received?.errorType === 'string') {
+      const { message } = (received.body ?? {}) as { message?: unknown };
       const sentence = typeof message === 'string' ? `: ${message}` : '.';
-      const type = resultText(said.errorType, nameLimit);
-      return failed(type, `The plugin failed${sentence}`, { body: said.body, most });
+      const type = resultText(received.errorType, nameLimit);
+      return failed(type, `The plugin failed${sentence}`, { body: received.body, most });
     }
   } catch {
     // Not JSON.

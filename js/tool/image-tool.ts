@@ -8,7 +8,7 @@ import { checkSpelling } from '../known-names';
 import { shownText } from '../shown';
 import { messageOf } from '../thrown';
 import { resultText } from './http-tools';
-import { keptAt } from './kept-file';
+import { retainedAt } from './kept-file';
 import type { RunnableTool } from './types';
 
 /** A file that an answer refers to. */
@@ -29,7 +29,7 @@ export interface ImageToolOptions {
   params?: Record<string, unknown>;
   /** Keeps an image that came as bytes; gives its address. */
   store: (image: { id: string; mimeType: string; bytes: Uint8Array }) => string | Promise<string>;
-  approve?: boolean | HumanInterventionConfig;
+  approval?: boolean | HumanInterventionConfig;
 }
 
 function checkOptions({ runtime, model, store }: Partial<ImageToolOptions> = {}): void {
@@ -43,7 +43,7 @@ function checkOptions({ runtime, model, store }: Partial<ImageToolOptions> = {})
 /** Makes the tool `create_image`. Throws `invalid_option`. */
 export function imageTool(options: ImageToolOptions): RunnableTool<{ prompt: string }> {
   checkOptions(options);
-  checkSpelling('imageTool()', options, ['runtime', 'model', 'params', 'store', 'approve']);
+  checkSpelling('imageTool()', options, ['runtime', 'model', 'params', 'store', 'approval']);
   return {
     name: 'create_image',
     description: 'Makes an image from a description and shows it to the user.',
@@ -54,7 +54,7 @@ export function imageTool(options: ImageToolOptions): RunnableTool<{ prompt: str
       additionalProperties: false,
     },
     effect: 'once',
-    ...(options.approve !== undefined && { approve: options.approve }),
+    ...(options.approval !== undefined && { approval: options.approval }),
     run: async ({ prompt }: { prompt: string }) => {
       const { model, params = {}, runtime } = options;
       const made = await madeBy(runtime, { model, params: { ...params, prompt } });
@@ -100,7 +100,7 @@ async function attachmentOf(
   }
   const id = randomUUID();
   const image = imageOf(imageUrl);
-  const url = image ? await keptOf({ id, ...image }, store) : imageUrl;
+  const url = image ? await retainedOf({ id, ...image }, store) : imageUrl;
   const mimeType = image?.mimeType ?? 'image/*';
   const size = { ...(width !== undefined && { width }), ...(height !== undefined && { height }) };
   return { id, type: 'image', mimeType, url, ...size };
@@ -122,12 +122,12 @@ function imageOf(url: string): { mimeType: string; bytes: Uint8Array } | undefin
   return { mimeType: type || 'image/png', bytes };
 }
 
-async function keptOf(
+async function retainedOf(
   image: { id: string; mimeType: string; bytes: Uint8Array },
   store: ImageToolOptions['store'],
 ): Promise<string> {
   try {
-    return await keptAt(store, image);
+    return await retainedAt(store, image);
   } catch (error) {
     const reason = messageOf(error);
     throw new MillraceError(

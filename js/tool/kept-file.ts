@@ -1,7 +1,7 @@
 // Files of results, which a store of the host keeps.
 
 /** Has a file kept and gives its address; throws what `store` throws, also when it gives none. */
-export async function keptAt(
+export async function retainedAt(
   store: (file: { id: string; mimeType: string; bytes: Uint8Array }) => unknown,
   file: { id: string; mimeType: string; bytes: Uint8Array },
 ): Promise<string> {

@@ -118,13 +118,13 @@ function inputOf(
   const described = bodyOf(document, schemas, request);
   const taken = new Set(described && ['body']);
   const parameters: Parameter[] = [];
-  for (const { parameter, said } of parametersOf(document, item, operation)) {
+  for (const { parameter, said: received } of parametersOf(document, item, operation)) {
     const key = freeName(plainKey(parameter.name), taken, `_${parameter.in}`);
     parameters.push({ ...parameter, key });
-    const schema = schemas.read(said.schema ?? objectOf(contentOf(said)[0]?.[1]).schema);
-    if (typeof said.description === 'string') schema.description = said.description;
+    const schema = schemas.read(received.schema ?? objectOf(contentOf(received)[0]?.[1]).schema);
+    if (typeof received.description === 'string') schema.description = received.description;
     properties.push([key, schema]);
-    if (said.required === true || parameter.in === 'path') required.push(key);
+    if (received.required === true || parameter.in === 'path') required.push(key);
   }
   if (described) {
     properties.push(['body', described.schema]);
@@ -159,15 +159,16 @@ function parametersOf(
 ): { parameter: Omit<Parameter, 'key'>; said: Json }[] {
   const found = new Map<string, { parameter: Omit<Parameter, 'key'>; said: Json }>();
   for (const one of [...listOf(item.parameters), ...listOf(operation.parameters)]) {
-    const said = resolved(document, one);
-    const { name, in: place } = said;
+    const received = resolved(document, one);
+    const { name, in: place } = received;
     if (typeof name !== 'string') continue;
     if (place !== 'path' && place !== 'query' && place !== 'header') continue;
     if (place === 'header' && ownHeaders.has(name.toLowerCase())) continue;
-    const isJson = said.schema === undefined && jsonType.test(contentOf(said)[0]?.[0] ?? '');
+    const isJson =
+      received.schema === undefined && jsonType.test(contentOf(received)[0]?.[0] ?? '');
     found.set(`${place} ${name}`, {
-      parameter: { name, in: place, isJson, ...styleOf(said) },
-      said,
+      parameter: { name, in: place, isJson, ...styleOf(received) },
+      said: received,
     });
   }
   return [...found.values()];

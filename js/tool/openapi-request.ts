@@ -32,16 +32,16 @@ function pairs(name: string, value: unknown, { style = 'form', explode }: Style)
   if (!isCompound(value)) return isAbsent(value) ? [] : [[name, textOf(value)]];
   if (style === 'deepObject') return bracketed(name, value);
   const isExploded = explode ?? style === 'form';
-  const joint = delimiters[style] ?? ',';
+  const separator = delimiters[style] ?? ',';
   if (Array.isArray(value)) {
     const texts = value.map(textOf);
-    return isExploded ? texts.map((text) => [name, text]) : [[name, texts.join(joint)]];
+    return isExploded ? texts.map((text) => [name, text]) : [[name, texts.join(separator)]];
   }
   const members = Object.entries(value).map(([key, one]): Pair => [key, textOf(one)]);
-  return isExploded ? members : [[name, members.flat().join(joint)]];
+  return isExploded ? members : [[name, members.flat().join(separator)]];
 }
 
-function refuse(sentence: string): never {
+function rejectInput(sentence: string): never {
   throw new MillraceError('invalid_argument', sentence);
 }
 
@@ -56,7 +56,7 @@ function pathOf({ path, parameters }: Operation, input: Json): string {
         ? value.map(textOf).join()
         : textOf(value);
     // A dot segment would leave the operation's path.
-    if (/^\.{0,2}$/.test(text)) refuse(`'${text}' cannot stand in the path as ${key}.`);
+    if (/^\.{0,2}$/.test(text)) rejectInput(`'${text}' cannot stand in the path as ${key}.`);
     filled = filled.replaceAll(`{${name}}`, encodeURIComponent(text));
   }
   return filled;
@@ -64,13 +64,14 @@ function pathOf({ path, parameters }: Operation, input: Json): string {
 
 function headerText({ key }: Parameter, value: unknown): string {
   const text = Array.isArray(value) ? value.map(textOf).join() : textOf(value);
-  if (!/^[\x20-\x7e]*$/.test(text)) refuse(`The header ${key} takes printable ASCII characters.`);
+  if (!/^[\x20-\x7e]*$/.test(text))
+    rejectInput(`The header ${key} takes printable ASCII characters.`);
   return text;
 }
 
 function membersOf(value: unknown): [string, unknown][] {
   if (isCompound(value) && !Array.isArray(value)) return Object.entries(value);
-  return refuse('The body of a form must be an object.');
+  return rejectInput('The body of a form must be an object.');
 }
 
 function formOf(value: unknown, { styles }: Body): URLSearchParams {

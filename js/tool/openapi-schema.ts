@@ -126,10 +126,10 @@ function bounded(schema: Json): void {
     ['exclusiveMinimum', 'minimum'],
     ['exclusiveMaximum', 'maximum'],
   ] as const) {
-    const { [flag]: said, [bound]: value } = schema;
-    if (typeof said !== 'boolean') continue;
+    const { [flag]: received, [bound]: value } = schema;
+    if (typeof received !== 'boolean') continue;
     delete schema[flag];
-    if (!said || value === undefined) continue;
+    if (!received || value === undefined) continue;
     delete schema[bound];
     schema[flag] = value;
   }
@@ -184,8 +184,8 @@ export class ToolSchemas {
       const behind = uses.get(schema);
       if (behind) place(behind);
       delete holder.$ref;
-      const said = { ...holder };
-      Object.assign(holder, schema, said);
+      const received = { ...holder };
+      Object.assign(holder, schema, received);
     };
     for (const use of this.#uses) if (uses.has(use.holder)) place(use);
     return Object.fromEntries(

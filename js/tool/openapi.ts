@@ -2,7 +2,7 @@
 import { MillraceError } from '../errors';
 import { kindOf, shownText } from '../shown';
 import { checkSpelling } from '../known-names';
-import { ask } from './ask';
+import { engineAnswer } from './engine-answer';
 import type { HttpToolOptions, HttpToolResult } from './http-tools';
 import { failed, httpToolOptions, send } from './http-tools';
 import { type Operation, operationsOf } from './openapi-document';
@@ -24,7 +24,7 @@ export interface OpenApiOptions extends HttpToolOptions, ToolPolicy {
   /** Which operations become tools; all when absent. */
   filter?: (operation: { operationId: string; method: string; path: string }) => boolean;
   /** Whether a person is asked; writing operations ask when absent. */
-  approve?: boolean;
+  approval?: boolean;
 }
 
 const reading = new Set(['get', 'head']);
@@ -62,7 +62,7 @@ const openApiOptions: readonly string[] = [
     'identifier',
     'baseUrl',
     'filter',
-    'approve',
+    'approval',
   ] satisfies (keyof OpenApiOptions)[]),
 ];
 
@@ -114,7 +114,7 @@ function baseOf({ server, id }: Operation, { baseUrl }: OpenApiOptions): string 
 
 function wrongArguments(schema: object, value: unknown): string {
   try {
-    return ask<string>('checkSchema', { schema, value: value ?? {} });
+    return engineAnswer<string>('checkSchema', { schema, value: value ?? {} });
   } catch {
     // A schema that cannot be read is the API's to check.
     return '';
@@ -139,7 +139,7 @@ function toolOf(
     description: operation.description,
     input: operation.input,
     effect,
-    approve: options.approve ?? !isReading,
+    approval: options.approval ?? !isReading,
     async run(input, { signal } = {}) {
       const wrong = wrongArguments(operation.input, input);
       if (wrong !== '') {

@@ -3,7 +3,7 @@ import type { ChatToolPayload, HumanInterventionConfig } from '../../types/agent
 import { MillraceError } from '../errors';
 import { checkSpelling } from '../known-names';
 import { messageOf } from '../thrown';
-import { ask } from './ask';
+import { engineAnswer } from './engine-answer';
 import type { HttpToolOptions, HttpToolResult } from './http-tools';
 import { failed, httpToolOptions, send } from './http-tools';
 import { payloadArguments } from './payload';
@@ -142,7 +142,7 @@ export function pluginTools(
     name,
     ...(api.description !== undefined && { description: api.description }),
     ...(api.parameters && { input: api.parameters }),
-    approve: api.humanIntervention ?? manifest.humanIntervention ?? 'never',
+    approval: api.humanIntervention ?? manifest.humanIntervention ?? 'never',
     run: (input: object, { signal }: { signal?: AbortSignal } = {}) =>
       invokeDefaultTypePlugin(
         { apiName: api.name, arguments: JSON.stringify(input ?? {}) },
@@ -154,7 +154,7 @@ export function pluginTools(
 
 const nameLimit = 64;
 const hashLength = 12;
-const joint = '____';
+const separator = '____';
 
 // Everything but letters, digits, _ and - is replaced; what nothing of is left of has another word.
 function plain(text: string, otherwise: string): string {
@@ -167,8 +167,8 @@ const isAscii = (text: string): boolean => /^[\x20-\x7e]*$/.test(text);
 // The name says what a call does: the identifier makes room for it.
 function shortened(identifier: string, name: string, most: number): string {
   const least = 8;
-  const room = Math.max(least, most - joint.length - name.length);
-  return `${identifier.slice(0, room)}${joint}${name}`.slice(0, most);
+  const room = Math.max(least, most - separator.length - name.length);
+  return `${identifier.slice(0, room)}${separator}${name}`.slice(0, most);
 }
 
 /**
@@ -179,21 +179,21 @@ export function wireNames(identifier: string, names: readonly string[]): string[
   const prefix = plain(identifier, 'plugin');
   const shown = names.map((name) => plain(name, 'call'));
   // Runs of _ are one mark in an agent.
-  const keys = shown.map((name) => `${prefix}${joint}${name}`.replace(/_{4,}/g, '__'));
+  const keys = shown.map((name) => `${prefix}${separator}${name}`.replace(/_{4,}/g, '__'));
   const uses = new Map<string, number>();
   for (const key of keys) uses.set(key, (uses.get(key) ?? 0) + 1);
   return names.map((name, index) => {
-    const full = `${prefix}${joint}${shown[index]}`;
-    const isOwn = full === `${identifier}${joint}${name}` || uses.get(keys[index] ?? '') === 1;
+    const full = `${prefix}${separator}${shown[index]}`;
+    const isOwn = full === `${identifier}${separator}${name}` || uses.get(keys[index] ?? '') === 1;
     if (isOwn && full.length <= nameLimit && isAscii(identifier + name)) return full;
-    const hash = ask<string>('approvalHash', { identifier, apiName: name, arguments: '' });
+    const hash = engineAnswer<string>('approvalHash', { identifier, apiName: name, arguments: '' });
     const readable = shortened(prefix, shown[index] ?? '', nameLimit - hashLength - 1);
     return `${readable}_${hash.slice(0, hashLength)}`;
   });
 }
 
 function violations(schema: object | undefined, value: unknown): string {
-  return schema ? ask<string>('checkSchema', { schema, value }) : '';
+  return schema ? engineAnswer<string>('checkSchema', { schema, value }) : '';
 }
 
 // Header values are bytes; JSON can say every character in ASCII.

@@ -3,12 +3,12 @@ import { MillraceError } from '../errors';
 import { shown } from '../shown';
 
 const members = [
-  ...['description', 'input', 'parameters', 'effect', 'approve', 'timeoutMs', 'resultLimit'],
+  ...['description', 'input', 'parameters', 'effect', 'approval', 'timeoutMs', 'resultLimit'],
   ...['retries', 'ordered', 'serializeBy', 'run', 'execute'],
 ];
 
 /** Refuses two tools of one name. */
-export function refuseTwo(name: string): never {
+export function rejectTwo(name: string): never {
   throw new MillraceError(
     'invalid_option',
     `There are two tools called ${name}; rename one, or give clients of one MCP server different \`name\`s.`,
@@ -26,7 +26,7 @@ export function toolsIn<Tool extends { name?: unknown }>(given: unknown): Tool[]
   }
   if (given instanceof Map) return [...(given as Map<string, Tool>)].map(named);
   if (Symbol.iterator in given) return [...(given as Iterable<Tool>)];
-  refuseForeign('`tools`', given, 'await it: `tools: await client.tools()`');
+  rejectForeign('`tools`', given, 'await it: `tools: await client.tools()`');
   return Object.entries(given as Record<string, Tool>).map(named);
 }
 
@@ -34,29 +34,29 @@ export function toolsIn<Tool extends { name?: unknown }>(given: unknown): Tool[]
  * Refuses what tools come from in place of the tools: a promise, an MCP client, an instance of another class.
  * Its members would be taken for tools, mostly for none.
  */
-function refuseForeign(what: string, given: object, advice: string): void {
+function rejectForeign(what: string, given: object, advice: string): void {
   const kind = sourceOf(given);
-  if (kind === 'promise') refuse(`${what} is a promise: ${advice}.`);
+  if (kind === 'promise') rejectTools(`${what} is a promise: ${advice}.`);
   if (kind === 'client')
-    refuse(`${what} is an MCP client, not its tools: give \`await client.tools()\`.`);
+    rejectTools(`${what} is an MCP client, not its tools: give \`await client.tools()\`.`);
   const { constructor: maker } = given as { constructor?: unknown };
   const prototype = Object.getPrototypeOf(given) as unknown;
   // A plain object of another realm has a prototype that ends the chain as well.
   if (prototype === null || Object.getPrototypeOf(prototype) === null) return;
   const { name = 'a class' } = (maker ?? {}) as { name?: string };
-  refuse(`${what} is an instance of ${name}: give a list, a map or a record of tools.`);
+  rejectTools(`${what} is an instance of ${name}: give a list, a map or a record of tools.`);
 }
 
 /** Refuses a promise, an MCP client or a list that stands where one tool has to. */
-export function refuseSource(one: unknown): void {
+export function rejectSource(one: unknown): void {
   if (typeof one !== 'object' || one === null) return;
   const spread = 'await it and spread it: `tools: [...(await client.tools())]`';
   const kind = sourceOf(one);
-  if (kind === 'promise') refuse(`A member of \`tools\` is a promise: ${spread}.`);
+  if (kind === 'promise') rejectTools(`A member of \`tools\` is a promise: ${spread}.`);
   if (kind === 'client') {
-    refuse('A member of `tools` is an MCP client: give `...(await client.tools())`.');
+    rejectTools('A member of `tools` is an MCP client: give `...(await client.tools())`.');
   }
-  if (Array.isArray(one)) refuse('A member of `tools` is a list: spread it with `...`.');
+  if (Array.isArray(one)) rejectTools('A member of `tools` is a list: spread it with `...`.');
 }
 
 function sourceOf(given: object): 'promise' | 'client' | undefined {
@@ -66,7 +66,7 @@ function sourceOf(given: object): 'promise' | 'client' | undefined {
   return has('tools') && has('callTool') ? 'client' : undefined;
 }
 
-function refuse(sentence: string): never {
+function rejectTools(sentence: string): never {
   throw new MillraceError('invalid_option', sentence);
 }
 

@@ -32,7 +32,7 @@ function isPlain(value: object): boolean {
 
 // JSON says `{}` of a Response, a Map or an iterator, and nothing of a function: a model would take that
 // for an answer.
-function saysNothing(value: unknown, json: string | undefined): boolean {
+function isEmptyResult(value: unknown, json: string | undefined): boolean {
   if (json === undefined) return value !== undefined;
   return json === '{}' && !isPlain(value as object) && !('toJSON' in (value as object));
 }
@@ -44,7 +44,7 @@ function saysNothing(value: unknown, json: string | undefined): boolean {
 export function resultJson(value: unknown, name: string): string {
   if (types.isNativeError(value) || value instanceof Error) throw value;
   const json = textOfJson(value, name);
-  if (!saysNothing(value, json)) return json ?? 'null';
+  if (!isEmptyResult(value, json)) return json ?? 'null';
   const kind = Object.prototype.toString.call(value).slice('[object '.length, -1);
   throw new MillraceError(
     'tool_failed',

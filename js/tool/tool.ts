@@ -7,10 +7,10 @@ import { checkNames } from '../known-names';
 import { limitOf } from '../limits';
 import { shown } from '../shown';
 import { isStandard, jsonSchemaOf } from '../standard-schema';
-import { ask } from './ask';
+import { engineAnswer } from './engine-answer';
 import { engineToolOf } from './engine-tools';
-import { refuseSource, toolsIn } from './tool-list';
-import type { HostTool, HostTools, NamelessTool, RunnableTool, ToolEffect } from './types';
+import { rejectSource, toolsIn } from './tool-list';
+import type { HostTool, HostTools, UnnamedTool, RunnableTool, ToolEffect } from './types';
 
 /** Milliseconds that a call may take of a tool that says nothing of it. */
 export const defaultTimeoutMs: number = 5 * 60 * 1000;
@@ -21,9 +21,9 @@ export function tool<Input = Record<string, unknown>>(
 ): RunnableTool<Input>;
 /** Declares a tool for a record of tools, where its key names it. */
 export function tool<Input = Record<string, unknown>>(
-  definition: NamelessTool<Input>,
-): NamelessTool<Input> & Pick<RunnableTool<Input>, 'run'>;
-export function tool<Input>(definition: HostTool<Input> | NamelessTool<Input>): unknown {
+  definition: UnnamedTool<Input>,
+): UnnamedTool<Input> & Pick<RunnableTool<Input>, 'run'>;
+export function tool<Input>(definition: HostTool<Input> | UnnamedTool<Input>): unknown {
   checkTool(definition);
   if (definition.name !== undefined) checkName(definition.name);
   // What the engine runs is known by its function, and instances of a class are more than their members.
@@ -63,7 +63,7 @@ function wholeContext(context: Partial<AgentToolContext> | undefined): AgentTool
 }
 
 const members: readonly (keyof HostTool)[] = [
-  ...(['name', 'description', 'input', 'effect', 'approve', 'timeoutMs', 'resultLimit'] as const),
+  ...(['name', 'description', 'input', 'effect', 'approval', 'timeoutMs', 'resultLimit'] as const),
   ...(['retries', 'ordered', 'serializeBy', 'run'] as const),
 ];
 
@@ -73,12 +73,13 @@ const otherWords = {
   invoke: 'run',
   parameters: 'input',
   inputSchema: 'input',
-  needsApproval: 'approve',
-  requireApproval: 'approve',
-  humanIntervention: 'approve',
+  approve: 'approval',
+  needsApproval: 'approval',
+  requireApproval: 'approval',
+  humanIntervention: 'approval',
 };
 
-function checkTool(given: HostTool | NamelessTool | undefined): void {
+function checkTool(given: HostTool | UnnamedTool | undefined): void {
   const named = typeof given?.name === 'string' ? `The tool '${String(given.name)}'` : 'A tool';
   if (typeof given !== 'object' || given === null) {
     throw new MillraceError(
@@ -114,7 +115,7 @@ function checkTool(given: HostTool | NamelessTool | undefined): void {
       `${named}: \`effect\` must be one of ${effects.join(', ')}, not ${shown(effect)}.`,
     );
   }
-  checkApprove(named, given.approve);
+  checkApprove(named, given.approval);
   limitOf('resultLimit', given.resultLimit);
 }
 
@@ -130,12 +131,12 @@ const policies: ReadonlySet<unknown> = new Set([
 ]);
 
 // What cannot be understood must not come to mean that nobody is asked.
-function checkApprove(owner: string, approve: unknown): void {
-  const { dynamic } = (approve ?? {}) as { dynamic?: unknown };
-  if (policies.has(approve) || Array.isArray(approve) || typeof dynamic === 'object') return;
+function checkApprove(owner: string, approval: unknown): void {
+  const { dynamic } = (approval ?? {}) as { dynamic?: unknown };
+  if (policies.has(approval) || Array.isArray(approval) || typeof dynamic === 'object') return;
   throw new MillraceError(
     'invalid_option',
-    `${owner}: \`approve\` must be true, false, 'never', 'required', 'always' or a list of rules, not ${shown(approve)}.`,
+    `${owner}: \`approval\` must be true, false, 'never', 'required', 'always' or a list of rules, not ${shown(approval)}.`,
   );
 }
 
@@ -152,7 +153,7 @@ export function toolList(given: HostTools | null | undefined): (HostTool | strin
   const list = toolsIn<HostTool>(given) as (HostTool | string)[];
   for (const one of list) {
     if (typeof one === 'string') continue;
-    refuseSource(one);
+    rejectSource(one);
     checkTool(one);
     if (typeof one.name !== 'string' || one.name === '') {
       throw new MillraceError(
@@ -166,9 +167,9 @@ export function toolList(given: HostTools | null | undefined): (HostTool | strin
 }
 
 /** When a person is asked before the tool runs. */
-export function policyOf(approve: HostTool['approve']): HumanInterventionConfig {
-  if (approve === undefined || approve === false) return 'never';
-  return approve === true ? 'required' : approve;
+export function policyOf(approval: HostTool['approval']): HumanInterventionConfig {
+  if (approval === undefined || approval === false) return 'never';
+  return approval === true ? 'required' : approval;
 }
 
 /** JSON Schema of the input, where it is known. */
@@ -191,7 +192,7 @@ export function agentToolName({ name }: HostTool): string {
 
 /** A tool as an agent's plan describes it. */
 export function toolPlan(tool: HostTool): object {
-  const { description, effect, approve, timeoutMs, resultLimit, retries } = tool;
+  const { description, effect, approval, timeoutMs, resultLimit, retries } = tool;
   const { ordered, serializeBy } = tool;
   const engine = engineToolOf(tool);
   // The client of a server limits its calls itself, and lets them rest while a person answers the server.
@@ -202,7 +203,7 @@ export function toolPlan(tool: HostTool): object {
     description,
     parameters: inputSchemaOf(tool),
     effect,
-    approve: policyOf(approve),
+    approval: policyOf(approval),
     timeoutMs: limitOf('timeoutMs', timeoutMs) ?? ownLimit,
     resultLimit,
     retries,
@@ -220,7 +221,7 @@ export async function checkArguments({ name, input }: HostTool, args: never): Pr
     if (!verdict.issues) return verdict.value;
     wrong = verdict.issues.map(({ message }) => message).join('; ');
   } else if (input) {
-    wrong = ask<string>('checkSchema', { schema: input, value: args });
+    wrong = engineAnswer<string>('checkSchema', { schema: input, value: args });
   }
   if (wrong === '') return args;
   throw new MillraceError('invalid_argument', `The arguments of ${name} are not valid: ${wrong}`);

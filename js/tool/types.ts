@@ -14,7 +14,7 @@ export interface HostTool<Input = never> {
   /** `once` when absent. */
   effect?: ToolEffect | undefined;
   /** Whether a person is asked before the call; never when absent. */
-  approve?: boolean | HumanInterventionConfig | undefined;
+  approval?: boolean | HumanInterventionConfig | undefined;
   /** Milliseconds that one call may take; 5 minutes when absent, 0 for no limit. */
   timeoutMs?: number | undefined;
   /** Bytes of its result that a model is shown; 256 Ki when absent. What is longer is cut and says so. */
@@ -37,10 +37,10 @@ export interface RunnableTool<Input = never, Output = unknown> extends HostTool<
 }
 
 /** A tool whose name is its key in a record of tools. */
-export type NamelessTool<Input = never> = Omit<HostTool<Input>, 'name'> & { name?: undefined };
+export type UnnamedTool<Input = never> = Omit<HostTool<Input>, 'name'> & { name?: undefined };
 
 /** Tools as they are given: a list, or a record or map, whose keys are the names. */
 export type HostTools =
   | readonly (HostTool | string)[]
-  | Readonly<Record<string, HostTool | NamelessTool>>
-  | ReadonlyMap<string, HostTool | NamelessTool>;
+  | Readonly<Record<string, HostTool | UnnamedTool>>
+  | ReadonlyMap<string, HostTool | UnnamedTool>;

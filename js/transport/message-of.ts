@@ -10,7 +10,7 @@ export function messageIn(
 ): string | undefined {
   const { error, message } = (jsonOf(body) ?? {}) as { error?: unknown; message?: unknown };
   const inner = (error as { message?: unknown } | null | undefined)?.message;
-  const said = [error, inner, message].find((text) => typeof text === 'string' && text.trim());
-  const text = said as string | undefined;
+  const received = [error, inner, message].find((text) => typeof text === 'string' && text.trim());
+  const text = received as string | undefined;
   return text && (pageIn(text) ?? text.slice(0, limit));
 }

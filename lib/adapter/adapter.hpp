@@ -26,7 +26,7 @@ struct Services {
   event::PartTracker& parts;
   IdSource& ids;
   event::Mode mode;
-  bool reads_thoughts;      // between <think> tags
+  bool reads_reasoning;     // between <think> tags
   bool vendor_ids = false;  // a message is called as the vendor calls the answer
   Answers answers = Answers::unknown;
 };

@@ -122,8 +122,8 @@ bool AgUi::on_record(std::string_view /*name*/, const json::Value& record) {
     services_.parts.pass(event::Foreign{type, json});
     return true;
   }
-  const Verdict refused = handle(*row, record);
-  if (!refused.empty()) warn(refused, record);
+  const Verdict rejected = handle(*row, record);
+  if (!rejected.empty()) warn(rejected, record);
   return true;
 }
 
@@ -235,7 +235,7 @@ Verdict AgUi::on_chunk(const json::Value& record) {
   const std::string_view id = record[id_key(kind)].string();
   const json::Value delta = record["delta"];
   Lane* lane = lane_for(kind, id);
-  bool says_something = delta.is_string();
+  bool has_content = delta.is_string();
   if (lane == nullptr) {
     close_lanes_of(base_.subagent);
     ag_ui::PartStart part;
@@ -250,13 +250,13 @@ Verdict AgUi::on_chunk(const json::Value& record) {
     lane = &lanes_.back();
     if (lane->id.empty()) lane->id = services_.ids.next_id();
     if (!order_.is_open(kind, lane->id)) {
-      const std::string_view extra = says_something ? std::string_view() : base_.extra;
+      const std::string_view extra = has_content ? std::string_view() : base_.extra;
       order_.start(kind, lane->id, part, {base_.subagent, extra});
     }
   } else {
-    says_something = says_something || !base_.extra.empty();
+    has_content = has_content || !base_.extra.empty();
   }
-  return says_something ? order_.add(kind, lane->id, delta.string(), base_) : Verdict();
+  return has_content ? order_.add(kind, lane->id, delta.string(), base_) : Verdict();
 }
 
 void AgUi::close_lane(Lane& lane) {

@@ -94,7 +94,7 @@ class AgUi final : public Adapter {
   std::string thinking_message_;
   std::optional<bool> complete_;  // once the source ended
   bool run_open_ = false;
-  bool usage_told_ = false;  // by `millrace.usage` events of this run
+  bool usage_reported_ = false;  // by `millrace.usage` events of this run
   bool known_seen_ = false;
 };
 

@@ -4,7 +4,7 @@
 
 #include "adapter/ag_ui.hpp"
 #include "adapter/ag_ui_shapes.hpp"
-#include "adapter/questions.hpp"
+#include "adapter/interrupts.hpp"
 
 namespace millrace::adapter {
 
@@ -155,10 +155,10 @@ bool AgUi::restore_own(std::string_view name, const json::Value& value) {
   } else if (name == "warning") {
     order_.pass(event::Warning{text("code"), text("message"), text("payload")}, base_);
   } else if (name == "usage") {
-    usage_told_ = true;
+    usage_reported_ = true;
     order_.pass(usage_of(value["tokens"], value["reported"].to_json()), base_);
   } else if (name == "interrupt") {
-    const Questions questions(value["interrupt"]);
+    const InterruptList questions(value["interrupt"]);
     order_.pass(event::Interrupt{raw("interrupt"), text("reason"), questions.list()}, base_);
   } else if (name == "finish") {
     order_.pass(event::Finish{text("reason")}, base_);
@@ -212,7 +212,7 @@ Verdict AgUi::on_subagent_failed(const json::Value& record) {
 
 Verdict AgUi::on_run_started(const json::Value& record) {
   run_open_ = true;
-  usage_told_ = false;
+  usage_reported_ = false;
   const auto text = [&](std::string_view key) { return record[key].string(); };
   order_.pass(event::RunStart{text("threadId"), text("runId"), text("parentRunId"),
                               text("protocolVersion")},
@@ -222,7 +222,7 @@ Verdict AgUi::on_run_started(const json::Value& record) {
 
 void AgUi::pass_usage(const json::Value& usage) {
   // The end of a run lists again what its calls told when they ended.
-  if (usage_told_) return;
+  if (usage_reported_) return;
   for (const json::Value tokens : usage.items()) {
     if (tokens.is_object()) services_.parts.pass(usage_of(tokens, tokens.to_json()));
   }

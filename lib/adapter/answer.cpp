@@ -3,7 +3,7 @@
 namespace millrace::adapter {
 namespace {
 
-constexpr std::string_view thought_key = "thought";
+constexpr std::string_view answer_reasoning_key = "thought";
 
 }  // namespace
 
@@ -50,22 +50,22 @@ bool Answer::keep_for_message(std::string_view value) {
   return true;
 }
 
-void Answer::thought(std::string_view delta) {
+void Answer::reasoning_part(std::string_view delta) {
   if (delta.empty()) return;
-  if (!services_.parts.is_open(thought_key)) {
+  if (!services_.parts.is_open(answer_reasoning_key)) {
     services_.parts.close_texts();
-    services_.parts.reasoning_open(thought_key, {});
+    services_.parts.reasoning_open(answer_reasoning_key, {});
   }
-  services_.parts.reasoning_delta(thought_key, delta);
+  services_.parts.reasoning_delta(answer_reasoning_key, delta);
 }
 
-void Answer::keep_for_thought(std::string_view value) {
-  if (!services_.parts.is_open(thought_key)) services_.parts.close_texts();
-  services_.parts.reasoning_encrypted(thought_key, value);
+void Answer::keep_for_reasoning(std::string_view value) {
+  if (!services_.parts.is_open(answer_reasoning_key)) services_.parts.close_texts();
+  services_.parts.reasoning_encrypted(answer_reasoning_key, value);
 }
 
-void Answer::end_thought() {
-  services_.parts.reasoning_close(thought_key);
+void Answer::end_reasoning() {
+  services_.parts.reasoning_close(answer_reasoning_key);
 }
 
 std::string Answer::open_call(std::string_view id, std::string_view name, bool hosted) {

@@ -29,10 +29,10 @@ class Answer {
   // when there is no message yet.
   bool keep_for_message(std::string_view value);
 
-  void thought(std::string_view delta);
+  void reasoning_part(std::string_view delta);
   // Gives the opaque value of the thought, which may have no text.
-  void keep_for_thought(std::string_view value);
-  void end_thought();
+  void keep_for_reasoning(std::string_view value);
+  void end_reasoning();
 
   // Opens a call and gives its key; an empty id becomes a new one. The provider runs a `hosted`
   // one.

@@ -120,7 +120,7 @@ void Anthropic::start(const json::Value& message) {
 void Anthropic::void_message() {
   note_id(services_.parts.id_of(thinking_key));
   blocks_.clear();
-  thought_id_.clear();
+  reasoning_id_.clear();
   services_.parts.abandon_all();
   if (ids_since_.empty()) return;
   std::string ids = "[";
@@ -180,8 +180,8 @@ void Anthropic::open_block(Block& block, const json::Value& content) {
     case Kind::result: add_result(content); break;
     case Kind::compaction: block.held = content["content"].string(); break;
     case Kind::other:
-      if (thought_id_.empty()) message_id();
-      keep_state("content_block", thought_id_.empty() ? message_id_ : thought_id_, content);
+      if (reasoning_id_.empty()) message_id();
+      keep_state("content_block", reasoning_id_.empty() ? message_id_ : reasoning_id_, content);
       break;
   }
 }
@@ -190,7 +190,7 @@ void Anthropic::add_text(std::string_view text) {
   if (text.empty()) return;
   event::PartTracker& parts = services_.parts;
   end_calls();
-  thought_id_.clear();
+  reasoning_id_.clear();
   if (!parts.is_open(text_key)) {
     if (message_used_ || result_given_) begin_message({});
     message_used_ = true;

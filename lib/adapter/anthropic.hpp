@@ -71,7 +71,7 @@ class Anthropic final : public Adapter {
   void open_block(Block& block, const json::Value& content);
   void open_thinking();
   void close_thinking();
-  void place_thoughts();
+  void place_reasoning();
   void end_calls();
   void open_tool(Block& block, const json::Value& content);
   void close_block(Block& block);
@@ -99,10 +99,10 @@ class Anthropic final : public Adapter {
   std::string message_id_;              // "" until something needs it
   std::string model_;
   std::string usage_json_;
-  std::string earlier_usage_json_;           // of the messages before
-  std::string call_id_;                      // of the latest call, while only thoughts follow
-  std::vector<std::string> thoughts_since_;  // their ids
-  std::string thought_id_;                   // of the latest thought, while nothing follows
+  std::string earlier_usage_json_;            // of the messages before
+  std::string call_id_;                       // of the latest call, while only thoughts follow
+  std::vector<std::string> reasoning_since_;  // their ids
+  std::string reasoning_id_;                  // of the latest thought, while nothing follows
   std::string cut_code_;
   std::string cut_message_;
   std::uint64_t parts_seen_ = 0;

@@ -13,17 +13,17 @@ void Anthropic::open_thinking() {
 
 void Anthropic::close_thinking() {
   event::PartTracker& parts = services_.parts;
-  thought_id_ = parts.id_of(thinking_key);
-  note_id(thought_id_);
-  if (!call_id_.empty() && !thought_id_.empty()) thoughts_since_.push_back(thought_id_);
+  reasoning_id_ = parts.id_of(thinking_key);
+  note_id(reasoning_id_);
+  if (!call_id_.empty() && !reasoning_id_.empty()) reasoning_since_.push_back(reasoning_id_);
   parts.reasoning_close(thinking_key);
 }
 
 // Another call follows: what was thought since the last one stands between them.
-void Anthropic::place_thoughts() {
+void Anthropic::place_reasoning() {
   std::string call;
   json::append_string(call, call_id_);
-  for (const std::string& id : thoughts_since_) {
+  for (const std::string& id : reasoning_since_) {
     services_.parts.pass(event::ProviderState{anthropic_provider, "after_call", id, call});
   }
   end_calls();
@@ -31,20 +31,20 @@ void Anthropic::place_thoughts() {
 
 void Anthropic::end_calls() {
   call_id_.clear();
-  thoughts_since_.clear();
+  reasoning_since_.clear();
 }
 
 void Anthropic::open_tool(Block& block, const json::Value& content) {
   if (result_given_) begin_message({});
   message_used_ = true;
-  thought_id_.clear();
+  reasoning_id_.clear();
   block.key = "call " + std::to_string(++parts_seen_);
   const json::Value input = content["input"];
   if (input.size() > 0) block.held = input.to_json(json::Surrogates::keep);
   if (const auto text = input.filled_string()) block.held = *text;
   const std::string id(content["id"].string());
   const bool hosted = content["type"].string() != "tool_use";
-  hosted ? end_calls() : place_thoughts();
+  hosted ? end_calls() : place_reasoning();
   note_id(message_id());
   services_.parts.tool_open(block.key, id, content["name"].string(), message_id(), hosted);
   call_id_ = hosted ? std::string() : id;
@@ -74,7 +74,7 @@ void Anthropic::add_result(const json::Value& block) {
                                             block_without(block, {"tool_use_id", "content"})});
   result_given_ = true;
   end_calls();
-  thought_id_.clear();
+  reasoning_id_.clear();
 }
 
 }  // namespace millrace::adapter

@@ -158,7 +158,7 @@ void BedrockConverse::on_block_delta(const json::Value& value) {
 }
 
 void BedrockConverse::add_reasoning(Block& block, const json::Value& content) {
-  answer_.thought(content["text"].string());
+  answer_.reasoning_part(content["text"].string());
   block.held.append(content["signature"].string());
   block.redacted.append(content["redactedContent"].string());
 }
@@ -183,11 +183,11 @@ void BedrockConverse::on_block_stop(const json::Value& value) {
 void BedrockConverse::close_block(Block& block) {
   switch (block.kind) {
     case Kind::reasoning:
-      if (!block.held.empty()) answer_.keep_for_thought(labelled("signature", block.held));
+      if (!block.held.empty()) answer_.keep_for_reasoning(labelled("signature", block.held));
       if (!block.redacted.empty()) {
-        answer_.keep_for_thought(labelled("redactedContent", block.redacted));
+        answer_.keep_for_reasoning(labelled("redactedContent", block.redacted));
       }
-      answer_.end_thought();
+      answer_.end_reasoning();
       break;
     case Kind::call: {
       if (!block.has_arguments) answer_.arguments(block.key, "{}");

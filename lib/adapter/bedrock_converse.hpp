@@ -25,7 +25,7 @@ class BedrockConverse final : public Adapter, private TaggedReader {
   explicit BedrockConverse(const Services& services)
       : services_(services),
         answer_(services),
-        tagged_(thought_tags(services), TaggedText::Tags::as_text) {}
+        tagged_(reasoning_tags(services), TaggedText::Tags::as_text) {}
 
   bool on_record(std::string_view name, const json::Value& record) override;
   void on_end() override;
@@ -49,7 +49,7 @@ class BedrockConverse final : public Adapter, private TaggedReader {
   bool on_event(std::string_view name, const json::Value& value);
 
   void on_text(std::string_view text) override { answer_.text(text); }
-  void on_thought(std::string_view text) override { answer_.thought(text); }
+  void on_reasoning_part(std::string_view text) override { answer_.reasoning_part(text); }
   bool on_call(std::string_view /*content*/) override { return false; }
 
   void on_message_start(const json::Value& value);

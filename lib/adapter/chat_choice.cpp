@@ -6,10 +6,10 @@ namespace millrace::adapter {
 namespace {
 
 // A spoken answer and a refusal have words as well.
-bool has_text(const json::Value& said) {
-  const json::Value content = said["content"];
-  return content.filled_string() || content.size() > 0 || said["refusal"].filled_string() ||
-         said["audio"]["transcript"].filled_string();
+bool has_text(const json::Value& received) {
+  const json::Value content = received["content"];
+  return content.filled_string() || content.size() > 0 || received["refusal"].filled_string() ||
+         received["audio"]["transcript"].filled_string();
 }
 
 }  // namespace
@@ -58,8 +58,8 @@ bool ChatChoice::is_other(std::int64_t index) const {
 OnlyChoice::Words OnlyChoice::words(const json::Value& choice, bool is_beside) {
   const auto index = choice["index"].integer();
   const json::Value delta = choice["delta"];
-  const json::Value said = delta.is_object() ? delta : choice["message"];
-  const bool speaks = has_text(said);
+  const json::Value received = delta.is_object() ? delta : choice["message"];
+  const bool speaks = has_text(received);
   if (!index || speaker_ == *index) {
     if (index && speaks) drop_held();
     return Words::answer;

@@ -73,7 +73,7 @@ void Cohere::on_message_start(const json::Value& record, const json::Value& /*me
 }
 
 void Cohere::give_content(const json::Value& content) {
-  answer_.thought(content["thinking"].string());
+  answer_.reasoning_part(content["thinking"].string());
   answer_.text(content["text"].string());
 }
 
@@ -85,7 +85,7 @@ void Cohere::on_content(const json::Value& /*record*/, const json::Value& messag
 void Cohere::on_content_end(const json::Value& /*record*/, const json::Value& /*message*/) {}
 
 void Cohere::on_plan(const json::Value& /*record*/, const json::Value& message) {
-  answer_.thought(message["tool_plan"].string());
+  answer_.reasoning_part(message["tool_plan"].string());
 }
 
 void Cohere::on_call_start(const json::Value& record, const json::Value& message) {
@@ -122,7 +122,7 @@ void Cohere::on_message_end(const json::Value& record, const json::Value& messag
 void Cohere::on_whole(const json::Value& answer) {
   const json::Value message = answer["message"];
   answer_.name(answer["id"].string());
-  answer_.thought(message["tool_plan"].string());
+  answer_.reasoning_part(message["tool_plan"].string());
   for (const json::Value content : message["content"].items()) give_content(content);
   for (const json::Value citation : message["citations"].items()) answer_.cite(citation.to_json());
   for (const json::Value call : message["tool_calls"].items()) {

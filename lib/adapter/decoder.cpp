@@ -14,7 +14,7 @@ namespace millrace::adapter {
 namespace {
 
 // Records that are not JSON: so many are told of, and so many are passed over.
-constexpr std::size_t most_told = 64;
+constexpr std::size_t most_reported = 64;
 constexpr std::size_t most_skipped_before_records = 64;
 constexpr std::size_t most_skipped = 10'000;
 
@@ -49,7 +49,7 @@ Decoder::Decoder(const Wire& wire, const DecoderOptions& options, IdSource& ids,
     : wire_(wire),
       options_(options),
       parts_(tracker_options(wire, options), ids, sink),
-      adapter_(wire.make(Services{parts_, ids, options.mode, options.reads_thoughts,
+      adapter_(wire.make(Services{parts_, ids, options.mode, options.reads_reasoning,
                                   options.vendor_ids, options.answers})),
       document_(json::data_depth_limit) {
   if (!wire.json_body || !strict()) framing_ = make_framing(wire.framing, options.limits);
@@ -77,11 +77,11 @@ Result<void> Decoder::feed(std::string_view bytes) {
 
 // Tells a body of JSON by its first character.
 bool Decoder::choose_framing(std::string_view bytes) {
-  constexpr std::size_t patience_bytes = 4096;
+  constexpr std::size_t probe_bytes = 4096;
   start_.append(bytes);
   const std::size_t first = start_.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
-  if (first == std::string::npos && start_.size() < patience_bytes) return false;
-  const bool is_json = first < patience_bytes && (start_[first] == '{' || start_[first] == '[');
+  if (first == std::string::npos && start_.size() < probe_bytes) return false;
+  const bool is_json = first < probe_bytes && (start_[first] == '{' || start_[first] == '[');
   is_object_ = is_json && start_[first] == '{';
   if (is_json) {
     framing_ = std::make_unique<framing::JsonValuesFraming>(options_.limits);
@@ -101,7 +101,7 @@ Result<void> Decoder::finish() {
   const bool is_afterword = !result && wire_.framing == FramingKind::aws_event_stream &&
                             result.error().code == Errc::stream_truncated && is_complete();
   if (!result && !is_afterword) fail(result.error());
-  if (done() || report_plain_error() || report_stray_error()) return {};
+  if (done() || report_plain_error() || report_unframed_error()) return {};
   if (is_object_ && result && frames_ == 1) adapter_->on_only_object();
   adapter_->on_end();
   if (strict()) judge_body();
@@ -133,8 +133,8 @@ bool Decoder::report_plain_error() {
 // An error that stands as plain JSON behind the records, as Gemini breaks off, or in a field of its
 // own, as llama.cpp does.
 // Source: googleapis/js-genai, processStreamResponse; the server of ggml-org/llama.cpp (2025).
-bool Decoder::report_stray_error() {
-  return strict() && !is_complete() && report_error_in(framing_->stray());
+bool Decoder::report_unframed_error() {
+  return strict() && !is_complete() && report_error_in(framing_->unframed());
 }
 
 bool Decoder::report_error_in(std::string_view json) {
@@ -243,7 +243,7 @@ void Decoder::skip(std::string_view payload, const Error& error) {
         records_ == 0 ? Errc::not_a_stream : Errc::stream_corrupt,
         "More than " + std::to_string(skipped_ - 1) + " records of the stream are not JSON."));
   }
-  if (skipped_ > most_told) return;
+  if (skipped_ > most_reported) return;
   std::string sentence = std::string(wire_.parse_error);
   if (strict()) {
     sentence.append(": ").append(error.message);

@@ -15,7 +15,7 @@ namespace millrace::adapter {
 
 // How long the connection of an answer that is over is waited for; one that ends by itself can be
 // used again.
-inline constexpr std::chrono::milliseconds patience_after_the_end{250};
+inline constexpr std::chrono::milliseconds end_grace_period{250};
 
 struct DecoderOptions {
   event::Mode mode = event::Mode::strict;
@@ -23,8 +23,8 @@ struct DecoderOptions {
   std::size_t tool_arguments_limit_bytes = 1024UL * 1024UL;
   std::size_t parts_limit = 8192;  // see event::TrackerOptions
   bool calls_side_by_side = false;
-  bool vendor_ids = false;     // where the vendor names an answer, its first message is called so
-  bool reads_thoughts = true;  // strict mode: what an answer says in <think> tags is reasoning
+  bool vendor_ids = false;      // where the vendor names an answer, its first message is called so
+  bool reads_reasoning = true;  // strict mode: what an answer says in <think> tags is reasoning
   Answers answers = Answers::unknown;  // strict mode
 };
 
@@ -67,7 +67,7 @@ class Decoder final : private framing::FrameSink {
   [[nodiscard]] bool is_empty() const;
   void remember(std::string_view bytes);
   bool report_plain_error();
-  bool report_stray_error();
+  bool report_unframed_error();
   bool report_error_in(std::string_view json);
   [[nodiscard]] bool strict() const { return options_.mode == event::Mode::strict; }
 

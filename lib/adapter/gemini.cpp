@@ -155,17 +155,17 @@ void Gemini::on_part(const json::Value& part) {
 void Gemini::on_text(const json::Value& value, const json::Value& part) {
   const std::string signature = signature_of(part);
   if (part["thought"].is_true()) {
-    answer_.thought(value.string());
+    answer_.reasoning_part(value.string());
     if (!signature.empty()) {
-      answer_.keep_for_thought(signature);
-      answer_.end_thought();
+      answer_.keep_for_reasoning(signature);
+      answer_.end_reasoning();
     }
     return;
   }
   answer_.text(value.string());
   if (signature.empty() || answer_.keep_for_message(signature)) return;
-  answer_.keep_for_thought(signature);
-  answer_.end_thought();
+  answer_.keep_for_reasoning(signature);
+  answer_.end_reasoning();
 }
 
 void Gemini::on_call(const json::Value& value, const json::Value& part) {
@@ -247,7 +247,7 @@ void Gemini::on_other(const json::Value& part) {
   if (part.size() == 1 && part["thoughtSignature"].is_string()) {
     const std::string signature = signature_of(part);
     if (!signature.empty() && !answer_.keep_for_message(signature)) {
-      answer_.keep_for_thought(signature);
+      answer_.keep_for_reasoning(signature);
     }
     return;
   }

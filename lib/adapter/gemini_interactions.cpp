@@ -38,7 +38,7 @@ struct GeminiInteractions::Row {
 };
 
 GeminiInteractions::Kind GeminiInteractions::kind_of(std::string_view type) {
-  if (type == "thought") return Kind::thought;
+  if (type == "thought") return Kind::reasoning_part;
   if (type == "model_output" || type == "text") return Kind::output;
   // function_call, google_search_call, code_execution_call ... and their results
   if (type.ends_with(call_suffix)) return Kind::call;
@@ -112,9 +112,9 @@ void GeminiInteractions::open_step(Step& step, const json::Value& value) {
       if (value["text"].is_string()) give_content(value);
       for (const json::Value content : value["content"].items()) give_content(content);
       break;
-    case Kind::thought:
+    case Kind::reasoning_part:
       for (const json::Value item : value["summary"].items()) {
-        answer_.thought(item["text"].string());
+        answer_.reasoning_part(item["text"].string());
       }
       break;
     case Kind::call: open_call(step, value); break;
@@ -145,9 +145,11 @@ void GeminiInteractions::on_step_delta(const json::Value& record) {
   Step* step = find_step(index);
   if (step == nullptr) {
     const Kind kind = kind_of(delta["type"].string());
-    const bool thought = delta["type"].string().starts_with("thought");
+    const bool reasoning_part = delta["type"].string().starts_with("thought");
     const bool known = kind == Kind::call || kind == Kind::result;
-    step = &add_step(index, known ? delta["type"].string() : thought ? "thought" : "model_output");
+    step = &add_step(index, known            ? delta["type"].string()
+                            : reasoning_part ? "thought"
+                                             : "model_output");
   }
   apply(*step, delta);
 }
@@ -159,7 +161,7 @@ void GeminiInteractions::apply(Step& step, const json::Value& delta) {
     step.has_arguments = step.has_arguments || !piece.empty();
     answer_.arguments(step.key, piece);
   } else if (type == "thought_summary") {
-    answer_.thought(delta["content"]["text"].string());
+    answer_.reasoning_part(delta["content"]["text"].string());
   } else if (type == "thought_signature") {
     step.signature = delta["signature"].string();
   } else if (type == "text_annotation" || type == "text_annotation_delta") {
@@ -206,9 +208,9 @@ void GeminiInteractions::on_step_stop(const json::Value& record) {
 
 void GeminiInteractions::close_step(Step& step) {
   const std::string signature = step.signature.empty() ? "" : labelled(step.signature);
-  if (step.kind == Kind::thought) {
-    if (!signature.empty()) answer_.keep_for_thought(signature);
-    answer_.end_thought();
+  if (step.kind == Kind::reasoning_part) {
+    if (!signature.empty()) answer_.keep_for_reasoning(signature);
+    answer_.end_reasoning();
   }
   if (step.kind != Kind::call) return;
   if (!step.has_arguments) {

@@ -24,7 +24,7 @@ class GeminiInteractions final : public Adapter {
   [[nodiscard]] bool is_complete() const override { return !status_.empty(); }
 
  private:
-  enum class Kind : std::uint8_t { output, thought, call, result, other };
+  enum class Kind : std::uint8_t { output, reasoning_part, call, result, other };
   struct Step {
     std::int64_t index = -1;
     Kind kind = Kind::other;

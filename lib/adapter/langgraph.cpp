@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "adapter/interrupts.hpp"
 #include "adapter/langgraph_message.hpp"
-#include "adapter/questions.hpp"
 #include "adapter/usage.hpp"
 
 namespace millrace::adapter {
@@ -113,16 +113,16 @@ void LangGraph::on_ai_message(const Message& message, bool complete) {
   const json::Value body = message.body;
   const std::string_view wire_id = wire_id_of(message);
   std::string_view text = collect_text(text_, body["content"]);
-  std::string_view thoughts = collect_thoughts(thoughts_, body);
-  bool news = true;
+  std::string_view reasoning_parts = collect_reasoning(reasoning_, body);
+  bool is_new = true;
   if (cumulative()) {
     Progress& progress = progress_[std::string(wire_id)];
     text = take_rest(progress.text, text);
-    thoughts = take_rest(progress.reasoning, thoughts);
-    news = !text.empty() || !thoughts.empty() || !used_ids_.contains(std::string(wire_id));
+    reasoning_parts = take_rest(progress.reasoning, reasoning_parts);
+    is_new = !text.empty() || !reasoning_parts.empty() || !used_ids_.contains(std::string(wire_id));
   }
-  if (news) enter_segment(message, wire_id, !text.empty());
-  services_.parts.reasoning_delta(reasoning_key, thoughts);
+  if (is_new) enter_segment(message, wire_id, !text.empty());
+  services_.parts.reasoning_delta(reasoning_key, reasoning_parts);
   if (!text.empty()) {
     services_.parts.text_open(text_key, segment_.id);
     services_.parts.text_delta(text_key, text);
@@ -344,8 +344,8 @@ void LangGraph::on_updates(const json::Value& record) {
   std::string text = value.to_json(strict() ? json::Surrogates::replace : json::Surrogates::keep);
   if (strict() && text == interrupt_) return;
   interrupt_ = std::move(text);
-  const Questions questions(value);
-  services_.parts.pass(event::Interrupt{interrupt_, "langgraph:interrupt", questions.list()});
+  const InterruptList interrupts(value);
+  services_.parts.pass(event::Interrupt{interrupt_, "langgraph:interrupt", interrupts.list()});
 }
 
 void LangGraph::on_values(const json::Value& record) {

@@ -100,9 +100,9 @@ class LangGraph final : public Adapter {
   std::unordered_set<std::string> known_calls_;  // ids of the whole stream
   std::unordered_set<std::string> used_ids_;     // of messages
   std::unordered_map<std::string, Progress> progress_;
-  std::string text_;      // scratch: text of several blocks
-  std::string thoughts_;  // scratch
-  std::string made_id_;   // scratch: the id of a message that has none
+  std::string text_;       // scratch: text of several blocks
+  std::string reasoning_;  // scratch
+  std::string made_id_;    // scratch: the id of a message that has none
   std::string fallback_id_;
   std::string interrupt_;  // the last one
   event::Usage usage_;     // counts of one message; its texts stand below

@@ -17,7 +17,7 @@ constexpr std::array<std::pair<std::string_view, Author>, 6> authors{{
 }};
 
 // Reasoning as the providers' integrations spell it; a block of text has none of these members.
-void append_thoughts(std::string& out, const json::Value& block) {
+void append_reasoning(std::string& out, const json::Value& block) {
   for (const std::string_view key : {"thinking", "reasoning", "reasoning_content"}) {
     const json::Value value = block[key];
     out.append(value.string()).append(value["text"].string());
@@ -40,10 +40,10 @@ std::string_view first_text(const json::Value& value, std::string_view key,
   return text ? *text : value[other_key].string();
 }
 
-std::string_view collect_thoughts(std::string& out, const json::Value& body) {
+std::string_view collect_reasoning(std::string& out, const json::Value& body) {
   out.clear();
-  for (const json::Value block : body["content"].items()) append_thoughts(out, block);
-  if (out.empty()) append_thoughts(out, body["additional_kwargs"]);
+  for (const json::Value block : body["content"].items()) append_reasoning(out, block);
+  if (out.empty()) append_reasoning(out, body["additional_kwargs"]);
   return out;
 }
 

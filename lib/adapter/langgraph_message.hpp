@@ -19,7 +19,7 @@ std::string_view first_text(const json::Value& value, std::string_view key,
 
 // The reasoning in a message, wherever its provider's integration puts it.
 // Lifetime: the view is into `out`.
-std::string_view collect_thoughts(std::string& out, const json::Value& body);
+std::string_view collect_reasoning(std::string& out, const json::Value& body);
 
 // The text of a message: its content, or the text of its content's blocks.
 // Lifetime: the view is into `out` or the content.

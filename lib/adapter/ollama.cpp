@@ -30,7 +30,7 @@ bool Ollama::on_record(std::string_view /*name*/, const json::Value& record) {
   if (message.is_object()) {
     on_message(message);
   } else {
-    answer_.thought(record["thinking"].string());
+    answer_.reasoning_part(record["thinking"].string());
     on_piece(response.string());
   }
   if (done && !done_) on_done(record);
@@ -68,7 +68,7 @@ bool Ollama::on_call(std::string_view content) {
 }
 
 void Ollama::on_message(const json::Value& message) {
-  answer_.thought(message["thinking"].string());
+  answer_.reasoning_part(message["thinking"].string());
   on_piece(message["content"].string());
   if (message["tool_calls"].size() > 0) tagged_.flush(*this);
   for (const json::Value call : message["tool_calls"].items()) {

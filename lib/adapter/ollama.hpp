@@ -17,7 +17,7 @@ class Ollama final : public Adapter, private TaggedReader {
   explicit Ollama(const Services& services)
       : services_(services),
         answer_(services),
-        tagged_(thought_tags(services), TaggedText::Tags::read) {}
+        tagged_(reasoning_tags(services), TaggedText::Tags::read) {}
 
   bool on_record(std::string_view name, const json::Value& record) override;
   void on_end() override { tagged_.flush(*this); }
@@ -26,7 +26,7 @@ class Ollama final : public Adapter, private TaggedReader {
 
  private:
   void on_text(std::string_view text) override { answer_.text(text); }
-  void on_thought(std::string_view text) override { answer_.thought(text); }
+  void on_reasoning_part(std::string_view text) override { answer_.reasoning_part(text); }
   bool on_call(std::string_view content) override;
 
   void on_piece(std::string_view text);

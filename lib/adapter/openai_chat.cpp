@@ -39,8 +39,8 @@ std::optional<ErrorRecord> error_in_place(const json::Value& record) {
   const json::Value status = base["status_code"];
   const std::string code = status.is_string() ? std::string(status.string()) : status.to_json();
   if (status.truthy() && is_failure(code)) {
-    const std::string_view said = base["status_msg"].string();
-    return ErrorRecord{std::string(said.empty() ? "Stream error" : said), code};
+    const std::string_view received = base["status_msg"].string();
+    return ErrorRecord{std::string(received.empty() ? "Stream error" : received), code};
   }
   const bool is_chunk = record["choices"].exists() || record["usage"].is_object();
   if (is_chunk || !record["message"].filled_string()) return std::nullopt;
@@ -151,7 +151,7 @@ void OpenAiChat::on_message(const json::Value& message, const Given& before, boo
   Given given;
   if (last) {
     given.text = before.text && message["content"].string().size() >= before.text_bytes;
-    given.thoughts = before.thoughts;
+    given.reasoning_parts = before.reasoning_parts;
     given.images = before.images;
   }
   const bool has_calls = last && before.calls > 0;
@@ -170,14 +170,14 @@ void OpenAiChat::on_message(const json::Value& message, const Given& before, boo
     on_function_call(message);
   }
   if (speaks) on_annotations(message["annotations"]);
-  is_silent_ = only_message_ && says_nothing(message);
+  is_silent_ = only_message_ && has_no_content(message);
 }
 
 // A model that has nothing to say gives an empty content, or a reason to finish.
-bool OpenAiChat::says_nothing(const json::Value& message) const {
+bool OpenAiChat::has_no_content(const json::Value& message) const {
   const bool has_calls =
       std::any_of(calls_.begin(), calls_.end(), [](const Call& call) { return call.named; });
-  if (has_calls || given_.text || given_.thoughts || given_.images) return false;
+  if (has_calls || given_.text || given_.reasoning_parts || given_.images) return false;
   if (message["audio"].is_object()) return false;
   return !message["content"].exists() || message["tool_calls"].size() > 0;
 }
@@ -197,7 +197,7 @@ void OpenAiChat::on_delta(const json::Value& delta, const Given& given) {
   const json::Value content = given.text || !is_ours ? json::Value() : delta["content"];
   const bool bare_role = delta["role"].truthy() && !finished_;
   if (content.truthy() || bare_role) open_message();
-  if (!given.thoughts) on_reasoning(delta);
+  if (!given.reasoning_parts) on_reasoning(delta);
   on_content(content);
   if (!given.images) {
     for (const json::Value image : delta["images"].items()) on_image(image);
@@ -219,8 +219,8 @@ void OpenAiChat::on_finish(std::string_view reason) {
   drop_nameless_calls();
   if (!strict && !cut) end_calls_by_index();
   if (!cut || strict) parts.close_all();
-  const bool refused = std::exchange(refused_, false) && reason == "stop";
-  parts.pass(event::Finish{refused ? refusal_kind : reason});
+  const bool rejected = std::exchange(rejected_, false) && reason == "stop";
+  parts.pass(event::Finish{rejected ? refusal_kind : reason});
   if (!cut) {
     give_state();
     return;

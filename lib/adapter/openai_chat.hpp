@@ -32,7 +32,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
  public:
   explicit OpenAiChat(const Services& services)
       : services_(services),
-        tagged_(thought_tags(services), TaggedText::Tags::as_text),
+        tagged_(reasoning_tags(services), TaggedText::Tags::as_text),
         choice_(services.answers) {}
 
   bool on_record(std::string_view name, const json::Value& record) override;
@@ -54,13 +54,13 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   };
 
   void on_text(std::string_view text) override;
-  void on_thought(std::string_view text) override;
+  void on_reasoning_part(std::string_view text) override;
   bool on_call(std::string_view /*content*/) override { return false; }
 
   // What of an answer has come.
   struct Given {
     bool text = false;
-    bool thoughts = false;
+    bool reasoning_parts = false;
     bool images = false;
     std::size_t text_bytes = 0;  // of the content
     std::uint64_t calls = 0;
@@ -71,7 +71,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void finish_only_answer(std::string_view reason);
   void on_choice(const json::Value& choice, const Given& before, bool speaks);
   void on_message(const json::Value& message, const Given& before, bool last, bool speaks);
-  [[nodiscard]] bool says_nothing(const json::Value& message) const;
+  [[nodiscard]] bool has_no_content(const json::Value& message) const;
   void on_delta(const json::Value& delta, const Given& given);
   void on_refusal(std::string_view words);
   void on_tool_calls(const json::Value& calls, std::optional<std::int64_t> place);
@@ -115,7 +115,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   Given given_;
   bool announced_ = false;  // the message of the current step was opened
   bool finished_ = false;
-  bool refused_ = false;  // the message is a refusal
+  bool rejected_ = false;  // the message is a refusal
   bool saw_citations_ = false;
   bool only_message_ = false;  // the first record with a choice had a whole message
   bool is_silent_ = false;     // and that one holds neither words nor a call

@@ -49,8 +49,8 @@ bool OpenAiChat::has_no_number(const json::Value& entry) const {
 // The form before tool calls: one call an answer, without an id.
 void OpenAiChat::on_function_call(const json::Value& delta) {
   const json::Value function = delta["function_call"];
-  const bool is_said_again = delta["tool_calls"].size() > 0;
-  if (!function.is_object() || is_said_again || services_.mode != event::Mode::strict) return;
+  const bool is_repeated = delta["tool_calls"].size() > 0;
+  if (!function.is_object() || is_repeated || services_.mode != event::Mode::strict) return;
   std::string text = "{";
   json::append_raw_member(text, "function", function.to_json(json::Surrogates::keep));
   text.push_back('}');

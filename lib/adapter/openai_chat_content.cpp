@@ -10,7 +10,7 @@ void OpenAiChat::on_refusal(std::string_view words) {
   open_message();
   given_.text = true;
   const bool strict = services_.mode == event::Mode::strict;
-  if (strict && !std::exchange(refused_, true)) {
+  if (strict && !std::exchange(rejected_, true)) {
     services_.parts.pass(event::ProviderState{chat_provider, refusal_kind, message_id_, "true"});
   }
   on_text(words);
@@ -44,7 +44,7 @@ void OpenAiChat::on_text(std::string_view text) {
   services_.parts.text_delta(text_key, text);
 }
 
-void OpenAiChat::on_thought(std::string_view text) {
+void OpenAiChat::on_reasoning_part(std::string_view text) {
   on_reasoning_text(text);
 }
 
@@ -110,7 +110,7 @@ void OpenAiChat::on_reasoning(const json::Value& delta) {
 
 void OpenAiChat::on_reasoning_text(std::string_view text) {
   if (text.empty()) return;
-  given_.thoughts = true;
+  given_.reasoning_parts = true;
   services_.parts.reasoning_delta(reasoning_key, text);
 }
 
@@ -122,10 +122,10 @@ void OpenAiChat::on_audio(const json::Value& audio) {
     open_message();
     on_text(*words);
   }
-  if (const auto sound = audio["data"].filled_string()) {
+  if (const auto audio_data = audio["data"].filled_string()) {
     open_message();
     std::string state = "{";
-    json::append_member(state, "data", *sound);
+    json::append_member(state, "data", *audio_data);
     services_.parts.pass(
         event::ProviderState{chat_provider, "audio_data", message_id_, state + "}"});
   }

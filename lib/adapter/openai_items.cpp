@@ -208,14 +208,15 @@ std::string error_text(const json::Value& error) {
 // A hosted call goes back as the item it was. An MCP call says as a call what it was asked and what
 // it answered; the bytes of an image are kept as an image.
 std::string hosted_state(const json::Value& item) {
-  constexpr std::array<std::string_view, 4> said{"name", "arguments", "output", "error"};
+  constexpr std::array<std::string_view, 4> received{"name", "arguments", "output", "error"};
   const std::string_view type = item["type"].string();
   const bool is_mcp = type == "mcp_call";
   std::string out = "{";
   for (const auto& [key, value] : item.members()) {
-    const bool is_said = is_mcp && std::find(said.begin(), said.end(), key) != said.end();
+    const bool is_in_text =
+        is_mcp && std::find(received.begin(), received.end(), key) != received.end();
     const bool is_image = type == "image_generation_call" && key == "result";
-    if (!is_said && !is_image) json::append_raw_member(out, key, value.to_json(keep));
+    if (!is_in_text && !is_image) json::append_raw_member(out, key, value.to_json(keep));
   }
   out.push_back('}');
   return out;

@@ -33,13 +33,13 @@ bool OpenAiResponses::on_record(std::string_view /*name*/, const json::Value& re
   static constexpr std::array<Row, 24> rows{{
       {"output_text.delta", &Self::on_text_delta},
       {"function_call_arguments.delta", &Self::on_arguments_delta},
-      {"reasoning_summary_text.delta", &Self::on_thought_delta, "summary_index", Part::summary},
-      {"reasoning_text.delta", &Self::on_thought_delta, "content_index", Part::thought},
+      {"reasoning_summary_text.delta", &Self::on_reasoning_delta, "summary_index", Part::summary},
+      {"reasoning_text.delta", &Self::on_reasoning_delta, "content_index", Part::reasoning_part},
       {"refusal.delta", &Self::on_refusal_delta},
       {"mcp_call_arguments.delta", &Self::on_arguments_delta},
       {"custom_tool_call_input.delta", &Self::on_arguments_delta},
       {"output_text.annotation.added", &Self::on_annotation},
-      {"reasoning_summary_part.added", &Self::on_thought_begun, "summary_index", Part::summary},
+      {"reasoning_summary_part.added", &Self::on_reasoning_begun, "summary_index", Part::summary},
       {"output_item.added", &Self::on_item_added},
       {"output_item.done", &Self::on_item_done},
       {"output_text.done", &Self::on_text_done, "text"},
@@ -47,8 +47,8 @@ bool OpenAiResponses::on_record(std::string_view /*name*/, const json::Value& re
       {"function_call_arguments.done", &Self::on_arguments_done, "arguments"},
       {"mcp_call_arguments.done", &Self::on_arguments_done, "arguments"},
       {"custom_tool_call_input.done", &Self::on_arguments_done, "input"},
-      {"reasoning_summary_text.done", &Self::on_thought_done, "summary_index", Part::summary},
-      {"reasoning_text.done", &Self::on_thought_done, "content_index", Part::thought},
+      {"reasoning_summary_text.done", &Self::on_reasoning_done, "summary_index", Part::summary},
+      {"reasoning_text.done", &Self::on_reasoning_done, "content_index", Part::reasoning_part},
       {"created", &Self::on_created},
       {"completed", &Self::on_completed},
       {"done", &Self::on_completed},
@@ -162,7 +162,7 @@ void OpenAiResponses::end_item(Item& item, const json::Value& value) {
   item.done = true;
   switch (item.type->group) {
     case ItemGroup::message: finish_message(item, value); break;
-    case ItemGroup::reasoning: finish_thoughts(item, value); break;
+    case ItemGroup::reasoning: finish_reasoning(item, value); break;
     case ItemGroup::call: finish_call(item, value); break;
     case ItemGroup::result:
       if (!item.ended) give_output(item, value);
@@ -190,19 +190,19 @@ void OpenAiResponses::on_text_delta(const json::Value& record, const Row& /*row*
 }
 
 // The words of a refusal are text; the state tells them from an answer.
-void OpenAiResponses::refuse(const Item& item) {
-  if (services_.mode == event::Mode::as_received || std::exchange(refused_, true)) return;
+void OpenAiResponses::reject(const Item& item) {
+  if (services_.mode == event::Mode::as_received || std::exchange(rejected_, true)) return;
   services_.parts.text_open(item.key, item.id);
   give_state(refusal_kind, item.id, "true");
 }
 
 void OpenAiResponses::on_refusal_delta(const json::Value& record, const Row& row) {
-  if (record["delta"].filled_string()) refuse(find_or_add(record, ItemGroup::message));
+  if (record["delta"].filled_string()) reject(find_or_add(record, ItemGroup::message));
   on_text_delta(record, row);
 }
 
 void OpenAiResponses::on_refusal_done(const json::Value& record, const Row& row) {
-  if (record[row.member].filled_string()) refuse(find_or_add(record, ItemGroup::message));
+  if (record[row.member].filled_string()) reject(find_or_add(record, ItemGroup::message));
   on_text_done(record, row);
 }
 
@@ -223,7 +223,7 @@ void OpenAiResponses::finish_message(Item& item, const json::Value& value) {
   std::int64_t number = 0;
   for (const json::Value part : value["content"].items()) {
     const std::string_view text = text_of_part(part);
-    if (is_refusal(part) && !text.empty()) refuse(item);
+    if (is_refusal(part) && !text.empty()) reject(item);
     if (item.is_new(Part::text, number) && !text.empty()) give_text(item, text);
     ++number;
     if (item.has_citations) continue;
@@ -249,7 +249,7 @@ void OpenAiResponses::on_created(const json::Value& record, const Row& /*row*/) 
   items_.clear();
   part_calls();
   response_id_ = record["response"]["id"].string();
-  refused_ = false;
+  rejected_ = false;
   complete_ = false;
 }
 
@@ -287,7 +287,7 @@ void OpenAiResponses::on_completed(const json::Value& record, const Row& /*row*/
   give_items(response);
   finish_open(response);
   services_.parts.close_all();
-  services_.parts.pass(event::Finish{refused_ ? refusal_kind : "completed"});
+  services_.parts.pass(event::Finish{rejected_ ? refusal_kind : "completed"});
   give_usage(response);
   give_moderation(response);
   if (const auto id = response["id"].filled_string()) {

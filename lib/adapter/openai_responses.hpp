@@ -26,7 +26,7 @@ class OpenAiResponses final : public Adapter {
 
  private:
   // The numbered parts of an item.
-  enum class Part : std::uint8_t { text, summary, thought };
+  enum class Part : std::uint8_t { text, summary, reasoning_part };
   struct Item {
     const openai::ItemType* type = nullptr;
     std::int64_t index = -1;  // output_index
@@ -37,10 +37,10 @@ class OpenAiResponses final : public Adapter {
     std::string announced;  // arguments that came with the item, until it is known who gives them
     // The highest number of each kind of part whose text was given.
     std::array<std::int64_t, 3> given{-1, -1, -1};
-    Part thought = Part::text;  // the reasoning part that was begun last: its kind
-    std::int64_t thought_number = -1;
-    std::size_t thoughts = 0;
-    bool thought_ended = false;  // another part begins, though no number may say so
+    Part reasoning_part = Part::text;  // the reasoning part that was begun last: its kind
+    std::int64_t reasoning_number = -1;
+    std::size_t reasoning_parts = 0;
+    bool reasoning_ended = false;  // another part begins, though no number may say so
     bool has_arguments = false;
     bool ended = false;  // the call's arguments are complete
     bool has_citations = false;
@@ -71,9 +71,9 @@ class OpenAiResponses final : public Adapter {
   void on_refusal_delta(const json::Value& record, const Row& row);
   void on_refusal_done(const json::Value& record, const Row& row);
   void on_annotation(const json::Value& record, const Row& row);
-  void on_thought_begun(const json::Value& record, const Row& row);
-  void on_thought_delta(const json::Value& record, const Row& row);
-  void on_thought_done(const json::Value& record, const Row& row);
+  void on_reasoning_begun(const json::Value& record, const Row& row);
+  void on_reasoning_delta(const json::Value& record, const Row& row);
+  void on_reasoning_done(const json::Value& record, const Row& row);
   void on_arguments_delta(const json::Value& record, const Row& row);
   void on_arguments_done(const json::Value& record, const Row& row);
   void on_item_added(const json::Value& record, const Row& row);
@@ -95,12 +95,12 @@ class OpenAiResponses final : public Adapter {
   void end_item(Item& item, const json::Value& value);
 
   void give_text(const Item& item, std::string_view text);
-  void refuse(const Item& item);
+  void reject(const Item& item);
   void finish_message(Item& item, const json::Value& value);
-  [[nodiscard]] std::int64_t thought_number(const Item& item, Part part,
-                                            const json::Value& number) const;
-  void give_thought(Item& item, Part part, std::int64_t number, std::string_view text);
-  void finish_thoughts(Item& item, const json::Value& value);
+  [[nodiscard]] std::int64_t reasoning_number(const Item& item, Part part,
+                                              const json::Value& number) const;
+  void give_reasoning(Item& item, Part part, std::int64_t number, std::string_view text);
+  void finish_reasoning(Item& item, const json::Value& value);
   void open_call(Item& item, const json::Value& value);
   void end_call(Item& item);
   void finish_call(Item& item, const json::Value& value);
@@ -124,7 +124,7 @@ class OpenAiResponses final : public Adapter {
   std::string message_id_;   // the last message of the current response, unless a thought followed
   std::string holder_;       // the message that holds calls without a text before them
   std::uint64_t items_seen_ = 0;
-  bool refused_ = false;  // a message of the current response is a refusal
+  bool rejected_ = false;  // a message of the current response is a refusal
   bool complete_ = false;
 };
 

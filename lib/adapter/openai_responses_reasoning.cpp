@@ -8,63 +8,66 @@ using openai::ItemGroup;
 
 // The number of the part that an event is about. Where servers leave it out, a part ends with the
 // event that has its whole text, or where the next one begins.
-std::int64_t OpenAiResponses::thought_number(const Item& item, Part part,
-                                             const json::Value& number) const {
-  const bool is_next = item.thought_ended && item.thought == part && item.thoughts > 0;
+std::int64_t OpenAiResponses::reasoning_number(const Item& item, Part part,
+                                               const json::Value& number) const {
+  const bool is_next =
+      item.reasoning_ended && item.reasoning_part == part && item.reasoning_parts > 0;
   return number.integer().value_or(item.number(part, number) + (is_next ? 1 : 0));
 }
 
-void OpenAiResponses::give_thought(Item& item, Part part, std::int64_t number,
-                                   std::string_view text) {
+void OpenAiResponses::give_reasoning(Item& item, Part part, std::int64_t number,
+                                     std::string_view text) {
   if (text.empty()) return;
   event::PartTracker& parts = services_.parts;
-  if (item.thoughts == 0 || item.thought != part || item.thought_number != number) {
+  if (item.reasoning_parts == 0 || item.reasoning_part != part || item.reasoning_number != number) {
     parts.reasoning_close(item.key);
-    const std::string suffix = item.thoughts > 0 ? ":" + std::to_string(item.thoughts) : "";
+    const std::string suffix =
+        item.reasoning_parts > 0 ? ":" + std::to_string(item.reasoning_parts) : "";
     parts.reasoning_open(item.key, item.id + suffix);
-    ++item.thoughts;
-    item.thought = part;
-    item.thought_number = number;
+    ++item.reasoning_parts;
+    item.reasoning_part = part;
+    item.reasoning_number = number;
   }
-  item.thought_ended = false;
+  item.reasoning_ended = false;
   parts.reasoning_delta(item.key, text);
   item.give(part, number);
 }
 
-void OpenAiResponses::on_thought_begun(const json::Value& record, const Row& row) {
+void OpenAiResponses::on_reasoning_begun(const json::Value& record, const Row& row) {
   if (record[row.member].integer()) return;
   Item* item = find(record, ItemGroup::reasoning);
-  if (item != nullptr && item->thought == row.part) item->thought_ended = true;
+  if (item != nullptr && item->reasoning_part == row.part) item->reasoning_ended = true;
 }
 
-void OpenAiResponses::on_thought_delta(const json::Value& record, const Row& row) {
+void OpenAiResponses::on_reasoning_delta(const json::Value& record, const Row& row) {
   Item& item = find_or_add(record, ItemGroup::reasoning);
-  const std::int64_t number = thought_number(item, row.part, record[row.member]);
-  give_thought(item, row.part, number, record["delta"].string());
+  const std::int64_t number = reasoning_number(item, row.part, record[row.member]);
+  give_reasoning(item, row.part, number, record["delta"].string());
 }
 
-void OpenAiResponses::on_thought_done(const json::Value& record, const Row& row) {
+void OpenAiResponses::on_reasoning_done(const json::Value& record, const Row& row) {
   Item& item = find_or_add(record, ItemGroup::reasoning);
-  const std::int64_t number = thought_number(item, row.part, record[row.member]);
-  if (item.is_new(row.part, number)) give_thought(item, row.part, number, record["text"].string());
-  item.thought_ended = true;
+  const std::int64_t number = reasoning_number(item, row.part, record[row.member]);
+  if (item.is_new(row.part, number))
+    give_reasoning(item, row.part, number, record["text"].string());
+  item.reasoning_ended = true;
   services_.parts.reasoning_close(item.key);
 }
 
-void OpenAiResponses::finish_thoughts(Item& item, const json::Value& value) {
+void OpenAiResponses::finish_reasoning(Item& item, const json::Value& value) {
   const auto give_rest = [&](Part part, const json::Value& list) {
     std::int64_t number = 0;
     for (const json::Value piece : list.items()) {
-      if (item.is_new(part, number)) give_thought(item, part, number, piece["text"].string());
+      if (item.is_new(part, number)) give_reasoning(item, part, number, piece["text"].string());
       ++number;
     }
   };
   give_rest(Part::summary, value["summary"]);
-  give_rest(Part::thought, value["content"]);
+  give_rest(Part::reasoning_part, value["content"]);
   event::PartTracker& parts = services_.parts;
   parts.reasoning_close(item.key);
   const auto encrypted = value["encrypted_content"].filled_string();
-  if (encrypted && item.thoughts > 0) {
+  if (encrypted && item.reasoning_parts > 0) {
     parts.pass(event::EncryptedValue{"message", item.id, *encrypted});
   } else if (encrypted) {
     parts.reasoning_open(item.key, item.id);

@@ -51,9 +51,9 @@ void TaggedText::flush(TaggedReader& reader) {
   if (state_ == State::call) {
     reader.on_text(std::string(call_tags[call_tag_].open).append(rest));
     state_ = State::text;
-  } else if (!rest.empty() && state_ == State::thought) {
-    reader.on_thought(rest);
-  } else if (!rest.empty() && state_ != State::thought_ended) {
+  } else if (!rest.empty() && state_ == State::reasoning_part) {
+    reader.on_reasoning_part(rest);
+  } else if (!rest.empty() && state_ != State::reasoning_ended) {
     reader.on_text(rest);
   }
 }
@@ -62,8 +62,8 @@ void TaggedText::flush(TaggedReader& reader) {
 bool TaggedText::step(TaggedReader& reader) {
   switch (state_) {
     case State::start: return read_start();
-    case State::thought: return read_thought(reader);
-    case State::thought_ended: {
+    case State::reasoning_part: return read_reasoning(reader);
+    case State::reasoning_ended: {
       at_ = std::min(waiting_.find_first_not_of(blanks, at_), waiting_.size());
       if (at_ < waiting_.size()) state_ = State::text;
       return true;
@@ -81,7 +81,7 @@ bool TaggedText::read_start() {
   const std::string_view text = std::string_view(waiting_).substr(first);
   if (text.starts_with(think_open)) {
     at_ = first + think_open.size();
-    state_ = State::thought;
+    state_ = State::reasoning_part;
   } else if (think_open.starts_with(text)) {
     return false;
   } else {
@@ -90,16 +90,16 @@ bool TaggedText::read_start() {
   return true;
 }
 
-bool TaggedText::read_thought(TaggedReader& reader) {
+bool TaggedText::read_reasoning(TaggedReader& reader) {
   const std::string_view rest = std::string_view(waiting_).substr(at_);
   const std::size_t end = rest.find(think_close);
   const bool has_end = end != std::string_view::npos;
   const std::size_t size = has_end ? end : rest.size() - begun(rest, think_close);
-  if (size > 0) reader.on_thought(rest.substr(0, size));
+  if (size > 0) reader.on_reasoning_part(rest.substr(0, size));
   at_ += size;
   if (!has_end) return false;
   at_ += think_close.size();
-  state_ = State::thought_ended;
+  state_ = State::reasoning_ended;
   return true;
 }
 
@@ -120,11 +120,11 @@ bool TaggedText::read_text(TaggedReader& reader) {
   const std::string_view rest = std::string_view(waiting_).substr(at_);
   const std::size_t found = find_call(rest);
   const bool is_call = found != std::string_view::npos;
-  std::size_t kept = 0;
+  std::size_t retained = 0;
   for (const CallTag& tag : call_tags) {
-    if (reads_calls_ && !is_call) kept = std::max(kept, begun(rest, tag.open));
+    if (reads_calls_ && !is_call) retained = std::max(retained, begun(rest, tag.open));
   }
-  const std::size_t size = is_call ? found : rest.size() - kept;
+  const std::size_t size = is_call ? found : rest.size() - retained;
   if (size > 0) reader.on_text(rest.substr(0, size));
   at_ += is_call ? size + call_tags[call_tag_].open.size() : size;
   if (is_call) state_ = State::call;

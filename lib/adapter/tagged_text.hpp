@@ -19,7 +19,7 @@ class TaggedReader {
  public:
   virtual ~TaggedReader() = default;
   virtual void on_text(std::string_view text) = 0;
-  virtual void on_thought(std::string_view text) = 0;
+  virtual void on_reasoning_part(std::string_view text) = 0;
   // What stands between the tags of one or more calls. False when it is none: it is text then.
   virtual bool on_call(std::string_view content) = 0;
 };
@@ -30,9 +30,9 @@ class TaggedText {
  public:
   enum class Tags : std::uint8_t { as_text, read };
 
-  TaggedText(Tags thoughts, Tags calls)
+  TaggedText(Tags reasoning_parts, Tags calls)
       : reads_calls_(calls == Tags::read),
-        first_(thoughts == Tags::read ? State::start : State::text),
+        first_(reasoning_parts == Tags::read ? State::start : State::text),
         state_(first_) {}
 
   void feed(std::string_view delta, TaggedReader& reader);
@@ -42,11 +42,11 @@ class TaggedText {
   void restart() { state_ = first_; }
 
  private:
-  enum class State : std::uint8_t { start, thought, thought_ended, text, call };
+  enum class State : std::uint8_t { start, reasoning_part, reasoning_ended, text, call };
 
   bool step(TaggedReader& reader);
   bool read_start();
-  bool read_thought(TaggedReader& reader);
+  bool read_reasoning(TaggedReader& reader);
   bool read_text(TaggedReader& reader);
   bool read_call(TaggedReader& reader);
   std::size_t find_call(std::string_view text);
@@ -60,8 +60,8 @@ class TaggedText {
   std::size_t searched_ = 0;  // in what is before it the awaited tag does not begin
 };
 
-inline TaggedText::Tags thought_tags(const Services& services) {
-  return services.reads_thoughts ? TaggedText::Tags::read : TaggedText::Tags::as_text;
+inline TaggedText::Tags reasoning_tags(const Services& services) {
+  return services.reads_reasoning ? TaggedText::Tags::read : TaggedText::Tags::as_text;
 }
 
 }  // namespace millrace::adapter

@@ -37,7 +37,8 @@ bool is_counted(const Tree& value) {
   return amount >= 0 && amount <= static_cast<double>(largest_count);
 }
 
-void book_price(Tree& state, std::string_view provider, std::string_view model, const Tree& usage) {
+void record_price(Tree& state, std::string_view provider, std::string_view model,
+                  const Tree& usage) {
   const double price = usage["cost"].number_or(0);
   if (price <= 0) return;
   Tree& cost = state.at("cost");
@@ -56,11 +57,11 @@ void book_price(Tree& state, std::string_view provider, std::string_view model, 
   add_number(cost, "total", price);
 }
 
-void book_attempts(Tree& state, const Tree& attempts, const Tree& usage) {
+void record_attempts(Tree& state, const Tree& attempts, const Tree& usage) {
   for (const Tree& attempt : attempts.items()) {
     const Tree& own = attempt["usage"].is_object() ? attempt["usage"] : usage;
     mark_doubt(state, own);
-    book_price(state, attempt["provider"].string(), attempt["model"].string(), own);
+    record_price(state, attempt["provider"].string(), attempt["model"].string(), own);
   }
 }
 

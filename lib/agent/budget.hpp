@@ -42,14 +42,14 @@ bool is_counted(const json::Tree& value);
 // Adds to the run's cost what an answer cost, under the model that gave it. Without a price nothing
 // is added.
 // Shape: usage as model/usage/usage.hpp writes it.
-void book_price(json::Tree& state, std::string_view provider, std::string_view model,
-                const json::Tree& usage);
+void record_price(json::Tree& state, std::string_view provider, std::string_view model,
+                  const json::Tree& usage);
 
 // As above for the attempts of one turn, each under its own model, and marks what is doubtful about
 // them.
 // Shape: attempts are [{"provider", "model", "usage"?}]; one without a usage of its own has the
 // turn's.
-void book_attempts(json::Tree& state, const json::Tree& attempts, const json::Tree& usage);
+void record_attempts(json::Tree& state, const json::Tree& attempts, const json::Tree& usage);
 
 // The code of the error for a run that ended for this reason; nothing when no limit ended it.
 std::optional<Errc> limit_code(std::string_view reason);

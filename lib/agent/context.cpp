@@ -97,14 +97,15 @@ class Builder {
       if (agent[member].is_string()) payload_.set(member, agent[member]);
     }
     takes_tools_ = !is_false(input_["card"]["abilities"]["functionCall"]);
-    Tree rows = history();
-    const bool is_empty = std::all_of(rows.items().begin(), rows.items().end(),
-                                      [](const Tree& row) { return is_role(row, "system"); });
+    Tree state_messages = history();
+    const bool is_empty =
+        std::all_of(state_messages.items().begin(), state_messages.items().end(),
+                    [](const Tree& state_message) { return is_role(state_message, "system"); });
     if (is_empty) {
       return make_error(Errc::invalid_argument,
                         "`messages` has only system messages; add a message of the user.");
     }
-    payload_.set("messages", std::move(rows));
+    payload_.set("messages", std::move(state_messages));
     add_tools();
     add_parameters();
     Tree result = Tree::object();
@@ -125,22 +126,23 @@ class Builder {
 
   // The conversation as it is sent: the newest rows, whole, behind one system message.
   Tree history() {
-    Tree rows = input_["messages"];
+    Tree state_messages = input_["messages"];
     const std::int64_t most = input_["historyCount"].integer_or(0);
     if (most > 0) {
-      const std::size_t before = rows.items().size();
-      rows = newest_rows(rows, static_cast<std::size_t>(most));
-      if (rows.items().size() < before) drop("history");
+      const std::size_t before = state_messages.items().size();
+      state_messages = newest_messages(state_messages, static_cast<std::size_t>(most));
+      if (state_messages.items().size() < before) drop("history");
     }
-    rows = provider_rows(rows, ids_);
+    state_messages = provider_messages(state_messages, ids_);
     std::string given;
     Tree sent = Tree::array();
-    for (Tree& row : rows.items()) {
-      if (is_role(row, "system") && sent.items().empty()) {
+    for (Tree& state_message : state_messages.items()) {
+      if (is_role(state_message, "system") && sent.items().empty()) {
         if (!given.empty()) given.append("\n\n");
-        given.append(row["content"].string());
+        given.append(state_message["content"].string());
       } else {
-        sent.push(without_images(takes_tools_ ? std::move(row) : told_as_text(std::move(row))));
+        sent.push(without_images(takes_tools_ ? std::move(state_message)
+                                              : results_as_text(std::move(state_message))));
       }
     }
     const std::string system = system_text(given);
@@ -205,32 +207,34 @@ class Builder {
   }
 
   // For a model without tools: calls and results as sentences.
-  Tree told_as_text(Tree row) {
-    if (is_role(row, "tool")) {
+  Tree results_as_text(Tree state_message) {
+    if (is_role(state_message, "tool")) {
       drop("tools");
-      Tree told = Tree::object();
-      told.set("role", "user");
-      told.set("content", "Result of a tool:\n" + std::string(row["content"].string()));
-      return told;
+      Tree replacement = Tree::object();
+      replacement.set("role", "user");
+      replacement.set("content",
+                      "Result of a tool:\n" + std::string(state_message["content"].string()));
+      return replacement;
     }
-    const Tree* calls = row.find("tool_calls");
-    if (calls == nullptr) return row;
+    const Tree* calls = state_message.find("tool_calls");
+    if (calls == nullptr) return state_message;
     drop("tools");
-    std::string text(row["content"].string());
+    std::string text(state_message["content"].string());
     for (const Tree& call : calls->items()) {
       const Tree& function = call["function"];
       if (!text.empty()) text.push_back('\n');
       text.append("Called the tool ").append(function["name"].string());
       text.append(" with ").append(function["arguments"].string());
     }
-    row.erase("tool_calls");
-    row.set("content", text);
-    return row;
+    state_message.erase("tool_calls");
+    state_message.set("content", text);
+    return state_message;
   }
 
-  Tree without_images(Tree row) {
-    const Tree& content = row["content"];
-    if (!content.is_array() || !is_false(input_["card"]["abilities"]["vision"])) return row;
+  Tree without_images(Tree state_message) {
+    const Tree& content = state_message["content"];
+    if (!content.is_array() || !is_false(input_["card"]["abilities"]["vision"]))
+      return state_message;
     Tree parts = Tree::array();
     for (const Tree& part : content.items()) {
       if (part["type"].string() != "image_url") {
@@ -238,13 +242,13 @@ class Builder {
         continue;
       }
       drop("images");
-      Tree told = Tree::object();
-      told.set("type", "text");
-      told.set("text", "[An image was here, which this model cannot see.]");
-      parts.push(std::move(told));
+      Tree replacement = Tree::object();
+      replacement.set("type", "text");
+      replacement.set("text", "[An image was here, which this model cannot see.]");
+      parts.push(std::move(replacement));
     }
-    row.set("content", std::move(parts));
-    return row;
+    state_message.set("content", std::move(parts));
+    return state_message;
   }
 
   void add_tools() {
@@ -266,25 +270,25 @@ class Builder {
         drop(name);
         continue;
       }
-      const auto row =
+      const auto state_message =
           std::find_if(parameters.begin(), parameters.end(),
                        [&, wanted = std::string_view(name)](const Parameter& parameter) {
                          return parameter.name == wanted;
                        });
-      if (row == parameters.end()) {
+      if (state_message == parameters.end()) {
         payload_.set(name, value);
       } else if (value.is_number()) {
-        payload_.set(name, clamped(value, *row, bounds));
+        payload_.set(name, clamped(value, *state_message, bounds));
       } else {
         drop(name);
       }
     }
   }
 
-  Tree clamped(const Tree& value, const Parameter& row, const Tree& bounds) {
-    double least = bounds["min"].number_or(row.least);
-    double most = bounds["max"].number_or(row.most);
-    if (row.name == "max_tokens") {
+  Tree clamped(const Tree& value, const Parameter& state_message, const Tree& bounds) {
+    double least = bounds["min"].number_or(state_message.least);
+    double most = bounds["max"].number_or(state_message.most);
+    if (state_message.name == "max_tokens") {
       const Tree& card = input_["card"];
       most =
           std::min(most, card["maxOutput"].number_or(card["contextWindowTokens"].number_or(most)));

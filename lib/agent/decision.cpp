@@ -19,19 +19,19 @@ namespace {
 using json::Tree;
 
 // Rows and calls know what was decided.
-void write_row(Tree& state, const Tree& call, std::string_view content, std::string_view status,
-               std::string_view reason, IdSource& ids) {
-  Tree* row = find_tool_row(state, call["id"].string());
-  if (row == nullptr) {
+void write_message(Tree& state, const Tree& call, std::string_view content, std::string_view status,
+                   std::string_view reason, IdSource& ids) {
+  Tree* state_message = find_tool_message(state, call["id"].string());
+  if (state_message == nullptr) {
     Tree made = Tree::object();
     made.set("id", ids.next_id());
     made.set("role", "tool");
     made.set("tool_call_id", call["id"]);
     made.set("plugin", call);
-    row = &state.at("messages").push(std::move(made));
+    state_message = &state.at("messages").push(std::move(made));
   }
-  row->set("content", content);
-  Tree& intervention = row->at("pluginIntervention");
+  state_message->set("content", content);
+  Tree& intervention = state_message->at("pluginIntervention");
   intervention.set("status", status);
   if (!reason.empty()) intervention.set("rejectedReason", reason);
 }
@@ -47,7 +47,7 @@ constexpr std::string_view unapproved = "The call was aborted before it was appr
 void abort_calls(Tree& state, std::string_view content, std::int64_t now_ms, IdSource& ids) {
   const Tree pending = state["pendingToolsCalling"];
   for (const Tree& call : pending.items()) {
-    write_row(state, call, content, "aborted", {}, ids);
+    write_message(state, call, content, "aborted", {}, ids);
     set_approval(state, call["id"].string(), "aborted");
   }
   state.erase("pendingToolsCalling");
@@ -79,24 +79,24 @@ class Decision {
       std::string_view action;
       Result<void> (Decision::*apply)();
     };
-    static constexpr std::array rows{Row{"approve", &Decision::approve},
-                                     Row{"approve_all", &Decision::approve_all},
-                                     Row{"reject", &Decision::reject},
-                                     Row{"reject_and_continue", &Decision::reject},
-                                     Row{"stop", &Decision::stop},
-                                     Row{"answer", &Decision::respond},
-                                     Row{"tool_result", &Decision::tool_result}};
+    static constexpr std::array actions{Row{"approve", &Decision::approve},
+                                        Row{"approve_all", &Decision::approve_all},
+                                        Row{"reject", &Decision::reject},
+                                        Row{"reject_and_continue", &Decision::reject},
+                                        Row{"stop", &Decision::stop},
+                                        Row{"answer", &Decision::respond},
+                                        Row{"tool_result", &Decision::tool_result}};
     const std::string_view action = decision_["action"].string();
-    const auto* row =
-        std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.action == action; });
-    if (row == rows.end()) {
+    const auto* found = std::find_if(actions.begin(), actions.end(),
+                                     [&](const Row& r) { return r.action == action; });
+    if (found == actions.end()) {
       return make_error(Errc::invalid_argument,
                         "There is no action '" + std::string(action) +
                             "'; use approve, approve_all, reject, reject_and_continue, stop, "
                             "answer or tool_result.");
     }
     MILLRACE_TRY(check_members(decision_));
-    MILLRACE_TRY((this->*row->apply)());
+    MILLRACE_TRY((this->*found->apply)());
     state_.set("lastModified", iso_time(now_ms_));
     Tree result = Tree::object();
     result.set("newState", std::move(state_));
@@ -154,7 +154,7 @@ class Decision {
       *pending = call;
     Tree payload = Tree::object();
     payload.set("approvedToolCall", call);
-    add_row(call, payload);
+    add_message(call, payload);
     set_status(state_, Status::running);
     go_on("human_approved_tool", std::move(payload));
     return {};
@@ -174,14 +174,16 @@ class Decision {
       approval->at("edited").set("hash", new_hash);
     }
     const std::string_view id = call["id"].string();
-    if (Tree* row = find_tool_row(state_, id); row != nullptr && (*row)["plugin"].is_object()) {
-      row->at("plugin").set("arguments", call["arguments"]);
+    if (Tree* state_message = find_tool_message(state_, id);
+        state_message != nullptr && (*state_message)["plugin"].is_object()) {
+      state_message->at("plugin").set("arguments", call["arguments"]);
     }
-    auto& rows = state_.at("messages").items();
-    for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
-      if (row->find("tool_calls") == nullptr) continue;
+    auto& state_messages = state_.at("messages").items();
+    for (auto state_message = state_messages.rbegin(); state_message != state_messages.rend();
+         ++state_message) {
+      if (state_message->find("tool_calls") == nullptr) continue;
       bool own = false;
-      for (Tree& made : row->at("tool_calls").items()) {
+      for (Tree& made : state_message->at("tool_calls").items()) {
         if (made["id"].string() != id) continue;
         made.at("function").set("arguments", call["arguments"]);
         own = true;
@@ -192,10 +194,10 @@ class Decision {
   }
 
   // A row that waits for the result is updated instead of a new one being made.
-  void add_row(const Tree& call, Tree& payload) {
-    if (Tree* row = find_tool_row(state_, call["id"].string())) {
-      row->at("pluginIntervention").set("status", "approved");
-      payload.set("parentMessageId", (*row)["id"]);
+  void add_message(const Tree& call, Tree& payload) {
+    if (Tree* state_message = find_tool_message(state_, call["id"].string())) {
+      state_message->at("pluginIntervention").set("status", "approved");
+      payload.set("parentMessageId", (*state_message)["id"]);
       payload.set("skipCreateToolMessage", Tree::flag(true));
     }
   }
@@ -213,11 +215,11 @@ class Decision {
               approval_list::find_in(state_, "pendingApprovals", "toolCallId", id)) {
         MILLRACE_TRY(approval_list::check_shown(*approval, call));
       }
-      if (Tree* row = find_tool_row(state_, id)) {
-        row->at("pluginIntervention").set("status", "approved");
-        payload.at("existingToolMessageIds").set(id, (*row)["id"]);
+      if (Tree* state_message = find_tool_message(state_, id)) {
+        state_message->at("pluginIntervention").set("status", "approved");
+        payload.at("existingToolMessageIds").set(id, (*state_message)["id"]);
         if (payload["parentMessageId"].is_null())
-          payload.set("parentMessageId", (*row)["parentId"]);
+          payload.set("parentMessageId", (*state_message)["parentId"]);
       }
     }
     Tree& approved = payload.set("approvedToolCalls", Tree::array());
@@ -235,7 +237,7 @@ class Decision {
     const std::string reason(decision_["reason"].string());
     std::string content = "The user refused this call.";
     if (!reason.empty()) content += " Reason: " + reason;
-    write_row(state_, call, content, "rejected", reason, ids_);
+    write_message(state_, call, content, "rejected", reason, ids_);
     set_approval(state_, id, "rejected");
     approval_list::drop_pending(state_, id);
     if (decision_["action"].string() == "reject") {
@@ -288,20 +290,20 @@ class Decision {
     }
     const Tree& value = decision_["value"];
     if (select) MILLRACE_TRY(check_choice(value));
-    const Tree& asked = state_[select ? "pendingHumanSelect" : "pendingHumanPrompt"];
-    const Tree call = asked["metadata"]["toolCallId"];
-    Tree row = Tree::object();
-    row.set("id", ids_.next_id());
-    row.set("role", call.is_string() ? "tool" : "user");
-    row.set("content", value.is_string() ? value : Tree::text(value.to_json()));
+    const Tree& requested = state_[select ? "pendingHumanSelect" : "pendingHumanPrompt"];
+    const Tree call = requested["metadata"]["toolCallId"];
+    Tree state_message = Tree::object();
+    state_message.set("id", ids_.next_id());
+    state_message.set("role", call.is_string() ? "tool" : "user");
+    state_message.set("content", value.is_string() ? value : Tree::text(value.to_json()));
     // A model that asked by a call reads the answer as its result.
-    if (call.is_string()) row.set("tool_call_id", call);
+    if (call.is_string()) state_message.set("tool_call_id", call);
     Tree payload = Tree::object();
-    payload.set("message", row);
+    payload.set("message", state_message);
     payload.set("response", value);
-    payload.set("parentMessageId", row["id"]);
+    payload.set("parentMessageId", state_message["id"]);
     payload.set("kind", select ? "select" : "prompt");
-    state_.at("messages").push(std::move(row));
+    state_.at("messages").push(std::move(state_message));
     state_.erase(select ? "pendingHumanSelect" : "pendingHumanPrompt");
     if (call.is_string()) approval_list::drop_pending(state_, call.string());
     if (keep_waiting(state_, Status::waiting_for_async_tool, now_ms_)) return {};
@@ -344,12 +346,12 @@ class Decision {
     }
     const Tree call = *found;
     const Tree& result = decision_["result"];
-    const Tree* row = find_tool_row(state_, id);
+    const Tree* state_message = find_tool_message(state_, id);
     // A result in LobeHub's shape is its content.
     const Tree& text = result["content"].is_string() ? result["content"] : result;
     const std::string content = text.is_string() ? std::string(text.string()) : text.to_json();
-    if (row != nullptr) {
-      find_tool_row(state_, id)->set("content", content);
+    if (state_message != nullptr) {
+      find_tool_message(state_, id)->set("content", content);
     } else {
       Tree made = Tree::object();
       made.set("id", ids_.next_id());
@@ -373,7 +375,7 @@ class Decision {
     payload.set("data", result);
     const Tree& success = decision_["success"].is_null() ? result["success"] : decision_["success"];
     payload.set("isSuccess", Tree::flag(success.is_null() || success.truthy()));
-    payload.set("parentMessageId", (*find_tool_row(state_, id))["id"]);
+    payload.set("parentMessageId", (*find_tool_message(state_, id))["id"]);
     go_on("tool_result", std::move(payload));
     return {};
   }

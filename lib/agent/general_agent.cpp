@@ -39,14 +39,14 @@ Tree with_calls(std::string_view type, const Tree& parent, Tree calls) {
 class Decider {
  public:
   Decider(const Tree& state, const Tree& context, const Tree& config, const Tree& answers,
-          const RegexTest& regex, ContextTokens* kept)
+          const RegexTest& regex, ContextTokens* retained)
       : state_(state),
         payload_(context["payload"]),
         context_(context),
         config_(config),
         answers_(answers),
         regex_(regex),
-        kept_(kept) {}
+        kept_(retained) {}
 
   Tree run() {
     const std::string_view phase = context_["phase"].string();
@@ -183,7 +183,7 @@ class Decider {
     const bool has_calls = payload_["hasToolsCalling"].truthy() && !calls.items().empty();
     if (!has_calls) return is_paused() ? on_continue() : done(no_calls());
     Tree execute = Tree::array();
-    Tree ask = Tree::array();
+    Tree for_approval = Tree::array();
     Tree block = Tree::array();
     Tree excess = Tree::array();
     const std::int64_t most = state_["limits"]["maxCallsPerStep"].integer_or(0);
@@ -200,13 +200,13 @@ class Decider {
       Assessment assessment =
           assess_call({call, args, manifest, state_, config_, answers_[std::to_string(i)]}, regex_);
       if (assessment.verdict == Verdict::audit) return audit(i, args, std::move(assessment.audit));
-      Tree& list = assessment.verdict == Verdict::execute ? execute
-                   : assessment.verdict == Verdict::ask   ? ask
-                                                          : block;
+      Tree& list = assessment.verdict == Verdict::execute            ? execute
+                   : assessment.verdict == Verdict::require_approval ? for_approval
+                                                                     : block;
       list.push(call);
     }
     Tree list = split(std::move(execute), std::move(block), too_many(std::move(excess), most));
-    add_question(list, std::move(ask));
+    add_question(list, std::move(for_approval));
     return done(std::move(list));
   }
 
@@ -296,15 +296,17 @@ class Decider {
                                      Row{"execClientTasks", "exec_client_tasks", "tasks"},
                                      Row{"execSubAgent", "exec_sub_agent", "task"},
                                      Row{"execSubAgents", "exec_sub_agents", "tasks"}};
-    const Tree& asked = payload_["data"]["state"];
-    const auto* row = std::find_if(rows.begin(), rows.end(),
-                                   [&](const Row& r) { return r.state == asked["type"].string(); });
+    const Tree& requested = payload_["data"]["state"];
+    const auto* row = std::find_if(rows.begin(), rows.end(), [&](const Row& r) {
+      return r.state == requested["type"].string();
+    });
     if (row == rows.end()) return std::nullopt;
     Tree made = typed(row->instruction);
     Tree& payload = made.at("payload");
-    payload.set("parentMessageId", asked["parentMessageId"].is_null() ? payload_["parentMessageId"]
-                                                                      : asked["parentMessageId"]);
-    payload.set(row->member, asked[row->member]);
+    payload.set("parentMessageId", requested["parentMessageId"].is_null()
+                                       ? payload_["parentMessageId"]
+                                       : requested["parentMessageId"]);
+    payload.set(row->member, requested[row->member]);
     return made;
   }
 
@@ -365,8 +367,8 @@ class Decider {
 }  // namespace
 
 Tree decide(const Tree& state, const Tree& context, const Tree& config, const Tree& answers,
-            const RegexTest& regex, ContextTokens* kept) {
-  return Decider(state, context, config, answers, regex, kept).run();
+            const RegexTest& regex, ContextTokens* retained) {
+  return Decider(state, context, config, answers, regex, retained).run();
 }
 
 }  // namespace millrace::agent

@@ -12,6 +12,7 @@ namespace millrace::agent {
 // Source: LobeHub's GeneralChatAgent, 2026; `config` as there, resolvers by name. With `kept`, the
 // tokens of rows that were counted for an earlier decision are not counted again.
 json::Tree decide(const json::Tree& state, const json::Tree& context, const json::Tree& config,
-                  const json::Tree& answers, const RegexTest& regex, ContextTokens* kept = nullptr);
+                  const json::Tree& answers, const RegexTest& regex,
+                  ContextTokens* retained = nullptr);
 
 }  // namespace millrace::agent

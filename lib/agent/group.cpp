@@ -101,9 +101,9 @@ Tree decide_group(const Tree& config, const Tree& memory, const Tree& result) {
   }
   Tree answer = Tree::object();
   answer.set("instruction", std::move(instruction));
-  Tree& kept = answer.at("memory");
-  kept.set("round", Tree::integer(round));
-  kept.set("skipCallSupervisor", Tree::flag(skip));
+  Tree& retained = answer.at("memory");
+  retained.set("round", Tree::integer(round));
+  retained.set("skipCallSupervisor", Tree::flag(skip));
   return answer;
 }
 

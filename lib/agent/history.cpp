@@ -41,8 +41,8 @@ constexpr std::int64_t shortest_cut = 200;
 constexpr std::int64_t cut_mark = 20;
 
 // The beginning and the end of a text of `tokens` tokens, about `kept` of them together.
-std::string without_middle(std::string_view text, std::int64_t kept, std::int64_t tokens) {
-  const auto share = static_cast<double>(kept) / static_cast<double>(tokens) / 2;
+std::string without_middle(std::string_view text, std::int64_t retained, std::int64_t tokens) {
+  const auto share = static_cast<double>(retained) / static_cast<double>(tokens) / 2;
   const auto half = static_cast<std::size_t>(static_cast<double>(text.size()) * share);
   std::string_view head = text.substr(0, half);
   head.remove_suffix(utf8::unfinished_tail(head));
@@ -55,24 +55,24 @@ std::string without_middle(std::string_view text, std::int64_t kept, std::int64_
 }
 
 // What an answer was counted as is of all of it.
-void forget_usage(Tree& row) {
-  row.erase("usage");
-  if (!std::as_const(row)["metadata"].is_object()) return;
-  Tree& metadata = row.at("metadata");
+void forget_usage(Tree& state_message) {
+  state_message.erase("usage");
+  if (!std::as_const(state_message)["metadata"].is_object()) return;
+  Tree& metadata = state_message.at("metadata");
   metadata.erase("usage");
   metadata.erase("totalOutputTokens");
 }
 
 // Leaves about `kept` of the tokens of a row's text; gives how many it has then, and 0 when cutting
 // makes it no shorter.
-std::int64_t shorten(Tree& row, std::int64_t kept, std::int64_t tokens) {
-  const std::string text(std::as_const(row)["content"].string());
-  for (kept = std::max(kept, shortest_cut / 2); kept > 0; kept /= 2) {
-    std::string cut = without_middle(text, kept, tokens);
+std::int64_t shorten(Tree& state_message, std::int64_t retained, std::int64_t tokens) {
+  const std::string text(std::as_const(state_message)["content"].string());
+  for (retained = std::max(retained, shortest_cut / 2); retained > 0; retained /= 2) {
+    std::string cut = without_middle(text, retained, tokens);
     const std::int64_t left = estimate_tokens(cut);
     if (left >= tokens) continue;
-    row.set("content", std::move(cut));
-    if (is_role(row, "assistant")) forget_usage(row);
+    state_message.set("content", std::move(cut));
+    if (is_role(state_message, "assistant")) forget_usage(state_message);
     return left;
   }
   return 0;
@@ -80,12 +80,12 @@ std::int64_t shorten(Tree& row, std::int64_t kept, std::int64_t tokens) {
 
 }  // namespace
 
-bool is_role(const Tree& row, std::string_view role) {
-  return row["role"].string() == role;
+bool is_role(const Tree& state_message, std::string_view role) {
+  return state_message["role"].string() == role;
 }
 
-bool is_prompt(const Tree& row) {
-  return is_role(row, "system") || is_role(row, "developer");
+bool is_prompt(const Tree& state_message) {
+  return is_role(state_message, "system") || is_role(state_message, "developer");
 }
 
 std::size_t compression_cut(const Tree& messages, std::int64_t tail_tokens) {
@@ -145,22 +145,23 @@ Tree truncate_turns(const Tree& messages, std::int64_t most_tokens) {
     }
     keep_from = starts[turn + 1];
   }
-  Tree kept = Tree::array();
+  Tree retained = Tree::array();
   for (std::size_t i = 0; i < items.size(); ++i) {
     const bool head =
         i < starts.front() && (is_role(items[i], "system") || is_role(items[i], "compressedGroup"));
-    if (head || i >= keep_from || is_role(items[i], "system")) kept.push(items[i]);
+    if (head || i >= keep_from || is_role(items[i], "system")) retained.push(items[i]);
   }
-  return kept;
+  return retained;
 }
 
-Tree shorten_rows(const Tree& messages, std::int64_t most_tokens) {
+Tree shorten_messages(const Tree& messages, std::int64_t most_tokens) {
   std::int64_t total = estimate_context_tokens(messages, Tree());
   if (total <= most_tokens) return messages;
-  Tree rows = messages;
+  Tree state_messages = messages;
   std::vector<std::int64_t> sizes;
-  for (const Tree& row : messages.items()) {
-    sizes.push_back(is_role(row, "system") ? 0 : estimate_tokens(row["content"].string()));
+  for (const Tree& state_message : messages.items()) {
+    sizes.push_back(
+        is_role(state_message, "system") ? 0 : estimate_tokens(state_message["content"].string()));
   }
   // The longest comes first, of equal ones the oldest.
   struct Long {
@@ -179,31 +180,31 @@ Tree shorten_rows(const Tree& messages, std::int64_t most_tokens) {
     while (total > most_tokens && !longest.empty()) {
       const Long one = longest.top();
       longest.pop();
-      Tree& row = rows.items()[one.at];
-      const std::int64_t kept = one.tokens - (total - most_tokens) - cut_mark;
-      total -= estimate_message_tokens(row);
-      const std::int64_t left = shorten(row, kept, one.tokens);
-      total += estimate_message_tokens(row);
+      Tree& state_message = state_messages.items()[one.at];
+      const std::int64_t retained = one.tokens - (total - most_tokens) - cut_mark;
+      total -= estimate_message_tokens(state_message);
+      const std::int64_t left = shorten(state_message, retained, one.tokens);
+      total += estimate_message_tokens(state_message);
       if (left > shortest_cut) longest.push({left, one.at});
     }
   }
-  return rows;
+  return state_messages;
 }
 
-Tree newest_rows(const Tree& messages, std::size_t most) {
+Tree newest_messages(const Tree& messages, std::size_t most) {
   const auto& items = messages.items();
   std::size_t head = 0;
   while (head < items.size() && is_role(items[head], "system")) ++head;
   if (items.size() - head <= most) return messages;
   const std::size_t from = std::max(head, whole_place(items, items.size() - most));
-  Tree kept = Tree::array();
+  Tree retained = Tree::array();
   for (std::size_t i = 0; i < items.size(); ++i) {
-    if (i < head || i >= from) kept.push(items[i]);
+    if (i < head || i >= from) retained.push(items[i]);
   }
-  return kept;
+  return retained;
 }
 
-Tree trim_rows(const Tree& messages, std::size_t most) {
+Tree trim_messages(const Tree& messages, std::size_t most) {
   const auto& items = messages.items();
   std::size_t head = 0;
   while (head < items.size() && is_role(items[head], "system")) ++head;
@@ -231,11 +232,11 @@ Tree trim_rows(const Tree& messages, std::size_t most) {
     }
     from = next;
   }
-  Tree kept = Tree::array();
+  Tree retained = Tree::array();
   for (std::size_t i = 0; i < items.size(); ++i) {
-    if (i < head || i >= from || i == question) kept.push(items[i]);
+    if (i < head || i >= from || i == question) retained.push(items[i]);
   }
-  return kept;
+  return retained;
 }
 
 }  // namespace millrace::agent

@@ -11,27 +11,28 @@ namespace {
 using json::Tree;
 
 // The answer's own members stand in `turn`; its content as it was, unless that was text.
-Tree assistant_row(const Tree& row) {
-  Tree made = row["turn"].is_object() ? row["turn"] : Tree::object();
+Tree assistant_message(const Tree& state_message) {
+  Tree made = state_message["turn"].is_object() ? state_message["turn"] : Tree::object();
   made.set("role", "assistant");
-  if (made["content"].is_null()) made.set("content", row["content"]);
-  if (row["tool_calls"].is_array()) made.set("tool_calls", row["tool_calls"]);
+  if (made["content"].is_null()) made.set("content", state_message["content"]);
+  if (state_message["tool_calls"].is_array()) made.set("tool_calls", state_message["tool_calls"]);
   return made;
 }
 
-Tree result_row(const Tree& row) {
+Tree result_message(const Tree& state_message) {
   Tree made = Tree::object();
   for (const std::string_view member : {"role", "content", "tool_call_id"}) {
-    made.set(member, row[member]);
+    made.set(member, state_message[member]);
   }
   return made;
 }
 
-Tree plain_row(const Tree& row, bool own) {
-  const std::string_view role = row["role"].string();
-  if (role == "assistant" && (own || row["turn"].is_object())) return assistant_row(row);
-  if (role == "tool" && row["plugin"].is_object()) return result_row(row);
-  return row;
+Tree plain_message(const Tree& state_message, bool own) {
+  const std::string_view role = state_message["role"].string();
+  if (role == "assistant" && (own || state_message["turn"].is_object()))
+    return assistant_message(state_message);
+  if (role == "tool" && state_message["plugin"].is_object()) return result_message(state_message);
+  return state_message;
 }
 
 std::string host_text_of(const Tree& content) {
@@ -63,18 +64,19 @@ Tree calls_of(const Tree& given) {
 
 }  // namespace
 
-Tree plain_rows(const Tree& rows, std::size_t from) {
+Tree plain_messages(const Tree& state_messages, std::size_t from) {
   Tree made = Tree::array();
-  const auto& items = rows.items();
-  for (std::size_t i = from; i < items.size(); ++i) made.push(plain_row(items[i], true));
+  const auto& items = state_messages.items();
+  for (std::size_t i = from; i < items.size(); ++i) made.push(plain_message(items[i], true));
   return made;
 }
 
-std::string host_question(const Tree& rows) {
-  Tree question = Tree::object();
-  Tree& messages = question.set("messages", Tree::array());
-  for (const Tree& row : rows.items()) messages.push(plain_row(row, false));
-  return question.to_json();
+std::string host_request(const Tree& state_messages) {
+  Tree request = Tree::object();
+  Tree& messages = request.set("messages", Tree::array());
+  for (const Tree& state_message : state_messages.items())
+    messages.push(plain_message(state_message, false));
+  return request.to_json();
 }
 
 Result<Tree> host_chunk(std::string_view json) {

@@ -13,11 +13,11 @@ namespace millrace::agent {
 
 // Rows that a run wrote, from `from` on, as those of chat completions: what the engine keeps beside
 // them stays behind.
-json::Tree plain_rows(const json::Tree& rows, std::size_t from);
+json::Tree plain_messages(const json::Tree& state_messages, std::size_t from);
 
 // The conversation so far; rows that the run was given are as they were.
 // Shape: {"messages": rows of chat completions}.
-std::string host_question(const json::Tree& rows);
+std::string host_request(const json::Tree& state_messages);
 
 // Reads {"message": an assistant's message of chat completions, "usage"?: its usage}, or {"error":
 // {"type", "message"}}. Calls get texts for arguments; those without a name are dropped. Members

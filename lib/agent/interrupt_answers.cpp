@@ -9,8 +9,8 @@
 #include "agent/approval/approvals.hpp"
 #include "agent/decision.hpp"
 #include "agent/interrupts.hpp"
-#include "agent/message_rows.hpp"
 #include "agent/state.hpp"
+#include "agent/state_messages.hpp"
 #include "base/json_canonical.hpp"
 #include "base/shown.hpp"
 
@@ -66,7 +66,7 @@ Tree without_repeats(const Tree& resume) {
 class Answers {
  public:
   Answers(Tree state, const Tree& rows, std::int64_t now_ms, IdSource& ids)
-      : rows_(rows), now_ms_(now_ms), ids_(ids) {
+      : messages_(rows), now_ms_(now_ms), ids_(ids) {
     made_.state = std::move(state);
     made_.children = Tree::object();
     approved_ = Tree::array();
@@ -87,10 +87,10 @@ class Answers {
     MILLRACE_TRY(answer_children(resume));
     for (const Tree& entry : resume.items()) {
       std::string id(entry["interruptId"].string());
-      if (!known_.contains(id)) made_.strays.push_back(std::move(id));
+      if (!known_.contains(id)) made_.unmatched.push_back(std::move(id));
     }
-    if (!made_.strays.empty() && made_.strays.size() == resume.items().size()) {
-      return make_error(Errc::approval_mismatch, stray_sentence(made_.strays.front()));
+    if (!made_.unmatched.empty() && made_.unmatched.size() == resume.items().size()) {
+      return make_error(Errc::approval_mismatch, unmatched_sentence(made_.unmatched.front()));
     }
     join_approvals();
     return std::move(made_);
@@ -114,16 +114,16 @@ class Answers {
     made_.children = Tree::object();
     made_.context = Tree();
     approved_ = Tree::array();
-    tell_rows(pending);
+    report_messages(pending);
     return {};
   }
 
   // The rows of calls that wait no longer are results that nobody has been told.
-  void tell_rows(const Tree& pending) {
+  void report_messages(const Tree& pending) {
     for (const Tree& call : pending.items()) {
       const std::string_view id = call["id"].string();
       if (find_by(made_.state["pendingToolsCalling"], "id", id) != nullptr) continue;
-      const Tree* row = agent::find_tool_row(made_.state, id);
+      const Tree* row = agent::find_tool_message(made_.state, id);
       made_.results.push_back(
           {std::string(id), row == nullptr ? "" : std::string((*row)["content"].string())});
     }
@@ -163,9 +163,9 @@ class Answers {
     decision.set("value", payload.find("value") != nullptr ? payload["value"] : payload);
     MILLRACE_TRY(apply(decision));
     if (call.is_string()) {
-      const Tree* row = agent::find_tool_row(made_.state, call.string());
-      const std::string_view told = row == nullptr ? "" : (*row)["content"].string();
-      made_.results.push_back({std::string(call.string()), std::string(told)});
+      const Tree* row = agent::find_tool_message(made_.state, call.string());
+      const std::string_view reported = row == nullptr ? "" : (*row)["content"].string();
+      made_.results.push_back({std::string(call.string()), std::string(reported)});
     }
     // The next question of this kind is another one.
     forget(key);
@@ -207,7 +207,7 @@ class Answers {
     decision.set("action", "reject_and_continue");
     const Tree pending = made_.state["pendingToolsCalling"];
     MILLRACE_TRY(apply(decision));
-    tell_rows(pending);
+    report_messages(pending);
     return {};
   }
 
@@ -250,7 +250,8 @@ class Answers {
     if (approved_.items().size() < 2) return;
     Tree& payload = made_.context.set("payload", Tree::object());
     payload.set("existingToolMessageIds", existing_);
-    const Tree* row = agent::find_tool_row(made_.state, approved_.items().front()["id"].string());
+    const Tree* row =
+        agent::find_tool_message(made_.state, approved_.items().front()["id"].string());
     if (row != nullptr && !(*row)["parentId"].is_null()) {
       payload.set("parentMessageId", (*row)["parentId"]);
     }
@@ -262,7 +263,7 @@ class Answers {
     if (agent::status_of(made_.state) != agent::Status::waiting_for_async_tool) return {};
     const Tree pending = made_.state["pendingToolsCalling"];
     for (const Tree& call : pending.items()) {
-      const Tree* row = find_by(rows_, "tool_call_id", call["id"].string());
+      const Tree* row = find_by(messages_, "tool_call_id", call["id"].string());
       // What another agent of ours is busy with is not the client's to answer.
       if (row == nullptr || !made_.state["subAgentRuns"][call["id"].string()].is_null()) continue;
       Tree decision = Tree::object();
@@ -283,7 +284,7 @@ class Answers {
         const std::string id(entry["interruptId"].string());
         if (find_by(run["interrupts"], "id", id) == nullptr) continue;
         if (!known_.insert(id).second)
-          return make_error(Errc::approval_mismatch, stray_sentence(id));
+          return make_error(Errc::approval_mismatch, unmatched_sentence(id));
         own.push(entry);
       }
       if (own.items().empty() || stopped_) continue;
@@ -305,7 +306,7 @@ class Answers {
   }
 
   Answered made_;
-  const Tree& rows_;
+  const Tree& messages_;
   std::int64_t now_ms_;
   IdSource& ids_;
   std::set<std::string> known_;

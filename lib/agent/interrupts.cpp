@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "agent/message_rows.hpp"
 #include "agent/state.hpp"
+#include "agent/state_messages.hpp"
 
 namespace millrace::agent {
 namespace {
@@ -23,8 +23,8 @@ std::string hash_in(const Tree& state, std::string_view call_id) {
 }
 
 // A question that is still open keeps its entry.
-Tree question_for(const Tree& before, std::string_view key, const std::string& hash,
-                  std::int64_t now_ms, IdSource& ids) {
+Tree pending_for(const Tree& before, std::string_view key, const std::string& hash,
+                 std::int64_t now_ms, IdSource& ids) {
   const Tree* known = find_by(before, "key", key);
   if (known != nullptr && (*known)["hash"].string() == hash) return *known;
   constexpr std::int64_t lifetime =
@@ -37,37 +37,37 @@ Tree question_for(const Tree& before, std::string_view key, const std::string& h
   return made;
 }
 
-Tree interrupt_for(const Tree& question, std::string_view reason, std::string_view message,
+Tree interrupt_for(const Tree& pending, std::string_view reason, std::string_view message,
                    std::string_view schema) {
   Tree interrupt = Tree::object();
-  interrupt.set("id", question["id"]);
+  interrupt.set("id", pending["id"]);
   interrupt.set("reason", reason);
   interrupt.set("message", message);
   interrupt.set("responseSchema", Tree::parse(schema).value());
-  interrupt.set("expiresAt", agent::iso_time(question["expiresAtMs"].integer_or(0)));
+  interrupt.set("expiresAt", agent::iso_time(pending["expiresAtMs"].integer_or(0)));
   return interrupt;
 }
 
-Tree approval_interrupt(const Tree& question, const Tree& call) {
+Tree approval_interrupt(const Tree& pending, const Tree& call) {
   const std::string name(call["apiName"].string());
   Tree interrupt =
-      interrupt_for(question, "tool_call", "May the tool " + name + " run?", approval_schema);
+      interrupt_for(pending, "tool_call", "May the tool " + name + " run?", approval_schema);
   interrupt.set("toolCallId", call["id"]);
   Tree& metadata = interrupt.at("metadata");
   metadata.set("toolName", name);
   auto arguments = Tree::parse(call["arguments"].string());
   metadata.set("arguments", arguments ? std::move(arguments).value() : call["arguments"]);
-  metadata.set("hash", question["hash"]);
+  metadata.set("hash", pending["hash"]);
   return interrupt;
 }
 
-Tree question_interrupt(const Tree& question, const Tree& asked) {
+Tree input_interrupt(const Tree& pending, const Tree& requested) {
   Tree interrupt =
-      interrupt_for(question, "input_required", asked["prompt"].string(), answer_schema);
+      interrupt_for(pending, "input_required", requested["prompt"].string(), answer_schema);
   for (const std::string_view member : {"options", "multi", "metadata"}) {
-    if (!asked[member].is_null()) interrupt.at("metadata").set(member, asked[member]);
+    if (!requested[member].is_null()) interrupt.at("metadata").set(member, requested[member]);
   }
-  const Tree& call = asked["metadata"]["toolCallId"];
+  const Tree& call = requested["metadata"]["toolCallId"];
   if (call.is_string()) interrupt.set("toolCallId", call);
   return interrupt;
 }
@@ -76,50 +76,50 @@ Tree question_interrupt(const Tree& question, const Tree& asked) {
 
 Tree open_interrupts(Tree& state, std::int64_t now_ms, IdSource& ids) {
   const Tree before = state["openQuestions"];
-  Tree questions = Tree::array();
+  Tree all_pending = Tree::array();
   Tree interrupts = Tree::array();
   if (agent::status_of(state) == agent::Status::waiting_for_human) {
     for (const Tree& call : state["pendingToolsCalling"].items()) {
       const std::string_view id = call["id"].string();
-      Tree question = question_for(before, id, hash_in(state, id), now_ms, ids);
-      interrupts.push(approval_interrupt(question, call));
-      questions.push(std::move(question));
+      Tree pending = pending_for(before, id, hash_in(state, id), now_ms, ids);
+      interrupts.push(approval_interrupt(pending, call));
+      all_pending.push(std::move(pending));
     }
     for (const auto& [key, member] :
          {std::pair<std::string_view, std::string_view>("prompt", "pendingHumanPrompt"),
           {"select", "pendingHumanSelect"}}) {
       if (!state[member].is_object()) continue;
-      Tree question = question_for(before, key, "", now_ms, ids);
-      interrupts.push(question_interrupt(question, state[member]));
-      questions.push(std::move(question));
+      Tree pending = pending_for(before, key, "", now_ms, ids);
+      interrupts.push(input_interrupt(pending, state[member]));
+      all_pending.push(std::move(pending));
     }
   }
   for (const auto& [call_id, run] : state["subAgentRuns"].members()) {
     for (const Tree& interrupt : run["interrupts"].items()) interrupts.push(interrupt);
   }
-  if (questions.items().empty()) {
+  if (all_pending.items().empty()) {
     state.erase("openQuestions");
   } else {
-    state.set("openQuestions", std::move(questions));
+    state.set("openQuestions", std::move(all_pending));
   }
   return interrupts;
 }
 
-std::string stray_sentence(std::string_view interrupt_id) {
+std::string unmatched_sentence(std::string_view interrupt_id) {
   return "No interrupt '" + std::string(interrupt_id) + "' is pending in this thread.";
 }
 
-bool must_be_kept(const Tree& state) {
+bool must_be_suspended(const Tree& state) {
   const agent::Status status = agent::status_of(state);
   return status == agent::Status::waiting_for_human || state["deferredHumanApproval"].is_object() ||
          !state["subAgentRuns"].members().empty();
 }
 
-bool has_client_results(const Tree& state, const Tree& rows) {
+bool has_client_results(const Tree& state, const Tree& state_messages) {
   if (agent::status_of(state) != agent::Status::waiting_for_async_tool) return false;
   const auto& pending = state["pendingToolsCalling"].items();
   return std::any_of(pending.begin(), pending.end(), [&](const Tree& call) {
-    return find_by(rows, "tool_call_id", call["id"].string()) != nullptr;
+    return find_by(state_messages, "tool_call_id", call["id"].string()) != nullptr;
   });
 }
 

@@ -29,14 +29,14 @@ struct Answered {
     std::string content;
   };
   json::Tree state;
-  json::Tree context;               // null: the run waits for the rest
-  json::Tree children;              // by call id: {"state", "context"}
-  std::vector<Result> results;      // that nobody has been told
-  std::vector<std::string> strays;  // ids of questions that nobody asked
+  json::Tree context;                  // null: the run waits for the rest
+  json::Tree children;                 // by call id: {"state", "context"}
+  std::vector<Result> results;         // that nobody has been told
+  std::vector<std::string> unmatched;  // ids of questions that nobody asked
 };
 
 // Says that nobody asked the question.
-std::string stray_sentence(std::string_view interrupt_id);
+std::string unmatched_sentence(std::string_view interrupt_id);
 
 // Applies AG-UI resume entries, and results of the client's own tools among `rows`.
 // The payload of an approval is {"approved": boolean, "editedArgs"?: object or text, "reason"?:
@@ -44,13 +44,13 @@ std::string stray_sentence(std::string_view interrupt_id);
 // Answers to questions that nobody asked are strays beside others.
 // Errors: approval_mismatch, approval_answered (also when it is too late), invalid_argument.
 // Nothing ran then, and the state may be answered again.
-Result<Answered> take_answers(json::Tree state, const json::Tree& resume, const json::Tree& rows,
-                              std::int64_t now_ms, IdSource& ids);
+Result<Answered> take_answers(json::Tree state, const json::Tree& resume,
+                              const json::Tree& state_messages, std::int64_t now_ms, IdSource& ids);
 
 // True when a run that ended can only go on from its own state.
-bool must_be_kept(const json::Tree& state);
+bool must_be_suspended(const json::Tree& state);
 
 // True when `rows` hold the result of a call that the state waits for.
-bool has_client_results(const json::Tree& state, const json::Tree& rows);
+bool has_client_results(const json::Tree& state, const json::Tree& state_messages);
 
 }  // namespace millrace::agent

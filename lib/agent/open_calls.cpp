@@ -14,9 +14,10 @@ bool is_pending(const Tree& message) {
          message["pluginIntervention"]["status"].string() == "pending";
 }
 
-Tree call_of_row(const Tree& row) {
-  Tree call = row["plugin"];
-  if (call["id"].is_null() && row["tool_call_id"].is_string()) call.set("id", row["tool_call_id"]);
+Tree call_of_message(const Tree& state_message) {
+  Tree call = state_message["plugin"];
+  if (call["id"].is_null() && state_message["tool_call_id"].is_string())
+    call.set("id", state_message["tool_call_id"]);
   return call;
 }
 
@@ -70,37 +71,39 @@ const Tree* call_in(const Tree& turn, std::string_view id) {
 
 }  // namespace
 
-bool shows_call(const Tree& row, std::string_view call_id) {
-  if (call_in(row, call_id) != nullptr) return true;
-  const auto& turns = row["children"].items();
+bool shows_call(const Tree& state_message, std::string_view call_id) {
+  if (call_in(state_message, call_id) != nullptr) return true;
+  const auto& turns = state_message["children"].items();
   return std::any_of(turns.begin(), turns.end(),
                      [&](const Tree& turn) { return call_in(turn, call_id) != nullptr; });
 }
 
 CallOwner owner_of(const Tree& messages, std::string_view call_id) {
-  const auto& rows = messages.items();
-  for (auto row = rows.rbegin(); row != rows.rend() && !call_id.empty(); ++row) {
-    if (const Tree* call = call_in(*row, call_id)) return {&*row, &*row, call};
-    for (const Tree& turn : (*row)["children"].items()) {
-      if (const Tree* call = call_in(turn, call_id)) return {&*row, &turn, call};
+  const auto& state_messages = messages.items();
+  for (auto state_message = state_messages.rbegin();
+       state_message != state_messages.rend() && !call_id.empty(); ++state_message) {
+    if (const Tree* call = call_in(*state_message, call_id))
+      return {&*state_message, &*state_message, call};
+    for (const Tree& turn : (*state_message)["children"].items()) {
+      if (const Tree* call = call_in(turn, call_id)) return {&*state_message, &turn, call};
     }
   }
   return {};
 }
 
 Tree open_calls(const Tree& messages) {
-  const auto& rows = messages.items();
+  const auto& state_messages = messages.items();
   Tree pending = Tree::array();
-  const auto turn = std::find_if(rows.rbegin(), rows.rend(), is_tool_turn);
-  if (turn == rows.rend()) return pending;
+  const auto turn = std::find_if(state_messages.rbegin(), state_messages.rend(), is_tool_turn);
+  if (turn == state_messages.rend()) return pending;
   const Tree* inner = tool_turn_in(*turn);
   if (inner != nullptr) add_open_calls(pending, *inner);
   // Rows of its calls are behind it.
-  for (auto row = turn.base(); row != rows.end(); ++row) {
-    if (!is_pending(*row)) continue;
-    const Tree& parent = (*row)["parentId"];
+  for (auto state_message = turn.base(); state_message != state_messages.end(); ++state_message) {
+    if (!is_pending(*state_message)) continue;
+    const Tree& parent = (*state_message)["parentId"];
     const bool own = parent == (*turn)["id"] || (inner != nullptr && parent == (*inner)["id"]);
-    Tree call = call_of_row(*row);
+    Tree call = call_of_message(*state_message);
     if (own && !holds_call(pending, call)) pending.push(std::move(call));
   }
   return pending;
@@ -110,7 +113,7 @@ Tree all_open_calls(const Tree& messages) {
   Tree calls = Tree::array();
   for (const Tree& message : messages.items()) {
     for (const Tree& turn : message["children"].items()) add_open_calls(calls, turn);
-    if (is_pending(message)) calls.push(call_of_row(message));
+    if (is_pending(message)) calls.push(call_of_message(message));
   }
   return calls;
 }

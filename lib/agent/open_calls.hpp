@@ -16,12 +16,12 @@ json::Tree all_open_calls(const json::Tree& messages);
 // The turn that asked for a call; all null where no row shows it.
 // Lifetime: of the conversation.
 struct CallOwner {
-  const json::Tree* row = nullptr;
+  const json::Tree* state_message = nullptr;
   const json::Tree* turn = nullptr;  // the row, or a turn in it where the row is a group
   const json::Tree* call = nullptr;  // as the turn shows it
 };
 // True of a row whose turn, or one of whose turns, shows the call.
-bool shows_call(const json::Tree& row, std::string_view call_id);
+bool shows_call(const json::Tree& state_message, std::string_view call_id);
 
 CallOwner owner_of(const json::Tree& messages, std::string_view call_id);
 

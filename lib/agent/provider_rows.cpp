@@ -85,12 +85,12 @@ void push_flat(std::vector<Tree>& rows, const Tree& row) {
   if (is_role(row, "assistantGroup")) {
     for (const Tree& turn : row["children"].items()) push_turn(rows, turn);
   } else if (is_role(row, "task")) {
-    Tree told = row;
-    told.set("role", "user");
-    told.set("content", "Result of the task \"" +
-                            std::string(row["metadata"]["instruction"].string()) + "\":\n" +
-                            std::string(row["content"].string()));
-    rows.push_back(std::move(told));
+    Tree reported = row;
+    reported.set("role", "user");
+    reported.set("content", "Result of the task \"" +
+                                std::string(row["metadata"]["instruction"].string()) + "\":\n" +
+                                std::string(row["content"].string()));
+    rows.push_back(std::move(reported));
   } else {
     rows.push_back(row);
   }
@@ -148,13 +148,13 @@ class Repair {
  public:
   // `seen` has the ids of calls before these rows, and gets theirs.
   Repair(std::span<const Tree> rows, std::set<std::string>& seen, IdSource& ids)
-      : rows_(rows), seen_(seen), ids_(ids), results_(rows) {}
+      : messages_(rows), seen_(seen), ids_(ids), results_(rows) {}
 
   // Appends a row and the results of its calls.
   void add(Tree& out, std::size_t at) {
-    if (is_result(rows_[at])) return;
-    Tree row = rows_[at];
-    const Tree* calls = is_role(row, "assistant") ? rows_[at].find("tool_calls") : nullptr;
+    if (is_result(messages_[at])) return;
+    Tree row = messages_[at];
+    const Tree* calls = is_role(row, "assistant") ? messages_[at].find("tool_calls") : nullptr;
     const std::size_t count = calls == nullptr ? 0 : calls->items().size();
     std::vector<Tree> results;
     for (std::size_t call = 0; call < count; ++call) {
@@ -191,7 +191,7 @@ class Repair {
     Tree result = Tree::object();
     if (const auto found = results_.take(id, at)) {
       needed_ = std::max(needed_, *found + 1);
-      result = rows_[*found];
+      result = messages_[*found];
     } else {
       open_ = true;
       result.set("role", "tool");
@@ -201,7 +201,7 @@ class Repair {
     return result;
   }
 
-  std::span<const Tree> rows_;
+  std::span<const Tree> messages_;
   std::set<std::string>& seen_;
   IdSource& ids_;
   Results results_;
@@ -212,7 +212,7 @@ class Repair {
 
 }  // namespace
 
-Tree repair_rows(const Tree& messages, IdSource& ids) {
+Tree repair_messages(const Tree& messages, IdSource& ids) {
   std::set<std::string> seen;
   const std::span<const Tree> rows(messages.items());
   Repair repair(rows, seen, ids);
@@ -221,26 +221,26 @@ Tree repair_rows(const Tree& messages, IdSource& ids) {
   return repaired;
 }
 
-Tree provider_rows(const Tree& messages, IdSource& ids) {
-  return ProviderRows().take(messages, ids);
+Tree provider_messages(const Tree& messages, IdSource& ids) {
+  return ProviderMessages().take(messages, ids);
 }
 
-void ProviderRows::begin_anew() {
+void ProviderMessages::begin_anew() {
   settled_.clear();
   settled_rows_ = 0;
   begun_ = false;
   ids_.clear();
-  rows_ = Tree::array();
+  messages_ = Tree::array();
 }
 
-Tree ProviderRows::take(const Tree& messages, IdSource& ids) {
+Tree ProviderMessages::take(const Tree& messages, IdSource& ids) {
   const std::vector<Tree>& given = messages.items();
   const bool goes_on =
       given.size() >= settled_.size() &&
       std::equal(settled_.begin(), settled_.end(), given.begin(),
                  [](const Tree& one, const Tree& other) { return one.is_same(other); });
   if (!goes_on) begin_anew();
-  rows_.items().resize(settled_rows_);
+  messages_.items().resize(settled_rows_);
   const std::size_t known = settled_.size();
   std::vector<Tree> fresh;
   std::vector<std::size_t> starts;  // of the given rows in `fresh`
@@ -254,7 +254,7 @@ Tree ProviderRows::take(const Tree& messages, IdSource& ids) {
     repair.settle();
     settled_.insert(settled_.end(), given.begin() + static_cast<std::ptrdiff_t>(settled_.size()),
                     given.begin() + static_cast<std::ptrdiff_t>(rows));
-    settled_rows_ = std::as_const(rows_).items().size();
+    settled_rows_ = std::as_const(messages_).items().size();
     begun_ = begun;
   };
   std::size_t next = 0;  // of the given rows
@@ -262,18 +262,18 @@ Tree ProviderRows::take(const Tree& messages, IdSource& ids) {
     for (; next < starts.size() && starts[next] == at; ++next) {
       if (repair.is_settled_before(at)) settle(known + next);
     }
-    const std::size_t from = std::as_const(rows_).items().size();
+    const std::size_t from = std::as_const(messages_).items().size();
     if (!begun && !is_result(fresh[at]) && !is_prompt(fresh[at])) {
       begun = true;
-      if (is_role(fresh[at], "assistant")) rows_.push(missing_beginning());
+      if (is_role(fresh[at], "assistant")) messages_.push(missing_beginning());
     }
-    repair.add(rows_, at);
-    std::vector<Tree>& rows = rows_.items();
+    repair.add(messages_, at);
+    std::vector<Tree>& rows = messages_.items();
     for (std::size_t row = from; row < rows.size(); ++row) finish_row(rows[row]);
   }
   if (repair.is_settled_before(fresh.size())) settle(given.size());
   repair.forget();
-  return rows_;
+  return messages_;
 }
 
 }  // namespace millrace::agent

@@ -14,16 +14,16 @@ namespace millrace::agent {
 
 // Gives every call one result right behind its row, drops results of no call, gives calls that
 // share an id fresh ones. A valid list is not changed.
-json::Tree repair_rows(const json::Tree& messages, IdSource& ids);
+json::Tree repair_messages(const json::Tree& messages, IdSource& ids);
 
 // The rows as a provider takes them: repaired, begun by the user, calls with names that can be
 // sent, and summaries of earlier rows told by the user.
-json::Tree provider_rows(const json::Tree& messages, IdSource& ids);
+json::Tree provider_messages(const json::Tree& messages, IdSource& ids);
 
 // The same for a conversation that grows: rows that are the same as the last time are not converted
 // again. A row that was changed, taken out or put in before the end makes it begin anew.
 // Thread: any, one at a time.
-class ProviderRows {
+class ProviderMessages {
  public:
   json::Tree take(const json::Tree& messages, IdSource& ids);
 
@@ -33,10 +33,10 @@ class ProviderRows {
   // Rows before a place that no call and no result reaches over: what follows changes nothing about
   // them.
   std::vector<json::Tree> settled_;
-  std::size_t settled_rows_ = 0;  // what became of them, at the beginning of rows_
+  std::size_t settled_rows_ = 0;  // what became of them, at the beginning of messages_
   bool begun_ = false;            // one of them is no prompt
   std::set<std::string> ids_;     // of their calls
-  json::Tree rows_ = json::Tree::array();
+  json::Tree messages_ = json::Tree::array();
 };
 
 }  // namespace millrace::agent

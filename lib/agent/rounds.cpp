@@ -99,7 +99,7 @@ Tree decide_round(const Tree& state, const Tree& context, const RoundRules& rule
   return next_round(state, given);
 }
 
-std::string told_failure(const Tree& error, const RoundRules& rules) {
+std::string reported_failure(const Tree& error, const RoundRules& rules) {
   if (error["type"].string() == row_of(Errc::tool_not_found).code) return rules.unknown_tool;
   return rules.failed_tool + std::string(error["message"].string());
 }

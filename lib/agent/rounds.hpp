@@ -32,7 +32,7 @@ json::Tree decide_round(const json::Tree& state, const json::Tree& context,
                         const RoundRules& rules);
 
 // What the model reads of a call that failed.
-std::string told_failure(const json::Tree& error, const RoundRules& rules);
+std::string reported_failure(const json::Tree& error, const RoundRules& rules);
 
 // Errors: context_window_exceeded.
 Result<void> check_room(const json::Tree& messages, const json::Tree& tools,

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "base/shown.hpp"
-#include "base/tool_joint.hpp"
+#include "base/tool_name_separator.hpp"
 
 namespace millrace::agent {
 namespace {
@@ -312,7 +312,7 @@ Tree error_tree(const Error& error) {
 
 std::string joined_name(std::string_view plugin, std::string_view function) {
   std::string joined(plugin);
-  return joined.append(tool_joint).append(function);
+  return joined.append(tool_name_separator).append(function);
 }
 
 Tree chat_tool_call(const Tree& call) {
@@ -320,15 +320,16 @@ Tree chat_tool_call(const Tree& call) {
   if (!function.is_object()) return call;
   std::string_view name = function["name"].string();
   Tree made = Tree::object();
-  const std::size_t first = name.find(tool_joint);
+  const std::size_t first = name.find(tool_name_separator);
   std::string_view api = name;
   std::string_view type = "default";
   std::string_view identifier = name;
   if (first != std::string_view::npos) {
     identifier = name.substr(0, first);
-    api = name.substr(first + tool_joint.size());
-    if (const std::size_t second = api.find(tool_joint); second != std::string_view::npos) {
-      type = api.substr(second + tool_joint.size());
+    api = name.substr(first + tool_name_separator.size());
+    if (const std::size_t second = api.find(tool_name_separator);
+        second != std::string_view::npos) {
+      type = api.substr(second + tool_name_separator.size());
       api = api.substr(0, second);
     }
   }

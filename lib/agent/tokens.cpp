@@ -107,7 +107,7 @@ std::int64_t estimate_context_tokens(const Tree& messages, const Tree& tools) {
   return rows_tokens(messages, estimated) + tool_tokens(tools, estimated);
 }
 
-std::int64_t KeptTokens::of(const Tree& rows) {
+std::int64_t RetainedTokens::of(const Tree& rows) {
   const auto& items = rows.items();
   const auto differs = std::mismatch(
       counted_.begin(), counted_.end(), items.begin(), items.end(),
@@ -123,19 +123,19 @@ std::int64_t KeptTokens::of(const Tree& rows) {
 ContextTokens::ContextTokens() : estimated(estimate_message_tokens), most(most_tokens_of) {}
 
 CompressionCheck check_compression(const Tree& messages, const Tree& tools, const Tree& options,
-                                   ContextTokens* kept) {
+                                   ContextTokens* retained) {
   const std::int64_t counted = options["countedTokens"].integer_or(-1);
   if (counted >= 0) return checked(counted, true, options);
   const std::int64_t rows =
-      kept != nullptr ? kept->estimated.of(messages) : rows_tokens(messages, estimated);
+      retained != nullptr ? retained->estimated.of(messages) : rows_tokens(messages, estimated);
   return checked(rows + tool_tokens(tools, estimated), false, options);
 }
 
 bool may_need_compression(const Tree& messages, const Tree& tools, const Tree& options,
-                          ContextTokens* kept) {
+                          ContextTokens* retained) {
   if (options["countedTokens"].integer_or(-1) >= 0) return true;
   const std::int64_t rows =
-      kept != nullptr ? kept->most.of(messages) : rows_tokens(messages, at_most);
+      retained != nullptr ? retained->most.of(messages) : rows_tokens(messages, at_most);
   return checked(rows + tool_tokens(tools, at_most), false, options).needed;
 }
 

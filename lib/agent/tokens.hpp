@@ -19,11 +19,11 @@ std::int64_t estimate_context_tokens(const json::Tree& messages, const json::Tre
 // Tokens of rows that grow from turn to turn: those of rows that are the same as before are not
 // counted again.
 // Thread: any, one at a time.
-class KeptTokens {
+class RetainedTokens {
  public:
   // The tokens of a row.
   using Measure = std::int64_t (*)(const json::Tree& row);
-  explicit KeptTokens(Measure measure) : measure_(measure) {}
+  explicit RetainedTokens(Measure measure) : measure_(measure) {}
 
   std::int64_t of(const json::Tree& rows);
 
@@ -39,8 +39,8 @@ class KeptTokens {
 // What is kept of a conversation for the checks of its size.
 struct ContextTokens {
   ContextTokens();
-  KeptTokens estimated;
-  KeptTokens most;  // no estimate is more
+  RetainedTokens estimated;
+  RetainedTokens most;  // no estimate is more
 };
 
 struct CompressionCheck {
@@ -53,11 +53,11 @@ struct CompressionCheck {
 // maxWindowToken (128000), thresholdRatio (0.5) and driftMultiplier (1.25), or
 // countedTokens: what a vocabulary counted, which replaces the estimate.
 CompressionCheck check_compression(const json::Tree& messages, const json::Tree& tools,
-                                   const json::Tree& options, ContextTokens* kept = nullptr);
+                                   const json::Tree& options, ContextTokens* retained = nullptr);
 
 // False when the texts are too short for a compression, whatever they say: to count their tokens
 // costs more than the rest of a step.
 bool may_need_compression(const json::Tree& messages, const json::Tree& tools,
-                          const json::Tree& options, ContextTokens* kept = nullptr);
+                          const json::Tree& options, ContextTokens* retained = nullptr);
 
 }  // namespace millrace::agent

@@ -13,10 +13,11 @@ namespace millrace::api {
 
 AgentReply::AgentReply(const model::DriverServices& services,
                        std::shared_ptr<const run::AgentPlan> plan, const run::AgentInput& input,
-                       run::SuspendedRuns& kept, std::shared_ptr<http::ResponseStream> response)
+                       run::SuspendedRuns& suspended,
+                       std::shared_ptr<http::ResponseStream> response)
     : services_(services),
       plan_(std::move(plan)),
-      kept_(kept),
+      suspended_(suspended),
       thread_id_(input.thread_id),
       run_id_(input.run_id),
       response_(std::move(response)),
@@ -36,7 +37,7 @@ void AgentReply::start(const run::AgentInput& input,
     const auto self = weak.lock();
     if (self && self->session_) self->session_->resume();
   });
-  response_->on_hasten([weak] {
+  response_->on_expedite([weak] {
     const auto self = weak.lock();
     if (self && !self->ended_ && self->session_) self->session_->stop();
   });
@@ -45,7 +46,7 @@ void AgentReply::start(const run::AgentInput& input,
   });
   if (ended_) return;
   self_ = shared_from_this();
-  auto task = kept_.task_for(input, *plan_, model::now_ms(), services_.call.ids);
+  auto task = suspended_.task_for(input, *plan_, model::now_ms(), services_.call.ids);
   if (!task) {
     sink_.on_event({event::Failed{task.error().message, task.error().code_name()}});
     send();
@@ -72,8 +73,8 @@ void AgentReply::moved() {
   if (ended_ || !session_) return;
   const auto self = shared_from_this();
   if (session_->ended()) {
-    if (agent::must_be_kept(session_->state())) {
-      kept_.keep(thread_id_, session_->state(), *plan_, model::now_ms());
+    if (agent::must_be_suspended(session_->state())) {
+      suspended_.keep(thread_id_, session_->state(), *plan_, model::now_ms());
     }
     run::report_end(*session_, thread_id_, run_id_, sink_);
     encoder_.finish();
@@ -99,7 +100,7 @@ void AgentReply::leave() {
   self_.reset();
 }
 
-void AgentReply::ask(run::HostWork work, std::uint64_t id, std::string json) {
+void AgentReply::request_host(run::HostWork work, std::uint64_t id, std::string json) {
   static_cast<void>(work);
   static_cast<void>(json);
   const std::weak_ptr<run::AgentSession> weak = session_;

@@ -21,7 +21,7 @@ class AgentReply final : public run::AgentOwner, public std::enable_shared_from_
  public:
   // Lifetime: services and kept outlive the reply.
   AgentReply(const model::DriverServices& services, std::shared_ptr<const run::AgentPlan> plan,
-             const run::AgentInput& input, run::SuspendedRuns& kept,
+             const run::AgentInput& input, run::SuspendedRuns& suspended,
              std::shared_ptr<http::ResponseStream> response);
 
   // `request` is what the model is offered with the tools of the input, or null where it has none
@@ -32,7 +32,7 @@ class AgentReply final : public run::AgentOwner, public std::enable_shared_from_
   void on_event(const event::Event& event) override { sink_.on_event(event); }
   void moved() override;
   // No host: its tools are not among those of a server's plan.
-  void ask(run::HostWork work, std::uint64_t id, std::string json) override;
+  void request_host(run::HostWork work, std::uint64_t id, std::string json) override;
   void withdraw(std::uint64_t id) override { static_cast<void>(id); }
 
  private:
@@ -43,7 +43,7 @@ class AgentReply final : public run::AgentOwner, public std::enable_shared_from_
 
   model::DriverServices services_;
   std::shared_ptr<const run::AgentPlan> plan_;
-  run::SuspendedRuns& kept_;
+  run::SuspendedRuns& suspended_;
   std::string thread_id_;
   std::string run_id_;
   std::shared_ptr<http::ResponseStream> response_;

@@ -10,11 +10,11 @@ namespace {
 
 using json::Tree;
 
-void say_yes(Tree& part, std::initializer_list<std::string_view> members) {
+void set_true(Tree& part, std::initializer_list<std::string_view> members) {
   for (const std::string_view member : members) part.set(member, Tree::flag(true));
 }
 
-Tree told_of(const tool::Spec& spec) {
+Tree reported_of(const tool::Spec& spec) {
   Tree item = Tree::object();
   item.set("name", spec.name);
   item.set("description", spec.description);
@@ -27,22 +27,23 @@ Tree told_of(const tool::Spec& spec) {
 
 std::string agent_capabilities(const run::AgentPlan& plan, std::string_view version,
                                std::int64_t max_steps) {
-  Tree told = Tree::object();
-  Tree& identity = told.at("identity");
+  Tree capabilities = Tree::object();
+  Tree& identity = capabilities.at("identity");
   identity.set("name", "millrace");
   identity.set("type", "millrace");
   identity.set("version", version);
-  say_yes(told.at("transport"), {"streaming"});
-  Tree& tools = told.at("tools");
-  say_yes(tools, {"supported", "parallelCalls", "clientProvided"});
+  set_true(capabilities.at("transport"), {"streaming"});
+  Tree& tools = capabilities.at("tools");
+  set_true(tools, {"supported", "parallelCalls", "clientProvided"});
   tools.set("items", Tree::array());
   for (const auto& [name, entry] : plan.tools.entries()) {
-    tools.at("items").push(told_of(entry.tool->spec()));
+    tools.at("items").push(reported_of(entry.tool->spec()));
   }
-  say_yes(told.at("reasoning"), {"supported", "streaming", "encrypted"});
-  say_yes(told.at("humanInTheLoop"), {"supported", "approvals", "interrupts", "approveWithEdits"});
-  if (max_steps > 0) told.at("execution").set("maxIterations", Tree::integer(max_steps));
-  return told.to_json(json::Surrogates::replace);
+  set_true(capabilities.at("reasoning"), {"supported", "streaming", "encrypted"});
+  set_true(capabilities.at("humanInTheLoop"),
+           {"supported", "approvals", "interrupts", "approveWithEdits"});
+  if (max_steps > 0) capabilities.at("execution").set("maxIterations", Tree::integer(max_steps));
+  return capabilities.to_json(json::Surrogates::replace);
 }
 
 std::vector<std::string> missing_keys(const run::AgentPlan& plan) {

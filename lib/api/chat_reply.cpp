@@ -24,19 +24,19 @@ model::ModelOutputOptions output_options(const model::CallOptions& call, bool st
 }  // namespace
 
 std::string chat_error_json(const Error& error, std::string_view provider) {
-  std::string told = "{";
-  json::append_member(told, "code", error.code_name());
-  json::append_member(told, "message", error.message);
-  if (!error.detail.empty()) json::append_member(told, "detail", error.detail);
+  std::string body_text = "{";
+  json::append_member(body_text, "code", error.code_name());
+  json::append_member(body_text, "message", error.message);
+  if (!error.detail.empty()) json::append_member(body_text, "detail", error.detail);
   if (error.upstream_status) {
-    json::append_member(told, "status", std::int64_t{*error.upstream_status});
+    json::append_member(body_text, "status", std::int64_t{*error.upstream_status});
   }
   if (error.retry_after) {
-    json::append_member(told, "retryAfterMs", std::int64_t{error.retry_after->count()});
+    json::append_member(body_text, "retryAfterMs", std::int64_t{error.retry_after->count()});
   }
-  if (!error.request_id.empty()) json::append_member(told, "requestId", error.request_id);
+  if (!error.request_id.empty()) json::append_member(body_text, "requestId", error.request_id);
   std::string body = "{";
-  json::append_raw_member(body, "error", told + "}");
+  json::append_raw_member(body, "error", body_text + "}");
   json::append_member(body, "provider", provider);
   std::string out = "{";
   json::append_member(out, "errorType", error.type_name());
@@ -83,7 +83,7 @@ void ChatReply::start() {
   response_->on_drain([this, weak] {
     if (const auto self = weak.lock()) resume();
   });
-  response_->on_hasten([this, weak] {
+  response_->on_expedite([this, weak] {
     const auto self = weak.lock();
     if (self && !ended_) halt();
   });

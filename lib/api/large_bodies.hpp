@@ -28,15 +28,15 @@ class LargeBodies {
     constexpr std::size_t least_bytes = std::size_t{128} << 10U;
     if (body_bytes < least_bytes) return then(read(), std::move(response));
     const std::uint64_t place = ++last_place_;
-    auto asked = pool_.run([this, place, read, then]() -> os::BlockingPool::Done {
+    auto requested = pool_.run([this, place, read, then]() -> os::BlockingPool::Done {
       using Outcome = decltype(read());
       auto outcome = std::make_shared<Outcome>(guarded(read));
       return [this, place, outcome, then] {
         if (auto response_for = take(place)) answer(then, std::move(*outcome), response_for);
       };
     });
-    if (!asked) {
-      (void)response->send_error(asked.error());
+    if (!requested) {
+      (void)response->send_error(requested.error());
     } else {
       // A response lives and ends on the engine thread: the work knows only its place.
       waiting_.emplace(place, std::move(response));

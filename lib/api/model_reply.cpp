@@ -37,7 +37,7 @@ void ModelReply::start() {
   response_->on_drain([this, weak] {
     if (const auto self = weak.lock()) resume();
   });
-  response_->on_hasten([this, weak] {
+  response_->on_expedite([this, weak] {
     const auto self = weak.lock();
     if (self && !ended_) halt();
   });

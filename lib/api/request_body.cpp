@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "agent/message_rows.hpp"
+#include "agent/state_messages.hpp"
 #include "base/json.hpp"
 #include "model/payload/request.hpp"
 #include "os/random_ids.hpp"
@@ -10,18 +10,18 @@
 namespace millrace::api {
 namespace {
 
-Result<model::ChatPayload> payload_of(const run::AgentInput& input, const ServedModel& asking,
+Result<model::ChatPayload> payload_of(const run::AgentInput& input, const ServedModel& defaults,
                                       IdSource& ids) {
   std::string messages = input.messages_json;
-  if (!asking.instructions.empty()) {
-    std::string row = "{";
-    json::append_member(row, "id", ids.next_id());
-    json::append_member(row, "role", "system");
-    json::append_member(row, "content", asking.instructions);
-    messages.insert(1, row + (messages == "[]" ? "}" : "},"));
+  if (!defaults.instructions.empty()) {
+    std::string state_message = "{";
+    json::append_member(state_message, "id", ids.next_id());
+    json::append_member(state_message, "role", "system");
+    json::append_member(state_message, "content", defaults.instructions);
+    messages.insert(1, state_message + (messages == "[]" ? "}" : "},"));
   }
   std::string text = "{";
-  json::append_member(text, "model", asking.model);
+  json::append_member(text, "model", defaults.model);
   json::append_member(text, "format", "canonical");
   json::append_raw_member(text, "messages", messages);
   if (!input.tools_json.empty()) json::append_raw_member(text, "tools", input.tools_json);
@@ -29,27 +29,27 @@ Result<model::ChatPayload> payload_of(const run::AgentInput& input, const Served
   auto payload = model::read_payload(text, ids);
   if (!payload) return payload;
   payload.value().leaves_out = true;
-  if (asking.max_tokens) payload.value().max_tokens = asking.max_tokens;
+  if (defaults.max_tokens) payload.value().max_tokens = defaults.max_tokens;
   return payload;
 }
 
 // Parsing takes long where there is much: the engine's thread finds it done.
-Result<void> read_for_agent(AgentRequest& question) {
-  run::AgentInput& input = question.input;
-  auto rows = agent::rows_of(input.messages_json);
-  if (!rows) return std::move(rows).error();
-  input.rows = std::move(rows).value();
+Result<void> read_for_agent(AgentRequest& request_body) {
+  run::AgentInput& input = request_body.input;
+  auto state_messages = agent::state_messages_of(input.messages_json);
+  if (!state_messages) return std::move(state_messages).error();
+  input.state_messages = std::move(state_messages).value();
   if (input.tools_json.empty()) return {};
   auto tools = json::Tree::parse(input.tools_json);
   if (!tools) return std::move(tools).error();
   input.tools = std::move(tools).value();
-  question.request = run::request_with(*question.offer, input.tools);
+  request_body.request = run::request_with(*request_body.offer, input.tools);
   return {};
 }
 
 }  // namespace
 
-Result<AgentRequest> read_agent_request(const http::Request& request, const ServedModel& asking,
+Result<AgentRequest> read_agent_request(const http::Request& request, const ServedModel& defaults,
                                         std::shared_ptr<const run::Offer> offer) {
   os::RandomIds ids;
   const std::string format = request.query_value("format").value_or("");
@@ -58,16 +58,16 @@ Result<AgentRequest> read_agent_request(const http::Request& request, const Serv
   read_as.from_client = true;
   auto input = run::read_agent_input(request.body, read_as, ids);
   if (!input) return std::move(input).error();
-  AgentRequest question{std::move(input).value(), std::move(offer), std::nullopt, nullptr};
+  AgentRequest request_body{std::move(input).value(), std::move(offer), std::nullopt, nullptr};
   // A chat without tools of the engine needs none of the agent's machinery.
-  if (!question.offer->names.empty() || !question.input.resume_json.empty()) {
-    MILLRACE_TRY(read_for_agent(question));
-    return question;
+  if (!request_body.offer->names.empty() || !request_body.input.resume_json.empty()) {
+    MILLRACE_TRY(read_for_agent(request_body));
+    return request_body;
   }
-  auto payload = payload_of(question.input, asking, ids);
+  auto payload = payload_of(request_body.input, defaults, ids);
   if (!payload) return std::move(payload).error();
-  question.payload = std::move(payload).value();
-  return question;
+  request_body.payload = std::move(payload).value();
+  return request_body;
 }
 
 Result<ChatRequest> read_chat_request(std::string_view body) {

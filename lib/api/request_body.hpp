@@ -33,7 +33,7 @@ struct AgentRequest {
 // Reads a POST /agent.
 // Errors: those of read_agent_input and model::read_payload.
 // Thread: any.
-Result<AgentRequest> read_agent_request(const http::Request& request, const ServedModel& asking,
+Result<AgentRequest> read_agent_request(const http::Request& request, const ServedModel& defaults,
                                         std::shared_ptr<const run::Offer> offer);
 
 struct ChatRequest {

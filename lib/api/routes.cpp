@@ -73,7 +73,7 @@ http::Router Routes::router() {
 }
 
 model::DriverServices Routes::services() {
-  return {loop_, *client_, {ids_, chance_, tokens_, circuits_}, &pool_};
+  return {loop_, *client_, {ids_, random_source_, tokens_, circuits_}, &pool_};
 }
 
 void Routes::on_agent(const std::shared_ptr<http::Request>& request, Response response) {
@@ -82,24 +82,25 @@ void Routes::on_agent(const std::shared_ptr<http::Request>& request, Response re
       [request, model = served_.model, offer = plan_->offer] {
         return read_agent_request(*request, model, offer);
       },
-      [this](Result<AgentRequest> asked, Response asker) {
-        if (asked) return answer(std::move(asked).value(), std::move(asker));
-        (void)asker->send_error(asked.error());
+      [this](Result<AgentRequest> requested, Response responder) {
+        if (requested) return answer(std::move(requested).value(), std::move(responder));
+        (void)responder->send_error(requested.error());
       });
 }
 
-void Routes::answer(AgentRequest asked, Response response) {
-  if (!asked.payload) {
+void Routes::answer(AgentRequest requested, Response response) {
+  if (!requested.payload) {
     // The tools may have changed since.
-    if (asked.offer != plan_->offer) asked.request = nullptr;
-    std::make_shared<AgentReply>(services(), plan_, asked.input, suspended_, std::move(response))
-        ->start(asked.input, std::move(asked.request));
+    if (requested.offer != plan_->offer) requested.request = nullptr;
+    std::make_shared<AgentReply>(services(), plan_, requested.input, suspended_,
+                                 std::move(response))
+        ->start(requested.input, std::move(requested.request));
     return;
   }
   model::CallOptions call;
   call.chain = served_.chain;
-  std::make_shared<ModelReply>(services(), std::move(call), *std::move(asked.payload), asked.input,
-                               std::move(response))
+  std::make_shared<ModelReply>(services(), std::move(call), *std::move(requested.payload),
+                               requested.input, std::move(response))
       ->start();
 }
 
@@ -108,32 +109,32 @@ void Routes::on_chat(http::Request&& request, Response response) {
   const model::Provider* row = model::find_provider(name);
   const auto found = served_.chats.find(row == nullptr ? name : row->id);
   if (found == served_.chats.end()) {
-    const std::string said(name.substr(0, 64));
+    const std::string received(name.substr(0, 64));
     return send_chat_error(
         *response,
-        make_error(
-            Errc::unknown_provider,
-            row == nullptr
-                ? "There is no model provider \"" + said + "\": `millrace providers` lists them."
-                : "The server has no key for the provider \"" + said +
-                      "\": set its environment variable (`millrace providers` names it) "
-                      "and start the server again."),
+        make_error(Errc::unknown_provider,
+                   row == nullptr
+                       ? "There is no model provider \"" + received +
+                             "\": `millrace providers` lists them."
+                       : "The server has no key for the provider \"" + received +
+                             "\": set its environment variable (`millrace providers` names it) "
+                             "and start the server again."),
         name);
   }
   auto body = std::make_shared<const std::string>(std::move(request.body));
   bodies_.read(
       body->size(), std::move(response), [body] { return read_chat_request(*body); },
-      [this, chain = found->second](Result<ChatRequest> asked, Response asker) {
-        if (asked) return answer(chain, std::move(asked).value(), std::move(asker));
-        send_chat_error(*asker, asked.error(), chain.front().config.id);
+      [this, chain = found->second](Result<ChatRequest> requested, Response responder) {
+        if (requested) return answer(chain, std::move(requested).value(), std::move(responder));
+        send_chat_error(*responder, requested.error(), chain.front().config.id);
       });
 }
 
-void Routes::answer(const model::CallChain& chain, ChatRequest asked, Response response) {
+void Routes::answer(const model::CallChain& chain, ChatRequest requested, Response response) {
   model::CallOptions call;
   call.chain = chain;
-  std::make_shared<ChatReply>(services(), std::move(call), std::move(asked.payload),
-                              asked.whole ? ChatAnswer::completion : ChatAnswer::stream,
+  std::make_shared<ChatReply>(services(), std::move(call), std::move(requested.payload),
+                              requested.whole ? ChatAnswer::completion : ChatAnswer::stream,
                               std::move(response))
       ->start();
 }

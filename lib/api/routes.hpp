@@ -74,7 +74,7 @@ class Routes {
   run::SuspendedRuns suspended_;
   std::vector<std::function<void()>> held_;  // requests that wait for the agent's tools
   os::RandomIds ids_;
-  model::RandomChance chance_;
+  model::SystemRandom random_source_;
   model::TokenStore tokens_;
   model::CircuitStore circuits_;
 };

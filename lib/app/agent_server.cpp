@@ -120,7 +120,7 @@ Result<std::shared_ptr<const run::AgentPlan>> AgentServer::State::make_plan() co
     given.at("payload").set("max_tokens", json::Tree::integer(options.max_output_tokens));
   }
   given.set("instructions", options.instructions);
-  given.set("approve", options.approve);
+  given.set("approval", options.approval);
   given.at("limits").set("maxSteps", json::Tree::integer(options.max_steps));
   given.set("builtin", json::Tree::array());
   for (const std::string& name : wanted) given.at("builtin").push(json::Tree::text(name));
@@ -188,7 +188,7 @@ Result<std::unique_ptr<AgentServer>> AgentServer::start(AgentServerOptions optio
 
 AgentServer::~AgentServer() {
   // Another thread may be waiting for answers.
-  hasten();
+  expedite();
   stop_within(0);
 }
 
@@ -206,12 +206,12 @@ void AgentServer::authorize_mcp(std::string_view server, std::vector<mcp::HttpFi
   if (state_->mcp) state_->mcp->authorize(server, std::move(headers));
 }
 
-void AgentServer::refuse_mcp(std::string_view server, std::string message) {
+void AgentServer::reject_mcp(std::string_view server, std::string message) {
   const std::lock_guard lock(state_->mcp_ending);
-  if (state_->mcp) state_->mcp->refuse_authorization(server, std::move(message));
+  if (state_->mcp) state_->mcp->reject_authorization(server, std::move(message));
 }
 
-void AgentServer::hasten() {
+void AgentServer::expedite() {
   state_->hurried = true;
   state_->loop.post([state = state_.get()] {
     if (state->server) state->server->stop(std::chrono::milliseconds(0), {});

@@ -29,7 +29,7 @@ struct AgentServerOptions {
   // The agent: builtin tools by name, who is asked before they run, what the model is told first,
   // and after how many of its turns it has to answer; 0 is no limit.
   std::vector<std::string> tools;
-  std::string approve = "risky";
+  std::string approval = "risky";
   std::string instructions;
   std::int64_t max_steps = 32;
   // Whose tools the agent has, too.
@@ -55,13 +55,13 @@ class AgentServer {
   // What became of the MCP servers so far (McpServers::status_json). Runs wait until each is
   // settled.
   [[nodiscard]] std::string mcp_status() const;
-  // Answers the refusal of an MCP server (McpServers::authorize, refuse_authorization).
+  // Answers the refusal of an MCP server (McpServers::authorize, reject_authorization).
   void authorize_mcp(std::string_view server, std::vector<mcp::HttpField> headers);
-  void refuse_mcp(std::string_view server, std::string message);
+  void reject_mcp(std::string_view server, std::string message);
   // Stops to accept, lets answers end within the drain time of the options, then closes and joins.
   void stop();
   // Lets a stop that is under way wait no longer: answers are told to end.
-  void hasten();
+  void expedite();
 
  private:
   struct State;

@@ -97,11 +97,11 @@ std::string plain_words(std::string_view text) {
 const Offer* chosen_tool(const Question& question) {
   if (question.tools.empty() || question.wanted == "none") return nullptr;
   if (const Offer* wanted = find_offer(question, question.wanted)) return wanted;
-  const std::string said = plain_words(question.text);
+  const std::string received = plain_words(question.text);
   const Offer* named = nullptr;
   for (const Offer& offer : question.tools) {
     const bool is_longer = named == nullptr || offer.name.size() > named->name.size();
-    if (is_longer && said.find(plain_words(offer.name)) != std::string::npos) named = &offer;
+    if (is_longer && received.find(plain_words(offer.name)) != std::string::npos) named = &offer;
   }
   if (named != nullptr) return named;
   if (contains(question.text, {"postcard"})) {

@@ -109,15 +109,15 @@ class Engine::State {
   host::TurnWaker waker;
   DrainQueue queue;
   os::RandomIds ids;
-  model::RandomChance chance;
+  model::SystemRandom random_source;
   model::TokenStore tokens;
   model::CircuitStore circuits;
-  run::SuspendedRuns kept;
+  run::SuspendedRuns suspended;
   std::unordered_map<StreamId, std::shared_ptr<host::HostTask>> streams;
   host::HostServices owner{loop,
                            client,
                            queue,
-                           {ids, chance, tokens, circuits},
+                           {ids, random_source, tokens, circuits},
                            pool,
                            [this](std::size_t bytes) { waker.on_output(bytes); },
                            [this](StreamId id) { forget(id); }};
@@ -219,7 +219,7 @@ Engine::StreamId Engine::start(host::AgentSpec agent) {
   auto shared = std::make_shared<host::AgentSpec>(std::move(agent));
   state_->loop.post([state = state_.get(), id, shared] {
     auto stream =
-        std::make_shared<host::AgentStream>(id, state->owner, state->kept, std::move(*shared));
+        std::make_shared<host::AgentStream>(id, state->owner, state->suspended, std::move(*shared));
     state->streams.emplace(id, stream);
     state->agents.emplace(id, stream);
     stream->start();
@@ -243,7 +243,7 @@ Engine::StreamId Engine::start(host::AgentBytesTask bytes) {
 }
 
 Result<std::shared_ptr<const run::AgentPlan>> Engine::plan(std::string_view json) {
-  constexpr std::size_t kept_plans = 64;
+  constexpr std::size_t suspended_plans = 64;
   auto& plans = state_->plans;
   if (const auto at = plans.find(json); at != plans.end()) return at->second;
   if (!state_->builtin) {
@@ -257,7 +257,7 @@ Result<std::shared_ptr<const run::AgentPlan>> Engine::plan(std::string_view json
                                  }};
   auto read = run::read_agent_plan(json, sources);
   if (!read) return read;
-  if (plans.size() >= kept_plans) plans.clear();
+  if (plans.size() >= suspended_plans) plans.clear();
   plans.emplace(std::string(json), read.value());
   return read;
 }

@@ -21,7 +21,7 @@ constexpr std::chrono::seconds between_lists{1};
 constexpr std::chrono::seconds first_pause{5};
 constexpr std::chrono::seconds longest_pause{60};
 // What servers have to tell their tools while requests wait for them.
-constexpr std::chrono::seconds patience{10};
+constexpr std::chrono::seconds grace_period{10};
 
 enum class Phase : std::uint8_t { starting, unauthorized, ready, failed };
 
@@ -64,8 +64,8 @@ class McpServers::Connection final : public mcp::ClientHost,
     client_ = std::make_shared<mcp::Client>(loop_, http_, options_.client,
                                             static_cast<mcp::ClientHost&>(*this));
     calls_ = std::make_shared<mcp::RemoteCalls>(client_);
-    const auto kept = client_;
-    kept->start();
+    const auto held = client_;
+    held->start();
   }
 
   void close(std::function<void()> done) {
@@ -73,21 +73,21 @@ class McpServers::Connection final : public mcp::ClientHost,
     is_closing_ = true;
     done_ = std::move(done);
     if (!client_ || phase() == Phase::failed) return finish();
-    const auto kept = client_;
-    kept->close();
+    const auto held = client_;
+    held->close();
   }
 
   void authorize(std::vector<mcp::HttpField> headers) {
     if (!drop_refusal()) return;
     options_.client.http.authorization = headers;
-    const auto kept = client_;
-    kept->authorize(std::move(headers));
+    const auto held = client_;
+    held->authorize(std::move(headers));
   }
 
-  void refuse_authorization(std::string message) {
+  void reject_authorization(std::string message) {
     if (!drop_refusal()) return;
-    const auto kept = client_;
-    kept->refuse_authorization(make_error(Errc::mcp_unauthorized, std::move(message)));
+    const auto held = client_;
+    held->reject_authorization(make_error(Errc::mcp_unauthorized, std::move(message)));
   }
 
   [[nodiscard]] const std::string& name() const { return options_.rules.server; }
@@ -99,19 +99,19 @@ class McpServers::Connection final : public mcp::ClientHost,
 
   [[nodiscard]] Tree status() const {
     const std::lock_guard lock(mutex_);
-    Tree told = Tree::object();
-    told.set("name", options_.rules.server);
-    told.set("state", name_of(phase_));
-    told.set("tools", Tree::integer(static_cast<std::int64_t>(count_)));
+    Tree entry = Tree::object();
+    entry.set("name", options_.rules.server);
+    entry.set("state", name_of(phase_));
+    entry.set("tools", Tree::integer(static_cast<std::int64_t>(count_)));
     if (refusal_) {
-      told.at("refusal").set("number", Tree::integer(refusal_->number));
-      told.at("refusal").set("status", Tree::integer(refusal_->status));
-      told.at("refusal").set("challenge", refusal_->challenge);
+      entry.at("refusal").set("number", Tree::integer(refusal_->number));
+      entry.at("refusal").set("status", Tree::integer(refusal_->status));
+      entry.at("refusal").set("challenge", refusal_->challenge);
     }
-    if (!error_) return told;
-    told.at("error").set("code", error_->code_name());
-    told.at("error").set("message", error_->message);
-    return told;
+    if (!error_) return entry;
+    entry.at("error").set("code", error_->code_name());
+    entry.at("error").set("message", error_->message);
+    return entry;
   }
 
  private:
@@ -160,16 +160,17 @@ class McpServers::Connection final : public mcp::ClientHost,
   }
 
   // Nobody is here to be asked.
-  void asked(mcp::QuestionId question, mcp::CallId, std::string_view method,
-             std::string_view) override {
-    loop_.post([client = client_, question, text = "No handler for " + std::string(method) + "."] {
-      client->refuse(question, mcp::rpc_code::method_not_found, text);
-    });
+  void server_requested(mcp::ServerRequestId server_request, mcp::CallId, std::string_view method,
+                        std::string_view) override {
+    loop_.post(
+        [client = client_, server_request, text = "No handler for " + std::string(method) + "."] {
+          client->reject(server_request, mcp::rpc_code::method_not_found, text);
+        });
   }
-  void withdrawn(mcp::QuestionId) override {}
+  void withdrawn(mcp::ServerRequestId) override {}
 
   void unauthorized(int status, std::string_view challenge) override {
-    if (options_.asks_host) {
+    if (options_.host_authorizes) {
       {
         const std::lock_guard lock(mutex_);
         if (refusal_) return;
@@ -180,7 +181,7 @@ class McpServers::Connection final : public mcp::ClientHost,
       return;
     }
     loop_.post([client = client_, status] {
-      client->refuse_authorization(make_error(
+      client->reject_authorization(make_error(
           Errc::mcp_unauthorized, "The MCP server requires authorization (HTTP status " +
                                       std::to_string(status) + "): give it in `headers`."));
     });
@@ -199,24 +200,24 @@ class McpServers::Connection final : public mcp::ClientHost,
 
   void list() {
     if (is_closing_ || listing_ != 0) return;
-    mcp::Ask ask;
-    ask.method = "tools/list";
-    ask.list_key = "tools";
+    mcp::CallSpec call_spec;
+    call_spec.method = "tools/list";
+    call_spec.list_key = "tools";
     listing_ = ++last_call_;
-    const auto kept = client_;
-    kept->call(listing_, std::move(ask));
+    const auto held = client_;
+    held->call(listing_, std::move(call_spec));
   }
 
   // From 2026-07-28 on changes are told on a stream that is asked for.
   void listen() {
     if (is_closing_ || !is_per_request_ || listening_ != 0) return;
-    mcp::Ask ask;
-    ask.method = "subscriptions/listen";
-    ask.params_json = R"({"notifications":{"toolsListChanged":true}})";
-    ask.timeout = std::chrono::milliseconds(0);
+    mcp::CallSpec call_spec;
+    call_spec.method = "subscriptions/listen";
+    call_spec.params_json = R"({"notifications":{"toolsListChanged":true}})";
+    call_spec.timeout = std::chrono::milliseconds(0);
     listening_ = ++last_call_;
-    const auto kept = client_;
-    kept->call(listening_, std::move(ask));
+    const auto held = client_;
+    held->call(listening_, std::move(call_spec));
   }
 
   void listened(const mcp::Outcome& outcome) {
@@ -299,11 +300,11 @@ class McpServers::Connection final : public mcp::ClientHost,
 McpServers::McpServers(os::EventLoop& loop, net::Client& http,
                        std::vector<McpServerOptions> servers, std::function<void()> changed)
     : loop_(loop),
-      patience_timer_(loop,
-                      [this] {
-                        is_patient_ = false;
-                        changed_();
-                      }),
+      grace_timer_(loop,
+                   [this] {
+                     is_patient_ = false;
+                     changed_();
+                   }),
       changed_(std::move(changed)) {
   for (McpServerOptions& server : servers) {
     connections_.push_back(std::make_shared<Connection>(loop, http, std::move(server), *this));
@@ -313,7 +314,7 @@ McpServers::McpServers(os::EventLoop& loop, net::Client& http,
 McpServers::~McpServers() = default;
 
 void McpServers::start() {
-  patience_timer_.start_at(Clock::now() + patience);
+  grace_timer_.start_at(Clock::now() + grace_period);
   for (const auto& connection : connections_) connection->connect();
 }
 
@@ -333,7 +334,7 @@ std::vector<std::shared_ptr<tool::Tool>> McpServers::tools() const {
 }
 
 void McpServers::close(const std::function<void()>& done) {
-  patience_timer_.cancel();
+  grace_timer_.cancel();
   const auto open = std::make_shared<std::size_t>(connections_.size());
   if (*open == 0) return done();
   for (const auto& connection : connections_) {
@@ -356,9 +357,9 @@ void McpServers::authorize(std::string_view server, std::vector<mcp::HttpField> 
   });
 }
 
-void McpServers::refuse_authorization(std::string_view server, std::string message) {
+void McpServers::reject_authorization(std::string_view server, std::string message) {
   loop_.post([known = std::weak_ptr(find(server)), message = std::move(message)]() mutable {
-    if (const auto connection = known.lock()) connection->refuse_authorization(std::move(message));
+    if (const auto connection = known.lock()) connection->reject_authorization(std::move(message));
   });
 }
 

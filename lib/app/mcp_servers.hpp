@@ -18,12 +18,13 @@ namespace millrace::app {
 
 struct McpServerOptions {
   mcp::ClientOptions client;
-  mcp::ToolRules rules;    // with the server's name
-  bool asks_host = false;  // who answers its refusals by authorize() or refuse_authorization()
+  mcp::ToolRules rules;  // with the server's name
+  bool host_authorizes =
+      false;  // who answers its refusals by authorize() or reject_authorization()
 };
 
 // A server that cannot be reached holds up no other, and is tried again.
-// Thread: engine thread, but for status_json, authorize, refuse_authorization and the constructor;
+// Thread: engine thread, but for status_json, authorize, reject_authorization and the constructor;
 // destroy there or after the loop has stopped.
 // Lifetime: loop and HTTP client outlive it.
 class McpServers {
@@ -49,7 +50,7 @@ class McpServers {
   // Answers the refusal that the server waits with; without one nothing happens.
   // Thread: any.
   void authorize(std::string_view server, std::vector<mcp::HttpField> headers);
-  void refuse_authorization(std::string_view server, std::string message);
+  void reject_authorization(std::string_view server, std::string message);
 
  private:
   class Connection;
@@ -57,7 +58,7 @@ class McpServers {
 
   bool is_patient_ = true;
   os::EventLoop& loop_;
-  os::Timer patience_timer_;
+  os::Timer grace_timer_;
   std::vector<std::shared_ptr<Connection>> connections_;
   std::function<void()> changed_;
 };

@@ -63,7 +63,7 @@ Result<void> read_providers(AgentServerOptions& options, std::string_view key,
   return {};
 }
 
-// Shape: [{"name": string, "settings": what read_mcp_client reads, "asksHost"?: boolean,
+// Shape: [{"name": string, "settings": what read_mcp_client reads, "hostAuthorizes"?: boolean,
 // "trusted"?: boolean, and the other members that mcp::read_rules reads}].
 Result<void> read_mcp(AgentServerOptions& options, std::string_view key, const json::Value& value) {
   if (!value.is_array()) return wrong_option(key, "an array of objects", value);
@@ -74,8 +74,8 @@ Result<void> read_mcp(AgentServerOptions& options, std::string_view key, const j
     if (!client) return std::move(client).error();
     json::Tree rules(item);
     rules.set("server", item["name"].string());
-    const bool asks_host = item["asksHost"].is_true();
-    options.mcp.push_back({std::move(client).value(), mcp::read_rules(rules), asks_host});
+    const bool host_authorizes = item["hostAuthorizes"].is_true();
+    options.mcp.push_back({std::move(client).value(), mcp::read_rules(rules), host_authorizes});
   }
   return {};
 }
@@ -104,7 +104,7 @@ constexpr std::array<Row, 18> rows{{
     {"providers", read_providers},
     {"maxOutputTokens", read_count<&AgentServerOptions::max_output_tokens>},
     {"tools", read_list<&AgentServerOptions::tools>},
-    {"approve", read_text<&AgentServerOptions::approve>},
+    {"approval", read_text<&AgentServerOptions::approval>},
     {"instructions", read_text<&AgentServerOptions::instructions>},
     {"maxSteps", read_count<&AgentServerOptions::max_steps>},
     {"mcp", read_mcp},

@@ -11,16 +11,16 @@ void DrainQueue::open(StreamId stream) {
   ++waiting_;
 }
 
-DrainQueue::News DrainQueue::offer(StreamId id, Stream& stream) {
+DrainQueue::WakeRequest DrainQueue::offer(StreamId id, Stream& stream) {
   if (!stream.reader_waits || stream.is_ready) return {};
   stream.is_ready = true;
   (stream.is_urgent ? urgent_ : ready_).push_back(id);
   return {!std::exchange(wake_pending_, true), stream.is_urgent};
 }
 
-void DrainQueue::tell(News news) {
-  if (news.wakes) return news.hurries ? waker_.wake_at_once() : waker_.wake();
-  if (news.hurries) waker_.hurry();
+void DrainQueue::report(WakeRequest wake_request) {
+  if (wake_request.wakes) return wake_request.flushes ? waker_.wake_at_once() : waker_.wake();
+  if (wake_request.flushes) waker_.flush();
 }
 
 void DrainQueue::push_head(StreamId stream, std::string head) {
@@ -28,9 +28,9 @@ void DrainQueue::push_head(StreamId stream, std::string head) {
   const auto at = streams_.find(stream);
   if (at == streams_.end()) return;
   at->second.head = std::move(head);
-  const News news = offer(stream, at->second);
+  const WakeRequest wake_request = offer(stream, at->second);
   lock.unlock();
-  tell(news);
+  report(wake_request);
 }
 
 void DrainQueue::allow(StreamId stream, std::size_t bytes) {
@@ -51,9 +51,9 @@ bool DrainQueue::push(StreamId stream, std::string_view data) {
                                 : std::max(limits_.stream_bytes, entry.limit);
   entry.paused = entry.data.size() >= limit;
   const bool room = !entry.paused;
-  const News news = offer(stream, entry);
+  const WakeRequest wake_request = offer(stream, entry);
   lock.unlock();
-  tell(news);
+  report(wake_request);
   return room;
 }
 
@@ -62,9 +62,9 @@ void DrainQueue::end(StreamId stream, std::string end) {
   const auto at = streams_.find(stream);
   if (at == streams_.end()) return;
   at->second.end = std::move(end);
-  const News news = offer(stream, at->second);
+  const WakeRequest wake_request = offer(stream, at->second);
   lock.unlock();
-  tell(news);
+  report(wake_request);
 }
 
 DrainQueue::Batch DrainQueue::collect(Streams::iterator at) {
@@ -97,9 +97,10 @@ void DrainQueue::want(StreamId stream) {
   const auto at = streams_.find(stream);
   if (at == streams_.end() || std::exchange(at->second.reader_waits, true)) return;
   ++waiting_;
-  const News news = at->second.has_something() ? offer(stream, at->second) : News{};
+  const WakeRequest wake_request =
+      at->second.has_something() ? offer(stream, at->second) : WakeRequest{};
   lock.unlock();
-  tell(news);
+  report(wake_request);
 }
 
 std::vector<DrainQueue::Batch> DrainQueue::drain() {
@@ -136,7 +137,7 @@ std::size_t DrainQueue::due() const {
   return urgent_.size() + ready_.size();
 }
 
-void DrainQueue::hurry(StreamId stream) {
+void DrainQueue::flush(StreamId stream) {
   std::unique_lock lock(mutex_);
   const auto at = streams_.find(stream);
   if (at == streams_.end() || std::exchange(at->second.is_urgent, true)) return;
@@ -144,15 +145,15 @@ void DrainQueue::hurry(StreamId stream) {
   // Its place among the others is skipped later.
   urgent_.push_back(stream);
   lock.unlock();
-  waker_.hurry();
+  waker_.flush();
 }
 
 void DrainQueue::rest() {
   std::unique_lock lock(mutex_);
   wake_pending_ = !urgent_.empty() || !ready_.empty();
-  const News news{wake_pending_, !urgent_.empty()};
+  const WakeRequest wake_request{wake_pending_, !urgent_.empty()};
   lock.unlock();
-  tell(news);
+  report(wake_request);
 }
 
 void DrainQueue::drop(StreamId stream) {

@@ -27,7 +27,7 @@ class Waker {
   // The same, for what must not wait for others.
   virtual void wake_at_once() { wake(); }
   // Nor must the wake-up that was asked for.
-  virtual void hurry() {}
+  virtual void flush() {}
 };
 
 struct DrainLimits {
@@ -83,7 +83,7 @@ class DrainQueue {
   [[nodiscard]] std::size_t due() const;
   // What a stream has, or is the next to have where it has nothing, is what a person waits for: it
   // comes before what others have, and at once. A drain that gives such has nothing else.
-  void hurry(StreamId stream);
+  void flush(StreamId stream);
   // The reader has answered the wake-up. What it left, or what came meanwhile, is worth another.
   void rest();
   // Forgets a stream and what it holds.
@@ -109,13 +109,13 @@ class DrainQueue {
   using Streams = std::unordered_map<StreamId, Stream>;
 
   // What the waker is to be told, once the lock is given back.
-  struct News {
+  struct WakeRequest {
     bool wakes = false;
-    bool hurries = false;
+    bool flushes = false;
   };
   // Lists a stream for the next drain.
-  News offer(StreamId id, Stream& stream);
-  void tell(News news);
+  WakeRequest offer(StreamId id, Stream& stream);
+  void report(WakeRequest wake_request);
   Batch collect(Streams::iterator at);
   void collect_ready(std::deque<StreamId>& from, std::vector<Batch>& batches, std::size_t limit);
 

@@ -50,7 +50,7 @@ bool is_low(int unit) {
 // In no JSON, and unseen by the blocks of RapidJSON 1.1.0.
 constexpr unsigned first_unseen = 0x1A;
 constexpr unsigned last_unseen = 0x1F;
-bool is_refused(unsigned char byte) {
+bool is_rejected(unsigned char byte) {
   return byte == 0 || (byte >= first_unseen && byte <= last_unseen);
 }
 
@@ -75,7 +75,7 @@ std::size_t skip_whole(std::string_view text, std::size_t at) {
 #endif
   while (at < text.size()) {
     const auto byte = static_cast<unsigned char>(text[at]);
-    if (byte >= 0x80 || byte == '\\' || is_refused(byte)) break;
+    if (byte >= 0x80 || byte == '\\' || is_rejected(byte)) break;
     ++at;
   }
   return at;
@@ -105,7 +105,7 @@ detail::Copied detail::append_safely(std::string& out, std::string_view text) {
   };
   while ((at = skip_whole(text, at)) < text.size()) {
     const char c = text[at];
-    if (is_refused(static_cast<unsigned char>(c))) return Copied::has_control;
+    if (is_rejected(static_cast<unsigned char>(c))) return Copied::has_control;
     if (c != '\\') {
       const std::string_view rest = text.substr(at);
       if (const std::size_t length = utf8::sequence_length(rest); length != 0) {
@@ -222,9 +222,9 @@ struct Document::Handler {
 
 // Gives back what one large value made the document take.
 void Document::reuse_memory() {
-  constexpr std::size_t kept_bytes = 256UL * 1024UL;
-  if (buffer_.capacity() > kept_bytes) std::string().swap(buffer_);
-  if (nodes_.capacity() * sizeof(detail::Node) > kept_bytes)
+  constexpr std::size_t retained_bytes = 256UL * 1024UL;
+  if (buffer_.capacity() > retained_bytes) std::string().swap(buffer_);
+  if (nodes_.capacity() * sizeof(detail::Node) > retained_bytes)
     std::vector<detail::Node>().swap(nodes_);
   buffer_.clear();
   nodes_.clear();

@@ -89,8 +89,8 @@ void AgUiEncoder::write_delta(const event::Event& event, const Delta& delta) {
 bool AgUiEncoder::on_delta(const event::Event& event) {
   if (const auto* text = std::get_if<event::TextDelta>(&event.body)) {
     write_delta(event, *text);
-  } else if (const auto* thought = std::get_if<event::ReasoningDelta>(&event.body)) {
-    write_delta(event, *thought);
+  } else if (const auto* reasoning_part = std::get_if<event::ReasoningDelta>(&event.body)) {
+    write_delta(event, *reasoning_part);
   } else if (const auto* arguments = std::get_if<event::ToolArgs>(&event.body)) {
     write_delta(event, *arguments);
   } else {

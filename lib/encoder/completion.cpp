@@ -15,8 +15,8 @@ void Completion::on_event(const event::Event& event) {
     text_.append(text->delta);
   } else if (std::holds_alternative<event::ReasoningStart>(event.body)) {
     if (!reasoning_.empty()) reasoning_.push_back('\n');
-  } else if (const auto* thought = std::get_if<event::ReasoningDelta>(&event.body)) {
-    reasoning_.append(thought->delta);
+  } else if (const auto* reasoning_part = std::get_if<event::ReasoningDelta>(&event.body)) {
+    reasoning_.append(reasoning_part->delta);
   } else if (const auto* call = std::get_if<event::ToolStart>(&event.body)) {
     // What the provider runs itself is nothing that the caller is asked to run.
     if (call->hosted) return;

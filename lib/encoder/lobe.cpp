@@ -83,11 +83,11 @@ void LobeEncoder::on_event(const event::Event& event) {
                  [](const event::ReasoningSpanEnd&) {},
                  [&](const event::ReasoningStart& start) {
                    summaries_.emplace_back();
-                   thoughts_.push_back({std::string(start.id), 0, {}});
+                   reasoning_.push_back({std::string(start.id), 0, {}});
                  },
                  [&](const event::ReasoningDelta& text) {
                    if (!summaries_.empty()) summaries_.back().append(text.delta);
-                   if (!thoughts_.empty()) thoughts_.back().bytes += text.delta.size();
+                   if (!reasoning_.empty()) reasoning_.back().bytes += text.delta.size();
                    on_reasoning(text.id, text.delta);
                  },
                  [](const event::ReasoningEnd&) {},
@@ -139,7 +139,7 @@ bool LobeEncoder::is_hosted(std::string_view call_id) const {
 void LobeEncoder::effective() {
   if (!first_) first_ = now_;
   last_ = now_;
-  said_more_ = true;
+  has_later_content_ = true;
 }
 
 void LobeEncoder::on_tool_start(const event::ToolStart& call) {
@@ -221,9 +221,9 @@ void LobeEncoder::write_speed(std::optional<std::int64_t> output_tokens) {
 
 // An answer may have several messages, each with an end.
 void LobeEncoder::on_finish(const event::Finish& finish) {
-  if (stopped_ && !said_more_) return;
+  if (stopped_ && !has_later_content_) return;
   stopped_ = true;
-  said_more_ = false;
+  has_later_content_ = false;
   flush_citations();
   const Ending* ending = ending_of(options_.wire);
   const bool renamed = ending != nullptr && !ending->reason.empty();
@@ -252,8 +252,8 @@ void LobeEncoder::on_reset(const event::Event& event) {
   calls_.clear();
   hosted_.clear();
   sources_ = {};
-  thought_id_.clear();
-  thoughts_.clear();
+  reasoning_id_.clear();
+  reasoning_.clear();
   in_parts_ = always_in_parts_;
   has_plain_content_ = false;
   stopped_ = false;

@@ -65,14 +65,14 @@ class LobeEncoder final : public event::EventSink {
  private:
   // A piece of an answer that has parts: text, or the base64 data of an image.
   struct Part {
-    bool thought = false;
+    bool reasoning_part = false;
     std::string_view content;
     std::string_view mime_type = {};  // of an image; "" makes it text
     std::string_view signature = {};
   };
 
   // A thought, of which a reader has one text and one signature for all.
-  struct Thought {
+  struct ReasoningPart {
     std::string id;
     std::size_t bytes = 0;
     std::string value;  // opaque
@@ -88,9 +88,9 @@ class LobeEncoder final : public event::EventSink {
   void on_reasoning(std::string_view id, std::string_view delta);
   void write_text(std::string_view text);
   void write_part(const Part& part);
-  void on_picture(const json::Value& medium);
-  void on_picture_url(std::string_view url);
-  void write_picture(std::string_view data_url);
+  void on_image(const json::Value& medium);
+  void on_image_url(std::string_view url);
+  void write_image(std::string_view data_url);
   void on_encrypted(const event::EncryptedValue& value);
   bool write_all_signatures(const event::EncryptedValue& value);
   void write_response_item(const event::EncryptedValue& value);
@@ -113,13 +113,13 @@ class LobeEncoder final : public event::EventSink {
   LobeOptions options_;
   std::string out_;
   std::string id_;                                      // of the message that is being written
-  std::string thought_id_;                              // of the latest thought
+  std::string reasoning_id_;                            // of the latest thought
   std::string issuer_;                                  // of the opaque values that come
   std::unordered_map<std::string, std::size_t> calls_;  // id -> index
   std::unordered_set<std::string> hosted_;              // ids of calls that the provider runs
   Sources sources_;
   std::vector<std::string> summaries_;  // of the Responses item whose opaque value is to come
-  std::vector<Thought> thoughts_;
+  std::vector<ReasoningPart> reasoning_;
   Milliseconds now_{0};
   std::optional<Milliseconds> first_;  // output that a reader sees
   std::optional<Milliseconds> last_;
@@ -127,7 +127,7 @@ class LobeEncoder final : public event::EventSink {
   bool in_parts_ = false;           // text and images are sent as parts
   bool has_plain_content_ = false;  // something was sent that is no part
   bool stopped_ = false;
-  bool said_more_ = false;  // behind the last stop
+  bool has_later_content_ = false;  // behind the last stop
   bool ended_ = false;
 };
 

@@ -52,7 +52,7 @@ void LobeEncoder::on_text(std::string_view id, std::string_view delta) {
   id_ = id;
   for (Inline image = find_inline(delta); !image.url.empty(); image = find_inline(delta)) {
     write_text(delta.substr(0, image.begin));
-    write_picture(image.url);
+    write_image(image.url);
     delta.remove_prefix(image.end);
   }
   write_text(delta);
@@ -71,22 +71,22 @@ void LobeEncoder::on_reasoning(std::string_view id, std::string_view delta) {
   if (delta.empty()) return;
   effective();
   id_ = id;
-  if (options_.wire == responses && !thought_id_.empty() && thought_id_ != id) {
+  if (options_.wire == responses && !reasoning_id_.empty() && reasoning_id_ != id) {
     write("reasoning", "\n");
   }
-  thought_id_ = id;
+  reasoning_id_ = id;
   in_parts_ = in_parts_ || (options_.wire == gemini && !has_plain_content_);
   if (!in_parts_) return write("reasoning", delta);
   write_part({true, delta});
 }
 
 void LobeEncoder::write_part(const Part& part) {
-  begin(part.thought ? "reasoning_part" : "content_part");
+  begin(part.reasoning_part ? "reasoning_part" : "content_part");
   out_.push_back('{');
   json::append_member(out_, "partType", part.mime_type.empty() ? "text" : "image");
   json::append_member(out_, "content", part.content);
   if (!part.mime_type.empty()) json::append_member(out_, "mimeType", part.mime_type);
-  if (part.thought) json::append_raw_member(out_, "inReasoning", "true");
+  if (part.reasoning_part) json::append_raw_member(out_, "inReasoning", "true");
   if (!part.signature.empty()) json::append_member(out_, "thoughtSignature", part.signature);
   out_.push_back('}');
   end();
@@ -113,39 +113,39 @@ void LobeEncoder::on_state(const event::Event& event, const event::ProviderState
   }
   if (!state.entity_id.empty()) id_ = state.entity_id;
   if (const auto url = value["image_url"]["url"].filled_string(); url && state.kind == "image") {
-    return on_picture_url(*url);
+    return on_image_url(*url);
   }
   const bool is_image = value["inlineData"]["mimeType"].string().starts_with("image/");
   if (state.kind != "part" || !is_image) return write_data(event);
-  on_picture(value);
+  on_image(value);
 }
 
 // An image of Gemini: a part of an answer that has parts, else an image of its own.
-void LobeEncoder::on_picture(const json::Value& medium) {
+void LobeEncoder::on_image(const json::Value& medium) {
   effective();
   const json::Value data = medium["inlineData"];
-  const bool thought = medium["thought"].is_true();
-  in_parts_ = in_parts_ || (thought && !has_plain_content_);
-  if (thought || in_parts_) {
+  const bool reasoning_part = medium["thought"].is_true();
+  in_parts_ = in_parts_ || (reasoning_part && !has_plain_content_);
+  if (reasoning_part || in_parts_) {
     const std::string_view plain = medium["thoughtSignature"].string();
     const std::string signature =
         plain.empty() ? std::string() : scoped({"message", {}, plain}, plain);
-    write_part({thought, data["data"].string(), data["mimeType"].string(), signature});
+    write_part({reasoning_part, data["data"].string(), data["mimeType"].string(), signature});
     return;
   }
   std::string image = "data:";
   image.append(data["mimeType"].string()).append(";base64,").append(data["data"].string());
-  write_picture(image);
+  write_image(image);
 }
 
 // An image of a chat completion. One that stands elsewhere is text that shows it.
-void LobeEncoder::on_picture_url(std::string_view url) {
+void LobeEncoder::on_image_url(std::string_view url) {
   effective();
-  if (url.starts_with(data_image)) return write_picture(url);
+  if (url.starts_with(data_image)) return write_image(url);
   write_text("![image](" + std::string(url) + ")");
 }
 
-void LobeEncoder::write_picture(std::string_view data_url) {
+void LobeEncoder::write_image(std::string_view data_url) {
   constexpr std::string_view scheme = "data:";
   constexpr std::string_view coding = ";base64,";
   const std::size_t type_end = data_url.find(coding);

@@ -43,14 +43,14 @@ void LobeEncoder::on_encrypted(const event::EncryptedValue& value) {
 bool LobeEncoder::write_all_signatures(const event::EncryptedValue& value) {
   const bool is_scoped = options_.scope != nullptr && !issuer_.empty();
   if (!is_scoped || options_.wire == "openai_responses") return false;
-  const auto thought = std::find_if(thoughts_.begin(), thoughts_.end(), [&](const Thought& known) {
-    return known.id == value.entity_id;
-  });
-  if (thought == thoughts_.end()) return false;
-  thought->value = value.value;
-  if (thoughts_.size() == 1) return false;
+  const auto reasoning_part =
+      std::find_if(reasoning_.begin(), reasoning_.end(),
+                   [&](const ReasoningPart& known) { return known.id == value.entity_id; });
+  if (reasoning_part == reasoning_.end()) return false;
+  reasoning_part->value = value.value;
+  if (reasoning_.size() == 1) return false;
   std::string list = R"({"blocks":[)";
-  for (const Thought& known : thoughts_) {
+  for (const ReasoningPart& known : reasoning_) {
     list.append(list.ends_with('[') ? "{" : ",{");
     json::append_member(list, "length", static_cast<std::int64_t>(known.bytes));
     json::append_member(list, "value", known.value, json::Surrogates::keep);

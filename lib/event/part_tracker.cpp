@@ -143,10 +143,10 @@ void PartTracker::end(Index at) {
 }
 
 void PartTracker::close_kind(Kind kind, Index except) {
-  const std::string kept = except == none ? std::string() : parts_[except].key;
+  const std::string retained = except == none ? std::string() : parts_[except].key;
   for (Index at = 0; at < parts_.size();) {
     const Part& part = parts_[at];
-    if (part.kind == kind && part.started && (except == none || part.key != kept)) {
+    if (part.kind == kind && part.started && (except == none || part.key != retained)) {
       end(at);
     } else {
       ++at;

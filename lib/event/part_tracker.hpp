@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
-#include "base/seldom.hpp"
+#include "base/optional_box.hpp"
 #include "event/event.hpp"
 
 namespace millrace::event {
@@ -123,7 +123,7 @@ class PartTracker {
     std::string parent;     // tool
     std::string held;  // bytes that wait: arguments before the start, or half of a surrogate pair
     std::size_t argument_bytes = 0;
-    Seldom<HeldResult> result;  // of a call that waits for its turn
+    OptionalBox<HeldResult> result;  // of a call that waits for its turn
   };
   using Index = std::size_t;
   static constexpr Index none = static_cast<Index>(-1);

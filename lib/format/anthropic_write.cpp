@@ -48,9 +48,9 @@ class AnthropicWriter final : public TurnWriter {
     }
     write_cache_control(call.metadata);
     out_.close_object();
-    const auto held = held_thoughts_.extract(call.id);
+    const auto held = held_reasoning_.extract(call.id);
     if (held.empty()) return;
-    for (const Message* thought : held.mapped()) write_thought(*thought);
+    for (const Message* reasoning_part : held.mapped()) write_reasoning_part(*reasoning_part);
   }
 
   void write_result(const Message& message, std::string_view /*name*/,
@@ -141,14 +141,14 @@ class AnthropicWriter final : public TurnWriter {
       json::Document document;
       const auto call_id = document.parse(after->json);
       if (call_id && holds_call(call_id.value().string())) {
-        held_thoughts_[std::string(call_id.value().string())].push_back(&message);
+        held_reasoning_[std::string(call_id.value().string())].push_back(&message);
         return;
       }
     }
-    write_thought(message);
+    write_reasoning_part(message);
   }
 
-  void write_thought(const Message& message) {
+  void write_reasoning_part(const Message& message) {
     if (is_signed_here(message)) {
       enter(Turn::assistant);
       write_thinking(out_, message::text_of(message.content), *message.encrypted_value);
@@ -222,7 +222,7 @@ class AnthropicWriter final : public TurnWriter {
   }
 
   JsonBuilder& out_;
-  std::unordered_map<std::string, std::vector<const Message*>> held_thoughts_;  // by their call
+  std::unordered_map<std::string, std::vector<const Message*>> held_reasoning_;  // by their call
 };
 
 bool is_system(const Message& message) {

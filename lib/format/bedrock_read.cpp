@@ -133,11 +133,11 @@ class BedrockReader {
     in_assistant_ = false;
     Message& message = add(Role::reasoning);
     message.content = Content::of_text(text["text"].string());
-    const json::Value kept = redacted.is_string() ? redacted : text["signature"];
-    if (!kept.is_string()) return;
+    const json::Value retained = redacted.is_string() ? redacted : text["signature"];
+    if (!retained.is_string()) return;
     std::string value = R"({"bedrock":{)";
     json::append_member(value, redacted.is_string() ? "redactedContent" : "signature",
-                        kept.string(), json::Surrogates::keep);
+                        retained.string(), json::Surrogates::keep);
     message.encrypted_value = value + "}}";
   }
 

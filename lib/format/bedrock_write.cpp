@@ -136,9 +136,9 @@ class BedrockWriter final : public TurnWriter {
     json::Document document;
     const auto value = document.parse(message.encrypted_value.value_or(""));
     if (!value) return;
-    const json::Value kept = value.value()["bedrock"];
-    const json::Value signature = kept["signature"];
-    const json::Value redacted = kept["redactedContent"];
+    const json::Value retained = value.value()["bedrock"];
+    const json::Value signature = retained["signature"];
+    const json::Value redacted = retained["redactedContent"];
     if (!signature.is_string() && !redacted.is_string()) return;
     enter(Turn::assistant);
     out_.open_object();
@@ -181,10 +181,11 @@ class BedrockWriter final : public TurnWriter {
     out_.close_object();
     const Message* result = take_result(call);
     if (result == nullptr) return;
-    const auto* kept = call.metadata.find(bedrock::provider, "server_tool_result");
+    const auto* retained = call.metadata.find(bedrock::provider, "server_tool_result");
     // A turn that was paused is answered by the next one, which does not hold the call.
-    if (kept == nullptr) kept = result->metadata.find(bedrock::provider, "server_tool_result");
-    const auto result_state = document.parse(kept == nullptr ? "" : kept->json);
+    if (retained == nullptr)
+      retained = result->metadata.find(bedrock::provider, "server_tool_result");
+    const auto result_state = document.parse(retained == nullptr ? "" : retained->json);
     write_result_block(*result, call.id,
                        result_state ? result_state.value()["type"] : json::Value());
   }

@@ -39,13 +39,13 @@ void write_user(JsonBuilder& out, const Content& content) {
   out.close_array();
 }
 
-void write_assistant(JsonBuilder& out, const Message& message, std::string_view thought) {
+void write_assistant(JsonBuilder& out, const Message& message, std::string_view reasoning_part) {
   const std::string text = message::text_of(message.content);
-  if (!thought.empty() && message.tool_calls.empty()) {
+  if (!reasoning_part.empty() && message.tool_calls.empty()) {
     out.open_array("content");
     out.open_object();
     out.text("type", "thinking");
-    out.text("thinking", thought);
+    out.text("thinking", reasoning_part);
     out.close_object();
     if (!text.empty()) message::write_text_part(out, text);
     out.close_array();
@@ -53,7 +53,7 @@ void write_assistant(JsonBuilder& out, const Message& message, std::string_view 
     out.text("content", text);
   }
   if (message.tool_calls.empty()) return;
-  out.filled("tool_plan", thought);
+  out.filled("tool_plan", reasoning_part);
   out.open_array("tool_calls");
   for (const ToolCall& call : message.tool_calls) {
     out.open_object();
@@ -68,14 +68,14 @@ void write_assistant(JsonBuilder& out, const Message& message, std::string_view 
   out.close_array();
 }
 
-void write_message(JsonBuilder& out, const Message& message, std::string_view thought) {
+void write_message(JsonBuilder& out, const Message& message, std::string_view reasoning_part) {
   const bool prompt = message.role == Role::developer;
   out.open_object();
   out.text("role", prompt ? "system" : message::name_of(message.role));
   if (message.role == Role::user) {
     write_user(out, message.content);
   } else if (message.role == Role::assistant) {
-    write_assistant(out, message, thought);
+    write_assistant(out, message, reasoning_part);
   } else if (message.role == Role::tool) {
     out.text("tool_call_id", message.tool_call_id);
     out.text("content", result_text(message));
@@ -153,9 +153,10 @@ class CohereReader {
 
   void read_assistant(const json::Value& value) {
     const json::Value content = value["content"];
-    std::string thought(value["tool_plan"].string());
-    for (const json::Value part : content.items()) thought.append(part["thinking"].string());
-    if (!thought.empty()) add(Role::reasoning, {}).content = Content::of_text(thought);
+    std::string reasoning_part(value["tool_plan"].string());
+    for (const json::Value part : content.items()) reasoning_part.append(part["thinking"].string());
+    if (!reasoning_part.empty())
+      add(Role::reasoning, {}).content = Content::of_text(reasoning_part);
     Message& message = add(Role::assistant, value);
     if (!content.is_nothing()) message.content = Content::of_text(joined_text(content));
     for (const json::Value call : value["tool_calls"].items()) {
@@ -174,15 +175,15 @@ class CohereReader {
 
 void write_cohere(JsonBuilder& out, std::span<const Message> messages) {
   out.open_array();
-  std::string thought;
+  std::string reasoning_part;
   for (const Message& message : messages) {
     if (message.role == Role::activity) continue;
     if (message.role == Role::reasoning) {
-      thought.append(message::text_of(message.content));
+      reasoning_part.append(message::text_of(message.content));
       continue;
     }
-    write_message(out, message, thought);
-    thought.clear();
+    write_message(out, message, reasoning_part);
+    reasoning_part.clear();
   }
   out.close_array();
 }

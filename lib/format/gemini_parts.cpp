@@ -33,11 +33,12 @@ std::string signature_of(const std::optional<std::string>& encrypted_value) {
   return value ? std::string(value.value()["google"]["thought_signature"].string()) : "";
 }
 
-void write_text(JsonBuilder& out, std::string_view text, std::string_view signature, bool thought) {
+void write_text(JsonBuilder& out, std::string_view text, std::string_view signature,
+                bool reasoning_part) {
   if (is_blank(text) && signature.empty()) return;
   out.open_object();
   out.text("text", text);
-  if (thought) out.flag("thought", true);
+  if (reasoning_part) out.flag("thought", true);
   out.filled("thoughtSignature", signature);
   out.close_object();
 }

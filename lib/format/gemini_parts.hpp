@@ -20,7 +20,7 @@ std::string signature_of(const std::optional<std::string>& encrypted_value);
 
 // Writes a text part; nothing is written for a blank text without a signature.
 void write_text(message::JsonBuilder& out, std::string_view text, std::string_view signature,
-                bool thought = false);
+                bool reasoning_part = false);
 
 // A content part as the JSON text of a part, or "" for one that the API cannot take.
 std::string part_of(const json::Value& part, json::Surrogates surrogates);

@@ -195,11 +195,11 @@ bool GeminiReader::can_take_text(bool is_signed) const {
 
 void GeminiReader::read_text(const json::Value& value, const json::Value& part) {
   const auto signature = part["thoughtSignature"].filled_string();
-  const bool thought = part["thought"].is_true();
+  const bool reasoning_part = part["thought"].is_true();
   const bool bare = value.string().empty() && signature;
   const bool spoken = in_assistant_ && messages_.back().tool_calls.empty() &&
                       message::has_content(messages_.back().content);
-  if (thought || (bare && !(spoken && !messages_.back().encrypted_value))) {
+  if (reasoning_part || (bare && !(spoken && !messages_.back().encrypted_value))) {
     in_assistant_ = false;
     Message& message = add(Role::reasoning);
     message.content = Content::of_text(value.string());

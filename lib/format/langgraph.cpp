@@ -82,7 +82,7 @@ void write_langgraph_part(JsonBuilder& out, const json::Value& part) {
 }
 
 // The blocks that the content was read from, when its text is still theirs.
-bool write_kept_blocks(JsonBuilder& out, const Message& message, std::string_view text) {
+bool write_retained_blocks(JsonBuilder& out, const Message& message, std::string_view text) {
   const auto* state = message.metadata.find(langgraph_provider, content_kind);
   if (state == nullptr) return false;
   json::Document document(message::depth_limit);
@@ -102,7 +102,7 @@ void write_content(JsonBuilder& out, const Message& message) {
   }
   const std::string text =
       message.role == Role::tool ? result_text(message) : message::text_of(message.content);
-  if (!write_kept_blocks(out, message, text)) out.text("content", text);
+  if (!write_retained_blocks(out, message, text)) out.text("content", text);
 }
 
 void write_langgraph_call(JsonBuilder& out, const ToolCall& call) {
@@ -138,7 +138,7 @@ void write_one(JsonBuilder& out, const Message& message) {
 }
 
 // What `additional_kwargs` holds besides a copy of the tool calls, or "".
-std::string kept_kwargs(const json::Value& kwargs) {
+std::string retained_kwargs(const json::Value& kwargs) {
   constexpr std::array<std::string_view, 2> copies{"tool_calls", "function_call"};
   JsonBuilder out;
   bool any = false;
@@ -232,7 +232,7 @@ void read_one(Messages& out, json::Value value, IdSource& ids) {
   if (const auto name = value["name"].filled_string(); name && message.role != Role::tool) {
     message.name = *name;
   }
-  if (std::string kwargs = kept_kwargs(value["additional_kwargs"]); !kwargs.empty()) {
+  if (std::string kwargs = retained_kwargs(value["additional_kwargs"]); !kwargs.empty()) {
     message.metadata.add(langgraph_provider, kwargs_kind, std::move(kwargs));
   }
 }

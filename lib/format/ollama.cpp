@@ -100,8 +100,8 @@ class OllamaReader {
   }
 
   void read_assistant(const json::Value& value) {
-    if (const auto thought = value["thinking"].filled_string()) {
-      add(Role::reasoning, {}).content = Content::of_text(*thought);
+    if (const auto reasoning_part = value["thinking"].filled_string()) {
+      add(Role::reasoning, {}).content = Content::of_text(*reasoning_part);
     }
     Message& message = add(Role::assistant, value);
     message.content = Content::of_text(value["content"].string());
@@ -134,13 +134,13 @@ class OllamaReader {
 
 void write_ollama(JsonBuilder& out, std::span<const Message> messages) {
   out.open_array();
-  std::string thought;
+  std::string reasoning_part;
   // A result names the tool of the call that stands before it.
   std::unordered_map<std::string_view, std::string_view> names;
   for (const Message& message : messages) {
     if (message.role == Role::activity) continue;
     if (message.role == Role::reasoning) {
-      thought.append(message::text_of(message.content));
+      reasoning_part.append(message::text_of(message.content));
       continue;
     }
     const bool is_result = message.role == Role::tool;
@@ -149,7 +149,7 @@ void write_ollama(JsonBuilder& out, std::span<const Message> messages) {
     out.text("role", prompt ? "system" : message::name_of(message.role));
     out.text("content", is_result ? result_text(message) : message::text_of(message.content));
     write_images(out, message.content);
-    if (message.role == Role::assistant) out.filled("thinking", thought);
+    if (message.role == Role::assistant) out.filled("thinking", reasoning_part);
     write_calls(out, message.tool_calls);
     if (is_result) {
       const auto name = names.find(message.tool_call_id);
@@ -160,7 +160,7 @@ void write_ollama(JsonBuilder& out, std::span<const Message> messages) {
     for (auto call = message.tool_calls.rbegin(); call != message.tool_calls.rend(); ++call) {
       names.insert_or_assign(call->id, call->name);
     }
-    thought.clear();
+    reasoning_part.clear();
   }
   out.close_array();
 }

@@ -23,7 +23,7 @@ namespace millrace::format {
 void write_openai(message::JsonBuilder& out, std::span<const message::Message> messages);
 
 // What servers of the same API want otherwise.
-struct OpenAiWishes {
+struct OpenAiWriteOptions {
   // The member that all reasoning before an assistant message goes back in, for servers that demand
   // it (DeepSeek and Kimi: "reasoning_content").
   std::string_view reasoning_member = {};
@@ -47,13 +47,13 @@ struct OpenAiWishes {
   bool audio_urls = false;      // sounds go as `data:` URLs and by address, too
   // Reasoning goes as a part `thinking` before the text.
   // Source: @mistralai/mistralai 2.2.5, examples/src/reasoning_multi_turn.ts.
-  bool mistral_thoughts = false;
+  bool mistral_reasoning = false;
   bool names = true;  // messages say who wrote them
   // Texts carry the caller's `cache_control`, as Anthropic's do.
   bool cache_marks = false;
 };
 void write_openai(message::JsonBuilder& out, std::span<const message::Message> messages,
-                  const OpenAiWishes& wishes);
+                  const OpenAiWriteOptions& options);
 
 // Whether the message is an answer that was begun for the model, which it shall continue.
 bool is_begun(const message::Message& message);

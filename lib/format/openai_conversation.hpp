@@ -27,7 +27,7 @@ void write_openai_conversation(message::JsonBuilder& out,
 // How many thoughts the writer leaves out: what the API did not encrypt itself can be found by its
 // id only where it was stored, and the thoughts of another API are nothing to it.
 // Source: OpenAI API reference, Responses: `include: reasoning.encrypted_content` (2026).
-std::size_t thoughts_left_out(std::span<const message::Message> messages);
+std::size_t reasoning_left_out(std::span<const message::Message> messages);
 
 // Errors: invalid_messages when `data` is neither an array nor a list object.
 Result<message::Messages> read_openai_conversation(const json::Value& data, IdSource& ids);

@@ -191,8 +191,8 @@ void ItemReader::settle() {
 }
 
 void ItemReader::attach_state(Message& message) {
-  auto& kept = message.metadata.provider_state;
-  std::move(state_.begin(), state_.end(), std::back_inserter(kept));
+  auto& retained = message.metadata.provider_state;
+  std::move(state_.begin(), state_.end(), std::back_inserter(retained));
   state_.clear();
 }
 

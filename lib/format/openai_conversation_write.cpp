@@ -176,9 +176,9 @@ class ItemWriter {
 
  private:
   void write_message(const Message& message) {
-    write_kept_items(message.metadata);
+    write_retained_items(message.metadata);
     const bool is_empty = message.content.kind == message::Content::Kind::absent;
-    if (is_empty && has_kept_items(message.metadata)) return;
+    if (is_empty && has_retained_items(message.metadata)) return;
     out_.open_object();
     out_.text("role", message::name_of(message.role));
     if (message.role != Role::user || message.content.kind == message::Content::Kind::text) {
@@ -191,7 +191,7 @@ class ItemWriter {
   }
 
   void write_assistant(const Message& message) {
-    write_kept_items(message.metadata);
+    write_retained_items(message.metadata);
     if (const std::string text = message::text_of(message.content); !text.empty()) {
       out_.open_object();
       out_.text("role", "assistant");
@@ -204,18 +204,18 @@ class ItemWriter {
     for (const ToolCall& call : message.tool_calls) write_call(call);
   }
 
-  static bool may_be_kept_item(const ProviderState& state) {
+  static bool may_be_retained_item(const ProviderState& state) {
     return state.provider == openai::items_provider && state.kind != "item";
   }
 
-  static bool has_kept_items(const message::Metadata& metadata) {
+  static bool has_retained_items(const message::Metadata& metadata) {
     return std::any_of(metadata.provider_state.begin(), metadata.provider_state.end(),
-                       may_be_kept_item);
+                       may_be_retained_item);
   }
 
-  void write_kept_items(const message::Metadata& metadata) {
+  void write_retained_items(const message::Metadata& metadata) {
     for (const ProviderState& state : metadata.provider_state) {
-      if (!may_be_kept_item(state)) continue;
+      if (!may_be_retained_item(state)) continue;
       json::Document document(message::depth_limit);
       const auto item = document.parse(state.json);
       if (item && item.value()["type"].string() == state.kind) out_.value(item.value());
@@ -302,18 +302,18 @@ class ItemWriter {
     out_.text("type", "reasoning");
     if (first.id.starts_with("rs_")) out_.text("id", first.id.substr(0, first.id.find(':')));
     out_.open_array("summary");
-    if (!is_content) write_thoughts("summary_text", parts);
+    if (!is_content) write_reasoning_parts("summary_text", parts);
     out_.close_array();
     if (is_content) {
       out_.open_array("content");
-      write_thoughts("reasoning_text", parts);
+      write_reasoning_parts("reasoning_text", parts);
       out_.close_array();
     }
     if (encrypted) out_.text("encrypted_content", *first.encrypted_value);
     out_.close_object();
   }
 
-  void write_thoughts(std::string_view type, std::span<const Message> parts) {
+  void write_reasoning_parts(std::string_view type, std::span<const Message> parts) {
     for (const Message& part : parts) {
       const std::string text = message::text_of(part.content);
       if (text.empty()) continue;
@@ -339,7 +339,7 @@ bool openai::is_custom_call(const ToolCall& call) {
          ItemState(call.metadata).is("custom_tool_call");
 }
 
-std::size_t thoughts_left_out(std::span<const Message> messages) {
+std::size_t reasoning_left_out(std::span<const Message> messages) {
   std::size_t count = 0;
   for (std::size_t at = 0; at < messages.size(); ++at) {
     const Message& first = messages[at];

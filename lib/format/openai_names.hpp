@@ -23,14 +23,14 @@ bool is_custom_call(const message::ToolCall& call);
 inline constexpr std::array<std::string_view, 2> reasoning_kinds{"reasoning_content", "reasoning"};
 
 // Sound formats the API takes, and their MIME types.
-struct Sound {
+struct AudioData {
   std::string_view format;
   std::string_view mime_type;
 };
-inline constexpr std::array<Sound, 5> sounds{{{"wav", "audio/wav"},
-                                              {"mp3", "audio/mpeg"},
-                                              {"mp3", "audio/mp3"},
-                                              {"wav", "audio/x-wav"},
-                                              {"wav", "audio/wave"}}};
+inline constexpr std::array<AudioData, 5> audio_formats{{{"wav", "audio/wav"},
+                                                         {"mp3", "audio/mpeg"},
+                                                         {"mp3", "audio/mp3"},
+                                                         {"wav", "audio/x-wav"},
+                                                         {"wav", "audio/wave"}}};
 
 }  // namespace millrace::format::openai

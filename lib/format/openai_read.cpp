@@ -99,13 +99,13 @@ void read_image(JsonBuilder& out, const json::Value& image) {
   out.close_object();
 }
 
-void read_sound(JsonBuilder& out, const json::Value& sound) {
-  const std::string_view format = sound["format"].string();
-  const auto* row = std::find_if(sounds.begin(), sounds.end(),
-                                 [&](const Sound& s) { return s.format == format; });
-  const std::string mime_type =
-      row == sounds.end() ? std::string("audio/").append(format) : std::string(row->mime_type);
-  Media media{Media::Kind::audio, Media::Source::data, sound["data"].string()};
+void read_audio(JsonBuilder& out, const json::Value& audio_data) {
+  const std::string_view format = audio_data["format"].string();
+  const auto* row = std::find_if(audio_formats.begin(), audio_formats.end(),
+                                 [&](const AudioData& s) { return s.format == format; });
+  const std::string mime_type = row == audio_formats.end() ? std::string("audio/").append(format)
+                                                           : std::string(row->mime_type);
+  Media media{Media::Kind::audio, Media::Source::data, audio_data["data"].string()};
   media.mime_type = mime_type;
   message::write_media(out, media);
 }
@@ -131,7 +131,7 @@ void read_part(JsonBuilder& out, const json::Value& part) {
   if (type == "image_url") {
     read_image(out, part["image_url"]);
   } else if (type == "input_audio") {
-    read_sound(out, part["input_audio"]);
+    read_audio(out, part["input_audio"]);
   } else if (type == "file") {
     read_file(out, part["file"]);
   } else {

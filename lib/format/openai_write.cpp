@@ -41,11 +41,11 @@ void write_image(JsonBuilder& out, const Media& media, std::string_view type = "
 
 // Files and sounds of Mistral's API.
 bool write_mistral_part(JsonBuilder& out, const Media& media) {
-  const bool is_sound = media.kind == Media::Kind::audio && media.source == Media::Source::data;
+  const bool is_audio = media.kind == Media::Kind::audio && media.source == Media::Source::data;
   const bool by_id = media.source == Media::Source::file;
-  if (!is_sound && !by_id && media.kind != Media::Kind::document) return false;
+  if (!is_audio && !by_id && media.kind != Media::Kind::document) return false;
   out.open_object();
-  if (is_sound) {
+  if (is_audio) {
     out.text("type", "input_audio");
     out.text("input_audio", media.value);
   } else if (by_id) {
@@ -60,15 +60,16 @@ bool write_mistral_part(JsonBuilder& out, const Media& media) {
   return true;
 }
 
-bool write_sound(JsonBuilder& out, const Media& media) {
-  const auto* sound = std::find_if(sounds.begin(), sounds.end(),
-                                   [&](const Sound& s) { return s.mime_type == media.mime_type; });
-  if (media.source != Media::Source::data || sound == sounds.end()) return false;
+bool write_audio(JsonBuilder& out, const Media& media) {
+  const auto* audio_data =
+      std::find_if(audio_formats.begin(), audio_formats.end(),
+                   [&](const AudioData& s) { return s.mime_type == media.mime_type; });
+  if (media.source != Media::Source::data || audio_data == audio_formats.end()) return false;
   out.open_object();
   out.text("type", "input_audio");
   out.open_object("input_audio");
   out.text("data", media.value);
-  out.text("format", sound->format);
+  out.text("format", audio_data->format);
   out.close_object();
   out.close_object();
   return true;
@@ -76,9 +77,10 @@ bool write_sound(JsonBuilder& out, const Media& media) {
 
 // Sounds of servers that fetch them, and take more kinds than have a name above.
 // Source: https://www.alibabacloud.com/help/en/model-studio/qwen-omni (2026-10).
-void write_sound_url(JsonBuilder& out, const Media& media) {
-  const auto* sound = std::find_if(sounds.begin(), sounds.end(),
-                                   [&](const Sound& s) { return s.mime_type == media.mime_type; });
+void write_audio_url(JsonBuilder& out, const Media& media) {
+  const auto* audio_data =
+      std::find_if(audio_formats.begin(), audio_formats.end(),
+                   [&](const AudioData& s) { return s.mime_type == media.mime_type; });
   std::string_view format = media.mime_type;
   format.remove_prefix(format.starts_with("audio/") ? 6 : format.size());
   out.open_object();
@@ -89,7 +91,7 @@ void write_sound_url(JsonBuilder& out, const Media& media) {
   } else {
     out.joined("data", "data:;base64,", media.value);
   }
-  out.filled("format", sound == sounds.end() ? format : sound->format);
+  out.filled("format", audio_data == audio_formats.end() ? format : audio_data->format);
   out.close_object();
   out.close_object();
 }
@@ -119,60 +121,61 @@ void write_file(JsonBuilder& out, const Media& media) {
   out.close_object();
 }
 
-void write_said(JsonBuilder& out, const json::Value& part, const OpenAiWishes& wishes) {
+void write_content_part(JsonBuilder& out, const json::Value& part,
+                        const OpenAiWriteOptions& options) {
   // A part the API has no word for keeps its place.
   const bool is_text = part["type"].string() == "text";
   const std::string_view text = is_text ? part["text"].string() : "";
   const json::Value mark = part["metadata"]["cache_control"];
-  if (!wishes.cache_marks || !mark.is_object()) return message::write_text_part(out, text);
+  if (!options.cache_marks || !mark.is_object()) return message::write_text_part(out, text);
   write_text_block(out, text, mark);
 }
 
 // The content of a message that is no user's: where something of it shall be cached, a list of
 // parts.
 void write_markable(JsonBuilder& out, const Message& message, std::string_view text,
-                    const OpenAiWishes& wishes) {
-  const std::string blocks = wishes.cache_marks ? marked_blocks(message, text) : std::string();
+                    const OpenAiWriteOptions& options) {
+  const std::string blocks = options.cache_marks ? marked_blocks(message, text) : std::string();
   if (blocks.empty()) return out.text("content", text);
   out.raw("content", blocks);
 }
 
-void write_result(JsonBuilder& out, const Message& message, const OpenAiWishes& wishes) {
+void write_result(JsonBuilder& out, const Message& message, const OpenAiWriteOptions& options) {
   const message::ContentText content(message.content);
   const std::string_view failure = message.error ? std::string_view(*message.error) : "";
-  write_markable(out, message, content.view().empty() ? failure : content.view(), wishes);
+  write_markable(out, message, content.view().empty() ? failure : content.view(), options);
 }
 
-void write_part(JsonBuilder& out, const json::Value& part, const OpenAiWishes& wishes) {
+void write_part(JsonBuilder& out, const json::Value& part, const OpenAiWriteOptions& options) {
   Media media;
-  if (!message::read_media(media, part)) return write_said(out, part, wishes);
-  if (wishes.mistral_parts && write_mistral_part(out, media)) return;
+  if (!message::read_media(media, part)) return write_content_part(out, part, options);
+  if (options.mistral_parts && write_mistral_part(out, media)) return;
   const bool is_binary = part["type"].string() == "binary";
   const bool is_data_document =
       media.kind == Media::Kind::document && media.source == Media::Source::data;
   const bool by_id = media.source == Media::Source::file;
-  if (wishes.audio_urls && media.kind == Media::Kind::audio && !by_id) {
-    write_sound_url(out, media);
-  } else if (wishes.file_url_parts && media.kind == Media::Kind::document && !by_id) {
+  if (options.audio_urls && media.kind == Media::Kind::audio && !by_id) {
+    write_audio_url(out, media);
+  } else if (options.file_url_parts && media.kind == Media::Kind::document && !by_id) {
     write_file_url(out, media);
   } else if (by_id || (!is_binary && is_data_document)) {
     write_file(out, media);
-  } else if (wishes.video_parts && media.kind == Media::Kind::video) {
+  } else if (options.video_parts && media.kind == Media::Kind::video) {
     write_image(out, media, "video_url");
-  } else if (is_binary || media.kind != Media::Kind::audio || !write_sound(out, media)) {
+  } else if (is_binary || media.kind != Media::Kind::audio || !write_audio(out, media)) {
     write_image(out, media);
   }
 }
 
 void write_user_content(JsonBuilder& out, const message::Content& content,
-                        const OpenAiWishes& wishes) {
+                        const OpenAiWriteOptions& options) {
   if (content.kind == message::Content::Kind::text) {
     out.text("content", content.text);
     return;
   }
   out.open_array("content");
   const message::Parts parts(content);
-  for (const json::Value part : parts.items()) write_part(out, part, wishes);
+  for (const json::Value part : parts.items()) write_part(out, part, options);
   out.close_array();
 }
 
@@ -210,12 +213,12 @@ void write_call(JsonBuilder& out, const ToolCall& call) {
 }
 
 // The signature of a streamed thought comes without its text, which then is all of the reasoning.
-void write_detail(JsonBuilder& out, const std::string& json, std::string_view thought) {
+void write_detail(JsonBuilder& out, const std::string& json, std::string_view reasoning_part) {
   json::Document document(message::depth_limit);
   const auto detail = document.parse(json);
   const bool bare = detail && detail.value()["type"].string() == "reasoning.text" &&
                     detail.value()["text"].string().empty();
-  if (!bare || thought.empty()) {
+  if (!bare || reasoning_part.empty()) {
     out.raw(json);
     return;
   }
@@ -223,25 +226,26 @@ void write_detail(JsonBuilder& out, const std::string& json, std::string_view th
   for (const auto& [key, value] : detail.value().members()) {
     if (key != "text") out.value(key, value);
   }
-  out.text("text", thought);
+  out.text("text", reasoning_part);
   out.close_object();
 }
 
 // The thought as the only detail.
-void write_plain_detail(JsonBuilder& out, std::string_view thought, std::string_view format) {
+void write_plain_detail(JsonBuilder& out, std::string_view reasoning_part,
+                        std::string_view format) {
   out.open_array(details_kind);
   out.open_object();
   out.text("type", "reasoning.text");
   out.text("id", "reasoning-text-0");
   out.text("format", format);
   out.raw("index", "0");
-  out.text("text", thought);
+  out.text("text", reasoning_part);
   out.close_object();
   out.close_array();
 }
 
 // Details come as states, or in one piece where only AG-UI's encrypted value survived.
-void write_details(JsonBuilder& out, const Message& message, std::string_view thought) {
+void write_details(JsonBuilder& out, const Message& message, std::string_view reasoning_part) {
   if (message.metadata.find(provider, details_kind) == nullptr) {
     if (!message.encrypted_value) return;
     json::Document document(message::depth_limit);
@@ -252,22 +256,22 @@ void write_details(JsonBuilder& out, const Message& message, std::string_view th
   out.open_array(details_kind);
   for (const message::ProviderState& state : message.metadata.provider_state) {
     if (state.provider == provider && state.kind == details_kind) {
-      write_detail(out, state.json, thought);
+      write_detail(out, state.json, reasoning_part);
     }
   }
   out.close_array();
 }
 
 // The reasoning that stands before an assistant message.
-struct Thought {
+struct ReasoningPart {
   std::string text;
   std::string_view member;  // where it goes, or "" when it stays behind
 };
 
-void add_thought(Thought& thought, const Message& reasoning) {
-  thought.text.append(message::text_of(reasoning.content));
+void add_reasoning(ReasoningPart& reasoning_part, const Message& reasoning) {
+  reasoning_part.text.append(message::text_of(reasoning.content));
   for (const std::string_view kind : reasoning_kinds) {
-    if (reasoning.metadata.find(provider, kind) != nullptr) thought.member = kind;
+    if (reasoning.metadata.find(provider, kind) != nullptr) reasoning_part.member = kind;
   }
 }
 
@@ -277,14 +281,15 @@ bool has_details(const Message& message) {
 }
 
 // What Mistral thought is a part of its answer.
-void write_mistral_content(JsonBuilder& out, const Message& message, std::string_view thought) {
+void write_mistral_content(JsonBuilder& out, const Message& message,
+                           std::string_view reasoning_part) {
   out.open_array("content");
   out.open_object();
   out.text("type", "thinking");
   out.open_array("thinking");
   out.open_object();
   out.text("type", "text");
-  out.text("text", thought);
+  out.text("text", reasoning_part);
   out.close_object();
   out.close_array();
   out.close_object();
@@ -297,18 +302,20 @@ void write_mistral_content(JsonBuilder& out, const Message& message, std::string
   out.close_array();
 }
 
-void write_thought(JsonBuilder& out, const Message& message, const Thought& thought,
-                   const OpenAiWishes& wishes) {
-  if (wishes.mistral_thoughts) return;
-  if (!wishes.details_format.empty() && !has_details(message)) {
-    if (!thought.text.empty()) write_plain_detail(out, thought.text, wishes.details_format);
+void write_reasoning_part(JsonBuilder& out, const Message& message,
+                          const ReasoningPart& reasoning_part, const OpenAiWriteOptions& options) {
+  if (options.mistral_reasoning) return;
+  if (!options.details_format.empty() && !has_details(message)) {
+    if (!reasoning_part.text.empty())
+      write_plain_detail(out, reasoning_part.text, options.details_format);
     return;
   }
-  const bool goes_back = !thought.text.empty() && wishes.details_format.empty();
+  const bool goes_back = !reasoning_part.text.empty() && options.details_format.empty();
   const std::string_view member =
-      thought.member.empty() ? "" : wishes.only_member.value_or(thought.member);
-  if (!member.empty() && (goes_back || wishes.always_reasoning)) out.text(member, thought.text);
-  if (!wishes.only_member) write_details(out, message, thought.text);
+      reasoning_part.member.empty() ? "" : options.only_member.value_or(reasoning_part.member);
+  if (!member.empty() && (goes_back || options.always_reasoning))
+    out.text(member, reasoning_part.text);
+  if (!options.only_member) write_details(out, message, reasoning_part.text);
 }
 
 void write_answer_images(JsonBuilder& out, const Message& message) {
@@ -320,12 +327,12 @@ void write_answer_images(JsonBuilder& out, const Message& message) {
   out.close_array();
 }
 
-void write_assistant(JsonBuilder& out, const Message& message, const Thought& thought,
-                     const OpenAiWishes& wishes) {
-  if (wishes.mistral_thoughts && !thought.text.empty()) {
-    write_mistral_content(out, message, thought.text);
+void write_assistant(JsonBuilder& out, const Message& message, const ReasoningPart& reasoning_part,
+                     const OpenAiWriteOptions& options) {
+  if (options.mistral_reasoning && !reasoning_part.text.empty()) {
+    write_mistral_content(out, message, reasoning_part.text);
   } else if (message::has_content(message.content)) {
-    write_markable(out, message, message::ContentText(message.content).view(), wishes);
+    write_markable(out, message, message::ContentText(message.content).view(), options);
   } else {
     out.null("content");
   }
@@ -334,41 +341,41 @@ void write_assistant(JsonBuilder& out, const Message& message, const Thought& th
     for (const ToolCall& call : message.tool_calls) write_call(out, call);
     out.close_array();
   }
-  write_thought(out, message, thought, wishes);
-  if (wishes.answer_images) write_answer_images(out, message);
+  write_reasoning_part(out, message, reasoning_part, options);
+  if (options.answer_images) write_answer_images(out, message);
   if (const auto* audio = message.metadata.find(provider, audio_kind)) {
     out.raw("audio", audio->json);
   }
 }
 
-bool is_continued(const Message& message, const OpenAiWishes& wishes) {
-  if (wishes.begun_member.empty() || message.role != Role::assistant) return false;
-  return is_begun(message) || (wishes.always_begun && message.tool_calls.empty());
+bool is_continued(const Message& message, const OpenAiWriteOptions& options) {
+  if (options.begun_member.empty() || message.role != Role::assistant) return false;
+  return is_begun(message) || (options.always_begun && message.tool_calls.empty());
 }
 
-void write_message(JsonBuilder& out, const Message& message, const Thought& thought,
-                   const OpenAiWishes& wishes, bool is_last) {
+void write_message(JsonBuilder& out, const Message& message, const ReasoningPart& reasoning_part,
+                   const OpenAiWriteOptions& options, bool is_last) {
   out.open_object();
   out.text("role", message::name_of(message.role));
   switch (message.role) {
-    case Role::user: write_user_content(out, message.content, wishes); break;
-    case Role::assistant: write_assistant(out, message, thought, wishes); break;
+    case Role::user: write_user_content(out, message.content, options); break;
+    case Role::assistant: write_assistant(out, message, reasoning_part, options); break;
     case Role::tool:
-      write_result(out, message, wishes);
+      write_result(out, message, options);
       out.text("tool_call_id", message.tool_call_id);
       break;
     case Role::system:
     case Role::developer:
-      write_markable(out, message, message::ContentText(message.content).view(), wishes);
+      write_markable(out, message, message::ContentText(message.content).view(), options);
       break;
     case Role::reasoning:
     case Role::activity: out.text("content", message::text_of(message.content)); break;
   }
   const bool has_name = message.name && is_wire_name(*message.name);
-  if (wishes.names && message.role != Role::tool && has_name) {
+  if (options.names && message.role != Role::tool && has_name) {
     out.text("name", *message.name);
   }
-  if (is_last && is_continued(message, wishes)) out.flag(wishes.begun_member, true);
+  if (is_last && is_continued(message, options)) out.flag(options.begun_member, true);
   out.close_object();
 }
 
@@ -392,21 +399,22 @@ bool is_begun(const Message& message) {
 }
 
 void write_openai(JsonBuilder& out, std::span<const Message> messages) {
-  write_openai(out, messages, OpenAiWishes{});
+  write_openai(out, messages, OpenAiWriteOptions{});
 }
 
-void write_openai(JsonBuilder& out, std::span<const Message> messages, const OpenAiWishes& wishes) {
+void write_openai(JsonBuilder& out, std::span<const Message> messages,
+                  const OpenAiWriteOptions& options) {
   out.expect(expected_size(messages));
   out.open_array();
-  Thought thought{{}, wishes.reasoning_member};
+  ReasoningPart reasoning_part{{}, options.reasoning_member};
   for (const Message& message : messages) {
     if (message.role == Role::activity) continue;
     if (message.role == Role::reasoning) {
-      add_thought(thought, message);
+      add_reasoning(reasoning_part, message);
       continue;
     }
-    write_message(out, message, thought, wishes, &message == &messages.back());
-    thought = {{}, wishes.reasoning_member};
+    write_message(out, message, reasoning_part, options, &message == &messages.back());
+    reasoning_part = {{}, options.reasoning_member};
   }
   out.close_array();
 }

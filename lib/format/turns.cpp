@@ -25,7 +25,7 @@ void TurnWriter::write() {
         write_user(message);
         break;
       case Role::assistant: write_assistant(message); break;
-      case Role::tool: write_stray_result(message); break;
+      case Role::tool: write_unmatched_result(message); break;
       case Role::reasoning: write_reasoning(message); break;
       case Role::system:
       case Role::developer:
@@ -93,7 +93,7 @@ const Message* TurnWriter::take_result(const Call& call) {
   return nullptr;
 }
 
-void TurnWriter::write_stray_result(const Message& message) {
+void TurnWriter::write_unmatched_result(const Message& message) {
   if (!used_[at_]) close_calls();
   if (used_[at_]) return;
   const std::string id = wire_id(message.tool_call_id);

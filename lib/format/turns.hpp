@@ -78,7 +78,7 @@ class TurnWriter {
   };
 
   void close_turn();
-  void write_stray_result(const message::Message& message);
+  void write_unmatched_result(const message::Message& message);
   const message::Message* take_result(const Call& call);
   std::string wire_id(std::string_view id);
 

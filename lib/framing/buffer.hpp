@@ -21,8 +21,8 @@ inline void append_bounded(std::string& buffer, std::string_view bytes, std::siz
 
 // Empties the buffer and keeps its memory unless it is large.
 inline void reuse(std::string& buffer) {
-  constexpr std::size_t kept_bytes = 64UL * 1024UL;
-  if (buffer.capacity() > kept_bytes) {
+  constexpr std::size_t retained_bytes = 64UL * 1024UL;
+  if (buffer.capacity() > retained_bytes) {
     std::string().swap(buffer);
   } else {
     buffer.clear();

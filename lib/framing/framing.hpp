@@ -40,7 +40,7 @@ class Framing {
   virtual Result<void> finish(FrameSink& sink) = 0;
   // What stood outside of all frames and looks like an object of JSON, the last one, or "".
   // Lifetime: until the next call.
-  [[nodiscard]] virtual std::string_view stray() const { return {}; }
+  [[nodiscard]] virtual std::string_view unframed() const { return {}; }
 };
 
 }  // namespace millrace::framing

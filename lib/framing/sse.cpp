@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view bom = "\xEF\xBB\xBF";
 constexpr std::string_view data_field = "data: ";  // as nearly everybody writes it
-constexpr std::size_t stray_limit_bytes = 64UL * 1024UL;
+constexpr std::size_t unframed_limit_bytes = 64UL * 1024UL;
 
 Error too_long(std::size_t limit) {
   return make_error(Errc::line_too_long,
@@ -91,13 +91,13 @@ Result<void> SseFraming::on_line(std::string_view line, bool blank_follows, Fram
   if (line.empty()) {
     if (data_lines_ > 0) give_held(sink);
     event_.clear();
-    in_stray_ = false;
+    in_unframed_ = false;
     return {};
   }
   if (line.starts_with(data_field)) {
     return on_data(line.substr(data_field.size()), blank_follows, sink);
   }
-  if (dispatch_ == SseDispatch::complete_json && keep_stray(line)) return {};
+  if (dispatch_ == SseDispatch::complete_json && keep_unframed(line)) return {};
   const std::size_t colon = line.find(':');
   if (colon == 0) return {};
   if (colon == std::string_view::npos) return on_field(line, {}, blank_follows, sink);
@@ -107,19 +107,20 @@ Result<void> SseFraming::on_line(std::string_view line, bool blank_follows, Fram
 }
 
 // True for a line of an object of JSON that stands by itself.
-bool SseFraming::keep_stray(std::string_view line) {
+bool SseFraming::keep_unframed(std::string_view line) {
   constexpr std::string_view error_field = "error: {";
   if (line.starts_with(error_field)) {
-    stray_ = R"({"error":)";
-    stray_.append(line.substr(error_field.size() - 1, stray_limit_bytes)).push_back('}');
+    unframed_ = R"({"error":)";
+    unframed_.append(line.substr(error_field.size() - 1, unframed_limit_bytes)).push_back('}');
     return true;
   }
-  if (!in_stray_) {
+  if (!in_unframed_) {
     if (line.front() != '{') return false;
-    stray_.clear();
-    in_stray_ = true;
+    unframed_.clear();
+    in_unframed_ = true;
   }
-  if (stray_.size() + line.size() <= stray_limit_bytes) stray_.append(line).push_back('\n');
+  if (unframed_.size() + line.size() <= unframed_limit_bytes)
+    unframed_.append(line).push_back('\n');
   return true;
 }
 
@@ -143,7 +144,7 @@ Result<void> SseFraming::on_field(std::string_view name, std::string_view value,
 
 Result<void> SseFraming::on_data(std::string_view value, bool blank_follows, FrameSink& sink) {
   seen_data_ = true;
-  in_stray_ = false;
+  in_unframed_ = false;
   const std::size_t line_feed = data_lines_ > 0 ? 1 : 0;
   if (data_.size() + line_feed + value.size() > limits_.event_bytes) {
     return make_error(Errc::event_too_large, "An event of the stream is larger than " +

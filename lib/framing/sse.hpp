@@ -29,7 +29,7 @@ class SseFraming final : public Framing {
 
   Result<void> feed(std::string_view bytes, FrameSink& sink) override;
   Result<void> finish(FrameSink& sink) override;
-  [[nodiscard]] std::string_view stray() const override { return stray_; }
+  [[nodiscard]] std::string_view unframed() const override { return unframed_; }
 
   // True once a `data` field was seen.
   [[nodiscard]] bool seen_data() const { return seen_data_; }
@@ -45,7 +45,7 @@ class SseFraming final : public Framing {
   void give(std::string_view data, FrameSink& sink);
   void give_held(FrameSink& sink);
   bool strip_bom(std::string_view& bytes);
-  bool keep_stray(std::string_view line);
+  bool keep_unframed(std::string_view line);
 
   SseDispatch dispatch_;
   FramingLimits limits_;
@@ -54,7 +54,7 @@ class SseFraming final : public Framing {
   // What is being handled; kept as members so that their memory is used again.
   std::string line_;
   std::string held_;
-  std::string stray_;
+  std::string unframed_;
   std::string event_;
   std::string id_;
   std::optional<std::int64_t> retry_;
@@ -63,7 +63,7 @@ class SseFraming final : public Framing {
   bool at_start_ = true;
   bool skip_line_feed_ = false;  // the last chunk ended behind a CR
   bool seen_data_ = false;
-  bool in_stray_ = false;  // the next line belongs to it
+  bool in_unframed_ = false;  // the next line belongs to it
 };
 
 }  // namespace millrace::framing

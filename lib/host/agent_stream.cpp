@@ -77,7 +77,7 @@ class AgentStream::Items final : public event::EventSink {
   void write_no_events() { with_events_ = false; }
 
   void add(std::string_view json) {
-    throttle_.hurry();
+    throttle_.flush();
     batch_.add_json(json);
   }
 
@@ -128,7 +128,7 @@ Result<AgentSpec> read_agent_spec(std::shared_ptr<const run::AgentPlan> plan,
   AgentSpec spec;
   spec.plan = std::move(plan);
   spec.input = std::move(input).value();
-  spec.saves = options.value()["saves"].truthy();
+  spec.wants_checkpoints = options.value()["checkpoint"].truthy();
   spec.host_fetch = options.value()["fetch"].truthy();
   spec.stopped = options.value()["stopped"].truthy();
   spec.waits = options.value()["waits"].truthy();
@@ -142,16 +142,16 @@ Result<AgentSpec> read_agent_spec(std::shared_ptr<const run::AgentPlan> plan,
 
 // Who runs rounds reads no events but those of steps and of further attempts.
 void AgentStream::on_event(const event::Event& event) {
-  const bool is_told = !spec_.plan->rounds || is_of_the_loop(event.body) ||
-                       std::holds_alternative<event::Retry>(event.body);
-  if (is_told) sink_.on_event(event);
+  const bool is_reported = !spec_.plan->rounds || is_of_the_loop(event.body) ||
+                           std::holds_alternative<event::Retry>(event.body);
+  if (is_reported) sink_.on_event(event);
 }
 
-AgentStream::AgentStream(DrainQueue::StreamId id, HostServices& services, run::SuspendedRuns& kept,
-                         AgentSpec spec)
+AgentStream::AgentStream(DrainQueue::StreamId id, HostServices& services,
+                         run::SuspendedRuns& suspended, AgentSpec spec)
     : id_(id),
       services_(services),
-      kept_(kept),
+      suspended_(suspended),
       spec_(std::move(spec)),
       throttle_(services.loop, spec_.throttle,
                 [this] {
@@ -193,7 +193,7 @@ void AgentStream::begin(bool with_events) {
   session_ =
       std::make_shared<run::AgentSession>(services, spec_.plan, std::move(task).value(), *this);
   spec_.stopped ? session_->end_at_once() : session_->start();
-  if (stop_asked_) session_->stop();
+  if (stop_requested_) session_->stop();
 }
 
 void AgentStream::add(std::shared_ptr<AgentBytes> reader) {
@@ -208,7 +208,7 @@ void AgentStream::leave(const AgentBytes& reader) {
 Result<run::AgentTask> AgentStream::take_task() {
   if (spec_.stopped) {
     // Of answers that nobody takes there is no state: the one that asks is kept.
-    spec_.saves = spec_.saves && spec_.input.resume_json.empty();
+    spec_.wants_checkpoints = spec_.wants_checkpoints && spec_.input.resume_json.empty();
     return run::stopped_task(std::move(spec_.state), std::move(spec_.context), spec_.input,
                              model::now_ms());
   }
@@ -216,7 +216,7 @@ Result<run::AgentTask> AgentStream::take_task() {
     return run::saved_task(std::move(spec_.state), std::move(spec_.context), spec_.input,
                            *spec_.plan, model::now_ms(), services_.call.ids);
   }
-  return kept_.task_for(spec_.input, *spec_.plan, model::now_ms(), services_.call.ids);
+  return suspended_.task_for(spec_.input, *spec_.plan, model::now_ms(), services_.call.ids);
 }
 
 void AgentStream::resume() {
@@ -247,7 +247,7 @@ void AgentStream::silence() {
 }
 
 void AgentStream::stop() {
-  stop_asked_ = true;
+  stop_requested_ = true;
   if (session_) session_->stop();
 }
 
@@ -259,7 +259,7 @@ void AgentStream::complete(std::uint64_t id, std::string_view json) {
   moved();
 }
 
-void AgentStream::ask(run::HostWork work, std::uint64_t id, std::string json) {
+void AgentStream::request_host(run::HostWork work, std::uint64_t id, std::string json) {
   std::string item = "{";
   json::append_member(item, "type", work == run::HostWork::tool ? "@tool" : "@model");
   json::append_member(item, "id", static_cast<std::int64_t>(id));
@@ -274,8 +274,8 @@ void AgentStream::withdraw(std::uint64_t id) {
 }
 
 void AgentStream::rest(const Tree& state, const Tree& context) {
-  if (!spec_.saves) return;
-  std::string item = R"({"type":"@rest")";
+  if (!spec_.wants_checkpoints) return;
+  std::string item = R"({"type":"@checkpoint")";
   json::append_raw_member(item, "state", state.to_json());
   json::append_raw_member(item, "context", context.is_object() ? context.to_json() : "null");
   items_->add(item + "}");
@@ -293,8 +293,8 @@ void AgentStream::moved() {
 void AgentStream::finish() {
   const run::AgentOutcome& outcome = session_->outcome();
   const Tree& state = session_->state();
-  if (agent::must_be_kept(state))
-    kept_.keep(spec_.input.thread_id, state, *spec_.plan, model::now_ms());
+  if (agent::must_be_suspended(state))
+    suspended_.keep(spec_.input.thread_id, state, *spec_.plan, model::now_ms());
   Tree result = Tree::object();
   result.set("type", "@result");
   result.set("status", status_of(outcome));
@@ -307,7 +307,7 @@ void AgentStream::finish() {
   if (outcome.kind == run::AgentOutcome::Kind::waiting)
     result.set("interrupts", outcome.interrupts);
   if (spec_.plan->rounds) {
-    result.set("messages", agent::plain_rows(state["messages"], session_->given_rows()));
+    result.set("messages", agent::plain_messages(state["messages"], session_->given_messages()));
   }
   std::string item = result.to_json();
   const auto limit = agent::limit_code(outcome.reason);

@@ -24,7 +24,7 @@ struct AgentSpec {
   run::AgentInput input;
   json::Tree state;  // of a run that goes on; null for a new one
   json::Tree context;
-  bool saves = false;  // the host is given the state after each step
+  bool wants_checkpoints = false;  // the host is given the state after each step
   // The host sends the requests, with a fetch function of its own.
   bool host_fetch = false;
   bool stopped = false;                       // before it begins: questions stay open
@@ -33,7 +33,7 @@ struct AgentSpec {
 };
 
 // Shape: `input` is AG-UI's RunAgentInput, its messages as they are where the host is asked for the
-// model's turns; `options` is { "format"?: string, "saves"?: boolean, "fetch"?: boolean,
+// model's turns; `options` is { "format"?: string, "checkpoint"?: boolean, "fetch"?: boolean,
 // "stopped"?: boolean, "waits"?: boolean,
 // "state"?: object, "context"?: object, "throttleMs"?: number }.
 // Errors: those of read_agent_input and Tree::parse.
@@ -43,7 +43,7 @@ Result<AgentSpec> read_agent_spec(std::shared_ptr<const run::AgentPlan> plan,
 
 // Items besides AG-UI's events and the diagnostics of the codec:
 // {"type":"@tool" | "@model","id","value": AgentOwner::ask}, {"type":"@withdraw","id"},
-// {"type":"@rest","state","context"}, {"type":"@failed","error": error_json},
+// {"type":"@checkpoint","state","context"}, {"type":"@failed","error": error_json},
 // {"type":"@result","status","reason","text","usage","cost","steps","interrupts"?,
 // "messages"?: the run's own rows, of a plan with rounds}. Such a plan's runs tell no events but
 // those of steps and further attempts. Where the host sends the requests, HostSender's items and
@@ -57,7 +57,7 @@ class AgentStream final : public HostTask,
                           public run::AgentOwner,
                           public std::enable_shared_from_this<AgentStream> {
  public:
-  AgentStream(DrainQueue::StreamId id, HostServices& services, run::SuspendedRuns& kept,
+  AgentStream(DrainQueue::StreamId id, HostServices& services, run::SuspendedRuns& suspended,
               AgentSpec spec);
 
   void start();
@@ -76,7 +76,7 @@ class AgentStream final : public HostTask,
 
   void on_event(const event::Event& event) override;
   void moved() override;
-  void ask(run::HostWork work, std::uint64_t id, std::string json) override;
+  void request_host(run::HostWork work, std::uint64_t id, std::string json) override;
   void withdraw(std::uint64_t id) override;
   void rest(const json::Tree& state, const json::Tree& context) override;
 
@@ -94,7 +94,7 @@ class AgentStream final : public HostTask,
 
   DrainQueue::StreamId id_;
   HostServices& services_;
-  run::SuspendedRuns& kept_;
+  run::SuspendedRuns& suspended_;
   AgentSpec spec_;
   std::string output_;
   Throttle throttle_;
@@ -104,8 +104,8 @@ class AgentStream final : public HostTask,
   std::shared_ptr<run::AgentSession> session_;
   std::vector<std::shared_ptr<AgentBytes>> readers_;  // of the run's bytes
   bool begun_ = false;
-  bool stop_asked_ = false;  // before it began
-  bool full_ = false;        // a reader lags behind, and the model waits
+  bool stop_requested_ = false;  // before it began
+  bool full_ = false;            // a reader lags behind, and the model waits
   bool items_full_ = false;
   bool closed_ = false;
 };

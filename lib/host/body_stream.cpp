@@ -54,7 +54,7 @@ void BodyStream::start(net::Request request, std::shared_ptr<BodyStream> self) {
 
 void BodyStream::on_head(net::ResponseHead head) {
   has_head_ = true;
-  owner_.queue.hurry(id_);
+  owner_.queue.flush(id_);
   owner_.queue.push_head(id_, head_json(head));
 }
 
@@ -62,12 +62,13 @@ void BodyStream::on_data(std::string_view decoded) {
   if (pipe_) {
     pipe_->feed(decoded);
     deliver();
-    if (has_begun_ && !std::exchange(is_calm_, true)) owner_.client.calm(transfer_);
+    if (has_begun_ && !std::exchange(is_deprioritized_, true))
+      owner_.client.deprioritize(transfer_);
     if (pipe_->is_over()) {
       wait_for_end();
     } else {
       // Another message may follow one that has ended.
-      patience_.reset();
+      grace_timer_.reset();
     }
     return;
   }
@@ -101,11 +102,11 @@ void BodyStream::read_as(const PipeSpec& spec) {
 
 // Some servers never close the connection of an answer that has ended.
 void BodyStream::wait_for_end() {
-  if (closed_ || ended_ || patience_) return;
-  patience_ = std::make_unique<os::Timer>(owner_.loop, [this] {
+  if (closed_ || ended_ || grace_timer_) return;
+  grace_timer_ = std::make_unique<os::Timer>(owner_.loop, [this] {
     if (!ended_) on_done(std::nullopt);
   });
-  patience_->start_at(os::Timer::Clock::now() + adapter::patience_after_the_end);
+  grace_timer_->start_at(os::Timer::Clock::now() + adapter::end_grace_period);
 }
 
 void BodyStream::resume() {
@@ -120,12 +121,12 @@ void BodyStream::cancel() {
 bool BodyStream::deliver() {
   if (closed_) return false;
   std::string& output = pipe_->output();
-  if (!output.empty() && !std::exchange(has_begun_, true)) owner_.queue.hurry(id_);
+  if (!output.empty() && !std::exchange(has_begun_, true)) owner_.queue.flush(id_);
   owner_.on_output(output.size());
   const bool room = owner_.queue.push(id_, output);
-  constexpr std::size_t kept_bytes = std::size_t{64} << 10U;
+  constexpr std::size_t retained_bytes = std::size_t{64} << 10U;
   output.clear();
-  if (output.capacity() > kept_bytes) output.shrink_to_fit();
+  if (output.capacity() > retained_bytes) output.shrink_to_fit();
   if (pipe_->done() && !ended_) {
     close({});
     return false;

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/seldom.hpp"
+#include "base/optional_box.hpp"
 #include "host/host_task.hpp"
 #include "net/client.hpp"
 #include "os/timer.hpp"
@@ -42,15 +42,15 @@ class BodyStream final : public HostTask, public net::TransferHandler {
   HostServices& owner_;
   net::TransferId transfer_ = 0;
   std::unique_ptr<Pipe> pipe_;
-  std::unique_ptr<os::Timer> patience_;  // runs when nothing but the end is to come
-  std::string early_;                    // came before a pipe was chosen
-  Seldom<Error> error_;
+  std::unique_ptr<os::Timer> grace_timer_;  // runs when nothing but the end is to come
+  std::string early_;                       // came before a pipe was chosen
+  OptionalBox<Error> error_;
   bool has_head_ = false;
   bool early_paused_ = false;
-  bool has_begun_ = false;  // the reader has a first output
-  bool is_calm_ = false;    // and waits less urgently for the others
-  bool ended_ = false;      // the transfer
-  bool closed_ = false;     // towards the reader
+  bool has_begun_ = false;         // the reader has a first output
+  bool is_deprioritized_ = false;  // and waits less urgently for the others
+  bool ended_ = false;             // the transfer
+  bool closed_ = false;            // towards the reader
 };
 
 }  // namespace millrace::host

@@ -15,13 +15,13 @@ net::TransferId HostSender::start(net::Request request,
   transfers_[id].handler = std::move(handler);
   std::string value = "{";
   append_request(value, request);
-  tell("@fetch", id, value + "}");
+  report("@fetch", id, value + "}");
   return id;
 }
 
 void HostSender::cancel(net::TransferId id) {
   if (!transfers_.contains(id)) return;
-  tell("@withdraw", id);
+  report("@withdraw", id);
   loop_.post([weak = weak_from_this(), id] {
     const auto self = weak.lock();
     if (!self) return;
@@ -89,7 +89,7 @@ bool HostSender::complete(std::uint64_t id, std::string_view json) {
 void HostSender::give(net::TransferId id, std::string_view data) {
   const auto handler = transfers_.at(id).handler;
   if (!data.empty()) handler->on_data(data);
-  if (transfers_.contains(id)) tell("@fetched", id);
+  if (transfers_.contains(id)) report("@fetched", id);
 }
 
 void HostSender::finish(Transfers::iterator at, std::optional<Error> error) {
@@ -99,18 +99,18 @@ void HostSender::finish(Transfers::iterator at, std::optional<Error> error) {
 }
 
 void HostSender::end() {
-  tell_ = nullptr;
+  report_ = nullptr;
   moved_ = nullptr;
   transfers_.clear();
 }
 
-void HostSender::tell(std::string_view type, net::TransferId id, std::string_view value_json) {
-  if (!tell_) return;
+void HostSender::report(std::string_view type, net::TransferId id, std::string_view value_json) {
+  if (!report_) return;
   std::string item = "{";
   json::append_member(item, "type", type);
   json::append_member(item, "id", static_cast<std::int64_t>(id));
   if (!value_json.empty()) json::append_raw_member(item, "value", value_json);
-  tell_(item + "}");
+  report_(item + "}");
 }
 
 }  // namespace millrace::host

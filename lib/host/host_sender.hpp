@@ -24,9 +24,9 @@ namespace millrace::host {
 class HostSender final : public net::Sender, public std::enable_shared_from_this<HostSender> {
  public:
   // `moved` is called when something was told of which nobody outside knows.
-  HostSender(os::EventLoop& loop, std::function<void(const std::string& item)> tell,
+  HostSender(os::EventLoop& loop, std::function<void(const std::string& item)> report,
              std::function<void()> moved)
-      : loop_(loop), tell_(std::move(tell)), moved_(std::move(moved)) {}
+      : loop_(loop), report_(std::move(report)), moved_(std::move(moved)) {}
 
   net::TransferId start(net::Request request,
                         std::shared_ptr<net::TransferHandler> handler) override;
@@ -49,10 +49,10 @@ class HostSender final : public net::Sender, public std::enable_shared_from_this
 
   void give(net::TransferId id, std::string_view data);
   void finish(Transfers::iterator at, std::optional<Error> error);
-  void tell(std::string_view type, net::TransferId id, std::string_view value_json = {});
+  void report(std::string_view type, net::TransferId id, std::string_view value_json = {});
 
   os::EventLoop& loop_;
-  std::function<void(const std::string& item)> tell_;
+  std::function<void(const std::string& item)> report_;
   std::function<void()> moved_;
   Transfers transfers_;
   // Apart from the actions of an agent's run, which the host answers too.

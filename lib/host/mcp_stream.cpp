@@ -108,7 +108,7 @@ Result<mcp::ClientOptions> read_mcp_client(std::string_view json) {
   if (const json::Value capabilities = value["capabilities"]; capabilities.is_object()) {
     options.session.capabilities_json = capabilities.to_json();
   }
-  options.tells_errors = value["tellsErrors"].is_true();
+  options.reports_errors = value["tellsErrors"].is_true();
   options.session.protocol = value["protocol"].string();
   read_time(value["openMs"], options.session.open_timeout);
   read_time(value["callMs"], options.session.call_timeout);
@@ -164,32 +164,32 @@ void McpStream::command(const HostCommand& command) {
     void (*run)(McpStream& stream, const HostCommand& command);
   };
   static constexpr std::array<Row, 8> rows{
-      Row{"call", [](McpStream& stream, const HostCommand& said) { stream.call(said); }},
+      Row{"call", [](McpStream& stream, const HostCommand& given) { stream.call(given); }},
       Row{"cancel", [](McpStream& stream,
-                       const HostCommand& said) { stream.client_->cancel(said.id, said.text); }},
+                       const HostCommand& given) { stream.client_->cancel(given.id, given.text); }},
       Row{"notify",
-          [](McpStream& stream, const HostCommand& said) {
-            stream.client_->notify(said.options, said.text);
+          [](McpStream& stream, const HostCommand& given) {
+            stream.client_->notify(given.options, given.text);
           }},
       Row{"answer", [](McpStream& stream,
-                       const HostCommand& said) { stream.client_->answer(said.id, said.text); }},
+                       const HostCommand& given) { stream.client_->answer(given.id, given.text); }},
       Row{"refuse",
-          [](McpStream& stream, const HostCommand& said) {
+          [](McpStream& stream, const HostCommand& given) {
             std::int64_t code = mcp::rpc_code::internal_error;
-            const std::string& text = said.options;
+            const std::string& text = given.options;
             std::from_chars(text.data(), text.data() + text.size(), code);
-            stream.client_->refuse(said.id, code, said.text);
+            stream.client_->reject(given.id, code, given.text);
           }},
       Row{"authorize",
-          [](McpStream& stream, const HostCommand& said) {
-            stream.client_->authorize(read_authorization(said.text));
+          [](McpStream& stream, const HostCommand& given) {
+            stream.client_->authorize(read_authorization(given.text));
           }},
       Row{"unauthorized",
-          [](McpStream& stream, const HostCommand& said) {
-            stream.client_->refuse_authorization(make_error(Errc::mcp_unauthorized, said.text));
+          [](McpStream& stream, const HostCommand& given) {
+            stream.client_->reject_authorization(make_error(Errc::mcp_unauthorized, given.text));
           }},
       Row{"close", [](McpStream& stream, const HostCommand&) { stream.client_->close(); }}};
-  const std::shared_ptr<mcp::Client> kept = client_;
+  const std::shared_ptr<mcp::Client> held = client_;
   for (const Row& row : rows) {
     if (row.name == command.name) return row.run(*this, command);
   }
@@ -199,14 +199,14 @@ void McpStream::call(const HostCommand& command) {
   json::Document document;
   const auto parsed = document.parse(command.options);
   const json::Value options = parsed ? parsed.value() : json::Value();
-  mcp::Ask ask;
-  ask.method = options["method"].string();
-  ask.params_json = command.text.empty() ? "{}" : command.text;
-  ask.list_key = options["list"].string();
-  ask.wants_progress = options["progress"].is_true();
-  if (const auto limit = options["timeoutMs"].integer()) ask.timeout = milliseconds(*limit);
-  read_time(options["totalMs"], ask.total);
-  client_->call(command.id, std::move(ask));
+  mcp::CallSpec call_spec;
+  call_spec.method = options["method"].string();
+  call_spec.params_json = command.text.empty() ? "{}" : command.text;
+  call_spec.list_key = options["list"].string();
+  call_spec.wants_progress = options["progress"].is_true();
+  if (const auto limit = options["timeoutMs"].integer()) call_spec.timeout = milliseconds(*limit);
+  read_time(options["totalMs"], call_spec.total);
+  client_->call(command.id, std::move(call_spec));
 }
 
 void McpStream::opened(std::string_view info_json) {
@@ -226,7 +226,7 @@ void McpStream::settled(mcp::CallId call, mcp::Outcome outcome) {
     json::append_raw_member(item, "result", outcome.result_json);
   }
   // Nothing else is on its way that could come with it.
-  if (!client_->has_calls()) services_.queue.hurry(id_);
+  if (!client_->has_calls()) services_.queue.flush(id_);
   hand_over(std::move(item));
 }
 
@@ -238,19 +238,19 @@ void McpStream::progressed(mcp::CallId call, std::string_view params_json) {
   hand_over(std::move(item));
 }
 
-void McpStream::asked(mcp::QuestionId question, mcp::CallId call, std::string_view method,
-                      std::string_view params_json) {
+void McpStream::server_requested(mcp::ServerRequestId server_request, mcp::CallId call,
+                                 std::string_view method, std::string_view params_json) {
   std::string item = item_of("asked");
-  add_number(item, "question", question);
+  add_number(item, "question", server_request);
   add_number(item, "call", call);
   json::append_member(item, "method", method);
   json::append_raw_member(item, "params", params_json);
   hand_over(std::move(item));
 }
 
-void McpStream::withdrawn(mcp::QuestionId question) {
+void McpStream::withdrawn(mcp::ServerRequestId server_request) {
   std::string item = item_of("withdrawn");
-  add_number(item, "question", question);
+  add_number(item, "question", server_request);
   hand_over(std::move(item));
 }
 

@@ -18,7 +18,7 @@ namespace millrace::host {
 // "headers"?: {name: string}, "transport"?: "http" | "sse" | "auto", and what
 // model/provider/route.hpp reads}; "client": object, "capabilities": object, "protocol"?: string,
 // "openMs"?, "callMs"?, "connectMs"?, "closeMs"?, "graceMs"?, "messageBytes"?: number;
-// "tellsErrors"?: boolean.
+// "reportsErrors"?: boolean.
 // Errors: invalid_json, invalid_option.
 Result<mcp::ClientOptions> read_mcp_client(std::string_view json);
 
@@ -55,9 +55,9 @@ class McpStream final : public HostTask, private mcp::ClientHost {
   void opened(std::string_view info_json) override;
   void settled(mcp::CallId call, mcp::Outcome outcome) override;
   void progressed(mcp::CallId call, std::string_view params_json) override;
-  void asked(mcp::QuestionId question, mcp::CallId call, std::string_view method,
-             std::string_view params_json) override;
-  void withdrawn(mcp::QuestionId question) override;
+  void server_requested(mcp::ServerRequestId server_request, mcp::CallId call,
+                        std::string_view method, std::string_view params_json) override;
+  void withdrawn(mcp::ServerRequestId server_request) override;
   void notified(std::string_view method, std::string_view params_json) override;
   void wrote(std::string_view line) override;
   void unauthorized(int status, std::string_view challenge) override;

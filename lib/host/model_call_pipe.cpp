@@ -21,8 +21,8 @@ std::string request_json(const net::Request& request) {
 
 ModelCallPipe::ModelCallPipe(ModelCallSpec spec)
     : output_(spec.output, model::secrets_of(spec.call)),
-      call_(std::move(spec.call), std::move(spec.payload), {ids_, chance_, tokens_, circuits_},
-            *this, output_) {}
+      call_(std::move(spec.call), std::move(spec.payload),
+            {ids_, random_source_, tokens_, circuits_}, *this, output_) {}
 
 ModelCallPipe::~ModelCallPipe() = default;
 
@@ -76,37 +76,37 @@ std::string& ModelCallPipe::output() {
 }
 
 void ModelCallPipe::send(net::Request request) {
-  wishes_.append(",").append(request_json(request));
+  requests_.append(",").append(request_json(request));
 }
 
 bool ModelCallPipe::abandon() {
-  wishes_.append(R"(,{"do":"abandon"})");
+  requests_.append(R"(,{"do":"abandon"})");
   return was_sent_;
 }
 
 void ModelCallPipe::wait(std::chrono::milliseconds time) {
-  std::string wish = R"({"do":"wait")";
-  json::append_member(wish, "ms", std::int64_t{time.count()});
-  wishes_.append(",").append(wish).push_back('}');
+  std::string request = R"({"do":"wait")";
+  json::append_member(request, "ms", std::int64_t{time.count()});
+  requests_.append(",").append(request).push_back('}');
 }
 
-void ModelCallPipe::ask(std::uint64_t id, model::Hook hook, std::string json) {
-  output_.ask(id, hook, json);
-  if (hook == model::Hook::events) wishes_.append(R"(,{"do":"pause"})");
+void ModelCallPipe::call_hook(std::uint64_t id, model::Hook hook, std::string json) {
+  output_.call_hook(id, hook, json);
+  if (hook == model::Hook::events) requests_.append(R"(,{"do":"pause"})");
 }
 
 void ModelCallPipe::opened() {
   opened_ = true;
-  wishes_.append(R"(,{"do":"open"})");
+  requests_.append(R"(,{"do":"open"})");
 }
 
 void ModelCallPipe::settle() {
   if (!call_.ended() || std::exchange(closed_, true)) return;
   output_.finish(call_);
-  std::string wish = R"({"do":"end")";
-  const bool refused = call_.error() && !opened_ && output_.shape() == OutputShape::bytes;
-  json::append_member(wish, "error", refused ? call_.failure_json() : std::string());
-  wishes_.append(",").append(wish).push_back('}');
+  std::string request = R"({"do":"end")";
+  const bool rejected = call_.error() && !opened_ && output_.shape() == OutputShape::bytes;
+  json::append_member(request, "error", rejected ? call_.failure_json() : std::string());
+  requests_.append(",").append(request).push_back('}');
 }
 
 }  // namespace millrace::host

@@ -37,7 +37,7 @@ class ModelCallPipe final : private model::CallHost {
   void stop(bool was_sent = true);
 
   // What the call wants, as items of a JSON array (event::close_batch); the caller clears it.
-  std::string& wishes() { return wishes_; }
+  std::string& requests() { return requests_; }
   std::string& output();
   [[nodiscard]] OutputShape shape() const { return output_.shape(); }
 
@@ -45,16 +45,16 @@ class ModelCallPipe final : private model::CallHost {
   void send(net::Request request) override;
   bool abandon() override;
   void wait(std::chrono::milliseconds time) override;
-  void ask(std::uint64_t id, model::Hook hook, std::string json) override;
+  void call_hook(std::uint64_t id, model::Hook hook, std::string json) override;
   void opened() override;
   void settle();
 
   bool was_sent_ = true;
   os::RandomIds ids_;
-  model::RandomChance chance_;
+  model::SystemRandom random_source_;
   model::TokenStore tokens_;
   model::CircuitStore circuits_;
-  std::string wishes_;
+  std::string requests_;
   bool opened_ = false;
   bool closed_ = false;
   model::ModelOutput output_;

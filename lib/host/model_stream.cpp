@@ -67,7 +67,7 @@ Result<ModelCallSpec> read_model_call(std::string_view chain_json, std::string_v
   read_limit(limits["parts"], spec.call.decoder.parts_limit);
   spec.call.decoder.calls_side_by_side = spec.output.protocol == model::ModelProtocol::lobe;
   spec.call.decoder.vendor_ids = spec.output.protocol == model::ModelProtocol::lobe;
-  spec.call.decoder.reads_thoughts = !options["thinkTags"].is(json::Type::boolean_false);
+  spec.call.decoder.reads_reasoning = !options["thinkTags"].is(json::Type::boolean_false);
   return spec;
 }
 
@@ -112,9 +112,9 @@ void ModelStream::taken() {
   watch_silence();
 }
 
-void ModelStream::asked(std::uint64_t id, model::Hook hook, std::string_view json) {
-  throttle_.hurry();
-  output_.ask(id, hook, json);
+void ModelStream::hook_called(std::uint64_t id, model::Hook hook, std::string_view json) {
+  throttle_.flush();
+  output_.call_hook(id, hook, json);
 }
 
 void ModelStream::on_event(const event::Event& event) {
@@ -132,14 +132,14 @@ void ModelStream::progressed() {
   if (!output.empty()) {
     if (!has_begun_ && has_token()) {
       has_begun_ = true;
-      services_.queue.hurry(id_);
+      services_.queue.flush(id_);
     }
     const bool room = services_.queue.push(id_, output);
     services_.on_output(output.size());
     throttle_.handed_over();
-    constexpr std::size_t kept_bytes = std::size_t{64} << 10U;
+    constexpr std::size_t retained_bytes = std::size_t{64} << 10U;
     output.clear();
-    if (output.capacity() > kept_bytes) output.shrink_to_fit();
+    if (output.capacity() > retained_bytes) output.shrink_to_fit();
     watch_silence();
     if (!room && !ended) {
       full_ = true;
@@ -166,8 +166,8 @@ void ModelStream::close() {
   silence_.cancel();
   if (pause_) pause_->cancel();
   // Bytes that nobody has seen the head of are of no use: the error is the answer.
-  const bool refused = call().error() && !taken_ && output_.shape() == OutputShape::bytes;
-  services_.queue.end(id_, refused ? call().failure_json() : std::string());
+  const bool rejected = call().error() && !taken_ && output_.shape() == OutputShape::bytes;
+  services_.queue.end(id_, rejected ? call().failure_json() : std::string());
   services_.forget(id_);
 }
 
@@ -179,7 +179,7 @@ void ModelStream::watch_silence() {
 void ModelStream::on_silence() {
   const auto self = shared_from_this();
   if (!full_) {
-    throttle_.hurry();
+    throttle_.flush();
     output_.keep_alive();
     progressed();
   }

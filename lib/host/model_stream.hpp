@@ -57,7 +57,7 @@ class ModelStream final : public HostTask, public model::CallDriver, private eve
   void on_event(const event::Event& event) override;
   void progressed() override;
   void taken() override;
-  void asked(std::uint64_t id, model::Hook hook, std::string_view json) override;
+  void hook_called(std::uint64_t id, model::Hook hook, std::string_view json) override;
 
   void close();
   void on_silence();

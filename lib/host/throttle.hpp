@@ -27,16 +27,16 @@ class Throttle {
 
   void note(const event::Event& event) {
     if (const auto* text = std::get_if<event::TextDelta>(&event.body)) return add(text->delta);
-    if (const auto* thought = std::get_if<event::ReasoningDelta>(&event.body)) {
-      return add(thought->delta);
+    if (const auto* reasoning_part = std::get_if<event::ReasoningDelta>(&event.body)) {
+      return add(reasoning_part->delta);
     }
     if (const auto* arguments = std::get_if<event::ToolArgs>(&event.body)) {
       return add(arguments->delta);
     }
-    hurry();
+    flush();
   }
   // Something else came.
-  void hurry() {
+  void flush() {
     is_hasty_ = true;
     ends_in_text_ = false;
   }

@@ -27,7 +27,7 @@ class TurnWaker final : public Waker {
 
   void wake() override {
     if (!loop_.on_loop_thread()) return loop_.post([this] { wake(); });
-    is_asked_ = true;
+    is_requested_ = true;
     since_ = Clock::now();
     begin_count();
     if (last_ && !timer_.is_running()) {
@@ -45,9 +45,9 @@ class TurnWaker final : public Waker {
   }
 
   // A wake-up that was not passed on yet is.
-  void hurry() override {
-    if (!loop_.on_loop_thread()) return loop_.post([this] { hurry(); });
-    if (is_asked_) pass_on();
+  void flush() override {
+    if (!loop_.on_loop_thread()) return loop_.post([this] { flush(); });
+    if (is_requested_) pass_on();
   }
 
   // Something is handed over.
@@ -64,7 +64,7 @@ class TurnWaker final : public Waker {
  private:
   using Clock = std::chrono::steady_clock;
   using Span = std::chrono::microseconds;
-  static constexpr Span patience{1'000};
+  static constexpr Span grace_period{1'000};
   static constexpr Span shortest{4'000};
   static constexpr Span longest{64'000};
   // Outputs in the shortest span from which on there is a pace. From there it grows with the
@@ -86,9 +86,9 @@ class TurnWaker final : public Waker {
   }
 
   void look() {
-    if (!is_asked_) return;
+    if (!is_requested_) return;
     const bool is_quiet = std::exchange(seen_, outputs_) == outputs_;
-    if (is_quiet || is_bulk() || Clock::now() - since_ >= patience) {
+    if (is_quiet || is_bulk() || Clock::now() - since_ >= grace_period) {
       pass_on();
     } else {
       loop_.post([this] { look(); });
@@ -96,7 +96,7 @@ class TurnWaker final : public Waker {
   }
 
   void pass_on() {
-    is_asked_ = false;
+    is_requested_ = false;
     timer_.cancel();
     const auto now = Clock::now();
     last_ = now;
@@ -128,8 +128,8 @@ class TurnWaker final : public Waker {
   std::uint64_t measured_ = 0;
   std::uint64_t counted_from_ = 0;  // `outputs_` at since_
   std::uint64_t seen_ = 0;
-  std::size_t bytes_ = 0;  // since since_
-  bool is_asked_ = false;  // a wake-up waits to be passed on
+  std::size_t bytes_ = 0;      // since since_
+  bool is_requested_ = false;  // a wake-up waits to be passed on
 };
 
 }  // namespace millrace::host

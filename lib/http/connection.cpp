@@ -137,12 +137,12 @@ std::size_t Connection::take_head(std::string_view bytes) {
   auto length = incoming_->scanner.scan(bytes);
   if (length && length.value() == 0) return 0;
   if (!length) {
-    refuse(length.error());
+    reject(length.error());
     return 0;
   }
   auto head = parse_request_head(bytes.substr(0, length.value()), context_->options.head);
   if (!head) {
-    refuse(head.error());
+    reject(head.error());
     return 0;
   }
   incoming_->head = std::move(head).value();
@@ -158,7 +158,7 @@ void Connection::on_head(bool body_has_come) {
   const Router::Match match = context_->router.find(head.method, head.path);
   incoming_->exchange.error_body = match.error_body;
   if (match.error_body != nullptr) incoming_->exchange.path = head.path;
-  if (auto access = check_access(); !access) return refuse(access.error());
+  if (auto access = check_access(); !access) return reject(access.error());
 
   // An answer that does not wait for the body ends the connection, since the body would follow it.
   const bool keep_alive = head.keep_alive && head.framing == Framing::none;
@@ -178,7 +178,7 @@ void Connection::on_head(bool body_has_come) {
     return answer_error(coding.error(), {{"Accept-Encoding", std::string(identity)}}, keep_alive);
   }
   if (head.content_length > context_->options.body.body_bytes) {
-    return refuse(oversized_body(context_->options.body.body_bytes));
+    return reject(oversized_body(context_->options.body.body_bytes));
   }
   incoming_->handler = match.handler;
   if (head.framing == Framing::none) return dispatch();
@@ -219,7 +219,7 @@ void Connection::answer_options(const std::string& allow) {
 std::size_t Connection::take_body(std::string_view bytes) {
   auto used = incoming_->decoder->feed(bytes, incoming_->body);
   if (!used) {
-    refuse(used.error());
+    reject(used.error());
     return 0;
   }
   incoming_->span_bytes += used.value();
@@ -260,7 +260,7 @@ void Connection::answer(int status, const Headers& headers, std::string_view bod
   ResponseFraming framing;
   if (has_body(status)) framing.content_length = body.size();
   framing.close = !keep_alive;
-  framing.say_keep_alive = exchange.http_1_0 && keep_alive;
+  framing.write_keep_alive = exchange.http_1_0 && keep_alive;
   framing.cors_origin = exchange.cors_origin;
   queue(response_head(status, headers, framing));
   if (!exchange.head_only) queue(body);
@@ -276,7 +276,7 @@ void Connection::answer_error(const Error& error, const Headers& headers, bool k
          incoming_ ? error_body(error, incoming_->exchange) : error_body(error), keep_alive);
 }
 
-void Connection::refuse(const Error& error) {
+void Connection::reject(const Error& error) {
   answer_error(error, {}, false);
 }
 

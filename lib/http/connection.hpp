@@ -52,14 +52,14 @@ class Connection final : public SocketOwner, public std::enable_shared_from_this
 
   void start();
   // Answers with the error and closes when the client has had time to read it.
-  void refuse(const Error& error);
+  void reject(const Error& error);
   [[nodiscard]] bool is_late(Clock::time_point now) const;
   // Acts on the deadline that is_late found.
   void on_late(Clock::time_point now);
   // Closes as soon as no request is being answered.
   void finish_up();
   // Asks the handler of an answer on its way to end it.
-  void hasten();
+  void expedite();
   // Closes at once.
   void close();
   // Closes without telling anybody: the server and perhaps the loop are gone.

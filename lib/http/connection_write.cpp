@@ -160,14 +160,14 @@ void Connection::act_on_deadline(Clock::time_point now) {
   const ServerTimes& times = context_->options.times;
   switch (phase_) {
     case Phase::head:
-      return refuse(make_error(
+      return reject(make_error(
           Errc::request_timeout,
           "The request head did not arrive within " + std::to_string(times.head.count()) + " ms."));
     case Phase::body: {
       const auto milliseconds = static_cast<std::uint64_t>(times.body_span.count());
       const std::uint64_t wanted = times.body_bytes_per_second * milliseconds / 1000;
       if (std::exchange(incoming_->span_bytes, 0) >= wanted) return set_deadline(times.body_span);
-      return refuse(
+      return reject(
           make_error(Errc::request_timeout, "The request body arrives more slowly than " +
                                                 std::to_string(times.body_bytes_per_second) +
                                                 " bytes a second."));
@@ -188,9 +188,9 @@ void Connection::finish_up() {
   }
 }
 
-void Connection::hasten() {
+void Connection::expedite() {
   guarded([this] {
-    if (const auto stream = response_.lock()) stream->hasten();
+    if (const auto stream = response_.lock()) stream->expedite();
   });
 }
 

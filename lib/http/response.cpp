@@ -124,7 +124,7 @@ std::string response_head(int status, const Headers& headers, const ResponseFram
   }
   if (framing.chunked) append_field(out, "Transfer-Encoding", "chunked");
   if (framing.close) append_field(out, "Connection", "close");
-  if (framing.say_keep_alive) append_field(out, "Connection", "keep-alive");
+  if (framing.write_keep_alive) append_field(out, "Connection", "keep-alive");
   return out.append("\r\n");
 }
 

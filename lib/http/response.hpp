@@ -17,8 +17,8 @@ struct ResponseFraming {
   std::optional<std::size_t> content_length;
   bool chunked = false;
   bool close = false;
-  bool say_keep_alive = false;  // HTTP/1.0 clients must be told
-  std::string cors_origin;      // empty: no CORS headers
+  bool write_keep_alive = false;  // HTTP/1.0 clients must be told
+  std::string cors_origin;        // empty: no CORS headers
 };
 
 // Refuses what would break or forge the framing of a response.

@@ -35,7 +35,7 @@ Result<void> ResponseStream::send(int status, const Headers& headers, std::strin
   ResponseFraming framing;
   if (has_body(status)) framing.content_length = body.size();
   framing.close = !exchange_.keep_alive;
-  framing.say_keep_alive = exchange_.http_1_0 && exchange_.keep_alive;
+  framing.write_keep_alive = exchange_.http_1_0 && exchange_.keep_alive;
   framing.cors_origin = exchange_.cors_origin;
   connection_->queue(response_head(status, headers, framing));
   if (has_body(status) && !exchange_.head_only) connection_->queue(body);
@@ -57,7 +57,7 @@ Result<void> ResponseStream::start(int status, const Headers& headers) {
   ResponseFraming framing;
   framing.chunked = chunked;
   framing.close = !exchange_.keep_alive;
-  framing.say_keep_alive = exchange_.http_1_0 && exchange_.keep_alive;
+  framing.write_keep_alive = exchange_.http_1_0 && exchange_.keep_alive;
   framing.cors_origin = exchange_.cors_origin;
   connection_->queue(response_head(status, headers, framing));
   if (has_body(status) && !exchange_.head_only) return {};
@@ -85,8 +85,8 @@ void ResponseStream::on_drain(std::function<void()> callback) {
   if (connection_ != nullptr) on_drain_ = std::move(callback);
 }
 
-void ResponseStream::on_hasten(std::function<void()> callback) {
-  if (connection_ != nullptr) on_hasten_ = std::move(callback);
+void ResponseStream::on_expedite(std::function<void()> callback) {
+  if (connection_ != nullptr) on_expedite_ = std::move(callback);
 }
 
 void ResponseStream::on_close(std::function<void()> callback) {
@@ -102,10 +102,10 @@ void ResponseStream::finish() {
   ended_ = true;
   const auto connection = std::exchange(connection_, nullptr);
   const auto drain = std::move(on_drain_);
-  const auto hurry = std::move(on_hasten_);
+  const auto flush = std::move(on_expedite_);
   const auto close = std::move(on_close_);
   on_drain_ = nullptr;
-  on_hasten_ = nullptr;
+  on_expedite_ = nullptr;
   on_close_ = nullptr;
   connection->end_response(exchange_.keep_alive);
 }
@@ -120,8 +120,8 @@ void ResponseStream::drained() {
   if (connection_ != nullptr && !on_drain_) on_drain_ = std::move(callback);
 }
 
-void ResponseStream::hasten() {
-  const auto callback = std::exchange(on_hasten_, nullptr);
+void ResponseStream::expedite() {
+  const auto callback = std::exchange(on_expedite_, nullptr);
   if (callback) callback();
 }
 
@@ -129,10 +129,10 @@ void ResponseStream::closed() {
   closed_ = true;
   connection_ = nullptr;
   const auto drain = std::move(on_drain_);
-  const auto hurry = std::move(on_hasten_);
+  const auto flush = std::move(on_expedite_);
   const auto callback = std::move(on_close_);
   on_drain_ = nullptr;
-  on_hasten_ = nullptr;
+  on_expedite_ = nullptr;
   on_close_ = nullptr;
   try {
     if (callback) callback();

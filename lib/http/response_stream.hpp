@@ -62,7 +62,7 @@ class ResponseStream : public std::enable_shared_from_this<ResponseStream> {
 
   // Called once when the server is about to close the connection of an answer that it waited for:
   // what a handler ends at once still reaches the peer.
-  void on_hasten(std::function<void()> callback);
+  void on_expedite(std::function<void()> callback);
 
   [[nodiscard]] bool is_open() const { return connection_ != nullptr; }
 
@@ -73,7 +73,7 @@ class ResponseStream : public std::enable_shared_from_this<ResponseStream> {
   void finish();
   // Called by the connection.
   void drained();
-  void hasten();
+  void expedite();
   void closed();
 
   std::shared_ptr<Connection> connection_;  // null once ended or closed
@@ -82,7 +82,7 @@ class ResponseStream : public std::enable_shared_from_this<ResponseStream> {
   bool ended_ = false;   // by the handler
   bool closed_ = false;  // by the peer or the server
   std::function<void()> on_drain_;
-  std::function<void()> on_hasten_;
+  std::function<void()> on_expedite_;
   std::function<void()> on_close_;
 };
 

@@ -96,7 +96,7 @@ struct Server::State : std::enable_shared_from_this<State> {
   void tick();
   void check_deadlines();
   void stop(milliseconds drain, std::function<void()> done);
-  void hasten();
+  void expedite();
   void close_all();
   void report_empty();
 
@@ -105,8 +105,8 @@ struct Server::State : std::enable_shared_from_this<State> {
   asio::steady_timer clock;
   asio::steady_timer pause;
   Connection::Clock::time_point drain_deadline = Connection::Clock::time_point::max();
-  milliseconds patience{0};  // of the last stop
-  bool is_hastened = false;
+  milliseconds grace_period{0};  // of the last stop
+  bool is_expedited = false;
   std::vector<std::function<void()>> on_stopped;
 };
 
@@ -188,7 +188,7 @@ void Server::State::admit(const std::shared_ptr<Connection>& connection) {
       make_error(Errc::too_many_connections, "The server already has " + std::to_string(limit) +
                                                  " connections, which is its limit.");
   error.retry_after = std::chrono::seconds(1);
-  connection->refuse(error);
+  connection->reject(error);
 }
 
 // Runs while there are connections.
@@ -208,7 +208,7 @@ void Server::State::tick() {
 
 void Server::State::check_deadlines() {
   const auto now = Connection::Clock::now();
-  if (now >= drain_deadline) return is_hastened ? close_all() : hasten();
+  if (now >= drain_deadline) return is_expedited ? close_all() : expedite();
   std::vector<std::shared_ptr<Connection>> late;
   for (const auto& connection : context.connections) {
     if (connection->is_late(now)) late.push_back(connection);
@@ -220,7 +220,7 @@ void Server::State::stop(milliseconds drain, std::function<void()> done) {
   if (done) on_stopped.push_back(std::move(done));
   const auto deadline = Connection::Clock::now() + drain;
   drain_deadline = std::min(drain_deadline, deadline);
-  patience = drain;
+  grace_period = drain;
   context.is_stopping = true;
   boost::system::error_code ignored;
   acceptor.close(ignored);
@@ -236,12 +236,13 @@ void Server::State::stop(milliseconds drain, std::function<void()> done) {
   }
 }
 
-void Server::State::hasten() {
-  is_hastened = true;
-  drain_deadline = Connection::Clock::now() + std::clamp(patience, least_last_words, last_words);
+void Server::State::expedite() {
+  is_expedited = true;
+  drain_deadline =
+      Connection::Clock::now() + std::clamp(grace_period, least_last_words, last_words);
   const std::vector<std::shared_ptr<Connection>> open(context.connections.begin(),
                                                       context.connections.end());
-  for (const auto& connection : open) connection->hasten();
+  for (const auto& connection : open) connection->expedite();
 }
 
 void Server::State::close_all() {

@@ -36,8 +36,8 @@ class Server {
   [[nodiscard]] const std::vector<std::string>& allowed_hosts() const { return allowed_hosts_; }
 
   // Accepts no more, lets answers that have begun finish within `drain`, tells the rest to end
-  // (ResponseStream::on_hasten), closes what is left a second later at most, and calls `done` when
-  // no connection is left.
+  // (ResponseStream::on_expedite), closes what is left a second later at most, and calls `done`
+  // when no connection is left.
   void stop(std::chrono::milliseconds drain, std::function<void()> done);
 
  private:

@@ -34,9 +34,9 @@ Transfer transfer_of(std::size_t bytes, const boost::system::error_code& error) 
 
 Socket::Socket(os::EventLoop& loop, int descriptor, bool is_ip6)
     : state_(std::make_unique<State>(loop.context())) {
-  boost::system::error_code refused;
-  state_->socket.assign(is_ip6 ? tcp::v6() : tcp::v4(), descriptor, refused);
-  if (refused) {
+  boost::system::error_code rejected;
+  state_->socket.assign(is_ip6 ? tcp::v6() : tcp::v4(), descriptor, rejected);
+  if (rejected) {
     ::close(descriptor);  // the first read fails and ends the connection
     return;
   }

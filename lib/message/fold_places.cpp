@@ -166,8 +166,8 @@ Metadata& Folder::metadata_of(std::string_view entity_id) {
   if (ToolCall* call = find_call(entity_id)) return call->metadata;
   const auto message = messages_.find(entity_id);
   if (message != messages_.end()) return message->second->message.metadata;
-  const auto thought = reasoning_.find(entity_id);
-  if (thought != reasoning_.end()) return thought->second->message.metadata;
+  const auto reasoning_part = reasoning_.find(entity_id);
+  if (reasoning_part != reasoning_.end()) return reasoning_part->second->message.metadata;
   const auto result = results_.find(entity_id);
   if (result != results_.end()) return result->second->message.metadata;
   return waiting_[std::string(entity_id)].metadata;

@@ -128,7 +128,7 @@ Result<void> write_part(JsonBuilder& out, const json::Value& part, const std::st
     write_media(out, media);
     return {};
   }
-  if (unknown == UnknownParts::kept && part.is_object()) {
+  if (unknown == UnknownParts::retained && part.is_object()) {
     out.value(part);
     return {};
   }
@@ -167,8 +167,8 @@ std::string_view own_name(const json::Value& row, std::string_view key) {
   return key;
 }
 
-Result<void> write_row(JsonBuilder& out, const json::Value& row, const std::string& where,
-                       UnknownParts unknown) {
+Result<void> write_message(JsonBuilder& out, const json::Value& row, const std::string& where,
+                           UnknownParts unknown) {
   const std::string_view role = row["role"].string();
   const bool is_activity = role == "activity";
   const json::Value content = row["content"];
@@ -200,7 +200,7 @@ Result<std::string> adopt_foreign(const json::Value& rows, UnknownParts unknown)
   for (const json::Value row : rows.items()) {
     const std::string where = "messages[" + std::to_string(at++) + "]";
     if (row.is_object()) {
-      MILLRACE_TRY(write_row(out, row, where, unknown));
+      MILLRACE_TRY(write_message(out, row, where, unknown));
     } else {
       out.value(row);
     }

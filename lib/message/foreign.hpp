@@ -10,7 +10,7 @@
 namespace millrace::message {
 
 // What becomes of a part that is neither canonical nor known from elsewhere.
-enum class UnknownParts : std::uint8_t { refused, kept };
+enum class UnknownParts : std::uint8_t { rejected, retained };
 
 // The array `rows` with what is foreign in it made canonical: `tool_calls` and `tool_call_id` of
 // OpenAI's rows, `parts` of the AI SDK's, pictures and files as OpenAI, Anthropic and the AI SDK
@@ -20,6 +20,6 @@ enum class UnknownParts : std::uint8_t { refused, kept };
 // its bytes.
 // Source: OpenAI Chat Completions; Anthropic Messages; AI SDK 5 and 6 (UIMessage, ModelMessage).
 Result<std::string> adopt_foreign(const json::Value& rows,
-                                  UnknownParts unknown = UnknownParts::refused);
+                                  UnknownParts unknown = UnknownParts::rejected);
 
 }  // namespace millrace::message

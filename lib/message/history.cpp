@@ -23,13 +23,13 @@ struct Step {
 // Finds out what is wrong and how the history would be right, without touching it.
 class Plan {
  public:
-  explicit Plan(std::span<const Message> messages, Strays strays = Strays::dropped)
+  explicit Plan(std::span<const Message> messages, Unmatched unmatched = Unmatched::dropped)
       : messages_(messages),
-        strays_(strays),
+        unmatched_(unmatched),
         results_(messages.size()),
         open_calls_(messages.size()),
         done_(messages.size()),
-        told_(messages.size()) {
+        reported_(messages.size()) {
     match();
     for (Index at = 0; at < messages_.size(); ++at) lay(at);
   }
@@ -66,13 +66,14 @@ class Plan {
 
   void leave_out(Index at) {
     const Message& result = messages_[at];
-    const bool told = strays_ == Strays::told_by_user && !called_.contains(result.tool_call_id) &&
-                      !text_of(result.content).empty();
-    change(told ? Change::Kind::told_result : Change::Kind::dropped_result, result.tool_call_id,
-           at);
-    done_[at] = !told;
-    told_[at] = told;
-    if (told) last_ = at;
+    const bool reported = unmatched_ == Unmatched::as_user_text &&
+                          !called_.contains(result.tool_call_id) &&
+                          !text_of(result.content).empty();
+    change(reported ? Change::Kind::reported_result : Change::Kind::dropped_result,
+           result.tool_call_id, at);
+    done_[at] = !reported;
+    reported_[at] = reported;
+    if (reported) last_ = at;
   }
 
   void open_calls(std::unordered_map<std::string_view, Open>& open, Index at) {
@@ -109,7 +110,7 @@ class Plan {
       end = i;
     }
     for (Index i = at + 1; i <= end; ++i) {
-      if (done_[i] || told_[i]) continue;
+      if (done_[i] || reported_[i]) continue;
       steps_.push_back({i, nullptr});
       done_[i] = true;
     }
@@ -138,13 +139,13 @@ class Plan {
   }
 
   std::span<const Message> messages_;
-  Strays strays_;
+  Unmatched unmatched_;
   std::unordered_set<std::string_view> called_;           // ids of the calls so far
   std::vector<std::vector<Index>> results_;               // by the message of the call
   std::vector<std::vector<const ToolCall*>> open_calls_;  // by message
   std::vector<bool> done_;
-  std::vector<bool> told_;  // results that become words of the user
-  Index last_ = 0;          // the last message that a provider would see
+  std::vector<bool> reported_;  // results that become words of the user
+  Index last_ = 0;              // the last message that a provider would see
   std::vector<Step> steps_;
   std::vector<Change> changes_;
 };
@@ -249,11 +250,11 @@ Result<void> check_history(std::span<const Message> messages) {
                         change.tool_call_id + "\".");
 }
 
-std::vector<Change> repair_history(Messages& messages, IdSource& ids, Strays strays) {
-  Plan plan(messages, strays);
+std::vector<Change> repair_history(Messages& messages, IdSource& ids, Unmatched unmatched) {
+  Plan plan(messages, unmatched);
   if (plan.changes().empty()) return {};
   for (const Change& change : plan.changes()) {
-    if (change.kind != Change::Kind::told_result) continue;
+    if (change.kind != Change::Kind::reported_result) continue;
     Message& message = messages[change.message];
     message.role = Role::user;
     message.tool_call_id.clear();

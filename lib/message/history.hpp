@@ -21,11 +21,11 @@ inline constexpr std::string_view interrupted_result = "The call was interrupted
 // One change that repair made.
 struct Change {
   enum class Kind : std::uint8_t {
-    dropped_result,  // it answered no call, or one that was answered
-    moved_result,    // it did not stand behind the message that holds its call
-    added_result,    // the conversation went on without it
-    dropped_call,    // its message has a call of the same id before it
-    told_result,     // it answered no call, so the user says it
+    dropped_result,   // it answered no call, or one that was answered
+    moved_result,     // it did not stand behind the message that holds its call
+    added_result,     // the conversation went on without it
+    dropped_call,     // its message has a call of the same id before it
+    reported_result,  // it answered no call, so the user says it
   };
   Kind kind = Kind::dropped_result;
   std::string tool_call_id;
@@ -42,12 +42,12 @@ bool is_paired(std::span<const Message> messages);
 
 // What becomes of a result whose call the history does not hold. One of a call that has its result
 // is dropped anyway.
-enum class Strays : std::uint8_t { dropped, told_by_user };
+enum class Unmatched : std::uint8_t { dropped, as_user_text };
 
 // Makes the history valid and says what was changed; a valid one is not touched. Only results of
 // the same message, reasoning and activities may stand between a call and its result.
 std::vector<Change> repair_history(Messages& messages, IdSource& ids,
-                                   Strays strays = Strays::dropped);
+                                   Unmatched unmatched = Unmatched::dropped);
 
 // The change as a sentence for a log or a warning.
 std::string describe(const Change& change);

@@ -73,7 +73,7 @@ struct ToolCall {
   Metadata metadata;
   std::string function_extra;  // further members of `function`: `"key":value,...`
   std::string extra;           // further members
-  bool is_sound = false;       // the arguments were read and are an object
+  bool is_audio = false;       // the arguments were read and are an object
 };
 
 struct Message {

@@ -156,7 +156,7 @@ std::string_view special_purpose(const AddressBytes& address) {
 }
 
 Result<AddressGuard::Entry> AddressGuard::read_entry(std::string_view text) {
-  const auto refused = [&] {
+  const auto rejected = [&] {
     return make_error(Errc::invalid_option,
                       "'" + std::string(text) +
                           "' cannot be allowed: give a host, *.domain, an address or a block "
@@ -176,17 +176,17 @@ Result<AddressGuard::Entry> AddressGuard::read_entry(std::string_view text) {
     unsigned port = 0;
     const char* end = entry.port.data() + entry.port.size();
     const auto read = std::from_chars(entry.port.data(), end, port);
-    if (read.ec != std::errc{} || read.ptr != end || port == 0 || port > 65535) return refused();
+    if (read.ec != std::errc{} || read.ptr != end || port == 0 || port > 65535) return rejected();
   }
   if (is_bracketed) {
-    if (!host.ends_with(']')) return refused();
+    if (!host.ends_with(']')) return rejected();
     host = host.substr(1, host.size() - 2);
   }
   std::string prefix;
   if (const std::size_t slash = host.find('/'); slash != std::string::npos) {
     prefix = host.substr(slash + 1);
     host.resize(slash);
-    if (prefix.empty()) return refused();
+    if (prefix.empty()) return rejected();
   }
   if (const auto address = parse_address(host)) {
     const unsigned offset = host.find(':') == std::string::npos ? mapped_bits : 0;
@@ -196,14 +196,14 @@ Result<AddressGuard::Entry> AddressGuard::read_entry(std::string_view text) {
     const char* end = prefix.data() + prefix.size();
     const auto read = std::from_chars(prefix.data(), end, entry.prefix);
     entry.prefix += offset;
-    if (read.ec != std::errc{} || read.ptr != end || entry.prefix > 128) return refused();
+    if (read.ec != std::errc{} || read.ptr != end || entry.prefix > 128) return rejected();
     return entry;
   }
   if (host.starts_with("*.")) host.erase(0, 1);
   entry.host = without_dot(host);
   const bool is_name = !entry.host.empty() && entry.host != "." &&
                        entry.host.find_first_of("*/:@[]% ") == std::string::npos;
-  if (!prefix.empty() || !is_name) return refused();
+  if (!prefix.empty() || !is_name) return rejected();
   return entry;
 }
 

@@ -36,7 +36,7 @@ class Client::State {
   bool was_sent(TransferId id);
   void pause(TransferId id);
   void resume(TransferId id);
-  void calm(TransferId id);
+  void deprioritize(TransferId id);
   // Ends every transfer and refuses new ones.
   void close();
 
@@ -74,8 +74,8 @@ class Client::State {
   // Takes the transfer out of libcurl and the table. The handler, if it waits, is to be told.
   Handler drop(TransferId id);
   // Tells the handler of an end from the loop, for those who must not hear of it at once.
-  void tell_later(Handler handler, Error error);
-  void tell_endings();
+  void report_later(Handler handler, Error error);
+  void report_endings();
 
   os::EventLoop& loop_;
   Transfer::Settings settings_;
@@ -92,7 +92,7 @@ class Client::State {
 namespace {
 
 // A handler's exception has nowhere to go: the transfer is over.
-void tell(const std::shared_ptr<TransferHandler>& handler, std::optional<Error> error) noexcept {
+void report(const std::shared_ptr<TransferHandler>& handler, std::optional<Error> error) noexcept {
   if (!handler) return;
   try {
     handler->on_done(std::move(error));
@@ -108,7 +108,7 @@ Client::State::State(os::EventLoop& loop, const ClientOptions& options, Pace pac
       settings_(options),
       resolver_(loop, options.resolver),
       driver_(
-          loop, options.kept_connections, [this](CURL* easy, CURLcode code) { on_end(easy, code); },
+          loop, options.idle_connections, [this](CURL* easy, CURLcode code) { on_end(easy, code); },
           std::move(pace)) {}
 
 void Client::State::close() {
@@ -117,7 +117,7 @@ void Client::State::close() {
     Handler handler = drop(transfers_.begin()->first);
     if (handler) endings_.push_back({std::move(handler), make_error(Errc::engine_closed)});
   }
-  tell_endings();
+  report_endings();
 }
 
 TransferId Client::State::start(Request request, Handler handler) {
@@ -134,7 +134,7 @@ TransferId Client::State::start(Request request, Handler handler) {
 void Client::State::cancel(TransferId id) {
   Entry* entry = find(id);
   if (entry == nullptr || !entry->transfer->has_handler()) return;
-  tell_later(entry->transfer->release_handler(), make_error(Errc::cancelled));
+  report_later(entry->transfer->release_handler(), make_error(Errc::cancelled));
   driver_.after([this, id] { drop(id); });
 }
 
@@ -154,9 +154,9 @@ void Client::State::resume(TransferId id) {
   post([id](State& state) { state.driver_.after([&state, id] { state.go_on(id); }); });
 }
 
-void Client::State::calm(TransferId id) {
+void Client::State::deprioritize(TransferId id) {
   const Entry* entry = find(id);
-  if (entry != nullptr && entry->is_running) driver_.calm(entry->transfer->easy());
+  if (entry != nullptr && entry->is_running) driver_.deprioritize(entry->transfer->easy());
 }
 
 Client::State::Entry* Client::State::find(TransferId id) {
@@ -174,7 +174,7 @@ void Client::State::begin(TransferId id) {
   Entry* entry = find(id);
   if (entry == nullptr) return;
   if (auto ready = entry->transfer->prepare(); !ready) {
-    tell_later(drop(id), std::move(ready).error());
+    report_later(drop(id), std::move(ready).error());
     return;
   }
   locate(id);
@@ -183,15 +183,15 @@ void Client::State::begin(TransferId id) {
 void Client::State::locate(TransferId id) {
   Entry* entry = find(id);
   if (auto allowed = entry->transfer->permit_url(); !allowed) {
-    tell_later(drop(id), std::move(allowed).error());
+    report_later(drop(id), std::move(allowed).error());
     return;
   }
   const Url& url = entry->transfer->url();
   // Behind a proxy the host's name may mean nothing here; libcurl looks up whom it connects to.
   if (!url.needs_lookup() || entry->transfer->has_proxy()) {
     run(id, {});
-  } else if (const os::Addresses* kept = resolver_.kept(url.host)) {
-    run(id, *kept);
+  } else if (const os::Addresses* cached = resolver_.cached(url.host)) {
+    run(id, *cached);
   } else {
     entry->lookup = resolver_.resolve(
         url.host, [this, id](const Result<os::Addresses>& result) { located(id, result); });
@@ -212,7 +212,7 @@ void Client::State::located(TransferId id, const Result<os::Addresses>& addresse
 void Client::State::run(TransferId id, const os::Addresses& addresses) {
   Entry* entry = find(id);
   if (auto allowed = entry->transfer->permit(addresses); !allowed) {
-    tell_later(drop(id), std::move(allowed).error());
+    report_later(drop(id), std::move(allowed).error());
     return;
   }
   CurlEasy easy;
@@ -223,13 +223,14 @@ void Client::State::run(TransferId id, const os::Addresses& addresses) {
     spare_handles_.pop_back();
   }
   const bool is_ready = entry->transfer->attach(std::move(easy), addresses, settings_,
-                                                driver_.kept_sockets(), transfers_.size() > crowd);
+                                                driver_.idle_sockets(), transfers_.size() > crowd);
   if (is_ready) driver_.prepare(entry->transfer->easy());
   entry->is_running = is_ready && driver_.add(entry->transfer->easy());
   if (!entry->is_running) {
-    tell_later(drop(id),
-               make_error(Errc::internal,
-                          "There is no memory to start the request; make fewer calls at a time."));
+    report_later(
+        drop(id),
+        make_error(Errc::internal,
+                   "There is no memory to start the request; make fewer calls at a time."));
   }
 }
 
@@ -237,14 +238,14 @@ void Client::State::follow(TransferId id) {
   Entry* entry = find(id);
   stop_hop(*entry);
   if (auto next = entry->transfer->follow(); !next) {
-    tell_later(drop(id), std::move(next).error());
+    report_later(drop(id), std::move(next).error());
     return;
   }
   locate(id);
 }
 
 void Client::State::finish(TransferId id, std::optional<Error> error) {
-  tell(drop(id), std::move(error));
+  report(drop(id), std::move(error));
 }
 
 void Client::State::on_end(CURL* easy, CURLcode code) {
@@ -325,17 +326,17 @@ Client::State::Handler Client::State::drop(TransferId id) {
   return entry.transfer->release_handler();
 }
 
-void Client::State::tell_later(Handler handler, Error error) {
+void Client::State::report_later(Handler handler, Error error) {
   if (!handler) return;
   endings_.push_back({std::move(handler), std::move(error)});
-  post([](State& state) { state.tell_endings(); });
+  post([](State& state) { state.report_endings(); });
 }
 
-void Client::State::tell_endings() {
+void Client::State::report_endings() {
   while (!endings_.empty()) {
     Ending ending = std::move(endings_.front());
     endings_.pop_front();
-    tell(ending.handler, std::move(ending.error));
+    report(ending.handler, std::move(ending.error));
   }
 }
 
@@ -368,8 +369,8 @@ void Client::resume(TransferId id) {
   state_->resume(id);
 }
 
-void Client::calm(TransferId id) {
-  state_->calm(id);
+void Client::deprioritize(TransferId id) {
+  state_->deprioritize(id);
 }
 
 }  // namespace millrace::net

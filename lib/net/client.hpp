@@ -128,7 +128,7 @@ struct ClientOptions {
   std::vector<std::string> extra_ca_files;
   std::vector<std::string> extra_ca_texts;
   // Connections open at a time, in use or idle, up to which finished ones are kept for reuse.
-  std::size_t kept_connections = 2048;
+  std::size_t idle_connections = 2048;
   // How much of a body is read at a time; less saves memory when thousands of streams are open.
   std::size_t receive_buffer_bytes = std::size_t{16} << 10U;
   os::ResolverOptions resolver;
@@ -156,7 +156,7 @@ class Sender {
   // What waits is delivered soon after, never before resume returns.
   virtual void resume(TransferId id) = 0;
   // What else comes of it may lie for a while; called from on_data.
-  virtual void calm(TransferId id) { static_cast<void>(id); }
+  virtual void deprioritize(TransferId id) { static_cast<void>(id); }
 };
 
 // Runs any number of transfers at a time.
@@ -179,7 +179,7 @@ class Client final : public Sender {
   [[nodiscard]] bool was_sent(TransferId id) const override;
   void pause(TransferId id) override;
   void resume(TransferId id) override;
-  void calm(TransferId id) override;
+  void deprioritize(TransferId id) override;
 
  private:
   class State;

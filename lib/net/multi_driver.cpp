@@ -42,7 +42,7 @@ CURLM* make_multi() {
 
 }  // namespace
 
-MultiDriver::MultiDriver(os::EventLoop& loop, std::size_t kept_connections, OnEnd on_end,
+MultiDriver::MultiDriver(os::EventLoop& loop, std::size_t idle_connections, OnEnd on_end,
                          SocketWatch::Pace pace)
     : on_end_(std::move(on_end)),
       timer_(loop, [this] { act(CURL_SOCKET_TIMEOUT, 0); }),
@@ -53,12 +53,12 @@ MultiDriver::MultiDriver(os::EventLoop& loop, std::size_t kept_connections, OnEn
           },
           std::move(pace)),
       multi_(make_multi()) {
-  const auto kept = static_cast<long>(kept_connections);
+  const auto retained = static_cast<long>(idle_connections);
   curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETFUNCTION, &MultiDriver::on_socket);
   curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETDATA, this);
   curl_multi_setopt(multi_.get(), CURLMOPT_TIMERFUNCTION, &MultiDriver::on_timeout);
   curl_multi_setopt(multi_.get(), CURLMOPT_TIMERDATA, this);
-  curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, kept);
+  curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, retained);
   curl_multi_setopt(multi_.get(), CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
 }
 
@@ -118,11 +118,12 @@ void MultiDriver::as_inside(const std::function<void()>& work) {
   inside_ = before;
 }
 
-void MultiDriver::calm(CURL* easy) {
+void MultiDriver::deprioritize(CURL* easy) {
   long version = 0;
   curl_easy_getinfo(easy, CURLINFO_HTTP_VERSION, &version);
   // An HTTP/2 connection may have other answers to begin.
-  if (acting_on_ != CURL_SOCKET_BAD && version < CURL_HTTP_VERSION_2_0) sockets_.calm(acting_on_);
+  if (acting_on_ != CURL_SOCKET_BAD && version < CURL_HTTP_VERSION_2_0)
+    sockets_.deprioritize(acting_on_);
 }
 
 void MultiDriver::after(std::function<void()> work) {
@@ -185,7 +186,7 @@ int MultiDriver::on_socket(CURL*, curl_socket_t fd, int what, void* self, void*)
 int MultiDriver::on_close(void* self, curl_socket_t fd) {
   auto* driver = static_cast<MultiDriver*>(self);
   driver->sockets_.forget(fd);
-  driver->kept_.closing(fd);
+  driver->idle_.closing(fd);
   return close(fd);
 }
 

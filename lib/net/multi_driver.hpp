@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "net/curl_handles.hpp"
-#include "net/kept_sockets.hpp"
+#include "net/idle_sockets.hpp"
 #include "net/socket_watch.hpp"
 #include "os/timer.hpp"
 
@@ -22,7 +22,7 @@ class MultiDriver {
   // Receives each transfer that libcurl has ended. Called outside of libcurl.
   using OnEnd = std::function<void(CURL*, CURLcode)>;
 
-  MultiDriver(os::EventLoop& loop, std::size_t kept_connections, OnEnd on_end,
+  MultiDriver(os::EventLoop& loop, std::size_t idle_connections, OnEnd on_end,
               SocketWatch::Pace pace);
   // All handles must have been removed.
   ~MultiDriver();
@@ -47,9 +47,9 @@ class MultiDriver {
   [[nodiscard]] static long local_port(CURL* easy);
   // What else comes of `easy` may lie for the pace; called while its bytes are handed over, and
   // without effect where its connection is not its own.
-  void calm(CURL* easy);
+  void deprioritize(CURL* easy);
 
-  [[nodiscard]] KeptSockets& kept_sockets() { return kept_; }
+  [[nodiscard]] IdleSockets& idle_sockets() { return idle_; }
 
   [[nodiscard]] bool inside() const { return inside_; }
   // Runs `work` at once, or when libcurl has returned.
@@ -66,7 +66,7 @@ class MultiDriver {
   OnEnd on_end_;
   os::Timer timer_;
   SocketWatch sockets_;
-  KeptSockets kept_;
+  IdleSockets idle_;
   std::deque<std::function<void()>> waiting_;
   bool inside_ = false;
   bool settling_ = false;

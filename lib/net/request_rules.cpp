@@ -11,9 +11,9 @@ namespace {
 constexpr std::array<std::string_view, 4> written_by_engine{"connection", "content-length",
                                                             "keep-alive", "proxy-connection"};
 // They change what the connection means to the peer.
-constexpr std::array<std::string_view, 5> refused{"expect", "te", "trailer", "transfer-encoding",
-                                                  "upgrade"};
-constexpr std::array<std::string_view, 3> refused_methods{"CONNECT", "TRACE", "TRACK"};
+constexpr std::array<std::string_view, 5> rejected{"expect", "te", "trailer", "transfer-encoding",
+                                                   "upgrade"};
+constexpr std::array<std::string_view, 3> rejected_methods{"CONNECT", "TRACE", "TRACK"};
 constexpr std::array<std::string_view, 6> about_body{"content-encoding", "content-language",
                                                      "content-length",   "content-location",
                                                      "content-type",     "digest"};
@@ -62,7 +62,7 @@ Result<void> check_header(Header& header) {
                       "The header name " + shown_text(header.name) +
                           " is empty or contains a character that is not allowed in a name.");
   }
-  if (is_one_of(refused, header.name)) {
+  if (is_one_of(rejected, header.name)) {
     return make_error(Errc::invalid_argument,
                       "The header " + header.name + " is set by the engine; leave it out.");
   }
@@ -129,7 +129,7 @@ bool has_one_length(const std::vector<Header>& headers) {
 }
 
 Result<void> check_request(Request& request) {
-  if (!is_token(request.method) || is_one_of(refused_methods, request.method)) {
+  if (!is_token(request.method) || is_one_of(rejected_methods, request.method)) {
     return make_error(Errc::invalid_argument, "The method " + shown_text(request.method) +
                                                   " is not supported; use another HTTP method.");
   }

@@ -47,7 +47,7 @@ os::SocketSet& SocketWatch::set_of(const Socket& socket) {
 }
 
 // The kernel tells of failures unasked: a socket of which nothing is wanted must not be known.
-bool SocketWatch::tell(int fd, Socket& socket) {
+bool SocketWatch::report(int fd, Socket& socket) {
   os::SocketSet& set = set_of(socket);
   const bool is_wanted = socket.reading || socket.writing;
   const bool was_known = std::exchange(socket.is_known, is_wanted);
@@ -66,7 +66,7 @@ bool SocketWatch::watch(int fd, bool reading, bool writing) {
   if (socket.reading == reading && socket.writing == writing) return true;
   socket.reading = reading;
   socket.writing = writing;
-  if (tell(fd, socket)) return true;
+  if (report(fd, socket)) return true;
   sockets_.erase(at);
   return false;
 }
@@ -84,10 +84,10 @@ void SocketWatch::move(int fd, Socket& socket, Ring* ring) {
   socket.ring = ring;
   // Without a place among the calm ones it is lost, and its transfer hears so from its deadlines;
   // the kernel refuses what it had a moment ago only when no memory is left at all.
-  static_cast<void>(tell(fd, socket));
+  static_cast<void>(report(fd, socket));
 }
 
-void SocketWatch::calm(int fd) {
+void SocketWatch::deprioritize(int fd) {
   const auto at = sockets_.find(fd);
   if (!pace_ || at == sockets_.end() || at->second.ring != nullptr) return;
   move(fd, at->second, rings_.at(next_ring_++ % rings_.size()).get());

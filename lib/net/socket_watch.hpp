@@ -33,7 +33,7 @@ class SocketWatch {
   [[nodiscard]] bool watch(int fd, bool reading, bool writing);
   void forget(int fd);
   // Until it is forgotten, or gives so much that it would be held up.
-  void calm(int fd);
+  void deprioritize(int fd);
 
  private:
   struct Ring;
@@ -48,7 +48,7 @@ class SocketWatch {
   };
 
   os::SocketSet& set_of(const Socket& socket);
-  bool tell(int fd, Socket& socket);
+  bool report(int fd, Socket& socket);
   void move(int fd, Socket& socket, Ring* ring);
   void attend_to_prompt();
   void begin_turn(Ring& ring);

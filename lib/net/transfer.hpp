@@ -13,13 +13,13 @@
 #include <utility>
 #include <vector>
 
-#include "base/seldom.hpp"
+#include "base/optional_box.hpp"
 #include "net/body_decoder.hpp"
 #include "net/ca_bundle.hpp"
 #include "net/client.hpp"
 #include "net/curl_handles.hpp"
 #include "net/deadlines.hpp"
-#include "net/kept_sockets.hpp"
+#include "net/idle_sockets.hpp"
 #include "net/request_rules.hpp"
 #include "net/url.hpp"
 #include "os/timer.hpp"
@@ -82,7 +82,7 @@ class Transfer {
   // False when memory is short. `crowded`: many transfers run beside this one.
   // Lifetime: the sockets outlive the hop.
   [[nodiscard]] bool attach(CurlEasy easy, const os::Addresses& addresses, const Settings& settings,
-                            KeptSockets& sockets, bool crowded);
+                            IdleSockets& sockets, bool crowded);
   // Gives the handle back; it must have been removed from libcurl's multi handle.
   CurlEasy detach() { return std::move(easy_); }
   // Turns the request into the one that the redirect asks for.
@@ -100,7 +100,7 @@ class Transfer {
   // True when an error stands, or libcurl has ended the body and nothing waits any more.
   [[nodiscard]] bool is_over() const { return error_ || (is_body_ended_ && !waiting_input_); }
   // What on_done is to be told.
-  [[nodiscard]] const Seldom<Error>& error() const { return error_; }
+  [[nodiscard]] const OptionalBox<Error>& error() const { return error_; }
 
   // Sets the error of a limit that has been exceeded; otherwise waits for the next deadline.
   void check_deadlines();
@@ -134,7 +134,7 @@ class Transfer {
   void field_line(std::string_view line);
   void head_complete();
   [[nodiscard]] bool stays_at_origin() const;
-  [[nodiscard]] bool is_refused_by_proxy() const;
+  [[nodiscard]] bool is_rejected_by_proxy() const;
   void note_connection();
   void forget_request();
   void begin_body();
@@ -180,13 +180,13 @@ class Transfer {
   std::array<char, CURL_ERROR_SIZE> curl_words_{};
 
   ResponseHead head_;
-  KeptSockets* sockets_ = nullptr;
-  Seldom<ConnectionEnds> ends_;  // of a connection that may be one of HTTP/2
-  std::vector<int> opened_;      // sockets of this hop that are to connect
-  bool is_spoilt_ = false;       // the kept connection that this hop was given
-  bool wants_fresh_ = false;     // no kept connection
-  bool is_sent_ = false;         // on this hop
-  bool was_sent_ = false;        // on an earlier one
+  IdleSockets* sockets_ = nullptr;
+  OptionalBox<ConnectionEnds> ends_;  // of a connection that may be one of HTTP/2
+  std::vector<int> opened_;           // sockets of this hop that are to connect
+  bool is_spoilt_ = false;            // the kept connection that this hop was given
+  bool wants_fresh_ = false;          // no kept connection
+  bool is_sent_ = false;              // on this hop
+  bool was_sent_ = false;             // on an earlier one
   bool is_head_begun_ = false;
   bool is_head_complete_ = false;
   int status_ = 0;
@@ -196,12 +196,12 @@ class Transfer {
 
   std::unique_ptr<BodyDecoder> decoder_;
   std::size_t decoded_bytes_ = 0;
-  Seldom<std::string> waiting_input_;  // coded bytes kept back by a pause in their middle
+  OptionalBox<std::string> waiting_input_;  // coded bytes kept back by a pause in their middle
   bool is_paused_ = false;
   bool is_curl_paused_ = false;
   bool is_body_ended_ = false;
-  Seldom<Error> end_error_;  // how libcurl ended, told when nothing waits any more
-  Seldom<Error> error_;
+  OptionalBox<Error> end_error_;  // how libcurl ended, told when nothing waits any more
+  OptionalBox<Error> error_;
 };
 
 }  // namespace millrace::net

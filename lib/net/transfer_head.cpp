@@ -92,7 +92,7 @@ void Transfer::head_complete() {
     is_head_begun_ = false;
     return;
   }
-  if (is_refused_by_proxy()) {
+  if (is_rejected_by_proxy()) {
     fail(proxy_refusal(status_, url_));
     return;
   }
@@ -112,7 +112,7 @@ void Transfer::head_complete() {
 
 // A proxy answers requests for http: addresses itself, where it refuses to pass them on. Behind a
 // tunnel, and where no proxy is, that is the host's word.
-bool Transfer::is_refused_by_proxy() const {
+bool Transfer::is_rejected_by_proxy() const {
   constexpr int proxy_authentication_required = 407;
   if (status_ != proxy_authentication_required || url_.scheme != "http") return false;
   return uses_proxy() && !proxy().starts_with("socks");
@@ -162,7 +162,7 @@ void Transfer::begin_body() {
   if (!transfer_coding.empty() && !same_name(transfer_coding, "chunked") &&
       !same_name(transfer_coding, "identity")) {
     // libcurl would inflate these itself, without a bound.
-    fail(refused_transfer_coding(url_, transfer_coding));
+    fail(rejected_transfer_coding(url_, transfer_coding));
     return;
   }
   constexpr int no_content = 204;

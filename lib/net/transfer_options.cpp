@@ -26,7 +26,7 @@ void set_blob(CURL* handle, CURLoption option, const std::string& text) {
 }  // namespace
 
 bool Transfer::attach(CurlEasy easy, const os::Addresses& addresses, const Settings& settings,
-                      KeptSockets& sockets, bool crowded) {
+                      IdleSockets& sockets, bool crowded) {
   easy_ = std::move(easy);
   sockets_ = &sockets;
   if (!easy_) return false;

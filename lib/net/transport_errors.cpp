@@ -111,8 +111,8 @@ Errc refined(Errc error, const TransportFailure& failure) {
   const bool is_of_proxy = error == Errc::protocol_error || error == Errc::headers_too_large ||
                            (error == Errc::connection_lost && !is_answered);
   if (failure.has_tunnel && failure.is_connecting && is_of_proxy) return Errc::proxy_failed;
-  const bool was_refused = failure.connect_status != 0 && failure.connect_status / 100 != 2;
-  if (was_refused || (failure.has_proxy && error == Errc::connect_failed)) {
+  const bool was_rejected = failure.connect_status != 0 && failure.connect_status / 100 != 2;
+  if (was_rejected || (failure.has_proxy && error == Errc::connect_failed)) {
     return Errc::proxy_failed;
   }
   if (is_about_chunks(failure)) {
@@ -222,7 +222,7 @@ Error protocol_fault(const Url& url, std::string_view detail) {
   return make_error(Errc::protocol_error, protocol_sentence(url.origin()), detail);
 }
 
-Error refused_transfer_coding(const Url& url, std::string_view coding) {
+Error rejected_transfer_coding(const Url& url, std::string_view coding) {
   return make_error(Errc::unsupported_encoding, transfer_coding_sentence(url.origin()), coding);
 }
 

@@ -35,7 +35,7 @@ std::optional<Errc> known_transport_error(CURLcode code);
 // A head that is no HTTP, and one with a transfer coding that was not asked for: newer versions of
 // libcurl find these themselves, and what is said is the same.
 Error protocol_fault(const Url& url, std::string_view detail);
-Error refused_transfer_coding(const Url& url, std::string_view coding);
+Error rejected_transfer_coding(const Url& url, std::string_view coding);
 
 // A head that is larger than the request allows, in bytes or in lines.
 Error oversized_head(const Url& url, std::size_t limit);

@@ -39,7 +39,7 @@ struct Process::State : std::enable_shared_from_this<Process::State> {
         handler(std::move(to)),
         program(options.program),
         directory(options.directory),
-        kept_error_bytes(options.kept_error_bytes),
+        stderr_tail_bytes(options.stderr_tail_bytes),
         most_unwritten_bytes(options.most_unwritten_bytes) {}
 
   ~State() {
@@ -108,8 +108,8 @@ struct Process::State : std::enable_shared_from_this<Process::State> {
 
   void keep_errors(std::string_view text) {
     error_tail.append(text);
-    if (error_tail.size() > 2 * kept_error_bytes) {
-      error_tail.erase(0, error_tail.size() - kept_error_bytes);
+    if (error_tail.size() > 2 * stderr_tail_bytes) {
+      error_tail.erase(0, error_tail.size() - stderr_tail_bytes);
     }
   }
 
@@ -219,7 +219,7 @@ struct Process::State : std::enable_shared_from_this<Process::State> {
   }
 
   [[nodiscard]] std::string error_text() const {
-    const std::size_t size = std::min(error_tail.size(), kept_error_bytes);
+    const std::size_t size = std::min(error_tail.size(), stderr_tail_bytes);
     return error_tail.substr(error_tail.size() - size);
   }
 
@@ -231,7 +231,7 @@ struct Process::State : std::enable_shared_from_this<Process::State> {
   std::shared_ptr<ProcessHandler> handler;
   std::string program;
   std::string directory;
-  std::size_t kept_error_bytes;
+  std::size_t stderr_tail_bytes;
   std::size_t most_unwritten_bytes;
   pid_t watcher_pid = -1;
   pid_t program_pid = -1;
@@ -272,12 +272,12 @@ Result<std::unique_ptr<Process>> Process::start(EventLoop& loop, const ProcessOp
   auto state = std::make_shared<State>(loop, options, std::move(handler));
   state->watcher_pid = watcher;
   state->control = std::move(ends.control.write);
-  boost::system::error_code refused;
-  state->input.assign(ends.input.write.release(), refused);
-  state->output.assign(ends.output.read.release(), refused);
-  state->errors.assign(ends.errors.read.release(), refused);
-  state->status.assign(ends.status.read.release(), refused);
-  for (Stream* stream : {&state->output, &state->errors}) stream->non_blocking(true, refused);
+  boost::system::error_code rejected;
+  state->input.assign(ends.input.write.release(), rejected);
+  state->output.assign(ends.output.read.release(), rejected);
+  state->errors.assign(ends.errors.read.release(), rejected);
+  state->status.assign(ends.status.read.release(), rejected);
+  for (Stream* stream : {&state->output, &state->errors}) stream->non_blocking(true, rejected);
   state->read_output();
   state->read_errors();
   state->read_status();

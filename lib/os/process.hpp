@@ -29,7 +29,7 @@ struct ProcessOptions {
   std::string directory;  // empty: this process's own
   // Between the polite signal and the one that cannot be ignored.
   std::chrono::milliseconds grace{1000};
-  std::size_t kept_error_bytes = std::size_t{16} << 10U;
+  std::size_t stderr_tail_bytes = std::size_t{16} << 10U;
   // Of what waits to be written.
   std::size_t most_unwritten_bytes = std::size_t{64} << 20U;
 };

@@ -18,7 +18,7 @@ namespace millrace::os {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::size_t kept_names_limit = 256;
+constexpr std::size_t cached_names_limit = 256;
 // Names that wait for a thread; more are refused at once.
 constexpr std::size_t most_waiting = 4096;
 
@@ -38,7 +38,7 @@ struct Resolver::State {
     std::string host;
     Callback callback;
   };
-  struct Kept {
+  struct Retained {
     Addresses addresses;
     Clock::time_point until;
   };
@@ -51,7 +51,7 @@ struct Resolver::State {
 
   void finish(const std::string& host, const Result<Addresses>& result);
   void keep(const std::string& host, const Addresses& addresses);
-  static void ask(const std::shared_ptr<State>& state, const std::string& host);
+  static void look_up(const std::shared_ptr<State>& state, const std::string& host);
   // Takes a lookup that has not begun out of the queue.
   void withdraw(const std::string& host);
 
@@ -60,13 +60,13 @@ struct Resolver::State {
   std::chrono::seconds keep_for;
   BlockingPool pool;
   std::map<Ticket, Waiter> waiters;
-  std::map<std::string, BlockingPool::Ticket> asked;  // names whose lookup is queued or runs
-  std::map<std::string, Kept> kept;
+  std::map<std::string, BlockingPool::Ticket> requested;  // names whose lookup is queued or runs
+  std::map<std::string, Retained> cached;
   Ticket last_ticket = 0;
 };
 
 void Resolver::State::finish(const std::string& host, const Result<Addresses>& result) {
-  asked.erase(host);
+  requested.erase(host);
   if (result) keep(host, result.value());
   std::vector<Ticket> due;
   for (const auto& [ticket, waiter] : waiters) {
@@ -80,23 +80,23 @@ void Resolver::State::finish(const std::string& host, const Result<Addresses>& r
 }
 
 void Resolver::State::keep(const std::string& host, const Addresses& addresses) {
-  if (kept.size() >= kept_names_limit) kept.clear();
-  kept[host] = Kept{addresses, Clock::now() + keep_for};
+  if (cached.size() >= cached_names_limit) cached.clear();
+  cached[host] = Retained{addresses, Clock::now() + keep_for};
 }
 
-void Resolver::State::ask(const std::shared_ptr<State>& state, const std::string& host) {
-  if (state->asked.contains(host)) return;
+void Resolver::State::look_up(const std::shared_ptr<State>& state, const std::string& host) {
+  if (state->requested.contains(host)) return;
   const std::weak_ptr<State> weak = state;
-  auto asked = state->pool.run([weak, lookup = state->lookup, host]() -> BlockingPool::Done {
+  auto requested = state->pool.run([weak, lookup = state->lookup, host]() -> BlockingPool::Done {
     return [weak, host, result = guarded_lookup(lookup, host)] {
       if (const auto found = weak.lock()) found->finish(host, result);
     };
   });
-  if (asked) {
-    state->asked.emplace(host, asked.value());
+  if (requested) {
+    state->requested.emplace(host, requested.value());
     return;
   }
-  state->loop.post([weak, host, detail = asked.error().message] {
+  state->loop.post([weak, host, detail = requested.error().message] {
     const auto found = weak.lock();
     if (!found) return;
     found->finish(host, make_error(Errc::name_resolution_failed,
@@ -105,8 +105,8 @@ void Resolver::State::ask(const std::shared_ptr<State>& state, const std::string
 }
 
 void Resolver::State::withdraw(const std::string& host) {
-  const auto found = asked.find(host);
-  if (found != asked.end() && pool.withdraw(found->second)) asked.erase(found);
+  const auto found = requested.find(host);
+  if (found != requested.end() && pool.withdraw(found->second)) requested.erase(found);
 }
 
 Resolver::Resolver(EventLoop& loop, ResolverOptions options)
@@ -114,16 +114,16 @@ Resolver::Resolver(EventLoop& loop, ResolverOptions options)
 
 Resolver::~Resolver() = default;
 
-const Addresses* Resolver::kept(const std::string& host) const {
-  const auto found = state_->kept.find(host);
-  if (found == state_->kept.end() || found->second.until <= Clock::now()) return nullptr;
+const Addresses* Resolver::cached(const std::string& host) const {
+  const auto found = state_->cached.find(host);
+  if (found == state_->cached.end() || found->second.until <= Clock::now()) return nullptr;
   return &found->second.addresses;
 }
 
 Resolver::Ticket Resolver::resolve(const std::string& host, Callback callback) {
   const Ticket ticket = ++state_->last_ticket;
   state_->waiters.emplace(ticket, State::Waiter{host, std::move(callback)});
-  State::ask(state_, host);
+  State::look_up(state_, host);
   return ticket;
 }
 

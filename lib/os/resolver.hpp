@@ -46,7 +46,7 @@ class Resolver {
 
   // The kept answer, or null.
   // Lifetime: until the next call.
-  [[nodiscard]] const Addresses* kept(const std::string& host) const;
+  [[nodiscard]] const Addresses* cached(const std::string& host) const;
   // Calls back once on the engine thread, never before it returns.
   // Cancel: by the ticket; a lookup that nobody waits for and that has not begun is dropped.
   Ticket resolve(const std::string& host, Callback callback);

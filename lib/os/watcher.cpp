@@ -24,10 +24,10 @@ constexpr int last_standard_fd = 2;
 // Closes every descriptor but those of the plan. An inherited one would hold a lock, a socket or
 // the end of somebody's pipe for as long as the watcher lives.
 void close_others(const WatcherPlan& plan) {
-  std::array<int, 5> kept{plan.control, plan.status, plan.input, plan.output, plan.errors};
-  std::sort(kept.begin(), kept.end());
+  std::array<int, 5> retained{plan.control, plan.status, plan.input, plan.output, plan.errors};
+  std::sort(retained.begin(), retained.end());
   unsigned next = 0;
-  for (const int fd : kept) {
+  for (const int fd : retained) {
     const auto number = static_cast<unsigned>(fd);
     if (number > next) close_descriptors(next, number - 1);
     next = number + 1;
@@ -115,14 +115,14 @@ bool reap(pid_t program, int status_fd, bool& ended) {
 
 [[noreturn]] void end_group(pid_t program, int status_fd, bool ended, std::int64_t grace_ms) {
   constexpr std::int64_t step_ms = 20;
-  constexpr std::int64_t patience_ms = 5000;
+  constexpr std::int64_t grace_period_ms = 5000;
   const std::int64_t begin = now_ms();
   kill(-program, SIGTERM);
-  for (std::int64_t now = begin; now - begin < grace_ms + patience_ms; now = now_ms()) {
+  for (std::int64_t now = begin; now - begin < grace_ms + grace_period_ms; now = now_ms()) {
     if (!reap(program, status_fd, ended)) _exit(0);
     if (now - begin >= grace_ms) {
       kill(-program, SIGKILL);
-      kill_strays();
+      kill_orphans();
     }
     wait_a_moment(-1, step_ms);
   }
@@ -132,7 +132,7 @@ bool reap(pid_t program, int status_fd, bool& ended) {
 [[noreturn]] void watch(const WatcherPlan& plan) {
   close_others(plan);
   setsid();
-  adopt_strays();
+  adopt_orphans();
   // The control pipe gets the lowest number, since fd_set is small.
   const int control = fcntl(plan.control, F_DUPFD_CLOEXEC, 0);
   sigset_t all;

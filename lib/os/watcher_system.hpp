@@ -8,8 +8,8 @@ void close_descriptors(unsigned first, unsigned last);
 
 // Makes this process the parent of what has left the program's group (setsid) and lost its own
 // parent, and gives it a name of its own.
-void adopt_strays();
+void adopt_orphans();
 // Kills all children of this process.
-void kill_strays();
+void kill_orphans();
 
 }  // namespace millrace::os

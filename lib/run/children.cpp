@@ -20,14 +20,14 @@ constexpr std::size_t children_at_once = 4;
 // Usage and cost of another agent. While it waits for a person so does the run that called it,
 // whose own time of waiting this is.
 Tree without_waits(const Tree& state) {
-  Tree books = Tree::object();
+  Tree totals = Tree::object();
   for (const std::string_view member : {"usage", "cost"}) {
-    if (state[member].is_object()) books.set(member, state[member]);
+    if (state[member].is_object()) totals.set(member, state[member]);
   }
-  if (Tree* usage = books.find("usage"); usage != nullptr) {
+  if (Tree* usage = totals.find("usage"); usage != nullptr) {
     usage->at("humanInteraction").erase("totalWaitingTimeMs");
   }
-  return books;
+  return totals;
 }
 
 // Whether the event tells whose it is, or is of the whole run.
@@ -61,15 +61,16 @@ void add_spent(Tree& state, const Tree& spent) {
   Tree& llm = state.at("usage").at("llm");
   agent::add_delta(llm.at("tokens"), Tree(), tokens);
   agent::add_delta(llm.at("apiCalls"), Tree(), Tree::integer(1));
-  agent::book_attempts(state, spent["attempts"], turn);
+  agent::record_attempts(state, spent["attempts"], turn);
 }
 
 std::string final_text(const Tree& state) {
   const auto& messages = state["messages"].items();
-  for (auto row = messages.rbegin(); row != messages.rend(); ++row) {
-    if ((*row)["role"].string() == "assistant") return std::string((*row)["content"].string());
+  for (auto state_message = messages.rbegin(); state_message != messages.rend(); ++state_message) {
+    if ((*state_message)["role"].string() == "assistant")
+      return std::string((*state_message)["content"].string());
     // What stands before the question answered another one.
-    if ((*row)["role"].string() == "user") break;
+    if ((*state_message)["role"].string() == "user") break;
   }
   return {};
 }
@@ -115,7 +116,7 @@ void AgentSession::Child::moved() {
     if (parent_.owner_ != nullptr) parent_.owner_->moved();
     return;
   }
-  if (std::exchange(told_end_, true)) return;
+  if (std::exchange(reported_end_, true)) return;
   timer_->cancel();
   const std::weak_ptr<AgentSession> weak = parent_.weak_from_this();
   const std::uint64_t action = action_;
@@ -124,18 +125,18 @@ void AgentSession::Child::moved() {
   });
 }
 
-void AgentSession::Child::ask(HostWork work, std::uint64_t id, std::string json) {
+void AgentSession::Child::request_host(HostWork work, std::uint64_t id, std::string json) {
   if (parent_.owner_ == nullptr) return;
-  const std::uint64_t own = ++parent_.last_ask_;
-  parent_.asked_[own] = {action_, id};
-  parent_.owner_->ask(work, own, std::move(json));
+  const std::uint64_t own = ++parent_.last_request_;
+  parent_.requested_[own] = {action_, id};
+  parent_.owner_->request_host(work, own, std::move(json));
 }
 
 void AgentSession::Child::withdraw(std::uint64_t id) {
-  for (auto at = parent_.asked_.begin(); at != parent_.asked_.end(); ++at) {
+  for (auto at = parent_.requested_.begin(); at != parent_.requested_.end(); ++at) {
     if (at->second != std::pair{action_, id}) continue;
     if (parent_.owner_ != nullptr) parent_.owner_->withdraw(at->first);
-    parent_.asked_.erase(at);
+    parent_.requested_.erase(at);
     return;
   }
 }
@@ -144,18 +145,18 @@ void AgentSession::call_agent(std::uint64_t action, const SubAgent& agent, const
   AgentTask task;
   task.thread_id = task_.thread_id;
   task.used = task_.used;
-  task.rows = Tree::array();
+  task.state_messages = Tree::array();
   if (agent.inherit_messages) {
-    for (const Tree& row : inherited_.items()) {
-      if (row["role"].string() != "system") task.rows.push(row);
+    for (const Tree& state_message : inherited_.items()) {
+      if (state_message["role"].string() != "system") task.state_messages.push(state_message);
     }
   }
   auto arguments = Tree::parse(call["arguments"].string());
-  Tree row = Tree::object();
-  row.set("id", services_.call.ids.next_id());
-  row.set("role", "user");
-  row.set("content", arguments ? arguments.value()["task"] : Tree::text(""));
-  task.rows.push(std::move(row));
+  Tree state_message = Tree::object();
+  state_message.set("id", services_.call.ids.next_id());
+  state_message.set("role", "user");
+  state_message.set("content", arguments ? arguments.value()["task"] : Tree::text(""));
+  task.state_messages.push(std::move(state_message));
   start_child(action, agent, std::string(call["id"].string()), std::move(task));
 }
 
@@ -191,7 +192,7 @@ void AgentSession::on_child(std::uint64_t action) {
   children_.erase(found);
   start_queued();
   const AgentOutcome& outcome = child->session().outcome();
-  spent_.push_back(books_of(*child));
+  spent_.push_back(totals_of(*child));
   if (outcome.kind == AgentOutcome::Kind::waiting && !child->timed_out()) {
     return keep_child(action, *child);
   }
@@ -216,22 +217,22 @@ void AgentSession::on_child(std::uint64_t action) {
 }
 
 // What an agent of the run spent, for add_spent: what it had spent when it asked is added already.
-Tree AgentSession::books_of(const Child& child) const {
-  Tree spent = without_waits(child.session().books());
-  const Tree& kept = waiting_children_[child.call_id()];
-  if (kept["counted"].is_true()) spent.set("before", without_waits(kept["state"]));
+Tree AgentSession::totals_of(const Child& child) const {
+  Tree spent = without_waits(child.session().totals());
+  const Tree& retained = waiting_children_[child.call_id()];
+  if (retained["counted"].is_true()) spent.set("before", without_waits(retained["state"]));
   return spent;
 }
 
 // What the run spent so far, with all that is at work for it.
-Tree AgentSession::books() const {
+Tree AgentSession::totals() const {
   Tree sum = Tree::object();
   const Tree& state = machine_ ? machine_->state() : state_;
   for (const std::string_view member : {"usage", "cost"}) {
     if (state[member].is_object()) sum.set(member, state[member]);
   }
   for (const Tree& spent : spent_) add_spent(sum, spent);
-  for (const auto& [action, child] : children_) add_spent(sum, books_of(*child));
+  for (const auto& [action, child] : children_) add_spent(sum, totals_of(*child));
   return sum;
 }
 
@@ -240,14 +241,14 @@ Tree AgentSession::books() const {
 std::optional<agent::ReachedLimit> AgentSession::reached_limit() const {
   const Tree& state = machine_ ? machine_->state() : state_;
   if (state["limits"]["maxTokens"].is_number() || state["costLimit"].is_object()) {
-    Tree held = books();
+    Tree held = totals();
     for (const std::string_view member : {"limits", "costLimit"}) held.set(member, state[member]);
     if (auto reached = agent::reached_limit(held)) return reached;
   }
   return task_.above ? task_.above() : std::nullopt;
 }
 
-void AgentSession::tell_child_end(const Child& child, const tool::ToolOutcome& outcome) {
+void AgentSession::report_child_end(const Child& child, const tool::ToolOutcome& outcome) {
   if (outcome.is_error) {
     emit(event::SubagentFailed{child.run_id(), outcome.content, outcome.code});
   } else {
@@ -257,7 +258,7 @@ void AgentSession::tell_child_end(const Child& child, const tool::ToolOutcome& o
 
 void AgentSession::end_child(std::uint64_t action, const Child& child,
                              const tool::ToolOutcome& outcome) {
-  tell_child_end(child, outcome);
+  report_child_end(child, outcome);
   if (machine_) return end_tool(action, outcome);
   // It was resumed: its result goes into the state that waits for it.
   report_result(child.call_id(), outcome);
@@ -285,10 +286,10 @@ void AgentSession::keep_child(std::uint64_t action, const Child& child) {
   Tree ended = Tree::object();
   ended.set("type", "suspended");
   ended.set("interruptIds", Tree::array());
-  Tree kept = Tree::object();
-  kept.set("agent", child.agent().name);
-  kept.set("state", child.session().state());
-  kept.set("counted", Tree::flag(true));
+  Tree retained = Tree::object();
+  retained.set("agent", child.agent().name);
+  retained.set("state", child.session().state());
+  retained.set("counted", Tree::flag(true));
   Tree interrupts = Tree::array();
   for (const Tree& interrupt : outcome.interrupts.items()) {
     Tree made = interrupt;
@@ -296,11 +297,11 @@ void AgentSession::keep_child(std::uint64_t action, const Child& child) {
     ended.at("interruptIds").push(made["id"]);
     interrupts.push(std::move(made));
   }
-  kept.set("interrupts", std::move(interrupts));
+  retained.set("interrupts", std::move(interrupts));
   const std::string ended_json = ended.to_json(json::Surrogates::replace);
   emit(event::SubagentEnd{child.run_id(), {}, ended_json});
   if (!waiting_children_.is_object()) waiting_children_ = Tree::object();
-  waiting_children_.set(child.call_id(), std::move(kept));
+  waiting_children_.set(child.call_id(), std::move(retained));
   if (!machine_) {
     state_.set("subAgentRuns", waiting_children_);
     return settle_resumed();
@@ -347,7 +348,7 @@ void AgentSession::settle_resumed() {
     owner_->rest(state_, context_);
     return owner_->moved();
   }
-  tell_rest();
+  report_checkpoint();
   if (!context_.is_object()) return end_waiting();
   next_step();
   pump();

@@ -27,7 +27,7 @@ class AgentSession::Child final : public AgentOwner {
 
   void on_event(const event::Event& event) override;
   void moved() override;
-  void ask(HostWork work, std::uint64_t id, std::string json) override;
+  void request_host(HostWork work, std::uint64_t id, std::string json) override;
   void withdraw(std::uint64_t id) override;
 
   [[nodiscard]] const AgentSession& session() const { return *session_; }
@@ -44,7 +44,7 @@ class AgentSession::Child final : public AgentOwner {
   std::string run_id_;
   std::unique_ptr<model::TimeSource::Wait> timer_;
   bool timed_out_ = false;
-  bool told_end_ = false;
+  bool reported_end_ = false;
   std::shared_ptr<AgentSession> session_;
 };
 

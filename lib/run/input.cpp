@@ -49,8 +49,9 @@ Result<std::string> read_messages(const json::Value& messages, const InputOption
   if (format->name != "identity") {
     return format::from_api(*format, messages.to_json(json::Surrogates::keep), ids);
   }
-  const auto adopted = message::adopt_foreign(
-      messages, options.from_client ? message::UnknownParts::kept : message::UnknownParts::refused);
+  const auto adopted =
+      message::adopt_foreign(messages, options.from_client ? message::UnknownParts::retained
+                                                           : message::UnknownParts::rejected);
   if (!adopted) return adopted.error();
   return format::from_api(*format, adopted.value(), ids);
 }

@@ -21,9 +21,9 @@ struct AgentInput {
                               // system message
   std::string tools_json;     // AG-UI tools, or ""
   std::string resume_json;    // answers to interrupts, or ""
-  // The rows of `messages_json` (agent_rows.hpp), and the tools, where a thread with time has read
-  // them; else null.
-  json::Tree rows;
+  // The rows of `messages_json` (state_messages.hpp), and the tools, where a thread with time has
+  // read them; else null.
+  json::Tree state_messages;
   json::Tree tools;
 };
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "agent/message_rows.hpp"
+#include "agent/state_messages.hpp"
 #include "base/json.hpp"
 #include "model/call/call_usage.hpp"
 
@@ -35,9 +35,9 @@ void ModelTurn::start(std::function<void()> moved) {
 
 void ModelTurn::leave(bool heard) {
   moved_ = nullptr;
-  deaf_ = !heard;
+  detached_ = !heard;
   halt();
-  deaf_ = true;
+  detached_ = true;
 }
 
 void ModelTurn::progressed() {
@@ -47,7 +47,7 @@ void ModelTurn::progressed() {
 }
 
 void ModelTurn::on_event(const event::Event& event) {
-  if (deaf_) return;
+  if (detached_) return;
   // How the call failed is the run's to tell.
   if (const auto* failed = std::get_if<event::Failed>(&event.body)) {
     failure_code_ = failed->code;
@@ -69,9 +69,9 @@ void ModelTurn::on_event(const event::Event& event) {
     if (std::holds_alternative<event::Usage>(event.body)) sink_.on_event(event);
     return turn_.feed(event);
   }
-  const event::Event told{renamed(event.body), event.extra, event.subagent};
-  turn_.feed(told);
-  sink_.on_event(told);
+  const event::Event reported{renamed(event.body), event.extra, event.subagent};
+  turn_.feed(reported);
+  sink_.on_event(reported);
 }
 
 // The id as the reader knows it: its own, unless an earlier turn had it.
@@ -121,15 +121,15 @@ event::Body ModelTurn::renamed(const event::Body& body) {
 
 Tree ModelTurn::take_chunk() const {
   Tree chunk = agent::chunk_of(turn_.messages());
-  Books spent = books();
+  Totals spent = totals();
   chunk.set("usage", std::move(spent.usage));
   chunk.set("attempts", std::move(spent.attempts));
   if (!call().finish_reason().empty()) chunk.set("finishReason", call().finish_reason());
   return chunk;
 }
 
-ModelTurn::Books ModelTurn::books() const {
-  Books made;
+ModelTurn::Totals ModelTurn::totals() const {
+  Totals made;
   const auto& attempts = call().attempts();
   if (attempts.empty()) return made;
   model::Spent spent = model::spent_on(attempts);

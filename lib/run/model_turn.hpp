@@ -10,7 +10,7 @@
 #include <unordered_set>
 
 #include "base/json_tree.hpp"
-#include "base/seldom.hpp"
+#include "base/optional_box.hpp"
 #include "event/event.hpp"
 #include "message/fold.hpp"
 #include "model/call/call_driver.hpp"
@@ -47,7 +47,7 @@ class ModelTurn final : public model::CallDriver, private event::EventSink {
 
   [[nodiscard]] bool silent() const { return silent_; }
   [[nodiscard]] bool ended() const { return call().ended(); }
-  [[nodiscard]] const Seldom<Error>& error() const { return call().error(); }
+  [[nodiscard]] const OptionalBox<Error>& error() const { return call().error(); }
   // How the call failed, as readers are told.
   [[nodiscard]] TurnFailure failure() const {
     return {failure_code_, failure_members_, call().failure_json()};
@@ -57,15 +57,15 @@ class ModelTurn final : public model::CallDriver, private event::EventSink {
   [[nodiscard]] json::Tree take_chunk() const;
 
  private:
-  struct Books {
+  struct Totals {
     // What the attempts of the turn used up together: an empty object when no answer began, null
     // when nothing was sent.
     json::Tree usage;
-    // Those whose answer began, as agent::book_attempts takes them.
+    // Those whose answer began, as agent::record_attempts takes them.
     json::Tree attempts = json::Tree::array();
   };
 
-  [[nodiscard]] Books books() const;
+  [[nodiscard]] Totals totals() const;
   void on_event(const event::Event& event) override;
   void progressed() override;
   std::string_view shown(std::string_view id);
@@ -75,7 +75,7 @@ class ModelTurn final : public model::CallDriver, private event::EventSink {
   IdSource& ids_;
   event::EventSink& sink_;
   UsedIds& used_;
-  bool deaf_ = false;
+  bool detached_ = false;
   bool silent_;  // the reader sees nothing of it but the tokens
   std::function<void()> moved_;
   std::string failure_code_;

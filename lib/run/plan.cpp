@@ -48,7 +48,7 @@ Result<tool::Spec> read_spec(const Tree& given) {
     if (!effect) return wrong("tools.effect", "read, idempotent, keyed or once", given["effect"]);
     spec.effect = *effect;
   }
-  if (!given["approve"].is_null()) spec.approve = given["approve"].to_json();
+  if (!given["approval"].is_null()) spec.approval = given["approval"].to_json();
   spec.ordered = given["ordered"].truthy();
   spec.serialize_by = given["serializeBy"].string();
   if (given["timeoutMs"].is_number()) {
@@ -216,11 +216,11 @@ Result<void> add_agents(AgentPlan& plan, const Tree& agents, const ToolSources& 
 // The first model of the agent, or of one that it calls, whose price is not known beforehand.
 std::optional<std::string> unpriced_model(const AgentPlan& plan) {
   // These say what each answer cost; the demo costs nothing.
-  constexpr std::array<std::string_view, 4> telling{"openrouter", "xai", "perplexity", "demo"};
+  constexpr std::array<std::string_view, 4> reporting{"openrouter", "xai", "perplexity", "demo"};
   for (const model::CallLink& link : plan.chain) {
     const std::string& provider = link.config.id;
     const std::string& name = link.model.empty() ? plan.model : link.model;
-    if (std::find(telling.begin(), telling.end(), provider) != telling.end()) continue;
+    if (std::find(reporting.begin(), reporting.end(), provider) != reporting.end()) continue;
     if (model::find_card(provider, name) != nullptr) continue;
     std::string unpriced = provider;
     return unpriced.append(":").append(name);
@@ -270,13 +270,13 @@ Result<std::shared_ptr<const AgentPlan>> read_plan(const Tree& given, const Tool
   plan->answer_tokens = given["payload"]["max_tokens"].integer_or(0);
   plan->instructions = given["instructions"].string();
   plan->retry_after_first_token = given["retryAfterFirstToken"].truthy();
-  if (const Tree& approve = given["approve"]; !approve.is_null()) {
+  if (const Tree& approval = given["approval"]; !approval.is_null()) {
     const auto policy =
-        read_approve(approve.is_true()                             ? "always"
-                     : approve.type() == json::Type::boolean_false ? "never"
-                                                                   : approve.string());
+        read_approval(approval.is_true()                             ? "always"
+                      : approval.type() == json::Type::boolean_false ? "never"
+                                                                     : approval.string());
     if (!policy) return policy.error();
-    plan->approve = policy.value();
+    plan->approval = policy.value();
   }
   plan->state = given["state"].is_object() ? given["state"] : Tree::object();
   plan->compression = given["compression"];
@@ -306,33 +306,34 @@ tool::Spec ask_user_spec() {
 }
 
 // The policy of one tool under the agent's.
-Tree policy_of(const tool::Spec& spec, Approve approve) {
-  auto own = Tree::parse(spec.approve);
+Tree policy_of(const tool::Spec& spec, ApprovalPolicy approval) {
+  auto own = Tree::parse(spec.approval);
   Tree policy = own ? std::move(own).value() : Tree::text("required");
   const bool changes = spec.effect != tool::Effect::read && spec.effect != tool::Effect::idempotent;
   const bool free = policy.string() == "never";
-  switch (approve) {
-    case Approve::as_tools_say: return policy;
-    case Approve::risky: return free && changes ? Tree::text("required") : policy;
-    case Approve::always: return policy.string() == "always" ? policy : Tree::text("required");
-    case Approve::never: break;
+  switch (approval) {
+    case ApprovalPolicy::per_tool: return policy;
+    case ApprovalPolicy::risky: return free && changes ? Tree::text("required") : policy;
+    case ApprovalPolicy::always:
+      return policy.string() == "always" ? policy : Tree::text("required");
+    case ApprovalPolicy::never: break;
   }
   return Tree::text("never");
 }
 
 }  // namespace
 
-Result<Approve> read_approve(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, Approve>, 4> rows{{
-      {"tools", Approve::as_tools_say},
-      {"risky", Approve::risky},
-      {"always", Approve::always},
-      {"never", Approve::never},
+Result<ApprovalPolicy> read_approval(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, ApprovalPolicy>, 4> rows{{
+      {"tools", ApprovalPolicy::per_tool},
+      {"risky", ApprovalPolicy::risky},
+      {"always", ApprovalPolicy::always},
+      {"never", ApprovalPolicy::never},
   }};
   const auto* row =
       std::find_if(rows.begin(), rows.end(), [&](const auto& r) { return r.first == name; });
   if (row != rows.end()) return row->second;
-  return make_error(Errc::invalid_option, "`approve` must be tools, risky, always or never, not " +
+  return make_error(Errc::invalid_option, "`approval` must be tools, risky, always or never, not " +
                                               shown_text(name) + ".");
 }
 
@@ -386,7 +387,7 @@ void describe_tools(AgentPlan& plan) {
     if (definition) plan.definitions.push(std::move(definition).value());
     Tree& manifest = plan.manifests.at(name);
     manifest.set("identifier", name);
-    manifest.set("humanIntervention", policy_of(spec, plan.approve));
+    manifest.set("humanIntervention", policy_of(spec, plan.approval));
     manifest.set("effect", tool::name_of(spec.effect));
     if (!spec.ordered && spec.serialize_by.empty()) continue;
     Tree api = Tree::object();

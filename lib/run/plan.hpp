@@ -22,8 +22,8 @@
 namespace millrace::run {
 
 // Who is asked before a tool runs. Nothing lifts the hard rules of the security blacklist.
-enum class Approve : std::uint8_t {
-  as_tools_say,
+enum class ApprovalPolicy : std::uint8_t {
+  per_tool,
   risky,   // the tools' own wishes, and whatever is not read or idempotent
   always,  // every call
   never,
@@ -58,7 +58,7 @@ struct AgentPlan {
   std::int64_t answer_tokens = 0;  // at most, in one turn; 0 is not known
   std::string payload;  // members of every request but model, messages, tools: `"key":value,...`
   std::string instructions;
-  Approve approve = Approve::as_tools_say;
+  ApprovalPolicy approval = ApprovalPolicy::per_tool;
 
   tool::Registry tools;
   std::set<std::string, std::less<>> host_tools;  // those of the registry that the host runs
@@ -91,9 +91,10 @@ struct ToolSources {
 
 // Reads a plan.
 // Shape: { "chain": that of read_chain, or "hostModel": true, "rounds"?: RoundRules::from, "payload"?: object, "instructions"?: string, "tools"?:
-// [{ "name", "description"?, "parameters"?: JSON Schema, "effect"?, "approve"?: policy, "ordered"?,
-// "serializeBy"?, "timeoutMs"?, "resultLimit"?, "retries"?, "checked"?: "host", "engine"?: object
-// }], "builtin"?: [name], "approve"?: "tools" | "risky" | "always" | "never", "limits"?: {
+// [{ "name", "description"?, "parameters"?: JSON Schema, "effect"?, "approval"?: policy,
+// "ordered"?, "serializeBy"?, "timeoutMs"?, "resultLimit"?, "retries"?, "checked"?: "host",
+// "engine"?: object
+// }], "builtin"?: [name], "approval"?: "tools" | "risky" | "always" | "never", "limits"?: {
 // "maxSteps", "maxTokens", "maxCost", "maxDurationMs", "maxRepeats" }, "state"?: object,
 // "compression"?: object, "concurrency"?, "retryAfterFirstToken"?: boolean, "agents"?: [{ "name",
 // "description"?, "inheritMessages"?: boolean, "timeoutMs"?, "plan": object }] }.
@@ -101,9 +102,9 @@ struct ToolSources {
 Result<std::shared_ptr<const AgentPlan>> read_agent_plan(std::string_view json,
                                                          const ToolSources& sources);
 
-// The value of `approve`.
+// The value of `approval`.
 // Errors: invalid_option.
-Result<Approve> read_approve(std::string_view name);
+Result<ApprovalPolicy> read_approval(std::string_view name);
 
 // The tool by which a model asks the user: it is answered like an approval, not run.
 constexpr std::string_view ask_user_name = "ask_user";

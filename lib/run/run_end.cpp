@@ -18,7 +18,7 @@ std::optional<std::int64_t> count_of(const Tree& value) {
   return value.integer_or(0);
 }
 
-void tell_usage(const Tree& state, event::EventSink& sink) {
+void report_usage(const Tree& state, event::EventSink& sink) {
   const std::string usage = json_of(state["usage"]);
   const std::string cost = json_of(reported_cost(state["cost"]));
   sink.on_event(
@@ -53,7 +53,7 @@ Tree reported_cost(Tree cost) {
 void report_end(const AgentSession& session, std::string_view thread_id, std::string_view run_id,
                 event::EventSink& sink) {
   const AgentOutcome& outcome = session.outcome();
-  tell_usage(session.state(), sink);
+  report_usage(session.state(), sink);
   if (outcome.kind == AgentOutcome::Kind::failed) {
     const Error error = outcome.error.value_or(make_error(Errc::internal));
     event::Event failed{event::Failed{error.message, error.code_name()}};

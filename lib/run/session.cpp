@@ -52,18 +52,19 @@ AgentSession::~AgentSession() = default;
 void AgentSession::start() {
   prepare_state();
   if (!task_.used) task_.used = std::make_shared<UsedIds>();
-  for (const Tree& row : state_["messages"].items()) {
-    task_.used->insert(std::string(row["id"].string()));
-    for (const Tree& call : row["tool_calls"].items()) {
+  for (const Tree& state_message : state_["messages"].items()) {
+    task_.used->insert(std::string(state_message["id"].string()));
+    for (const Tree& call : state_message["tool_calls"].items()) {
       task_.used->insert(std::string(call["id"].string()));
     }
   }
-  for (const std::string& stray : task_.strays) {
+  for (const std::string& unmatched : task_.unmatched) {
     owner_->on_event(
-        {event::Warning{row_of(Errc::approval_mismatch).code, agent::stray_sentence(stray)}, {}});
+        {event::Warning{row_of(Errc::approval_mismatch).code, agent::unmatched_sentence(unmatched)},
+         {}});
   }
   // A run that goes on in the middle of a turn says so to readers of its own.
-  if (context_.is_object() && state_["modelStep"]["open"].is_true()) tell_step();
+  if (context_.is_object() && state_["modelStep"]["open"].is_true()) report_step();
   for (const auto& [call_id, text] : task_.results) report_result(call_id, {text, true});
   if (!task_.children.members().empty()) return resume_children();
   if (!context_.is_object() && !goes_on()) return;
@@ -81,12 +82,12 @@ bool AgentSession::goes_on() {
   }
   if (status == agent::Status::waiting_for_human ||
       status == agent::Status::waiting_for_async_tool) {
-    tell_rest();
+    report_checkpoint();
     end_waiting();
     return false;
   }
   if (!agent::is_blocked(status)) return true;
-  tell_rest();
+  report_checkpoint();
   reason_ = state_["endReason"].string();
   if (status == agent::Status::interrupted || reason_ == "user_aborted") {
     end({AgentOutcome::Kind::cancelled, "user_aborted", {}, {}, true});
@@ -107,16 +108,17 @@ void AgentSession::prepare_state() {
     state_.set("operationId", task_.run_id);
     Tree messages = Tree::array();
     if (!plan_->instructions.empty()) {
-      Tree row = Tree::object();
-      row.set("id", services_.call.ids.next_id());
-      row.set("role", "system");
-      row.set("content", plan_->instructions);
-      messages.push(std::move(row));
+      Tree state_message = Tree::object();
+      state_message.set("id", services_.call.ids.next_id());
+      state_message.set("role", "system");
+      state_message.set("content", plan_->instructions);
+      messages.push(std::move(state_message));
     }
-    for (Tree& row : task_.rows.items()) messages.push(std::move(row));
+    for (Tree& state_message : task_.state_messages.items())
+      messages.push(std::move(state_message));
     state_.set("messages", std::move(messages));
     state_.set("modelTurns", Tree::integer(0));
-    given_rows_ = state_["messages"].items().size();
+    given_messages_ = state_["messages"].items().size();
   }
   operation_id_ = state_["operationId"].string();
   step_ = state_["modelStep"]["number"].integer_or(state_["modelTurns"].integer_or(0));
@@ -148,7 +150,7 @@ void AgentSession::next_step() {
     long_ = std::make_unique<LongConversation>();
   }
   agent::StepOptions options;
-  if (long_) options.rows = &long_->rows;
+  if (long_) options.state_messages = &long_->state_messages;
   options.tools = plan_->tool_names;
   options.model = true;
   options.history = true;
@@ -166,7 +168,7 @@ void AgentSession::next_step() {
   if (plan_->rounds) {
     options.raw_arguments = true;
     options.failure = [plan = plan_](const Tree& error) {
-      return agent::told_failure(error, *plan->rounds);
+      return agent::reported_failure(error, *plan->rounds);
     };
   }
   machine_ = std::make_unique<agent::StepMachine>(std::move(options), services_.call.ids);
@@ -230,7 +232,7 @@ void AgentSession::take_report(const agent::StepReport& report) {
                    std::string progress = "{";
                    json::append_member(progress, "retry", retry.retry);
                    json::append_member(progress, "error", retry.error);
-                   tell_progress(retry.id, progress + "}");
+                   report_progress(retry.id, progress + "}");
                  },
                  [this](const agent::CompressionFailure& failure) { warn_of(failure); },
                  [this](const agent::EndReason& end) { reason_ = end.reason; },
@@ -265,16 +267,16 @@ void AgentSession::take_outcome(agent::StepOutcome outcome) {
   step.set("open", Tree::flag(step_open_ && context_.is_object()));
   state_.set("modelStep", std::move(step));
   if (agent::status_of(state_) == agent::Status::done) state_.set("endReason", reason_);
-  tell_rest();
+  report_checkpoint();
   if (stopping_) return end({AgentOutcome::Kind::cancelled, "user_aborted", {}, {}});
   if (context_.is_object()) return next_step();
   finish();
 }
 
 // The run may go on from here elsewhere.
-void AgentSession::tell_rest() {
+void AgentSession::report_checkpoint() {
   // The questions have their ids before anybody keeps the state.
-  if (!context_.is_object()) ask();
+  if (!context_.is_object()) take_interrupts();
   if (owner_ != nullptr) owner_->rest(state_, context_);
 }
 
@@ -293,7 +295,7 @@ void AgentSession::finish() {
 }
 
 // What people are asked; from here on the run waits for them, also when an agent it calls asks.
-Tree AgentSession::ask() {
+Tree AgentSession::take_interrupts() {
   Tree interrupts = agent::open_interrupts(state_, services_.now_ms(), services_.call.ids);
   if (!interrupts.items().empty() && state_["humanWaitingSince"].is_null()) {
     state_.set("humanWaitingSince", Tree::integer(services_.now_ms()));
@@ -302,10 +304,10 @@ Tree AgentSession::ask() {
 }
 
 void AgentSession::end_waiting() {
-  Tree interrupts = ask();
-  const bool asks = !interrupts.items().empty();
-  end({asks ? AgentOutcome::Kind::waiting : AgentOutcome::Kind::delegated,
-       std::string(asks ? "waiting_for_human" : "waiting_for_client"),
+  Tree interrupts = take_interrupts();
+  const bool has_interrupts = !interrupts.items().empty();
+  end({has_interrupts ? AgentOutcome::Kind::waiting : AgentOutcome::Kind::delegated,
+       std::string(has_interrupts ? "waiting_for_human" : "waiting_for_client"),
        {},
        std::move(interrupts)});
 }

@@ -15,12 +15,12 @@
 #include <utility>
 #include <vector>
 
-#include "agent/message_rows.hpp"
 #include "agent/provider_rows.hpp"
+#include "agent/state_messages.hpp"
 #include "agent/step/step_machine.hpp"
 #include "agent/tokens.hpp"
 #include "base/json_tree.hpp"
-#include "base/seldom.hpp"
+#include "base/optional_box.hpp"
 #include "event/event.hpp"
 #include "model/call/call_driver.hpp"
 #include "run/model_turn.hpp"
@@ -33,8 +33,8 @@ namespace millrace::run {
 struct AgentTask {
   std::string thread_id;
   std::string run_id;
-  json::Tree rows;          // of a new run (agent_rows.hpp)
-  json::Tree client_tools;  // AG-UI tools that the client runs
+  json::Tree state_messages;  // of a new run (state_messages.hpp)
+  json::Tree client_tools;    // AG-UI tools that the client runs
   // What the model is offered with them, where it is known already.
   std::shared_ptr<const Result<model::ChatPayload>> request = nullptr;
   // Of a run that goes on; null for a new one. Without a context it waits as before.
@@ -49,7 +49,7 @@ struct AgentTask {
   // The limit that it has reached.
   std::function<std::optional<agent::ReachedLimit>()> above = nullptr;
   // Questions that are answered and that nobody asked.
-  std::vector<std::string> strays;
+  std::vector<std::string> unmatched;
 };
 
 // How a run ended.
@@ -66,7 +66,7 @@ struct AgentOutcome {
   std::optional<Error> error;
   json::Tree interrupts;  // of AG-UI's shape
   bool decided = false;   // cancelled by a person's answer, not in the middle of something
-  Seldom<TurnFailure> failure = std::nullopt;  // of the turn that the error is of
+  OptionalBox<TurnFailure> failure = std::nullopt;  // of the turn that the error is of
 };
 
 // What a host is asked to do.
@@ -80,8 +80,8 @@ class AgentOwner : public event::EventSink {
   virtual void moved() = 0;
   // Has the host do something; the answer goes to AgentSession::complete.
   // Shape: of a tool {"name", "toolCallId", "arguments": JSON text, "idempotencyKey"}, of a model
-  // host_question().
-  virtual void ask(HostWork work, std::uint64_t id, std::string json) = 0;
+  // host_request().
+  virtual void request_host(HostWork work, std::uint64_t id, std::string json) = 0;
   // The answer is not wanted any more.
   virtual void withdraw(std::uint64_t id) = 0;
   // A step ended; a run may go on from here elsewhere.
@@ -96,7 +96,7 @@ class AgentOwner : public event::EventSink {
 struct LongConversation {
   static constexpr std::size_t least_rows = 24;
 
-  agent::ProviderRows rows;
+  agent::ProviderMessages state_messages;
   agent::RowMessages messages;
   agent::ContextTokens tokens;
 };
@@ -130,7 +130,7 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   // After the last step.
   [[nodiscard]] const json::Tree& state() const { return state_; }
   // Rows that the run was given; those behind them are its own.
-  [[nodiscard]] std::size_t given_rows() const { return given_rows_; }
+  [[nodiscard]] std::size_t given_messages() const { return given_messages_; }
 
  private:
   using Tree = json::Tree;
@@ -143,8 +143,8 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   void keep_time(std::optional<std::int64_t> until_ms);
   void start_deadline(std::int64_t at_ms);
   void watch_deadline(std::int64_t at_ms);
-  json::Tree ask();
-  void tell_rest();
+  json::Tree take_interrupts();
+  void report_checkpoint();
   void pump();
   void perform(const agent::StepAction& action);
   void take_report(const agent::StepReport& report);
@@ -155,26 +155,26 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   Tree decide(Tree& state, const Tree& context);
   Tree decide_turn(Tree& state, const Tree& context);
   [[nodiscard]] bool asks_user(const Tree& call) const;
-  [[nodiscard]] Tree open_question(const Tree& state) const;
+  [[nodiscard]] Tree pending_input(const Tree& state) const;
 
   // Turns of the model and calls (agent_session_calls.cpp)
   void call_model(std::uint64_t action, const Tree& payload);
-  Result<message::SharedMessages> messages_for(const Tree& rows, bool silent);
+  Result<message::SharedMessages> messages_for(const Tree& state_messages, bool silent);
   void on_turn();
   void take_turn(std::uint64_t action, Tree chunk);
-  void ask_host(std::uint64_t action, const Tree& rows);
+  void request_from_host(std::uint64_t action, const Tree& state_messages);
   void on_host_turn(std::string_view json);
   void leave_host_turn();
   void call_tool(std::uint64_t action, const Tree& payload);
   void run_tool(std::uint64_t action, const tool::Spec& spec, const Tree& call);
   void start_tool(std::uint64_t action, const Tree& payload);
   void end_tool(std::uint64_t action, const tool::ToolOutcome& outcome);
-  void refuse(std::uint64_t action, const Error& error);
+  void reject(std::uint64_t action, const Error& error);
   void report_result(const std::string& call_id, const tool::ToolOutcome& outcome);
   void report_details(const std::string& call_id, const tool::Details& given);
-  void tell_progress(const std::string& call_id, std::string_view json);
+  void report_progress(const std::string& call_id, std::string_view json);
   void open_step();
-  void tell_step();
+  void report_step();
   void close_step();
   void emit(const event::Body& body);
 
@@ -195,11 +195,11 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   void start_queued();
   void resume_children();
   void on_child(std::uint64_t action);
-  Tree books_of(const Child& child) const;
-  Tree books() const;
+  Tree totals_of(const Child& child) const;
+  Tree totals() const;
   [[nodiscard]] std::optional<agent::ReachedLimit> reached_limit() const;
   void take_spent();
-  void tell_child_end(const Child& child, const tool::ToolOutcome& outcome);
+  void report_child_end(const Child& child, const tool::ToolOutcome& outcome);
   void end_child(std::uint64_t action, const Child& child, const tool::ToolOutcome& outcome);
   void keep_child(std::uint64_t action, const Child& child);
   void settle_resumed();
@@ -211,7 +211,7 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   std::set<std::string, std::less<>> client_names_;
   // Of the plan, with the tools of the client.
   std::shared_ptr<const Result<model::ChatPayload>> request_;
-  std::size_t given_rows_ = 0;
+  std::size_t given_messages_ = 0;
 
   Tree state_;
   std::string operation_id_;  // of the run and of those that go on from it
@@ -223,10 +223,10 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   bool pumping_ = false;
   bool paused_ = false;
   bool stopping_ = false;
-  std::string reason_;        // of the step machine's end
-  Seldom<Error> turn_error_;  // that ends the run
-  Seldom<TurnFailure> turn_failure_;
-  Seldom<AgentOutcome> outcome_;
+  std::string reason_;             // of the step machine's end
+  OptionalBox<Error> turn_error_;  // that ends the run
+  OptionalBox<TurnFailure> turn_failure_;
+  OptionalBox<AgentOutcome> outcome_;
 
   // Calls of the last turn of the model whose result the reader does not have.
   std::vector<std::string> open_calls_;
@@ -249,8 +249,8 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   };
   std::list<Queued> queued_;
   // What children ask the host, under ids of this run's.
-  std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> asked_;
-  std::uint64_t last_ask_ = std::uint64_t{1} << 32U;
+  std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> requested_;
+  std::uint64_t last_request_ = std::uint64_t{1} << 32U;
   std::vector<Tree> spent_;  // by children that ended, and by a turn that failed
   Tree waiting_children_;    // by call id: {"agent", "state", "interrupts", "counted"}
   Tree inherited_;           // rows for children that inherit them

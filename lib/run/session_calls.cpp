@@ -2,8 +2,8 @@
 #include <utility>
 
 #include "agent/host_turn.hpp"
-#include "agent/message_rows.hpp"
 #include "agent/state.hpp"
+#include "agent/state_messages.hpp"
 #include "base/json.hpp"
 #include "base/shown.hpp"
 #include "run/children.hpp"
@@ -45,10 +45,10 @@ void AgentSession::emit(const event::Body& body) {
 void AgentSession::open_step() {
   close_step();
   ++step_;
-  tell_step();
+  report_step();
 }
 
-void AgentSession::tell_step() {
+void AgentSession::report_step() {
   step_open_ = true;
   emit(event::StepStart{step_name(step_)});
 }
@@ -64,22 +64,22 @@ void AgentSession::call_model(std::uint64_t action, const Tree& payload) {
     if (!room) return machine_->fail(action, agent::error_tree(room.error()), services_.now_ms());
   }
   if (!silent) open_step();
-  if (plan_->host_model) return ask_host(action, payload["messages"]);
+  if (plan_->host_model) return request_from_host(action, payload["messages"]);
   if (!*request_)
     return machine_->fail(action, agent::error_tree(request_->error()), services_.now_ms());
   auto messages = messages_for(payload["messages"], silent);
   if (!messages)
     return machine_->fail(action, agent::error_tree(messages.error()), services_.now_ms());
-  model::ChatPayload asked = request_->value();
-  asked.messages = std::move(messages).value();
-  if (!payload["tools"].is_true()) asked.tools.clear();
+  model::ChatPayload requested = request_->value();
+  requested.messages = std::move(messages).value();
+  if (!payload["tools"].is_true()) requested.tools.clear();
   model::CallOptions call;
   call.chain = plan_->chain;
   call.retry.after_first_token = plan_->retry_after_first_token;
   call.decoder = plan_->decoder;
   turn_action_ = action;
   if (owner_ == nullptr) return;
-  turn_ = std::make_shared<ModelTurn>(services_, std::move(call), std::move(asked), *owner_,
+  turn_ = std::make_shared<ModelTurn>(services_, std::move(call), std::move(requested), *owner_,
                                       *task_.used, silent);
   const std::weak_ptr<AgentSession> weak = weak_from_this();
   const auto turn = turn_;
@@ -90,9 +90,10 @@ void AgentSession::call_model(std::uint64_t action, const Tree& payload) {
 }
 
 // A compression is asked for with rows of its own.
-Result<message::SharedMessages> AgentSession::messages_for(const Tree& rows, bool silent) {
-  if (long_ && !silent) return long_->messages.take(rows);
-  auto messages = agent::messages_of(rows);
+Result<message::SharedMessages> AgentSession::messages_for(const Tree& state_messages,
+                                                           bool silent) {
+  if (long_ && !silent) return long_->messages.take(state_messages);
+  auto messages = agent::messages_of(state_messages);
   if (!messages) return std::move(messages).error();
   return message::SharedMessages(std::move(messages).value());
 }
@@ -128,11 +129,11 @@ void AgentSession::take_turn(std::uint64_t action, Tree chunk) {
   machine_->complete(action, Tree(), services_.now_ms());
 }
 
-void AgentSession::ask_host(std::uint64_t action, const Tree& rows) {
+void AgentSession::request_from_host(std::uint64_t action, const Tree& state_messages) {
   if (owner_ == nullptr) return;
   turn_action_ = action;
   host_turn_ = true;
-  owner_->ask(HostWork::model, action, agent::host_question(rows));
+  owner_->request_host(HostWork::model, action, agent::host_request(state_messages));
 }
 
 void AgentSession::on_host_turn(std::string_view json) {
@@ -173,13 +174,13 @@ void AgentSession::call_tool(std::uint64_t action, const Tree& payload) {
   // A name in parts would be decided about under one tool and run as another.
   if (found == plan_->tools.entries().end() || call["identifier"].string() != name ||
       call["apiName"].string() != name) {
-    return refuse(action, make_error(Errc::tool_not_found,
+    return reject(action, make_error(Errc::tool_not_found,
                                      "There is no tool called " + shown_text(name) + "."));
   }
   const std::string_view arguments = call["arguments"].string();
   if (!plan_->unchecked.contains(name)) {
     const auto checked = plan_->tools.check(name, arguments);
-    if (!checked) return refuse(action, checked.error());
+    if (!checked) return reject(action, checked.error());
   }
   for (const SubAgent& agent : plan_->sub_agents) {
     if (agent.name == name) return call_agent(action, agent, call);
@@ -196,7 +197,7 @@ void AgentSession::run_tool(std::uint64_t action, const tool::Spec& spec, const 
     if (const auto self = weak.lock()) self->end_tool(action, outcome);
   };
   events.progress = [weak, id](std::string_view json) {
-    if (const auto self = weak.lock()) self->tell_progress(id, json);
+    if (const auto self = weak.lock()) self->report_progress(id, json);
   };
   if (hosted) {
     events.cancelled = [weak, action] {
@@ -219,17 +220,17 @@ void AgentSession::run_tool(std::uint64_t action, const tool::Spec& spec, const 
   json::append_member(json, "arguments", wanted.arguments);
   json::append_member(json, "idempotencyKey", wanted.idempotency_key);
   json.push_back('}');
-  if (owner_ != nullptr) owner_->ask(HostWork::tool, action, std::move(json));
+  if (owner_ != nullptr) owner_->request_host(HostWork::tool, action, std::move(json));
 }
 
 void AgentSession::complete(std::uint64_t id, std::string_view json) {
   if (host_turn_ && turn_action_ == id) return on_host_turn(json);
   const auto job = jobs_.find(id);
   if (job == jobs_.end()) {
-    const auto asked = asked_.find(id);
-    if (asked == asked_.end()) return;
-    const auto child = children_.find(asked->second.first);
-    if (child != children_.end()) child->second->complete(asked->second.second, json);
+    const auto requested = requested_.find(id);
+    if (requested == requested_.end()) return;
+    const auto child = children_.find(requested->second.first);
+    if (child != children_.end()) child->second->complete(requested->second.second, json);
     return;
   }
   const auto self = shared_from_this();
@@ -264,7 +265,7 @@ void AgentSession::end_tool(std::uint64_t action, const tool::ToolOutcome& outco
   pump();
 }
 
-void AgentSession::refuse(std::uint64_t action, const Error& error) {
+void AgentSession::reject(std::uint64_t action, const Error& error) {
   end_tool(action, {error.message, true, std::string(error.code_name())});
 }
 
@@ -294,7 +295,7 @@ void AgentSession::report_details(const std::string& call_id, const tool::Detail
   emit(event::ToolDetails{call_id, state, citations, attachments, others});
 }
 
-void AgentSession::tell_progress(const std::string& call_id, std::string_view json) {
+void AgentSession::report_progress(const std::string& call_id, std::string_view json) {
   emit(event::ToolProgress{call_id, json});
   if (owner_ != nullptr) owner_->moved();
 }

@@ -33,17 +33,17 @@ Tree AgentSession::decide(Tree& state, const Tree& context) {
     Tree& payload = rest.at("payload");
     std::erase_if(payload.at("toolsCalling").items(),
                   [this](const Tree& call) { return asks_user(call); });
-    const bool asks =
+    const bool requests =
         payload["toolsCalling"].items().size() != context["payload"]["toolsCalling"].items().size();
-    if (asks && payload["toolsCalling"].items().empty()) {
+    if (requests && payload["toolsCalling"].items().empty()) {
       decide_turn(state, context);
-      return open_question(state);
+      return pending_input(state);
     }
   }
   Tree decided = decide_turn(state, rest);
   const std::string_view type = decided["type"].string();
   if (phase == "llm_result" || (type != "call_llm" && type != "finish")) return decided;
-  Tree question = open_question(state);
+  Tree question = pending_input(state);
   return question.is_null() ? decided : question;
 }
 
@@ -53,18 +53,20 @@ bool AgentSession::asks_user(const Tree& call) const {
 }
 
 // The first call of the last turn that asks the user and has no answer, as an instruction.
-Tree AgentSession::open_question(const Tree& state) const {
-  const auto& rows = state["messages"].items();
-  const auto turn = std::find_if(rows.rbegin(), rows.rend(), [](const Tree& row) {
-    return row["role"].string() == "assistant" && !row["tool_calls"].items().empty();
-  });
-  if (turn == rows.rend()) return {};
+Tree AgentSession::pending_input(const Tree& state) const {
+  const auto& state_messages = state["messages"].items();
+  const auto turn =
+      std::find_if(state_messages.rbegin(), state_messages.rend(), [](const Tree& state_message) {
+        return state_message["role"].string() == "assistant" &&
+               !state_message["tool_calls"].items().empty();
+      });
+  if (turn == state_messages.rend()) return {};
   for (const Tree& made : (*turn)["tool_calls"].items()) {
     const Tree call = agent::chat_tool_call(made);
     const std::string_view id = call["id"].string();
-    const bool answered = std::any_of(turn.base(), rows.end(), [id](const Tree& row) {
-      return row["tool_call_id"].string() == id;
-    });
+    const bool answered = std::any_of(
+        turn.base(), state_messages.end(),
+        [id](const Tree& state_message) { return state_message["tool_call_id"].string() == id; });
     if (answered || !asks_user(call)) continue;
     auto read = Tree::parse(call["arguments"].string());
     if (!read) continue;

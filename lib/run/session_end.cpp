@@ -62,7 +62,7 @@ void AgentSession::end_between(AgentOutcome outcome) {
     for (const Tree& call : pending.items()) open_calls_.emplace_back(call["id"].string());
   }
   context_ = Tree();
-  tell_rest();
+  report_checkpoint();
   end(std::move(outcome));
 }
 
@@ -137,9 +137,9 @@ void AgentSession::cancel_all() {
 // would, and what it spent is the run's.
 void AgentSession::drop_child(Child& child) {
   child.stop();
-  spent_.push_back(books_of(child));
-  tell_child_end(child, {"The agent " + child.agent().name + " was stopped.", true,
-                         std::string(make_error(Errc::cancelled).code_name())});
+  spent_.push_back(totals_of(child));
+  report_child_end(child, {"The agent " + child.agent().name + " was stopped.", true,
+                           std::string(make_error(Errc::cancelled).code_name())});
   child.leave();
 }
 

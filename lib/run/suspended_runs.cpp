@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "agent/interrupts.hpp"
-#include "agent/message_rows.hpp"
 #include "agent/state.hpp"
+#include "agent/state_messages.hpp"
 #include "base/sha256.hpp"
 #include "base/shown.hpp"
-#include "base/tool_joint.hpp"
+#include "base/tool_name_separator.hpp"
 
 namespace millrace::run {
 namespace {
@@ -17,56 +17,60 @@ using json::Tree;
 
 constexpr std::size_t answered_limit = 4096;
 
-std::vector<const Tree*> user_rows(const Tree& rows) {
+std::vector<const Tree*> user_messages(const Tree& state_messages) {
   std::vector<const Tree*> found;
-  for (const Tree& row : rows.items()) {
-    if (row["role"].string() == "user") found.push_back(&row);
+  for (const Tree& state_message : state_messages.items()) {
+    if (state_message["role"].string() == "user") found.push_back(&state_message);
   }
   return found;
 }
 
-bool says_the_same(const Tree* one, const Tree* other) {
+bool is_same_content(const Tree* one, const Tree* other) {
   return (*one)["content"].to_json() == (*other)["content"].to_json();
 }
 
 // Of a history whose rows have no names of their own: what stands behind the last that the user has
 // not said, unless the state ends in it.
-std::vector<const Tree*> rows_behind(const Tree& rows, const std::vector<const Tree*>& said) {
+std::vector<const Tree*> messages_behind(const Tree& state_messages,
+                                         const std::vector<const Tree*>& received) {
   std::vector<const Tree*> behind;
-  for (const Tree& row : rows.items()) {
-    if (row["role"].string() != "user") {
+  for (const Tree& state_message : state_messages.items()) {
+    if (state_message["role"].string() != "user") {
       behind.clear();
     } else {
-      behind.push_back(&row);
+      behind.push_back(&state_message);
     }
   }
-  const bool is_old = behind.size() <= said.size() &&
-                      std::equal(behind.rbegin(), behind.rend(), said.rbegin(), says_the_same);
+  const bool is_old =
+      behind.size() <= received.size() &&
+      std::equal(behind.rbegin(), behind.rend(), received.rbegin(), is_same_content);
   return is_old ? std::vector<const Tree*>() : behind;
 }
 
 // What the user said besides answering.
-void add_new_rows(Tree& state, const Tree& rows, IdSource& ids) {
+void add_new_messages(Tree& state, const Tree& state_messages, IdSource& ids) {
   std::set<std::string, std::less<>> known;
-  for (const Tree& row : state["messages"].items()) known.emplace(row["id"].string());
-  const auto is_known = [&](const Tree* row) {
-    const std::string_view id = (*row)["id"].string();
+  for (const Tree& state_message : state["messages"].items())
+    known.emplace(state_message["id"].string());
+  const auto is_known = [&](const Tree* state_message) {
+    const std::string_view id = (*state_message)["id"].string();
     return !id.empty() && known.contains(id);
   };
-  std::vector<const Tree*> given = user_rows(rows);
+  std::vector<const Tree*> given = user_messages(state_messages);
   if (std::none_of(given.begin(), given.end(), is_known)) {
-    given = rows_behind(rows, user_rows(state["messages"]));
+    given = messages_behind(state_messages, user_messages(state["messages"]));
   }
-  for (const Tree* row : given) {
-    if (is_known(row)) continue;
-    Tree added = *row;
+  for (const Tree* state_message : given) {
+    if (is_known(state_message)) continue;
+    Tree added = *state_message;
     if (added["id"].string().empty()) added.set("id", ids.next_id());
     state.at("messages").push(std::move(added));
   }
 }
 
-Result<Tree> rows_in(const AgentInput& input) {
-  return input.rows.is_array() ? Result<Tree>(input.rows) : agent::rows_of(input.messages_json);
+Result<Tree> messages_in(const AgentInput& input) {
+  return input.state_messages.is_array() ? Result<Tree>(input.state_messages)
+                                         : agent::state_messages_of(input.messages_json);
 }
 
 AgentTask task_of(agent::Answered answered) {
@@ -77,7 +81,7 @@ AgentTask task_of(agent::Answered answered) {
   for (auto& result : answered.results) {
     task.results.emplace_back(std::move(result.call_id), std::move(result.content));
   }
-  task.strays = std::move(answered.strays);
+  task.unmatched = std::move(answered.unmatched);
   return task;
 }
 
@@ -89,10 +93,10 @@ Result<AgentTask> finish_task(AgentTask task, const AgentInput& input) {
     if (!tools) return std::move(tools).error();
     for (const Tree& tool : tools.value().items()) {
       const std::string name = name_of_client_tool(tool);
-      if (name.find(tool_joint) == std::string::npos) continue;
+      if (name.find(tool_name_separator) == std::string::npos) continue;
       return make_error(
           Errc::invalid_body,
-          "The tool `" + name + "` has " + std::string(tool_joint) +
+          "The tool `" + name + "` has " + std::string(tool_name_separator) +
               " in its name, which separates a plugin from its function; rename the tool.");
     }
     task.client_tools = std::move(tools).value();
@@ -101,7 +105,7 @@ Result<AgentTask> finish_task(AgentTask task, const AgentInput& input) {
 }
 
 // The tools of the calls that the state waits for, as a hash of what is known of them.
-std::string tools_asked(const Tree& state, const AgentPlan& plan) {
+std::string tools_requested(const Tree& state, const AgentPlan& plan) {
   std::string text;
   for (const Tree& call : state["pendingToolsCalling"].items()) {
     const std::string_view name = call["apiName"].string();
@@ -114,7 +118,8 @@ std::string tools_asked(const Tree& state, const AgentPlan& plan) {
   }
   for (const auto& [call, run] : state["subAgentRuns"].members()) {
     for (const SubAgent& agent : plan.sub_agents) {
-      if (agent.name == run["agent"].string()) text.append(tools_asked(run["state"], *agent.plan));
+      if (agent.name == run["agent"].string())
+        text.append(tools_requested(run["state"], *agent.plan));
     }
   }
   return sha256_hex(text);
@@ -161,7 +166,7 @@ void SuspendedRuns::keep(const std::string& thread, const Tree& state, const Age
                          std::int64_t now_ms) {
   expire(now_ms);
   if (const auto at = threads_.find(thread); at != threads_.end()) drop(at->second);
-  runs_.push_back({thread, state.to_json(), tools_asked(state, plan), now_ms});
+  runs_.push_back({thread, state.to_json(), tools_requested(state, plan), now_ms});
   threads_[thread] = std::prev(runs_.end());
   bytes_ += runs_.back().state.size();
   while (runs_.size() > limits_.runs || (bytes_ > limits_.bytes && runs_.size() > 1)) {
@@ -198,11 +203,11 @@ Error SuspendedRuns::nothing_waits(const Tree& resume) const {
                         "conversation was continued without an answer.");
 }
 
-void SuspendedRuns::note_answered(const Tree& resume, const std::vector<std::string>& strays) {
+void SuspendedRuns::note_answered(const Tree& resume, const std::vector<std::string>& unmatched) {
   for (const Tree& entry : resume.items()) {
     const std::string id(entry["interruptId"].string());
-    const bool is_stray = std::find(strays.begin(), strays.end(), id) != strays.end();
-    if (is_stray || !answered_ids_.insert(id).second) continue;
+    const bool is_unmatched = std::find(unmatched.begin(), unmatched.end(), id) != unmatched.end();
+    if (is_unmatched || !answered_ids_.insert(id).second) continue;
     answered_.push_back(id);
     if (answered_.size() <= answered_limit) continue;
     answered_ids_.erase(answered_.front());
@@ -213,18 +218,19 @@ void SuspendedRuns::note_answered(const Tree& resume, const std::vector<std::str
 Result<AgentTask> SuspendedRuns::go_on(Runs::iterator run, const AgentInput& input,
                                        const Tree& resume, const AgentPlan& plan,
                                        std::int64_t now_ms, IdSource& ids) {
-  auto rows = rows_in(input);
-  if (!rows) return std::move(rows).error();
+  auto state_messages = messages_in(input);
+  if (!state_messages) return std::move(state_messages).error();
   auto state = Tree::parse(run->state);
   if (!state) return std::move(state).error();
-  if (run->tools != tools_asked(state.value(), plan)) {
+  if (run->tools != tools_requested(state.value(), plan)) {
     return make_error(
         Errc::approval_mismatch,
         "The pending interrupt belongs to an agent with other tools; answer it with the agent that "
         "asked, without changes to its tools.");
   }
   MILLRACE_TRY(check_edits(state.value(), resume, plan));
-  auto answered = agent::take_answers(std::move(state).value(), resume, rows.value(), now_ms, ids);
+  auto answered =
+      agent::take_answers(std::move(state).value(), resume, state_messages.value(), now_ms, ids);
   if (!answered) {
     const Error& error = answered.error();
     const bool unknown = error.code == Errc::approval_mismatch;
@@ -233,8 +239,8 @@ Result<AgentTask> SuspendedRuns::go_on(Runs::iterator run, const AgentInput& inp
   }
   drop(run);
   AgentTask task = task_of(std::move(answered).value());
-  note_answered(resume, task.strays);
-  add_new_rows(task.state, rows.value(), ids);
+  note_answered(resume, task.unmatched);
+  add_new_messages(task.state, state_messages.value(), ids);
   return task;
 }
 
@@ -244,21 +250,22 @@ Result<AgentTask> SuspendedRuns::task_for(const AgentInput& input, const AgentPl
   auto resume =
       input.resume_json.empty() ? Result<Tree>(Tree::array()) : Tree::parse(input.resume_json);
   if (!resume) return std::move(resume).error();
-  const auto kept = threads_.find(input.thread_id);
+  const auto suspended = threads_.find(input.thread_id);
   Result<AgentTask> task{AgentTask()};
   if (!resume.value().items().empty()) {
-    if (kept == threads_.end()) return nothing_waits(resume.value());
-    task = go_on(kept->second, input, resume.value(), plan, now_ms, ids);
+    if (suspended == threads_.end()) return nothing_waits(resume.value());
+    task = go_on(suspended->second, input, resume.value(), plan, now_ms, ids);
   } else {
-    auto rows = rows_in(input);
-    if (!rows) return std::move(rows).error();
-    auto state = kept == threads_.end() ? Result<Tree>(Tree()) : Tree::parse(kept->second->state);
-    if (state && agent::has_client_results(state.value(), rows.value())) {
-      task = go_on(kept->second, input, resume.value(), plan, now_ms, ids);
+    auto state_messages = messages_in(input);
+    if (!state_messages) return std::move(state_messages).error();
+    auto state =
+        suspended == threads_.end() ? Result<Tree>(Tree()) : Tree::parse(suspended->second->state);
+    if (state && agent::has_client_results(state.value(), state_messages.value())) {
+      task = go_on(suspended->second, input, resume.value(), plan, now_ms, ids);
     } else {
       // Who goes on without an answer has left the question.
-      if (kept != threads_.end()) drop(kept->second);
-      task.value().rows = std::move(rows).value();
+      if (suspended != threads_.end()) drop(suspended->second);
+      task.value().state_messages = std::move(state_messages).value();
     }
   }
   if (!task) return task;
@@ -274,9 +281,9 @@ Result<AgentTask> stopped_task(Tree state, Tree context, const AgentInput& input
     task.state = std::move(loaded).value();
     task.context = std::move(context);
   } else {
-    auto rows = rows_in(input);
-    if (!rows) return std::move(rows).error();
-    task.rows = std::move(rows).value();
+    auto state_messages = messages_in(input);
+    if (!state_messages) return std::move(state_messages).error();
+    task.state_messages = std::move(state_messages).value();
   }
   return finish_task(std::move(task), input);
 }
@@ -285,8 +292,8 @@ Result<AgentTask> saved_task(Tree state, Tree context, const AgentInput& input,
                              const AgentPlan& plan, std::int64_t now_ms, IdSource& ids) {
   auto loaded = agent::load_state(std::move(state), Tree(), now_ms);
   if (!loaded) return std::move(loaded).error();
-  auto rows = rows_in(input);
-  if (!rows) return std::move(rows).error();
+  auto state_messages = messages_in(input);
+  if (!state_messages) return std::move(state_messages).error();
   auto resume =
       input.resume_json.empty() ? Result<Tree>(Tree::array()) : Tree::parse(input.resume_json);
   if (!resume) return std::move(resume).error();
@@ -296,11 +303,11 @@ Result<AgentTask> saved_task(Tree state, Tree context, const AgentInput& input,
     task.context = std::move(context);
   } else {
     MILLRACE_TRY(check_edits(loaded.value(), resume.value(), plan));
-    auto answered =
-        agent::take_answers(std::move(loaded).value(), resume.value(), rows.value(), now_ms, ids);
+    auto answered = agent::take_answers(std::move(loaded).value(), resume.value(),
+                                        state_messages.value(), now_ms, ids);
     if (!answered) return std::move(answered).error();
     task = task_of(std::move(answered).value());
-    add_new_rows(task.state, rows.value(), ids);
+    add_new_messages(task.state, state_messages.value(), ids);
   }
   return finish_task(std::move(task), input);
 }

@@ -58,7 +58,7 @@ class SuspendedRuns {
   [[nodiscard]] Error nothing_waits(const json::Tree& resume) const;
   Result<AgentTask> go_on(Runs::iterator run, const AgentInput& input, const json::Tree& resume,
                           const AgentPlan& plan, std::int64_t now_ms, IdSource& ids);
-  void note_answered(const json::Tree& resume, const std::vector<std::string>& strays);
+  void note_answered(const json::Tree& resume, const std::vector<std::string>& unmatched);
 
   SuspendedLimits limits_;
   Runs runs_;

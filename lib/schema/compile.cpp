@@ -66,7 +66,7 @@ Result<NodeId> Compiler::compile(const json::Value& schema, const std::string& p
   Scope scope{schema, pointer, resource};
   if (schema.is_object()) scope.resource = enter_resource(scope);
   program_.nodes[id].resource = scope.resource;
-  program_.nodes[id].refuses = !truth && !schema.is_object();
+  program_.nodes[id].rejects = !truth && !schema.is_object();
   if (!schema.is_object()) return id;
   add_anchors(id, scope);
   MILLRACE_TRY(add_checks(id, scope));

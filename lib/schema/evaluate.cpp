@@ -67,13 +67,13 @@ bool Evaluation::check(NodeId id, const json::Value& value, Evaluated* evaluated
     stop("The schema is nested deeper than the limit, or refers to itself without an end.");
   }
   const Node& node = program_.nodes[id];
-  if (node.refuses && wants_more()) {
+  if (node.rejects && wants_more()) {
     violations_->push_back({path_, "false", "nothing is allowed here"});
   }
   Evaluated own;
   const bool enters = scope_.empty() || scope_.back() != node.resource;
   if (enters) scope_.push_back(node.resource);
-  bool good = !node.refuses;
+  bool good = !node.rejects;
   for (const Check& one : node.checks) {
     if (stopped() || (!good && !wants_more())) break;
     if (!applies_to(one.keyword->applies, value)) continue;
@@ -105,24 +105,24 @@ bool Evaluation::check_member(std::string_view step, NodeId node, const json::Va
 }
 
 bool Evaluation::holds(NodeId node, const json::Value& value, Evaluated* evaluated) {
-  auto* told = std::exchange(violations_, nullptr);
+  auto* reported = std::exchange(violations_, nullptr);
   const bool strictly = std::exchange(strictly_, true);
   const bool good = check(node, value, evaluated);
   strictly_ = strictly;
-  violations_ = told;
+  violations_ = reported;
   return good;
 }
 
 bool Evaluation::try_branch(NodeId node, const json::Value& value, Evaluated* evaluated,
                             std::vector<Violation>& violations) {
   if (violations_ == nullptr) return check(node, value, evaluated);
-  auto* told = std::exchange(violations_, &violations);
+  auto* reported = std::exchange(violations_, &violations);
   const bool good = check(node, value, evaluated);
-  violations_ = told;
+  violations_ = reported;
   return good;
 }
 
-void Evaluation::tell(const std::vector<Violation>& violations) {
+void Evaluation::report(const std::vector<Violation>& violations) {
   for (const Violation& violation : violations) {
     if (wants_more()) violations_->push_back(violation);
   }

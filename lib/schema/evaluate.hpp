@@ -42,7 +42,7 @@ class Evaluation {
   // The same; what is wrong is given instead of told.
   bool try_branch(NodeId node, const json::Value& value, Evaluated* evaluated,
                   std::vector<Violation>& violations);
-  void tell(const std::vector<Violation>& violations);
+  void report(const std::vector<Violation>& violations);
   // Whether a null member that a schema refuses counts as left out; if so, it is noted.
   bool leave_out(std::string_view step, const json::Value& value);
   // What was left out since `mark`, which is forgotten; and what a branch left out, noted again.

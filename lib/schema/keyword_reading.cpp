@@ -16,7 +16,7 @@ using json::Value;
 
 namespace {
 
-Error refused(const Check& check, const Scope& scope, std::string_view what) {
+Error rejected(const Check& check, const Scope& scope, std::string_view what) {
   return schema_error(scope.pointer, check.keyword->name, what);
 }
 
@@ -39,7 +39,7 @@ Result<void> read_schema(Compiler& compiler, Check& check, const Scope& scope) {
 
 Result<void> read_schemas(Compiler& compiler, Check& check, const Scope& scope) {
   if (!check.value.is_array() || check.value.size() == 0) {
-    return refused(check, scope, "must be a list of schemas");
+    return rejected(check, scope, "must be a list of schemas");
   }
   std::size_t index = 0;
   for (const Value schema : check.value.items()) {
@@ -51,7 +51,7 @@ Result<void> read_schemas(Compiler& compiler, Check& check, const Scope& scope) 
 }
 
 Result<void> read_schema_map(Compiler& compiler, Check& check, const Scope& scope) {
-  if (!check.value.is_object()) return refused(check, scope, "must be an object of schemas");
+  if (!check.value.is_object()) return rejected(check, scope, "must be an object of schemas");
   for (const auto& [key, schema] : check.value.members()) {
     auto node = compiler.child(scope, schema, step_of(check) + "/" + pointer_step(key));
     if (!node) return std::move(node).error();
@@ -75,10 +75,10 @@ Result<void> read_number(Compiler&, Check& check, const Scope& scope) {
   // Draft 4 said with a boolean that the bound itself is out: read by the bound.
   const bool flag = check.value.is_true() || check.value.is(json::Type::boolean_false);
   if (flag && check.keyword->name.starts_with("exclusive")) return {};
-  if (!check.value.is_number()) return refused(check, scope, "must be a number");
+  if (!check.value.is_number()) return rejected(check, scope, "must be a number");
   check.number = read_decimal(check.value.number_text());
   if (check.keyword->name == "multipleOf" && (check.number.negative || check.number.is_zero())) {
-    return refused(check, scope, "must be above 0");
+    return rejected(check, scope, "must be above 0");
   }
   return {};
 }
@@ -94,7 +94,7 @@ namespace {
 
 Result<std::size_t> count_of(const Check& check, const Scope& scope, const Value& value) {
   const auto count = value.is_number() ? read_decimal(value.number_text()).count() : std::nullopt;
-  if (!count) return refused(check, scope, "must be a whole number from 0 up");
+  if (!count) return rejected(check, scope, "must be a whole number from 0 up");
   return *count;
 }
 
@@ -116,25 +116,25 @@ Result<void> read_most(Compiler&, Check& check, const Scope& scope) {
 
 Result<void> read_names(Compiler&, Check& check, const Scope& scope) {
   // Draft 3 and OpenAPI put a boolean here.
-  if (!check.value.is_array()) return refused(check, scope, "must be a list of names");
+  if (!check.value.is_array()) return rejected(check, scope, "must be a list of names");
   for (const Value name : check.value.items()) {
-    if (!name.is_string()) return refused(check, scope, "must be a list of names");
+    if (!name.is_string()) return rejected(check, scope, "must be a list of names");
     check.names.emplace_back(name.string());
   }
   return {};
 }
 
 Result<void> read_name_lists(Compiler&, Check& check, const Scope& scope) {
-  if (!check.value.is_object()) return refused(check, scope, "must be an object of lists");
+  if (!check.value.is_object()) return rejected(check, scope, "must be an object of lists");
   for (const auto& [key, list] : check.value.members()) {
-    if (!list.is_array()) return refused(check, scope, "must be an object of lists");
+    if (!list.is_array()) return rejected(check, scope, "must be an object of lists");
   }
   return {};
 }
 
 // Each member is a list of names or a schema.
 Result<void> read_dependencies(Compiler& compiler, Check& check, const Scope& scope) {
-  if (!check.value.is_object()) return refused(check, scope, "must be an object");
+  if (!check.value.is_object()) return rejected(check, scope, "must be an object");
   for (const auto& [key, demand] : check.value.members()) {
     if (demand.is_array()) continue;
     auto node = compiler.child(scope, demand, step_of(check) + "/" + pointer_step(key));
@@ -151,13 +151,13 @@ Result<void> read_value(Compiler&, Check& check, const Scope&) {
 }
 
 Result<void> read_values(Compiler&, Check& check, const Scope& scope) {
-  if (!check.value.is_array()) return refused(check, scope, "must be a list of values");
+  if (!check.value.is_array()) return rejected(check, scope, "must be a list of values");
   for (const Value value : check.value.items()) append_canonical(check.names.emplace_back(), value);
   return {};
 }
 
 Result<void> read_pattern(Compiler&, Check& check, const Scope& scope) {
-  if (!check.value.is_string()) return refused(check, scope, "must be a regular expression");
+  if (!check.value.is_string()) return rejected(check, scope, "must be a regular expression");
   auto pattern = Pattern::compile(check.value.string());
   if (!pattern) return std::move(pattern).error();
   check.patterns.push_back(std::move(pattern).value());
@@ -176,15 +176,15 @@ Result<void> read_type(Compiler&, Check& check, const Scope& scope) {
   for (const Value name : check.value.items()) check.names.emplace_back(name.string());
   for (const std::string& name : check.names) {
     if (std::find(type_names.begin(), type_names.end(), name) == type_names.end()) {
-      return refused(check, scope, "names the type \"" + name + "\", which JSON does not have");
+      return rejected(check, scope, "names the type \"" + name + "\", which JSON does not have");
     }
   }
-  if (check.names.empty()) return refused(check, scope, "must name one type or several");
+  if (check.names.empty()) return rejected(check, scope, "must name one type or several");
   return {};
 }
 
 Result<void> read_reference(Compiler& compiler, Check& check, const Scope& scope) {
-  if (!check.value.is_string()) return refused(check, scope, "must be a reference");
+  if (!check.value.is_string()) return rejected(check, scope, "must be a reference");
   compiler.refer(scope, check.value.string());
   return {};
 }

@@ -90,7 +90,7 @@ namespace {
 
 // Of branches that all fail, the first that agrees with the value itself and fails inside it says
 // more than the bare fact.
-void tell_closest(Evaluation& evaluation, const std::vector<std::vector<Violation>>& branches) {
+void report_closest(Evaluation& evaluation, const std::vector<std::vector<Violation>>& branches) {
   for (const auto& violations : branches) {
     const bool inside =
         !violations.empty() &&
@@ -99,7 +99,7 @@ void tell_closest(Evaluation& evaluation, const std::vector<std::vector<Violatio
                  (violation.keyword != "type" && violation.keyword != "const" &&
                   violation.keyword != "enum");
         });
-    if (inside) return evaluation.tell(violations);
+    if (inside) return evaluation.report(violations);
   }
 }
 
@@ -126,7 +126,7 @@ bool holds_any(Evaluation& evaluation, const Check& check, const Value& value,
   std::vector<std::vector<Violation>> branches;
   if (evaluation.leaves_out()) {
     any = holds_sparing(evaluation, check, value, evaluated, branches);
-    if (!any) tell_closest(evaluation, branches);
+    if (!any) report_closest(evaluation, branches);
     return any;
   }
   for (const NodeId node : check.nodes) {
@@ -136,7 +136,7 @@ bool holds_any(Evaluation& evaluation, const Check& check, const Value& value,
   if (any) return true;
   evaluation.fail(check, "must follow at least one of " + std::to_string(check.nodes.size()) +
                              " schemas and follows none");
-  tell_closest(evaluation, branches);
+  report_closest(evaluation, branches);
   return false;
 }
 
@@ -158,7 +158,7 @@ bool holds_one(Evaluation& evaluation, const Check& check, const Value& value,
   }
   evaluation.fail(check, "must follow exactly one of " + std::to_string(check.nodes.size()) +
                              " schemas and follows " + std::to_string(count));
-  if (count == 0) tell_closest(evaluation, branches);
+  if (count == 0) report_closest(evaluation, branches);
   return false;
 }
 

@@ -351,7 +351,7 @@ struct Pattern::Compiled {
 };
 
 Result<Pattern> Pattern::compile(std::string_view source, Syntax syntax) {
-  const auto refused = [&](std::string_view why) {
+  const auto rejected = [&](std::string_view why) {
     return make_error(Errc::invalid_schema, "The pattern \"" + std::string(source) +
                                                 "\" cannot be used: " + std::string(why) + ".");
   };
@@ -362,7 +362,7 @@ Result<Pattern> Pattern::compile(std::string_view source, Syntax syntax) {
     const auto translated = translation.run();
     if (!translated) {
       if (syntax == Syntax::schema) return Pattern(nullptr);
-      return refused("it has an unsupported construct");
+      return rejected("it has an unsupported construct");
     }
     compiled->regex.assign(*translated, Regex::perl);
     compiled->syntax = syntax;
@@ -370,7 +370,7 @@ Result<Pattern> Pattern::compile(std::string_view source, Syntax syntax) {
     return Pattern(std::move(compiled));
   } catch (const std::exception& exception) {
     std::string_view why = exception.what();
-    return refused(why.substr(0, why.find_first_of(".\n")));
+    return rejected(why.substr(0, why.find_first_of(".\n")));
   }
 }
 

@@ -34,7 +34,7 @@ struct Check {
 };
 
 struct Node {
-  bool refuses = false;  // the schema `false`
+  bool rejects = false;  // the schema `false`
   std::uint32_t resource = 0;
   std::vector<Check> checks;
 };

@@ -40,9 +40,9 @@ class Fetch final : public net::TransferHandler {
     const std::string type = header(head, "content-type");
     got_.content_type = trimmed(std::string_view(type).substr(0, type.find(';')));
     decoder_ = TextDecoder(type);
-    const bool is_refused =
+    const bool is_rejected =
         options_.text_only && !got_.content_type.empty() && !is_text_type(got_.content_type);
-    if (!is_refused) return;
+    if (!is_rejected) return;
     end(make_error(Errc::unsupported_media_type,
                    "The answer is " + got_.content_type + ", which is not text."));
   }

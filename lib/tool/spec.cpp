@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/json.hpp"
-#include "base/tool_joint.hpp"
+#include "base/tool_name_separator.hpp"
 
 namespace millrace::tool {
 namespace {
@@ -42,7 +42,7 @@ std::optional<Effect> find_effect(std::string_view name) {
 bool is_tool_name(std::string_view name) {
   return !name.empty() && name.size() <= name_limit &&
          std::all_of(name.begin(), name.end(), is_name_character) &&
-         name.find(tool_joint) == std::string_view::npos;
+         name.find(tool_name_separator) == std::string_view::npos;
 }
 
 std::string definition_json(const Spec& spec) {

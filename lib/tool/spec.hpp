@@ -27,7 +27,7 @@ struct Spec {
   Effect effect = Effect::once;
   // Who is asked before a call, as JSON: "never", "required", "always", or rules
   // (agent/approval/intervention.hpp).
-  std::string approve = R"("never")";
+  std::string approval = R"("never")";
   bool ordered = false;      // calls of one turn run one after the other
   std::string serialize_by;  // so do those whose argument of this name is equal
   std::chrono::milliseconds timeout = std::chrono::minutes(5);  // 0 is none

@@ -45,10 +45,10 @@ export async function stdNames(root, files, compiler = process.env.CXX || 'c++')
   const flags = ['-std=c++20', '-fsyntax-only', every];
   const { text } = await capture(folder, compiler, [...flags, 'std-names.cpp']);
   const lines = [...text.matchAll(/^std-names\.cpp:(\d+):\d+: (?:fatal )?error/gm)];
-  const refused = new Set(lines.map((match) => Number(match[1])));
-  if (refused.size === 0) return [`the probe of std's names said nothing:\n${text}`];
+  const rejected = new Set(lines.map((match) => Number(match[1])));
+  if (rejected.size === 0) return [`the probe of std's names said nothing:\n${text}`];
   return names
-    .filter((name, at) => !refused.has(at + 4))
+    .filter((name, at) => !rejected.has(at + 4))
     .map(
       (name) => `${places.get(name)}: a function of std is called ${name}, too; take another name`,
     );

@@ -64,16 +64,16 @@ async function ready(server) {
   throw new Error(`npm start ended with code ${server.code}`);
 }
 
-async function startAndAsk() {
+async function startAndRequest() {
   // The network is this machine's: another server may have the port, and then a flag names a free one.
   const flags = (await isFree(Number(printed.split(':')[2]))) ? [] : ['--', '--port', '0'];
   const server = start('npm', ['start', ...flags]);
   const address = await ready(server);
   const curl = curlOf(readFileSync('README.md', 'utf8')).replaceAll(printed, address);
-  const asked = start('bash', ['-euc', curl]);
-  const code = await asked.ended;
-  if (code !== 0 || !asked.output.includes('RUN_FINISHED'))
-    throw new Error(`README's curl ended with code ${code} and: ${asked.output.slice(-300)}`);
+  const requested = start('bash', ['-euc', curl]);
+  const code = await requested.ended;
+  if (code !== 0 || !requested.output.includes('RUN_FINISHED'))
+    throw new Error(`README's curl ended with code ${code} and: ${requested.output.slice(-300)}`);
   server.child.kill('SIGTERM');
   const late = sleep(stopMs, 'late', { ref: false });
   const end = await Promise.race([server.ended, late]);
@@ -88,7 +88,7 @@ async function test() {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const work = { start: startAndAsk, test }[process.argv[2]];
+  const work = { start: startAndRequest, test }[process.argv[2]];
   const result = await work().catch((error) => ({ ok: false, detail: error.message }));
   process.stdout.write(`\nresult: ${JSON.stringify(result)}\n`, () =>
     process.exit(result.ok ? 0 : 1),

@@ -235,7 +235,7 @@ export class Machine {
     const take = (chunk) => {
       output += chunk;
       this.#write(chunk);
-      for (const told of chunk.split('\n')) this.progress(told);
+      for (const reported of chunk.split('\n')) this.progress(reported);
     };
     child.stdout.setEncoding('utf8').on('data', take);
     child.stderr.setEncoding('utf8').on('data', take);

@@ -53,11 +53,11 @@ function leaveConda(env) {
   let changed = false;
   for (const [name, value] of Object.entries(env)) {
     const parts = value.split(':');
-    const kept = parts.filter((part) => !isInside(part));
-    if (kept.length === parts.length) continue;
+    const retained = parts.filter((part) => !isInside(part));
+    if (retained.length === parts.length) continue;
     changed ||= !/^(CONDA|MAMBA)/.test(name);
-    if (kept.length === 0) delete env[name];
-    else env[name] = kept.join(':');
+    if (retained.length === 0) delete env[name];
+    else env[name] = retained.join(':');
   }
   return changed;
 }

@@ -43,10 +43,10 @@ export async function run(title, command, args, options = {}) {
 // Keeps the last output of a child and reports ninja's counter every ten seconds.
 function collect(child, title) {
   const limit = 20_000;
-  let kept = '';
+  let retained = '';
   let reported = Date.now();
   const take = (chunk) => {
-    kept = (kept + chunk).slice(-limit);
+    retained = (retained + chunk).slice(-limit);
     const counter = /.*(\[\d+\/\d+\])/s.exec(chunk)?.[1];
     if (counter && Date.now() - reported > 10_000) {
       reported = Date.now();
@@ -56,5 +56,5 @@ function collect(child, title) {
   child.stdout.setEncoding('utf8').on('data', take);
   child.stderr.setEncoding('utf8').on('data', take);
   // What ninja says of the first failure, without the successes before it.
-  return () => kept.slice(Math.max(0, kept.indexOf('FAILED:')));
+  return () => retained.slice(Math.max(0, retained.indexOf('FAILED:')));
 }

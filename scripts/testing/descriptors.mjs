@@ -14,7 +14,7 @@ export function fewDescriptors(limit) {
 }
 
 /** Ends the process with a sentence where tests would wait for connections that cannot be opened. */
-export function refuseFewDescriptors() {
+export function rejectFewDescriptors() {
   const shown = spawnSync('sh', ['-c', 'ulimit -n'], { encoding: 'utf8' });
   const sentence = fewDescriptors((shown.stdout ?? '').trim());
   if (!sentence) return;

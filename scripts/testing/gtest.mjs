@@ -9,8 +9,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { widthFor } from '../setup/capacity.mjs';
-import { refuseFewDescriptors } from './descriptors.mjs';
-import { tellProblems } from './problems.mjs';
+import { rejectFewDescriptors } from './descriptors.mjs';
+import { reportProblems } from './problems.mjs';
 
 // A program that says nothing for so long hangs: each test says that it starts.
 const longestSilence = 180_000;
@@ -172,9 +172,9 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [preset, ...rest] = process.argv.slice(2);
   const filter = rest.find((word) => word.startsWith('--gtest_filter='))?.split('=')[1];
   const names = rest.filter((word) => !word.startsWith('--'));
-  refuseFewDescriptors();
+  rejectFewDescriptors();
   const { passed, failed, problems } = await runEngineTests(root, preset, { names, filter });
-  tellProblems(problems);
+  reportProblems(problems);
   console.log(`${passed} passed, ${failed} failed`);
   process.exitCode = failed > 0 || passed === 0 ? 1 : 0;
 }

@@ -123,11 +123,11 @@ export async function playPages({ chromium, browser, pages, reports, open, close
     const model = await silentModel();
     try {
       await page.goto(pages);
-      const ask = `fetch('/api/chat?base=' + encodeURIComponent(${JSON.stringify(model.url)}), {
+      const request = `fetch('/api/chat?base=' + encodeURIComponent(${JSON.stringify(model.url)}), {
         method: 'POST', headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'x' }] }),
       }).then((response) => response.body.getReader().read()).then(() => undefined)`;
-      await page.evaluate(ask);
+      await page.evaluate(request);
       await page.goto('about:blank');
       await within(5_000, model.gone, 'the model was left');
     } finally {

@@ -2,7 +2,7 @@
 const lines = 20;
 
 /** Prints problems ({ name, text }), each by a line 'failed: NAME' and the first words about it. */
-export function tellProblems(problems) {
+export function reportProblems(problems) {
   for (const { name, text } of problems) {
     console.log(`failed: ${name}`);
     for (const line of text.split('\n').slice(0, lines)) console.log(`  ${line.slice(0, 400)}`);

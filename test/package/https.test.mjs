@@ -40,10 +40,10 @@ async function main() {
     await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
     const base = `https://localhost:${server.address().port}`;
     const trusted = join(folder, 'ca.pem');
-    assert.equal(await ask(`${base}/plain`, trusted), answer);
-    assert.equal(await ask(`${base}/gzip`, trusted), answer);
+    assert.equal(await request(`${base}/plain`, trusted), answer);
+    assert.equal(await request(`${base}/gzip`, trusted), answer);
     assert.match(
-      await ask(`${base}/plain`, join(folder, 'other.pem')),
+      await request(`${base}/plain`, join(folder, 'other.pem')),
       /^error .*(tls|certificate)/,
     );
   } finally {
@@ -54,7 +54,7 @@ async function main() {
 }
 
 // Extra authorities are read when a process starts, so each question has a process of its own.
-async function ask(url, authority) {
+async function request(url, authority) {
   const env = { ...process.env, NODE_EXTRA_CA_CERTS: authority };
   const child = spawn(process.execPath, [self, 'client', url], {
     env,

@@ -8,7 +8,7 @@ import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import type { CallReport, ModelRun, ModelRuntimeOptions, ModelUsage } from 'millrace';
 import { createModelRuntime } from 'millrace';
 
-import { json, said, sse } from './fault-kit';
+import { json, received, sse } from './fault-kit';
 import type { Answer, Api, ReportedTokens, WireRecord } from './model-wires';
 import { apis, bytesOf, errorRecord, recordsOf, wholeOf } from './model-wires';
 import { startProvider } from './provider';
@@ -160,7 +160,7 @@ function play(response: ServerResponse, api: Api, streamed: boolean, plan: Plan)
   if (plan.refused !== undefined) {
     response
       .writeHead(plan.refused, { ...json, 'retry-after-ms': '1' })
-      .end(JSON.stringify(said('', 'not now')));
+      .end(JSON.stringify(received('', 'not now')));
     return;
   }
   if (!streamed) {
@@ -204,9 +204,9 @@ function checkReported({ tokens }: Plan, api: Api, usage: ModelUsage | undefined
 }
 
 function checkSum({ attempts, usage }: CallReport): string[] {
-  const booked = attempts.flatMap((attempt) => attempt.usage ?? []);
+  const recorded = attempts.flatMap((attempt) => attempt.usage ?? []);
   return members.flatMap((name) => {
-    const sum = booked.reduce((all, row) => all + (row[name] ?? 0), 0);
+    const sum = recorded.reduce((all, row) => all + (row[name] ?? 0), 0);
     return (usage[name] ?? 0) === sum ? [] : [`${name}: rows ${sum}, run ${usage[name]}`];
   });
 }
@@ -224,16 +224,16 @@ async function read(run: ModelRun, { end, sent, deltas }: Plan, abort: () => voi
 }
 
 /** Plays so many runs at random, some at a time. */
-export async function playBooks(seed: number, runs: number): Promise<Played[]> {
+export async function playTotals(seed: number, runs: number): Promise<Played[]> {
   const random = randomOf(seed);
   const scripts = Array.from({ length: runs }, () => scriptOf(random));
-  const asked = scripts.map(() => 0);
+  const requested = scripts.map(() => 0);
   const provider = await startProvider((response, call) => {
     const [, label = '', ...rest] = call.url.split('/');
     const at = Number(label);
     const script = scripts[at] as Script;
-    const turn = asked[at] ?? 0;
-    asked[at] = turn + 1;
+    const turn = requested[at] ?? 0;
+    requested[at] = turn + 1;
     const plan = script.plans[turn];
     const path = rest.join('/');
     const api: Api = path.endsWith('messages') ? 'messages' : script.api;
@@ -250,7 +250,7 @@ export async function playBooks(seed: number, runs: number): Promise<Played[]> {
 
   const one = async (script: Script, label: number): Promise<Played> => {
     const { api, streamed, plans, fallback } = script;
-    const refusals = plans.filter(({ refused }) => refused !== undefined).length;
+    const refusals = plans.filter(({ refused: rejected }) => rejected !== undefined).length;
     const plan = plans[refusals] as Plan;
     const runtime = createModelRuntime(api === 'messages' ? 'anthropic' : 'openai', {
       ...settings(api, label),
@@ -272,11 +272,11 @@ export async function playBooks(seed: number, runs: number): Promise<Played[]> {
     const report = await run.report;
     const problems = checkSum(report);
     const { attempts } = report;
-    if (attempts.length !== asked[label]) {
-      problems.push(`${attempts.length} attempts booked, ${asked[label]} requests received`);
+    if (attempts.length !== requested[label]) {
+      problems.push(`${attempts.length} attempts booked, ${requested[label]} requests received`);
     }
-    const refused = attempts.slice(0, refusals);
-    if (refused.some(({ usage }) => usage !== undefined)) problems.push('a refusal has tokens');
+    const rejected = attempts.slice(0, refusals);
+    if (rejected.some(({ usage }) => usage !== undefined)) problems.push('a refusal has tokens');
     const attempt = attempts[refusals];
     if (fallback)
       problems.push(...checkReported(plans.at(-1) as Plan, 'messages', attempts.at(-1)?.usage));
@@ -300,13 +300,13 @@ export async function playBooks(seed: number, runs: number): Promise<Played[]> {
     for (let at = next++; at < scripts.length; at = next++) {
       const script = scripts[at] as Script;
       const result = await one(script, at);
-      const told = JSON.stringify({
+      const announced = JSON.stringify({
         ...script,
-        plans: script.plans.map(({ end, refused, sent }) => [refused, end, sent]),
+        plans: script.plans.map(({ end, refused: rejected, sent }) => [rejected, end, sent]),
       });
       played.push({
         ...result,
-        problems: result.problems.map((problem) => `run ${at}: ${problem} ${told}`),
+        problems: result.problems.map((problem) => `run ${at}: ${problem} ${announced}`),
       });
     }
   };

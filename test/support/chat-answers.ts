@@ -15,7 +15,7 @@ export const claude: string = bytesOf(
 export const messages = [{ role: 'user' as const, content: 'Hi' }];
 
 /** An answer with this status and message. */
-export const refuse =
+export const reject =
   (status: number, message: string) =>
   (response: ServerResponse): void =>
     void response

@@ -102,14 +102,16 @@ export async function startDaemon(
   const file = join(folder, `${name}.conf`);
   writeFileSync(file, settings);
   const child = spawn(programOf(name) ?? name, args(file), { stdio: ['ignore', 'pipe', 'pipe'] });
-  let said = '';
-  child.stdout.on('data', (text) => (said += String(text)));
-  child.stderr.on('data', (text) => (said += String(text)));
+  let received = '';
+  child.stdout.on('data', (text) => (received += String(text)));
+  child.stderr.on('data', (text) => (received += String(text)));
   const ended = new Promise<void>((resolve) => child.on('close', () => resolve()));
   for (const end = Date.now() + 20_000; !(await answers(port));) {
     if (child.exitCode !== null || Date.now() > end) {
       child.kill('SIGKILL');
-      throw new Error(`${name} did not start (exit ${child.exitCode}): ${said}${logsIn(folder)}`);
+      throw new Error(
+        `${name} did not start (exit ${child.exitCode}): ${received}${logsIn(folder)}`,
+      );
     }
     await new Promise((resolve) => setTimeout(resolve, 20));
   }

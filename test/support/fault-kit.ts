@@ -222,6 +222,6 @@ export function endless(
   };
 }
 
-export const said = (code: string, message: string): object => ({
+export const received = (code: string, message: string): object => ({
   error: { message, type: code, code },
 });

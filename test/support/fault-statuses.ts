@@ -1,17 +1,17 @@
 // Modes of the faulty provider: statuses, waits, and errors inside answers.
 import type { Mode, Modes } from './fault-kit';
-import { beginning, failing, fatal, json, partial, raw, refusal, said, sse } from './fault-kit';
+import { beginning, failing, fatal, json, partial, raw, refusal, received, sse } from './fault-kit';
 import type { Api } from './model-wires';
 import { bytesOf, errorRecord } from './model-wires';
 
 const stops: [status: number, code: string, body?: unknown][] = [
   [300, 'provider_bad_request'],
   [304, 'provider_bad_request'],
-  [400, 'provider_bad_request', said('invalid_request_error', 'no')],
-  [401, 'authentication_failed', said('invalid_api_key', 'no')],
-  [402, 'insufficient_quota', said('', 'pay')],
-  [403, 'permission_denied', said('permission_error', 'no')],
-  [404, 'model_not_found', said('model_not_found', 'no')],
+  [400, 'provider_bad_request', received('invalid_request_error', 'no')],
+  [401, 'authentication_failed', received('invalid_api_key', 'no')],
+  [402, 'insufficient_quota', received('', 'pay')],
+  [403, 'permission_denied', received('permission_error', 'no')],
+  [404, 'model_not_found', received('model_not_found', 'no')],
   [405, 'model_not_found'],
   [406, 'provider_bad_request'],
   [410, 'model_not_found'],
@@ -50,21 +50,24 @@ const statuses: Modes = {
   'status-500-long-page': failing(1, refusal(500, `<html>${'<p>oops</p>'.repeat(20_000)}</html>`)),
   region: fatal(
     'location_not_supported',
-    refusal(403, said('unsupported_country_region_territory', 'Country not supported')),
+    refusal(403, received('unsupported_country_region_territory', 'Country not supported')),
   ),
-  quota: fatal('insufficient_quota', refusal(429, said('insufficient_quota', 'No quota.'))),
-  deactivated: fatal('account_deactivated', refusal(401, said('account_deactivated', 'Closed.'))),
+  quota: fatal('insufficient_quota', refusal(429, received('insufficient_quota', 'No quota.'))),
+  deactivated: fatal(
+    'account_deactivated',
+    refusal(401, received('account_deactivated', 'Closed.')),
+  ),
   'context-overflow': fatal(
     'context_window_exceeded',
-    refusal(400, said('context_length_exceeded', 'maximum context length is 10 tokens')),
+    refusal(400, received('context_length_exceeded', 'maximum context length is 10 tokens')),
   ),
-  safety: fatal('content_filtered', refusal(400, said('content_policy_violation', 'flagged'))),
+  safety: fatal('content_filtered', refusal(400, received('content_policy_violation', 'flagged'))),
   'key-in-the-error': fatal('authentication_failed', ({ request, response }) => {
     const { authorization, 'x-api-key': key } = request.headers;
     const echo = `Incorrect API key provided: ${authorization ?? String(key)}`;
     response
       .writeHead(401, { ...json, 'x-request-id': String(authorization ?? key) })
-      .end(JSON.stringify(said('invalid_api_key', echo)));
+      .end(JSON.stringify(received('invalid_api_key', echo)));
   }),
   'error-as-text': fatal('provider_bad_request', refusal(400, { error: 'just words' })),
   'error-as-list': fatal(
@@ -108,7 +111,7 @@ const statuses: Modes = {
 };
 
 /** A wait that the provider asks for; the client adds a tenth at most, its timers a little. */
-function told(
+function reported(
   headers: Record<string, string | string[]>,
   waits?: Mode['waits'],
   body: unknown = '',
@@ -122,30 +125,34 @@ const own: Mode['waits'] = [0, 500];
 
 const waits: Modes = {
   'retry-after-0': failing(2, refusal(429, '', { 'retry-after': '0' })),
-  'retry-after-1': told({ 'retry-after': '1' }, [1000, 1200]),
-  'retry-after-decimal': told({ 'retry-after': '0.2' }, [200, 240]),
-  'retry-after-blanks': told({ 'retry-after': '  1  ' }, [1000, 1200]),
+  'retry-after-1': reported({ 'retry-after': '1' }, [1000, 1200]),
+  'retry-after-decimal': reported({ 'retry-after': '0.2' }, [200, 240]),
+  'retry-after-blanks': reported({ 'retry-after': '  1  ' }, [1000, 1200]),
   'retry-after-ms': failing(2, refusal(503, '', { 'retry-after-ms': '25' }), { waits: [25, 30] }),
-  'retry-after-ms-wins': told({ 'retry-after': '30', 'retry-after-ms': '40' }, [40, 48]),
-  'retry-after-past': told({ 'retry-after': soon(-60_000) }),
+  'retry-after-ms-wins': reported({ 'retry-after': '30', 'retry-after-ms': '40' }, [40, 48]),
+  'retry-after-past': reported({ 'retry-after': soon(-60_000) }),
   'retry-after-date': failing(1, ({ response }) => {
     response.writeHead(429, { 'retry-after': soon(1_000) }).end();
   }),
-  'retry-after-words': told({ 'retry-after': 'soon' }, own),
-  'retry-after-negative': told({ 'retry-after': '-5' }, own),
-  'retry-after-nan': told({ 'retry-after': 'NaN' }, own),
-  'retry-after-empty': told({ 'retry-after': '' }, own),
-  'retry-after-twice': told({ 'retry-after': ['0', '0'] }),
-  'rate-limit-reset': told(
+  'retry-after-words': reported({ 'retry-after': 'soon' }, own),
+  'retry-after-negative': reported({ 'retry-after': '-5' }, own),
+  'retry-after-nan': reported({ 'retry-after': 'NaN' }, own),
+  'retry-after-empty': reported({ 'retry-after': '' }, own),
+  'retry-after-twice': reported({ 'retry-after': ['0', '0'] }),
+  'rate-limit-reset': reported(
     { 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': '30ms' },
     [30, 36],
   ),
-  'rate-limit-reset-tokens': told(
+  'rate-limit-reset-tokens': reported(
     { 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': '0.05s' },
     [50, 60],
   ),
-  'wait-in-message': told({}, [20, 24], said('rate_limit_exceeded', 'Please try again in 20ms.')),
-  'wait-in-details': told({}, [50, 60], {
+  'wait-in-message': reported(
+    {},
+    [20, 24],
+    received('rate_limit_exceeded', 'Please try again in 20ms.'),
+  ),
+  'wait-in-details': reported({}, [50, 60], {
     error: {
       status: 'RESOURCE_EXHAUSTED',
       message: 'slow down',
@@ -212,20 +219,20 @@ const inBand: Modes = {
   ),
   'error-record-in-json-type': failing(
     1,
-    raw(() => JSON.stringify(said('rate_limit_exceeded', 'Rate limit reached')), sse),
+    raw(() => JSON.stringify(received('rate_limit_exceeded', 'Rate limit reached')), sse),
     streamed,
   ),
   'error-json-rate': failing(
     1,
-    raw(() => JSON.stringify(said('rate_limit_exceeded', 'Rate limit reached')), json),
+    raw(() => JSON.stringify(received('rate_limit_exceeded', 'Rate limit reached')), json),
   ),
   'error-json-key': fatal(
     'authentication_failed',
-    raw(() => JSON.stringify(said('invalid_api_key', 'Incorrect API key')), json),
+    raw(() => JSON.stringify(received('invalid_api_key', 'Incorrect API key')), json),
   ),
   'error-json-server': failing(
     1,
-    raw(() => JSON.stringify(said('server_error', 'Oops')), json),
+    raw(() => JSON.stringify(received('server_error', 'Oops')), json),
   ),
   'error-after-text': partial(
     'provider_overloaded',

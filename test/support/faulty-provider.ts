@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { callModes } from './fault-calls';
 import { hostileModes } from './fault-hostile';
 import type { Modes } from './fault-kit';
-import { json, said } from './fault-kit';
+import { json, received } from './fault-kit';
 import { statusModes } from './fault-statuses';
 import { transportModes } from './fault-transport';
 import { wireModes } from './fault-wires';
@@ -44,13 +44,13 @@ async function listen(server: Server): Promise<string> {
 }
 
 export async function startFaultyProvider(): Promise<FaultyProvider> {
-  const strays: string[] = [];
+  const unmatched: string[] = [];
   const stranger = createServer((request, response) => {
     const { method, url, headers } = request;
-    strays.push(JSON.stringify({ method, url, headers }));
+    unmatched.push(JSON.stringify({ method, url, headers }));
     const back = new URL(url ?? '/', 'http://x').searchParams.get('to');
     if (back !== null) response.writeHead(307, { location: back }).end();
-    else response.writeHead(401, json).end(JSON.stringify(said('', 'Who are you?')));
+    else response.writeHead(401, json).end(JSON.stringify(received('', 'Who are you?')));
   });
   const elsewhere = await listen(stranger);
   const times = new Map<string, number[]>();
@@ -87,7 +87,7 @@ export async function startFaultyProvider(): Promise<FaultyProvider> {
     });
   return {
     url,
-    strays,
+    strays: unmatched,
     requests: (label) => times.get(label)?.length ?? 0,
     times: (label) => times.get(label) ?? [],
     close: async () => {

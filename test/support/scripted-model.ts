@@ -46,15 +46,15 @@ export async function startModel(
   script: Turn[] | ((body: ScriptedModel['asked'][number], index: number) => Turn),
 ): Promise<ScriptedModel> {
   const provider = (await startProvider()) as ScriptedModel;
-  const asked: ScriptedModel['asked'] = [];
-  Object.assign(provider, { asked });
+  const requested: ScriptedModel['asked'] = [];
+  Object.assign(provider, { asked: requested });
   provider.answer = async (response, call) => {
     const body = JSON.parse(call.body) as ScriptedModel['asked'][number];
-    asked.push(body);
+    requested.push(body);
     const turn =
       typeof script === 'function'
-        ? script(body, asked.length - 1)
-        : (script[asked.length - 1] ?? { text: 'nothing left' });
+        ? script(body, requested.length - 1)
+        : (script[requested.length - 1] ?? { text: 'nothing left' });
     if (!turn.hang) return stream(records(turn))(response, call);
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     for (const record of records(turn)) response.write(record);

@@ -10,11 +10,11 @@ export const toolCall = (name: string, args = '{}', id = name) => ({
 
 /** Gives one answer after the other, then `end`; an Error is thrown. */
 export const scripted = (...answers: any[]) => {
-  const asked: any[] = [];
+  const requested: any[] = [];
   return {
-    asked,
+    asked: requested,
     chat: async (request: any) => {
-      asked.push(structuredClone(request));
+      requested.push(structuredClone(request));
       const answer = answers.shift() ?? { content: 'end' };
       if (answer instanceof Error) throw answer;
       return {

@@ -5,7 +5,7 @@ import { bytesOf, recordsOf, wholeOf } from './model-wires';
 import { awsMessage } from './recordings';
 
 /** What the model is to say. */
-export interface Said {
+export interface ScriptedAnswer {
   thought?: string;
   text?: string;
   call?: { name: string; arguments: object };
@@ -17,7 +17,7 @@ export interface VendorAnswer {
 }
 
 /** How a chat endpoint spells thoughts. */
-export type ThoughtSpelling =
+export type ReasoningSpelling =
   'reasoning_content' | 'reasoning' | 'reasoning_details' | 'think_tags';
 
 export interface VendorFailure {
@@ -32,15 +32,19 @@ const sse = 'text/event-stream';
 const json = 'application/json';
 const callId = 'call_1';
 
-function chat(said: Said, streamed: boolean, spelling: ThoughtSpelling): VendorAnswer {
-  const { thought = '', text = '', call } = said;
+function chat(
+  scripted: ScriptedAnswer,
+  streamed: boolean,
+  spelling: ReasoningSpelling,
+): VendorAnswer {
+  const { thought = '', text = '', call } = scripted;
   const tagged = spelling === 'think_tags' && thought !== '';
   const deltas = [...(tagged ? ['<think>', thought, '</think>'] : []), ...(text ? [text] : [])];
   const calls = call
     ? [{ id: callId, name: call.name, pieces: halves(JSON.stringify(call.arguments)) }]
     : [];
   const answer = { deltas, calls, usage: { input: 3, output: 4 } };
-  const extra = thought === '' || tagged ? undefined : thoughtMember(spelling, thought);
+  const extra = thought === '' || tagged ? undefined : reasoningMember(spelling, thought);
   if (!streamed) {
     const whole = wholeOf('chat', answer) as { choices: [{ message: object }] };
     Object.assign(whole.choices[0].message, extra);
@@ -54,7 +58,7 @@ function chat(said: Said, streamed: boolean, spelling: ThoughtSpelling): VendorA
   return { type: sse, body: bytesOf(records) };
 }
 
-function thoughtMember(spelling: ThoughtSpelling, thought: string): object {
+function reasoningMember(spelling: ReasoningSpelling, thought: string): object {
   if (spelling === 'reasoning_details') {
     return { reasoning_details: [{ type: 'reasoning.text', index: 0, text: thought }] };
   }
@@ -66,8 +70,8 @@ function halves(text: string): string[] {
   return [text.slice(0, middle), text.slice(middle)];
 }
 
-function mistral(said: Said, streamed: boolean): VendorAnswer {
-  const { thought, ...rest } = said;
+function mistral(scripted: ScriptedAnswer, streamed: boolean): VendorAnswer {
+  const { thought, ...rest } = scripted;
   const answer = chat(rest, streamed, 'reasoning');
   if (thought === undefined) return answer;
   const content = [{ type: 'thinking', thinking: [{ type: 'text', text: thought }] }];
@@ -75,8 +79,8 @@ function mistral(said: Said, streamed: boolean): VendorAnswer {
   return { ...answer, body: `data: ${record}\n\n${String(answer.body)}` };
 }
 
-function messages(said: Said, streamed: boolean): VendorAnswer {
-  const { thought, text = '', call } = said;
+function messages(scripted: ScriptedAnswer, streamed: boolean): VendorAnswer {
+  const { thought, text = '', call } = scripted;
   const calls = call
     ? [{ id: callId, name: call.name, pieces: halves(JSON.stringify(call.arguments)) }]
     : [];
@@ -99,8 +103,8 @@ function messages(said: Said, streamed: boolean): VendorAnswer {
   return { type: sse, body: bytesOf([...shifted.slice(0, 1), ...block, ...shifted.slice(1)]) };
 }
 
-function responses(said: Said, streamed: boolean): VendorAnswer {
-  const { thought, text = '', call } = said;
+function responses(scripted: ScriptedAnswer, streamed: boolean): VendorAnswer {
+  const { thought, text = '', call } = scripted;
   const calls = call
     ? [{ id: callId, name: call.name, pieces: halves(JSON.stringify(call.arguments)) }]
     : [];
@@ -123,7 +127,7 @@ function responses(said: Said, streamed: boolean): VendorAnswer {
   return { type: sse, body: bytesOf([...records.slice(0, 1), ...events, ...records.slice(1)]) };
 }
 
-function gemini({ thought, text, call }: Said): VendorAnswer {
+function gemini({ thought, text, call }: ScriptedAnswer): VendorAnswer {
   const parts = [
     ...(thought === undefined ? [] : [{ text: thought, thought: true }]),
     ...(text === undefined ? [] : [{ text }]),
@@ -139,7 +143,7 @@ function gemini({ thought, text, call }: Said): VendorAnswer {
   };
 }
 
-function ollama({ thought, text, call }: Said): VendorAnswer {
+function ollama({ thought, text, call }: ScriptedAnswer): VendorAnswer {
   const line = (message: object, done: object): string =>
     `${JSON.stringify({ model: 'm', message: { role: 'assistant', content: '', ...message }, ...done })}\n`;
   const going = { done: false };
@@ -157,7 +161,7 @@ interface TypedRecord {
   [member: string]: unknown;
 }
 
-function cohere({ thought, text, call }: Said): VendorAnswer {
+function cohere({ thought, text, call }: ScriptedAnswer): VendorAnswer {
   const content = (index: number, member: object): TypedRecord[] => [
     { type: 'content-start', index, delta: { message: { content: { type: 'text', text: '' } } } },
     { type: 'content-delta', index, delta: { message: { content: member } } },
@@ -200,7 +204,7 @@ function cohere({ thought, text, call }: Said): VendorAnswer {
   return { type: sse, body: bytesOf(records) };
 }
 
-function bedrock({ thought, text, call }: Said): VendorAnswer {
+function bedrock({ thought, text, call }: ScriptedAnswer): VendorAnswer {
   let index = 0;
   const blocks: [string, object][] = [];
   const block = (deltas: object[], start?: object): void => {
@@ -236,34 +240,34 @@ function bedrock({ thought, text, call }: Said): VendorAnswer {
 /** The answer of an API: `wire` is the engine's name of what it answers. */
 export function vendorAnswer(
   wire: string,
-  said: Said,
-  options: { streamed?: boolean; spelling?: ThoughtSpelling } = {},
+  scripted: ScriptedAnswer,
+  options: { streamed?: boolean; spelling?: ReasoningSpelling } = {},
 ): VendorAnswer {
   const { streamed = true, spelling = 'reasoning_content' } = options;
   switch (wire) {
     case 'openai_chat':
-      return chat(said, streamed, spelling);
+      return chat(scripted, streamed, spelling);
     case 'mistral':
-      return mistral(said, streamed);
+      return mistral(scripted, streamed);
     case 'anthropic':
-      return messages(said, streamed);
+      return messages(scripted, streamed);
     case 'openai_responses':
-      return responses(said, streamed);
+      return responses(scripted, streamed);
     case 'gemini':
-      return gemini(said);
+      return gemini(scripted);
     case 'ollama':
-      return ollama(said);
+      return ollama(scripted);
     case 'cohere':
-      return cohere(said);
+      return cohere(scripted);
     case 'bedrock_converse':
-      return bedrock(said);
+      return bedrock(scripted);
     default:
       throw new Error(`no answers for the wire ${wire}`);
   }
 }
 
 /** Vendors whose chat endpoint does not call thoughts `reasoning_content`. */
-export const thoughtSpellings: Record<string, ThoughtSpelling> = {
+export const reasoningSpellings: Record<string, ReasoningSpelling> = {
   openrouter: 'reasoning',
   vercelaigateway: 'reasoning',
   groq: 'reasoning',

@@ -6,7 +6,7 @@ import { MillraceError } from '../../errors';
 import { checkNames } from '../../known-names';
 import { shown } from '../../shown';
 import { messageOf } from '../../thrown';
-import { ask } from '../../tool/ask';
+import { engineAnswer } from '../../tool/engine-answer';
 import { errorRecord } from '../../serialize';
 import { refusalWords } from './provider';
 import type { ChatResponse, EngineResult, EngineRunOptions, EngineTool } from './types';
@@ -23,18 +23,18 @@ export function readArguments(
     value = JSON.parse(text.trim() || '{}');
   } catch (error) {
     if (isOwn) throw new Error(`${name} 参数不是合法 JSON: ${messageOf(error)}`);
-    refuse(`they are not valid JSON: ${messageOf(error)}`);
+    rejectArguments(`they are not valid JSON: ${messageOf(error)}`);
   }
   if (isOwn) return value as Record<string, unknown>;
-  const wrong = ask<string>('checkSchema', { schema: parameters ?? {}, value });
-  if (wrong !== '') refuse(wrong);
+  const wrong = engineAnswer<string>('checkSchema', { schema: parameters ?? {}, value });
+  if (wrong !== '') rejectArguments(wrong);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    refuse('they must be a JSON object.');
+    rejectArguments('they must be a JSON object.');
   }
   return value as Record<string, unknown>;
 }
 
-function refuse(why: string): never {
+function rejectArguments(why: string): never {
   throw new MillraceError('invalid_argument', `Invalid arguments: ${why}`);
 }
 
@@ -141,10 +141,10 @@ export function checkConversation(messages: unknown, systemPrompt: string): void
 
 /** A message whose refusal is what it says. */
 export function spoken(message: AgentMessage): AgentMessage {
-  const { refusal, ...said } = message as AgentMessage & { refusal?: unknown };
-  const content: unknown = said.content ?? '';
+  const { refusal, ...received } = message as AgentMessage & { refusal?: unknown };
+  const content: unknown = received.content ?? '';
   if (typeof refusal !== 'string' || typeof content !== 'string') return message;
-  return { ...said, content: content + refusal };
+  return { ...received, content: content + refusal };
 }
 
 /** Whether a provider did not say what its answer cost. */
@@ -204,7 +204,7 @@ const wordsOf: Partial<Record<ErrorCode, (message: string) => string>> = {
 export function upstreamError(error: unknown): unknown {
   if (!MillraceError.is(error)) return error;
   const { code, status = 200, retryable, detail, message } = error;
-  const refused = status >= 400;
-  const words = refused ? refusalWords(status, detail ?? message) : wordsOf[code]?.(message);
+  const rejected = status >= 400;
+  const words = rejected ? refusalWords(status, detail ?? message) : wordsOf[code]?.(message);
   return words === undefined ? error : new MillraceError(code, words, { status, retryable });
 }

@@ -4,7 +4,7 @@ import type { AgentMessage } from '../../../types/agent';
 import type { ChatMessage } from '../../../types/model';
 import { throwIfAborted } from '../../abort';
 import { MillraceError } from '../../errors';
-import type { ToolQuestion } from '../host-calls';
+import type { ToolRequest } from '../host-calls';
 import { errorRecord, toJson } from '../../serialize';
 import { resultJson } from '../../tool/tool-result';
 import type { HostTool } from '../../tool/types';
@@ -147,14 +147,14 @@ export class Engine {
     prompt: string,
     options: EngineRunOptions = {},
   ): Promise<EngineResult> {
-    let asked = (): AgentMessage[] => [];
+    let sentMessages = (): AgentMessage[] => [];
     let signal: AbortSignal | undefined;
     const turn = async (history: AgentMessage[]): Promise<TurnEnd<EngineResult>> => {
       let given = 0;
       const begin = (): AgentMessage[] => {
-        const rows = this.sessionManager.trim(this.#asked(history, prompt));
-        given = rows.length;
-        return rows;
+        const messages = this.sessionManager.trim(this.#history(history, prompt));
+        given = messages.length;
+        return messages;
       };
       return turnEnd(await this.#loop(begin, options, sessionId), given);
     };
@@ -162,15 +162,15 @@ export class Engine {
       checkSession(sessionId);
       checkPrompt(prompt);
       signal = runOptions(options).signal;
-      asked = () => this.#asked(this.sessionManager.snapshot(sessionId), prompt);
+      sentMessages = () => this.#history(this.sessionManager.snapshot(sessionId), prompt);
       return await this.sessionManager.run(sessionId, turn, signal);
     } catch (error) {
       // It cannot be asked, could not wait for its turn, or was cancelled while it waited.
-      return failure(error, signal, { usage: { ...nothing }, messages: asked() });
+      return failure(error, signal, { usage: { ...nothing }, messages: sentMessages() });
     }
   }
 
-  #asked(history: AgentMessage[], prompt: string): AgentMessage[] {
+  #history(history: AgentMessage[], prompt: string): AgentMessage[] {
     return this.#withSystem([...history, { role: 'user', content: prompt }]);
   }
 
@@ -230,7 +230,7 @@ export class Engine {
       onRound: () => (this.counters.iterations += 1),
       onRetry,
       ask: async (messages, inner) => {
-        const answer = await this.#ask(messages, definitions, inner);
+        const answer = await this.#callModel(messages, definitions, inner);
         reported &&= !unreported(answer);
         return answer;
       },
@@ -266,7 +266,7 @@ export class Engine {
     return { status: 'completed', text: end.text, ...rest };
   }
 
-  async #ask(
+  async #callModel(
     messages: AgentMessage[],
     tools: object[],
     signal: AbortSignal,
@@ -290,7 +290,7 @@ export class Engine {
   }
 
   async #call(
-    { name, toolCallId, arguments: args }: ToolQuestion,
+    { name, toolCallId, arguments: args }: ToolRequest,
     tools: ReadonlyMap<string, EngineTool>,
     context: EngineRunContext,
   ): Promise<object> {
@@ -312,8 +312,8 @@ export class Engine {
 function turnEnd(value: EngineResult, given: number): TurnEnd<EngineResult> {
   const { status, messages, error } = value;
   if (status === 'completed' || status === 'max_iterations') return { messages, value };
-  const isKept = messages.length > given && error?.code !== 'context_window_exceeded';
-  return isKept ? { messages, unfinished: status, value } : { value };
+  const isRetained = messages.length > given && error?.code !== 'context_window_exceeded';
+  return isRetained ? { messages, unfinished: status, value } : { value };
 }
 
 // The engine's own words about the call that the model repeated end the last row.

@@ -12,7 +12,7 @@ import {
   having,
   text,
 } from '../../value-checks';
-import { refuseTwo, toolsIn } from '../../tool/tool-list';
+import { rejectTwo, toolsIn } from '../../tool/tool-list';
 import { answerOf } from '../../tool/tool-result';
 import { checkedInput, inputSchemaOf, policyOf } from '../../tool/tool';
 import type { HostTool } from '../../tool/types';
@@ -62,7 +62,7 @@ const elsewhere: Record<string, string> = {
   baseUrl: 'it is called `baseURL`',
 };
 
-function refuse(sentence: string): never {
+function rejectOption(sentence: string): never {
   throw new MillraceError('invalid_option', sentence);
 }
 
@@ -74,12 +74,12 @@ export function present<T extends object>(options: T | null | undefined): T {
 
 /** The options of an Engine without those that are missing; throws for members that no Engine has, and for wrong ones. */
 export function engineOptions(given: EngineOptions): EngineOptions {
-  if (typeof given !== 'object') refuse('The options of an Engine have to be an object.');
+  if (typeof given !== 'object') rejectOption('The options of an Engine have to be an object.');
   const options = present(given);
   for (const name of Object.keys(options)) {
     if (Object.hasOwn(checks, name)) continue;
     const hint = elsewhere[name] ?? `it has ${Object.keys(checks).join(', ')}`;
-    refuse(`An Engine has no option '${name}': ${hint}.`);
+    rejectOption(`An Engine has no option '${name}': ${hint}.`);
   }
   checkValues('An Engine', options, checks);
   return options;
@@ -106,7 +106,7 @@ export function engineTools(given: EngineTools | null | undefined): EngineTool[]
   const tools = toolsIn<EngineTool>(given).map(engineTool);
   const names = new Set<string>();
   for (const { name } of tools) {
-    if (names.has(name)) refuseTwo(name);
+    if (names.has(name)) rejectTwo(name);
     names.add(name);
   }
   return tools;
@@ -115,18 +115,20 @@ export function engineTools(given: EngineTools | null | undefined): EngineTool[]
 /** A tool as an Engine runs it. */
 export function engineTool(given: EngineTool | HostTool): EngineTool {
   const { name, execute, run } = (given ?? {}) as Partial<EngineTool & HostTool>;
-  if (typeof name !== 'string' || name === '') refuse('A tool of an Engine needs a name.');
+  if (typeof name !== 'string' || name === '') rejectOption('A tool of an Engine needs a name.');
   if (typeof execute === 'function') return given as EngineTool;
   if (typeof run === 'function') return ofHost(given as HostTool);
-  return refuse(
+  return rejectOption(
     `The tool ${name} needs a function: \`execute(args)\`, or \`run(input)\` of tool().`,
   );
 }
 
 function ofHost(host: HostTool): EngineTool {
   const { name, description = '', timeoutMs } = host;
-  if (policyOf(host.approve) !== 'never') {
-    refuse(`The tool ${name} needs approval, and an Engine asks nobody: use it in createAgent().`);
+  if (policyOf(host.approval) !== 'never') {
+    rejectOption(
+      `The tool ${name} needs approval, and an Engine asks nobody: use it in createAgent().`,
+    );
   }
   return {
     name,
@@ -206,10 +208,12 @@ const upstreamTimeoutMs = 120_000;
 export function providerOf(options: EngineOptions): ChatProvider {
   const { provider = upstreamOf(options), model } = options;
   if (typeof provider?.chat !== 'function') {
-    refuse('`provider` needs a function `chat`: your own, or a runtime of createModelRuntime().');
+    rejectOption(
+      '`provider` needs a function `chat`: your own, or a runtime of createModelRuntime().',
+    );
   }
   if (typeof provider.stream === 'function' && !model) {
-    refuse('An Engine whose provider is a model runtime needs a `model`.');
+    rejectOption('An Engine whose provider is a model runtime needs a `model`.');
   }
   return provider;
 }

@@ -1,6 +1,6 @@
 // Whole answers of OpenAI's chat completions, as a provider of the user's may give them.
 import { MillraceError } from '../../errors';
-import { pageIn } from '../../transport/said';
+import { pageIn } from '../../transport/message-in-body';
 import type { ChatResponse } from './types';
 
 /** The first message of a whole answer of chat completions; throws what is wrong with it. */
@@ -21,8 +21,11 @@ export function refusalWords(status: number, text: string): string {
 export function firstChoice(body: Body): ChatResponse {
   if (body?.error) {
     const { error } = body;
-    const told = typeof error === 'string' ? error : (error.message ?? '');
-    throw new MillraceError('provider_error', `API returned error: ${pageIn(told) ?? told}`);
+    const reported = typeof error === 'string' ? error : (error.message ?? '');
+    throw new MillraceError(
+      'provider_error',
+      `API returned error: ${pageIn(reported) ?? reported}`,
+    );
   }
   const message = body?.choices?.[0]?.message;
   if (!message) throw new MillraceError('provider_error', 'no choices in response');

@@ -7,9 +7,9 @@ import { onAbort } from '../../abort';
 import { errorFromNative, MillraceError } from '../../errors';
 import { type Call, startEngineCall } from '../../model/call';
 import { itemsOf } from '../../transport/batches';
-import { HostQuestions, type ToolQuestion } from '../host-calls';
+import { HostRequests, type ToolRequest } from '../host-calls';
 import { errorRecord, toJson } from '../../serialize';
-import { tell } from '../step-driver';
+import { emit } from '../step-driver';
 import type { ChatResponse, EngineRetry } from './types';
 
 /** What the engine is given and may ask for. */
@@ -24,7 +24,7 @@ export interface RoundsHost {
   /** The model's answer, where the plan leaves that to the host. */
   ask(messages: AgentMessage[], signal: AbortSignal): Promise<ChatResponse>;
   /** What a tool answers, as the engine takes it; never rejects. */
-  call(question: ToolQuestion, signal: AbortSignal): Promise<object>;
+  call(question: ToolRequest, signal: AbortSignal): Promise<object>;
 }
 
 interface Spent {
@@ -52,7 +52,7 @@ type Item =
   | { type: 'STEP_STARTED' }
   | ({ type: '@retry' } & EngineRetry)
   | { type: '@model'; id: number; value: { messages: AgentMessage[] } }
-  | { type: '@tool'; id: number; value: ToolQuestion }
+  | { type: '@tool'; id: number; value: ToolRequest }
   | { type: '@withdraw'; id: number }
   | { type: '@failed'; error: object }
   | ({ type: '@result' } & RoundsEnd);
@@ -68,7 +68,7 @@ export function runRounds(host: RoundsHost): Promise<RoundsEnd> {
 class Rounds {
   readonly #host: RoundsHost;
   readonly #call: Call;
-  readonly #questions: HostQuestions;
+  readonly #questions: HostRequests;
   #thrown: { error: unknown } | undefined;
   #end: RoundsEnd | undefined;
 
@@ -79,7 +79,7 @@ class Rounds {
       native.startAgent(host.planJson, inputJson, optionsJson, deliver),
     );
     const scope = new AsyncResource('MillraceEngineRun');
-    this.#questions = new HostQuestions(this.#call, scope, host.signal);
+    this.#questions = new HostRequests(this.#call, scope, host.signal);
   }
 
   async read(): Promise<RoundsEnd> {
@@ -105,11 +105,13 @@ class Rounds {
         break;
       case '@retry': {
         const { type: _type, ...retry } = item;
-        tell(this.#host.onRetry, retry);
+        emit(this.#host.onRetry, retry);
         break;
       }
       case '@model':
-        this.#questions.start(item.id, ({ signal }) => this.#ask(item.value.messages, signal));
+        this.#questions.start(item.id, ({ signal }) =>
+          this.#callModel(item.value.messages, signal),
+        );
         break;
       case '@tool':
         this.#questions.start(item.id, ({ signal }) => this.#host.call(item.value, signal));
@@ -129,7 +131,7 @@ class Rounds {
   }
 
   // What a provider throws is the caller's own: it comes back as it is.
-  async #ask(messages: AgentMessage[], signal: AbortSignal): Promise<object> {
+  async #callModel(messages: AgentMessage[], signal: AbortSignal): Promise<object> {
     try {
       const answer = await this.#host.ask(messages, signal);
       toJson(answer, 'answer');

@@ -6,7 +6,7 @@ import { checkNames } from '../../known-names';
 import { longestTimer } from '../../limits';
 import { shown, shownText } from '../../shown';
 import { atLeast, callback, type Check, checkValues, count } from '../../value-checks';
-import { ask } from '../../tool/ask';
+import { engineAnswer } from '../../tool/engine-answer';
 import { raced } from '../../tool/time-limit';
 
 export interface SessionManagerOptions {
@@ -114,7 +114,7 @@ export class SessionManager {
   /** Adds a row, behind those of a turn that is under way. */
   addMessage(id: string, message: AgentMessage): void {
     const given = structuredClone(message);
-    this.#edit(id, (rows) => [...rows, given]);
+    this.#edit(id, (stateMessages) => [...stateMessages, given]);
   }
 
   /** Forgets the history; a run that is under way does not bring it back. */
@@ -129,7 +129,7 @@ export class SessionManager {
 
   /** The system row and the newest others; a call and its results stay together. */
   trim(messages: AgentMessage[]): AgentMessage[] {
-    return ask('trimRows', { messages, most: this.maxHistory });
+    return engineAnswer('trimMessages', { messages, most: this.maxHistory });
   }
 
   /** Newest first. */
@@ -197,7 +197,7 @@ export class SessionManager {
       if (messages && session.generation === generation) {
         session.unfinished = unfinished;
         session.messages = session.edits.reduce(
-          (rows, edit) => this.trim(edit(rows)),
+          (stateMessages, edit) => this.trim(edit(stateMessages)),
           this.trim(messages),
         );
       }

@@ -3,7 +3,7 @@ import type { AgentMessage } from '../../../types/agent';
 import type { ChatMessage, ChatStreamPayload } from '../../../types/model';
 import type { Dispatcher } from './dispatcher';
 import type { SessionManager } from './sessions';
-import type { HostTool, NamelessTool } from '../../tool/types';
+import type { HostTool, UnnamedTool } from '../../tool/types';
 
 /** One message of send_message, its parts checked. */
 export interface SendMessagePayload {
@@ -84,7 +84,7 @@ export interface ChatProvider {
 }
 
 type NamedTool = EngineTool | HostTool;
-type KeyedTool = NamedTool | NamelessTool | Omit<EngineTool, 'name'>;
+type KeyedTool = NamedTool | UnnamedTool | Omit<EngineTool, 'name'>;
 
 /** Tools as they are given. */
 export type EngineTools =

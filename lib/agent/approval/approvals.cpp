@@ -34,7 +34,7 @@ Result<void> take_one(Tree& state, const Tree& call, std::int64_t now_ms) {
 
 }  // namespace
 
-Tree* find_tool_row(Tree& state, std::string_view call_id) {
+Tree* find_tool_message(Tree& state, std::string_view call_id) {
   Tree* messages = state.find("messages");
   if (messages == nullptr || call_id.empty()) return nullptr;
   auto& items = messages->items();

@@ -18,6 +18,6 @@ void open_approvals(json::Tree& state, const json::Tree& calls, std::int64_t exp
 Result<void> take_approval(json::Tree& state, const json::Tree& payload, std::int64_t now_ms);
 
 // The row that holds the result of a call, or nothing.
-json::Tree* find_tool_row(json::Tree& state, std::string_view call_id);
+json::Tree* find_tool_message(json::Tree& state, std::string_view call_id);
 
 }  // namespace millrace::agent

@@ -62,10 +62,10 @@ std::optional<Tree> global_audit(const CallFacts& facts, const RegexTest& regex,
   const auto& answers = facts.answers["global"].items();
   for (std::size_t i = 0; i < audits.items().size(); ++i) {
     if (i >= answers.size()) {
-      Tree ask = Tree::object();
-      ask.set("kind", "global");
-      ask.set("index", Tree::integer(static_cast<std::int64_t>(i)));
-      return ask;
+      Tree audit = Tree::object();
+      audit.set("kind", "global");
+      audit.set("index", Tree::integer(static_cast<std::int64_t>(i)));
+      return audit;
     }
     if (!answers[i].truthy()) continue;
     hit = {true, audits.items()[i]["policy"].string() != "required"};
@@ -82,16 +82,16 @@ Assessment assess_dynamic(const Tree& dynamic, const CallFacts& facts) {
                                  [&](const Tree& name) { return name.string() == type; });
   const Tree* answer = facts.answers.find("dynamic");
   if (known && answer == nullptr) {
-    Tree ask = Tree::object();
-    ask.set("kind", "dynamic");
-    ask.set("type", type);
-    return {Verdict::audit, std::move(ask)};
+    Tree audit = Tree::object();
+    audit.set("kind", "dynamic");
+    audit.set("type", type);
+    return {Verdict::audit, std::move(audit)};
   }
   const bool objected = known && answer->truthy();
   const Tree& given = dynamic[objected ? "policy" : "default"];
   const std::string_view policy =
       given.is_string() ? given.string() : std::string_view(objected ? "always" : "never");
-  return {policy == "never" ? Verdict::execute : Verdict::ask, {}};
+  return {policy == "never" ? Verdict::execute : Verdict::require_approval, {}};
 }
 
 bool is_allowed(const Tree& state, std::string_view key) {
@@ -103,15 +103,15 @@ bool is_allowed(const Tree& state, std::string_view key) {
 Verdict by_mode(std::string_view mode, const Tree& policy, const CallFacts& facts,
                 const RegexTest& regex) {
   if (mode == "auto-run") return Verdict::execute;
-  if (facts.manifest.is_null()) return Verdict::ask;
+  if (facts.manifest.is_null()) return Verdict::audit;
   if (mode == "allow-list") {
     const std::string key =
         tool_key(facts.call["identifier"].string(), facts.call["apiName"].string());
-    return is_allowed(facts.state, key) ? Verdict::execute : Verdict::ask;
+    return is_allowed(facts.state, key) ? Verdict::execute : Verdict::audit;
   }
   const Tree no_blacklist = Tree::array();
   return should_intervene(policy, no_blacklist, facts.args, regex) == "never" ? Verdict::execute
-                                                                              : Verdict::ask;
+                                                                              : Verdict::audit;
 }
 
 Assessment assess(const CallFacts& facts, std::string_view mode, const RegexTest& regex) {
@@ -120,10 +120,10 @@ Assessment assess(const CallFacts& facts, std::string_view mode, const RegexTest
   if (mode == "headless") {
     return {hit.found && hit.always ? Verdict::block : Verdict::execute, {}};
   }
-  if (hit.found && hit.always) return {Verdict::ask, {}};
+  if (hit.found && hit.always) return {Verdict::require_approval, {}};
   const Tree& policy = manifest_policy(facts.manifest, facts.call["apiName"].string());
   if (policy["dynamic"].is_object()) return assess_dynamic(policy["dynamic"], facts);
-  if (hit.found || is_always(policy, facts.args)) return {Verdict::ask, {}};
+  if (hit.found || is_always(policy, facts.args)) return {Verdict::require_approval, {}};
   return {by_mode(mode, policy, facts, regex), {}};
 }
 
@@ -191,7 +191,8 @@ Assessment assess_call(const CallFacts& facts, const RegexTest& regex) {
   const std::string_view mode = given.is_string() ? given.string() : std::string_view("manual");
   Assessment assessment = assess(facts, mode, regex);
   // Where nobody can be asked, a question is a refusal.
-  if (mode == "reject" && assessment.verdict == Verdict::ask) assessment.verdict = Verdict::block;
+  if (mode == "reject" && assessment.verdict == Verdict::require_approval)
+    assessment.verdict = Verdict::block;
   return assessment;
 }
 

@@ -26,7 +26,7 @@ std::string hash_arguments(const json::Tree& args);
 std::string approval_hash(std::string_view identifier, std::string_view api,
                           std::string_view arguments);
 
-enum class Verdict : unsigned char { execute, ask, block, audit };
+enum class Verdict : unsigned char { execute, require_approval, block, audit };
 
 struct Assessment {
   Verdict verdict = Verdict::execute;

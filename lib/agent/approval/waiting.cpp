@@ -24,12 +24,13 @@ Status status_of_call(Tree& state, const Tree& call, Status unknown) {
         (*approval)["status"].string() == "approved" && !(*approval)["ready"].is_true();
     return begun ? for_result : for_human;
   }
-  const Tree* row = find_tool_row(state, id);
-  const bool asked = row != nullptr && (*row)["pluginIntervention"]["status"].string() == "pending";
-  return asked ? for_human : unknown;
+  const Tree* row = find_tool_message(state, id);
+  const bool requested =
+      row != nullptr && (*row)["pluginIntervention"]["status"].string() == "pending";
+  return requested ? for_human : unknown;
 }
 
-Tree question_event(std::string_view type, const Tree& state, const Tree& question) {
+Tree waiting_event(std::string_view type, const Tree& state, const Tree& question) {
   Tree event = typed(type);
   for (const auto& [name, value] : question.members()) event.set(name, value);
   event.set("operationId", state["operationId"]);
@@ -93,20 +94,20 @@ bool waits_for_result(Tree& state, const Tree& call) {
          status_of_call(state, call, status) == for_result;
 }
 
-Tree open_questions_of(Tree& state) {
+Tree waiting_events_of(Tree& state) {
   Tree approvals = Tree::array();
   Tree at_client = Tree::array();
   Tree deferred = Tree::array();
   const Tree calls = state["pendingToolsCalling"];
   for (const Tree& call : calls.items()) {
-    const bool asked = !waits_for_result(state, call);
-    (asked ? approvals : runs_at_client(state, call) ? at_client : deferred).push(call);
+    const bool requested = !waits_for_result(state, call);
+    (requested ? approvals : runs_at_client(state, call) ? at_client : deferred).push(call);
   }
   Tree events = Tree::array();
   if (!approvals.items().empty()) {
     Tree question = Tree::object();
     question.set("pendingToolsCalling", approvals);
-    events.push(question_event("human_approve_required", state, question));
+    events.push(waiting_event("human_approve_required", state, question));
   }
   add_pending(events, std::move(approvals), {});
   add_pending(events, std::move(at_client), "client_tool_execution");
@@ -114,7 +115,7 @@ Tree open_questions_of(Tree& state) {
   for (const auto& [type, member] : {std::pair<std::string_view, std::string_view>(
                                          "human_prompt_required", "pendingHumanPrompt"),
                                      {"human_select_required", "pendingHumanSelect"}}) {
-    if (state[member].is_object()) events.push(question_event(type, state, state[member]));
+    if (state[member].is_object()) events.push(waiting_event(type, state, state[member]));
   }
   return events;
 }

@@ -31,6 +31,6 @@ bool keep_waiting(json::Tree& state, Status unknown, std::int64_t now_ms);
 bool waits_for_result(json::Tree& state, const json::Tree& call);
 
 // The events that name what is open, as when it was asked for first.
-json::Tree open_questions_of(json::Tree& state);
+json::Tree waiting_events_of(json::Tree& state);
 
 }  // namespace millrace::agent

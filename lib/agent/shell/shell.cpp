@@ -107,14 +107,14 @@ class Reader {
   }
 
   std::string finish(std::vector<ShellCommand>& pipeline, int depth) {
-    std::string said;  // what the pipe carries, when that is known
+    std::string received;  // what the pipe carries, when that is known
     for (ShellCommand& command : pipeline) {
       command.directory = directory_;
-      const std::string input = command.input.empty() ? said : command.input;
-      said = handle(std::move(command), input, depth);
+      const std::string input = command.input.empty() ? received : command.input;
+      received = handle(std::move(command), input, depth);
     }
     pipeline.clear();
-    return said;
+    return received;
   }
 
   // Gives what the command writes to the next one of its pipeline, as far as that is known.

@@ -18,11 +18,11 @@ constexpr std::int64_t sub_agent_timeout_ms = 30LL * 60 * 1000;
 
 std::string text_of_result(const Tree& result) {
   const bool worked = result["success"].truthy();
-  const Tree& said = result[worked ? "result" : "error"];
-  const Tree& text = said["message"].is_string() ? said["message"] : said;
-  std::string told = text.is_string() ? std::string(text.string()) : text.to_json();
-  if (text.is_null()) told = "(no result)";
-  return worked ? told : "Failed: " + told;
+  const Tree& received = result[worked ? "result" : "error"];
+  const Tree& text = received["message"].is_string() ? received["message"] : received;
+  std::string reported = text.is_string() ? std::string(text.string()) : text.to_json();
+  if (text.is_null()) reported = "(no result)";
+  return worked ? reported : "Failed: " + reported;
 }
 
 std::string title_of(const Tree& task) {
@@ -56,24 +56,25 @@ void StepMachine::exec_sub_agents(const Tree& instruction) {
 void StepMachine::write_results() {
   const auto& agents = *sub_agents_;
   auto& messages = state_.at("messages").items();
-  const auto asked = std::find_if(messages.begin(), messages.end(), [&](const Tree& row) {
-    return !agents.parent.empty() && row["role"].string() == "tool" &&
-           row["id"].string() == agents.parent;
-  });
-  if (asked != messages.end()) {
-    asked->set("content", joined_results());
+  const auto requested =
+      std::find_if(messages.begin(), messages.end(), [&](const Tree& state_message) {
+        return !agents.parent.empty() && state_message["role"].string() == "tool" &&
+               state_message["id"].string() == agents.parent;
+      });
+  if (requested != messages.end()) {
+    requested->set("content", joined_results());
     return;
   }
   for (std::size_t i = 0; i < agents.tasks.size(); ++i) {
-    Tree row = Tree::object();
-    row.set("id", new_id());
-    row.set("role", "task");
-    row.set("content", text_of_result(agents.results[i]));
-    if (!agents.parent.empty()) row.set("parentId", agents.parent);
-    row.at("metadata").set("instruction", title_of(agents.tasks[i]));
+    Tree state_message = Tree::object();
+    state_message.set("id", new_id());
+    state_message.set("role", "task");
+    state_message.set("content", text_of_result(agents.results[i]));
+    if (!agents.parent.empty()) state_message.set("parentId", agents.parent);
+    state_message.at("metadata").set("instruction", title_of(agents.tasks[i]));
     const Tree& thread = agents.results[i]["threadId"];
-    if (!thread.is_null()) row.set("threadId", thread);
-    messages.push_back(std::move(row));
+    if (!thread.is_null()) state_message.set("threadId", thread);
+    messages.push_back(std::move(state_message));
   }
 }
 
@@ -104,9 +105,9 @@ void StepMachine::pump_sub_agents() {
     const std::size_t index = agents.next++;
     const Tree& task = agents.tasks[index];
     if (depth > deepest_sub_agent) {
-      Tree refused = Tree::object();
-      refused.set("error", "Sub-agents may be nested 4 deep.");
-      end(index, std::move(refused));
+      Tree rejected = Tree::object();
+      rejected.set("error", "Sub-agents may be nested 4 deep.");
+      end(index, std::move(rejected));
       continue;
     }
     ++agents.running;

@@ -62,13 +62,13 @@ void StepMachine::begin(Tree state, Tree context, std::int64_t now_ms) {
     context_ = std::move(context);
   } else {
     const auto& messages = state_["messages"].items();
-    const bool asked = !messages.empty() && messages.back()["role"].string() == "user";
+    const bool requested = !messages.empty() && messages.back()["role"].string() == "user";
     Tree payload;
-    if (asked) {
+    if (requested) {
       payload.set("message", messages.back());
       payload.set("isFirstMessage", Tree::flag(messages.size() == 1));
     }
-    context_ = context_of(asked ? "user_input" : "init", std::move(payload));
+    context_ = context_of(requested ? "user_input" : "init", std::move(payload));
   }
   const bool approved = context_["phase"].string() == "human_approved_tool";
   if (!options_.lean || approved) checkpoint_ = state_;
@@ -91,7 +91,7 @@ void StepMachine::begin(Tree state, Tree context, std::int64_t now_ms) {
 bool StepMachine::is_still_waiting() {
   const Status status = status_of(state_);
   if (status != Status::waiting_for_human && status != Status::waiting_for_async_tool) return false;
-  Tree events = open_questions_of(state_);
+  Tree events = waiting_events_of(state_);
   if (events.items().empty()) return false;
   for (Tree& event : events.items()) emit(std::move(event));
   const Tree modified = state_["lastModified"];
@@ -105,7 +105,8 @@ bool StepMachine::is_still_waiting() {
 void StepMachine::take_answer(Tree answer) {
   if (!answer["@rows"].is_array()) return take_instructions(std::move(answer));
   Tree state = state_;
-  for (Tree& row : answer.at("@rows").items()) state.at("messages").push(std::move(row));
+  for (Tree& state_message : answer.at("@rows").items())
+    state.at("messages").push(std::move(state_message));
   auto loaded = load_state(std::move(state), Tree(), now_ms_);
   if (!loaded) return fail_step(error_tree(loaded.error()));
   state_ = std::move(loaded).value();
@@ -147,18 +148,20 @@ bool StepMachine::pass_gate() {
 
 // The rows that asked about these calls are answered by them: each gets the result of its call, and
 // nobody is asked about it again.
-void StepMachine::answer_rows(Tree& payload) {
+void StepMachine::answer_messages(Tree& payload) {
   const bool single = !payload["approvedToolCalls"].is_array();
   const auto answer = [&](const Tree& call) {
     const std::string_view id = call["id"].string();
-    Tree* row = find_tool_row(state_, id);
-    if (row == nullptr || (*row)["pluginIntervention"]["status"].string() != "pending") return;
-    row->at("pluginIntervention").set("status", "approved");
-    if (!(*row)["id"].is_string()) return;
+    Tree* state_message = find_tool_message(state_, id);
+    if (state_message == nullptr ||
+        (*state_message)["pluginIntervention"]["status"].string() != "pending")
+      return;
+    state_message->at("pluginIntervention").set("status", "approved");
+    if (!(*state_message)["id"].is_string()) return;
     if (!single) {
-      payload.at("existingToolMessageIds").set(id, (*row)["id"]);
+      payload.at("existingToolMessageIds").set(id, (*state_message)["id"]);
     } else if (!payload["skipCreateToolMessage"].truthy()) {
-      payload.set("parentMessageId", (*row)["id"]);
+      payload.set("parentMessageId", (*state_message)["id"]);
       payload.set("skipCreateToolMessage", Tree::flag(true));
     }
   };
@@ -180,7 +183,7 @@ Tree StepMachine::approved_call() {
   }
   Tree instruction = Tree::object();
   Tree made = payload;
-  answer_rows(made);
+  answer_messages(made);
   if (payload["approvedToolCalls"].is_array()) {
     instruction.set("type", "call_tools_batch");
     made.erase("approvedToolCalls");

@@ -22,18 +22,19 @@ Tree with_summary(const Tree& messages, std::size_t cut, std::string_view group,
   for (std::size_t i = 0; i < cut; ++i) {
     if (messages.items()[i]["role"].string() == "system") made.push(messages.items()[i]);
   }
-  Tree row = Tree::object();
-  row.set("id", group);
-  row.set("role", "compressedGroup");
-  row.set("content", summary);
-  made.push(std::move(row));
+  Tree state_message = Tree::object();
+  state_message.set("id", group);
+  state_message.set("role", "compressedGroup");
+  state_message.set("content", summary);
+  made.push(std::move(state_message));
   for (std::size_t i = cut; i < messages.items().size(); ++i) made.push(messages.items()[i]);
   return made;
 }
 
 // What tells a row from others, whatever is noted in it later.
-std::string mark_of(const Tree& row) {
-  return sha256_hex(std::string(row["role"].string()) + row["content"].to_json());
+std::string mark_of(const Tree& state_message) {
+  return sha256_hex(std::string(state_message["role"].string()) +
+                    state_message["content"].to_json());
 }
 
 }  // namespace
@@ -58,11 +59,12 @@ bool StepMachine::is_worth_a_summary(const Tree& messages) {
   Tree* failed = state_.find("failedCompression");
   if (failed == nullptr) return true;
   const auto known = static_cast<std::size_t>((*failed)["rows"].integer_or(0));
-  const auto& rows = messages.items();
+  const auto& state_messages = messages.items();
   std::int64_t grown = (*failed)["grown"].integer_or(0);
-  for (std::size_t i = known; i < rows.size(); ++i) grown += estimate_message_tokens(rows[i]);
-  const bool is_same =
-      rows.size() >= known && known > 0 && mark_of(rows[known - 1]) == (*failed)["last"].string();
+  for (std::size_t i = known; i < state_messages.size(); ++i)
+    grown += estimate_message_tokens(state_messages[i]);
+  const bool is_same = state_messages.size() >= known && known > 0 &&
+                       mark_of(state_messages[known - 1]) == (*failed)["last"].string();
   if (is_same && grown * least_share < (*failed)["tokens"].integer_or(0)) {
     failed->set("grown", Tree::integer(grown));
     return false;
@@ -81,8 +83,8 @@ void StepMachine::compress_context(const Tree& instruction) {
   const Window window{room_in(size > 0 ? size : usual_window), size > 0};
   const Tree& parent = payload["parentMessageId"];
   if (!parent.is_null()) context_.at("payload").set("parentMessageId", parent);
-  const Tree request_rows = summary_request(messages, cut, payload["existingSummary"].string());
-  const bool nothing = cut == 0 || request_rows.items()[1]["content"].string().empty();
+  const Tree request_messages = summary_request(messages, cut, payload["existingSummary"].string());
+  const bool nothing = cut == 0 || request_messages.items()[1]["content"].string().empty();
   if (nothing || !options_.model || !is_worth_a_summary(messages)) {
     return finish_compression(std::move(messages), cut, window, std::nullopt, Tree());
   }
@@ -98,7 +100,7 @@ void StepMachine::compress_context(const Tree& instruction) {
     if (!value.is_null()) model.set(member, value);
   }
   Tree call = model;
-  call.set("messages", request_rows);
+  call.set("messages", request_messages);
   call.set("purpose", "compression");
   Tree action = Tree::object();
   action.set("payload", std::move(call));
@@ -160,7 +162,7 @@ void StepMachine::finish_compression(const Tree& messages, std::size_t cut, Wind
     emit(std::move(event));
   }
   made = truncate_turns(made, window.room);
-  if (window.known) made = shorten_rows(made, window.room);
+  if (window.known) made = shorten_messages(made, window.room);
   if (Tree* failed = state_.find("failedCompression")) {
     failed->set("rows", Tree::integer(static_cast<std::int64_t>(made.items().size())));
     if (!made.items().empty()) failed->set("last", mark_of(made.items().back()));

@@ -49,14 +49,14 @@ void StepMachine::drop_open_work(std::string_view why) {
   if (options_.failure) {
     unfinished = Tree::object();
     unfinished.set("message", why);
-    unfinished = told(unfinished);
+    unfinished = error_for_model(unfinished);
   }
   for (ToolRun& run : batch_->runs) {
     if (run.over && !run.parked) {
-      const Tree& error = options_.failure ? told(run.error) : run.error;
-      write_tool_row(run, run.error.is_null() ? run.result : error);
+      const Tree& error = options_.failure ? error_for_model(run.error) : run.error;
+      write_tool_message(run, run.error.is_null() ? run.result : error);
     } else if (!run.parked) {
-      write_tool_row(run, unfinished);
+      write_tool_message(run, unfinished);
     }
   }
 }

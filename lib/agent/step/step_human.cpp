@@ -21,11 +21,11 @@ Tree copy_of(const Tree& instruction, std::initializer_list<std::string_view> me
 }
 
 const Tree* row_of(const Tree& messages, std::string_view id) {
-  const auto& rows = messages.items();
-  const auto found = std::find_if(rows.begin(), rows.end(), [&](const Tree& row) {
-    return !id.empty() && row["id"].string() == id;
-  });
-  return found == rows.end() ? nullptr : &*found;
+  const auto& state_messages = messages.items();
+  const auto found = std::find_if(
+      state_messages.begin(), state_messages.end(),
+      [&](const Tree& state_message) { return !id.empty() && state_message["id"].string() == id; });
+  return found == state_messages.end() ? nullptr : &*found;
 }
 
 Tree event_of(std::string_view type, const Tree& content, const Tree& operation) {
@@ -53,10 +53,11 @@ Result<Tree> StepMachine::batch_of(const Tree& calls) {
   Tree batch;
   std::size_t bound = 0;
   for (const Tree& call : calls.items()) {
-    const Tree* row = find_tool_row(state_, call["id"].string());
+    const Tree* state_message = find_tool_message(state_, call["id"].string());
     const Tree& own = call["intervention"];
-    const Tree& known =
-        own["batchId"].is_string() || row == nullptr ? own : (*row)["pluginIntervention"];
+    const Tree& known = own["batchId"].is_string() || state_message == nullptr
+                            ? own
+                            : (*state_message)["pluginIntervention"];
     if (!known["batchId"].is_string()) continue;
     ++bound;
     const bool other = batch.is_object() && (!(batch["batchId"] == known["batchId"]) ||
@@ -82,12 +83,12 @@ Result<Tree> StepMachine::batch_of(const Tree& calls) {
 
 // Makes the rows of calls that wait for a person a part of the batch, and rows where there are
 // none.
-void StepMachine::bind_rows(const Tree& calls, const std::string& parent,
-                            const std::string& batch_id, bool make) {
+void StepMachine::bind_messages(const Tree& calls, const std::string& parent,
+                                const std::string& batch_id, bool make) {
   for (std::size_t i = 0; i < calls.items().size(); ++i) {
     const Tree& call = calls.items()[i];
-    Tree* row = find_tool_row(state_, call["id"].string());
-    if (row == nullptr && make) {
+    Tree* state_message = find_tool_message(state_, call["id"].string());
+    if (state_message == nullptr && make) {
       Tree made = Tree::object();
       made.set("id", new_id());
       made.set("role", "tool");
@@ -97,29 +98,30 @@ void StepMachine::bind_rows(const Tree& calls, const std::string& parent,
       made.set("plugin", call);
       mark_group(made);
       const CallOwner owner = owner_of(state_["messages"], call["id"].string());
-      const Tree* turn = owner.row != nullptr ? owner.row : row_of(state_["messages"], parent);
+      const Tree* turn =
+          owner.state_message != nullptr ? owner.state_message : row_of(state_["messages"], parent);
       if (turn != nullptr && (*turn)["groupId"].is_string()) {
         made.set("groupId", (*turn)["groupId"]);
       }
-      row = &state_.at("messages").push(std::move(made));
+      state_message = &state_.at("messages").push(std::move(made));
     }
-    if (row == nullptr) continue;
-    Tree& intervention = row->at("pluginIntervention");
+    if (state_message == nullptr) continue;
+    Tree& intervention = state_message->at("pluginIntervention");
     intervention.set("status", "pending");
     if (!parent.empty()) intervention.set("batchId", batch_id);
     intervention.set("itemIndex", Tree::integer(static_cast<std::int64_t>(i)));
     intervention.set("operationId", state_["operationId"]);
     intervention.set("stepIndex", Tree::integer(step_count_));
-    state_.at("pendingToolMessageIds").set(call["id"].string(), (*row)["id"]);
+    state_.at("pendingToolMessageIds").set(call["id"].string(), (*state_message)["id"]);
   }
 }
 
 // A question about rows that nobody has could not be answered in them.
 // Errors: invalid_instruction naming the call.
-Result<void> StepMachine::check_rows(const Tree& calls) {
+Result<void> StepMachine::check_messages(const Tree& calls) {
   for (const Tree& call : calls.items()) {
     const std::string_view id = call["id"].string();
-    if (find_tool_row(state_, id) != nullptr) continue;
+    if (find_tool_message(state_, id) != nullptr) continue;
     // A group shows the row of a call's result within the turn.
     const Tree* shown = owner_of(state_["messages"], id).call;
     const bool folded = shown != nullptr && ((*shown)["result_msg_id"].is_string() ||
@@ -139,9 +141,9 @@ std::string StepMachine::parent_of(const Tree& instruction) {
   const std::string_view id = first == nullptr ? "" : (*first)["id"].string();
   // Rows that are there know the turn that they are of.
   if (instruction["skipCreateToolMessage"].truthy()) {
-    const Tree* row = find_tool_row(state_, id);
-    if (row != nullptr && (*row)["parentId"].is_string()) {
-      return std::string((*row)["parentId"].string());
+    const Tree* state_message = find_tool_message(state_, id);
+    if (state_message != nullptr && (*state_message)["parentId"].is_string()) {
+      return std::string((*state_message)["parentId"].string());
     }
   }
   if (instruction["parentMessageId"].is_string()) {
@@ -158,10 +160,10 @@ void StepMachine::retire_placeholder() {
   const Tree placeholder = state_["pendingAssistantMessageId"];
   state_.erase("pendingAssistantMessageId");
   if (!options_.history || !placeholder.is_string()) return;
-  std::erase_if(state_.at("messages").items(), [&](const Tree& row) {
-    return row["id"] == placeholder && row["role"].string() == "assistant" &&
-           row["content"].string().empty() && row["tool_calls"].items().empty() &&
-           row["tools"].items().empty();
+  std::erase_if(state_.at("messages").items(), [&](const Tree& state_message) {
+    return state_message["id"] == placeholder && state_message["role"].string() == "assistant" &&
+           state_message["content"].string().empty() &&
+           state_message["tool_calls"].items().empty() && state_message["tools"].items().empty();
   });
 }
 
@@ -170,8 +172,8 @@ void StepMachine::request_human_approve(const Tree& instruction) {
   const bool make = !instruction["skipCreateToolMessage"].truthy();
   const std::string parent = parent_of(instruction);
   if (!make && options_.history) {
-    const auto kept = check_rows(calls);
-    if (!kept) return fail_step(error_tree(kept.error()));
+    const auto retained = check_messages(calls);
+    if (!retained) return fail_step(error_tree(retained.error()));
   }
   auto before = batch_of(calls);
   if (!before) return fail_step(error_tree(before.error()));
@@ -181,7 +183,7 @@ void StepMachine::request_human_approve(const Tree& instruction) {
   open_approvals(state_, calls, options_.approval_ms > 0 ? now_ms_ + options_.approval_ms : 0);
   std::string batch_id(state_["operationId"].string());
   batch_id.append(":").append(std::to_string(step_count_)).append(":").append(parent);
-  if (options_.history) bind_rows(calls, parent, batch_id, make);
+  if (options_.history) bind_messages(calls, parent, batch_id, make);
   if (!parent.empty()) {
     Tree batch = Tree::object();
     batch.set("id", batch_id);

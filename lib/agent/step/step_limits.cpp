@@ -158,10 +158,10 @@ void StepMachine::count_llm(const Tree& result, std::int64_t elapsed) {
   add_number(tokens, "output", output);
   add_number(tokens, "total", total);
   if (result["attempts"].is_array()) {
-    book_attempts(state_, result["attempts"], usage);
+    record_attempts(state_, result["attempts"], usage);
   } else {
     if (options_.lean) mark_doubt(state_, usage);
-    book_price(state_, result["provider"].string(), result["model"].string(), usage);
+    record_price(state_, result["provider"].string(), result["model"].string(), usage);
   }
   if (usage["cost"].number_or(0) > 0) state_.at("cost").set("calculatedAt", iso_time(now_ms_));
 }

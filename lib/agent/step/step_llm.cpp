@@ -37,8 +37,8 @@ void drop_nameless(Tree& result) {
 
 using Ids = std::unordered_set<std::string_view>;
 
-// Those of these ids that have a result in the newest turn that knows them, as find_tool_row() sees
-// each.
+// Those of these ids that have a result in the newest turn that knows them, as find_tool_message()
+// sees each.
 // Lifetime: of the state's rows.
 Ids answered_ids(const Tree& state, Ids wanted) {
   Ids answered;
@@ -47,15 +47,17 @@ Ids answered_ids(const Tree& state, Ids wanted) {
       for (const Tree& call : list->items()) wanted.erase(call["id"].string());
     }
   };
-  const auto& rows = state["messages"].items();
-  for (auto row = rows.rbegin(); row != rows.rend() && !wanted.empty(); ++row) {
-    if (is_role(*row, "tool")) {
-      const Tree& named =
-          (*row)["tool_call_id"].is_null() ? (*row)["plugin"]["id"] : (*row)["tool_call_id"];
+  const auto& state_messages = state["messages"].items();
+  for (auto state_message = state_messages.rbegin();
+       state_message != state_messages.rend() && !wanted.empty(); ++state_message) {
+    if (is_role(*state_message, "tool")) {
+      const Tree& named = (*state_message)["tool_call_id"].is_null()
+                              ? (*state_message)["plugin"]["id"]
+                              : (*state_message)["tool_call_id"];
       if (wanted.erase(named.string()) > 0) answered.insert(named.string());
     }
-    drop_calls(*row);
-    for (const Tree& turn : (*row)["children"].items()) drop_calls(turn);
+    drop_calls(*state_message);
+    for (const Tree& turn : (*state_message)["children"].items()) drop_calls(turn);
   }
   return answered;
 }
@@ -91,21 +93,23 @@ void StepMachine::call_llm(const Tree& instruction) {
   if (state_["forceFinish"].truthy()) {
     payload.erase("tools");
     payload.erase("tool_choice");
-    Tree row = Tree::object();
-    row.set("role", "user");
-    row.set("content", wrap_up);
+    Tree state_message = Tree::object();
+    state_message.set("role", "user");
+    state_message.set("content", wrap_up);
     Tree* messages = payload.find("messages");
     (messages != nullptr ? *messages : payload.set("messages", state_["messages"]))
-        .push(std::move(row));
+        .push(std::move(state_message));
   }
   if (options_.history && payload["messages"].is_array()) {
-    Tree rows = options_.rows != nullptr ? options_.rows->take(payload["messages"], ids_)
-                                         : provider_rows(payload["messages"], ids_);
-    payload.set("messages", with_system_role(std::move(rows)));
+    Tree state_messages = options_.state_messages != nullptr
+                              ? options_.state_messages->take(payload["messages"], ids_)
+                              : provider_messages(payload["messages"], ids_);
+    payload.set("messages", with_system_role(std::move(state_messages)));
   }
-  const auto& rows = payload["messages"].items();
+  const auto& state_messages = payload["messages"].items();
   // Agents of createAgent and Engines may be asked with instructions alone.
-  if (!options_.lean && !rows.empty() && std::all_of(rows.begin(), rows.end(), is_prompt)) {
+  if (!options_.lean && !state_messages.empty() &&
+      std::all_of(state_messages.begin(), state_messages.end(), is_prompt)) {
     return fail_step(
         error_tree(make_error(Errc::invalid_messages,
                               "The messages of call_llm are only system messages; add a message "
@@ -135,11 +139,11 @@ Tree StepMachine::with_system_role(Tree messages) const {
   const std::string_view prompt = state_["systemRole"].string();
   const auto& given = std::as_const(messages).items();
   if (prompt.empty() || std::any_of(given.begin(), given.end(), is_prompt)) return messages;
-  Tree row = Tree::object();
-  row.set("role", "system");
-  row.set("content", prompt);
-  auto& rows = messages.items();
-  rows.insert(rows.begin(), std::move(row));
+  Tree state_message = Tree::object();
+  state_message.set("role", "system");
+  state_message.set("content", prompt);
+  auto& state_messages = messages.items();
+  state_messages.insert(state_messages.begin(), std::move(state_message));
   return messages;
 }
 
@@ -179,39 +183,41 @@ Tree StepMachine::write_answer(const Tree& payload, const Tree& result) {
   }
   Tree made = Tree::object();
   mark_group(made);
-  Tree& row = found == messages.end() ? made : *found;
-  row.set("id", given.is_string() ? std::string(given.string()) : new_id());
-  row.set("role", "assistant");
-  row.set("content", result["content"]);
-  if (!payload["parentMessageId"].is_null()) row.set("parentId", payload["parentMessageId"]);
-  if (!result["tool_calls"].items().empty()) row.set("tool_calls", result["tool_calls"]);
+  Tree& state_message = found == messages.end() ? made : *found;
+  state_message.set("id", given.is_string() ? std::string(given.string()) : new_id());
+  state_message.set("role", "assistant");
+  state_message.set("content", result["content"]);
+  if (!payload["parentMessageId"].is_null())
+    state_message.set("parentId", payload["parentMessageId"]);
+  if (!result["tool_calls"].items().empty()) state_message.set("tool_calls", result["tool_calls"]);
   for (const std::string_view member : {"reasoning", "usage", "turn", "grounding", "images"}) {
-    if (!result[member].is_null()) row.set(member, result[member]);
+    if (!result[member].is_null()) state_message.set(member, result[member]);
   }
-  row.fit();
-  Tree id = row["id"];
+  state_message.fit();
+  Tree id = state_message["id"];
   if (found == messages.end()) messages.push_back(std::move(made));
   return id;
 }
 
 // A row of a group's conversation names the group.
-void StepMachine::mark_group(Tree& row) const {
+void StepMachine::mark_group(Tree& state_message) const {
   const Tree& group = state_["metadata"]["groupId"];
-  if (group.is_string()) row.set("groupId", group);
+  if (group.is_string()) state_message.set("groupId", group);
 }
 
 // What the model said before it was stopped; calls that it began would have no results.
 void StepMachine::keep_partial_answer() {
   const Tree call = std::exchange(answering_, Tree());
-  const Tree said = std::exchange(answer_, Tree());
-  if (!options_.history || !call.is_object() || said["content"].string().empty()) return;
+  const Tree received = std::exchange(answer_, Tree());
+  if (!options_.history || !call.is_object() || received["content"].string().empty()) return;
   Tree partial = Tree::object();
   for (const std::string_view member : {"content", "messageId"}) {
-    if (!said[member].is_null()) partial.set(member, said[member]);
+    if (!received[member].is_null()) partial.set(member, received[member]);
   }
   const Tree id = write_answer(call, partial);
-  for (Tree& row : state_.at("messages").items()) {
-    if (row["id"] == id) row.at("metadata").set("interruptedMidStream", Tree::flag(true));
+  for (Tree& state_message : state_.at("messages").items()) {
+    if (state_message["id"] == id)
+      state_message.at("metadata").set("interruptedMidStream", Tree::flag(true));
   }
 }
 

@@ -48,7 +48,7 @@ StepMachine::StepMachine(StepOptions options, IdSource& ids)
     : options_(std::move(options)), ids_(ids), last_id_(options_.last_id) {}
 
 std::span<const StepMachine::Builtin> StepMachine::builtins() {
-  static constexpr std::array<Builtin, 16> rows{
+  static constexpr std::array<Builtin, 16> state_messages{
       {{"call_llm", &StepMachine::call_llm},
        {"call_tool", &StepMachine::call_tool},
        {"call_tools_batch", &StepMachine::call_tools_batch},
@@ -65,7 +65,7 @@ std::span<const StepMachine::Builtin> StepMachine::builtins() {
        {"request_human_select", &StepMachine::request_human_select},
        {"compress_context", &StepMachine::compress_context},
        {"finish", &StepMachine::finish}}};
-  return rows;
+  return state_messages;
 }
 
 std::uint64_t StepMachine::request(ActionKind kind, Tree payload, Then then, Else otherwise) {
@@ -100,7 +100,7 @@ void StepMachine::fail(std::uint64_t id, Tree error, std::int64_t now_ms) {
 void StepMachine::progress(std::uint64_t id, Tree chunk) {
   const auto found = waiting_.find(id);
   if (done_ || found == waiting_.end() || found->second.kind != ActionKind::model) return;
-  if (chunk["retry"].is_object()) return tell_retry(chunk["retry"]);
+  if (chunk["retry"].is_object()) return report_retry(chunk["retry"]);
   if (chunk["reset"].is_true()) {
     answer_.set("content", "");
     answer_.set("tool_calls", Tree::array());
@@ -131,7 +131,7 @@ void StepMachine::progress(std::uint64_t id, Tree chunk) {
 }
 
 // The model is asked once more, after an attempt of which nothing is kept.
-void StepMachine::tell_retry(const Tree& data) {
+void StepMachine::report_retry(const Tree& data) {
   if (options_.lean || sub_agents_ || !answer_["compresses"].is_null()) return;
   Tree event = typed("stream_retry");
   event.set("data", data);
@@ -213,8 +213,8 @@ void StepMachine::advance() {
       end_step();
       break;
     }
-    Tree& asked = instructions_[next_++];
-    const Tree instruction = options_.lean ? std::move(asked) : asked;
+    Tree& requested = instructions_[next_++];
+    const Tree instruction = options_.lean ? std::move(requested) : requested;
     const std::string_view type = instruction["type"].string();
     if (parked && next_ > 1 && type != "resolve_blocked_tools") {
       if (type == "request_human_approve") state_.set("deferredHumanApproval", instruction);
@@ -229,15 +229,15 @@ void StepMachine::advance() {
 void StepMachine::execute(const Tree& instruction) {
   const std::string_view type = instruction["type"].string();
   if (is_custom(type)) return run_custom(instruction);
-  const auto rows = builtins();
-  const auto row =
-      std::find_if(rows.begin(), rows.end(), [&](const Builtin& b) { return b.type == type; });
-  if (row == rows.end()) {
+  const auto state_messages = builtins();
+  const auto state_message = std::find_if(state_messages.begin(), state_messages.end(),
+                                          [&](const Builtin& b) { return b.type == type; });
+  if (state_message == state_messages.end()) {
     return fail_step(error_tree(
         make_error(Errc::unknown_instruction,
                    "No executor found for instruction type: " + std::string(type) + ".")));
   }
-  (this->*row->run)(instruction);
+  (this->*state_message->run)(instruction);
 }
 
 void StepMachine::run_custom(const Tree& instruction) {

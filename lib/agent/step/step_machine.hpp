@@ -32,7 +32,7 @@
 
 namespace millrace::agent {
 
-class ProviderRows;
+class ProviderMessages;
 
 // What the host has. From JSON: `{custom: [types], tools: [names], model, usage, cost, subAgents,
 // history, concurrency, approvalTimeoutMs, operationId, modelRuntimeConfig}`.
@@ -68,7 +68,7 @@ struct StepOptions {
   std::function<std::optional<ReachedLimit>()> above = nullptr;
   std::uint64_t last_id = 0;  // of the actions of earlier steps; those of this one are above it
   // Keeps what was converted of the conversation for the steps of a long run; null converts anew.
-  ProviderRows* rows = nullptr;
+  ProviderMessages* state_messages = nullptr;
 
   static StepOptions from(const json::Tree& options);
 };
@@ -127,13 +127,13 @@ class StepMachine {
     int retries = 0;
     bool reported = false;  // a lean host has heard of the result
     std::string lane;
-    std::string row;  // of the conversation, when there is one to update
+    std::string state_message;  // of the conversation, when there is one to update
     std::int64_t started = 0;
     std::int64_t elapsed = 0;
     bool running = false;
     bool over = false;
     bool parked = false;
-    bool refused = false;  // answered without being run
+    bool rejected = false;  // answered without being run
   };
   struct ToolBatch {
     std::vector<ToolRun> runs;
@@ -153,13 +153,13 @@ class StepMachine {
   // How a step begins (step_begin.cpp)
   bool is_still_waiting();
   bool pass_gate();
-  void answer_rows(Tree& payload);
+  void answer_messages(Tree& payload);
   Tree approved_call();
 
   // The frame of a step (step_machine.cpp)
   std::uint64_t request(ActionKind kind, Tree payload, Then then, Else otherwise = {});
   [[nodiscard]] Tree with_system_role(Tree messages) const;
-  void tell_retry(const Tree& data);
+  void report_retry(const Tree& data);
   void emit(Tree event, bool first = false);
   void report(StepReport made);
   void end_run_with(std::string_view reason, std::string_view detail, bool first = false);
@@ -198,7 +198,7 @@ class StepMachine {
   [[nodiscard]] const Tree& model_setting(std::string_view member) const;
   void fill_call(Tree& payload);
   Tree write_answer(const Tree& payload, const Tree& result);
-  void mark_group(Tree& row) const;
+  void mark_group(Tree& state_message) const;
   void keep_partial_answer();
   void finish_llm(const Tree& payload, std::int64_t started);
 
@@ -222,19 +222,19 @@ class StepMachine {
   void start_run(std::size_t index);
   void start_custom_run(std::size_t index);
   [[nodiscard]] std::string tool_of(const Tree& call) const;
-  [[nodiscard]] Tree told(const Tree& error) const;
+  [[nodiscard]] Tree error_for_model(const Tree& error) const;
   void end_run(std::size_t index, Tree result, Tree error);
-  void ask_tool(std::size_t index, std::int64_t wait_ms);
+  void request_tool(std::size_t index, std::int64_t wait_ms);
   bool try_again(std::size_t index, const Tree& error);
   void account_tools();
   void report_result(ToolRun& run);
-  Tree told_result(ToolRun& run);
+  Tree reported_result(ToolRun& run);
   void pass_results(Tree results);
   bool park_runs();
   void finish_tools();
   void end_by_tool();
   void merge_custom_tools();
-  void write_tool_row(const ToolRun& run, const Tree& content);
+  void write_tool_message(const ToolRun& run, const Tree& content);
   void resolve_aborted_tools(const Tree& instruction);
   void resolve_blocked_tools(const Tree& instruction);
   Tree resolve_tools(const Tree& payload, std::string_view status, std::string_view reason,
@@ -247,9 +247,9 @@ class StepMachine {
 
   // People (step_human.cpp)
   Result<Tree> batch_of(const Tree& calls);
-  void bind_rows(const Tree& calls, const std::string& parent, const std::string& batch_id,
-                 bool make);
-  Result<void> check_rows(const Tree& calls);
+  void bind_messages(const Tree& calls, const std::string& parent, const std::string& batch_id,
+                     bool make);
+  Result<void> check_messages(const Tree& calls);
   [[nodiscard]] std::string parent_of(const Tree& instruction);
   void retire_placeholder();
   void request_human_approve(const Tree& instruction);

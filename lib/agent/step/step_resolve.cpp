@@ -17,8 +17,8 @@ Tree StepMachine::resolve_tools(const Tree& payload, std::string_view status,
   for (const Tree& raw : payload["toolsCalling"].items()) {
     const Tree call = chat_tool_call(raw);
     const std::string_view id = call["id"].string();
-    Tree* row = find_tool_row(state_, id);
-    if (row == nullptr) {
+    Tree* state_message = find_tool_message(state_, id);
+    if (state_message == nullptr) {
       Tree made = Tree::object();
       const Tree& existing = payload["existingToolMessageIds"][id];
       made.set("id", existing.is_string() ? std::string(existing.string()) : new_id());
@@ -28,12 +28,12 @@ Tree StepMachine::resolve_tools(const Tree& payload, std::string_view status,
         made.set("parentId", payload["parentMessageId"]);
       }
       made.set("plugin", call);
-      row = &state_.at("messages").push(std::move(made));
+      state_message = &state_.at("messages").push(std::move(made));
     }
-    row->set("content", content);
-    row->at("pluginIntervention").set("status", status);
-    if (status == "rejected") row->at("pluginIntervention").set("rejectedReason", reason);
-    parent = (*row)["id"].string();
+    state_message->set("content", content);
+    state_message->at("pluginIntervention").set("status", status);
+    if (status == "rejected") state_message->at("pluginIntervention").set("rejectedReason", reason);
+    parent = (*state_message)["id"].string();
     Tree data = Tree::object();
     data.set("content", content);
     data.set("error", reason);

@@ -23,9 +23,9 @@ bool succeeded(const Tree& error, const Tree& result) {
 
 // What a result holds beside its text stays with its row: LobeHub's state of the plugin, and files
 // that the answer refers to.
-void keep_beside(Tree& row, const Tree& result) {
-  if (const Tree* state = result.find("state")) row.set("pluginState", *state);
-  if (result["attachments"].is_array()) row.set("attachments", result["attachments"]);
+void keep_beside(Tree& state_message, const Tree& result) {
+  if (const Tree* state = result.find("state")) state_message.set("pluginState", *state);
+  if (result["attachments"].is_array()) state_message.set("attachments", result["attachments"]);
 }
 
 }  // namespace
@@ -50,36 +50,36 @@ void StepMachine::account_tools() {
 }
 
 // A result as the model reads it.
-void StepMachine::write_tool_row(const ToolRun& run, const Tree& content) {
+void StepMachine::write_tool_message(const ToolRun& run, const Tree& content) {
   const bool plain = options_.history && content.is_string();
   const bool wrapped = options_.history && content["content"].is_string();
   const std::string text = plain     ? std::string(content.string())
                            : wrapped ? std::string(content["content"].string())
                                      : (content.is_null() ? "null" : content.to_json());
-  if (!run.row.empty()) {
+  if (!run.state_message.empty()) {
     for (Tree& message : state_.at("messages").items()) {
-      if (message["id"].string() != run.row) continue;
+      if (message["id"].string() != run.state_message) continue;
       message.set("content", text);
       if (wrapped) keep_beside(message, content);
       return;
     }
   }
-  Tree row = Tree::object();
-  row.set("role", "tool");
-  row.set("content", text);
-  row.set("tool_call_id", run.call["id"]);
+  Tree state_message = Tree::object();
+  state_message.set("role", "tool");
+  state_message.set("content", text);
+  state_message.set("tool_call_id", run.call["id"]);
   if (options_.history) {
-    row.set("id", run.row.empty() ? new_id() : run.row);
-    if (!batch_->parent.empty()) row.set("parentId", batch_->parent);
-    row.set("plugin", run.call);
-    mark_group(row);
-    if (wrapped) keep_beside(row, content);
+    state_message.set("id", run.state_message.empty() ? new_id() : run.state_message);
+    if (!batch_->parent.empty()) state_message.set("parentId", batch_->parent);
+    state_message.set("plugin", run.call);
+    mark_group(state_message);
+    if (wrapped) keep_beside(state_message, content);
   }
-  row.fit();
-  state_.at("messages").push(std::move(row));
+  state_message.fit();
+  state_.at("messages").push(std::move(state_message));
 }
 
-Tree StepMachine::told(const Tree& error) const {
+Tree StepMachine::error_for_model(const Tree& error) const {
   return options_.failure ? Tree::text(options_.failure(error)) : message_of(error);
 }
 
@@ -92,10 +92,10 @@ void StepMachine::report_result(ToolRun& run) {
 }
 
 // Writes a result and tells of it; gives what the agent learns of it.
-Tree StepMachine::told_result(ToolRun& run) {
+Tree StepMachine::reported_result(ToolRun& run) {
   const bool ok = run.error.is_null();
-  const Tree data = ok ? run.result : told(run.error);
-  write_tool_row(run, data);
+  const Tree data = ok ? run.result : error_for_model(run.error);
+  write_tool_message(run, data);
   if (options_.lean) {
     report_result(run);
   } else {
@@ -146,7 +146,7 @@ bool StepMachine::park_runs() {
         .push(run.call);
     (run.result.is_null() ? at_client : deferred).push(run.call);
   }
-  const auto tell = [&](Tree calls, std::string_view reason) {
+  const auto report = [&](Tree calls, std::string_view reason) {
     if (calls.items().empty()) return;
     Tree event = typed("tool_pending");
     event.set("reason", reason);
@@ -154,8 +154,8 @@ bool StepMachine::park_runs() {
     emit(std::move(event));
   };
   const bool any = !at_client.items().empty() || !deferred.items().empty();
-  tell(std::move(at_client), "client_tool_execution");
-  tell(std::move(deferred), "async_tool");
+  report(std::move(at_client), "client_tool_execution");
+  report(std::move(deferred), "async_tool");
   return any;
 }
 

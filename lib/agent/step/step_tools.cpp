@@ -76,8 +76,8 @@ void StepMachine::start_tools(std::vector<Tree> calls, const Tree& payload, bool
     }
     ToolRun run;
     run.lane = lane_of(state_, call);
-    run.row = payload["existingToolMessageIds"][id].string();
-    if (single && payload["skipCreateToolMessage"].truthy()) run.row = batch_->parent;
+    run.state_message = payload["existingToolMessageIds"][id].string();
+    if (single && payload["skipCreateToolMessage"].truthy()) run.state_message = batch_->parent;
     run.call = std::move(call);
     batch_->runs.push_back(std::move(run));
   }
@@ -120,7 +120,7 @@ void StepMachine::start_run(std::size_t index) {
   if (name.empty()) {
     const std::string api(run.call["apiName"].string());
     run.error = error_tree(make_error(Errc::tool_not_found, "Tool not found: " + api));
-    run.over = run.refused = true;
+    run.over = run.rejected = true;
     Tree event = typed("error");
     event.set("error", run.error);
     return emit(std::move(event));
@@ -132,7 +132,7 @@ void StepMachine::start_run(std::size_t index) {
   if (!args) {
     run.error = error_tree(make_error(Errc::invalid_argument,
                                       "The arguments are not valid JSON: " + args.error().message));
-    run.over = run.refused = true;
+    run.over = run.rejected = true;
     return;
   }
   run.running = true;
@@ -143,10 +143,10 @@ void StepMachine::start_run(std::size_t index) {
   const Tree& effect = manifest_of(state_, run.call["identifier"].string())["effect"];
   if (effect.is_string()) action.set("effect", effect);
   run.action = std::move(action);
-  ask_tool(index, 0);
+  request_tool(index, 0);
 }
 
-void StepMachine::ask_tool(std::size_t index, std::int64_t wait_ms) {
+void StepMachine::request_tool(std::size_t index, std::int64_t wait_ms) {
   Tree action = batch_->runs[index].action;
   if (wait_ms > 0) action.set("waitMs", Tree::integer(wait_ms));
   request(
@@ -166,7 +166,7 @@ bool StepMachine::try_again(std::size_t index, const Tree& error) {
   const std::int64_t wait_ms = first_wait_ms << run.retries++;
   report(CallRetry{std::string(run.call["id"].string()), run.retries,
                    std::string(error["message"].string())});
-  ask_tool(index, wait_ms);
+  request_tool(index, wait_ms);
   return true;
 }
 
@@ -176,9 +176,9 @@ void StepMachine::start_custom_run(std::size_t index) {
   run.running = true;
   Tree instruction = typed("call_tool");
   Tree& payload = instruction.at("payload");
-  payload.set("parentMessageId", run.row.empty() ? batch_->parent : run.row);
+  payload.set("parentMessageId", run.state_message.empty() ? batch_->parent : run.state_message);
   payload.set("toolCalling", run.call);
-  if (!run.row.empty()) payload.set("skipCreateToolMessage", Tree::flag(true));
+  if (!run.state_message.empty()) payload.set("skipCreateToolMessage", Tree::flag(true));
   Tree action = Tree::object();
   action.set("instruction", std::move(instruction));
   action.set("state", batch_->base);
@@ -225,15 +225,15 @@ void StepMachine::finish_tools() {
   Tree results = Tree::array();
   const bool parked = park_runs();
   bool stop = false;
-  bool refused = false;
+  bool rejected = false;
   for (ToolRun& run : batch_->runs) {
-    refused = refused || run.refused;
+    rejected = rejected || run.rejected;
     if (run.parked) continue;
-    Tree entry = told_result(run);
+    Tree entry = reported_result(run);
     stop = stop || ends_run(entry["data"]);
     results.push(std::move(entry));
   }
-  if (refused && options_.history) {
+  if (rejected && options_.history) {
     const std::int64_t rounds = state_["unresolvedToolFeedbackRounds"].integer_or(0);
     state_.set("unresolvedToolFeedbackRounds", Tree::integer(rounds + 1));
   }
@@ -258,8 +258,9 @@ void StepMachine::merge_custom_tools() {
   const Tree base = std::move(batch_->base);
   // By their ids: an older turn may have used the id of the call.
   std::set<std::string> known;
-  const auto name_of = [](const Tree& row) {
-    return std::string(row[row["id"].is_string() ? "id" : "tool_call_id"].string());
+  const auto name_of = [](const Tree& state_message) {
+    return std::string(
+        state_message[state_message["id"].is_string() ? "id" : "tool_call_id"].string());
   };
   for (const Tree& message : base["messages"].items()) {
     if (message["role"].string() == "tool") known.insert(name_of(message));
@@ -274,7 +275,7 @@ void StepMachine::merge_custom_tools() {
     for (const Tree& message : made["messages"].items()) {
       if (message["role"].string() != "tool") continue;
       if (!known.insert(name_of(message)).second) continue;
-      if (find_tool_row(state_, message["tool_call_id"].string()) != nullptr) continue;
+      if (find_tool_message(state_, message["tool_call_id"].string()) != nullptr) continue;
       if (message["id"].is_string()) parent = message["id"].string();
       state_.at("messages").push(message);
     }

@@ -79,29 +79,29 @@ std::string base64url(std::string_view bytes) {
 }
 
 Result<std::string> sign_rs256(std::string_view private_key_pem, std::string_view bytes) {
-  const auto refused = [] {
+  const auto rejected = [] {
     ERR_clear_error();
     return make_error(Errc::invalid_option,
                       "The private key of the service account cannot be read: it must be an RSA "
                       "key in PEM without a pass phrase.");
   };
   const Bio pem(BIO_new_mem_buf(private_key_pem.data(), static_cast<int>(private_key_pem.size())));
-  if (!pem) return refused();
+  if (!pem) return rejected();
   const Key key(PEM_read_bio_PrivateKey(pem.get(), nullptr, no_pass_phrase, nullptr));
-  if (!key || EVP_PKEY_base_id(key.get()) != EVP_PKEY_RSA) return refused();
+  if (!key || EVP_PKEY_base_id(key.get()) != EVP_PKEY_RSA) return rejected();
   const Digest context(EVP_MD_CTX_new());
   if (!context ||
       EVP_DigestSignInit(context.get(), nullptr, EVP_sha256(), nullptr, key.get()) != 1) {
-    return refused();
+    return rejected();
   }
   std::size_t size = 0;
   if (EVP_DigestSign(context.get(), nullptr, &size, bytes_of(bytes), bytes.size()) != 1) {
-    return refused();
+    return rejected();
   }
   std::string signature(size, '\0');
   if (EVP_DigestSign(context.get(), bytes_of(signature), &size, bytes_of(bytes), bytes.size()) !=
       1) {
-    return refused();
+    return rejected();
   }
   signature.resize(size);
   return signature;

@@ -24,7 +24,7 @@ bool takes_format(const ProviderConfig& config, const ChatPayload& payload) {
   return payload.tools.empty() || !config.quirks.has(Quirk::no_format_with_tools);
 }
 
-std::string told_schema(const Draft& draft) {
+std::string prompt_schema(const Draft& draft) {
   const ResponseFormat& format = draft.payload.response_format;
   if (format.kind != ResponseFormat::Kind::json_schema) return {};
   draft.note("response_format", "The model takes no schema here: the prompt asks for it.");
@@ -34,7 +34,7 @@ std::string told_schema(const Draft& draft) {
 Result<AnswerSchema> answer_schema(const Draft& draft, bool takes_schemas) {
   const ResponseFormat& format = draft.payload.response_format;
   if (format.kind != ResponseFormat::Kind::json_schema) return AnswerSchema{};
-  if (!takes_schemas) return AnswerSchema{{}, told_schema(draft)};
+  if (!takes_schemas) return AnswerSchema{{}, prompt_schema(draft)};
   auto closed = styled_schema(format.schema, SchemaStyle::closed);
   if (!closed) return std::move(closed).error();
   if (closed.value()) return AnswerSchema{std::move(*closed.value()), {}};

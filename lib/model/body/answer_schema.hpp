@@ -12,8 +12,8 @@
 namespace millrace::model {
 
 struct AnswerSchema {
-  std::string sent;  // what constrains the answer, or ""
-  std::string told;  // what the prompt says instead, or ""
+  std::string sent;         // what constrains the answer, or ""
+  std::string instruction;  // what the prompt says instead, or ""
 };
 
 // Whether `json_schema` is known, by the provider's quirks.
@@ -23,7 +23,7 @@ bool takes_json_schema(const ProviderConfig& config, std::string_view model);
 bool takes_format(const ProviderConfig& config, const ChatPayload& payload);
 
 // What the prompt says of the schema to a model that takes none, or "".
-std::string told_schema(const Draft& draft);
+std::string prompt_schema(const Draft& draft);
 
 // For APIs that take objects only when they are closed (Anthropic's and Bedrock's). A model that
 // takes no schema, or not this one, is told of it.

@@ -121,8 +121,8 @@ void write_marked_messages(JsonBuilder& out, const json::Value& messages) {
   out.close_array();
 }
 
-Result<void> write_messages(JsonBuilder& out, const Draft& draft, bool thinks) {
-  const std::span<const Message> messages = claude_messages(draft, thinks);
+Result<void> write_messages(JsonBuilder& out, const Draft& draft, bool is_thinking) {
+  const std::span<const Message> messages = claude_messages(draft, is_thinking);
   if (!marks_for_cache(draft)) {
     format::write_anthropic_messages(out, messages);
     return {};
@@ -165,11 +165,11 @@ void write_tools(JsonBuilder& out, const Draft& draft, bool takes_schemas) {
   out.close_array();
 }
 
-void write_tool_choice(JsonBuilder& out, const Draft& draft, bool thinks) {
+void write_tool_choice(JsonBuilder& out, const Draft& draft, bool is_thinking) {
   const ChatPayload& payload = draft.payload;
   if (payload.tools.empty()) return;
   const bool one_call = payload.parallel_tool_calls == false;
-  ToolChoice::Kind kind = claude_tool_choice(draft, thinks);
+  ToolChoice::Kind kind = claude_tool_choice(draft, is_thinking);
   if (kind == ToolChoice::Kind::unset && one_call) kind = ToolChoice::Kind::any_or_none;
   constexpr std::array<std::string_view, 5> names{"", "none", "auto", "any", "tool"};
   if (kind == ToolChoice::Kind::unset) return;
@@ -180,16 +180,16 @@ void write_tool_choice(JsonBuilder& out, const Draft& draft, bool thinks) {
   out.close_object();
 }
 
-void write_sampling(JsonBuilder& out, const Draft& draft, bool thinks) {
+void write_sampling(JsonBuilder& out, const Draft& draft, bool is_thinking) {
   const ChatPayload& payload = draft.payload;
   Sampling s = sampling_of(draft, 1.0);
-  if (thinks && (s.temperature || s.top_p || payload.top_k)) {
+  if (is_thinking && (s.temperature || s.top_p || payload.top_k)) {
     draft.note("temperature", "A model that thinks takes no sampling settings.");
   }
   if (s.frequency_penalty || s.presence_penalty) draft.note("penalties", "The API has none.");
-  const bool refused = draft.is(Trait::no_sampling);
-  if (refused && payload.top_k) draft.note("top_k", "The model refuses it.");
-  if (!thinks && !refused) {
+  const bool rejected = draft.is(Trait::no_sampling);
+  if (rejected && payload.top_k) draft.note("top_k", "The model refuses it.");
+  if (!is_thinking && !rejected) {
     write_number(out, "temperature", s.temperature);
     write_number(out, "top_p", s.top_p);
     write_integer(out, "top_k", payload.top_k);
@@ -245,8 +245,8 @@ Result<std::string> write_body(const Draft& given, bool on_vertex) {
   if (!schema) return std::move(schema).error();
   message::Messages with_schema;
   Draft draft = given;
-  if (!schema.value().told.empty()) {
-    with_schema = with_instruction(given.messages, schema.value().told);
+  if (!schema.value().instruction.empty()) {
+    with_schema = with_instruction(given.messages, schema.value().instruction);
     draft.messages = with_schema;
   }
   const std::int64_t limit = claude_limit(draft);

@@ -11,12 +11,12 @@
 #include "model/body/bedrock_fields.hpp"
 #include "model/body/bedrock_makers.hpp"
 #include "model/body/bodies.hpp"
+#include "model/body/calls_as_text.hpp"
 #include "model/body/claude.hpp"
 #include "model/body/fields.hpp"
 #include "model/body/media.hpp"
 #include "model/body/members.hpp"
 #include "model/body/sampling.hpp"
-#include "model/body/told_calls.hpp"
 #include "model/body/tools.hpp"
 
 namespace millrace::model {
@@ -81,9 +81,9 @@ void write_tool(JsonBuilder& out, const Draft& draft, const Tool& tool, bool kno
 }
 
 // The demand as the model's maker takes it: of a certain tool, or of any where that is the same.
-ToolChoice::Kind taken_choice(const Draft& draft, bool thinks) {
+ToolChoice::Kind taken_choice(const Draft& draft, bool is_thinking) {
   using Kind = ToolChoice::Kind;
-  const Kind kind = claude_tool_choice(draft, thinks);
+  const Kind kind = claude_tool_choice(draft, is_thinking);
   const BedrockDemand most = bedrock_maker(draft).demand;
   if (most == BedrockDemand::certain || kind == Kind::unset || kind == Kind::none) return kind;
   const bool is_any =
@@ -95,8 +95,8 @@ ToolChoice::Kind taken_choice(const Draft& draft, bool thinks) {
   return Kind::unset;
 }
 
-void write_demand(JsonBuilder& out, const Draft& draft, bool thinks) {
-  switch (taken_choice(draft, thinks)) {
+void write_demand(JsonBuilder& out, const Draft& draft, bool is_thinking) {
+  switch (taken_choice(draft, is_thinking)) {
     case ToolChoice::Kind::unset:
     case ToolChoice::Kind::none: break;
     case ToolChoice::Kind::any_or_none: out.raw("toolChoice", R"({"auto":{}})"); break;
@@ -111,7 +111,7 @@ void write_demand(JsonBuilder& out, const Draft& draft, bool thinks) {
   }
 }
 
-void write_tools(JsonBuilder& out, const Draft& draft, bool thinks) {
+void write_tools(JsonBuilder& out, const Draft& draft, bool is_thinking) {
   const ChatPayload& payload = draft.payload;
   if (payload.tools.empty()) return;
   const bool knows_strict = bedrock_takes_schemas(bedrock_maker(draft), draft.traits);
@@ -124,7 +124,7 @@ void write_tools(JsonBuilder& out, const Draft& draft, bool thinks) {
   for (const Tool& tool : payload.tools) write_tool(out, draft, tool, knows_strict);
   if (payload.context_caching) out.raw(cache_point);
   out.close_array();
-  write_demand(out, draft, thinks);
+  write_demand(out, draft, is_thinking);
   out.close_object();
 }
 
@@ -293,11 +293,11 @@ Result<std::string> bedrock_converse_body(const Draft& given) {
   Draft draft = given;
   if (given.payload.tools.empty() && has_calls(given.messages)) {
     draft.note("messages", "The API takes calls beside tools only: they are told in words.");
-    storage = with_told_calls(draft.messages);
+    storage = with_calls_as_text(draft.messages);
     draft.messages = storage;
   }
-  if (!schema.value().told.empty()) {
-    storage = with_instruction(draft.messages, schema.value().told);
+  if (!schema.value().instruction.empty()) {
+    storage = with_instruction(draft.messages, schema.value().instruction);
     draft.messages = storage;
   }
   if (maker.results != BedrockResults::all) {

@@ -20,7 +20,7 @@ using message::Role;
 
 constexpr std::size_t most_audio_base64 = 20UL * 1024 * 1024 / 3 * 4;
 
-bool is_sound_taken(const Media& media) {
+bool is_audio_taken(const Media& media) {
   const std::string_view type = media.mime_type;
   return media.source == Media::Source::data &&
          (type == "audio/wav" || type == "audio/x-wav" || type == "audio/wave" ||
@@ -32,11 +32,11 @@ bool is_far(const Media& media) {
   return media.source == Media::Source::url && !media.value.starts_with("ms://");
 }
 
-std::optional<std::string_view> refusal_of_sound(const Media& media, const Draft& draft) {
+std::optional<std::string_view> refusal_of_audio(const Media& media, const Draft& draft) {
   if (draft.has(Quirk::no_audio)) return "it takes no audio.";
   if (media.value.size() > most_audio_base64) return "audio is of 20 MB at most.";
   if (draft.has(Quirk::audio_urls) && media.source != Media::Source::file) return std::nullopt;
-  if (!is_sound_taken(media)) return "audio goes by value, as WAV or MP3.";
+  if (!is_audio_taken(media)) return "audio goes by value, as WAV or MP3.";
   return std::nullopt;
 }
 
@@ -60,7 +60,7 @@ std::optional<std::string_view> refusal(const Media& media, const Draft& draft) 
     return "it takes no files, by value or by id: send their text.";
   }
   switch (media.kind) {
-    case Media::Kind::audio: return refusal_of_sound(media, draft);
+    case Media::Kind::audio: return refusal_of_audio(media, draft);
     case Media::Kind::document: return refusal_of_file(media, draft);
     case Media::Kind::video:
       if (!draft.has(Quirk::video_parts)) return "it takes no videos.";
@@ -76,7 +76,7 @@ std::optional<std::string_view> refusal(const Media& media, const Draft& draft) 
   return std::nullopt;
 }
 
-bool is_said(const Message& message) {
+bool has_content(const Message& message) {
   return message.role != Role::reasoning && message.role != Role::activity;
 }
 
@@ -91,7 +91,7 @@ bool has_unanswered_results(const Draft& draft) {
   if (!wants_results_answered(draft)) return false;
   Role last = Role::system;
   for (const Message& message : draft.messages) {
-    if (!is_said(message)) continue;
+    if (!has_content(message)) continue;
     if (last == Role::tool && message.role == Role::user) return true;
     last = message.role;
   }
@@ -101,7 +101,7 @@ bool has_unanswered_results(const Draft& draft) {
 // What stands between the results in `out` and a user who speaks next.
 void answer_results(const Draft& draft, message::Messages& out) {
   if (!wants_results_answered(draft)) return;
-  const auto last = std::find_if(out.rbegin(), out.rend(), is_said);
+  const auto last = std::find_if(out.rbegin(), out.rend(), has_content);
   if (last == out.rend() || last->role != Role::tool) return;
   Message answer;
   answer.role = Role::assistant;
@@ -225,20 +225,20 @@ Result<std::string> with_cache_marks(const std::string& messages) {
 }
 
 // How the server wants an answer that is to be continued. Mistral takes no other at the end.
-void set_begun(const Draft& draft, bool is_mistral, format::OpenAiWishes& wishes) {
+void set_begun(const Draft& draft, bool is_mistral, format::OpenAiWriteOptions& options) {
   if (is_mistral || draft.has(Quirk::prefix_member)) {
-    wishes.begun_member = "prefix";
-    wishes.always_begun = is_mistral;
+    options.begun_member = "prefix";
+    options.always_begun = is_mistral;
   } else if (draft.has(Quirk::partial_member)) {
-    wishes.begun_member = "partial";
+    options.begun_member = "partial";
   } else if (!draft.messages.empty() && format::is_begun(draft.messages.back())) {
     draft.note("prefix", "The API has no word for an answer that shall be continued.");
   }
 }
 
-void leave_names_out(const Draft& draft, format::OpenAiWishes& wishes) {
+void leave_names_out(const Draft& draft, format::OpenAiWriteOptions& options) {
   if (!draft.has(Quirk::no_names)) return;
-  wishes.names = false;
+  options.names = false;
   const bool has_name =
       std::any_of(draft.messages.begin(), draft.messages.end(), [](const Message& message) {
         return message.role != Role::tool && message.name.has_value();
@@ -250,11 +250,12 @@ void leave_names_out(const Draft& draft, format::OpenAiWishes& wishes) {
 // Source: https://github.com/groq/groq-python/blob/main/src/groq/types/chat/chat_completion_assistant_message_param.py
 std::string_view reasoning_member(const Draft& draft) {
   constexpr std::array<std::string_view, 3> thinkers{"gpt-oss", "qwen", "deepseek-r1"};
-  const bool thinks = draft.config.provider->id != "groq" ||
-                      std::any_of(thinkers.begin(), thinkers.end(), [&](std::string_view name) {
-                        return draft.model.find(name) != draft.model.npos;
-                      });
-  return thinks ? "reasoning" : "";
+  const bool is_thinking =
+      draft.config.provider->id != "groq" ||
+      std::any_of(thinkers.begin(), thinkers.end(), [&](std::string_view name) {
+        return draft.model.find(name) != draft.model.npos;
+      });
+  return is_thinking ? "reasoning" : "";
 }
 
 }  // namespace
@@ -263,34 +264,34 @@ Result<std::string> chat_messages(const Draft& draft) {
   const bool is_mistral = draft.config.provider->dialect == Dialect::mistral;
   const FileNames names = is_mistral ? FileNames::optional : FileNames::demanded;
   MILLRACE_TRY(check_media(draft, refusal, names));
-  format::OpenAiWishes wishes;
-  wishes.video_parts = true;  // others were refused above
-  wishes.mistral_parts = is_mistral;
-  wishes.file_url_parts = draft.has(Quirk::file_url_parts);
-  wishes.audio_urls = draft.has(Quirk::audio_urls);
+  format::OpenAiWriteOptions options;
+  options.video_parts = true;  // others were refused above
+  options.mistral_parts = is_mistral;
+  options.file_url_parts = draft.has(Quirk::file_url_parts);
+  options.audio_urls = draft.has(Quirk::audio_urls);
   // Only models that reason read such parts.
-  wishes.mistral_thoughts =
+  options.mistral_reasoning =
       is_mistral && (draft.model.find("magistral") != draft.model.npos ||
                      draft.payload.preserve_thinking || !draft.payload.reasoning->empty());
-  set_begun(draft, is_mistral, wishes);
-  leave_names_out(draft, wishes);
-  wishes.answer_images = draft.has(Quirk::image_config);
-  wishes.cache_marks = draft.has(Quirk::cache_control_parts);
-  const bool thinks = draft.is(Trait::thoughts_back) && !is_disabled(draft.payload.reasoning);
-  if (thinks || draft.has(Quirk::reasoning_content_back) || draft.payload.preserve_thinking) {
-    wishes.reasoning_member = "reasoning_content";
+  set_begun(draft, is_mistral, options);
+  leave_names_out(draft, options);
+  options.answer_images = draft.has(Quirk::image_config);
+  options.cache_marks = draft.has(Quirk::cache_control_parts);
+  const bool is_thinking = draft.is(Trait::reasoning_back) && !is_disabled(draft.payload.reasoning);
+  if (is_thinking || draft.has(Quirk::reasoning_content_back) || draft.payload.preserve_thinking) {
+    options.reasoning_member = "reasoning_content";
   }
-  wishes.always_reasoning = thinks;
-  if (draft.has(Quirk::reasoning_member)) wishes.only_member = reasoning_member(draft);
-  if (draft.has(Quirk::reasoning_details_back)) wishes.details_format = "MiniMax-response-v1";
+  options.always_reasoning = is_thinking;
+  if (draft.has(Quirk::reasoning_member)) options.only_member = reasoning_member(draft);
+  if (draft.has(Quirk::reasoning_details_back)) options.details_format = "MiniMax-response-v1";
   JsonBuilder out(json::Surrogates::replace);
   const auto& given = draft.messages;
   const bool all_ready = std::all_of(
       given.begin(), given.end(), [&](const Message& message) { return is_ready(draft, message); });
   if (all_ready && !has_unanswered_results(draft)) {
-    format::write_openai(out, given, wishes);
+    format::write_openai(out, given, options);
   } else {
-    format::write_openai(out, prepared(draft), wishes);
+    format::write_openai(out, prepared(draft), options);
   }
   std::string messages = out.take();
   const bool marks = draft.payload.context_caching && !draft.payload.cache_marks;

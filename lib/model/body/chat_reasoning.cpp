@@ -13,18 +13,18 @@ namespace {
 using message::JsonBuilder;
 
 // Whether the payload says what becomes of earlier thoughts, and the provider takes it.
-bool says_what_clears(const Draft& draft) {
+bool sets_clearing(const Draft& draft) {
   return draft.payload.reasoning->clear_thinking && draft.has(Quirk::clear_thinking);
 }
 
 void write_thinking_object(JsonBuilder& out, const Draft& draft) {
   const Reasoning& reasoning = draft.payload.reasoning;
-  if (draft.is(Trait::always_thinks)) {
+  if (draft.is(Trait::always_thinking)) {
     if (reasoning.type == "disabled") draft.note("thinking", "The model always thinks.");
   } else if (reasoning.type == "adaptive") {
     draft.note("thinking", "The provider knows `enabled` and `disabled` only.");
   } else {
-    const bool clears = says_what_clears(draft);
+    const bool clears = sets_clearing(draft);
     if (!reasoning.type.empty() || clears) {
       out.open_object("thinking");
       out.filled("type", reasoning.type);
@@ -65,14 +65,14 @@ void write_template_thinking(JsonBuilder& out, const Draft& draft) {
 // Source: https://openrouter.ai/docs/client-sdks/typescript/models/modelreasoning,
 // https://github.com/elie222/rakazo/issues/114, https://github.com/dendrux/dendrux/issues/44,
 // https://github.com/musistudio/claude-code-router/issues/1215 and 1238 (2026-02 to 2026-08).
-bool must_think(const Draft& draft) {
+bool must_reason(const Draft& draft) {
   if (draft.config.provider->id != "openrouter") return false;
   constexpr std::array<std::string_view, 3> others{"deepseek-r1", "minimax-m2", "step-3.5-flash"};
   const bool is_other = std::any_of(others.begin(), others.end(), [&](std::string_view name) {
     return draft.model.find(name) != draft.model.npos;
   });
   const Efforts known = draft.traits.efforts();
-  return draft.is(Trait::always_thinks) || draft.is(Trait::thinking_level) ||
+  return draft.is(Trait::always_thinking) || draft.is(Trait::thinking_level) ||
          (!known.empty() && !known.has(Effort::none)) || is_other;
 }
 
@@ -96,7 +96,7 @@ void write_least_thinking(JsonBuilder& out, const Draft& draft) {
 
 void write_reasoning_object(JsonBuilder& out, const Draft& draft) {
   const Reasoning& reasoning = draft.payload.reasoning;
-  if (is_disabled(reasoning) && must_think(draft)) return write_least_thinking(out, draft);
+  if (is_disabled(reasoning) && must_reason(draft)) return write_least_thinking(out, draft);
   out.open_object("reasoning");
   if (is_disabled(reasoning)) {
     out.flag("enabled", false);
@@ -160,7 +160,7 @@ void write_chat_reasoning(message::JsonBuilder& out, const Draft& draft) {
   if (draft.has(Quirk::reasoning_split)) out.flag("reasoning_split", true);
   const std::optional<bool>& clear = draft.payload.reasoning->clear_thinking;
   if (clear && is_glm_by_member(draft)) out.flag("clear_thinking", *clear);
-  if (draft.payload.reasoning->empty() && !says_what_clears(draft)) return;
+  if (draft.payload.reasoning->empty() && !sets_clearing(draft)) return;
   for (const ReasoningWay& way : reasoning_ways) {
     if (!draft.has(way.quirk)) continue;
     way.write(out, draft);

@@ -33,11 +33,11 @@ std::string type_of(const Draft& draft) {
     if (wanted.budget) draft.note("thinking.budget_tokens", "The model decides itself.");
     return "adaptive";
   }
-  if (type == "disabled" && draft.is(Trait::thinks_between_tools)) {
+  if (type == "disabled" && draft.is(Trait::interleaved_thinking)) {
     draft.note("thinking", "The model still thinks between its calls.");
     return "between_tools";
   }
-  if (type == "disabled" && draft.is(Trait::always_thinks)) {
+  if (type == "disabled" && draft.is(Trait::always_thinking)) {
     draft.note("thinking", "The model always thinks; an effort says how much.");
     return {};
   }
@@ -87,22 +87,22 @@ void trim_end(Content& content) {
 std::string block_binding(const Draft& draft) {
   const std::string& wanted = draft.payload.reasoning->block_binding;
   if (!wanted.empty()) return wanted;
-  const bool is_bound = draft.config.id == "anthropic" && draft.is(Trait::bound_thoughts);
-  const auto is_thought = [](const Message& message) {
+  const bool is_bound = draft.config.id == "anthropic" && draft.is(Trait::bound_reasoning);
+  const auto is_reasoning = [](const Message& message) {
     return message.role == Role::reasoning && message.encrypted_value;
   };
-  if (!is_bound || std::none_of(draft.messages.begin(), draft.messages.end(), is_thought))
+  if (!is_bound || std::none_of(draft.messages.begin(), draft.messages.end(), is_reasoning))
     return {};
   return R"({"prefix_mismatch_behavior":"drop_block"})";
 }
 
 }  // namespace
 
-DraftMessages claude_messages(const Draft& draft, bool thinks) {
+DraftMessages claude_messages(const Draft& draft, bool is_thinking) {
   DraftMessages messages = draft.messages;
   const auto ends_open = [&] { return !messages.empty() && is_beginning(messages.back()); };
   if (!ends_open()) return messages;
-  if (!thinks && !draft.is(Trait::no_prefill) && !draft.is(Trait::always_thinks)) {
+  if (!is_thinking && !draft.is(Trait::no_prefill) && !draft.is(Trait::always_thinking)) {
     trim_end(messages.edit(messages.size() - 1).content);
     return messages;
   }
@@ -124,9 +124,9 @@ std::int64_t claude_limit(const Draft& draft) {
   }
   if (most > 0) return most;
   const std::string& type = draft.payload.reasoning->type;
-  const bool thinks = type == "enabled" || type == "adaptive" || draft.payload.reasoning->budget ||
-                      draft.is(Trait::always_thinks);
-  return thinks ? thinking_limit : usual_limit;
+  const bool is_thinking = type == "enabled" || type == "adaptive" ||
+                           draft.payload.reasoning->budget || draft.is(Trait::always_thinking);
+  return is_thinking ? thinking_limit : usual_limit;
 }
 
 ClaudeThinking claude_thinking(const Draft& draft, std::int64_t limit) {
@@ -167,7 +167,8 @@ std::string_view claude_effort(const Draft& draft) {
     return {};
   }
   const bool is_above = effort == "xhigh" || effort == "max";
-  if (is_above && draft.is(Trait::high_unthinking) && is_switched_off(*draft.payload.reasoning)) {
+  if (is_above && draft.is(Trait::high_without_thinking) &&
+      is_switched_off(*draft.payload.reasoning)) {
     draft.note("effort", "Without thinking the model takes no effort above `high`.");
     return "high";
   }
@@ -181,11 +182,11 @@ bool claude_takes_schemas(const ProviderConfig& config, Traits traits) {
   return config.id == "anthropic" && !traits.has(Trait::no_schema);
 }
 
-ToolChoice::Kind claude_tool_choice(const Draft& draft, bool thinks) {
+ToolChoice::Kind claude_tool_choice(const Draft& draft, bool is_thinking) {
   using Kind = ToolChoice::Kind;
   const Kind kind = draft.payload.tool_choice.kind;
   const bool demands = kind == Kind::required || kind == Kind::tool;
-  if (!demands || !(thinks || draft.is(Trait::no_demands))) return kind;
+  if (!demands || !(is_thinking || draft.is(Trait::no_demands))) return kind;
   draft.note("tool_choice", "A model that thinks chooses itself: the demand is left out.");
   return Kind::any_or_none;
 }

@@ -29,11 +29,11 @@ std::string_view claude_effort(const Draft& draft);
 bool claude_takes_schemas(const ProviderConfig& config, Traits traits);
 
 // The choice of a tool as the model takes it: one that thinks cannot be made to call one.
-ToolChoice::Kind claude_tool_choice(const Draft& draft, bool thinks);
+ToolChoice::Kind claude_tool_choice(const Draft& draft, bool is_thinking);
 
 // The messages without a beginning of the answer, where that is refused (by some models, and by all
 // while they think), else without white space at its end, which is refused too.
-DraftMessages claude_messages(const Draft& draft, bool thinks);
+DraftMessages claude_messages(const Draft& draft, bool is_thinking);
 
 // The limit of an answer that the API demands: the payload's, at most that of the model's card;
 // else the card's, else one that leaves room for thoughts.

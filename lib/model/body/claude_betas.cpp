@@ -105,7 +105,7 @@ std::vector<std::string> claude_betas(const Draft& draft, std::string_view body)
     if (body.find(row.name) != std::string_view::npos) betas.add(row.beta);
   }
   const bool may_be_bound =
-      draft.is(Trait::bound_thoughts) || !draft.payload.reasoning->block_binding.empty();
+      draft.is(Trait::bound_reasoning) || !draft.payload.reasoning->block_binding.empty();
   if (may_be_bound && body.rfind(R"("block_binding":{)") != std::string_view::npos) {
     betas.add("thinking-binding-controls-2026-08-01");
   }

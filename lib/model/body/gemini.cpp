@@ -159,7 +159,7 @@ std::optional<std::int64_t> budget_of(const Draft& draft) {
   constexpr std::int64_t least = 128;  // of models that always think
   const Reasoning& reasoning = draft.payload.reasoning;
   if (is_disabled(reasoning) || reasoning.budget == 0) {
-    if (!draft.is(Trait::always_thinks)) return 0;
+    if (!draft.is(Trait::always_thinking)) return 0;
     draft.note("thinking", "The model always thinks; the least budget was taken.");
     return least;
   }
@@ -300,7 +300,7 @@ bool is_prompt(const message::Message& message) {
 }
 
 // Puts the system prompt before what the user says first; false when there is no such message.
-bool let_user_say_prompt(const DraftMessages& messages) {
+bool move_prompt_to_user(const DraftMessages& messages) {
   const auto user = std::find_if(
       messages.begin(), messages.end(),
       [](const message::Message& message) { return message.role == message::Role::user; });
@@ -314,8 +314,8 @@ bool let_user_say_prompt(const DraftMessages& messages) {
   if (user->content.kind == message::Content::Kind::text) {
     message::write_text_part(parts, user->content.text);
   } else {
-    const message::Parts said(user->content);
-    for (const json::Value part : said.items()) parts.value(part);
+    const message::Parts parts_of_user(user->content);
+    for (const json::Value part : parts_of_user.items()) parts.value(part);
   }
   parts.close_array();
   const auto at = static_cast<std::size_t>(user - messages.begin());
@@ -334,7 +334,7 @@ Result<std::string> gemini_body(const Draft& draft) {
     if (std::any_of(draft.messages.begin(), draft.messages.end(), is_prompt)) {
       draft.note("system", "Models that make images take no system prompt.");
     }
-  } else if (!(draft.is(Trait::no_system_instruction) && let_user_say_prompt(draft.messages))) {
+  } else if (!(draft.is(Trait::no_system_instruction) && move_prompt_to_user(draft.messages))) {
     format::write_gemini_system(out, draft.messages);
   }
   format::write_gemini_contents(out, draft.messages,

@@ -52,9 +52,9 @@ std::string file_name(const Media& media) {
 // The kind that a medium is: clients send PDFs as images, and pictures as documents.
 Media::Kind true_kind(const Media& media) {
   if (media.mime_type.empty() || media.mime_type == "application/octet-stream") return media.kind;
-  const Media::Kind told = message::kind_of_mime(media.mime_type);
+  const Media::Kind reported = message::kind_of_mime(media.mime_type);
   const bool doubtful = media.kind == Media::Kind::image || media.kind == Media::Kind::document;
-  return doubtful ? told : media.kind;
+  return doubtful ? reported : media.kind;
 }
 
 void write_settled(message::JsonBuilder& out, const Media& media, std::string_view filename) {

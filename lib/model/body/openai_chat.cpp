@@ -32,7 +32,7 @@ void add_native_names(const Draft& draft, std::vector<std::string_view>& names) 
 }
 
 // Probabilities of tokens can neither be asked for nor be changed.
-bool refuses_logprobs(const Draft& draft) {
+bool rejects_logprobs(const Draft& draft) {
   return draft.has(Quirk::no_logprobs);
 }
 
@@ -41,7 +41,7 @@ std::vector<std::string_view> members_of(const Draft& draft) {
   std::vector<std::string_view> names =
       documented_members(Dialect::openai_chat, draft.config.provider->id);
   add_native_names(draft, names);
-  if (refuses_logprobs(draft)) std::erase(names, "logit_bias");
+  if (rejects_logprobs(draft)) std::erase(names, "logit_bias");
   return names;
 }
 
@@ -111,11 +111,12 @@ void write_tool_choice(JsonBuilder& out, const Draft& draft) {
   const bool is_other = !payload.tool_choice.raw.empty() && !is_mistral(draft);
   const bool demands =
       is_other || kind == ToolChoice::Kind::required || kind == ToolChoice::Kind::tool;
-  const bool thinks = payload.reasoning->type != "disabled" || draft.is(Trait::always_thinks);
+  const bool is_thinking =
+      payload.reasoning->type != "disabled" || draft.is(Trait::always_thinking);
   if (demands && draft.has(Quirk::tool_choice_auto_only)) {
     draft.note("tool_choice", "The provider lets the model choose: a demand is left out.");
     kind = ToolChoice::Kind::unset;
-  } else if (demands && thinks && draft.is(Trait::no_demands)) {
+  } else if (demands && is_thinking && draft.is(Trait::no_demands)) {
     draft.note("tool_choice", "A model that thinks chooses itself: the demand is left out.");
     kind = ToolChoice::Kind::unset;
   } else if (is_other) {
@@ -136,9 +137,9 @@ void write_tool_choice(JsonBuilder& out, const Draft& draft) {
   if (draft.streamed && draft.has(Quirk::tool_stream)) out.flag("tool_stream", true);
 }
 
-void write_response_format(JsonBuilder& out, const Draft& draft, bool is_told) {
+void write_response_format(JsonBuilder& out, const Draft& draft, bool is_reported) {
   const ResponseFormat& wanted = draft.payload.response_format;
-  const ResponseFormat::Kind kind = is_told ? ResponseFormat::Kind::json_object : wanted.kind;
+  const ResponseFormat::Kind kind = is_reported ? ResponseFormat::Kind::json_object : wanted.kind;
   if (kind == ResponseFormat::Kind::unset || kind == ResponseFormat::Kind::text) return;
   if (!takes_format(draft.config, draft.payload)) {
     draft.note("response_format", "The provider gives JSON or calls functions, not both.");
@@ -178,7 +179,7 @@ void write_answers(JsonBuilder& out, const Draft& draft) {
 void write_logprobs(JsonBuilder& out, const Draft& draft) {
   const ChatPayload& payload = draft.payload;
   if (!payload.logprobs || is_mistral(draft)) return;
-  if (refuses_logprobs(draft)) {
+  if (rejects_logprobs(draft)) {
     if (*payload.logprobs) draft.note("logprobs", "The provider refuses it.");
     return;
   }
@@ -205,12 +206,14 @@ void write_sampling(JsonBuilder& out, const Draft& draft) {
 }
 
 // OpenRouter's way to models that answer with images, which gateways of its kind took over.
-void write_image_wishes(JsonBuilder& out, const Draft& draft) {
+void write_image_options(JsonBuilder& out, const Draft& draft) {
   const ChatPayload& payload = draft.payload;
-  const bool wishes = !payload.image_aspect_ratio.empty() || !payload.image_resolution.empty();
-  if (!draft.has(Quirk::image_config) || (!wishes && !draft.is(Trait::image_output))) return;
+  const bool has_image_options =
+      !payload.image_aspect_ratio.empty() || !payload.image_resolution.empty();
+  if (!draft.has(Quirk::image_config) || (!has_image_options && !draft.is(Trait::image_output)))
+    return;
   if (extra_of(payload, "modalities").empty()) out.raw("modalities", R"(["image","text"])");
-  if (!wishes || !extra_of(payload, "image_config").empty()) return;
+  if (!has_image_options || !extra_of(payload, "image_config").empty()) return;
   out.open_object("image_config");
   out.filled("aspect_ratio", payload.image_aspect_ratio);
   out.filled("image_size", payload.image_resolution);
@@ -229,8 +232,8 @@ void write_user(JsonBuilder& out, const Draft& draft) {
 
 void write_stream(JsonBuilder& out, const Draft& draft) {
   out.flag("stream", draft.streamed);
-  const bool asks = draft.streamed && !draft.has(Quirk::no_stream_options);
-  if (asks && extra_of(draft.payload, "stream_options").empty()) {
+  const bool requests = draft.streamed && !draft.has(Quirk::no_stream_options);
+  if (requests && extra_of(draft.payload, "stream_options").empty()) {
     out.raw("stream_options", R"({"include_usage":true})");
   }
 }
@@ -241,11 +244,11 @@ Result<std::string> openai_chat_body(const Draft& given) {
   MILLRACE_TRY(check_tools(given));
   const bool takes_schema =
       takes_json_schema(given.config, given.model) || !takes_format(given.config, given.payload);
-  const std::string told = takes_schema ? std::string() : told_schema(given);
+  const std::string instruction = takes_schema ? std::string() : prompt_schema(given);
   message::Messages with_schema;
   Draft draft = given;
-  if (!told.empty()) {
-    with_schema = with_instruction(given.messages, told);
+  if (!instruction.empty()) {
+    with_schema = with_instruction(given.messages, instruction);
     draft.messages = with_schema;
   }
   auto messages = chat_messages(draft);
@@ -261,12 +264,12 @@ Result<std::string> openai_chat_body(const Draft& given) {
   const std::span<const Tool> tools = offered_tools(draft);
   write_tools(out, draft, tools, search.tool);
   if (!tools.empty()) write_tool_choice(out, draft);
-  write_response_format(out, draft, !told.empty());
+  write_response_format(out, draft, !instruction.empty());
   write_limit(out, draft);
   write_sampling(out, draft);
   write_chat_reasoning(out, draft);
   if (!is_mistral(draft)) out.filled("verbosity", draft.payload.verbosity);
-  write_image_wishes(out, draft);
+  write_image_options(out, draft);
   out.members(search.members);
   write_user(out, draft);
   const std::vector<std::string_view> extra = members_of(draft);

@@ -124,22 +124,22 @@ void write_sampling(JsonBuilder& out, const Draft& draft) {
 
 // What the payload asks to be told beside the thoughts, which go back with the next turn.
 void write_include(JsonBuilder& out, const Draft& draft) {
-  constexpr std::string_view thoughts = "reasoning.encrypted_content";
+  constexpr std::string_view reasoning_parts = "reasoning.encrypted_content";
   const std::string_view given = extra_of(draft.payload, "include");
   const bool is_stored = extra_of(draft.payload, "store") == "true";
   const bool reasons = draft.is(Trait::reasons) || draft.has(Quirk::responses_first);
   json::Document document;
-  const auto asked = document.parse(given.empty() ? "[]" : given);
+  const auto requested = document.parse(given.empty() ? "[]" : given);
   bool adds = reasons && !(is_stored && !given.empty());
   if (given.empty() && !adds) return;
   out.open_array("include");
-  if (asked) {
-    for (const json::Value item : asked.value().items()) {
-      adds = adds && item.string() != thoughts;
+  if (requested) {
+    for (const json::Value item : requested.value().items()) {
+      adds = adds && item.string() != reasoning_parts;
       out.value(item);
     }
   }
-  if (adds) out.text(thoughts);
+  if (adds) out.text(reasoning_parts);
   out.close_array();
 }
 
@@ -157,8 +157,8 @@ void write_user(JsonBuilder& out, const Draft& draft) {
   }
 }
 
-void note_thoughts(const Draft& draft) {
-  const std::size_t count = format::thoughts_left_out(draft.messages);
+void note_reasoning(const Draft& draft) {
+  const std::size_t count = format::reasoning_left_out(draft.messages);
   if (count == 0) return;
   draft.note("messages", "Thoughts of earlier turns are left out: " + std::to_string(count) +
                              ". The API takes back only what it encrypted itself.");
@@ -171,7 +171,7 @@ Result<std::string> openai_responses_body(const Draft& draft) {
   MILLRACE_TRY(check_media(draft, refusal, FileNames::demanded));
   JsonBuilder items(json::Surrogates::replace);
   format::write_openai_conversation(items, draft.messages);
-  note_thoughts(draft);
+  note_reasoning(draft);
   std::string truncation = draft.payload.truncation;
   if (truncation.empty() && draft.model.starts_with("computer-use")) truncation = "auto";
   JsonBuilder out(json::Surrogates::replace);

@@ -29,7 +29,7 @@ std::string_view taken_effort(const Draft& draft) {
   const Reasoning& reasoning = *draft.payload.reasoning;
   const std::string_view effort = reasoning.effort;
   if (effort.empty() || reasoning.type == "disabled") return {};
-  if (draft.is(Trait::refuses_effort)) return {};
+  if (draft.is(Trait::rejects_effort)) return {};
   const Efforts known = draft.traits.efforts();
   if (known.empty()) return effort == "max" ? "xhigh" : effort;
   const auto* name = std::find(effort_names.begin(), effort_names.end(), effort);
@@ -38,23 +38,23 @@ std::string_view taken_effort(const Draft& draft) {
 }
 
 // True when the model refuses to be told how to choose its words.
-bool refuses_sampling(const Draft& draft) {
+bool rejects_sampling(const Draft& draft) {
   if (!draft.is(Trait::no_sampling)) return false;
-  if (!draft.is(Trait::samples_unthinking)) return true;
+  if (!draft.is(Trait::samples_without_thinking)) return true;
   const std::string_view effort = taken_effort(draft);
-  return effort.empty() ? !draft.is(Trait::unthinking_by_default) : effort != "none";
+  return effort.empty() ? !draft.is(Trait::thinking_off_by_default) : effort != "none";
 }
 
 void drop_for_model(const Draft& draft, Sampling& s) {
-  constexpr std::string_view refused = "The model refuses it.";
-  if (refuses_sampling(draft)) {
-    drop(draft, "temperature", s.temperature, refused);
-    drop(draft, "top_p", s.top_p, refused);
+  constexpr std::string_view rejected = "The model refuses it.";
+  if (rejects_sampling(draft)) {
+    drop(draft, "temperature", s.temperature, rejected);
+    drop(draft, "top_p", s.top_p, rejected);
     s.logprobs = false;
   }
   if (draft.is(Trait::no_sampling) || draft.is(Trait::no_penalties)) {
-    drop(draft, "frequency_penalty", s.frequency_penalty, refused);
-    drop(draft, "presence_penalty", s.presence_penalty, refused);
+    drop(draft, "frequency_penalty", s.frequency_penalty, rejected);
+    drop(draft, "presence_penalty", s.presence_penalty, rejected);
   }
   s.stop = !draft.is(Trait::no_stop);
   if (draft.is(Trait::one_sampling) && s.temperature) {
@@ -71,8 +71,9 @@ void fix_sampling(const Draft& draft, Sampling& s) {
   if (s.temperature || s.top_p || s.frequency_penalty || s.presence_penalty) {
     draft.note("temperature", "The model's own sampling is used: it takes no other.");
   }
-  const bool thinks = draft.payload.reasoning->type != "disabled" || draft.is(Trait::always_thinks);
-  s.temperature = thinks ? thinking : plain;
+  const bool is_thinking =
+      draft.payload.reasoning->type != "disabled" || draft.is(Trait::always_thinking);
+  s.temperature = is_thinking ? thinking : plain;
   s.top_p = top_p;
   s.frequency_penalty.reset();
   s.presence_penalty.reset();
@@ -95,13 +96,13 @@ void apply_temperature(const Draft& draft, Sampling& s, double most) {
 }
 
 void apply_penalties(const Draft& draft, Sampling& s) {
-  constexpr std::string_view refused = "The provider refuses it.";
+  constexpr std::string_view rejected = "The provider refuses it.";
   if (draft.has(Quirk::no_penalties)) {
-    drop(draft, "presence_penalty", s.presence_penalty, refused);
-    drop(draft, "frequency_penalty", s.frequency_penalty, refused);
+    drop(draft, "presence_penalty", s.presence_penalty, rejected);
+    drop(draft, "frequency_penalty", s.frequency_penalty, rejected);
   }
   if (draft.has(Quirk::no_frequency_penalty)) {
-    drop(draft, "frequency_penalty", s.frequency_penalty, refused);
+    drop(draft, "frequency_penalty", s.frequency_penalty, rejected);
   }
   if (draft.has(Quirk::one_penalty) && s.presence_penalty.value_or(0.0) != 0.0) {
     drop(draft, "frequency_penalty", s.frequency_penalty, "The provider takes one penalty only.");
@@ -135,7 +136,7 @@ Sampling sampling_of(const Draft& draft, double most) {
 
 std::string effort_of(const Draft& draft) {
   const std::string& given = draft.payload.reasoning->effort;
-  if (!given.empty() && draft.is(Trait::refuses_effort)) {
+  if (!given.empty() && draft.is(Trait::rejects_effort)) {
     draft.note("reasoning_effort", "The model takes none: it decides itself how much it thinks.");
   }
   std::string taken(taken_effort(draft));

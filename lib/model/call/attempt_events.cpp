@@ -9,22 +9,22 @@
 namespace millrace::model {
 namespace {
 
-BookedUsage book(const event::Usage& usage) {
-  BookedUsage booked;
-  booked.source = UsageSource::reported;
-  booked.input_tokens = usage.input_tokens;
-  booked.output_tokens = usage.output_tokens;
-  booked.total_tokens = usage.total_tokens;
-  booked.reasoning_tokens = usage.reasoning_tokens;
-  booked.cached_input_tokens = usage.cached_input_tokens;
-  booked.cache_write_input_tokens = usage.cache_write_input_tokens;
-  booked.reported = usage.json;
-  return booked;
+RecordedUsage record(const event::Usage& usage) {
+  RecordedUsage recorded;
+  recorded.source = UsageSource::reported;
+  recorded.input_tokens = usage.input_tokens;
+  recorded.output_tokens = usage.output_tokens;
+  recorded.total_tokens = usage.total_tokens;
+  recorded.reasoning_tokens = usage.reasoning_tokens;
+  recorded.cached_input_tokens = usage.cached_input_tokens;
+  recorded.cache_write_input_tokens = usage.cache_write_input_tokens;
+  recorded.reported = usage.json;
+  return recorded;
 }
 
 }  // namespace
 
-event::Usage BookedUsage::view(std::string_view provider, std::string_view model) const {
+event::Usage RecordedUsage::view(std::string_view provider, std::string_view model) const {
   event::Usage usage;
   usage.provider = provider;
   usage.model = model;
@@ -72,7 +72,7 @@ void AttemptEvents::take_back(const event::Event& event) {
 // Takes out what is for the books.
 bool AttemptEvents::keep(const event::Body& body) {
   if (const auto* usage = std::get_if<event::Usage>(&body)) {
-    reported_ = book(*usage);
+    reported_ = record(*usage);
     return true;
   }
   if (const auto* failed = std::get_if<event::Failed>(&body)) {
@@ -115,8 +115,8 @@ bool AttemptEvents::hold(const event::Body& body) {
   } else {
     return mark(std::get_if<event::ReasoningSpanStart>(&body), Kind::span_start) ||
            mark(std::get_if<event::ReasoningSpanEnd>(&body), Kind::span_end) ||
-           mark(std::get_if<event::ReasoningStart>(&body), Kind::thought_start) ||
-           mark(std::get_if<event::ReasoningEnd>(&body), Kind::thought_end);
+           mark(std::get_if<event::ReasoningStart>(&body), Kind::reasoning_start) ||
+           mark(std::get_if<event::ReasoningEnd>(&body), Kind::reasoning_end);
   }
   return true;
 }
@@ -131,8 +131,8 @@ void AttemptEvents::release() {
       case Held::Kind::finish: show({event::Finish{one.a}}); break;
       case Held::Kind::span_start: show({event::ReasoningSpanStart{one.a}}); break;
       case Held::Kind::span_end: show({event::ReasoningSpanEnd{one.a}}); break;
-      case Held::Kind::thought_start: show({event::ReasoningStart{one.a}}); break;
-      case Held::Kind::thought_end: show({event::ReasoningEnd{one.a}}); break;
+      case Held::Kind::reasoning_start: show({event::ReasoningStart{one.a}}); break;
+      case Held::Kind::reasoning_end: show({event::ReasoningEnd{one.a}}); break;
       case Held::Kind::opaque: show({event::EncryptedValue{one.a, one.b, one.c}}); break;
     }
   }
@@ -160,24 +160,24 @@ void AttemptEvents::hand_over(const event::Event& event) {
 }
 
 void AttemptEvents::note(const event::Body& body) {
-  const auto said = [this](std::string_view text) {
+  const auto count_text = [this](std::string_view text) {
     has_token_ = true;
-    said_.add(text);
+    text_bytes_.add(text);
   };
   if (const auto* text = std::get_if<event::TextDelta>(&body)) {
-    said(text->delta);
+    count_text(text->delta);
   } else if (const auto* reasoning = std::get_if<event::ReasoningDelta>(&body)) {
     has_token_ = true;
-    thought_.add(reasoning->delta);
+    reasoning_.add(reasoning->delta);
   } else if (const auto* arguments = std::get_if<event::ToolArgs>(&body)) {
-    said(arguments->delta);
+    count_text(arguments->delta);
   } else if (const auto* call = std::get_if<event::ToolStart>(&body)) {
-    said(call->name);
+    count_text(call->name);
     tool_intent_ = true;
   } else if (const auto* start = std::get_if<event::TextStart>(&body)) {
     message_ids_.emplace_back(start->id);
-  } else if (const auto* thought = std::get_if<event::ReasoningStart>(&body)) {
-    message_ids_.emplace_back(thought->id);
+  } else if (const auto* reasoning_part = std::get_if<event::ReasoningStart>(&body)) {
+    message_ids_.emplace_back(reasoning_part->id);
   }
 }
 

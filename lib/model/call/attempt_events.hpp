@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
-#include "base/seldom.hpp"
+#include "base/optional_box.hpp"
 #include "base/token_estimate.hpp"
 #include "event/event.hpp"
 #include "model/payload/payload.hpp"
@@ -22,7 +22,7 @@
 namespace millrace::model {
 
 // Tokens of one attempt, as they are booked.
-struct BookedUsage {
+struct RecordedUsage {
   UsageSource source = UsageSource::unknown;
   std::optional<std::int64_t> input_tokens;
   std::optional<std::int64_t> output_tokens;
@@ -57,13 +57,13 @@ class AttemptEvents final : public event::EventSink {
         void_ids_(void_ids),
         tools_(tools),
         issuer_(issuer),
-        said_(model),
-        thought_(model) {}
+        text_bytes_(model),
+        reasoning_(model) {}
 
   void on_event(const event::Event& event) override;
   // What tells the conversation before the answer, as a list of messages: readers are told it
   // behind a reset within the answer.
-  void tells_thread(std::function<std::string()> thread) { thread_ = std::move(thread); }
+  void reports_thread(std::function<std::string()> thread) { thread_ = std::move(thread); }
   // Hands over what waited for a first part, since none comes.
   void release();
 
@@ -71,14 +71,14 @@ class AttemptEvents final : public event::EventSink {
   [[nodiscard]] bool tool_intent() const { return tool_intent_; }
   // A piece of text, of reasoning or of a call came.
   [[nodiscard]] bool has_token() const { return has_token_; }
-  [[nodiscard]] const Seldom<Failure>& failure() const { return failure_; }
+  [[nodiscard]] const OptionalBox<Failure>& failure() const { return failure_; }
   [[nodiscard]] const std::string& finish_reason() const { return finish_reason_; }
-  [[nodiscard]] const Seldom<BookedUsage>& reported() const { return reported_; }
+  [[nodiscard]] const OptionalBox<RecordedUsage>& reported() const { return reported_; }
   // Of messages and reasoning, as shown.
   [[nodiscard]] const std::vector<std::string>& message_ids() const { return message_ids_; }
   // Tokens of text and arguments, and of reasoning, as estimates.
-  [[nodiscard]] std::int64_t estimated_text() const { return said_.tokens(); }
-  [[nodiscard]] std::int64_t estimated_reasoning() const { return thought_.tokens(); }
+  [[nodiscard]] std::int64_t estimated_text() const { return text_bytes_.tokens(); }
+  [[nodiscard]] std::int64_t estimated_reasoning() const { return reasoning_.tokens(); }
 
  private:
   // An event that says nothing by itself.
@@ -90,8 +90,8 @@ class AttemptEvents final : public event::EventSink {
       finish,
       span_start,
       span_end,
-      thought_start,
-      thought_end,
+      reasoning_start,
+      reasoning_end,
       opaque
     };
     Kind kind = Kind::state;
@@ -118,11 +118,11 @@ class AttemptEvents final : public event::EventSink {
   Rare<std::unordered_map<std::string, std::string>> renamed_;
   std::vector<std::string> message_ids_;
   Rare<std::unordered_set<std::string>> claimed_;  // whose state has its issuer
-  Seldom<Failure> failure_;
-  Seldom<BookedUsage> reported_;
+  OptionalBox<Failure> failure_;
+  OptionalBox<RecordedUsage> reported_;
   std::string finish_reason_;
-  TokenEstimator said_;
-  TokenEstimator thought_;
+  TokenEstimator text_bytes_;
+  TokenEstimator reasoning_;
   bool shown_ = false;
   bool tool_intent_ = false;
   bool has_token_ = false;

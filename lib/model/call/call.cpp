@@ -73,7 +73,7 @@ bool ModelCall::ended() const {
   return state_->ended();
 }
 
-const Seldom<Error>& ModelCall::error() const {
+const OptionalBox<Error>& ModelCall::error() const {
   return state_->error();
 }
 

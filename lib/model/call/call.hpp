@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "adapter/decoder.hpp"
-#include "base/seldom.hpp"
+#include "base/optional_box.hpp"
 #include "event/event.hpp"
 #include "model/call/attempt_events.hpp"
 #include "model/call/circuit.hpp"
@@ -97,7 +97,7 @@ class CallHost {
   // Calls on_timer after this time, instead of after an earlier one.
   virtual void wait(std::chrono::milliseconds time) = 0;
   // Asks user code; the answer goes to complete. While events are asked for, the transfer pauses.
-  virtual void ask(std::uint64_t id, Hook hook, std::string json) = 0;
+  virtual void call_hook(std::uint64_t id, Hook hook, std::string json) = 0;
   // The provider took the call: from here on failures are part of the answer.
   virtual void opened() = 0;
   // Does what takes long on another thread, with ids that may be made there, and calls on_built
@@ -111,9 +111,9 @@ class CallHost {
 };
 
 // A number in [0, 1) for each call.
-class Chance {
+class RandomSource {
  public:
-  virtual ~Chance() = default;
+  virtual ~RandomSource() = default;
   virtual double next() = 0;
 };
 
@@ -132,7 +132,7 @@ class TokenStore {
 // Lifetime: everything outlives the call.
 struct CallServices {
   IdSource& ids;
-  Chance& chance;
+  RandomSource& random_source;
   TokenStore& tokens;
   CircuitStore& circuits;
 };
@@ -142,14 +142,14 @@ struct Attempt {
   std::string provider;
   std::string model;
   int status = 0;  // 0: no answer came
-  Seldom<Error> error;
+  OptionalBox<Error> error;
   Rare<ErrorPlace> place;
   std::chrono::milliseconds waited{0};    // before it
   std::chrono::milliseconds duration{0};  // from the request to its end
   std::optional<std::chrono::milliseconds> first_token;
   bool shown = false;   // a reader saw something of it
   bool counts = false;  // its answer began, so that tokens were used
-  Rare<BookedUsage> usage;
+  Rare<RecordedUsage> usage;
   std::shared_ptr<const CostOptions> prices;  // the call's
 };
 
@@ -180,7 +180,7 @@ class ModelCall {
 
   [[nodiscard]] bool ended() const;
   // Why the call failed; nothing while it runs and when it succeeded.
-  [[nodiscard]] const Seldom<Error>& error() const;
+  [[nodiscard]] const OptionalBox<Error>& error() const;
   // The same as JSON, or "": the shape of error_json, with "provider" and, where user code has
   // named the class of the error, its "errorType"; "cause" of a fallback's is how the first
   // provider failed, in the same shape.

@@ -38,9 +38,9 @@ std::unique_ptr<TimeSource::Wait> DriverServices::wait(std::function<void()> ove
 }
 
 // One transfer of the call. What comes of one that was abandoned reaches nobody.
-class CallDriver::Leg final : public net::TransferHandler {
+class CallDriver::Exchange final : public net::TransferHandler {
  public:
-  explicit Leg(std::shared_ptr<CallDriver> driver) : driver_(std::move(driver)) {}
+  explicit Exchange(std::shared_ptr<CallDriver> driver) : driver_(std::move(driver)) {}
 
   void detach() { driver_.reset(); }
 
@@ -55,21 +55,21 @@ class CallDriver::Leg final : public net::TransferHandler {
     if (!driver) return;
     driver->call_->on_data(decoded, driver->services_.now());
     driver->progressed();
-    if (is_calm_ || !driver_ || !driver->has_token()) return;
-    is_calm_ = true;
-    driver->services_.client.calm(driver->transfer_);
+    if (is_deprioritized_ || !driver_ || !driver->has_token()) return;
+    is_deprioritized_ = true;
+    driver->services_.client.deprioritize(driver->transfer_);
   }
   void on_done(std::optional<Error> error) override {
     const std::shared_ptr<CallDriver> driver = std::exchange(driver_, nullptr);
     if (!driver) return;
-    driver->leg_.reset();
+    driver->attempt_.reset();
     driver->call_->on_done(std::move(error), driver->services_.now());
     driver->progressed();
   }
 
  private:
   std::shared_ptr<CallDriver> driver_;
-  bool is_calm_ = false;  // a person waits for nothing more than what has begun
+  bool is_deprioritized_ = false;  // a person waits for nothing more than what has begun
 };
 
 CallDriver::CallDriver(const DriverServices& services) : services_(services) {}
@@ -90,12 +90,12 @@ void CallDriver::begin() {
 
 void CallDriver::pause() {
   full_ = true;
-  if (leg_) services_.client.pause(transfer_);
+  if (attempt_) services_.client.pause(transfer_);
 }
 
 void CallDriver::resume() {
   full_ = false;
-  if (leg_ && !asks_events_) services_.client.resume(transfer_);
+  if (attempt_ && !sends_events_) services_.client.resume(transfer_);
 }
 
 void CallDriver::halt() {
@@ -105,10 +105,10 @@ void CallDriver::halt() {
 }
 
 void CallDriver::answer(std::uint64_t id, std::string_view json) {
-  asks_events_ = false;
+  sends_events_ = false;
   call_->complete(id, json, services_.now());
   progressed();
-  if (leg_ && !full_ && !asks_events_) services_.client.resume(transfer_);
+  if (attempt_ && !full_ && !sends_events_) services_.client.resume(transfer_);
 }
 
 bool CallDriver::has_token() const {
@@ -117,14 +117,14 @@ bool CallDriver::has_token() const {
 }
 
 void CallDriver::send(net::Request request) {
-  leg_ = std::make_shared<Leg>(shared_from_this());
-  transfer_ = services_.client.start(std::move(request), leg_);
+  attempt_ = std::make_shared<Exchange>(shared_from_this());
+  transfer_ = services_.client.start(std::move(request), attempt_);
 }
 
 bool CallDriver::abandon() {
-  if (!leg_) return false;
+  if (!attempt_) return false;
   const bool was_sent = services_.client.was_sent(transfer_);
-  std::exchange(leg_, nullptr)->detach();
+  std::exchange(attempt_, nullptr)->detach();
   services_.client.cancel(transfer_);
   return was_sent;
 }
@@ -134,7 +134,7 @@ void CallDriver::wait(std::chrono::milliseconds time) {
     retry_ = services_.wait([this] {
       const auto self = shared_from_this();
       // What waits for the reader comes before what follows from a silence.
-      if (leg_ && (full_ || asks_events_)) return wait(std::chrono::seconds{1});
+      if (attempt_ && (full_ || sends_events_)) return wait(std::chrono::seconds{1});
       call_->on_timer(services_.now());
       progressed();
     });
@@ -142,10 +142,10 @@ void CallDriver::wait(std::chrono::milliseconds time) {
   retry_->start(time);
 }
 
-void CallDriver::ask(std::uint64_t id, model::Hook hook, std::string json) {
-  asked(id, hook, json);
-  if (hook != model::Hook::events || !leg_) return;
-  asks_events_ = true;
+void CallDriver::call_hook(std::uint64_t id, model::Hook hook, std::string json) {
+  hook_called(id, hook, json);
+  if (hook != model::Hook::events || !attempt_) return;
+  sends_events_ = true;
   services_.client.pause(transfer_);
 }
 

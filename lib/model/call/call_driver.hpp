@@ -58,7 +58,7 @@ class CallDriver : public std::enable_shared_from_this<CallDriver>, private mode
   virtual void progressed() = 0;
   // A provider took the call.
   virtual void taken() {}
-  virtual void asked(std::uint64_t id, model::Hook hook, std::string_view json) {
+  virtual void hook_called(std::uint64_t id, model::Hook hook, std::string_view json) {
     static_cast<void>(id);
     static_cast<void>(hook);
     static_cast<void>(json);
@@ -69,23 +69,23 @@ class CallDriver : public std::enable_shared_from_this<CallDriver>, private mode
   [[nodiscard]] bool has_token() const;
 
  private:
-  class Leg;
-  friend class Leg;
+  class Exchange;
+  friend class Exchange;
 
   void send(net::Request request) override;
   bool abandon() override;
   void wait(std::chrono::milliseconds time) override;
-  void ask(std::uint64_t id, model::Hook hook, std::string json) override;
+  void call_hook(std::uint64_t id, model::Hook hook, std::string json) override;
   void opened() override { taken(); }
   bool aside(std::uint64_t number, const Work& work) override;
 
   DriverServices services_;
   std::unique_ptr<model::ModelCall> call_;
   std::unique_ptr<TimeSource::Wait> retry_;  // once an attempt failed
-  std::shared_ptr<Leg> leg_;                 // the transfer that runs
+  std::shared_ptr<Exchange> attempt_;        // the transfer that runs
   net::TransferId transfer_ = 0;
-  bool asks_events_ = false;  // user code has events: the transfer pauses
-  bool full_ = false;         // the reader lags behind
+  bool sends_events_ = false;  // user code has events: the transfer pauses
+  bool full_ = false;          // the reader lags behind
 };
 
 }  // namespace millrace::model

@@ -21,61 +21,62 @@ std::chrono::milliseconds hooked_wait(std::chrono::milliseconds usual, std::stri
 
 }  // namespace
 
-void ModelCall::State::ask_payload_hook(Moment now) {
-  std::string question = "{";
-  json::append_member(question, "provider", link().config.id);
-  json::append_member(question, "model", request_->model);
-  json::append_member(question, "url", request_->request.url);
-  json::append_raw_member(question, "body", request_->request.body);
-  question.push_back('}');
+void ModelCall::State::call_payload_hook(Moment now) {
+  std::string hook_request = "{";
+  json::append_member(hook_request, "provider", link().config.id);
+  json::append_member(hook_request, "model", request_->model);
+  json::append_member(hook_request, "url", request_->request.url);
+  json::append_raw_member(hook_request, "body", request_->request.body);
+  hook_request.push_back('}');
   phase_ = Phase::payload_hook;
   limit_hook(now);
-  host_.ask(++hook_id_, Hook::payload, std::move(question));
+  host_.call_hook(++hook_id_, Hook::payload, std::move(hook_request));
 }
 
 // User code may have asked for more of them.
-adapter::Answers ModelCall::State::answers_asked_for() const {
+adapter::Answers ModelCall::State::requested_answers() const {
   std::optional<std::int64_t> count = payload_->n;
   if (options_.hooks.payload) {
     const std::string& body = request_->request.body;
     json::Document document(json::data_depth_limit);
-    const bool may_tell = body.find(R"("n")") != std::string::npos;
-    const auto parsed = document.parse(may_tell ? body : "{}");
+    const bool may_name_count = body.find(R"("n")") != std::string::npos;
+    const auto parsed = document.parse(may_name_count ? body : "{}");
     if (!parsed) return adapter::Answers::unknown;
     count = parsed.value()["n"].integer();
   }
   return count.value_or(1) > 1 ? adapter::Answers::several : adapter::Answers::one;
 }
 
-void ModelCall::State::ask_error_hook(Error error, Moment now) {
+void ModelCall::State::call_error_hook(Error error, Moment now) {
   hooked_failure_ = std::move(error);
   phase_ = Phase::error_hook;
-  std::string question = "{";
-  json::append_member(question, "provider", link().config.id);
-  json::append_member(question, "model", payload_->model);
-  json::append_raw_member(question, "error",
+  std::string hook_request = "{";
+  json::append_member(hook_request, "provider", link().config.id);
+  json::append_member(hook_request, "model", payload_->model);
+  json::append_raw_member(hook_request, "error",
                           error_json(cleaned(*hooked_failure_), link().config.id, place_));
-  question.push_back('}');
+  hook_request.push_back('}');
   limit_hook(now);
-  host_.ask(++hook_id_, Hook::error, std::move(question));
+  host_.call_hook(++hook_id_, Hook::error, std::move(hook_request));
 }
 
-void ModelCall::State::ask_retry_hook(Error error, const Decision& decision, Moment now) {
-  std::string question = "{";
-  json::append_member(question, "provider", link().config.id);
-  json::append_member(question, "model", payload_->model);
-  json::append_member(question, "attempt", static_cast<std::int64_t>(attempts_.size()));
-  json::append_member(question, "waitMs", std::int64_t{decision.wait.count()});
+void ModelCall::State::call_retry_hook(Error error, const Decision& decision, Moment now) {
+  std::string hook_request = "{";
+  json::append_member(hook_request, "provider", link().config.id);
+  json::append_member(hook_request, "model", payload_->model);
+  json::append_member(hook_request, "attempt", static_cast<std::int64_t>(attempts_.size()));
+  json::append_member(hook_request, "waitMs", std::int64_t{decision.wait.count()});
   if (decision.kind == Decision::Kind::fallback) {
-    json::append_member(question, "fallback", options_.chain[link_at_ + 1].config.id);
+    json::append_member(hook_request, "fallback", options_.chain[link_at_ + 1].config.id);
   }
-  json::append_raw_member(question, "error", error_json(cleaned(error), link().config.id, place_));
-  question.push_back('}');
+  json::append_raw_member(hook_request, "error",
+                          error_json(cleaned(error), link().config.id, place_));
+  hook_request.push_back('}');
   hooked_failure_ = std::move(error);
   decision_ = decision;
   phase_ = Phase::retry_hook;
   limit_hook(now);
-  host_.ask(++hook_id_, Hook::retry, std::move(question));
+  host_.call_hook(++hook_id_, Hook::retry, std::move(hook_request));
 }
 
 // User code has as long as the call.
@@ -127,7 +128,7 @@ void ModelCall::State::complete(std::uint64_t id, std::string_view json, Moment 
   if (!hooked_.is_out()) return;
   hooked_.put_back(json);
   if (phase_ == Phase::events_hook) return conclude_events(now);
-  if (hooked_.has_batch()) host_.ask(++hook_id_, Hook::events, hooked_.take_batch());
+  if (hooked_.has_batch()) host_.call_hook(++hook_id_, Hook::events, hooked_.take_batch());
 }
 
 // Shape of the answer: {"code"?, "errorType"?, "message"?: string}.

@@ -9,15 +9,15 @@ namespace millrace::model {
 // ---- what follows an attempt
 
 void ModelCall::State::settle(Error error, Moment now) {
-  tell_circuit(&error, now);
+  report_circuit(&error, now);
   error_name_.clear();
   if (!options_.hooks.error) return decide_on(error, now);
-  ask_error_hook(std::move(error), now);
+  call_error_hook(std::move(error), now);
 }
 
 void ModelCall::State::decide_on(const Error& error, Moment now) {
-  const bool refused_token = error.upstream_status == 401 && needs_token(link().config);
-  if (refused_token && !std::exchange(reauthorized_, true)) {
+  const bool rejected_token = error.upstream_status == 401 && needs_token(link().config);
+  if (rejected_token && !std::exchange(reauthorized_, true)) {
     services_.tokens.drop(token_owner());
     return begin_attempt(now);
   }
@@ -34,7 +34,7 @@ void ModelCall::State::decide_on(const Error& error, Moment now) {
   state.tool_intent = events_ && events_->tool_intent();
   state.has_fallback = has_fallback();
   state.left = time_left(now);
-  const Decision decision = decide(policy, state, error, services_.chance.next());
+  const Decision decision = decide(policy, state, error, services_.random_source.next());
   if (decision.kind == Decision::Kind::stop) return fail(error);
   if (state.shown) reset(error);
   const Error shown = cleaned(error);
@@ -43,7 +43,7 @@ void ModelCall::State::decide_on(const Error& error, Moment now) {
   if (decision.kind == Decision::Kind::fallback && !first_failure_) {
     first_failure_ = FirstFailure{link().config.id, shown, place_};
   }
-  if (options_.hooks.retry) return ask_retry_hook(error, decision, now);
+  if (options_.hooks.retry) return call_retry_hook(error, decision, now);
   go_on(decision, now);
 }
 
@@ -148,12 +148,12 @@ void ModelCall::State::release() {
 void ModelCall::State::count_silence() {
   if (attempts_.empty()) return;
   Attempt& last = attempts_.back();
-  const bool refused =
+  const bool rejected =
       error_ && error_->retry() != RetryClass::yes && error_->code != Errc::cancelled;
   const bool given_up =
       last.status == 0 && last.error &&
       (last.error->code == Errc::cancelled || last.error->code == Errc::first_byte_timeout);
-  if (given_up || (is_good(last.status) && !refused)) last.counts = true;
+  if (given_up || (is_good(last.status) && !rejected)) last.counts = true;
 }
 
 void ModelCall::State::give_usage() {
@@ -172,7 +172,7 @@ void ModelCall::State::stop(Moment now) {
   if (phase_ == Phase::sent) {
     if (decoder_) decoder_->fail(error);
     if (was_sent) {
-      book(error, now);
+      record(error, now);
     } else {
       attempts_.pop_back();
     }

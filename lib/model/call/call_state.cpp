@@ -48,7 +48,7 @@ void ModelCall::State::begin_link(Moment now) {
   retries_ = 0;
   reauthorized_ = false;
   link_began_ = now.steady;
-  key_ = static_cast<std::size_t>(services_.chance.next() *
+  key_ = static_cast<std::size_t>(services_.random_source.next() *
                                   static_cast<double>(link().config.api_keys.size()));
   payload_->model = link().model.empty() ? first_model_ : link().model;
   begin_attempt(now);
@@ -73,7 +73,7 @@ void ModelCall::State::begin_attempt(Moment now) {
   if (auto entered = enter_circuit(now); !entered) return settle(std::move(entered).error(), now);
   const bool has_token = services_.tokens.find(token_owner(), now.wall) != nullptr;
   if (needs_token(link().config) && !has_token) {
-    ask_for_token(now);
+    request_token(now);
   } else {
     build(now);
   }
@@ -91,7 +91,7 @@ Result<void> ModelCall::State::enter_circuit(Moment now) {
 }
 
 // How the attempt ended, for those that come after it.
-void ModelCall::State::tell_circuit(const Error* error, Moment now) {
+void ModelCall::State::report_circuit(const Error* error, Moment now) {
   if (!std::exchange(entered_, false)) return;
   const ProviderConfig& config = link().config;
   if (error != nullptr && is_outage(*error)) {
@@ -112,12 +112,12 @@ std::string ModelCall::State::token_owner() const {
   return owner;
 }
 
-void ModelCall::State::ask_for_token(Moment now) {
+void ModelCall::State::request_token(Moment now) {
   auto request = token_request(link().config, {now.wall, key_, {}});
   if (!request) return settle(of_provider(std::move(request).error()), now);
   token_status_ = 0;
   phase_ = Phase::token;
-  tell_address(request.value());
+  report_address(request.value());
   limit_time(request.value(), now);
   host_.send(std::move(request).value());
 }
@@ -153,7 +153,7 @@ void ModelCall::State::take_built(Result<ChatRequest> built, Moment now) {
   request_ = std::move(built).value();
   notes_.clear();
   // A fallback may be unable to take more than those before it; what was not told was not lost.
-  losses_.resize(losses_told_);
+  losses_.resize(losses_reported_);
   for (const Note& note : request_->notes) {
     notes_.push_back("`" + note.what + "`: " + note.sentence);
     if (!note.is_loss || losses_.size() > most_losses) continue;
@@ -161,14 +161,14 @@ void ModelCall::State::take_built(Result<ChatRequest> built, Moment now) {
     losses_.push_back(losses_.size() < most_losses ? note.sentence : further_losses);
   }
   if (options_.hooks.payload) {
-    ask_payload_hook(now);
+    call_payload_hook(now);
   } else {
     send(now);
   }
 }
 
 // Where the request goes and what proves who sends it: the former is told, the latter never.
-void ModelCall::State::tell_address(const net::Request& request) {
+void ModelCall::State::report_address(const net::Request& request) {
   place_ = {endpoint_of(request.url, link().config.own_base_url), {}};
   std::vector<std::string> carried = secrets_of(request);
   for (std::string& secret : carried) {
@@ -186,8 +186,8 @@ void ModelCall::State::send(Moment now) {
   attempt.prices = options_.prices;
   attempt.waited = std::exchange(waited_, milliseconds{0});
   wire_ = request_->wire;
-  answers_ = answers_asked_for();
-  tell_address(request_->request);
+  answers_ = requested_answers();
+  report_address(request_->request);
   limit_time(request_->request, now);
   host_.send(std::move(request_->request));
   request_.reset();
@@ -202,30 +202,31 @@ void ModelCall::State::on_head(net::ResponseHead head, Moment now) {
   attempts_.back().status = head.status;
   if (!is_good(head.status)) {
     refusal_ = std::move(head);
-    refused_at_ = now.steady;
+    rejected_at_ = now.steady;
     return;
   }
   head_ = std::move(head.headers);
   services_.circuits.began(link().config, key_);
   events_ = std::make_unique<AttemptEvents>(hooked_, services_.ids, void_ids_, payload_->tools,
                                             link().config.id, attempts_.back().model);
-  events_->tells_thread([this] { return thread_json(); });
+  events_->reports_thread([this] { return thread_json(); });
   adapter::DecoderOptions decoding = options_.decoder;
-  if (link().config.quirks.has(Quirk::plain_think_tags)) decoding.reads_thoughts = false;
+  if (link().config.quirks.has(Quirk::plain_think_tags)) decoding.reads_reasoning = false;
   decoding.answers = answers_;
   decoder_ = std::make_unique<adapter::Decoder>(*wire_, decoding, services_.ids, *events_);
   if (!std::exchange(opened_, true)) host_.opened();
-  for (; losses_told_ < losses_.size(); ++losses_told_) {
+  for (; losses_reported_ < losses_.size(); ++losses_reported_) {
     hooked_.on_event(
-        {event::Warning{row_of(Errc::capability_not_supported).code, losses_[losses_told_]}, {}});
+        {event::Warning{row_of(Errc::capability_not_supported).code, losses_[losses_reported_]},
+         {}});
   }
 }
 
 void ModelCall::State::on_data(std::string_view decoded, Moment now) {
-  const bool is_kept = phase_ == Phase::token || (phase_ == Phase::sent && refusal_);
-  if (is_kept) {
+  const bool is_retained = phase_ == Phase::token || (phase_ == Phase::sent && refusal_);
+  if (is_retained) {
     refusal_body_.append(decoded.substr(0, error_body_limit_bytes - refusal_body_.size()));
-    const bool is_late = refusal_ && now.steady - refused_at_ >= longest_refusal;
+    const bool is_late = refusal_ && now.steady - rejected_at_ >= longest_refusal;
     if (refusal_body_.size() < error_body_limit_bytes && !is_late) return;
     host_.abandon();
     on_done(std::nullopt, now);
@@ -244,7 +245,7 @@ void ModelCall::State::read_answer(std::string_view decoded, Moment now) {
     host_.abandon();
     return conclude(error_of_failure(), now);
   }
-  if (hooked_.has_batch()) host_.ask(++hook_id_, Hook::events, hooked_.take_batch());
+  if (hooked_.has_batch()) host_.call_hook(++hook_id_, Hook::events, hooked_.take_batch());
   if (!decoder_->is_complete()) {
     // Another message may follow one that has ended.
     complete_at_.reset();
@@ -254,19 +255,19 @@ void ModelCall::State::read_answer(std::string_view decoded, Moment now) {
   const bool was_over = std::exchange(is_over_, decoder_->is_over());
   // What still comes behind the last record, such as comments, is of no interest.
   if (was_over) return;
-  if (!complete_at_ || is_over_) host_.wait(patience());
+  if (!complete_at_ || is_over_) host_.wait(grace_period());
   complete_at_ = now.steady;
 }
 
-milliseconds ModelCall::State::patience() const {
-  return is_over_ ? adapter::patience_after_the_end : longest_silence_after_the_end;
+milliseconds ModelCall::State::grace_period() const {
+  return is_over_ ? adapter::end_grace_period : longest_silence_after_the_end;
 }
 
 // Some servers never close the connection of an answer that has ended.
 void ModelCall::State::linger(Moment now) {
   if (!complete_at_) return;
   const auto silent = duration_cast<milliseconds>(now.steady - *complete_at_);
-  if (silent < patience()) return host_.wait(patience() - silent);
+  if (silent < grace_period()) return host_.wait(grace_period() - silent);
   host_.abandon();
   on_done(std::nullopt, now);
 }
@@ -328,7 +329,7 @@ void ModelCall::State::conclude(std::optional<Error> error, Moment now) {
   if (is_end && events_) events_->release();
   // An answer that began well is named by its head, however it failed.
   if (error && error->request_id.empty()) error->request_id = request_id_of(head_);
-  book(error, now);
+  record(error, now);
   ending_ = std::move(error);
   phase_ = Phase::events_hook;
   conclude_events(now);
@@ -338,28 +339,28 @@ void ModelCall::State::conclude_events(Moment now) {
   if (hooked_.is_out()) return limit_hook(now);
   if (hooked_.has_batch()) {
     limit_hook(now);
-    host_.ask(++hook_id_, Hook::events, hooked_.take_batch());
+    host_.call_hook(++hook_id_, Hook::events, hooked_.take_batch());
     return;
   }
   if (ending_) return settle(*std::exchange(ending_, std::nullopt), now);
-  tell_circuit(nullptr, now);
+  report_circuit(nullptr, now);
   end();
 }
 
-void ModelCall::State::book(const std::optional<Error>& error, Moment now) {
+void ModelCall::State::record(const std::optional<Error>& error, Moment now) {
   Attempt& attempt = attempts_.back();
   attempt.duration = duration_cast<milliseconds>(now.steady - sent_at_);
   if (error) attempt.error = cleaned(*error);
   if (error) attempt.place = place_;
   if (!events_) {
-    attempt.usage = book_silence(*payload_);
+    attempt.usage = record_silence(*payload_);
     return;
   }
   attempt.shown = events_->shown();
   if (finish_reason_.empty()) finish_reason_ = events_->finish_reason();
   // What was reported of an answer that the provider ended is the whole of it, however it ended.
   const bool complete = !error || ended_by_provider();
-  attempt.usage = book_usage(*events_, *payload_, complete);
+  attempt.usage = record_usage(*events_, *payload_, complete);
   attempt.counts = !error || events_->has_token() || events_->reported();
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "adapter/decoder.hpp"
-#include "base/seldom.hpp"
+#include "base/optional_box.hpp"
 #include "model/call/attempt_events.hpp"
 #include "model/call/call.hpp"
 #include "model/call/hooked_events.hpp"
@@ -39,7 +39,7 @@ class ModelCall::State {
   void release();
 
   [[nodiscard]] bool ended() const { return phase_ == Phase::ended; }
-  [[nodiscard]] const Seldom<Error>& error() const { return error_; }
+  [[nodiscard]] const OptionalBox<Error>& error() const { return error_; }
   [[nodiscard]] std::string failure_json() const;
   [[nodiscard]] std::string first_failure_json() const;
   [[nodiscard]] std::string_view error_type_or(std::string_view usual) const;
@@ -76,25 +76,25 @@ class ModelCall::State {
   // Of the time for all attempts with this link; nothing where there is no limit.
   [[nodiscard]] std::optional<std::chrono::milliseconds> time_left(Moment now) const;
   Result<void> enter_circuit(Moment now);
-  void tell_circuit(const Error* error, Moment now);
-  void ask_for_token(Moment now);
+  void report_circuit(const Error* error, Moment now);
+  void request_token(Moment now);
   void take_token(Moment now);
   [[nodiscard]] std::string token_owner() const;
   void build(Moment now);
   bool build_aside(const Credential& credential, Moment now);
   void watch_building(Moment now);
   void take_built(Result<ChatRequest> built, Moment now);
-  void tell_address(const net::Request& request);
-  void ask_payload_hook(Moment now);
-  [[nodiscard]] adapter::Answers answers_asked_for() const;
+  void report_address(const net::Request& request);
+  void call_payload_hook(Moment now);
+  [[nodiscard]] adapter::Answers requested_answers() const;
   void limit_time(net::Request& request, Moment now) const;
   void send(Moment now);
   void read_answer(std::string_view decoded, Moment now);
   void linger(Moment now);
-  [[nodiscard]] std::chrono::milliseconds patience() const;
+  [[nodiscard]] std::chrono::milliseconds grace_period() const;
   void conclude(std::optional<Error> error, Moment now);
   void conclude_events(Moment now);
-  void book(const std::optional<Error>& error, Moment now);
+  void record(const std::optional<Error>& error, Moment now);
 
   // How the first of several providers failed.
   struct FirstFailure {
@@ -105,11 +105,11 @@ class ModelCall::State {
 
   // What follows it.
   void settle(Error error, Moment now);
-  void ask_error_hook(Error error, Moment now);
+  void call_error_hook(Error error, Moment now);
   void limit_hook(Moment now);
   void leave_hook(Moment now);
   void decide_on(const Error& error, Moment now);
-  void ask_retry_hook(Error error, const Decision& decision, Moment now);
+  void call_retry_hook(Error error, const Decision& decision, Moment now);
   void go_on(const Decision& decision, Moment now);
   void reset(const Error& error);
   [[nodiscard]] std::string thread_json() const;
@@ -145,19 +145,19 @@ class ModelCall::State {
   std::chrono::milliseconds waited_{0};
   std::chrono::steady_clock::time_point link_began_;
   std::uint64_t hook_id_ = 0;  // the question that is open
-  Seldom<Error> hooked_failure_;
-  Decision decision_;     // that user code is told of
-  Seldom<Error> ending_;  // how the attempt ended, while user code has its events
+  OptionalBox<Error> hooked_failure_;
+  Decision decision_;          // that user code is told of
+  OptionalBox<Error> ending_;  // how the attempt ended, while user code has its events
 
   // Of the attempt.
-  Seldom<ChatRequest> request_;  // until it is sent
-  Seldom<Building> building_;    // while its body is made on another thread
-  std::uint64_t builds_ = 0;     // that were begun there
+  OptionalBox<ChatRequest> request_;  // until it is sent
+  OptionalBox<Building> building_;    // while its body is made on another thread
+  std::uint64_t builds_ = 0;          // that were begun there
   const adapter::Wire* wire_ = nullptr;
   adapter::Answers answers_ = adapter::Answers::unknown;
   std::chrono::steady_clock::time_point sent_at_;
-  Seldom<net::ResponseHead> refusal_;
-  std::chrono::steady_clock::time_point refused_at_;
+  OptionalBox<net::ResponseHead> refusal_;
+  std::chrono::steady_clock::time_point rejected_at_;
   std::string refusal_body_;       // also of an exchange of credentials
   std::vector<net::Header> head_;  // of an answer with a good status
   int token_status_ = 0;
@@ -172,11 +172,11 @@ class ModelCall::State {
   VoidIds void_ids_;
   std::vector<std::string> notes_;
   std::vector<std::string> losses_;  // those of the notes that readers are told, each once
-  std::size_t losses_told_ = 0;      // the first ones of them
+  std::size_t losses_reported_ = 0;  // the first ones of them
   std::string finish_reason_;
-  Seldom<Error> error_;
-  Seldom<FirstFailure> first_failure_;  // once a fallback is asked
-  std::string error_name_;              // how a hook called the class of the last failure
+  OptionalBox<Error> error_;
+  OptionalBox<FirstFailure> first_failure_;  // once a fallback is asked
+  std::string error_name_;                   // how a hook called the class of the last failure
 };
 
 }  // namespace millrace::model

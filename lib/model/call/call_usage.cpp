@@ -35,32 +35,32 @@ std::int64_t estimated_input(const ChatPayload& payload) {
 }
 
 // Every prompt has tokens, and so has what was said: a zero there is a server that does not count.
-void drop_false_zeros(BookedUsage& usage, std::int64_t said) {
+void drop_false_zeros(RecordedUsage& usage, std::int64_t generated) {
   const std::int64_t cached =
       usage.cached_input_tokens.value_or(0) + usage.cache_write_input_tokens.value_or(0);
   if (usage.input_tokens == 0 && cached == 0) usage.input_tokens.reset();
-  if (usage.output_tokens == 0 && said > 0) usage.output_tokens.reset();
+  if (usage.output_tokens == 0 && generated > 0) usage.output_tokens.reset();
 }
 
 }  // namespace
 
-BookedUsage book_usage(const AttemptEvents& events, const ChatPayload& payload, bool complete) {
-  BookedUsage usage = events.reported() ? *events.reported() : BookedUsage{};
+RecordedUsage record_usage(const AttemptEvents& events, const ChatPayload& payload, bool complete) {
+  RecordedUsage usage = events.reported() ? *events.reported() : RecordedUsage{};
   const std::int64_t reasoning = events.estimated_reasoning();
-  const std::int64_t said = events.estimated_text() + reasoning;
-  drop_false_zeros(usage, said);
+  const std::int64_t generated = events.estimated_text() + reasoning;
+  drop_false_zeros(usage, generated);
   const bool has_both = usage.input_tokens && usage.output_tokens;
   if (has_both && complete) return usage;
   if (!usage.input_tokens) usage.input_tokens = estimated_input(payload);
-  usage.output_tokens = std::max(usage.output_tokens.value_or(0), said);
+  usage.output_tokens = std::max(usage.output_tokens.value_or(0), generated);
   if (reasoning > 0 && !usage.reasoning_tokens) usage.reasoning_tokens = reasoning;
   usage.total_tokens = *usage.input_tokens + *usage.output_tokens;
   usage.source = UsageSource::estimated;
   return usage;
 }
 
-BookedUsage book_silence(const ChatPayload& payload) {
-  BookedUsage usage;
+RecordedUsage record_silence(const ChatPayload& payload) {
+  RecordedUsage usage;
   usage.input_tokens = estimated_input(payload);
   usage.output_tokens = 0;
   usage.total_tokens = usage.input_tokens;

@@ -16,10 +16,10 @@ namespace millrace::model {
 // What the provider reported; else, and where its report is of a time before the answer was cut, an
 // estimate from the conversation and what the model said. `complete` is false for an answer that
 // was cut.
-BookedUsage book_usage(const AttemptEvents& events, const ChatPayload& payload, bool complete);
+RecordedUsage record_usage(const AttemptEvents& events, const ChatPayload& payload, bool complete);
 
 // An estimate from the conversation alone, of a request that nobody answered a word.
-BookedUsage book_silence(const ChatPayload& payload);
+RecordedUsage record_silence(const ChatPayload& payload);
 
 // The tokens of one attempt in the shape that all vendors share.
 ModelUsage model_usage(const Attempt& attempt);

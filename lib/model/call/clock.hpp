@@ -9,7 +9,7 @@
 
 namespace millrace::model {
 
-class RandomChance : public model::Chance {
+class SystemRandom : public model::RandomSource {
  public:
   double next() override { return std::uniform_real_distribution<double>(0.0, 1.0)(engine_); }
 

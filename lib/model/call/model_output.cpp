@@ -47,12 +47,12 @@ class LobeBytes final : public ModelEncoder {
     if (failed != nullptr && failed->code == row_of(Errc::output_limit_reached).code) return;
     // Clients keep the last usage of a stream: it is that of all attempts.
     if (std::holds_alternative<event::Usage>(event.body) && ++usages_ < counted()) return;
-    tell_time();
-    tell_answerer();
+    report_time();
+    report_answerer();
     encoder_.on_event(event);
   }
   void finish(const model::ModelCall& /*call*/) override {
-    tell_time();
+    report_time();
     encoder_.finish();
   }
   void take_into(std::string& out) override { out.append(encoder_.take()); }
@@ -74,13 +74,13 @@ class LobeBytes final : public ModelEncoder {
                                   prices ? *prices : model::CostOptions{});
     model::write_json(out, read);
   }
-  void tell_time() {
+  void report_time() {
     encoder_.at(std::chrono::duration_cast<std::chrono::milliseconds>(
         std::chrono::steady_clock::now() - started_));
   }
 
   // Each attempt may be answered in a way of its own.
-  void tell_answerer() {
+  void report_answerer() {
     if (call_ == nullptr || call_->attempts().size() == attempts_) return;
     attempts_ = call_->attempts().size();
     encoder_.answered_by(call_->wire(), call_->attempts().back().model);
@@ -203,8 +203,8 @@ void ModelOutput::start(const model::ModelCall& call) {
   fork_->start(call);
 }
 
-void ModelOutput::ask(std::uint64_t id, model::Hook hook, std::string_view json) {
-  std::string item = R"({"type":"@ask")";
+void ModelOutput::call_hook(std::uint64_t id, model::Hook hook, std::string_view json) {
+  std::string item = R"({"type":"@hook")";
   json::append_member(item, "id", static_cast<std::int64_t>(id));
   json::append_member(item, "hook", model::name_of(hook));
   json::append_raw_member(item, "value", json);

@@ -45,7 +45,7 @@ class ModelEncoder : public event::EventSink {
 };
 
 // Items of the events protocol besides AG-UI's events and the diagnostics of the codec:
-// {"type":"@ask","id","hook","value"}, {"type":"@report", ...ModelCall::report_json},
+// {"type":"@hook","id","hook","value"}, {"type":"@report", ...ModelCall::report_json},
 // {"type":"@failed","error": error_json}, {"type":"@bytes","text"}.
 // Thread: any, one at a time.
 class ModelOutput final : public event::EventSink {
@@ -56,7 +56,7 @@ class ModelOutput final : public event::EventSink {
   void start(const model::ModelCall& call);
   void on_event(const event::Event& event) override { redacting_.on_event(event); }
   // Only where the output is items.
-  void ask(std::uint64_t id, model::Hook hook, std::string_view json);
+  void call_hook(std::uint64_t id, model::Hook hook, std::string_view json);
   void finish(const model::ModelCall& call);
   // A comment for proxies; "" where the output is items.
   void keep_alive();

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/seldom.hpp"
+#include "base/optional_box.hpp"
 #include "event/event.hpp"
 #include "model/provider/secrets.hpp"
 
@@ -24,7 +24,7 @@ class RedactingSink final : public event::EventSink {
 
   event::EventSink& next_;
   std::vector<std::string> secrets_;
-  Seldom<model::SecretFilter> filter_;
+  OptionalBox<model::SecretFilter> filter_;
 };
 
 }  // namespace millrace::model

@@ -26,10 +26,10 @@ milliseconds back_off(const RetryPolicy& policy, int retries, double random) {
 }
 
 // A tenth at most is added, so that those who were told the same moment do not all come at it.
-milliseconds told_wait(milliseconds told, double random) {
+milliseconds reported_wait(milliseconds reported, double random) {
   constexpr double spread = 0.1;
-  const auto extra = static_cast<double>(told.count()) * spread * random;
-  return told + milliseconds(static_cast<std::int64_t>(extra));
+  const auto extra = static_cast<double>(reported.count()) * spread * random;
+  return reported + milliseconds(static_cast<std::int64_t>(extra));
 }
 
 }  // namespace
@@ -46,12 +46,12 @@ Decision decide(const RetryPolicy& policy, const AttemptState& state, const Erro
   const bool has_retries = state.retries < policy.max_retries && state.spent < policy.budget;
   const bool may_repeat = error.retry() != RetryClass::no && error.code != Errc::circuit_open &&
                           has_retries && (!state.shown || policy.after_first_token);
-  const milliseconds told = error.retry_after.value_or(milliseconds{0});
-  const bool too_long = told > policy.longest_retry_after && falls_back;
+  const milliseconds reported = error.retry_after.value_or(milliseconds{0});
+  const bool too_long = reported > policy.longest_retry_after && falls_back;
   if (may_repeat && !too_long) {
-    const milliseconds wait = error.retry_after
-                                  ? told_wait(std::min(told, policy.longest_retry_after), random)
-                                  : back_off(policy, state.retries, random);
+    const milliseconds wait =
+        error.retry_after ? reported_wait(std::min(reported, policy.longest_retry_after), random)
+                          : back_off(policy, state.retries, random);
     if (!state.left || wait < *state.left) return {Kind::wait, wait};
   }
   if (falls_back) return {Kind::fallback, milliseconds{0}};

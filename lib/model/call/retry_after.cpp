@@ -202,16 +202,16 @@ std::optional<RetryTime> read_moment(std::string_view text) {
 
 std::optional<milliseconds> retry_after_of(std::span<const net::Header> headers, RetryTime now) {
   if (const auto ms = number_of(header_of(headers, "retry-after-ms"))) return from_ms(*ms);
-  const std::string_view told = header_of(headers, "retry-after");
-  if (const auto seconds = number_of(told)) return from_ms(*seconds * 1e3);
-  if (const auto moment = read_moment(told)) return until(*moment, now);
+  const std::string_view reported = header_of(headers, "retry-after");
+  if (const auto seconds = number_of(reported)) return from_ms(*seconds * 1e3);
+  if (const auto moment = read_moment(reported)) return until(*moment, now);
   return reset_of(headers, now);
 }
 
 std::optional<bool> should_retry_of(std::span<const net::Header> headers) {
-  const std::string_view told = header_of(headers, "x-should-retry");
-  if (equal_ignoring_case(told, "true")) return true;
-  if (equal_ignoring_case(told, "false")) return false;
+  const std::string_view reported = header_of(headers, "x-should-retry");
+  if (equal_ignoring_case(reported, "true")) return true;
+  if (equal_ignoring_case(reported, "false")) return false;
   return std::nullopt;
 }
 

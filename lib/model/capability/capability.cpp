@@ -171,7 +171,7 @@ Result<net::Request> build_capability(const ProviderConfig& config, Capability c
   return build_request(made.config, endpoint, std::move(body.bytes), credential);
 }
 
-std::optional<Error> told_error(const json::Value& answer, std::string_view provider) {
+std::optional<Error> reported_error(const json::Value& answer, std::string_view provider) {
   const json::Value base = answer["base_resp"];
   if (base.is_object() && base["status_code"].integer().value_or(0) == 0) return std::nullopt;
   const json::Value error = answer["error"];
@@ -191,7 +191,7 @@ Error better_error(Error otherwise, const CapabilityAnswer& answer, std::string_
   json::Document document(message::depth_limit);
   const auto parsed = document.parse(answer.body);
   if (!parsed) return otherwise;
-  return told_error(parsed.value(), provider).value_or(std::move(otherwise));
+  return reported_error(parsed.value(), provider).value_or(std::move(otherwise));
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ void note(std::vector<std::string>& notes, std::string_view name, std::string_vi
   notes.push_back("`" + std::string(name) + "`: " + std::string(sentence));
 }
 
-bool is_asked(std::string_view name, const Value& value) {
+bool is_requested(std::string_view name, const Value& value) {
   // One is what everybody gives.
   return !value.is_nothing() && !(name == "n" && value.integer() == 1);
 }
@@ -46,7 +46,7 @@ std::string_view sentence_of(const CapabilityRow& row, std::string_view name) {
   return "The API has no such setting.";
 }
 
-std::size_t picture_count(const Value& params) {
+std::size_t image_count(const Value& params) {
   return params["imageUrls"].size() + (params["imageUrl"].filled_string() ? 1 : 0);
 }
 
@@ -56,9 +56,9 @@ void note_image(std::vector<std::string>& notes, const CapabilityRow& row, const
     const std::string_view name = key;
     const bool goes =
         is_taken(row, params, name) && (row.spares == nullptr || !row.spares(options, name));
-    if (!goes && is_asked(name, value)) note(notes, name, sentence_of(row, name));
+    if (!goes && is_requested(name, value)) note(notes, name, sentence_of(row, name));
   }
-  if (list_has(row.takes, "picture") && picture_count(params) > 1) {
+  if (list_has(row.takes, "picture") && image_count(params) > 1) {
     note(notes, "imageUrls", "The API takes one image to start from, the first.");
   }
 }

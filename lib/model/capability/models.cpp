@@ -32,8 +32,8 @@ Value first_of(const Value& model, const std::array<std::string_view, n>& paths)
 }
 
 // Whether `list` of a model holds one of the words.
-bool list_says(const Value& model, std::string_view path,
-               std::initializer_list<std::string_view> words) {
+bool list_contains(const Value& model, std::string_view path,
+                   std::initializer_list<std::string_view> words) {
   for (const Value item : at_path(model, path).items()) {
     for (const std::string_view word : words) {
       if (item.string() == word) return true;
@@ -154,7 +154,7 @@ constexpr std::array<NameRow, 16> type_names = {{
 std::string_view type_of(const Value& model, std::string_view id) {
   for (const TypeRow& row : types) {
     const Value value = at_path(model, row.path);
-    if (value.string() == row.word || list_says(model, row.path, {row.word})) return row.type;
+    if (value.string() == row.word || list_contains(model, row.path, {row.word})) return row.type;
   }
   for (const NameRow& row : type_names) {
     if (id.find(row.part) != std::string_view::npos) return row.type;
@@ -165,10 +165,10 @@ std::string_view type_of(const Value& model, std::string_view id) {
 void write_flag(JsonBuilder& out, const Value& model, std::string_view card, const Value& flag) {
   bool yes = flag.is_true();
   for (const WordRow& row : words) {
-    if (row.card == card && list_says(model, row.path, {row.word})) yes = true;
+    if (row.card == card && list_contains(model, row.path, {row.word})) yes = true;
   }
-  const bool said = flag.is_true() || flag.is(json::Type::boolean_false);
-  if (yes || said) out.flag(card, yes);
+  const bool is_flag = flag.is_true() || flag.is(json::Type::boolean_false);
+  if (yes || is_flag) out.flag(card, yes);
 }
 
 std::string date_of(std::int64_t seconds) {

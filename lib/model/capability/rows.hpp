@@ -68,7 +68,7 @@ Result<json::Value> parse_answer(json::Document& document, const CapabilityAnswe
 
 // The error that came with a good status: `error`, or MiniMax's `base_resp`. Its class is that of
 // the provider's rules.
-std::optional<Error> told_error(const json::Value& answer, std::string_view provider = {});
+std::optional<Error> reported_error(const json::Value& answer, std::string_view provider = {});
 
 Error missing_member(std::string_view name, std::string_view what);
 

@@ -225,7 +225,7 @@ Result<CapabilityResult> read_minimax(const Value& options, const CapabilityAnsw
   json::Document document(message::depth_limit);
   auto parsed = parse_answer(document, answer);
   if (!parsed) return std::move(parsed).error();
-  if (auto error = told_error(parsed.value())) return *std::move(error);
+  if (auto error = reported_error(parsed.value())) return *std::move(error);
   auto bytes = from_hexadecimal(parsed.value()["data"]["audio"].string());
   if (!bytes) return no_audio(answer);
   const std::string_view format = or_else(format_of(options), "mp3");

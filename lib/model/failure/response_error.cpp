@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 constexpr std::size_t id_bytes = 128;
 
 // What a vendor said, whatever it was written in.
-struct Said {
+struct ProviderReport {
   int status = 0;
   std::string codes;     // code, type, status and reason words, lower case, each between blanks
   std::string message;   // as it was said
@@ -44,11 +44,11 @@ std::string text_of(const json::Value& value) {
 }
 
 // The details of Google's errors: why, and when to come again.
-void read_details(const json::Value& details, Said& said) {
+void read_details(const json::Value& details, ProviderReport& report) {
   for (const json::Value detail : details.items()) {
-    said.add_code(detail["reason"].string());
+    report.add_code(detail["reason"].string());
     if (const auto delay = detail["retryDelay"].filled_string()) {
-      said.retry_after = read_duration(*delay);
+      report.retry_after = read_duration(*delay);
     }
   }
 }
@@ -69,46 +69,46 @@ json::Value first_of(const json::Value& whole) {
   return whole.is_array() && whole.size() > 0 ? *whole.items().begin() : whole;
 }
 
-void read_codes(const json::Value& body, const json::Value& error, Said& said) {
+void read_codes(const json::Value& body, const json::Value& error, ProviderReport& report) {
   for (const std::string_view key :
        {"code", "type", "status", "status_code", "reason", "__type", "error_type"}) {
-    said.add_code(text_of(error[key]));
+    report.add_code(text_of(error[key]));
   }
   for (const std::string_view key : {"code", "__type", "error_type"}) {
-    said.add_code(text_of(body[key]));
+    report.add_code(text_of(body[key]));
   }
 }
 
 // The codes of the vendor behind a gateway. A gateway that fails is not asked why: the vendor may
 // have refused the gateway's own account.
-void read_relayed_codes(const json::Value& raw, Said& said) {
-  if (said.status >= 500) return;
+void read_relayed_codes(const json::Value& raw, ProviderReport& report) {
+  if (report.status >= 500) return;
   json::Document document;
   const auto parsed = document.parse(raw.is_string() ? std::string(raw.string()) : raw.to_json());
   if (!parsed || !(parsed.value().is_object() || parsed.value().is_array())) return;
   const json::Value body = first_of(parsed.value());
-  read_codes(body, error_in(body), said);
+  read_codes(body, error_in(body), report);
 }
 
-void read_body(const json::Value& whole, Said& said) {
+void read_body(const json::Value& whole, ProviderReport& report) {
   const json::Value body = first_of(whole);
   const json::Value error = error_in(body);
-  if (const auto text = error.filled_string()) said.message = *text;
+  if (const auto text = error.filled_string()) report.message = *text;
   for (const std::string_view key : {"message", "msg", "status_msg", "error", "detail"}) {
-    if (!said.message.empty()) break;
-    said.message = error[key].string();
+    if (!report.message.empty()) break;
+    report.message = error[key].string();
   }
-  if (said.message.empty()) said.message = body["message"].string();
-  said.message = adapter::relayed_message(said.message, error);
-  read_codes(body, error, said);
-  read_relayed_codes(error["metadata"]["raw"], said);
+  if (report.message.empty()) report.message = body["message"].string();
+  report.message = adapter::relayed_message(report.message, error);
+  read_codes(body, error, report);
+  read_relayed_codes(error["metadata"]["raw"], report);
   for (const json::Value inner : {error["innererror"], error["inner_error"], error["metadata"]}) {
-    said.add_code(text_of(inner["code"]));
-    said.add_code(text_of(inner["error_type"]));
+    report.add_code(text_of(inner["code"]));
+    report.add_code(text_of(inner["error_type"]));
   }
-  read_details(error["details"], said);
+  read_details(error["details"], report);
   for (const std::string_view key : {"request_id", "requestId", "RequestId"}) {
-    if (said.request_id.empty()) said.request_id = text_of(body[key]);
+    if (report.request_id.empty()) report.request_id = text_of(body[key]);
   }
 }
 
@@ -126,15 +126,15 @@ constexpr std::array<HeaderUse, 9> header_uses{{{"x-amzn-errortype", true},
                                                 {"x-ds-trace-id", false},
                                                 {"cf-ray", false}}};
 
-void read_headers(const std::vector<net::Header>& headers, Said& said) {
+void read_headers(const std::vector<net::Header>& headers, ProviderReport& report) {
   for (const HeaderUse& use : header_uses) {
     for (const net::Header& header : headers) {
       if (lowered(header.name) != use.name) continue;
       if (use.is_code) {
         // "ThrottlingException:http://internal..."
-        said.add_code(std::string_view(header.value).substr(0, header.value.find(':')));
-      } else if (said.request_id.empty()) {
-        said.request_id = header.value;
+        report.add_code(std::string_view(header.value).substr(0, header.value.find(':')));
+      } else if (report.request_id.empty()) {
+        report.request_id = header.value;
       }
     }
   }
@@ -192,18 +192,18 @@ std::string_view codes_of(std::string_view provider) {
   return row == rows.end() ? provider : row->as;
 }
 
-bool fits(const Rule& rule, const Said& said, std::string_view provider) {
-  if (rule.status != 0 && rule.status != said.status) return false;
+bool fits(const Rule& rule, const ProviderReport& report, std::string_view provider) {
+  if (rule.status != 0 && rule.status != report.status) return false;
   if (!rule.provider.empty() && rule.provider != provider) return false;
   // Limits on the tokens of a minute are told in the same words.
   const bool speaks_of_length =
       rule.where == Where::text && rule.code == Errc::context_window_exceeded;
-  if (speaks_of_length && said.status == 429) return false;
+  if (speaks_of_length && report.status == 429) return false;
   if (rule.needle.empty()) return true;
-  if (rule.where == Where::finish) return said.finished && has_word(said.codes, rule.needle);
-  if (rule.where == Where::code_part) return said.codes.find(rule.needle) != std::string::npos;
-  return rule.where == Where::code ? has_word(said.codes, rule.needle)
-                                   : said.sentence.find(rule.needle) != std::string::npos;
+  if (rule.where == Where::finish) return report.finished && has_word(report.codes, rule.needle);
+  if (rule.where == Where::code_part) return report.codes.find(rule.needle) != std::string::npos;
+  return rule.where == Where::code ? has_word(report.codes, rule.needle)
+                                   : report.sentence.find(rule.needle) != std::string::npos;
 }
 
 // What a status means when nothing else was said.
@@ -229,66 +229,66 @@ Errc code_of_status(int status) {
   const auto* row =
       std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.status == status; });
   if (row != rows.end()) return row->code;
-  const bool refused = status >= 300 && status < 500 && status != 408 && status != 409 &&
-                       status != 425 && status != 499;
-  return refused ? Errc::provider_bad_request : Errc::provider_error;
+  const bool rejected = status >= 300 && status < 500 && status != 408 && status != 409 &&
+                        status != 425 && status != 499;
+  return rejected ? Errc::provider_bad_request : Errc::provider_error;
 }
 
 // Google calls both a minute's limit and an empty account "exceeded your current quota": only the
 // former says when to come again.
-bool is_empty_quota(const Said& said) {
-  return said.sentence.find("exceeded your current quota") != std::string::npos &&
-         !said.retry_after;
+bool is_empty_quota(const ProviderReport& report) {
+  return report.sentence.find("exceeded your current quota") != std::string::npos &&
+         !report.retry_after;
 }
 
-Errc classify(const Said& said, std::string_view provider) {
-  const Errc by_status = code_of_status(said.status);
-  if (is_empty_quota(said)) return Errc::insufficient_quota;
+Errc classify(const ProviderReport& report, std::string_view provider) {
+  const Errc by_status = code_of_status(report.status);
+  if (is_empty_quota(report)) return Errc::insufficient_quota;
   const auto* rule = std::find_if(
       rules.begin(), rules.end(),
-      [&, vendor = codes_of(provider)](const Rule& r) { return fits(r, said, vendor); });
+      [&, vendor = codes_of(provider)](const Rule& r) { return fits(r, report, vendor); });
   const bool found = rule != rules.end();
   // Whatever it says besides, a 401 is a matter of the key, unless the account is gone.
-  if (said.status == 401) {
+  if (report.status == 401) {
     return found && rule->code == Errc::account_deactivated ? rule->code : by_status;
   }
   // A server that fails may speak of anything in its sentence.
-  const bool vague = found && rule->code == Errc::provider_bad_request && said.status >= 500;
+  const bool vague = found && rule->code == Errc::provider_bad_request && report.status >= 500;
   if (found && !vague) return rule->code;
-  return said.status == 0 ? Errc::provider_error : by_status;
+  return report.status == 0 ? Errc::provider_error : by_status;
 }
 
-Error finish(Said& said, Errc code, std::string_view lead, std::string_view provider,
+Error finish(ProviderReport& report, Errc code, std::string_view lead, std::string_view provider,
              std::string_view detail) {
   constexpr std::size_t shown_bytes = 1024;
   std::string message(lead);
   // A page is described, not copied.
-  if (said.page.empty()) said.page = html_page(said.message);
-  if (!said.page.empty()) {
+  if (report.page.empty()) report.page = html_page(report.message);
+  if (!report.page.empty()) {
     if (lead.empty()) message = "The provider answered";
-    message.append(" with ").append(said.page);
+    message.append(" with ").append(report.page);
     // It is the answer of a web server that knows nothing of models.
     if (code == Errc::model_not_found) {
       message.append(". Check `baseURL`: there are web pages at this address, and no API");
     }
     lead = message;
-    said.message.clear();
+    report.message.clear();
   }
-  if (said.message.empty() && lead.empty()) {
+  if (report.message.empty() && lead.empty()) {
     message = row_of(code).sentence;
   } else if (lead.empty()) {
-    message = redacted(said.message, shown_bytes);
-  } else if (said.message.empty()) {
+    message = redacted(report.message, shown_bytes);
+  } else if (report.message.empty()) {
     message.append(". ").append(row_of(code).sentence);
   } else {
-    message.append(": ").append(redacted(said.message, shown_bytes));
+    message.append(": ").append(redacted(report.message, shown_bytes));
   }
   Error error = make_error(code, std::move(message), detail);
-  if (said.status != 0) error.upstream_status = said.status;
-  error.request_id = redacted(said.request_id, id_bytes);
-  error.should_retry = said.should_retry;
+  if (report.status != 0) error.upstream_status = report.status;
+  error.request_id = redacted(report.request_id, id_bytes);
+  error.should_retry = report.should_retry;
   if (error.retry() != RetryClass::no) {
-    error.retry_after = said.retry_after ? said.retry_after : retry_after_in(said.sentence);
+    error.retry_after = report.retry_after ? report.retry_after : retry_after_in(report.sentence);
   }
   return error_of_provider(std::move(error), provider);
 }
@@ -296,24 +296,25 @@ Error finish(Said& said, Errc code, std::string_view lead, std::string_view prov
 }  // namespace
 
 std::string request_id_of(const std::vector<net::Header>& headers) {
-  Said said;
-  read_headers(headers, said);
-  return redacted(said.request_id, id_bytes);
+  ProviderReport report;
+  read_headers(headers, report);
+  return redacted(report.request_id, id_bytes);
 }
 
 Error error_from_response(const net::ResponseHead& head, std::string_view body,
                           std::string_view provider, std::chrono::system_clock::time_point now) {
-  Said said;
-  said.status = head.status;
-  said.retry_after = retry_after_of(head.headers, now);
-  said.should_retry = should_retry_of(head.headers);
-  said.page = html_page(body);
+  ProviderReport report;
+  report.status = head.status;
+  report.retry_after = retry_after_of(head.headers, now);
+  report.should_retry = should_retry_of(head.headers);
+  report.page = html_page(body);
   json::Document document;
-  if (auto parsed = document.parse(body)) read_body(parsed.value(), said);
-  read_headers(head.headers, said);
-  said.sentence = lowered(said.message);
-  const Errc code = classify(said, provider);
-  return finish(said, code, "The provider answered " + std::to_string(head.status), provider, body);
+  if (auto parsed = document.parse(body)) read_body(parsed.value(), report);
+  read_headers(head.headers, report);
+  report.sentence = lowered(report.message);
+  const Errc code = classify(report, provider);
+  return finish(report, code, "The provider answered " + std::to_string(head.status), provider,
+                body);
 }
 
 Error error_from_stream(std::string_view code, std::string_view message,
@@ -321,31 +322,31 @@ Error error_from_stream(std::string_view code, std::string_view message,
   const Errc own = code_of(code);
   const bool is_own = row_of(own).code == code && own != Errc::provider_error;
   if (is_own) return error_of_provider(make_error(own, std::string(message)), provider);
-  Said said;
-  said.add_code(code);
-  said.message = message;
-  said.sentence = lowered(message);
+  ProviderReport report;
+  report.add_code(code);
+  report.message = message;
+  report.sentence = lowered(message);
   // A number may be a status.
   int status = 0;
   for (const char c : code)
     status = c >= '0' && c <= '9' && status < 1000 ? status * 10 + c - '0' : 0;
   const bool is_status = code.size() == 3 && status >= 400 && status < 600;
-  if (is_status) said.status = status;
-  const Errc found = classify(said, provider);
-  Error error = finish(said, found, {}, provider, {});
+  if (is_status) report.status = status;
+  const Errc found = classify(report, provider);
+  Error error = finish(report, found, {}, provider, {});
   if (code != error.code_name()) error.detail = redacted(code, 128);
   return error;
 }
 
 Error error_from_finish(std::string_view reason, std::string_view message,
                         std::string_view provider) {
-  Said said;
-  said.finished = true;
-  said.add_code(reason);
-  said.message = message;
-  said.sentence = lowered(message);
-  const Errc found = classify(said, provider);
-  Error error = finish(said, found, {}, provider, {});
+  ProviderReport report;
+  report.finished = true;
+  report.add_code(reason);
+  report.message = message;
+  report.sentence = lowered(message);
+  const Errc found = classify(report, provider);
+  Error error = finish(report, found, {}, provider, {});
   if (reason != error.code_name()) error.detail = redacted(reason, 128);
   return error;
 }

@@ -74,8 +74,8 @@ void restore_marks_of_answer(Message& message, const json::Value& value) {
     ++at;
     if (has_mark(call)) keep_mark(known.metadata, call["cache_control"]);
   }
-  const bool says_nothing = message::text_of(message.content).empty();
-  if (!says_nothing) return restore_marks_of_text(message, value);
+  const bool has_no_content = message::text_of(message.content).empty();
+  if (!has_no_content) return restore_marks_of_text(message, value);
   const json::Value mark = last_mark(value);
   if (mark && !message.tool_calls.empty()) keep_mark(message.tool_calls.back().metadata, mark);
 }

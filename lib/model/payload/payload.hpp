@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "base/optional_box.hpp"
 #include "base/result.hpp"
-#include "base/seldom.hpp"
 #include "message/shared_messages.hpp"
 
 namespace millrace::model {

@@ -207,11 +207,11 @@ bool add_blocks(Messages& out, std::string_view text, std::string_view signature
   if (size != text.size()) return false;
   for (const json::Value block : blocks.items()) {
     const auto length = static_cast<std::size_t>(block["length"].integer().value_or(0));
-    Message thought = reasoning_message(text.substr(0, length), {}, ids);
+    Message reasoning_part = reasoning_message(text.substr(0, length), {}, ids);
     text.remove_prefix(length);
-    if (const auto value = block["value"].filled_string()) thought.encrypted_value = *value;
-    set_issuer(thought.metadata, scoped.provider);
-    out.push_back(std::move(thought));
+    if (const auto value = block["value"].filled_string()) reasoning_part.encrypted_value = *value;
+    set_issuer(reasoning_part.metadata, scoped.provider);
+    out.push_back(std::move(reasoning_part));
   }
   return true;
 }

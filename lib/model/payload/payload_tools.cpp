@@ -29,16 +29,17 @@ constexpr std::string_view text_schema =
 Result<void> set_schema(Tool& tool, const json::Value& schema) {
   // OpenAI refuses longer descriptions of tools.
   constexpr std::size_t most_bytes = 1024;
-  constexpr std::string_view telling = "The arguments follow this JSON Schema: ";
+  constexpr std::string_view described_lead = "The arguments follow this JSON Schema: ";
   auto plain = tool_schema(schema);
   if (!plain) return std::move(plain).error();
   tool.parameters = std::move(plain.value().json);
-  const std::string& told = plain.value().told;
-  if (told.empty()) return {};
+  const std::string& described = plain.value().described;
+  if (described.empty()) return {};
   tool.strict.reset();
   const std::string_view gap = tool.description.empty() ? "" : "\n\n";
-  if (tool.description.size() + gap.size() + telling.size() + told.size() <= most_bytes) {
-    tool.description.append(gap).append(telling).append(told);
+  if (tool.description.size() + gap.size() + described_lead.size() + described.size() <=
+      most_bytes) {
+    tool.description.append(gap).append(described_lead).append(described);
   }
   return {};
 }

@@ -149,14 +149,14 @@ void fill_empty_results(message::SharedMessages& messages) {
   }
 }
 
-bool says_nothing(const message::Message& message) {
+bool has_no_content(const message::Message& message) {
   using Kind = message::Content::Kind;
   const message::Content& content = message.content;
   // Who asks nothing in so many words may mean it.
-  const bool is_said = content.kind == Kind::text
-                           ? !content.text.empty() || message.role == message::Role::user
-                           : content.kind != Kind::absent && content.text != "[]";
-  return !is_said && message.tool_calls.empty() && message.metadata.provider_state.empty() &&
+  const bool has_content = content.kind == Kind::text
+                               ? !content.text.empty() || message.role == message::Role::user
+                               : content.kind != Kind::absent && content.text != "[]";
+  return !has_content && message.tool_calls.empty() && message.metadata.provider_state.empty() &&
          !message.encrypted_value;
 }
 
@@ -172,7 +172,7 @@ void drop_silent(message::SharedMessages& messages, const Quirks& quirks,
                         (message.role == Role::assistant && before != Role::reasoning &&
                          !quirks.has(Quirk::blank_assistant_content));
     before = message.role;
-    return may_be && says_nothing(message);
+    return may_be && has_no_content(message);
   };
   if (const std::size_t empty = drop_empty_media(messages); empty > 0) {
     notes.push_back({"messages", "Media without address or bytes are left out: " +
@@ -188,7 +188,7 @@ void drop_silent(message::SharedMessages& messages, const Quirks& quirks,
 // APIs that keep the system prompt apart refuse a request in which nobody else speaks; others
 // answer to it. The user says the last of the prompts then. Sources:
 // https://docs.anthropic.com/en/api/messages, langchain-ai/langchain-google#1298 (2026-11).
-void let_user_ask(message::SharedMessages& messages, std::vector<Note>& notes) {
+void add_user_turn(message::SharedMessages& messages, std::vector<Note>& notes) {
   using message::Message;
   using message::Role;
   const auto is_prompt = [](const Message& message) {
@@ -215,7 +215,7 @@ void repair_arguments(message::SharedMessages& messages, std::vector<Note>& note
   for (std::size_t at = 0; at < messages.size(); ++at) {
     for (std::size_t i = 0; i < messages[at].tool_calls.size(); ++i) {
       const message::ToolCall& call = messages[at].tool_calls[i];
-      if (call.is_sound || format::openai::is_custom_call(call)) continue;
+      if (call.is_audio || format::openai::is_custom_call(call)) continue;
       std::string whole = json::object_text(call.arguments);
       if (whole == call.arguments) continue;
       if (!call.arguments.empty()) {
@@ -228,10 +228,10 @@ void repair_arguments(message::SharedMessages& messages, std::vector<Note>& note
   }
 }
 
-void note_repairs(message::SharedMessages& messages, IdSource& ids, message::Strays strays,
+void note_repairs(message::SharedMessages& messages, IdSource& ids, message::Unmatched unmatched,
                   std::vector<Note>& notes) {
   if (message::is_paired(messages)) return;
-  for (const message::Change& change : message::repair_history(messages.edit(), ids, strays)) {
+  for (const message::Change& change : message::repair_history(messages.edit(), ids, unmatched)) {
     notes.push_back({"messages", message::describe(change), false});
   }
 }
@@ -261,13 +261,14 @@ Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& 
     drop_unclaimed_signatures(messages);
   }
   const bool to_claude = is_claude(chat.dialect);
-  note_repairs(messages, ids, to_claude ? message::Strays::told_by_user : message::Strays::dropped,
+  note_repairs(messages, ids,
+               to_claude ? message::Unmatched::as_user_text : message::Unmatched::dropped,
                chat.notes);
   drop_silent(messages, config.quirks, chat.notes);
   if (messages.empty())
     return make_error(Errc::invalid_body,
                       "`messages` has no content to send: add a text, an image or a file.");
-  if (keeps_prompt_apart(chat.dialect)) let_user_ask(messages, chat.notes);
+  if (keeps_prompt_apart(chat.dialect)) add_user_turn(messages, chat.notes);
   MILLRACE_TRY(check_context(config, payload, chat.model, messages));
   if (to_claude) fill_empty_results(messages);
   if (chat.dialect == Dialect::mistral || traits.has(Trait::mistral_rules)) {

@@ -57,7 +57,7 @@ Error cannot(const ProviderConfig& config, std::string_view what) {
                     "The provider " + config.id + " " + std::string(what));
 }
 
-bool has_sound(const ChatPayload& payload) {
+bool has_audio(const ChatPayload& payload) {
   for (const message::Message& message : payload.messages) {
     const message::Parts parts(message.content);
     for (const json::Value part : parts.items()) {
@@ -96,7 +96,7 @@ Result<Dialect> dialect_of(const ProviderConfig& config, const ChatPayload& payl
   // OpenAI's own address has no other API for them, whatever a switch of the provider says.
   const bool is_own = row.id == "openai" && !config.own_base_url;
   const bool only_responses = traits_of(payload.model).has(Trait::responses_only);
-  if (is_own && has_responses && only_responses && !has_sound(payload)) {
+  if (is_own && has_responses && only_responses && !has_audio(payload)) {
     return Dialect::openai_responses;
   }
   if (mode == "responses") {
@@ -108,7 +108,7 @@ Result<Dialect> dialect_of(const ProviderConfig& config, const ChatPayload& payl
     const bool searches = payload.search && config.quirks.has(Quirk::search_responses);
     const bool by_default = mode.empty() && config.quirks.has(Quirk::responses_first);
     const bool first = by_default || searches || only_responses;
-    if (has_responses && first && !has_sound(payload)) return Dialect::openai_responses;
+    if (has_responses && first && !has_audio(payload)) return Dialect::openai_responses;
   }
   if (!mode.empty() && mode != "chat" && mode != not_responses &&
       mode != row_of(row.dialect).name) {

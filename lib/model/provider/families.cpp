@@ -30,21 +30,22 @@ constexpr Efforts none_to_max = none_to_xhigh.with(Effort::max);
 constexpr std::uint64_t o_series =
     bits(no_sampling, no_stop, completion_tokens, no_system, reasons, cache_key);
 constexpr std::uint64_t gpt_5 = bits(no_sampling, no_stop, completion_tokens, reasons, cache_key);
-constexpr std::uint64_t gpt_5_5 = gpt_5 | bits(samples_unthinking);
-constexpr std::uint64_t gpt_5_1 = gpt_5_5 | bits(unthinking_by_default);
+constexpr std::uint64_t gpt_5_5 = gpt_5 | bits(samples_without_thinking);
+constexpr std::uint64_t gpt_5_1 = gpt_5_5 | bits(thinking_off_by_default);
 constexpr Efforts low_or_high = Efforts(Effort::low, Effort::low).with(Effort::high);
 constexpr std::uint64_t grok_reasoning = bits(no_penalties, no_stop);
-constexpr std::uint64_t grok_4 = grok_reasoning | bits(refuses_effort);
+constexpr std::uint64_t grok_4 = grok_reasoning | bits(rejects_effort);
 constexpr std::uint64_t claude_4 = bits(no_effort, no_schema);
 constexpr std::uint64_t claude_4_5 = bits(one_sampling, no_effort);
 constexpr std::uint64_t claude_4_6 = bits(one_sampling, adaptive_thinking, no_prefill);
 constexpr std::uint64_t claude_4_7 =
     bits(no_sampling, adaptive_thinking, adaptive_only, no_prefill, no_bedrock_schema);
-constexpr std::uint64_t claude_5 = claude_4_7 | bits(high_unthinking);
-constexpr std::uint64_t claude_5_5 = claude_4_7 | bits(always_thinks, no_demands, bound_thoughts);
+constexpr std::uint64_t claude_5 = claude_4_7 | bits(high_without_thinking);
+constexpr std::uint64_t claude_5_5 =
+    claude_4_7 | bits(always_thinking, no_demands, bound_reasoning);
 constexpr std::uint64_t sonnet_5_5 =
-    claude_5 | bits(thinks_between_tools, no_demands, bound_thoughts);
-constexpr std::uint64_t haiku_5_5 = claude_5 | bits(bound_thoughts);
+    claude_5 | bits(interleaved_thinking, no_demands, bound_reasoning);
+constexpr std::uint64_t haiku_5_5 = claude_5 | bits(bound_reasoning);
 constexpr std::uint64_t kimi_k2 = bits(fixed_sampling, no_demands, one_answer, switch_only);
 
 // The longest name that fits counts alone.
@@ -116,8 +117,8 @@ constexpr std::array families{
     Family{"claude-opus-4.8", claude_4_7},
     Family{"claude-opus-5", claude_5},
     Family{"claude-sonnet-5", claude_4_7},
-    Family{"claude-fable-5", claude_4_7 | bits(always_thinks)},
-    Family{"claude-mythos-5", claude_4_7 | bits(always_thinks)},
+    Family{"claude-fable-5", claude_4_7 | bits(always_thinking)},
+    Family{"claude-mythos-5", claude_4_7 | bits(always_thinking)},
     Family{"claude-mythos-5-1", claude_5_5},
     Family{"claude-mythos-5.1", claude_5_5},
     Family{"claude-opus-5-5", claude_5_5},
@@ -137,24 +138,24 @@ constexpr std::array families{
     Family{"gemini-3.7-flash", bits(thinking_level, no_minimal_level)},
     Family{"gemini-3.7-flash-lite", bits(thinking_level)},
     Family{"gemini-2.5", bits(thinking_budget, no_penalties)},
-    Family{"gemini-2.5-pro", bits(thinking_budget, no_penalties, always_thinks)},
+    Family{"gemini-2.5-pro", bits(thinking_budget, no_penalties, always_thinking)},
     Family{"gemma", bits(no_system_instruction)},
     Family{"gemma-4", 0},
     Family{"gemini-2.5-flash-image", bits(image_output)},
     Family{"gemini-2.0-flash-preview-image-generation", bits(image_output)},
     Family{"grok", grok_reasoning},
-    Family{"grok-beta", bits(refuses_effort)},
-    Family{"grok-vision-beta", bits(refuses_effort)},
-    Family{"grok-2", bits(refuses_effort)},
-    Family{"grok-2-vision", bits(refuses_effort)},
-    Family{"grok-3", bits(refuses_effort)},
+    Family{"grok-beta", bits(rejects_effort)},
+    Family{"grok-vision-beta", bits(rejects_effort)},
+    Family{"grok-2", bits(rejects_effort)},
+    Family{"grok-2-vision", bits(rejects_effort)},
+    Family{"grok-3", bits(rejects_effort)},
     Family{"grok-3-mini", grok_reasoning | bits(reasons), low_or_high},
     Family{"grok-4", grok_4},
-    Family{"grok-4-fast-non-reasoning", bits(refuses_effort)},
-    Family{"grok-4-1-fast-non-reasoning", bits(refuses_effort)},
-    Family{"grok-4.20-non-reasoning", bits(refuses_effort)},
+    Family{"grok-4-fast-non-reasoning", bits(rejects_effort)},
+    Family{"grok-4-1-fast-non-reasoning", bits(rejects_effort)},
+    Family{"grok-4.20-non-reasoning", bits(rejects_effort)},
     Family{"grok-4.20-multi-agent", grok_reasoning, low_to_xhigh},
-    Family{"grok-4.20-0309-non-reasoning", bits(refuses_effort)},
+    Family{"grok-4.20-0309-non-reasoning", bits(rejects_effort)},
     Family{"grok-4.3", grok_reasoning, none_to_xhigh},
     Family{"grok-4.5", grok_reasoning, low_to_high},
     Family{"grok-4.6", grok_reasoning, low_to_xhigh},
@@ -170,13 +171,14 @@ constexpr std::array families{
     Family{"mixtral", bits(mistral_rules)},
     Family{"open-mistral", bits(mistral_rules)},
     Family{"open-mixtral", bits(mistral_rules)},
-    Family{"deepseek-reasoner", bits(thoughts_back)},
-    Family{"deepseek-v4", bits(thoughts_back)},
-    Family{"deepseek-flash", bits(thoughts_back)},
+    Family{"deepseek-reasoner", bits(reasoning_back)},
+    Family{"deepseek-v4", bits(reasoning_back)},
+    Family{"deepseek-flash", bits(reasoning_back)},
     Family{"kimi-k2.5", kimi_k2},
     Family{"kimi-k2.6", kimi_k2},
-    Family{"kimi-k2.7", kimi_k2 | bits(always_thinks)},
-    Family{"kimi-k3", bits(no_sampling, always_thinks, one_answer), low_or_high.with(Effort::max)},
+    Family{"kimi-k2.7", kimi_k2 | bits(always_thinking)},
+    Family{"kimi-k3", bits(no_sampling, always_thinking, one_answer),
+           low_or_high.with(Effort::max)},
 };
 
 // True when `name` stands in `model` as whole words, not behind a longer name's dash.

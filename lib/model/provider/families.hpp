@@ -19,12 +19,12 @@ enum class Trait : std::uint8_t {
   reasons,                // takes an effort
   adaptive_thinking,      // decides itself how much it thinks
   adaptive_only,          // takes no budget of thoughts
-  always_thinks,          // its thinking cannot be switched off
-  thinks_between_tools,   // Claude: switched off, it still thinks between calls
-  high_unthinking,        // Claude: it takes no effort above `high` where it shall not think
-  bound_thoughts,         // Claude: a thought that comes back holds only behind what was before it
+  always_thinking,        // its thinking cannot be switched off
+  interleaved_thinking,   // Claude: switched off, it still thinks between calls
+  high_without_thinking,  // Claude: it takes no effort above `high` where it shall not think
+  bound_reasoning,        // Claude: a thought that comes back holds only behind what was before it
   no_effort,              // takes no effort, although others of its vendor do
-  refuses_effort,         // the same, where its vendor's API refuses the member (xAI)
+  rejects_effort,         // the same, where its vendor's API refuses the member (xAI)
   no_demands,             // cannot be made to call a tool, at least while it thinks
   thinking_level,         // Gemini 3: a level instead of a budget
   thinking_budget,        // Gemini 2.5: a budget
@@ -33,15 +33,15 @@ enum class Trait : std::uint8_t {
   image_output,           // answers with images, too
   fixed_sampling,         // Kimi K2.5: one temperature a mode
   responses_only,         // served by the Responses API alone
-  samples_unthinking,     // no_sampling holds only while it thinks
-  unthinking_by_default,  // it does not think unless it is told to
-  cache_key,              // takes prompt_cache_key
-  mistral_rules,          // ids of calls are nine letters and digits, results are answered
-  no_schema,              // Claude: no constrained decoding, for answers and for tools
-  no_bedrock_schema,      // the same, on Bedrock only: it checks fields by an older list
-  one_answer,             // `n` other than 1 is refused
-  switch_only,            // Kimi K2: its thinking is switched on or off, there are no efforts
-  thoughts_back,          // thinks only where each of its answers comes back with its reasoning
+  samples_without_thinking,  // no_sampling holds only while it thinks
+  thinking_off_by_default,   // it does not think unless it is told to
+  cache_key,                 // takes prompt_cache_key
+  mistral_rules,             // ids of calls are nine letters and digits, results are answered
+  no_schema,                 // Claude: no constrained decoding, for answers and for tools
+  no_bedrock_schema,         // the same, on Bedrock only: it checks fields by an older list
+  one_answer,                // `n` other than 1 is refused
+  switch_only,               // Kimi K2: its thinking is switched on or off, there are no efforts
+  reasoning_back,            // thinks only where each of its answers comes back with its reasoning
 };
 
 // How much a model can be told to think, from nothing to most, in the words of payloads.

@@ -32,19 +32,19 @@ std::string last_word(std::string_view name) {
 
 // Whether a header or a member of the query is called as what carries a secret is: the word that
 // says so comes last, "X-Auth-Env" and "X-Key-Id" name something else.
-bool tells_secret(std::string_view name) {
-  constexpr std::array<std::string_view, 17> telling{
+bool names_secret(std::string_view name) {
+  constexpr std::array<std::string_view, 17> reporting{
       "auth",        "authorization", "key",    "apikey",       "token",    "authtoken",
       "accesstoken", "secret",        "cookie", "clientsecret", "session",  "password",
       "passwd",      "credential",    "sig",    "credentials",  "signature"};
-  return std::find(telling.begin(), telling.end(), last_word(name)) != telling.end();
+  return std::find(reporting.begin(), reporting.end(), last_word(name)) != reporting.end();
 }
 
 // What a header or a member of the query carries: "Bearer <key>", "sid=<key>; other=<key>",
 // "<key>".
 void add_carried_secrets(std::vector<std::string>& secrets, std::string_view name,
                          std::string_view value) {
-  if (!tells_secret(name)) return;
+  if (!names_secret(name)) return;
   if (value.starts_with("AWS4-")) {
     // The rest names headers and dates.
     constexpr std::string_view mark = "Signature=";

@@ -52,9 +52,9 @@ ModeRow mode_of(const ProviderConfig& config, std::string_view model) {
   }
   const Traits traits = traits_of(model);
   if (row.dialect == Dialect::anthropic) row.schema = claude_takes_schemas(config, traits);
-  const bool refuses_demands =
+  const bool rejects_demands =
       config.quirks.has(Quirk::tool_choice_auto_only) || config.quirks.has(Quirk::no_tools);
-  row.forces_tools = !traits.has(Trait::no_demands) && !refuses_demands;
+  row.forces_tools = !traits.has(Trait::no_demands) && !rejects_demands;
   if (row.dialect == Dialect::bedrock_converse) {
     const BedrockMaker& maker = bedrock_maker(model, {});
     row.forces_tools = row.forces_tools && maker.demand != BedrockDemand::none;
@@ -317,9 +317,9 @@ Result<std::string> plan_object(const ProviderConfig& config, std::string_view r
         "`schema` must be a JSON Schema, which is an object, not " + shown_value(schema) + ".");
   }
   const bool wrapped = needs_wrapping(schema);
-  auto said = with_null_types(wrapped ? wrapped_schema(schema) : schema.to_json());
-  if (!said) return std::move(said).error();
-  const std::string whole = std::move(said).value();
+  auto received = with_null_types(wrapped ? wrapped_schema(schema) : schema.to_json());
+  if (!received) return std::move(received).error();
+  const std::string whole = std::move(received).value();
   // Nobody pays for an answer that cannot be held to its schema.
   if (request["validate"].is_true()) {
     // As it was given first: an error names places of the caller's schema.

@@ -53,7 +53,7 @@ constexpr std::array<StyleRow, 3> styles = {{
 }};
 
 // Bounds that say something to a model even where the vendor does not take them.
-constexpr std::array<std::string_view, 15> told = {
+constexpr std::array<std::string_view, 15> reported = {
     "minimum",   "maximum",     "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
     "minLength", "maxLength",   "pattern",          "format",           "minItems",
     "maxItems",  "uniqueItems", "default",          "minProperties",    "maxProperties"};
@@ -233,8 +233,8 @@ class Writer {
     std::string description(schema["description"].string());
     for (const auto& [key, value] : schema.members()) {
       const bool is_lost = is_gemini() && (key == "enum" || key == "const") && !is_listed(value);
-      const bool is_kept = lists(style_.keeps, key) && keeps_value(key, value);
-      if (!is_lost && (!lists(told, key) || is_kept)) continue;
+      const bool is_retained = lists(style_.keeps, key) && keeps_value(key, value);
+      if (!is_lost && (!lists(reported, key) || is_retained)) continue;
       description.append(description.empty() ? "[" : " [").append(key).append(": ");
       value.write(description);
       description.push_back(']');

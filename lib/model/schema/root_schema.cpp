@@ -20,8 +20,8 @@ using json::Value;
 using message::JsonBuilder;
 
 // What providers refuse at the root of a tool's schema.
-constexpr std::array<std::string_view, 7> refused_keys{"anyOf", "oneOf", "allOf", "not",
-                                                       "enum",  "const", "$ref"};
+constexpr std::array<std::string_view, 7> rejected_keys{"anyOf", "oneOf", "allOf", "not",
+                                                        "enum",  "const", "$ref"};
 // Schemas may come from elsewhere (MCP): branches that lead to branches end somewhere.
 constexpr int depth_limit = 16;
 constexpr int visit_limit = 2000;
@@ -48,8 +48,8 @@ class DistinctTexts {
   std::unordered_set<std::string> known_;
 };
 
-bool is_refused(std::string_view key) {
-  return std::find(refused_keys.begin(), refused_keys.end(), key) != refused_keys.end();
+bool is_rejected(std::string_view key) {
+  return std::find(rejected_keys.begin(), rejected_keys.end(), key) != rejected_keys.end();
 }
 
 bool may_be_object(const Value& schema) {
@@ -314,7 +314,7 @@ void write_shape(JsonBuilder& out, const Shape& shape, Reader& reader) {
 }
 
 // What the root says in keywords that are left out. A reference to a plain object says no more.
-std::string told_of(const Value& root, const Reader& reader) {
+std::string reported_of(const Value& root, const Reader& reader) {
   Value schema = root;
   for (int depth = 0; depth < depth_limit && schema["$ref"].is_string(); ++depth) {
     const Value target = reader.resolve(schema["$ref"].string());
@@ -325,7 +325,7 @@ std::string told_of(const Value& root, const Reader& reader) {
   bool any = !may_be_object(schema);
   out.open_object();
   for (const auto& [key, value] : schema.members()) {
-    const bool is_more = is_refused(key) && key != "$ref";
+    const bool is_more = is_rejected(key) && key != "$ref";
     if (is_more || key == "type") out.value(key, value);
     any = any || is_more;
   }
@@ -337,7 +337,7 @@ std::string told_of(const Value& root, const Reader& reader) {
 
 bool needs_one_object(const Value& schema) {
   if (schema["type"].string() != "object") return true;
-  return std::any_of(refused_keys.begin(), refused_keys.end(),
+  return std::any_of(rejected_keys.begin(), rejected_keys.end(),
                      [&](std::string_view key) { return schema[key].exists(); });
 }
 
@@ -350,14 +350,14 @@ RootSchema one_object(const Value& schema) {
   for (const auto& [key, value] : schema.members()) {
     const bool is_merged = key == "type" || key == "properties" || key == "required" ||
                            (key == "additionalProperties" && !value.is_object());
-    if (is_merged || is_refused(key)) continue;
+    if (is_merged || is_rejected(key)) continue;
     JsonBuilder one;
     reader.write(one, value);
     out.raw(key, one.take());
   }
   write_shape(out, shape, reader);
   out.close_object();
-  return {out.take(), told_of(schema, reader)};
+  return {out.take(), reported_of(schema, reader)};
 }
 
 }  // namespace millrace::model

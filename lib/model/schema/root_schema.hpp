@@ -11,7 +11,7 @@ namespace millrace::model {
 struct RootSchema {
   std::string json;
   // What the object says less exactly than the schema did, as JSON, or "".
-  std::string told;
+  std::string described;
 };
 
 // Whether the schema is no plain object at its root.

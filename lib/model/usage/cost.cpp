@@ -75,7 +75,7 @@ std::int64_t paid_elsewhere(const PriceCard& card, const ModelUsage& usage) {
   return total;
 }
 
-bool tells_cached_text(const ModelUsage& usage) {
+bool reports_cached_text(const ModelUsage& usage) {
   return usage[Tokens::input_text] && usage[Tokens::input_cached_text];
 }
 
@@ -84,7 +84,7 @@ Count text_input(const PriceCard& card, const ModelUsage& usage) {
   if (const Count miss = usage[Tokens::input_cache_miss]) {
     return std::max<std::int64_t>(0, *miss - paid_elsewhere(card, usage)) + tool;
   }
-  if (!tells_cached_text(usage)) return uncached_input(card, usage);
+  if (!reports_cached_text(usage)) return uncached_input(card, usage);
   const auto text = not_cached<Tokens::input_text, Tokens::input_cached_text>(card, usage);
   return text.value_or(0) + tool;
 }
@@ -117,9 +117,9 @@ Count generated_video(const PriceCard& card, const ModelUsage& usage) {
 // An answer of images or sound alone says nothing of text: what has a price of its own is paid
 // once.
 Count text_output(const PriceCard& card, const ModelUsage& usage) {
-  const std::int64_t said = sum(usage, {Tokens::output_text, Tokens::output_reasoning});
+  const std::int64_t generated = sum(usage, {Tokens::output_text, Tokens::output_reasoning});
   Count total = usage[Tokens::total_output];
-  if (said > 0 || !total) return said > 0 ? Count(said) : total;
+  if (generated > 0 || !total) return generated > 0 ? Count(generated) : total;
   if (has_unit(card, "imageOutput")) *total -= usage[Tokens::output_image].value_or(0);
   if (has_unit(card, "audioOutput")) *total -= usage[Tokens::output_audio].value_or(0);
   *total -= generated_video(card, usage).value_or(0);
@@ -299,7 +299,7 @@ double ChatCost::dollars() const {
 Result<std::optional<ChatCost>> compute_chat_cost(const PriceCard& card, const ModelUsage& usage,
                                                   const CostOptions& options) {
   const bool cached = usage[Tokens::input_cached].value_or(0) > 0;
-  const bool is_split = usage[Tokens::input_cache_miss] || tells_cached_text(usage);
+  const bool is_split = usage[Tokens::input_cache_miss] || reports_cached_text(usage);
   if (cached && !is_split && has_unit(card, "textInput")) {
     return make_error(Errc::invalid_argument, "The usage has inputCachedTokens " +
                                                   std::to_string(*usage[Tokens::input_cached]) +

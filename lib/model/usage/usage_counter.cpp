@@ -35,7 +35,7 @@ struct ToolCost {
   double cost = 0;
 };
 
-struct Books {
+struct Totals {
   double api_calls = 0, processing_ms = 0;
   double input = 0, output = 0, total = 0;
   double tool_calls = 0, tool_ms = 0;
@@ -62,42 +62,42 @@ void each_entry(const json::Value& entries, std::string_view name_key, Take take
   for (const json::Member& member : entries.members()) take(member.key, member.value);
 }
 
-void read_usage_books(Books& books, const json::Value& usage) {
+void read_usage_totals(Totals& totals, const json::Value& usage) {
   const json::Value llm = usage["llm"];
-  books.api_calls = amount(llm["apiCalls"]);
-  books.processing_ms = amount(llm["processingTimeMs"]);
-  books.input = amount(llm["tokens"]["input"]);
-  books.output = amount(llm["tokens"]["output"]);
-  books.total = amount(llm["tokens"]["total"]);
+  totals.api_calls = amount(llm["apiCalls"]);
+  totals.processing_ms = amount(llm["processingTimeMs"]);
+  totals.input = amount(llm["tokens"]["input"]);
+  totals.output = amount(llm["tokens"]["output"]);
+  totals.total = amount(llm["tokens"]["total"]);
   const json::Value tools = usage["tools"];
-  books.tool_calls = amount(tools["totalCalls"]);
-  books.tool_ms = amount(tools["totalTimeMs"]);
+  totals.tool_calls = amount(tools["totalCalls"]);
+  totals.tool_ms = amount(tools["totalTimeMs"]);
   each_entry(tools["byTool"], "name", [&](std::string_view name, const json::Value& tool) {
-    books.tools.push_back({std::string(name), amount(tool["calls"]), amount(tool["errors"]),
-                           amount(tool["totalTimeMs"])});
+    totals.tools.push_back({std::string(name), amount(tool["calls"]), amount(tool["errors"]),
+                            amount(tool["totalTimeMs"])});
   });
   const json::Value human = usage["humanInteraction"];
-  books.approvals = amount(human["approvalRequests"]);
-  books.prompts = amount(human["promptRequests"]);
-  books.selects = amount(human["selectRequests"]);
-  books.waiting_ms = amount(human["totalWaitingTimeMs"]);
+  totals.approvals = amount(human["approvalRequests"]);
+  totals.prompts = amount(human["promptRequests"]);
+  totals.selects = amount(human["selectRequests"]);
+  totals.waiting_ms = amount(human["totalWaitingTimeMs"]);
 }
 
-void read_cost_books(Books& books, const json::Value& cost) {
+void read_cost_totals(Totals& totals, const json::Value& cost) {
   if (!cost.is_object()) return;
-  books.has_cost = true;
-  books.currency = cost["currency"].filled_string().value_or(dollars);
-  books.calculated_at = cost["calculatedAt"].string();
-  books.cost = amount(cost["total"]);
-  books.model_cost = amount(cost["llm"]["total"]);
-  books.tool_cost = amount(cost["tools"]["total"]);
+  totals.has_cost = true;
+  totals.currency = cost["currency"].filled_string().value_or(dollars);
+  totals.calculated_at = cost["calculatedAt"].string();
+  totals.cost = amount(cost["total"]);
+  totals.model_cost = amount(cost["llm"]["total"]);
+  totals.tool_cost = amount(cost["tools"]["total"]);
   each_entry(cost["llm"]["byModel"], "id", [&](std::string_view id, const json::Value& entry) {
-    books.by_model.push_back({std::string(id), std::string(entry["provider"].string()),
-                              std::string(entry["model"].string()), amount(entry["totalCost"]),
-                              read_usage(entry["usage"]), entry["usage"]["source"].exists()});
+    totals.by_model.push_back({std::string(id), std::string(entry["provider"].string()),
+                               std::string(entry["model"].string()), amount(entry["totalCost"]),
+                               read_usage(entry["usage"]), entry["usage"]["source"].exists()});
   });
   each_entry(cost["tools"]["byTool"], "name", [&](std::string_view name, const json::Value& entry) {
-    books.by_tool.push_back(
+    totals.by_tool.push_back(
         {std::string(name), amount(entry["calls"]), amount(entry["totalCost"])});
   });
 }
@@ -131,7 +131,7 @@ std::string list_of(const std::vector<Entry>& entries, Write write) {
   return out + "]";
 }
 
-std::string usage_json(const Books& b) {
+std::string usage_json(const Totals& b) {
   std::string llm = "{";
   append_amount(llm, "apiCalls", b.api_calls);
   append_amount(llm, "processingTimeMs", b.processing_ms);
@@ -158,7 +158,7 @@ std::string usage_json(const Books& b) {
   return out + "}";
 }
 
-std::string cost_books_json(const Books& b) {
+std::string cost_totals_json(const Totals& b) {
   std::string llm = "{";
   append_amount(llm, "total", b.model_cost);
   json::append_member(llm, "currency", b.currency);
@@ -192,10 +192,10 @@ std::string cost_books_json(const Books& b) {
 }
 
 // Adds to the total and says when; the first cost makes the object.
-void add_cost(Books& books, double cost, std::string_view now) {
-  books.has_cost = true;
-  books.cost += cost;
-  books.calculated_at = now;
+void add_cost(Totals& totals, double cost, std::string_view now) {
+  totals.has_cost = true;
+  totals.cost += cost;
+  totals.calculated_at = now;
 }
 
 // The entry of this name, made when there is none.
@@ -211,18 +211,18 @@ Entry& entry_of(std::vector<Entry>& entries, std::string Entry::*name, std::stri
 
 // Reads the books, lets `change` write in them, and gives them back.
 template <class Change>
-Result<std::string> with_books(std::string_view json, Change change) {
+Result<std::string> with_totals(std::string_view json, Change change) {
   json::Document document;
   auto parsed = document.parse(json);
   if (!parsed) return std::move(parsed).error();
   const json::Value& input = parsed.value();
-  Books books;
-  read_usage_books(books, input["usage"]);
-  read_cost_books(books, input["cost"]);
-  MILLRACE_TRY(change(books, input));
+  Totals totals;
+  read_usage_totals(totals, input["usage"]);
+  read_cost_totals(totals, input["cost"]);
+  MILLRACE_TRY(change(totals, input));
   std::string out = "{";
-  json::append_raw_member(out, "usage", usage_json(books));
-  if (books.has_cost) json::append_raw_member(out, "cost", cost_books_json(books));
+  json::append_raw_member(out, "usage", usage_json(totals));
+  if (totals.has_cost) json::append_raw_member(out, "cost", cost_totals_json(totals));
   return out + "}";
 }
 
@@ -230,74 +230,74 @@ Error missing(const std::string& what) {
   return make_error(Errc::invalid_argument, "The usage counter needs " + what + ".");
 }
 
-Result<void> add_model_call(Books& books, const json::Value& input) {
+Result<void> add_model_call(Totals& totals, const json::Value& input) {
   const std::string_view provider = input["provider"].string();
   const std::string_view model = input["model"].string();
   if (provider.empty() || model.empty()) return missing("provider and model");
   const ModelUsage usage = read_usage(input["modelUsage"]);
   const auto tokens = [&](Tokens one) { return static_cast<double>(usage[one].value_or(0)); };
-  books.api_calls += 1;
-  books.processing_ms += amount(input["processingTimeMs"]);
-  books.input += tokens(Tokens::total_input);
-  books.output += tokens(Tokens::total_output);
-  books.total += tokens(Tokens::total);
+  totals.api_calls += 1;
+  totals.processing_ms += amount(input["processingTimeMs"]);
+  totals.input += tokens(Tokens::total_input);
+  totals.output += tokens(Tokens::total_output);
+  totals.total += tokens(Tokens::total);
   if (!usage.cost) return {};
   const std::string id = std::string(provider) + "/" + std::string(model);
-  ModelCost& entry = entry_of(books.by_model, &ModelCost::id, id);
+  ModelCost& entry = entry_of(totals.by_model, &ModelCost::id, id);
   entry.provider = provider;
   entry.model = model;
   entry.cost += *usage.cost;
   add(entry.usage, usage);
   entry.names_source = entry.names_source || input["modelUsage"]["source"].exists();
-  books.model_cost += *usage.cost;
-  add_cost(books, *usage.cost, input["now"].string());
+  totals.model_cost += *usage.cost;
+  add_cost(totals, *usage.cost, input["now"].string());
   return {};
 }
 
-Result<void> add_tool_call(Books& books, const json::Value& input) {
+Result<void> add_tool_call(Totals& totals, const json::Value& input) {
   const std::string_view name = input["toolName"].string();
   if (name.empty()) return missing("toolName");
   const double time = amount(input["executionTime"]);
-  books.tool_calls += 1;
-  books.tool_ms += time;
-  ToolUsage& tool = entry_of(books.tools, &ToolUsage::name, name);
+  totals.tool_calls += 1;
+  totals.tool_ms += time;
+  ToolUsage& tool = entry_of(totals.tools, &ToolUsage::name, name);
   tool.calls += 1;
   tool.time_ms += time;
   if (input["success"].exists() && !input["success"].is_true()) tool.errors += 1;
   const auto cost = input["toolCost"].number();
   if (!cost || !std::isfinite(*cost) || *cost <= 0) return {};
-  ToolCost& entry = entry_of(books.by_tool, &ToolCost::name, name);
+  ToolCost& entry = entry_of(totals.by_tool, &ToolCost::name, name);
   entry.calls += 1;
   entry.cost += *cost;
-  books.tool_cost += *cost;
-  add_cost(books, *cost, input["now"].string());
+  totals.tool_cost += *cost;
+  add_cost(totals, *cost, input["now"].string());
   return {};
 }
 
-Result<void> add_human_request(Books& books, const json::Value& input) {
+Result<void> add_human_request(Totals& totals, const json::Value& input) {
   const std::array<std::pair<std::string_view, double*>, 3> kinds{
-      {{"approval", &books.approvals}, {"prompt", &books.prompts}, {"select", &books.selects}}};
+      {{"approval", &totals.approvals}, {"prompt", &totals.prompts}, {"select", &totals.selects}}};
   const auto* kind = std::find_if(kinds.begin(), kinds.end(), [&](const auto& row) {
     return row.first == input["kind"].string();
   });
   if (kind == kinds.end()) return missing("the kind approval, prompt or select");
   *kind->second += 1;
-  books.waiting_ms += amount(input["waitingTimeMs"]);
+  totals.waiting_ms += amount(input["waitingTimeMs"]);
   return {};
 }
 
 }  // namespace
 
 Result<std::string> accumulate_llm(std::string_view json) {
-  return with_books(json, add_model_call);
+  return with_totals(json, add_model_call);
 }
 
 Result<std::string> accumulate_tool(std::string_view json) {
-  return with_books(json, add_tool_call);
+  return with_totals(json, add_tool_call);
 }
 
 Result<std::string> accumulate_human(std::string_view json) {
-  return with_books(json, add_human_request);
+  return with_totals(json, add_human_request);
 }
 
 }  // namespace millrace::model

@@ -167,10 +167,10 @@ ModelUsage beside_cache(const json::Value& v, std::string_view input_key, std::s
 ModelUsage anthropic(std::string_view, const json::Value& v) {
   ModelUsage usage = beside_cache(v, "input_tokens", "cache_read_input_tokens",
                                   "cache_creation_input_tokens", "output_tokens");
-  const std::int64_t thoughts = number(v["output_tokens_details"], "thinking_tokens");
-  if (thoughts > 0) {
-    set(usage, Tokens::output_reasoning, thoughts);
-    set(usage, Tokens::output_text, positive(number(v, "output_tokens") - thoughts));
+  const std::int64_t reasoning_parts = number(v["output_tokens_details"], "thinking_tokens");
+  if (reasoning_parts > 0) {
+    set(usage, Tokens::output_reasoning, reasoning_parts);
+    set(usage, Tokens::output_text, positive(number(v, "output_tokens") - reasoning_parts));
   }
   return usage;
 }
@@ -189,7 +189,7 @@ ModelUsage input_tokens(std::string_view provider, const json::Value& v) {
 
 // What Google's two APIs share. Thoughts and tool prompts are beside the other counts.
 struct GoogleCounts {
-  Count input, cached, tool, output, thoughts, total;
+  Count input, cached, tool, output, reasoning_parts, total;
 };
 void set_google(ModelUsage& usage, const GoogleCounts& c) {
   if (c.input && c.cached && *c.cached > 0) {
@@ -197,7 +197,7 @@ void set_google(ModelUsage& usage, const GoogleCounts& c) {
     set(usage, Tokens::input_cache_miss, std::max<std::int64_t>(0, *c.input - *c.cached));
   }
   set(usage, Tokens::input_tool, c.tool);
-  set(usage, Tokens::output_reasoning, c.thoughts);
+  set(usage, Tokens::output_reasoning, c.reasoning_parts);
   if (c.output && !usage[Tokens::output_text]) {
     const std::int64_t other = usage[Tokens::output_image].value_or(0) +
                                usage[Tokens::output_audio].value_or(0) +
@@ -207,7 +207,7 @@ void set_google(ModelUsage& usage, const GoogleCounts& c) {
   Count input = c.input;
   if (input || c.tool) input = input.value_or(0) + c.tool.value_or(0);
   Count output = c.output;
-  if (output || c.thoughts) output = output.value_or(0) + c.thoughts.value_or(0);
+  if (output || c.reasoning_parts) output = output.value_or(0) + c.reasoning_parts.value_or(0);
   set_totals(usage, input, output, c.total);
 }
 
@@ -298,7 +298,7 @@ constexpr std::array<Vendor, 15> vendors{{
 }};
 
 // Whether anything of it counts: what is below zero, or text, was not reported.
-bool says_count(const json::Value& reported) {
+bool has_count(const json::Value& reported) {
   return std::any_of(vendors.begin(), vendors.end(), [&](const Vendor& vendor) {
     const json::Value value = reported[vendor.member];
     return value.is_object() || count_of(value);
@@ -324,7 +324,7 @@ ModelUsage read_vendor_usage(std::string_view provider, const json::Value& repor
     if (reported[vendor.member].is_nothing()) continue;
     ModelUsage usage = vendor.read(provider, reported);
     usage.cost = reported_cost(reported);
-    usage.source = says_count(reported) ? UsageSource::reported : UsageSource::unknown;
+    usage.source = has_count(reported) ? UsageSource::reported : UsageSource::unknown;
     return usage;
   }
   return {};

@@ -19,12 +19,12 @@ void close_descriptors(unsigned first, unsigned last) {
   for (unsigned fd = first; fd <= std::min(last, most); ++fd) ::close(static_cast<int>(fd));
 }
 
-void adopt_strays() {
+void adopt_orphans() {
   prctl(PR_SET_NAME, "millrace-watch");
   prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-void kill_strays() {
+void kill_orphans() {
   const int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
   std::array<char, 4096> text{};

@@ -50,9 +50,9 @@ struct SocketSet::State : std::enable_shared_from_this<State> {
   void wait_for(const std::shared_ptr<Socket>& socket, bool Socket::*is_waiting,
                 Stream::wait_type what);
   void waited(const std::weak_ptr<Socket>& waiting, bool Socket::*is_waiting);
-  void tell();
+  void report();
   std::size_t collect(std::span<Ready> ready);
-  std::size_t ask(std::span<const std::shared_ptr<Socket>> asked, std::span<Ready> ready);
+  std::size_t poll_some(std::span<const std::shared_ptr<Socket>> requested, std::span<Ready> ready);
 
   EventLoop& loop;
   std::function<void()> on_ready;
@@ -78,7 +78,7 @@ void SocketSet::State::wait_for(const std::shared_ptr<Socket>& socket, bool Sock
     const auto state = self.lock();
     if (error || !state) return;
     state->waited(waiting, is_waiting);
-    state->tell();
+    state->report();
   });
 }
 
@@ -90,7 +90,7 @@ void SocketSet::State::waited(const std::weak_ptr<Socket>& waiting, bool Socket:
   if (!std::exchange(socket->is_candidate, true)) candidates.push_back(waiting);
 }
 
-void SocketSet::State::tell() {
+void SocketSet::State::report() {
   if (is_closed || candidates.empty() || !std::exchange(is_watched, false)) return;
   on_ready();
 }
@@ -98,41 +98,41 @@ void SocketSet::State::tell() {
 std::size_t SocketSet::State::collect(std::span<Ready> ready) {
   std::size_t found = 0;
   for (std::size_t left = candidates.size(); left > 0 && found < ready.size();) {
-    std::array<std::shared_ptr<Socket>, batch> asked;
+    std::array<std::shared_ptr<Socket>, batch> requested;
     std::size_t count = 0;
     for (; left > 0 && count < std::min(batch, ready.size() - found); --left) {
-      asked[count] = candidates.front().lock();
+      requested[count] = candidates.front().lock();
       candidates.pop_front();
-      if (asked[count]) ++count;
+      if (requested[count]) ++count;
     }
     if (count == 0) break;
-    found += ask({asked.data(), count}, ready.subspan(found));
+    found += poll_some({requested.data(), count}, ready.subspan(found));
   }
   return found;
 }
 
 // Those that are ready stay candidates.
-std::size_t SocketSet::State::ask(std::span<const std::shared_ptr<Socket>> asked,
-                                  std::span<Ready> ready) {
+std::size_t SocketSet::State::poll_some(std::span<const std::shared_ptr<Socket>> requested,
+                                        std::span<Ready> ready) {
   std::array<pollfd, batch> events{};
-  for (std::size_t i = 0; i < asked.size(); ++i) {
-    events[i].fd = asked[i]->descriptor.native_handle();
-    if (asked[i]->reading) events[i].events |= POLLIN;
-    if (asked[i]->writing) events[i].events |= POLLOUT;
+  for (std::size_t i = 0; i < requested.size(); ++i) {
+    events[i].fd = requested[i]->descriptor.native_handle();
+    if (requested[i]->reading) events[i].events |= POLLIN;
+    if (requested[i]->writing) events[i].events |= POLLOUT;
   }
-  poll(events.data(), static_cast<nfds_t>(asked.size()), 0);
+  poll(events.data(), static_cast<nfds_t>(requested.size()), 0);
   std::size_t found = 0;
-  for (std::size_t i = 0; i < asked.size(); ++i) {
-    const short told = events[i].revents;
-    if (told == 0) {
-      asked[i]->is_candidate = false;
-      wait_for(asked[i]);
+  for (std::size_t i = 0; i < requested.size(); ++i) {
+    const short reported = events[i].revents;
+    if (reported == 0) {
+      requested[i]->is_candidate = false;
+      wait_for(requested[i]);
       continue;
     }
-    const bool failed = (told & (POLLHUP | POLLERR | POLLNVAL)) != 0;
-    candidates.push_back(asked[i]);
-    ready[found++] = {events[i].fd, asked[i]->number, failed || (told & POLLIN) != 0,
-                      failed || (told & POLLOUT) != 0};
+    const bool failed = (reported & (POLLHUP | POLLERR | POLLNVAL)) != 0;
+    candidates.push_back(requested[i]);
+    ready[found++] = {events[i].fd, requested[i]->number, failed || (reported & POLLIN) != 0,
+                      failed || (reported & POLLOUT) != 0};
   }
   return found;
 }
@@ -147,9 +147,9 @@ SocketSet::~SocketSet() {
 
 bool SocketSet::add(int fd, std::uint32_t number, bool reading, bool writing) {
   const auto socket = std::make_shared<Socket>(state_->loop.context(), number);
-  boost::system::error_code refused;
-  socket->descriptor.assign(fd, refused);
-  if (refused || !state_->sockets.try_emplace(fd, socket).second) return false;
+  boost::system::error_code rejected;
+  socket->descriptor.assign(fd, rejected);
+  if (rejected || !state_->sockets.try_emplace(fd, socket).second) return false;
   socket->reading = reading;
   socket->writing = writing;
   state_->wait_for(socket);
@@ -177,7 +177,7 @@ std::size_t SocketSet::collect(std::span<Ready> ready) {
 void SocketSet::watch() {
   if (std::exchange(state_->is_watched, true) || state_->candidates.empty()) return;
   state_->loop.post([self = std::weak_ptr(state_)] {
-    if (const auto state = self.lock()) state->tell();
+    if (const auto state = self.lock()) state->report();
   });
 }
 

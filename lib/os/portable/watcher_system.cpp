@@ -15,8 +15,8 @@ void close_descriptors(unsigned first, unsigned last) {
   for (unsigned fd = first; fd <= std::min(last, most); ++fd) ::close(static_cast<int>(fd));
 }
 
-void adopt_strays() {}
+void adopt_orphans() {}
 
-void kill_strays() {}
+void kill_orphans() {}
 
 }  // namespace millrace::os

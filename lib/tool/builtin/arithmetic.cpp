@@ -16,7 +16,7 @@ Result<Tools> make_calculator(const json::Tree& options, const Surroundings&) {
       R"("description":"For example (3 + 4) * sqrt(2)."}},"required":["expression"],)"
       R"("additionalProperties":false})";
   spec.effect = Effect::read;
-  MILLRACE_TRY(read_approve(options, spec));
+  MILLRACE_TRY(read_approval(options, spec));
   const auto run = [](const json::Tree& arguments) {
     const auto value = calculate(arguments["expression"].string());
     return value ? ToolOutcome{.content = value.value()} : failed(value.error());

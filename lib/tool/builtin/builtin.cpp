@@ -23,17 +23,17 @@ struct Row {
 };
 
 constexpr std::array rows{
-    Row{"time", make_time, ",zone,approve,"},
-    Row{"calculator", make_calculator, ",approve,"},
+    Row{"time", make_time, ",zone,approval,"},
+    Row{"calculator", make_calculator, ",approval,"},
     Row{"httpFetch", make_http_fetch,
         ",methods,allow,ports,httpsOnly,allowedOnly,trustsProxy,maxBytes,timeoutMs,userAgent,"
-        "approve,"},
+        "approval,"},
     Row{"readPage", make_read_page,
-        ",allow,ports,httpsOnly,allowedOnly,trustsProxy,maxBytes,timeoutMs,userAgent,approve,"},
-    Row{"webSearch", make_web_search, ",provider,url,apiKey,maxResults,timeoutMs,approve,"},
-    Row{"files", make_files, ",root,write,maxBytes,approve,"},
+        ",allow,ports,httpsOnly,allowedOnly,trustsProxy,maxBytes,timeoutMs,userAgent,approval,"},
+    Row{"webSearch", make_web_search, ",provider,url,apiKey,maxResults,timeoutMs,approval,"},
+    Row{"files", make_files, ",root,write,maxBytes,approval,"},
     Row{"runProcess", make_run_process,
-        ",programs,directory,environment,timeoutMs,maxBytes,approve,"}};
+        ",programs,directory,environment,timeoutMs,maxBytes,approval,"}};
 
 // The model's arguments; the caller has checked them against the schema.
 Tree arguments_of(const ToolCall& call) {

@@ -49,7 +49,7 @@ Result<Tools> make_time(const json::Tree& options, const Surroundings&) {
       R"({"type":"object","properties":{"zone":{"type":"string","maxLength":64,"description":)"
       R"("A name of the IANA database such as Europe/Berlin."}},"additionalProperties":false})";
   spec.effect = Effect::read;
-  MILLRACE_TRY(read_approve(options, spec));
+  MILLRACE_TRY(read_approval(options, spec));
   const auto run = [standard](const json::Tree& arguments) {
     const json::Tree& wanted = arguments["zone"];
     const std::string zone = wanted.string().empty() ? standard : std::string(wanted.string());

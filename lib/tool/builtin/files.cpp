@@ -1,5 +1,5 @@
 // The tools `read_file`, `list_files` and, with "write": true, `write_file`. Options: "root": the
-// folder, "maxBytes" of one call (256 KiB), "approve" of writing ("required").
+// folder, "maxBytes" of one call (256 KiB), "approval" of writing ("required").
 //
 // A file may stand on a disk that hangs: calls run on the pool, and end with their time limit.
 #include <algorithm>
@@ -99,9 +99,9 @@ Result<Tools> make_files(const Tree& options, const Surroundings& around) {
                        R"(["path","content"])");
   // Appended twice is not the same as once.
   write.effect = Effect::once;
-  write.approve = R"("required")";
+  write.approval = R"("required")";
   write.serialize_by = "path";
-  MILLRACE_TRY(read_approve(options, write));
+  MILLRACE_TRY(read_approval(options, write));
   if (!writes.value()) return tools;
   tools.push_back(std::make_shared<BlockingTool>(
       std::move(write), around.pool,

@@ -113,22 +113,22 @@ Result<std::shared_ptr<const net::AddressGuard>> read_guard(const Tree& options)
   return std::make_shared<const net::AddressGuard>(std::move(guard).value());
 }
 
-Result<void> read_approve(const Tree& options, Spec& spec) {
-  const Tree& approve = options["approve"];
-  if (approve.is_null()) return {};
-  Tree policy = approve;
-  if (is_flag(approve)) policy = Tree::text(approve.is_true() ? "required" : "never");
+Result<void> read_approval(const Tree& options, Spec& spec) {
+  const Tree& approval = options["approval"];
+  if (approval.is_null()) return {};
+  Tree policy = approval;
+  if (is_flag(approval)) policy = Tree::text(approval.is_true() ? "required" : "never");
   const bool is_known =
       policy.is_array() ? std::all_of(policy.items().begin(), policy.items().end(), is_rule)
                         : is_policy(policy) ||
                               (policy["dynamic"].is_object() && read_dynamic(policy.at("dynamic")));
   if (!is_known) {
-    return wrong("approve",
+    return wrong("approval",
                  "true, false, never, required, always, a list of rules with a `policy`, or "
                  "{ dynamic: { type, default } }",
-                 shown_value(approve));
+                 shown_value(approval));
   }
-  spec.approve = policy.to_json();
+  spec.approval = policy.to_json();
   return {};
 }
 

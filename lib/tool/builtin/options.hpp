@@ -37,9 +37,9 @@ Result<std::int64_t> read_number(const json::Tree& options, std::string_view mem
 // Errors: invalid_option.
 Result<std::shared_ptr<const net::AddressGuard>> read_guard(const json::Tree& options);
 
-// "approve": true, false, a policy's word, rules of intervention, or `{dynamic}`, whose word where
+// "approval": true, false, a policy's word, rules of intervention, or `{dynamic}`, whose word where
 // nobody decides is "required" unless it says another.
 // Errors: invalid_option; nothing but `false` and "never" switches approval off.
-Result<void> read_approve(const json::Tree& options, Spec& spec);
+Result<void> read_approval(const json::Tree& options, Spec& spec);
 
 }  // namespace millrace::tool

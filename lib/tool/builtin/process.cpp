@@ -1,6 +1,6 @@
 // The tool `run_process`: one program with its arguments, no shell, behind approval. Options:
 // "programs": [names that may be run] (any), "directory", "environment": {name: text} besides PATH,
-// "timeoutMs" (60000), "maxBytes" of its output (64 KiB), at which it is ended, "approve"
+// "timeoutMs" (60000), "maxBytes" of its output (64 KiB), at which it is ended, "approval"
 // ("required").
 #include <algorithm>
 #include <optional>
@@ -170,10 +170,10 @@ Result<Tools> make_run_process(const Tree& options, const Surroundings& around) 
                     R"("description":"The program and its arguments."}},"required":["argv"],)"
                     R"("additionalProperties":false})";
   spec.effect = Effect::once;
-  spec.approve = R"("required")";
+  spec.approval = R"("required")";
   spec.timeout = rules.value().timeout + std::chrono::seconds(10);
   spec.result_limit = rules.value().most * 3 + 1'000;
-  MILLRACE_TRY(read_approve(options, spec));
+  MILLRACE_TRY(read_approval(options, spec));
   const auto start = [rules = std::move(rules).value()](
                          const Tree& arguments,
                          std::shared_ptr<ToolHost> host) -> std::unique_ptr<RunningTool> {

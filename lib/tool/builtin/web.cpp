@@ -1,5 +1,5 @@
 // The tools `http_fetch` and `read_page`. Options of both: those of read_guard, "maxBytes" of the
-// answer (1 MiB), "timeoutMs" (30000), "userAgent", "approve"; of http_fetch: "methods" (["GET"]).
+// answer (1 MiB), "timeoutMs" (30000), "userAgent", "approval"; of http_fetch: "methods" (["GET"]).
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -66,7 +66,8 @@ Tree citation(std::string_view title, std::string_view url) {
 }
 
 // A first line that tells where the text is from, and the text. Whoever called makes it safe.
-ToolOutcome told(const Fetched& got, std::string_view title, std::string_view text, bool is_cut) {
+ToolOutcome reported(const Fetched& got, std::string_view title, std::string_view text,
+                     bool is_cut) {
   constexpr int first_error = 400;
   std::string content = std::to_string(got.status) + " " + got.url;
   if (!title.empty()) content.append("\n").append(title);
@@ -122,7 +123,7 @@ Spec fetch_spec(const std::vector<std::string>& methods) {
   }
   spec.parameters += R"(},"required":["url"],"additionalProperties":false})";
   spec.effect = only_reads ? Effect::read : Effect::once;
-  if (!only_reads) spec.approve = R"("required")";
+  if (!only_reads) spec.approval = R"("required")";
   return spec;
 }
 
@@ -135,7 +136,7 @@ Result<Tools> make_http_fetch(const Tree& options, const Surroundings& around) {
   if (!methods) return std::move(methods).error();
   Spec spec = fetch_spec(methods.value());
   spec.timeout = web.value().timeout + std::chrono::seconds(1);
-  MILLRACE_TRY(read_approve(options, spec));
+  MILLRACE_TRY(read_approval(options, spec));
   const auto start = [web = std::move(web).value(), standard = methods.value().front()](
                          const Tree& arguments, std::shared_ptr<ToolHost> host) {
     const Tree& method = arguments["method"];
@@ -148,11 +149,12 @@ Result<Tools> make_http_fetch(const Tree& options, const Surroundings& around) {
       request.headers.push_back(
           {"Content-Type", std::string(type.is_string() ? type.string() : "application/json")});
     }
-    return fetch(web.client, std::move(request), {.max_bytes = web.max_bytes, .sink = {}},
-                 [host = std::move(host)](const Result<Fetched>& got) {
-                   host->finished(got ? told(got.value(), "", got.value().body, got.value().is_cut)
-                                      : failed(got.error()));
-                 });
+    return fetch(
+        web.client, std::move(request), {.max_bytes = web.max_bytes, .sink = {}},
+        [host = std::move(host)](const Result<Fetched>& got) {
+          host->finished(got ? reported(got.value(), "", got.value().body, got.value().is_cut)
+                             : failed(got.error()));
+        });
   };
   return Tools{std::make_shared<FetchingTool>(std::move(spec), start)};
 }
@@ -167,7 +169,7 @@ Result<Tools> make_read_page(const Tree& options, const Surroundings& around) {
                     R"("required":["url"],"additionalProperties":false})";
   spec.effect = Effect::read;
   spec.timeout = web.value().timeout + std::chrono::seconds(1);
-  MILLRACE_TRY(read_approve(options, spec));
+  MILLRACE_TRY(read_approval(options, spec));
   const auto start = [web = std::move(web).value()](const Tree& arguments,
                                                     std::shared_ptr<ToolHost> host) {
     struct Page {
@@ -196,8 +198,8 @@ Result<Tools> make_read_page(const Tree& options, const Surroundings& around) {
             return;
           }
           page->html.finish();
-          host->finished(told(got.value(), page->html.title(), page->html.text() + page->plain,
-                              got.value().is_cut || page->html.is_cut()));
+          host->finished(reported(got.value(), page->html.title(), page->html.text() + page->plain,
+                                  got.value().is_cut || page->html.is_cut()));
         });
   };
   return Tools{std::make_shared<FetchingTool>(std::move(spec), start)};

@@ -1,6 +1,6 @@
 // The tool `web_search`. Options: "provider": "searxng" | "tavily" | "brave", "url" of the service
 // or of its endpoint, with or without a query (searxng has none of its own), "apiKey", "maxResults"
-// (5), "timeoutMs" (20000), "approve".
+// (5), "timeoutMs" (20000), "approval".
 //
 // The service's address is the operator's word: it may be on a private network.
 #include <algorithm>
@@ -31,7 +31,7 @@ struct Provider {
   std::string_view name;
   std::string_view url;
   std::string_view path;  // of the endpoint
-  net::Request (*ask)(const Service& service, std::string_view query);
+  net::Request (*make_request)(const Service& service, std::string_view query);
   const Tree& (*results)(const Tree& answer);
   std::string_view snippet;
   std::string_view date;
@@ -53,14 +53,14 @@ std::string percent_encoded(std::string_view text) {
   return out;
 }
 
-net::Request ask_searxng(const Service& service, std::string_view query) {
+net::Request request_searxng(const Service& service, std::string_view query) {
   net::Request request;
   request.url = service.url + service.query + "format=json&q=" + percent_encoded(query);
   if (!service.key.empty()) request.headers.push_back({"Authorization", "Bearer " + service.key});
   return request;
 }
 
-net::Request ask_tavily(const Service& service, std::string_view query) {
+net::Request request_tavily(const Service& service, std::string_view query) {
   Tree body = Tree::object();
   body.set("query", query);
   body.set("max_results", Tree::integer(service.most));
@@ -75,7 +75,7 @@ net::Request ask_tavily(const Service& service, std::string_view query) {
   return request;
 }
 
-net::Request ask_brave(const Service& service, std::string_view query) {
+net::Request request_brave(const Service& service, std::string_view query) {
   net::Request request;
   request.url = service.url + service.query + "count=" + std::to_string(service.most) +
                 "&q=" + percent_encoded(query);
@@ -91,11 +91,11 @@ const Tree& web_results(const Tree& answer) {
 }
 
 constexpr std::array providers{
-    Provider{"searxng", "", "/search", ask_searxng, plain_results, "content", "publishedDate"},
-    Provider{"tavily", "https://api.tavily.com", "/search", ask_tavily, plain_results, "content",
-             "published_date"},
-    Provider{"brave", "https://api.search.brave.com", "/res/v1/web/search", ask_brave, web_results,
-             "description", "page_age"}};
+    Provider{"searxng", "", "/search", request_searxng, plain_results, "content", "publishedDate"},
+    Provider{"tavily", "https://api.tavily.com", "/search", request_tavily, plain_results,
+             "content", "published_date"},
+    Provider{"brave", "https://api.search.brave.com", "/res/v1/web/search", request_brave,
+             web_results, "description", "page_age"}};
 
 // Snippets come with the marks of what was found in them.
 std::string plain(std::string_view html) {
@@ -106,7 +106,7 @@ std::string plain(std::string_view html) {
   return result_text(text.text());
 }
 
-ToolOutcome told(const Provider& provider, const Service& service, const Fetched& got) {
+ToolOutcome reported(const Provider& provider, const Service& service, const Fetched& got) {
   constexpr int first_error = 300;
   if (got.status >= first_error) {
     return {
@@ -228,16 +228,16 @@ Result<Tools> make_web_search(const Tree& options, const Surroundings& around) {
                     R"("maxLength":400}},"required":["query"],"additionalProperties":false})";
   spec.effect = Effect::read;
   spec.timeout = service.value().timeout + std::chrono::seconds(1);
-  MILLRACE_TRY(read_approve(options, spec));
+  MILLRACE_TRY(read_approval(options, spec));
   const auto start = [provider, service = std::move(service).value(), &client = around.client](
                          const Tree& arguments, std::shared_ptr<ToolHost> host) {
-    net::Request request = provider->ask(service, arguments["query"].string());
+    net::Request request = provider->make_request(service, arguments["query"].string());
     request.headers.push_back({"Accept", "application/json"});
     request.timeouts.total = service.timeout;
     return fetch(
         client, std::move(request), {.max_bytes = std::size_t{4} << 20U, .sink = {}},
         [host = std::move(host), provider, service](const Result<Fetched>& got) {
-          host->finished(got ? told(*provider, service, got.value()) : failed(got.error()));
+          host->finished(got ? reported(*provider, service, got.value()) : failed(got.error()));
         });
   };
   return Tools{std::make_shared<FetchingTool>(std::move(spec), start)};

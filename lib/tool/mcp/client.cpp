@@ -29,8 +29,8 @@ void Client::start() {
   rearm();
 }
 
-void Client::call(CallId call, Ask ask) {
-  session_.call(call, std::move(ask), Clock::now());
+void Client::call(CallId call, CallSpec call_spec) {
+  session_.call(call, std::move(call_spec), Clock::now());
   if (session_.needs_connection() && session_.has_calls()) connect();
   rearm();
 }
@@ -44,13 +44,13 @@ void Client::notify(std::string_view method, std::string_view params_json) {
   session_.notify(method, params_json);
 }
 
-void Client::answer(QuestionId question, std::string_view result_json) {
-  session_.answer(question, result_json, Clock::now());
+void Client::answer(ServerRequestId server_request, std::string_view result_json) {
+  session_.answer(server_request, result_json, Clock::now());
   rearm();
 }
 
-void Client::refuse(QuestionId question, std::int64_t code, std::string_view message) {
-  session_.refuse(question, code, message, Clock::now());
+void Client::reject(ServerRequestId server_request, std::int64_t code, std::string_view message) {
+  session_.reject(server_request, code, message, Clock::now());
   rearm();
 }
 
@@ -60,22 +60,22 @@ void Client::authorize(std::vector<HttpField> headers) {
   rearm();
 }
 
-void Client::refuse_authorization(const Error& error) {
+void Client::reject_authorization(const Error& error) {
   session_.release(Clock::now());
-  if (link_) link_->refuse(error);
+  if (link_) link_->reject(error);
   rearm();
 }
 
 void Client::pause() {
   is_paused_ = true;
   if (process_) process_->pause();
-  for (const auto& [id, leg] : transfers_) http_.pause(leg->transfer);
+  for (const auto& [id, exchange] : transfers_) http_.pause(exchange->transfer);
 }
 
 void Client::resume() {
   is_paused_ = false;
   if (process_) process_->resume();
-  for (const auto& [id, leg] : transfers_) http_.resume(leg->transfer);
+  for (const auto& [id, exchange] : transfers_) http_.resume(exchange->transfer);
 }
 
 void Client::close() {
@@ -100,9 +100,9 @@ void Client::end() {
   is_closed_ = true;
   timer_.cancel();
   end_program();
-  for (const auto& [id, leg] : transfers_) {
-    leg->detach();
-    http_.cancel(leg->transfer);
+  for (const auto& [id, exchange] : transfers_) {
+    exchange->detach();
+    http_.cancel(exchange->transfer);
   }
   transfers_.clear();
 }
@@ -176,13 +176,13 @@ void Client::progressed(CallId call, std::string_view params_json) {
   if (host_ != nullptr) host_->progressed(call, params_json);
 }
 
-void Client::asked(QuestionId question, CallId call, std::string_view method,
-                   std::string_view params_json) {
-  if (host_ != nullptr) host_->asked(question, call, method, params_json);
+void Client::server_requested(ServerRequestId server_request, CallId call, std::string_view method,
+                              std::string_view params_json) {
+  if (host_ != nullptr) host_->server_requested(server_request, call, method, params_json);
 }
 
-void Client::withdrawn(QuestionId question) {
-  if (host_ != nullptr) host_->withdrawn(question);
+void Client::withdrawn(ServerRequestId server_request) {
+  if (host_ != nullptr) host_->withdrawn(server_request);
 }
 
 void Client::notified(std::string_view method, std::string_view params_json) {

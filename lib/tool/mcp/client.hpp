@@ -22,7 +22,7 @@ namespace millrace::mcp {
 struct ClientOptions {
   SessionOptions session;
   std::optional<os::ProcessOptions> process;  // else HTTP
-  bool tells_errors = false;  // the host hears what the program writes to standard error
+  bool reports_errors = false;  // the host hears what the program writes to standard error
   HttpLinkOptions http;
   std::chrono::milliseconds connect_timeout{10'000};
   std::shared_ptr<const net::Route> route;
@@ -38,14 +38,14 @@ class ClientHost {
   virtual void opened(std::string_view info_json) = 0;
   virtual void settled(CallId call, Outcome outcome) = 0;
   virtual void progressed(CallId call, std::string_view params_json) = 0;
-  virtual void asked(QuestionId question, CallId call, std::string_view method,
-                     std::string_view params_json) = 0;
-  virtual void withdrawn(QuestionId question) = 0;
+  virtual void server_requested(ServerRequestId server_request, CallId call,
+                                std::string_view method, std::string_view params_json) = 0;
+  virtual void withdrawn(ServerRequestId server_request) = 0;
   virtual void notified(std::string_view method, std::string_view params_json) = 0;
-  // A line of the program's standard error, with `tells_errors`; while the host lags behind they
+  // A line of the program's standard error, with `reports_errors`; while the host lags behind they
   // are lost.
   virtual void wrote(std::string_view line) { static_cast<void>(line); }
-  // Answered by authorize() or refuse_authorization().
+  // Answered by authorize() or reject_authorization().
   virtual void unauthorized(int status, std::string_view challenge) = 0;
   virtual void failed(Error error) = 0;
   virtual void closed() = 0;
@@ -64,13 +64,13 @@ class Client final : public std::enable_shared_from_this<Client>,
   Client& operator=(const Client&) = delete;
 
   void start();
-  void call(CallId call, Ask ask);
+  void call(CallId call, CallSpec call_spec);
   void cancel(CallId call, std::string_view reason);
   void notify(std::string_view method, std::string_view params_json);
-  void answer(QuestionId question, std::string_view result_json);
-  void refuse(QuestionId question, std::int64_t code, std::string_view message);
+  void answer(ServerRequestId server_request, std::string_view result_json);
+  void reject(ServerRequestId server_request, std::int64_t code, std::string_view message);
   void authorize(std::vector<HttpField> headers);
-  void refuse_authorization(const Error& error);
+  void reject_authorization(const Error& error);
   [[nodiscard]] bool has_calls() const { return session_.has_calls(); }
   // The host lags behind, or has room again.
   void pause();
@@ -86,9 +86,9 @@ class Client final : public std::enable_shared_from_this<Client>,
 
  private:
   class Child;
-  class Leg;
+  class Exchange;
   friend class Child;
-  friend class Leg;
+  friend class Exchange;
 
   // SessionHost
   void send(Outgoing message) override;
@@ -96,22 +96,22 @@ class Client final : public std::enable_shared_from_this<Client>,
   void opened(std::string_view info_json) override;
   void settled(CallId call, Outcome outcome) override;
   void progressed(CallId call, std::string_view params_json) override;
-  void asked(QuestionId question, CallId call, std::string_view method,
-             std::string_view params_json) override;
-  void withdrawn(QuestionId question) override;
+  void server_requested(ServerRequestId server_request, CallId call, std::string_view method,
+                        std::string_view params_json) override;
+  void withdrawn(ServerRequestId server_request) override;
   void notified(std::string_view method, std::string_view params_json) override;
   Error explained(Error error) override;
   void failed(Error error) override;
   void reopen_failed(Error error) override;
 
   // HttpLinkHost
-  void fetch(LegId leg, HttpAsk ask) override;
-  void abandon(LegId leg) override;
+  void fetch(ExchangeId exchange, HttpRequest call_spec) override;
+  void abandon(ExchangeId exchange) override;
   void received(std::string_view json, RequestId beside) override;
   [[nodiscard]] bool waits_for(RequestId id) const override;
   void request_failed(RequestId id, Error error) override;
   void session_lost(RequestId id, std::string_view words) override;
-  void answers_lost(RequestId refused) override;
+  void answers_lost(RequestId rejected) override;
   void unauthorized(int status, std::string_view challenge) override;
   void broken(Error why) override;
   void closed() override;
@@ -142,7 +142,7 @@ class Client final : public std::enable_shared_from_this<Client>,
   std::optional<TimePoint> close_at_;
   std::optional<TimePoint> give_up_at_;
 
-  std::map<LegId, std::shared_ptr<Leg>> transfers_;
+  std::map<ExchangeId, std::shared_ptr<Exchange>> transfers_;
   bool was_open_ = false;
   bool is_paused_ = false;
   bool is_closing_ = false;

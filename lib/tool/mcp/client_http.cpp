@@ -7,34 +7,34 @@ namespace millrace::mcp {
 
 using Clock = std::chrono::steady_clock;
 
-void Client::fetch(LegId id, HttpAsk ask) {
+void Client::fetch(ExchangeId id, HttpRequest http_request) {
   net::Request request;
-  request.method = std::move(ask.method);
-  request.url = std::move(ask.url);
-  for (HttpField& field : ask.headers) {
+  request.method = std::move(http_request.method);
+  request.url = std::move(http_request.url);
+  for (HttpField& field : http_request.headers) {
     net::Header& header = request.headers.emplace_back();
     header.name = std::move(field.name);
     header.value = std::move(field.value);
   }
-  request.has_body = !ask.body.empty();
-  request.body = std::move(ask.body);
+  request.has_body = !http_request.body.empty();
+  request.body = std::move(http_request.body);
   request.timeouts.connect = options_.connect_timeout;
   request.limits.decoded_bytes = 0;
   request.redirects = net::Redirects::report;
   request.route = options_.route;
-  auto leg = std::make_shared<Leg>(shared_from_this(), id);
-  leg->transfer = http_.start(std::move(request), leg);
-  if (is_paused_) http_.pause(leg->transfer);
-  transfers_.emplace(id, std::move(leg));
+  auto exchange = std::make_shared<Exchange>(shared_from_this(), id);
+  exchange->transfer = http_.start(std::move(request), exchange);
+  if (is_paused_) http_.pause(exchange->transfer);
+  transfers_.emplace(id, std::move(exchange));
 }
 
-void Client::abandon(LegId id) {
+void Client::abandon(ExchangeId id) {
   const auto at = transfers_.find(id);
   if (at == transfers_.end()) return;
-  const auto leg = std::move(at->second);
+  const auto exchange = std::move(at->second);
   transfers_.erase(at);
-  leg->detach();
-  http_.cancel(leg->transfer);
+  exchange->detach();
+  http_.cancel(exchange->transfer);
 }
 
 void Client::received(std::string_view json, RequestId beside) {
@@ -53,8 +53,8 @@ void Client::session_lost(RequestId id, std::string_view words) {
   session_.session_lost(id, words, Clock::now());
 }
 
-void Client::answers_lost(RequestId refused) {
-  session_.answers_lost(refused);
+void Client::answers_lost(RequestId rejected) {
+  session_.answers_lost(rejected);
 }
 
 void Client::unauthorized(int status, std::string_view challenge) {

@@ -24,7 +24,7 @@ class Client::Child final : public os::ProcessHandler, public framing::FrameSink
   Child(std::shared_ptr<Client> client, std::size_t message_bytes)
       : client_(std::move(client)),
         framing_(limits(message_bytes)),
-        tells_errors_(client_->options_.tells_errors) {}
+        reports_errors_(client_->options_.reports_errors) {}
 
   void detach() { client_.reset(); }
   void on_output(std::string_view bytes) override {
@@ -38,7 +38,7 @@ class Client::Child final : public os::ProcessHandler, public framing::FrameSink
     if (client_) client_->on_output_end();
   }
   void on_error_text(std::string_view bytes) override {
-    if (!tells_errors_) return;
+    if (!reports_errors_) return;
     constexpr std::size_t longest_line = 8192;
     for (std::size_t end = bytes.find('\n'); end != std::string_view::npos;
          end = bytes.find('\n')) {
@@ -73,14 +73,14 @@ class Client::Child final : public os::ProcessHandler, public framing::FrameSink
 
   std::shared_ptr<Client> client_;
   framing::NdjsonFraming framing_;
-  bool tells_errors_;
+  bool reports_errors_;
   std::string error_line_;  // that has not ended
 };
 
 // One HTTP transfer.
-class Client::Leg final : public net::TransferHandler {
+class Client::Exchange final : public net::TransferHandler {
  public:
-  Leg(std::shared_ptr<Client> client, LegId id) : client_(std::move(client)), id_(id) {}
+  Exchange(std::shared_ptr<Client> client, ExchangeId id) : client_(std::move(client)), id_(id) {}
 
   void detach() { client_.reset(); }
   void on_head(net::ResponseHead head) override {
@@ -113,7 +113,7 @@ class Client::Leg final : public net::TransferHandler {
 
  private:
   std::shared_ptr<Client> client_;
-  LegId id_;
+  ExchangeId id_;
 };
 
 }  // namespace millrace::mcp

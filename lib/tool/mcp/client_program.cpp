@@ -10,7 +10,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // A program that has ended its output ends itself within this time, or is given up.
-constexpr std::chrono::milliseconds end_patience{500};
+constexpr std::chrono::milliseconds end_grace_period{500};
 
 // The end of a text, from the beginning of a character on.
 std::string_view last_words(std::string_view text, std::size_t size) {
@@ -106,7 +106,7 @@ void Client::lost(Error why) {
 
 // Usually the program's end follows at once, and says more.
 void Client::on_output_end() {
-  give_up_at_ = Clock::now() + end_patience;
+  give_up_at_ = Clock::now() + end_grace_period;
   rearm();
 }
 

@@ -50,9 +50,9 @@ HttpLink::HttpLink(HttpLinkOptions options, HttpLinkHost& host)
 HttpLink::~HttpLink() = default;
 
 void HttpLink::reset() {
-  std::vector<LegId> open;
-  for (const auto& [id, leg] : legs_) open.push_back(id);
-  for (const LegId id : open) drop_leg(id);
+  std::vector<ExchangeId> open;
+  for (const auto& [id, exchange] : exchanges_) open.push_back(id);
+  for (const ExchangeId id : open) drop_exchange(id);
   is_legacy_ = options_.legacy;
   post_url_ = is_legacy_ ? std::string() : options_.url;
   session_id_.clear();
@@ -85,7 +85,7 @@ void HttpLink::send(Outgoing message, TimePoint now) {
 void HttpLink::begin_session() {
   session_id_.clear();
   if (!is_legacy_ || post_url_.empty()) return;
-  drop_leg(listener_);
+  drop_exchange(listener_);
   post_url_.clear();
 }
 
@@ -98,56 +98,56 @@ void HttpLink::open_gate() {
 }
 
 void HttpLink::post(Outgoing message) {
-  auto leg = std::make_unique<Leg>();
-  leg->purpose = Purpose::post;
-  leg->url = post_url_;
-  leg->message = std::move(message);
-  begin(std::move(leg));
+  auto exchange = std::make_unique<Exchange>();
+  exchange->purpose = Purpose::post;
+  exchange->url = post_url_;
+  exchange->message = std::move(message);
+  begin(std::move(exchange));
 }
 
-void HttpLink::begin(std::unique_ptr<Leg> leg) {
-  const LegId id = next_leg_++;
-  Leg& begun = *leg;
-  legs_.emplace(id, std::move(leg));
+void HttpLink::begin(std::unique_ptr<Exchange> exchange) {
+  const ExchangeId id = next_exchange_++;
+  Exchange& begun = *exchange;
+  exchanges_.emplace(id, std::move(exchange));
   start(id, begun);
 }
 
-void HttpLink::start(LegId id, Leg& leg) {
-  leg.starts_at.reset();
-  if (leg.purpose == Purpose::post && leg.message.kind != MessageKind::request) {
-    const bool is_notification = leg.message.kind == MessageKind::notification;
-    leg.ends_at = now_ + (is_notification ? notification_time : answer_time);
+void HttpLink::start(ExchangeId id, Exchange& exchange) {
+  exchange.starts_at.reset();
+  if (exchange.purpose == Purpose::post && exchange.message.kind != MessageKind::request) {
+    const bool is_notification = exchange.message.kind == MessageKind::notification;
+    exchange.ends_at = now_ + (is_notification ? notification_time : answer_time);
   }
-  leg.is_running = true;
-  leg.status = 0;
-  leg.reading = Reading::nothing;
-  leg.body.clear();
+  exchange.is_running = true;
+  exchange.status = 0;
+  exchange.reading = Reading::nothing;
+  exchange.body.clear();
   framing::FramingLimits limits;
   limits.line_bytes = options_.message_bytes;
   limits.event_bytes = options_.message_bytes;
-  leg.framing.emplace(framing::SseDispatch::blank_line, limits);
-  leg.used_session = session_id_;
-  leg.sent_as = authorization_number_;
-  host_.fetch(id, ask_of(leg));
+  exchange.framing.emplace(framing::SseDispatch::blank_line, limits);
+  exchange.used_session = session_id_;
+  exchange.sent_as = authorization_number_;
+  host_.fetch(id, request_of(exchange));
 }
 
-HttpAsk HttpLink::ask_of(const Leg& leg) const {
-  HttpAsk ask;
-  ask.url = leg.url;
-  ask.headers = headers_of(leg);
-  switch (leg.purpose) {
+HttpRequest HttpLink::request_of(const Exchange& exchange) const {
+  HttpRequest http_request;
+  http_request.url = exchange.url;
+  http_request.headers = headers_of(exchange);
+  switch (exchange.purpose) {
     case Purpose::post:
-      ask.method = "POST";
-      ask.body = leg.message.json;
+      http_request.method = "POST";
+      http_request.body = exchange.message.json;
       break;
-    case Purpose::terminate: ask.method = "DELETE"; break;
+    case Purpose::terminate: http_request.method = "DELETE"; break;
     case Purpose::listen:
-    case Purpose::resume: ask.method = "GET";
+    case Purpose::resume: http_request.method = "GET";
   }
-  return ask;
+  return http_request;
 }
 
-std::vector<HttpField> HttpLink::headers_of(const Leg& leg) const {
+std::vector<HttpField> HttpLink::headers_of(const Exchange& exchange) const {
   std::vector<HttpField> headers;
   const auto add = [&](std::string_view name, std::string_view value) {
     HttpField field;
@@ -162,8 +162,8 @@ std::vector<HttpField> HttpLink::headers_of(const Leg& leg) const {
     if (!is_replaced && !is_own_header(field.name)) headers.push_back(field);
   }
   headers.insert(headers.end(), authorization_.begin(), authorization_.end());
-  const Outgoing& message = leg.message;
-  if (leg.purpose == Purpose::post) {
+  const Outgoing& message = exchange.message;
+  if (exchange.purpose == Purpose::post) {
     add("Content-Type", "application/json");
     add("Accept", "application/json, text/event-stream");
   } else {
@@ -173,8 +173,8 @@ std::vector<HttpField> HttpLink::headers_of(const Leg& leg) const {
   if (!message.version.empty() && message.method != "initialize") {
     add("MCP-Protocol-Version", message.version);
   }
-  if (!leg.last_event_id.empty()) add("Last-Event-ID", leg.last_event_id);
-  if (message.era == Era::per_request && leg.purpose == Purpose::post) {
+  if (!exchange.last_event_id.empty()) add("Last-Event-ID", exchange.last_event_id);
+  if (message.era == Era::per_request && exchange.purpose == Purpose::post) {
     if (!message.method.empty()) add("Mcp-Method", message.method);
     if (!message.name.empty()) add("Mcp-Name", header_field(message.name));
     for (const ParamHeader& header : message.headers) add(header.name, header.value);
@@ -184,169 +184,175 @@ std::vector<HttpField> HttpLink::headers_of(const Leg& leg) const {
 
 // The stream on which a server speaks without being asked.
 void HttpLink::listen() {
-  auto leg = std::make_unique<Leg>();
-  leg->purpose = Purpose::listen;
-  leg->url = options_.url;
-  leg->message.version = version_;
-  listener_ = next_leg_;
-  begin(std::move(leg));
+  auto exchange = std::make_unique<Exchange>();
+  exchange->purpose = Purpose::listen;
+  exchange->url = options_.url;
+  exchange->message.version = version_;
+  listener_ = next_exchange_;
+  begin(std::move(exchange));
 }
 
 void HttpLink::drop(RequestId id) {
-  std::erase_if(held_, [&](const auto& leg) { return leg->message.id == id; });
+  std::erase_if(held_, [&](const auto& exchange) { return exchange->message.id == id; });
   std::erase_if(gated_, [&](const Outgoing& message) { return message.id == id; });
-  std::vector<LegId> useless;
-  for (const auto& [leg_id, leg] : legs_) {
-    if (leg->message.kind == MessageKind::request && leg->message.id == id && id != 0) {
-      useless.push_back(leg_id);
+  std::vector<ExchangeId> useless;
+  for (const auto& [exchange_id, exchange] : exchanges_) {
+    if (exchange->message.kind == MessageKind::request && exchange->message.id == id && id != 0) {
+      useless.push_back(exchange_id);
     }
   }
-  for (const LegId leg_id : useless) drop_leg(leg_id);
+  for (const ExchangeId exchange_id : useless) drop_exchange(exchange_id);
 }
 
-void HttpLink::drop_leg(LegId id) {
-  const auto leg = take(id);
-  if (leg && leg->is_running) host_.abandon(id);
+void HttpLink::drop_exchange(ExchangeId id) {
+  const auto exchange = take(id);
+  if (exchange && exchange->is_running) host_.abandon(id);
 }
 
-std::unique_ptr<HttpLink::Leg> HttpLink::take(LegId id) {
-  const auto at = legs_.find(id);
-  if (at == legs_.end()) return nullptr;
-  auto leg = std::move(at->second);
-  legs_.erase(at);
+std::unique_ptr<HttpLink::Exchange> HttpLink::take(ExchangeId id) {
+  const auto at = exchanges_.find(id);
+  if (at == exchanges_.end()) return nullptr;
+  auto exchange = std::move(at->second);
+  exchanges_.erase(at);
   if (id == listener_) listener_ = 0;
-  return leg;
+  return exchange;
 }
 
 void HttpLink::authorize(std::vector<HttpField> headers, TimePoint now) {
   now_ = now;
   authorization_ = std::move(headers);
   ++authorization_number_;
-  std::vector<std::unique_ptr<Leg>> held;
+  std::vector<std::unique_ptr<Exchange>> held;
   held.swap(held_);
-  for (auto& leg : held) begin(std::move(leg));
+  for (auto& exchange : held) begin(std::move(exchange));
 }
 
-void HttpLink::refuse(const Error& error) {
-  std::vector<std::unique_ptr<Leg>> held;
+void HttpLink::reject(const Error& error) {
+  std::vector<std::unique_ptr<Exchange>> held;
   held.swap(held_);
-  for (const auto& leg : held) fail(*leg, error);
+  for (const auto& exchange : held) fail(*exchange, error);
 }
 
 void HttpLink::close() {
   if (is_closing_) return;
   is_closing_ = true;
-  std::vector<LegId> open;
-  for (const auto& [id, leg] : legs_) open.push_back(id);
-  for (const LegId id : open) drop_leg(id);
+  std::vector<ExchangeId> open;
+  for (const auto& [id, exchange] : exchanges_) open.push_back(id);
+  for (const ExchangeId id : open) drop_exchange(id);
   held_.clear();
   gated_.clear();
   gate_until_.reset();
   if (session_id_.empty() || is_legacy_) return host_.closed();
-  auto leg = std::make_unique<Leg>();
-  leg->purpose = Purpose::terminate;
-  leg->url = options_.url;
-  leg->message.version = version_;
-  terminator_ = next_leg_;
-  begin(std::move(leg));
+  auto exchange = std::make_unique<Exchange>();
+  exchange->purpose = Purpose::terminate;
+  exchange->url = options_.url;
+  exchange->message.version = version_;
+  terminator_ = next_exchange_;
+  begin(std::move(exchange));
 }
 
-void HttpLink::fail(const Leg& leg, Error error) {
-  if (leg.message.kind == MessageKind::request && leg.message.id != 0) {
-    host_.request_failed(leg.message.id, std::move(error));
+void HttpLink::fail(const Exchange& exchange, Error error) {
+  if (exchange.message.kind == MessageKind::request && exchange.message.id != 0) {
+    host_.request_failed(exchange.message.id, std::move(error));
   }
 }
 
-void HttpLink::on_done(LegId id, std::optional<Error> error, TimePoint now) {
+void HttpLink::on_done(ExchangeId id, std::optional<Error> error, TimePoint now) {
   now_ = now;
-  auto leg = take(id);
-  if (!leg) return;
-  leg->is_running = false;
-  switch (leg->purpose) {
-    case Purpose::post: return post_done(std::move(leg), std::move(error), now);
+  auto exchange = take(id);
+  if (!exchange) return;
+  exchange->is_running = false;
+  switch (exchange->purpose) {
+    case Purpose::post: return post_done(std::move(exchange), std::move(error), now);
     case Purpose::terminate: return host_.closed();
     case Purpose::listen:
-    case Purpose::resume: return stream_done(std::move(leg), std::move(error), now);
+    case Purpose::resume: return stream_done(std::move(exchange), std::move(error), now);
   }
 }
 
-void HttpLink::post_done(std::unique_ptr<Leg> leg, std::optional<Error> error, TimePoint now) {
-  const Outgoing& message = leg->message;
+void HttpLink::post_done(std::unique_ptr<Exchange> exchange, std::optional<Error> error,
+                         TimePoint now) {
+  const Outgoing& message = exchange->message;
   // The status alone tells what 404 means.
-  const bool is_refused = leg->reading == Reading::failure && (!error || leg->status == 404);
-  if (is_refused) explain(*leg);
+  const bool is_rejected =
+      exchange->reading == Reading::failure && (!error || exchange->status == 404);
+  if (is_rejected) explain(*exchange);
   if (message.kind != MessageKind::request) {
-    if (!error && !is_refused) return on_accepted(message);
+    if (!error && !is_rejected) return on_accepted(message);
     if (message.method == "notifications/initialized") open_gate();
     return;
   }
-  if (is_refused) return;
-  if (leg->reading == Reading::json && !error) host_.received(leg->body, message.id);
+  if (is_rejected) return;
+  if (exchange->reading == Reading::json && !error) host_.received(exchange->body, message.id);
   // In the older pair the answer comes on the stream.
   if (is_legacy_ && !error) return;
   if (!host_.waits_for(message.id)) return;
-  if (leg->reading == Reading::events && message.era == Era::handshake &&
-      !leg->last_event_id.empty()) {
-    leg->purpose = Purpose::resume;
-    leg->url = options_.url;
-    return try_again(std::move(leg), std::move(error), now);
+  if (exchange->reading == Reading::events && message.era == Era::handshake &&
+      !exchange->last_event_id.empty()) {
+    exchange->purpose = Purpose::resume;
+    exchange->url = options_.url;
+    return try_again(std::move(exchange), std::move(error), now);
   }
-  if (leg->status == 0 && error) {
+  if (exchange->status == 0 && error) {
     const bool is_opening = message.method == "initialize" || message.method == "server/discover";
-    return fail(*leg, transport_error(*error, is_opening));
+    return fail(*exchange, transport_error(*error, is_opening));
   }
-  if (error && error->code == Errc::response_too_large) return fail(*leg, std::move(*error));
-  fail(*leg, leg->reading == Reading::json && !error
-                 ? make_error(Errc::mcp_protocol_error, what_is_wrong(leg->body), leg->body)
-                 : make_error(Errc::mcp_session_lost,
-                              "The MCP server's answer ended before it was complete; the "
-                              "call may have had an effect.",
-                              error ? error->message : std::string()));
+  if (error && error->code == Errc::response_too_large) return fail(*exchange, std::move(*error));
+  fail(*exchange,
+       exchange->reading == Reading::json && !error
+           ? make_error(Errc::mcp_protocol_error, what_is_wrong(exchange->body), exchange->body)
+           : make_error(Errc::mcp_session_lost,
+                        "The MCP server's answer ended before it was complete; the "
+                        "call may have had an effect.",
+                        error ? error->message : std::string()));
 }
 
-void HttpLink::stream_done(std::unique_ptr<Leg> leg, std::optional<Error> error, TimePoint now) {
+void HttpLink::stream_done(std::unique_ptr<Exchange> exchange, std::optional<Error> error,
+                           TimePoint now) {
   if (is_legacy_) {
     const bool is_opening = post_url_.empty();
     post_url_.clear();
     std::string message = "The MCP server's event stream ended.";
-    if (leg->status != 200 && leg->status != 0) {
-      message = "The MCP server answered with status " + std::to_string(leg->status) +
+    if (exchange->status != 200 && exchange->status != 0) {
+      message = "The MCP server answered with status " + std::to_string(exchange->status) +
                 " where an event stream was expected.";
     }
-    return host_.broken(error ? transport_error(*error, is_opening)
-                              : make_error(Errc::mcp_session_lost, std::move(message), leg->body));
+    return host_.broken(
+        error ? transport_error(*error, is_opening)
+              : make_error(Errc::mcp_session_lost, std::move(message), exchange->body));
   }
-  if (leg->purpose == Purpose::listen) open_gate();
-  if (leg->purpose == Purpose::resume && !host_.waits_for(leg->message.id)) return;
+  if (exchange->purpose == Purpose::listen) open_gate();
+  if (exchange->purpose == Purpose::resume && !host_.waits_for(exchange->message.id)) return;
   // 405 says that there is no such stream; anything else may pass.
-  if (leg->status == 405 || leg->status == 404 || leg->status == 400) {
-    return fail(
-        *leg, make_error(Errc::mcp_session_lost,
-                         "The MCP server cannot resume the answer (HTTP status " +
-                             std::to_string(leg->status) + "); the call may have had an effect."));
+  if (exchange->status == 405 || exchange->status == 404 || exchange->status == 400) {
+    return fail(*exchange, make_error(Errc::mcp_session_lost,
+                                      "The MCP server cannot resume the answer (HTTP status " +
+                                          std::to_string(exchange->status) +
+                                          "); the call may have had an effect."));
   }
-  try_again(std::move(leg), std::move(error), now);
+  try_again(std::move(exchange), std::move(error), now);
 }
 
-void HttpLink::try_again(std::unique_ptr<Leg> leg, std::optional<Error> error, TimePoint now) {
-  if (leg->attempts >= options_.most_attempts || is_closing_) {
-    return fail(*leg, make_error(Errc::mcp_session_lost,
-                                 "The MCP server's answer ended and could not be resumed; "
-                                 "the call may have had an effect.",
-                                 error ? error->message : std::string()));
+void HttpLink::try_again(std::unique_ptr<Exchange> exchange, std::optional<Error> error,
+                         TimePoint now) {
+  if (exchange->attempts >= options_.most_attempts || is_closing_) {
+    return fail(*exchange, make_error(Errc::mcp_session_lost,
+                                      "The MCP server's answer ended and could not be resumed; "
+                                      "the call may have had an effect.",
+                                      error ? error->message : std::string()));
   }
-  milliseconds wait = options_.first_wait * (1 << std::min(leg->attempts, 10));
+  milliseconds wait = options_.first_wait * (1 << std::min(exchange->attempts, 10));
   wait = std::min(wait, options_.longest_wait);
-  if (const auto asked = leg->framing ? leg->framing->retry() : std::nullopt) {
-    leg->retry = milliseconds(std::min<std::int64_t>(*asked, 3'600'000));
+  if (const auto server_requested = exchange->framing ? exchange->framing->retry() : std::nullopt) {
+    exchange->retry = milliseconds(std::min<std::int64_t>(*server_requested, 3'600'000));
   }
-  if (leg->retry) wait = *leg->retry;
-  ++leg->attempts;
-  leg->starts_at = now + wait;
-  leg->is_running = false;
-  const LegId id = next_leg_++;
-  if (leg->purpose == Purpose::listen) listener_ = id;
-  legs_.emplace(id, std::move(leg));
+  if (exchange->retry) wait = *exchange->retry;
+  ++exchange->attempts;
+  exchange->starts_at = now + wait;
+  exchange->is_running = false;
+  const ExchangeId id = next_exchange_++;
+  if (exchange->purpose == Purpose::listen) listener_ = id;
+  exchanges_.emplace(id, std::move(exchange));
 }
 
 std::optional<TimePoint> HttpLink::next_deadline() const {
@@ -354,34 +360,34 @@ std::optional<TimePoint> HttpLink::next_deadline() const {
   const auto consider = [&](const std::optional<TimePoint>& at) {
     if (at) next = std::min(next.value_or(*at), *at);
   };
-  for (const auto& [id, leg] : legs_) {
-    consider(leg->starts_at);
-    consider(leg->ends_at);
+  for (const auto& [id, exchange] : exchanges_) {
+    consider(exchange->starts_at);
+    consider(exchange->ends_at);
   }
   return next;
 }
 
 // A message that nobody answers has been long enough on its way.
-void HttpLink::end_leg(LegId id) {
-  const auto leg = take(id);
-  if (!leg) return;
+void HttpLink::end_exchange(ExchangeId id) {
+  const auto exchange = take(id);
+  if (!exchange) return;
   host_.abandon(id);
-  if (leg->status >= 200 && leg->status < 300) on_accepted(leg->message);
+  if (exchange->status >= 200 && exchange->status < 300) on_accepted(exchange->message);
 }
 
 void HttpLink::on_timer(TimePoint now) {
   now_ = now;
   if (gate_until_ && *gate_until_ <= now) open_gate();
-  std::vector<LegId> due;
-  std::vector<LegId> over;
-  for (const auto& [id, leg] : legs_) {
-    if (leg->starts_at && *leg->starts_at <= now) due.push_back(id);
-    if (leg->ends_at && *leg->ends_at <= now) over.push_back(id);
+  std::vector<ExchangeId> due;
+  std::vector<ExchangeId> over;
+  for (const auto& [id, exchange] : exchanges_) {
+    if (exchange->starts_at && *exchange->starts_at <= now) due.push_back(id);
+    if (exchange->ends_at && *exchange->ends_at <= now) over.push_back(id);
   }
-  for (const LegId id : over) end_leg(id);
-  for (const LegId id : due) {
-    const auto at = legs_.find(id);
-    if (at != legs_.end()) start(id, *at->second);
+  for (const ExchangeId id : over) end_exchange(id);
+  for (const ExchangeId id : due) {
+    const auto at = exchanges_.find(id);
+    if (at != exchanges_.end()) start(id, *at->second);
   }
 }
 

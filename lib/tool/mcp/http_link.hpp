@@ -27,7 +27,7 @@ struct HttpField {
   std::string value;
 };
 
-struct HttpAsk {
+struct HttpRequest {
   std::string method;
   std::string url;
   std::vector<HttpField> headers;
@@ -47,14 +47,14 @@ struct HttpLinkOptions {
   std::chrono::milliseconds longest_wait{30'000};
 };
 
-using LegId = std::uint64_t;  // one transfer
+using ExchangeId = std::uint64_t;  // one transfer
 
 class HttpLinkHost {
  public:
   virtual ~HttpLinkHost() = default;
-  virtual void fetch(LegId leg, HttpAsk ask) = 0;
+  virtual void fetch(ExchangeId exchange, HttpRequest http_request) = 0;
   // The transfer is of no use any more; nothing of it is handed over after that.
-  virtual void abandon(LegId leg) = 0;
+  virtual void abandon(ExchangeId exchange) = 0;
   // `beside` is the request on whose answer's stream it came; 0 for the server's own.
   virtual void received(std::string_view json, RequestId beside) = 0;
   [[nodiscard]] virtual bool waits_for(RequestId id) const = 0;
@@ -62,7 +62,7 @@ class HttpLinkHost {
   // The server refused this request because it does not know the session, and said so in `words`.
   virtual void session_lost(RequestId id, std::string_view words) = 0;
   // No answer comes any more to what was sent, except that this request was refused.
-  virtual void answers_lost(RequestId refused) = 0;
+  virtual void answers_lost(RequestId rejected) = 0;
   // Messages wait until authorize() or refuse().
   virtual void unauthorized(int status, std::string_view challenge) = 0;
   // The older pair's stream has ended.
@@ -87,13 +87,14 @@ class HttpLink {
   void drop(RequestId id);
   // Headers for every request from now on; sends what waits for them.
   void authorize(std::vector<HttpField> headers, TimePoint now);
-  void refuse(const Error& error);
+  void reject(const Error& error);
   // Ends the session at the server; closed() follows.
   void close();
 
-  void on_head(LegId leg, int status, const std::vector<HttpField>& headers, TimePoint now);
-  void on_data(LegId leg, std::string_view bytes, TimePoint now);
-  void on_done(LegId leg, std::optional<Error> error, TimePoint now);
+  void on_head(ExchangeId exchange, int status, const std::vector<HttpField>& headers,
+               TimePoint now);
+  void on_data(ExchangeId exchange, std::string_view bytes, TimePoint now);
+  void on_done(ExchangeId exchange, std::optional<Error> error, TimePoint now);
   void on_timer(TimePoint now);
   [[nodiscard]] std::optional<TimePoint> next_deadline() const;
 
@@ -104,41 +105,41 @@ class HttpLink {
   enum class Reading : std::uint8_t { nothing, json, events, failure };
 
   // A transfer, or one that waits to begin.
-  struct Leg;
-  using Legs = std::map<LegId, std::unique_ptr<Leg>>;
+  struct Exchange;
+  using Exchanges = std::map<ExchangeId, std::unique_ptr<Exchange>>;
   class Frames;
   friend class Frames;
 
   void post(Outgoing message);
   void begin_session();
   void open_gate();
-  void end_leg(LegId id);
-  void begin(std::unique_ptr<Leg> leg);
-  void start(LegId id, Leg& leg);
-  [[nodiscard]] HttpAsk ask_of(const Leg& leg) const;
-  [[nodiscard]] std::vector<HttpField> headers_of(const Leg& leg) const;
+  void end_exchange(ExchangeId id);
+  void begin(std::unique_ptr<Exchange> exchange);
+  void start(ExchangeId id, Exchange& exchange);
+  [[nodiscard]] HttpRequest request_of(const Exchange& exchange) const;
+  [[nodiscard]] std::vector<HttpField> headers_of(const Exchange& exchange) const;
   void listen();
 
-  void on_post_head(LegId id, Leg& leg, const std::vector<HttpField>& headers);
-  void on_stream_head(LegId id, Leg& leg, const std::vector<HttpField>& headers);
-  bool redirect(LegId id, Leg& leg, const std::vector<HttpField>& headers);
-  bool hold(LegId id, Leg& leg, const std::vector<HttpField>& headers);
-  [[nodiscard]] bool may_be_legacy(const Leg& leg) const;
-  bool fall_back(LegId id, Leg& leg);
+  void on_post_head(ExchangeId id, Exchange& exchange, const std::vector<HttpField>& headers);
+  void on_stream_head(ExchangeId id, Exchange& exchange, const std::vector<HttpField>& headers);
+  bool redirect(ExchangeId id, Exchange& exchange, const std::vector<HttpField>& headers);
+  bool hold(ExchangeId id, Exchange& exchange, const std::vector<HttpField>& headers);
+  [[nodiscard]] bool may_be_legacy(const Exchange& exchange) const;
+  bool fall_back(ExchangeId id, Exchange& exchange);
   void begin_legacy(Outgoing first);
   void on_accepted(const Outgoing& message);
-  void on_event(LegId id, const framing::Frame& frame);
+  void on_event(ExchangeId id, const framing::Frame& frame);
   void on_endpoint(std::string_view address);
 
-  void post_done(std::unique_ptr<Leg> leg, std::optional<Error> error, TimePoint now);
-  void stream_done(std::unique_ptr<Leg> leg, std::optional<Error> error, TimePoint now);
-  void try_again(std::unique_ptr<Leg> leg, std::optional<Error> error, TimePoint now);
-  void fail(const Leg& leg, Error error);
-  void explain(const Leg& leg);
-  [[nodiscard]] static bool is_lost(const Leg& leg, const json::Value& error,
+  void post_done(std::unique_ptr<Exchange> exchange, std::optional<Error> error, TimePoint now);
+  void stream_done(std::unique_ptr<Exchange> exchange, std::optional<Error> error, TimePoint now);
+  void try_again(std::unique_ptr<Exchange> exchange, std::optional<Error> error, TimePoint now);
+  void fail(const Exchange& exchange, Error error);
+  void explain(const Exchange& exchange);
+  [[nodiscard]] static bool is_lost(const Exchange& exchange, const json::Value& error,
                                     std::string_view words);
-  void drop_leg(LegId id);
-  std::unique_ptr<Leg> take(LegId id);
+  void drop_exchange(ExchangeId id);
+  std::unique_ptr<Exchange> take(ExchangeId id);
 
   HttpLinkOptions options_;
   HttpLinkHost& host_;
@@ -148,12 +149,12 @@ class HttpLink {
   std::string version_;
   std::vector<HttpField> authorization_;
   std::uint64_t authorization_number_ = 0;
-  Legs legs_;
-  LegId next_leg_ = 1;
-  LegId listener_ = 0;
-  LegId terminator_ = 0;
-  std::vector<std::unique_ptr<Leg>> held_;  // for an authorization
-  std::deque<Outgoing> unaddressed_;        // for the older pair's address
+  Exchanges exchanges_;
+  ExchangeId next_exchange_ = 1;
+  ExchangeId listener_ = 0;
+  ExchangeId terminator_ = 0;
+  std::vector<std::unique_ptr<Exchange>> held_;  // for an authorization
+  std::deque<Outgoing> unaddressed_;             // for the older pair's address
   // Requests that wait until the server has a stream to ask questions on, or refuses one.
   std::deque<Outgoing> gated_;
   std::optional<TimePoint> gate_until_;

@@ -52,10 +52,10 @@ std::string status_words(int status) {
 }
 
 // What the body of a refusal says, in the words of JSON-RPC or of a web framework.
-std::string said_by(const json::Value& body, std::string_view text) {
+std::string message_in(const json::Value& body, std::string_view text) {
   const json::Value error = body["error"];
-  for (const json::Value& said : {error["message"], error, body["message"], body["detail"]}) {
-    if (const auto words = said.filled_string()) return std::string(*words);
+  for (const json::Value& received : {error["message"], error, body["message"], body["detail"]}) {
+    if (const auto words = received.filled_string()) return std::string(*words);
   }
   return std::string(json::trim(text));
 }
@@ -93,37 +93,38 @@ bool is_own_header(std::string_view name) {
 // Hands the frames of one leg on.
 class HttpLink::Frames final : public framing::FrameSink {
  public:
-  Frames(HttpLink& link, LegId leg) : link_(link), leg_(leg) {}
-  void on_frame(const framing::Frame& frame) override { link_.on_event(leg_, frame); }
+  Frames(HttpLink& link, ExchangeId exchange) : link_(link), exchange_(exchange) {}
+  void on_frame(const framing::Frame& frame) override { link_.on_event(exchange_, frame); }
 
  private:
   HttpLink& link_;
-  LegId leg_;
+  ExchangeId exchange_;
 };
 
-void HttpLink::on_head(LegId id, int status, const std::vector<HttpField>& headers, TimePoint now) {
+void HttpLink::on_head(ExchangeId id, int status, const std::vector<HttpField>& headers,
+                       TimePoint now) {
   now_ = now;
-  const auto at = legs_.find(id);
-  if (at == legs_.end()) return;
-  Leg& leg = *at->second;
-  leg.status = status;
-  if (leg.purpose == Purpose::terminate) return;
-  if (redirect(id, leg, headers) || hold(id, leg, headers)) return;
-  if (leg.purpose == Purpose::post) {
-    on_post_head(id, leg, headers);
+  const auto at = exchanges_.find(id);
+  if (at == exchanges_.end()) return;
+  Exchange& exchange = *at->second;
+  exchange.status = status;
+  if (exchange.purpose == Purpose::terminate) return;
+  if (redirect(id, exchange, headers) || hold(id, exchange, headers)) return;
+  if (exchange.purpose == Purpose::post) {
+    on_post_head(id, exchange, headers);
   } else {
-    on_stream_head(id, leg, headers);
+    on_stream_head(id, exchange, headers);
   }
 }
 
 // A post goes to the new address only unchanged and within the origin.
-bool HttpLink::redirect(LegId id, Leg& leg, const std::vector<HttpField>& headers) {
+bool HttpLink::redirect(ExchangeId id, Exchange& exchange, const std::vector<HttpField>& headers) {
   constexpr int temporary = 307;
   constexpr int permanent = 308;
-  if (leg.status < 300 || leg.status >= 400) return false;
-  const std::string target = within_origin(leg.url, find_header(headers, "location"));
-  const bool keeps_method = leg.status == temporary || leg.status == permanent;
-  if (!keeps_method || target.empty() || ++leg.redirects > most_redirects) {
+  if (exchange.status < 300 || exchange.status >= 400) return false;
+  const std::string target = within_origin(exchange.url, find_header(headers, "location"));
+  const bool keeps_method = exchange.status == temporary || exchange.status == permanent;
+  if (!keeps_method || target.empty() || ++exchange.redirects > most_redirects) {
     const auto dropped = take(id);
     host_.abandon(id);
     Error error = make_error(Errc::mcp_connection_failed,
@@ -139,40 +140,41 @@ bool HttpLink::redirect(LegId id, Leg& leg, const std::vector<HttpField>& header
   host_.abandon(id);
   const bool is_listener = moved->purpose == Purpose::listen;
   moved->url = target;
-  if (is_listener) listener_ = next_leg_;
+  if (is_listener) listener_ = next_exchange_;
   begin(std::move(moved));
   return true;
 }
 
 // 401, and 403 for more rights, wait for an authorization. One that came while the request was on
 // its way is tried first; more rights are asked for once in the same words.
-bool HttpLink::hold(LegId id, Leg& leg, const std::vector<HttpField>& headers) {
+bool HttpLink::hold(ExchangeId id, Exchange& exchange, const std::vector<HttpField>& headers) {
   const std::string_view challenge = find_header(headers, "www-authenticate");
   const bool wants_more =
-      leg.status == 403 && challenge.find("insufficient_scope") != std::string_view::npos;
-  if (leg.status != 401 && !wants_more) return false;
-  if (++leg.authorizations > options_.most_authorizations || leg.purpose != Purpose::post) {
+      exchange.status == 403 && challenge.find("insufficient_scope") != std::string_view::npos;
+  if (exchange.status != 401 && !wants_more) return false;
+  if (++exchange.authorizations > options_.most_authorizations ||
+      exchange.purpose != Purpose::post) {
     return false;
   }
-  if (wants_more && leg.step_up == challenge) return false;
-  const int status = leg.status;
-  const std::string said(challenge);
+  if (wants_more && exchange.step_up == challenge) return false;
+  const int status = exchange.status;
+  const std::string received(challenge);
   auto held = take(id);
   host_.abandon(id);
   if (held->sent_as != authorization_number_) {
     begin(std::move(held));
     return true;
   }
-  if (wants_more) held->step_up = said;
+  if (wants_more) held->step_up = received;
   held_.push_back(std::move(held));
-  host_.unauthorized(status, said);
+  host_.unauthorized(status, received);
   return true;
 }
 
 // Servers of 2024-11-05 do not take posts at the address of their stream.
-bool HttpLink::fall_back(LegId id, Leg& leg) {
+bool HttpLink::fall_back(ExchangeId id, Exchange& exchange) {
   // A refusal of 400 or 404 may be an answer in JSON-RPC; its body tells.
-  if (leg.status != method_not_allowed || !may_be_legacy(leg)) return false;
+  if (exchange.status != method_not_allowed || !may_be_legacy(exchange)) return false;
   auto dropped = take(id);
   host_.abandon(id);
   begin_legacy(std::move(dropped->message));
@@ -186,35 +188,36 @@ void HttpLink::begin_legacy(Outgoing first) {
   listen();
 }
 
-void HttpLink::on_post_head(LegId id, Leg& leg, const std::vector<HttpField>& headers) {
-  const Outgoing& message = leg.message;
+void HttpLink::on_post_head(ExchangeId id, Exchange& exchange,
+                            const std::vector<HttpField>& headers) {
+  const Outgoing& message = exchange.message;
   const RequestId request = message.kind == MessageKind::request ? message.id : 0;
   constexpr int gone = 410;
   // The older pair's sessions are in the address of their posts, and all answers come on the
   // stream that goes with it.
-  if (is_legacy_ && (leg.status == 404 || leg.status == gone) && request != 0 &&
+  if (is_legacy_ && (exchange.status == 404 || exchange.status == gone) && request != 0 &&
       message.method != "initialize") {
-    const bool is_current = leg.url == post_url_;
-    const std::string words = status_words(leg.status);
-    drop_leg(id);
+    const bool is_current = exchange.url == post_url_;
+    const std::string words = status_words(exchange.status);
+    drop_exchange(id);
     if (is_current) host_.answers_lost(request);
     return host_.session_lost(request, words);
   }
-  if (leg.status < 200 || leg.status >= 300) {
-    if (fall_back(id, leg)) return;
-    leg.reading = Reading::failure;
+  if (exchange.status < 200 || exchange.status >= 300) {
+    if (fall_back(id, exchange)) return;
+    exchange.reading = Reading::failure;
     return;
   }
   // The body of such an answer is empty, or no matter.
-  if (leg.ends_at) leg.ends_at = std::min(*leg.ends_at, now_ + acceptance_time);
+  if (exchange.ends_at) exchange.ends_at = std::min(*exchange.ends_at, now_ + acceptance_time);
   if (message.method == "initialize") {
     session_id_ = find_header(headers, "mcp-session-id");
   }
   const std::string_view type = find_header(headers, "content-type");
   if (is_media_type(type, "text/event-stream")) {
-    leg.reading = Reading::events;
+    exchange.reading = Reading::events;
   } else if (is_media_type(type, "application/json") && !is_legacy_) {
-    leg.reading = Reading::json;
+    exchange.reading = Reading::json;
   } else if (message.kind == MessageKind::request && !is_legacy_) {
     const auto dropped = take(id);
     host_.abandon(id);
@@ -225,40 +228,42 @@ void HttpLink::on_post_head(LegId id, Leg& leg, const std::vector<HttpField>& he
   }
 }
 
-void HttpLink::on_stream_head(LegId id, Leg& leg, const std::vector<HttpField>& headers) {
-  const bool is_stream =
-      leg.status == 200 && is_media_type(find_header(headers, "content-type"), "text/event-stream");
-  if (leg.purpose == Purpose::listen) open_gate();
+void HttpLink::on_stream_head(ExchangeId id, Exchange& exchange,
+                              const std::vector<HttpField>& headers) {
+  const bool is_stream = exchange.status == 200 &&
+                         is_media_type(find_header(headers, "content-type"), "text/event-stream");
+  if (exchange.purpose == Purpose::listen) open_gate();
   if (is_stream) {
-    leg.reading = Reading::events;
-    leg.attempts = 0;
+    exchange.reading = Reading::events;
+    exchange.attempts = 0;
     return;
   }
-  if (leg.purpose == Purpose::resume && leg.status == 404 && !leg.used_session.empty() &&
-      leg.used_session == session_id_) {
+  if (exchange.purpose == Purpose::resume && exchange.status == 404 &&
+      !exchange.used_session.empty() && exchange.used_session == session_id_) {
     // The answer that was to be taken up again is lost with the session; the next request's refusal
     // opens another.
-    const RequestId request = leg.message.id;
-    drop_leg(id);
+    const RequestId request = exchange.message.id;
+    drop_exchange(id);
     return host_.request_failed(request, make_error(Errc::mcp_session_lost));
   }
-  leg.reading = Reading::failure;
-  if (leg.status == 200) leg.status = 405;
+  exchange.reading = Reading::failure;
+  if (exchange.status == 200) exchange.status = 405;
 }
 
-void HttpLink::on_data(LegId id, std::string_view bytes, TimePoint now) {
+void HttpLink::on_data(ExchangeId id, std::string_view bytes, TimePoint now) {
   now_ = now;
-  const auto at = legs_.find(id);
-  if (at == legs_.end()) return;
-  Leg& leg = *at->second;
-  switch (leg.reading) {
+  const auto at = exchanges_.find(id);
+  if (at == exchanges_.end()) return;
+  Exchange& exchange = *at->second;
+  switch (exchange.reading) {
     case Reading::nothing: return;
     case Reading::failure:
-      if (leg.body.size() < failure_bytes) leg.body.append(bytes.substr(0, failure_bytes));
+      if (exchange.body.size() < failure_bytes)
+        exchange.body.append(bytes.substr(0, failure_bytes));
       return;
     case Reading::json:
-      leg.body.append(bytes);
-      if (leg.body.size() > options_.message_bytes) {
+      exchange.body.append(bytes);
+      if (exchange.body.size() > options_.message_bytes) {
         host_.abandon(id);
         on_done(id,
                 make_error(Errc::response_too_large, "A message of the MCP server is larger than " +
@@ -270,11 +275,11 @@ void HttpLink::on_data(LegId id, std::string_view bytes, TimePoint now) {
     case Reading::events: {
       Frames frames(*this, id);
       // An event may lead to the leg's end.
-      auto framing = std::move(leg.framing);
-      leg.framing.reset();
+      auto framing = std::move(exchange.framing);
+      exchange.framing.reset();
       const auto fed = framing->feed(bytes, frames);
-      const auto still = legs_.find(id);
-      if (still == legs_.end()) return;
+      const auto still = exchanges_.find(id);
+      if (still == exchanges_.end()) return;
       still->second->framing = std::move(framing);
       const std::string_view last_id = still->second->framing->last_id();
       if (!last_id.empty()) still->second->last_event_id = last_id;
@@ -286,9 +291,9 @@ void HttpLink::on_data(LegId id, std::string_view bytes, TimePoint now) {
   }
 }
 
-void HttpLink::on_event(LegId id, const framing::Frame& frame) {
-  const auto at = legs_.find(id);
-  if (at == legs_.end()) return;
+void HttpLink::on_event(ExchangeId id, const framing::Frame& frame) {
+  const auto at = exchanges_.find(id);
+  if (at == exchanges_.end()) return;
   if (frame.event == "endpoint" && is_legacy_) return on_endpoint(frame.data);
   if (frame.data.empty()) return;
   const Outgoing& answered = at->second->message;
@@ -319,38 +324,40 @@ void HttpLink::on_accepted(const Outgoing& message) {
 
 // A refused request has not run. 404 says by itself that the session is not known; 400 says so in
 // words, and is about the arguments where its code says that.
-bool HttpLink::is_lost(const Leg& leg, const json::Value& error, std::string_view words) {
-  if (leg.used_session.empty()) return false;
-  if (leg.status == 404) return true;
-  return leg.status == 400 && error["code"].integer() != rpc_code::invalid_params &&
+bool HttpLink::is_lost(const Exchange& exchange, const json::Value& error, std::string_view words) {
+  if (exchange.used_session.empty()) return false;
+  if (exchange.status == 404) return true;
+  return exchange.status == 400 && error["code"].integer() != rpc_code::invalid_params &&
          names_lost_session(words);
 }
 
 // The first message of a server that speaks the older pair only is refused in this way.
-bool HttpLink::may_be_legacy(const Leg& leg) const {
-  const bool is_refused =
-      leg.status == 400 || leg.status == 404 || leg.status == method_not_allowed;
-  return is_refused && options_.allows_legacy && !is_legacy_ && leg.message.method == "initialize";
+bool HttpLink::may_be_legacy(const Exchange& exchange) const {
+  const bool is_rejected =
+      exchange.status == 400 || exchange.status == 404 || exchange.status == method_not_allowed;
+  return is_rejected && options_.allows_legacy && !is_legacy_ &&
+         exchange.message.method == "initialize";
 }
 
 // The body of a refusal may hold the error of JSON-RPC.
-void HttpLink::explain(const Leg& leg) {
+void HttpLink::explain(const Exchange& exchange) {
   json::Document document;
-  const auto parsed = document.parse(leg.body);
+  const auto parsed = document.parse(exchange.body);
   const json::Value body = parsed ? parsed.value() : json::Value();
   const json::Value error = body["error"];
-  const RequestId id = leg.message.kind == MessageKind::request ? leg.message.id : 0;
+  const RequestId id = exchange.message.kind == MessageKind::request ? exchange.message.id : 0;
   // Nobody waits for an answer to it, and the next request is refused in the same way.
   if (id == 0) return;
-  const std::string words = said_by(body, leg.body);
-  if (is_lost(leg, error, words)) {
-    return host_.session_lost(id, words.empty() ? status_words(leg.status) : words);
+  const std::string words = message_in(body, exchange.body);
+  if (is_lost(exchange, error, words)) {
+    return host_.session_lost(id, words.empty() ? status_words(exchange.status) : words);
   }
   // Pages that are not there have bodies with an `error` as well.
-  const bool is_answer = error.is_object() && (leg.status != 404 || body["jsonrpc"].is_string());
+  const bool is_answer =
+      error.is_object() && (exchange.status != 404 || body["jsonrpc"].is_string());
   if (!is_answer) {
-    if (may_be_legacy(leg)) return begin_legacy(leg.message);
-    return fail(leg, status_error(leg.status, leg.body));
+    if (may_be_legacy(exchange)) return begin_legacy(exchange.message);
+    return fail(exchange, status_error(exchange.status, exchange.body));
   }
   std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id);
   json::append_raw_member(text, "error", error.to_json());

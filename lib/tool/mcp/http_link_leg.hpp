@@ -12,7 +12,7 @@
 
 namespace millrace::mcp {
 
-struct HttpLink::Leg {
+struct HttpLink::Exchange {
   Purpose purpose = Purpose::post;
   std::string url;
   Outgoing message;  // of a post; else only its version counts

@@ -33,22 +33,22 @@ std::unique_ptr<tool::RunningTool> RemoteCalls::start(std::string_view tool,
     settled(std::move(outcome));
     return nullptr;
   }
-  Ask ask;
-  ask.method = "tools/call";
-  ask.params_json = "{";
-  json::append_member(ask.params_json, "name", tool);
-  json::append_raw_member(ask.params_json, "arguments", arguments_json);
-  ask.params_json.push_back('}');
-  ask.wants_progress = true;
+  CallSpec call_spec;
+  call_spec.method = "tools/call";
+  call_spec.params_json = "{";
+  json::append_member(call_spec.params_json, "name", tool);
+  json::append_raw_member(call_spec.params_json, "arguments", arguments_json);
+  call_spec.params_json.push_back('}');
+  call_spec.wants_progress = true;
   // A server that reports progress for ever holds up nobody for ever.
   constexpr int most_timeouts = 5;
-  if (timeout.count() > 0) ask.timeout = timeout;
-  ask.total = ask.timeout.value_or(most_timeouts * client->call_timeout());
+  if (timeout.count() > 0) call_spec.timeout = timeout;
+  call_spec.total = call_spec.timeout.value_or(most_timeouts * client->call_timeout());
   // Nor does a person who thinks about a question of the server's use up the server's time.
-  ask.total_rests = true;
+  call_spec.total_rests = true;
   const CallId call = next_++;
   calls_.emplace(call, Waiting{std::move(settled), std::move(progressed)});
-  client->call(call, std::move(ask));
+  client->call(call, std::move(call_spec));
   return calls_.contains(call) ? std::make_unique<Running>(weak_from_this(), call) : nullptr;
 }
 
@@ -63,8 +63,8 @@ bool RemoteCalls::progressed(CallId call, std::string_view params_json) {
   const auto found = calls_.find(call);
   if (found == calls_.end()) return call >= CallId{1} << 48U;
   // A listener may end the call.
-  const Progressed told = found->second.progressed;
-  if (told) told(params_json);
+  const Progressed reported = found->second.progressed;
+  if (reported) reported(params_json);
   return true;
 }
 

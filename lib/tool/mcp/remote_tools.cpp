@@ -61,7 +61,8 @@ std::string parameters_of(const Tree& schema) {
   return is_used ? text : std::string(any_object);
 }
 
-bool asks_nobody(const ToolRules& rules, const std::string& name, const std::string& fingerprint) {
+bool needs_no_approval(const ToolRules& rules, const std::string& name,
+                       const std::string& fingerprint) {
   const auto known = rules.known.find(name);
   const bool is_approved =
       known == rules.known.end() ? rules.trusted : known->second == fingerprint;
@@ -80,7 +81,8 @@ RemoteTool remote_tool(const Tree& listed, const ToolRules& rules) {
       most_description_bytes);
   spec.parameters = parameters_of(listed["inputSchema"]);
   spec.effect = effect_of(listed["annotations"], rules.trusted);
-  spec.approve = asks_nobody(rules, spec.name, remote.fingerprint) ? R"("never")" : R"("required")";
+  spec.approval =
+      needs_no_approval(rules, spec.name, remote.fingerprint) ? R"("never")" : R"("required")";
   if (listed["outputSchema"].is_object()) {
     remote.output_schema = listed["outputSchema"].to_json(json::Surrogates::replace);
   }
@@ -225,18 +227,18 @@ std::string tool_name(std::string_view server, std::string_view tool) {
   std::string full = prefix + "__" + plain(tool);
   const bool is_unchanged = full == std::string(server) + "__" + std::string(tool);
   if (is_unchanged && full.size() <= longest_name) return full;
-  const std::string said = std::string(server) + "\n" + std::string(tool);
-  const std::string suffix = "_" + sha256_hex(said).substr(0, hash_digits);
+  const std::string received = std::string(server) + "\n" + std::string(tool);
+  const std::string suffix = "_" + sha256_hex(received).substr(0, hash_digits);
   full.resize(std::min(full.size(), longest_name - suffix.size()));
   while (full.ends_with('_')) full.pop_back();
   return full + suffix;
 }
 
 std::string tool_fingerprint(const Tree& tool) {
-  constexpr std::array<std::string_view, 6> told{"name",        "title",        "description",
-                                                 "inputSchema", "outputSchema", "annotations"};
+  constexpr std::array<std::string_view, 6> reported{"name",        "title",        "description",
+                                                     "inputSchema", "outputSchema", "annotations"};
   Tree list = Tree::array();
-  for (const std::string_view member : told) list.push(tool[member]);
+  for (const std::string_view member : reported) list.push(tool[member]);
   return sha256_hex(json::canonical_json(list));
 }
 

@@ -14,7 +14,7 @@ namespace {
 using json::Tree;
 
 // Said to people and models; nothing depends on them.
-constexpr std::array<std::string_view, 7> told{
+constexpr std::array<std::string_view, 7> reported{
     "description", "title", "$comment", "default", "example", "examples", "markdownDescription"};
 // Their members are names, and schemas behind them.
 constexpr std::array<std::string_view, 7> maps{
@@ -55,7 +55,7 @@ bool make_safe_within(Tree& node, bool are_names) {
   std::vector<std::string> unsafe;
   for (auto& [name, value] : node.members()) {
     if (!is_safe(name)) return false;
-    if (!are_names && is_in(told, name)) {
+    if (!are_names && is_in(reported, name)) {
       neutralise(value);
     } else if (value.is_object()) {
       if (!make_safe_within(value, !are_names && is_in(maps, name))) return false;

@@ -39,12 +39,12 @@ Error cancelled_error(std::string_view reason) {
 Session::Session(SessionOptions options, SessionHost& host)
     : options_(std::move(options)), host_(host) {}
 
-void Session::call(CallId id, Ask ask, TimePoint now) {
+void Session::call(CallId id, CallSpec call_spec, TimePoint now) {
   const auto at = calls_.try_emplace(id).first;
   Call& call = at->second;
-  call.params_json = ask.params_json;
-  call.ask = std::move(ask);
-  if (call.ask.total.count() > 0) call.total_end = now + call.ask.total;
+  call.params_json = call_spec.params_json;
+  call.call_spec = std::move(call_spec);
+  if (call.call_spec.total.count() > 0) call.total_end = now + call.call_spec.total;
   if (state_ == State::closed) {
     return settle(id, make_error(Errc::mcp_connection_failed, "The MCP client is closed."));
   }
@@ -68,24 +68,25 @@ void Session::transmit(CallId id, Call& call, TimePoint now) {
 
   Outgoing message;
   message.id = call.request;
-  message.method = call.ask.method;
+  message.method = call.call_spec.method;
   message.era = era_;
   message.version = version_;
   if (era_ == Era::per_request) {
     const auto row = std::find_if(named_by.begin(), named_by.end(), [&](const NamedBy& candidate) {
-      return candidate.method == call.ask.method;
+      return candidate.method == call.call_spec.method;
     });
     if (row != named_by.end()) {
       json::Document document;
       if (const auto params = document.parse(call.params_json)) {
         message.name = params.value()[row->member].string();
-        if (call.ask.method == "tools/call") {
+        if (call.call_spec.method == "tools/call") {
           message.headers = tool_headers_.headers_for(message.name, params.value()["arguments"]);
         }
       }
     }
   }
-  message.json = request_text(call.request, call.ask.method, framed_params(call, call.request));
+  message.json =
+      request_text(call.request, call.call_spec.method, framed_params(call, call.request));
   host_.send(std::move(message));
 }
 
@@ -104,7 +105,7 @@ std::string Session::envelope() const {
 std::string Session::framed_params(const Call& call, RequestId request) const {
   std::string members;
   if (era_ == Era::per_request) members = envelope();
-  if (call.ask.wants_progress) {
+  if (call.call_spec.wants_progress) {
     if (!members.empty()) members.push_back(',');
     members.append("\"progressToken\":").append(std::to_string(request));
   }
@@ -148,34 +149,36 @@ void Session::send_cancelled(RequestId request, std::string_view reason) {
   host_.drop(request);
 }
 
-void Session::answer(QuestionId id, std::string_view result_json, TimePoint now) {
-  const auto at = questions_.find(id);
-  if (at == questions_.end()) return;
+void Session::answer(ServerRequestId id, std::string_view result_json, TimePoint now) {
+  const auto at = server_requests_.find(id);
+  if (at == server_requests_.end()) return;
   const auto checked = checked_answer(at->second.method, at->second.schema_json, result_json);
-  if (!checked) return refuse(id, rpc_code::internal_error, checked.error().message, now);
-  const Question question = std::move(at->second);
-  questions_.erase(at);
-  if (question.call != 0) return answer_round(question, checked.value(), now);
-  send_text(MessageKind::result, {}, result_text(question.id_json, checked.value()));
-  rearm_beside(question, now);
+  if (!checked) return reject(id, rpc_code::internal_error, checked.error().message, now);
+  const ServerRequest server_request = std::move(at->second);
+  server_requests_.erase(at);
+  if (server_request.call != 0) return answer_round(server_request, checked.value(), now);
+  send_text(MessageKind::result, {}, result_text(server_request.id_json, checked.value()));
+  rearm_beside(server_request, now);
 }
 
-void Session::refuse(QuestionId id, std::int64_t code, std::string_view message, TimePoint now) {
-  const auto at = questions_.find(id);
-  if (at == questions_.end()) return;
-  const Question question = std::move(at->second);
-  questions_.erase(at);
-  if (question.call == 0) {
-    send_text(MessageKind::error, {}, error_text(question.id_json, code, message));
-    return rearm_beside(question, now);
+void Session::reject(ServerRequestId id, std::int64_t code, std::string_view message,
+                     TimePoint now) {
+  const auto at = server_requests_.find(id);
+  if (at == server_requests_.end()) return;
+  const ServerRequest server_request = std::move(at->second);
+  server_requests_.erase(at);
+  if (server_request.call == 0) {
+    send_text(MessageKind::error, {}, error_text(server_request.id_json, code, message));
+    return rearm_beside(server_request, now);
   }
-  settle(question.call, make_error(Errc::mcp_error, "The server's request was not answered: " +
-                                                        std::string(message)));
+  settle(server_request.call,
+         make_error(Errc::mcp_error,
+                    "The server's request was not answered: " + std::string(message)));
 }
 
 void Session::arm(CallId id, Call& call, TimePoint now) {
   disarm(id, call);
-  const milliseconds limit = call.ask.timeout.value_or(options_.call_timeout);
+  const milliseconds limit = call.call_spec.timeout.value_or(options_.call_timeout);
   const bool waits = waits_for_host(id, call);
   rest_total(call, waits, now);
   std::optional<TimePoint> at = call.rests_since ? std::nullopt : call.total_end;
@@ -187,7 +190,8 @@ void Session::arm(CallId id, Call& call, TimePoint now) {
 
 // What rests goes on with what was left of it.
 void Session::rest_total(Call& call, bool rests, TimePoint now) {
-  if (!call.ask.total_rests || !call.total_end || rests == call.rests_since.has_value()) return;
+  if (!call.call_spec.total_rests || !call.total_end || rests == call.rests_since.has_value())
+    return;
   if (rests) {
     call.rests_since = now;
   } else {
@@ -199,15 +203,17 @@ void Session::rest_total(Call& call, bool rests, TimePoint now) {
 bool Session::waits_for_host(CallId id, const Call& call) const {
   if (call.open_answers > 0) return true;
   return call.request != 0 &&
-         std::any_of(questions_.begin(), questions_.end(), [&](const auto& entry) {
-           const Question& question = entry.second;
-           return question.call == 0 && (question.beside == 0 || question.beside == id);
+         std::any_of(server_requests_.begin(), server_requests_.end(), [&](const auto& entry) {
+           const ServerRequest& server_request = entry.second;
+           return server_request.call == 0 &&
+                  (server_request.beside == 0 || server_request.beside == id);
          });
 }
 
-void Session::rearm_beside(const Question& question, TimePoint now) {
+void Session::rearm_beside(const ServerRequest& server_request, TimePoint now) {
   for (auto& [id, call] : calls_) {
-    const bool is_held = call.request != 0 && (question.beside == 0 || question.beside == id);
+    const bool is_held =
+        call.request != 0 && (server_request.beside == 0 || server_request.beside == id);
     if (is_held) arm(id, call, now);
   }
 }
@@ -223,7 +229,7 @@ void Session::settle(Calls::iterator at, Outcome outcome) {
   if (at->second.request != 0) requests_.erase(at->second.request);
   calls_.erase(at);
   if (id == header_list) return fail_unlearned(outcome);
-  withdraw_questions(id);
+  withdraw_server_requests(id);
   host_.settled(id, std::move(outcome));
 }
 
@@ -236,14 +242,14 @@ void Session::settle(CallId id, Error error, std::string rpc_json) {
   settle(at, std::move(outcome));
 }
 
-void Session::withdraw_questions(CallId call) {
-  for (auto at = questions_.begin(); at != questions_.end();) {
+void Session::withdraw_server_requests(CallId call) {
+  for (auto at = server_requests_.begin(); at != server_requests_.end();) {
     if (at->second.call != call) {
       ++at;
       continue;
     }
     host_.withdrawn(at->first);
-    at = questions_.erase(at);
+    at = server_requests_.erase(at);
   }
 }
 
@@ -276,10 +282,10 @@ void Session::session_lost(RequestId id, std::string_view words, TimePoint now) 
   transmit(call_id, call, now);
 }
 
-void Session::answers_lost(RequestId refused) {
+void Session::answers_lost(RequestId rejected) {
   std::vector<CallId> ended;
   for (const auto& [request, call] : requests_) {
-    if (request != refused) ended.push_back(call);
+    if (request != rejected) ended.push_back(call);
   }
   std::sort(ended.begin(), ended.end());
   for (const CallId id : ended) settle(id, make_error(Errc::mcp_session_lost));
@@ -297,7 +303,7 @@ void Session::disconnected(const Error& error) {
   }
   std::sort(ended.begin(), ended.end());
   for (const CallId id : ended) settle(id, error);
-  questions_.clear();
+  server_requests_.clear();
   waiting_.clear();
   for (const auto& [id, call] : calls_) waiting_.push_back(id);
   std::sort(waiting_.begin(), waiting_.end());
@@ -312,7 +318,7 @@ void Session::close(const Error& error) {
   for (const auto& [id, call] : calls_) ended.push_back(id);
   std::sort(ended.begin(), ended.end());
   for (const CallId id : ended) settle(id, error);
-  questions_.clear();
+  server_requests_.clear();
   waiting_.clear();
   host_.failed(error);
 }
@@ -359,12 +365,12 @@ void Session::expire(CallId id, TimePoint now) {
   if (call.resend_at && *call.resend_at <= now) return transmit(id, call, now);
   const bool is_total = !call.rests_since && call.total_end && *call.total_end <= now;
   const milliseconds limit =
-      is_total ? call.ask.total : call.ask.timeout.value_or(options_.call_timeout);
+      is_total ? call.call_spec.total : call.call_spec.timeout.value_or(options_.call_timeout);
   if (call.request != 0) send_cancelled(call.request, "timeout");
   const std::string what = call.waits_for_open
                                ? "The connection to the MCP server was not reopened for "
                                : "The MCP server did not answer ";
-  settle(id, make_error(Errc::tool_timeout, what + call.ask.method + " within " +
+  settle(id, make_error(Errc::tool_timeout, what + call.call_spec.method + " within " +
                                                 std::to_string(limit.count()) + " ms."));
 }
 

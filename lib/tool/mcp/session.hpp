@@ -24,8 +24,8 @@
 namespace millrace::mcp {
 
 using TimePoint = std::chrono::steady_clock::time_point;
-using CallId = std::uint64_t;      // the host's number of a call
-using QuestionId = std::uint64_t;  // our number of a request of the server
+using CallId = std::uint64_t;           // the host's number of a call
+using ServerRequestId = std::uint64_t;  // our number of a request of the server
 
 // Up to 2025-11-25 a connection begins with a handshake; from 2026-07-28 on each request says who
 // asks.
@@ -45,12 +45,12 @@ struct SessionOptions {
   std::chrono::milliseconds call_timeout{60'000};
   std::size_t most_pages = 1000;
   std::size_t list_bytes = std::size_t{64} << 20U;
-  std::size_t most_questions = 64;
+  std::size_t most_server_requests = 64;
   std::size_t most_rounds = 10;
 };
 
 // One call of the host.
-struct Ask {
+struct CallSpec {
   std::string method;
   std::string params_json = "{}";
   std::string list_key;  // not "": the pages are joined under this key
@@ -90,10 +90,10 @@ class SessionHost {
   virtual void settled(CallId call, Outcome outcome) = 0;
   virtual void progressed(CallId call, std::string_view params_json) = 0;
   // A request of the server; `call` is the host's call it belongs to, or 0.
-  virtual void asked(QuestionId question, CallId call, std::string_view method,
-                     std::string_view params_json) = 0;
+  virtual void server_requested(ServerRequestId server_request, CallId call,
+                                std::string_view method, std::string_view params_json) = 0;
   // The server does not want the answer any more.
-  virtual void withdrawn(QuestionId question) = 0;
+  virtual void withdrawn(ServerRequestId server_request) = 0;
   virtual void notified(std::string_view method, std::string_view params_json) = 0;
   // Why it could not be opened, with what the host knows of that.
   virtual Error explained(Error error) { return error; }
@@ -120,11 +120,12 @@ class Session {
 
   // `call` is new. Errors come as its outcome: mcp_error, mcp_protocol_error, tool_timeout,
   // cancelled, event_too_large, and those of the link.
-  void call(CallId call, Ask ask, TimePoint now);
+  void call(CallId call, CallSpec call_spec, TimePoint now);
   void cancel(CallId call, std::string_view reason);
   void notify(std::string_view method, std::string_view params_json);
-  void answer(QuestionId question, std::string_view result_json, TimePoint now);
-  void refuse(QuestionId question, std::int64_t code, std::string_view message, TimePoint now);
+  void answer(ServerRequestId server_request, std::string_view result_json, TimePoint now);
+  void reject(ServerRequestId server_request, std::int64_t code, std::string_view message,
+              TimePoint now);
 
   // What the link has.
   // `beside` is our request on whose answer's stream it came; 0 where all come on one.
@@ -136,7 +137,7 @@ class Session {
   // with the server's words; without a request that waits nothing is opened.
   void session_lost(RequestId id, std::string_view words, TimePoint now);
   // No answer comes to what was sent, but for this request: the others end with mcp_session_lost.
-  void answers_lost(RequestId refused);
+  void answers_lost(RequestId rejected);
   // The connection is gone: every call that was sent ends with this error, waiting ones stay.
   void disconnected(const Error& error);
   // Ends everything with this error.
@@ -160,7 +161,7 @@ class Session {
 
   // A call between its start and its outcome.
   struct Call {
-    Ask ask;
+    CallSpec call_spec;
     std::string params_json;  // of the request that runs: with cursor, or answers
     RequestId request = 0;    // 0: waits to be sent, or for answers
     bool waits_for_open = false;
@@ -184,7 +185,7 @@ class Session {
   static constexpr CallId header_list = ~CallId{0};
 
   // A request of the server that the host has.
-  struct Question {
+  struct ServerRequest {
     std::string id_json;  // the server's id, or the key of an input request
     CallId call = 0;      // not 0: belongs to a round of this call
     CallId beside = 0;    // not 0: came on the stream of this call's answer
@@ -205,7 +206,7 @@ class Session {
   void arm(CallId id, Call& call, TimePoint now);
   // A question came or went: the limits of the calls that it holds up begin anew.
   static void rest_total(Call& call, bool rests, TimePoint now);
-  void rearm_beside(const Question& question, TimePoint now);
+  void rearm_beside(const ServerRequest& server_request, TimePoint now);
   [[nodiscard]] bool waits_for_host(CallId id, const Call& call) const;
   // True when a call that was refused for its headers goes again, once its tool is known anew.
   bool learn_headers(CallId id, std::int64_t refusal, TimePoint now);
@@ -219,7 +220,8 @@ class Session {
 
   void on_message(const json::Value& value, TimePoint now, RequestId beside);
   void on_request(const Message& message, TimePoint now, RequestId beside);
-  void ask(Question question, std::string_view method, const json::Value& params);
+  void request_host(ServerRequest server_request, std::string_view method,
+                    const json::Value& params);
   void on_notification(const Message& message, TimePoint now);
   void on_progress(const json::Value& params, TimePoint now);
   void on_result(const Message& message, TimePoint now);
@@ -228,9 +230,9 @@ class Session {
   bool next_page(Calls::iterator at, const json::Value& result, TimePoint now);
   void begin_round(Calls::iterator at, const json::Value& result, TimePoint now);
   void finish_round(CallId id, TimePoint now);
-  void answer_round(const Question& question, std::string_view json, TimePoint now);
+  void answer_round(const ServerRequest& server_request, std::string_view json, TimePoint now);
   void send_text(MessageKind kind, std::string_view method, std::string text);
-  void withdraw_questions(CallId call);
+  void withdraw_server_requests(CallId call);
 
   SessionOptions options_;
   SessionHost& host_;
@@ -251,8 +253,8 @@ class Session {
   std::vector<CallId> waiting_;  // for the session to open, in their order
   std::unordered_map<RequestId, CallId> requests_;
   std::set<std::pair<TimePoint, CallId>> deadlines_;
-  std::map<QuestionId, Question> questions_;
-  QuestionId next_question_ = 1;
+  std::map<ServerRequestId, ServerRequest> server_requests_;
+  ServerRequestId next_server_request_ = 1;
   ToolHeaders tool_headers_;
   std::vector<CallId> unlearned_;  // calls that wait for a new list of the tools
   json::Document document_;

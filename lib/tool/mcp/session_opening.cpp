@@ -135,14 +135,14 @@ void Session::finish_opening(std::string info_json, TimePoint now) {
 }
 
 void Session::on_opening_error(const json::Value& error) {
-  const RpcError said = read_rpc_error(error);
+  const RpcError received = read_rpc_error(error);
   opening_ = 0;
   bool offers_discovery = false;
   for (const json::Value version : error["data"]["supported"].items()) {
     offers_discovery = offers_discovery || version.string() == per_request_version;
   }
   const bool may_turn = state_ == State::shaking_hands && options_.protocol.empty();
-  if (may_turn && (offers_discovery || said.code == rpc_code::unsupported_protocol_version)) {
+  if (may_turn && (offers_discovery || received.code == rpc_code::unsupported_protocol_version)) {
     return begin_discovery();
   }
   const std::string_view older = offered_handshake(error);
@@ -154,9 +154,10 @@ void Session::on_opening_error(const json::Value& error) {
     version_corrected_ = true;
     return begin_discovery();
   }
-  Error refusal = make_error(
-      Errc::mcp_connection_failed,
-      "The MCP server rejected the connection: " + redacted(said.message, 500), error.to_json());
+  Error refusal =
+      make_error(Errc::mcp_connection_failed,
+                 "The MCP server rejected the connection: " + redacted(received.message, 500),
+                 error.to_json());
   // Servers without a handshake refuse it with whatever code their checks come to first.
   // Source: Model Context Protocol 2026-07-28, basic/versioning and basic/transports (2026-09).
   if (may_turn && !version_corrected_) {

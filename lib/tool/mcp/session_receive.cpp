@@ -48,51 +48,52 @@ void Session::on_message(const json::Value& value, TimePoint now, RequestId besi
 }
 
 void Session::on_request(const Message& message, TimePoint now, RequestId beside) {
-  Question question;
-  question.id_json = message.id.to_json();
+  ServerRequest server_request;
+  server_request.id_json = message.id.to_json();
   if (message.method == "ping") {
-    return send_text(MessageKind::result, {}, result_text(question.id_json, "{}"));
+    return send_text(MessageKind::result, {}, result_text(server_request.id_json, "{}"));
   }
   if (era_ == Era::per_request) {
     return send_text(MessageKind::error, {},
-                     error_text(question.id_json, rpc_code::method_not_found,
+                     error_text(server_request.id_json, rpc_code::method_not_found,
                                 "Protocol version 2026-07-28 has no requests of servers."));
   }
-  if (questions_.size() >= options_.most_questions) {
+  if (server_requests_.size() >= options_.most_server_requests) {
     return send_text(MessageKind::error, {},
-                     error_text(question.id_json, rpc_code::server_error,
+                     error_text(server_request.id_json, rpc_code::server_error,
                                 "Too many requests of the server are open at a time."));
   }
   const auto call = requests_.find(beside);
-  if (call != requests_.end()) question.beside = call->second;
-  const Question asked = question;
-  ask(std::move(question), message.method, message.body);
-  rearm_beside(asked, now);
+  if (call != requests_.end()) server_request.beside = call->second;
+  const ServerRequest server_requested = server_request;
+  request_host(std::move(server_request), message.method, message.body);
+  rearm_beside(server_requested, now);
 }
 
-void Session::ask(Question question, std::string_view method, const json::Value& params) {
-  question.method = method;
+void Session::request_host(ServerRequest server_request, std::string_view method,
+                           const json::Value& params) {
+  server_request.method = method;
   if (method == "elicitation/create") {
     if (const json::Value schema = params["requestedSchema"]) {
-      question.schema_json = schema.to_json();
+      server_request.schema_json = schema.to_json();
     }
   }
-  const QuestionId id = next_question_++;
-  const CallId call = question.call;
-  questions_.emplace(id, std::move(question));
-  host_.asked(id, call, method, params.is_object() ? params.to_json() : "{}");
+  const ServerRequestId id = next_server_request_++;
+  const CallId call = server_request.call;
+  server_requests_.emplace(id, std::move(server_request));
+  host_.server_requested(id, call, method, params.is_object() ? params.to_json() : "{}");
 }
 
 void Session::on_notification(const Message& message, TimePoint now) {
   if (message.method == "notifications/progress") return on_progress(message.body, now);
   if (message.method == "notifications/cancelled") {
     const std::string id = message.body["requestId"].to_json();
-    for (auto at = questions_.begin(); at != questions_.end(); ++at) {
+    for (auto at = server_requests_.begin(); at != server_requests_.end(); ++at) {
       if (at->second.call != 0 || at->second.id_json != id) continue;
-      const QuestionId id_here = at->first;
-      const Question question = std::move(at->second);
-      questions_.erase(at);
-      rearm_beside(question, now);
+      const ServerRequestId id_here = at->first;
+      const ServerRequest server_request = std::move(at->second);
+      server_requests_.erase(at);
+      rearm_beside(server_request, now);
       return host_.withdrawn(id_here);
     }
     ++ignored_;
@@ -144,11 +145,11 @@ void Session::on_result(const Message& message, TimePoint now) {
     return send_learned(now);
   }
   Outcome outcome;
-  if (at->second.ask.list_key.empty()) {
+  if (at->second.call_spec.list_key.empty()) {
     outcome.result_json = message.body.to_json();
   } else {
     outcome.result_json = "{";
-    json::append_raw_member(outcome.result_json, at->second.ask.list_key,
+    json::append_raw_member(outcome.result_json, at->second.call_spec.list_key,
                             "[" + at->second.items + "]");
     outcome.result_json.push_back('}');
   }
@@ -157,9 +158,9 @@ void Session::on_result(const Message& message, TimePoint now) {
 
 bool Session::next_page(Calls::iterator at, const json::Value& result, TimePoint now) {
   Call& call = at->second;
-  if (call.ask.list_key.empty()) return false;
-  const bool are_tools = call.ask.method == "tools/list";
-  for (const json::Value item : result[call.ask.list_key].items()) {
+  if (call.call_spec.list_key.empty()) return false;
+  const bool are_tools = call.call_spec.method == "tools/list";
+  for (const json::Value item : result[call.call_spec.list_key].items()) {
     if (are_tools && era_ == Era::per_request && !tool_headers_.learn(item)) {
       ++ignored_;
       continue;
@@ -174,14 +175,14 @@ bool Session::next_page(Calls::iterator at, const json::Value& result, TimePoint
   if (call.items.size() > options_.list_bytes) problem = "more bytes than the limit";
   if (*cursor == call.cursor) problem = "the same page again and again";
   if (!problem.empty()) {
-    settle(at->first,
-           protocol_error("The MCP server answered " + call.ask.method + " with " + problem + "."));
+    settle(at->first, protocol_error("The MCP server answered " + call.call_spec.method + " with " +
+                                     problem + "."));
     return true;
   }
   call.cursor = *cursor;
   std::string quoted;
   json::append_string(quoted, *cursor);
-  call.params_json = with_member(call.ask.params_json, "cursor", quoted);
+  call.params_json = with_member(call.call_spec.params_json, "cursor", quoted);
   transmit(at->first, call, now);
   return true;
 }
@@ -195,8 +196,8 @@ void Session::on_error(const Message& message, TimePoint now) {
     return;
   }
   const CallId call_id = request->second;
-  const RpcError said = read_rpc_error(message.body);
-  if (said.code == rpc_code::unsupported_protocol_version && era_ == Era::per_request) {
+  const RpcError received = read_rpc_error(message.body);
+  if (received.code == rpc_code::unsupported_protocol_version && era_ == Era::per_request) {
     Call& call = calls_.at(call_id);
     bool is_offered = false;
     for (const json::Value version : message.body["data"]["supported"].items()) {
@@ -208,34 +209,35 @@ void Session::on_error(const Message& message, TimePoint now) {
       return transmit(call_id, call, now);
     }
   }
-  if (learn_headers(call_id, said.code, now)) return;
+  if (learn_headers(call_id, received.code, now)) return;
   // Some servers answer so when they do not know the session. It is an answer nevertheless: what
   // more than reads may have run, and is not sent again.
-  if (said.code == rpc_code::session_not_found && options_.closes_requests &&
-      era_ == Era::handshake && names_lost_session(said.message)) {
-    if (only_reads(calls_.at(call_id).ask.method)) return session_lost(*id, said.message, now);
+  if (received.code == rpc_code::session_not_found && options_.closes_requests &&
+      era_ == Era::handshake && names_lost_session(received.message)) {
+    if (only_reads(calls_.at(call_id).call_spec.method))
+      return session_lost(*id, received.message, now);
     is_doubtful_ = is_doubtful_ || *id > opened_by_;
   }
   settle(call_id,
          make_error(Errc::mcp_error,
-                    "The MCP server answered with an error: " + redacted(said.message, 1000) +
-                        " (" + std::to_string(said.code) + ")"),
+                    "The MCP server answered with an error: " + redacted(received.message, 1000) +
+                        " (" + std::to_string(received.code) + ")"),
          message.body.to_json());
 }
 
 // A tool whose headers changed, or that was never listed, is called without those that it wants;
 // the refusal comes before it runs.
 bool Session::learn_headers(CallId id, std::int64_t refusal, TimePoint now) {
-  Call& refused = calls_.at(id);
+  Call& rejected = calls_.at(id);
   const bool may_heal = era_ == Era::per_request && refusal == rpc_code::header_mismatch &&
-                        refused.ask.method == "tools/call" && !refused.was_resent;
+                        rejected.call_spec.method == "tools/call" && !rejected.was_resent;
   if (!may_heal) return false;
-  refused.was_resent = true;
-  requests_.erase(refused.request);
-  refused.request = 0;
+  rejected.was_resent = true;
+  requests_.erase(rejected.request);
+  rejected.request = 0;
   unlearned_.push_back(id);
   if (calls_.contains(header_list)) return true;
-  Ask list;
+  CallSpec list;
   list.method = "tools/list";
   list.list_key = "tools";
   call(header_list, std::move(list), now);
@@ -268,39 +270,42 @@ void Session::begin_round(Calls::iterator at, const json::Value& result, TimePoi
   call.answers.clear();
   const json::Value inputs = result["inputRequests"];
   call.open_answers = inputs.is_object() ? inputs.size() : 0;
-  if (call.open_answers > options_.most_questions) {
+  if (call.open_answers > options_.most_server_requests) {
     return settle(id, protocol_error("The MCP server asks for too much input at a time."));
   }
   if (call.open_answers == 0 && call.request_state_json.empty()) {
     return settle(id, protocol_error("The MCP server asks for input without saying what for."));
   }
   if (call.open_answers == 0) {
-    call.params_json = with_member(call.ask.params_json, "requestState", call.request_state_json);
+    call.params_json =
+        with_member(call.call_spec.params_json, "requestState", call.request_state_json);
     call.resend_at = now + round_pause;
     return arm(id, call, now);
   }
   arm(id, call, now);
   for (const json::Member input : inputs.members()) {
-    Question question;
-    question.id_json = input.key;
-    question.call = id;
-    ask(std::move(question), input.value["method"].string(), input.value["params"]);
+    ServerRequest server_request;
+    server_request.id_json = input.key;
+    server_request.call = id;
+    request_host(std::move(server_request), input.value["method"].string(), input.value["params"]);
   }
 }
 
-void Session::answer_round(const Question& question, std::string_view result_json, TimePoint now) {
-  const auto at = calls_.find(question.call);
+void Session::answer_round(const ServerRequest& server_request, std::string_view result_json,
+                           TimePoint now) {
+  const auto at = calls_.find(server_request.call);
   if (at == calls_.end()) return;
   Call& call = at->second;
   if (!call.answers.empty()) call.answers.push_back(',');
-  json::append_string(call.answers, question.id_json);
+  json::append_string(call.answers, server_request.id_json);
   call.answers.append(":").append(result_json);
-  if (--call.open_answers == 0) finish_round(question.call, now);
+  if (--call.open_answers == 0) finish_round(server_request.call, now);
 }
 
 void Session::finish_round(CallId id, TimePoint now) {
   Call& call = calls_.at(id);
-  call.params_json = with_member(call.ask.params_json, "inputResponses", "{" + call.answers + "}");
+  call.params_json =
+      with_member(call.call_spec.params_json, "inputResponses", "{" + call.answers + "}");
   if (!call.request_state_json.empty()) {
     call.params_json = with_member(call.params_json, "requestState", call.request_state_json);
   }

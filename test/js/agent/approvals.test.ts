@@ -29,7 +29,7 @@ async function* says(...chunks: object[]) {
 }
 
 describe('an approval with other arguments', () => {
-  const asking = async (paid: unknown[]) => {
+  const requesting = async (paid: unknown[]) => {
     const pending = { type: 'request_human_approve', pendingToolsCalling: [call('c', '{"n":1}')] };
     const tools = { pay: (args: never) => paid.push(args) };
     const runtime = new AgentRuntime(scripted(pending, { tools }));
@@ -44,7 +44,7 @@ describe('an approval with other arguments', () => {
     ['editedArgs', '{"n":9}'],
   ])('runs the call with them: %s as %j', async (member, edited) => {
     const paid: unknown[] = [];
-    const { runtime, newState } = await asking(paid);
+    const { runtime, newState } = await requesting(paid);
     const decision: any = { action: 'approve', toolCallId: 'c', [member]: edited };
     await runtime.decide(newState, decision);
     expect(paid).toEqual([{ n: 9 }]);
@@ -52,7 +52,7 @@ describe('an approval with other arguments', () => {
 
   it('is refused when it has a member that nobody reads', async () => {
     const paid: unknown[] = [];
-    const { runtime, newState } = await asking(paid);
+    const { runtime, newState } = await requesting(paid);
     const decision: any = { action: 'approve', toolCallId: 'c', edited: { n: 9 } };
     await expect(runtime.decide(newState, decision)).rejects.toThrow(
       "A decision has no member 'edited'",
@@ -70,7 +70,7 @@ describe('an approval with other arguments', () => {
     ['a manifest of a set', { operationToolSet: { manifestMap: { pay: { api: [{ name: 'pay', parameters }] } } } }], // prettier-ignore
   ])('is held to the schema that the state has: %s', async (_, more) => {
     const paid: unknown[] = [];
-    const { runtime, newState } = await asking(paid);
+    const { runtime, newState } = await requesting(paid);
     const state: any = { ...newState, ...more };
     const decision: any = { action: 'approve', toolCallId: 'c', editedArguments: { n: 'nine' } };
     await expect(runtime.decide(state, decision)).rejects.toMatchObject({
@@ -88,7 +88,7 @@ describe('an approval with other arguments', () => {
 
   it('is refused when they are no arguments', async () => {
     const paid: unknown[] = [];
-    const { runtime, newState } = await asking(paid);
+    const { runtime, newState } = await requesting(paid);
     const decision: any = { action: 'approve', toolCallId: 'c', editedArguments: 9 };
     await expect(runtime.decide(newState, decision)).rejects.toMatchObject({
       code: 'invalid_argument',
@@ -98,7 +98,7 @@ describe('an approval with other arguments', () => {
 });
 
 describe("an approval of a call in OpenAI's shape", () => {
-  const asked = async (paid: unknown[]) => {
+  const requested = async (paid: unknown[]) => {
     const made = { id: 'c', type: 'function', function: { name: 'pay', arguments: '{"n":1}' } };
     const pending = { type: 'request_human_approve', pendingToolsCalling: [made] };
     const tools = { pay: (args: never) => paid.push(args) };
@@ -109,7 +109,7 @@ describe("an approval of a call in OpenAI's shape", () => {
 
   it('runs the call that was shown, by each door', async () => {
     const paid: unknown[] = [];
-    const { runtime, newState } = await asked(paid);
+    const { runtime, newState } = await requested(paid);
     await runtime.approveToolCall(newState, newState.pendingToolsCalling[0]);
     await runtime.decide(newState, { action: 'approve', toolCallId: 'c' });
     await runtime.decide(newState, { action: 'approve_all' });
@@ -120,13 +120,13 @@ describe("an approval of a call in OpenAI's shape", () => {
 
   it('runs no other arguments than those that were shown', async () => {
     const paid: unknown[] = [];
-    const { runtime, newState } = await asked(paid);
+    const { runtime, newState } = await requested(paid);
     newState.pendingToolsCalling[0].function.arguments = '{"n":666}';
-    const refused = { code: 'approval_mismatch' };
+    const rejected = { code: 'approval_mismatch' };
     const one: any = { action: 'approve', toolCallId: 'c' };
-    await expect(runtime.decide(newState, one)).rejects.toMatchObject(refused);
+    await expect(runtime.decide(newState, one)).rejects.toMatchObject(rejected);
     await expect(runtime.decide(newState, { action: 'approve_all' })).rejects.toMatchObject(
-      refused,
+      rejected,
     );
     const { events } = await runtime.approveToolCall(newState, newState.pendingToolsCalling[0]);
     expect(events).toMatchObject([{ type: 'error', error: { type: 'approval_mismatch' } }]);
@@ -164,13 +164,13 @@ describe('an approval without a decision', () => {
     const paid: unknown[] = [];
     const { runtime, newState } = await paused(paid);
     const [made] = newState.pendingToolsCalling;
-    const asked = newState.messages.at(-1);
+    const requested = newState.messages.at(-1);
     const approved = await (more
-      ? runtime.step(newState, step(made, more(asked.id)))
+      ? runtime.step(newState, step(made, more(requested.id)))
       : runtime.approveToolCall(newState, made));
     const rows = approved.newState.messages.filter((row: any) => row.role === 'tool');
     expect(rows).toMatchObject([
-      { id: asked.id, content: 'paid', pluginIntervention: { status: 'approved' } },
+      { id: requested.id, content: 'paid', pluginIntervention: { status: 'approved' } },
     ]);
     const end = await runtime.run(approved.newState, approved.nextContext);
     expect(end.newState.status).toBe('done');
@@ -301,13 +301,13 @@ describe('a group of turns', () => {
   });
 
   it('is rows of its own to a provider', async () => {
-    const asked: any[] = [];
-    const modelRuntime = (payload: any) => (asked.push(payload), says({ content: 'ok' }));
+    const requested: any[] = [];
+    const modelRuntime = (payload: any) => (requested.push(payload), says({ content: 'ok' }));
     const done = call('c', '{"n":1}', { result: { id: 'r', content: 'paid' } });
     const messages = [{ id: 'u', role: 'user', content: 'x' }, group('g', done)];
     const agent = scripted({ type: 'call_llm', payload: { messages } }, { modelRuntime });
     await new AgentRuntime(agent, { history: 'engine' }).step(stateOf(messages));
-    expect(asked[0].messages).toMatchObject([
+    expect(requested[0].messages).toMatchObject([
       { role: 'user' },
       { role: 'assistant', content: 'thinking' },
       {
@@ -322,11 +322,11 @@ describe('a group of turns', () => {
 
 describe('results', () => {
   it('of tasks are what the model reads of the tool that asked for them', async () => {
-    const asked: any[] = [];
+    const requested: any[] = [];
     let turn = 0;
     const agent: any = new GeneralChatAgent({ modelRuntimeConfig: { model: 'm', provider: 'p' } });
     agent.modelRuntime = (payload: any) => {
-      asked.push(payload);
+      requested.push(payload);
       const calls = [{ id: 'c', type: 'function', function: { name: 'plan', arguments: '{}' } }];
       return says(turn++ === 0 ? { tool_calls: calls } : { content: 'done' });
     };
@@ -349,7 +349,7 @@ describe('results', () => {
       stateOf([{ id: 'u', role: 'user', content: 'x' }], { toolManifestMap: { plan: manifest } }),
     );
     expect(newState.status).toBe('done');
-    expect(asked[1].messages[2]).toMatchObject({
+    expect(requested[1].messages[2]).toMatchObject({
       role: 'tool',
       tool_call_id: 'c',
       content: '1. One\ndid do one\n\n2. Two\nFailed: broken',
@@ -464,7 +464,7 @@ describe('the blacklist', () => {
 });
 
 describe('an approval that comes late', () => {
-  const asking = async (config: object) => {
+  const requesting = async (config: object) => {
     const pending = { type: 'request_human_approve', pendingToolsCalling: [call('c')] };
     const runtime = new AgentRuntime(scripted(pending, { tools: { pay: () => 'paid' } }), config);
     const { newState } = await runtime.step(stateOf([{ role: 'user', content: 'x' }]));
@@ -472,12 +472,12 @@ describe('an approval that comes late', () => {
     const now = jest.spyOn(Date, 'now').mockReturnValue(later);
     return { runtime, newState, restore: () => now.mockRestore() };
   };
-  const approve: any = { action: 'approve', toolCallId: 'c' };
+  const approval: any = { action: 'approve', toolCallId: 'c' };
 
   it('is refused after 15 minutes, and the call can still be refused', async () => {
-    const { runtime, newState, restore } = await asking({});
+    const { runtime, newState, restore } = await requesting({});
     try {
-      await expect(runtime.decide(newState, approve)).rejects.toMatchObject({
+      await expect(runtime.decide(newState, approval)).rejects.toMatchObject({
         code: 'approval_answered',
         message: expect.stringContaining('approvalTimeoutMs'),
       });
@@ -489,9 +489,9 @@ describe('an approval that comes late', () => {
   });
 
   it.each([0, Infinity])('counts where calls wait for ever: %p', async (approvalTimeoutMs) => {
-    const { runtime, newState, restore } = await asking({ approvalTimeoutMs });
+    const { runtime, newState, restore } = await requesting({ approvalTimeoutMs });
     try {
-      await runtime.decide(newState, approve);
+      await runtime.decide(newState, approval);
     } finally {
       restore();
     }
@@ -517,7 +517,7 @@ describe('a call with the id of a call of an older turn', () => {
     { id: 't0', role: 'tool', tool_call_id: 'c', parentId: 'a0', content: 'old' },
     toolTurn('a1', 'c'),
   ];
-  const asked = async () => {
+  const requested = async () => {
     const pending = { type: 'request_human_approve', pendingToolsCalling: [call('c')], parentMessageId: 'a1' }; // prettier-ignore
     const agent = scripted(pending, { tools: { pay: () => 'new' } });
     const runtime = new AgentRuntime(agent, { history: 'engine' });
@@ -533,9 +533,9 @@ describe('a call with the id of a call of an older turn', () => {
     [{ action: 'reject_and_continue', toolCallId: 'c' }, expect.stringContaining('refused')],
     [{ action: 'stop' }, expect.stringContaining('aborted')],
   ])('is decided about in a row of its own: %j', async (decision, content) => {
-    const { runtime, state } = await asked();
+    const { runtime, state } = await requested();
     const decided = await runtime.decide(state, decision);
-    const { newState } = decided.nextContext && decision.action.startsWith('approve')
+    const { newState } = decided.nextContext && decision.action.startsWith('approval')
       ? await runtime.step(decided.newState, decided.nextContext)
       : decided; // prettier-ignore
     expect(rows(newState)).toEqual([

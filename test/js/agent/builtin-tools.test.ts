@@ -28,7 +28,7 @@ async function run(
 describe('builtin tools', () => {
   let server: Server;
   let host: string;
-  let asked: { method?: string; url?: string; key?: string; body: string }[];
+  let requested: { method?: string; url?: string; key?: string; body: string }[];
 
   beforeAll(async () => {
     server = createServer((request, response) => {
@@ -39,7 +39,7 @@ describe('builtin tools', () => {
         const key = String(
           request.headers.authorization ?? request.headers['x-subscription-token'] ?? '',
         );
-        asked.push({ method, url, key, body } as never);
+        requested.push({ method, url, key, body } as never);
         const path = new URL(url ?? '', 'http://x').pathname;
         if (path === '/page') {
           response.setHeader('Content-Type', 'text/html; charset=utf-8');
@@ -88,7 +88,7 @@ describe('builtin tools', () => {
     host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   });
   beforeEach(() => {
-    asked = [];
+    requested = [];
   });
   afterAll(() => {
     server.closeAllConnections();
@@ -97,7 +97,7 @@ describe('builtin tools', () => {
 
   it('say what a model is told of them, sorted by name', () => {
     const tools = builtinTools({ time: true, calculator: true, httpFetch: true, readPage: false });
-    expect(tools.map(({ name, effect, approve }) => [name, effect, approve])).toEqual([
+    expect(tools.map(({ name, effect, approval }) => [name, effect, approval])).toEqual([
       ['calculator', 'read', 'never'],
       ['http_fetch', 'read', 'never'],
       ['time', 'read', 'never'],
@@ -146,15 +146,15 @@ describe('builtin tools', () => {
       { runProcess: { programs: [1] } },
       { calculator: true, expose: 'calculator' },
       { calculator: true, allow: 'calculator' },
-      { calculator: { approve: 1 } },
-      { calculator: { approve: 'sometimes' } },
-      { calculator: { approve: {} } },
-      { calculator: { approve: { policy: 'required' } } },
-      { calculator: { approve: [{ match: {} }] } },
-      { calculator: { approve: { dynamic: {} } } },
+      { calculator: { approval: 1 } },
+      { calculator: { approval: 'sometimes' } },
+      { calculator: { approval: {} } },
+      { calculator: { approval: { policy: 'required' } } },
+      { calculator: { approval: [{ match: {} }] } },
+      { calculator: { approval: { dynamic: {} } } },
       { files: { root: '/tmp', write: 'no' } },
       { files: { root: '/tmp', maxBytes: '10' } },
-      { files: { root: '/tmp', approve: {} } },
+      { files: { root: '/tmp', approval: {} } },
       { httpFetch: { trustsProxy: 'no' } },
       { httpFetch: { ports: '80' } },
       { httpFetch: { timeoutMs: '5' } },
@@ -177,10 +177,10 @@ describe('builtin tools', () => {
     }
   });
 
-  it('are asked for as `approve` says, which only false and never switch off', () => {
+  it('are asked for as `approval` says, which only false and never switch off', () => {
     const dynamic = { type: 'x', policy: 'always', default: 'always' } as const;
     const rules = [{ policy: 'required' as const }];
-    for (const [approve, told] of [
+    for (const [approval, reported] of [
       [undefined, 'required'],
       [true, 'required'],
       ['always', 'always'],
@@ -190,8 +190,8 @@ describe('builtin tools', () => {
       [false, 'never'],
       ['never', 'never'],
     ] as const) {
-      const options = { runProcess: { approve } } as BuiltinToolsOptions;
-      expect(builtinTools(options)[0]).toMatchObject({ approve: told });
+      const options = { runProcess: { approval } } as BuiltinToolsOptions;
+      expect(builtinTools(options)[0]).toMatchObject({ approval: reported });
     }
     expect(builtinTools({ runProcess: { timeoutMs: Infinity, maxBytes: 1e9 } })).toHaveLength(1);
   });
@@ -199,7 +199,7 @@ describe('builtin tools', () => {
   it('fetch through the guard', async () => {
     const blocked = await run({ httpFetch: true }, 'http_fetch', { url: `http://${host}/page` });
     expect(blocked).toMatchObject({ success: false, error: { type: 'address_blocked' } });
-    expect(asked).toEqual([]);
+    expect(requested).toEqual([]);
 
     const options = { httpFetch: { allow: [host] } };
     const page = await run(options, 'http_fetch', { url: `http://${host}/page` });
@@ -243,9 +243,9 @@ describe('builtin tools', () => {
     const reads = builtinTools({ httpFetch: true })[0];
     expect(JSON.stringify(reads?.input)).not.toContain('body');
     const options = { httpFetch: { allow: [host], methods: ['POST' as const] } };
-    expect(builtinTools(options)[0]).toMatchObject({ effect: 'once', approve: 'required' });
+    expect(builtinTools(options)[0]).toMatchObject({ effect: 'once', approval: 'required' });
     await run(options, 'http_fetch', { url: `http://${host}/x`, body: '{"a":1}' });
-    expect(asked[0]).toMatchObject({ method: 'POST', body: '{"a":1}' });
+    expect(requested[0]).toMatchObject({ method: 'POST', body: '{"a":1}' });
   });
 
   it('read pages in the charset that they declare, or say which one they cannot read', async () => {
@@ -284,7 +284,7 @@ describe('builtin tools', () => {
       ...(key && { apiKey: 'secret' }),
     };
     const found = await run({ webSearch }, 'web_search', { query: 'what is &' });
-    expect(asked[0]).toMatchObject({ url, key });
+    expect(requested[0]).toMatchObject({ url, key });
     expect(found.content).toBe(
       '1. One result\n   https://example.com/1\n   a snippet\n' +
         '2. One result\n   https://example.com/1\n   a snippet\n',
@@ -344,8 +344,8 @@ describe('builtin tools', () => {
   it('run programs without a shell', async () => {
     const runProcess = { environment: { GREETING: 'hi' }, maxBytes: 50 };
     const options = { runProcess };
-    expect(builtinTools(options)[0]).toMatchObject({ effect: 'once', approve: 'required' });
-    const said = await run(options, 'run_process', {
+    expect(builtinTools(options)[0]).toMatchObject({ effect: 'once', approval: 'required' });
+    const received = await run(options, 'run_process', {
       argv: [
         process.execPath,
         '-e',
@@ -353,7 +353,10 @@ describe('builtin tools', () => {
         '$(id)',
       ],
     });
-    expect(said).toMatchObject({ success: true, content: 'Exit code 0.\n$(id) hi undefined\n' });
+    expect(received).toMatchObject({
+      success: true,
+      content: 'Exit code 0.\n$(id) hi undefined\n',
+    });
     const failed = await run(options, 'run_process', {
       argv: [process.execPath, '-e', 'console.error("no"); process.exit(3)'],
     });

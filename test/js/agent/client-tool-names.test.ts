@@ -8,7 +8,7 @@ import { readEvents } from '../../support/events';
 import { startModel } from '../../support/scripted-model';
 import type { ScriptedModel } from '../../support/scripted-model';
 
-interface Asked {
+interface Requested {
   tools: { function: { name: string } }[];
   tool_choice?: { function: { name: string } };
   messages: { role: string; content: unknown; tool_calls?: { function: { name: string } }[] }[];
@@ -33,8 +33,8 @@ async function agentOf(script: Parameters<typeof startModel>[0]) {
   });
 }
 
-const asked = (turn: number): Asked => model?.asked[turn] as unknown as Asked;
-const sentName = (turn = 0): string => asked(turn).tools[0]?.function.name ?? '';
+const requested = (turn: number): Requested => model?.asked[turn] as unknown as Requested;
+const sentName = (turn = 0): string => requested(turn).tools[0]?.function.name ?? '';
 
 const names = ['a.b', 'code_block:create', 'größe', 'x'.repeat(65), '...', '名前'];
 
@@ -61,7 +61,7 @@ it.each(names)('offers a tool called %s, whose calls have its own name', async (
   ];
   const second = await agent.handler(input(tools, messages));
   expect(readEvents(await second.text()).at(-1)?.type).toBe('RUN_FINISHED');
-  expect(asked(1).messages.find(({ role }) => role === 'assistant')?.tool_calls).toMatchObject([
+  expect(requested(1).messages.find(({ role }) => role === 'assistant')?.tool_calls).toMatchObject([
     { function: { name: sentName() } },
   ]);
 });
@@ -74,7 +74,7 @@ it('has a name of its own for each, which its client runs', async () => {
     parameters: {},
   }));
   await (await agent.handler(input(tools))).text();
-  const sent = asked(0).tools.map((tool) => tool.function.name);
+  const sent = requested(0).tools.map((tool) => tool.function.name);
   expect(new Set(sent).size).toBe(4);
   expect(sent).toEqual(expect.arrayContaining(['a_b', 'ab']));
 });
@@ -94,7 +94,7 @@ it('does the same for a chat of a model runtime', async () => {
   };
   const events: AGUIEvent[] = [];
   for await (const event of runtime.stream(payload)) events.push(event);
-  expect(asked(0).tool_choice?.function.name).toBe(sentName());
+  expect(requested(0).tool_choice?.function.name).toBe(sentName());
   expect(events).toContainEqual(
     expect.objectContaining({ type: 'TOOL_CALL_START', toolCallName: 'files.read' }),
   );
@@ -135,7 +135,7 @@ it('leaves out what says nothing, as an answer that was stopped before its first
   ];
   const events = readEvents(await (await agent.handler(input([], messages))).text());
   expect(events.at(-1)?.type).toBe('RUN_FINISHED');
-  expect(asked(0).messages).toEqual([
+  expect(requested(0).messages).toEqual([
     { role: 'user', content: 'Write some code.' },
     { role: 'user', content: 'Still there?' },
   ]);

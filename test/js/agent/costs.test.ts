@@ -71,15 +71,16 @@ describe('the cost of a run', () => {
       fallback: [{ provider: 'openai', model: 'mock-1', ...own(model.url) }],
     });
     const run = agent.run('Hi');
-    const told: object[] = [];
+    const reported: object[] = [];
     for await (const event of run) {
-      if (event.type === 'CUSTOM' && event.name === 'millrace.run_usage') told.push(event.value);
+      if (event.type === 'CUSTOM' && event.name === 'millrace.run_usage')
+        reported.push(event.value);
     }
     const { cost } = await run.result;
     expect(cost).toMatchObject({ unpricedCalls: 1, llm: { byModel: [] } });
     expect(cost).not.toHaveProperty('total');
     expect(cost?.llm).not.toHaveProperty('total');
-    expect(told).toMatchObject([{ cost }]);
+    expect(reported).toMatchObject([{ cost }]);
   });
 
   it('is nothing where nobody could be reached', async () => {

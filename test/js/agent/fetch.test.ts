@@ -4,7 +4,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { createAgent, createModelRuntime, Engine, tool } from 'millrace';
 
 type Chunk = Record<string, unknown>;
-interface Asked {
+interface Requested {
   url: string;
   method: string | undefined;
   authorization: string | null;
@@ -46,12 +46,12 @@ function streamOf(chunks: Chunk[]): Response {
 // A fetch that gives these answers one after the other.
 function mockOf(
   answers: (() => Response | Promise<Response>)[],
-  asked: Asked[] = [],
+  requested: Requested[] = [],
 ): typeof fetch {
   return async (url, init) => {
     const headers = new Headers(init?.headers);
-    const { messages } = JSON.parse(init?.body as string) as Pick<Asked, 'messages'>;
-    asked.push({
+    const { messages } = JSON.parse(init?.body as string) as Pick<Requested, 'messages'>;
+    requested.push({
       url: url instanceof Request ? url.url : String(url),
       method: init?.method,
       authorization: headers.get('authorization'),
@@ -83,7 +83,7 @@ afterEach(() => {
 
 describe('an agent with a fetch function', () => {
   it('asks each turn through it, and tries again as the engine does', async () => {
-    const asked: Asked[] = [];
+    const requested: Requested[] = [];
     const busy = () =>
       new Response('{"error":{"message":"busy"}}', {
         status: 503,
@@ -91,7 +91,7 @@ describe('an agent with a fetch function', () => {
       });
     const send = mockOf(
       [busy, () => streamOf(sums), () => streamOf(says('It is three: ü'))],
-      asked,
+      requested,
     );
     const run = agentOf(send).run('1 + 2?');
     const texts: string[] = [];
@@ -100,13 +100,13 @@ describe('an agent with a fetch function', () => {
     }
     expect(texts.join('')).toBe('It is three: ü');
     expect(await run.result).toMatchObject({ status: 'completed', text: 'It is three: ü' });
-    expect(asked).toHaveLength(3);
-    expect(asked[2]).toMatchObject({
+    expect(requested).toHaveLength(3);
+    expect(requested[2]).toMatchObject({
       url: 'https://api.openai.com/v1/chat/completions',
       method: 'POST',
       authorization: 'Bearer sk-mine',
     });
-    expect(asked[2]?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
+    expect(requested[2]?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
   });
 
   it('takes that of its runtime, and of agents that it calls', async () => {
@@ -178,19 +178,19 @@ describe('an agent with a fetch function', () => {
   });
 
   it('aborts it when the run is stopped', async () => {
-    const asked: Asked[] = [];
+    const requested: Requested[] = [];
     let entered!: () => void;
     const begun = new Promise<void>((resolve) => (entered = resolve));
     const hangs = () =>
       new Promise<Response>((_, reject) => {
-        asked[0]?.signal?.addEventListener('abort', () => reject(new Error('aborted')));
+        requested[0]?.signal?.addEventListener('abort', () => reject(new Error('aborted')));
         entered();
       });
-    const run = agentOf(mockOf([hangs], asked)).run('x');
+    const run = agentOf(mockOf([hangs], requested)).run('x');
     await begun;
     run.stop();
     expect((await run.result).status).toBe('cancelled');
-    expect(asked[0]?.signal?.aborted).toBe(true);
+    expect(requested[0]?.signal?.aborted).toBe(true);
   });
 
   it.each([

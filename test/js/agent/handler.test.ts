@@ -24,9 +24,11 @@ async function serve(handler: (request: Request) => Promise<Response>): Promise<
     const { method = 'GET' } = incoming;
     const body = Readable.toWeb(incoming);
     const init = { method, signal: controller.signal, duplex: 'half' };
-    const asked = method === 'GET' ? init : { ...init, body };
+    const requested = method === 'GET' ? init : { ...init, body };
     const answer = async (): Promise<void> => {
-      const response = await handler(new Request('http://localhost/agent', asked as RequestInit));
+      const response = await handler(
+        new Request('http://localhost/agent', requested as RequestInit),
+      );
       outgoing.writeHead(response.status, Object.fromEntries(response.headers));
       for await (const chunk of response.body ?? []) outgoing.write(chunk);
       outgoing.end();
@@ -43,7 +45,7 @@ const sent: string[] = [];
 const postcard = tool<{ to: string }>({
   name: 'send_postcard',
   input: { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] },
-  approve: true,
+  approval: true,
   run: ({ to }) => {
     sent.push(to);
     return `The postcard to ${to} is on its way`;
@@ -122,13 +124,13 @@ it('takes an answer that is sent twice for one', async () => {
   await agent.runAgent();
   const interruptId = agent.pendingInterrupts[0]?.id ?? '';
   const yes = { interruptId, status: 'resolved', payload: { approved: true } };
-  const ask = async (resume: unknown[]): Promise<string | undefined> => {
+  const request = async (resume: unknown[]): Promise<string | undefined> => {
     const body = { threadId: 't', runId: 'r', messages: [question], resume };
     return readEvents(await (await post(url, JSON.stringify(body))).text()).at(-1)?.type;
   };
-  expect(await ask([yes, { ...yes, payload: { approved: false } }])).toBe('RUN_ERROR');
+  expect(await request([yes, { ...yes, payload: { approved: false } }])).toBe('RUN_ERROR');
   expect(sent).toEqual([]);
-  expect(await ask([yes, yes])).toBe('RUN_FINISHED');
+  expect(await request([yes, yes])).toBe('RUN_FINISHED');
   expect(sent).toEqual(['Ada']);
 });
 
@@ -151,13 +153,13 @@ const odd = [
 ];
 
 it.each(odd)('answers a thread with a part that no model takes: %j', async (part) => {
-  const asked: string[] = [];
+  const requested: string[] = [];
   const agent = createAgent({
     model: 'openai:m',
     provider: {
       apiKey: 'k',
       fetch: (_input, init) => {
-        asked.push(init?.body as string);
+        requested.push(init?.body as string);
         const delta = { choices: [{ index: 0, delta: { content: 'Ok' }, finish_reason: 'stop' }] };
         return Promise.resolve(
           new Response(`data: ${JSON.stringify(delta)}\n\ndata: [DONE]\n\n`, {
@@ -179,7 +181,7 @@ it.each(odd)('answers a thread with a part that no model takes: %j', async (part
   expect(events.filter(({ name }) => name === 'millrace.warning')).toMatchObject([
     { value: { code: 'capability_not_supported', message: expect.stringMatching(/left out: /) } },
   ]);
-  expect(asked[0]).toContain(`${part.type === 'video' ? 'video' : 'part'} left out: `);
+  expect(requested[0]).toContain(`${part.type === 'video' ? 'video' : 'part'} left out: `);
 });
 
 it('asks nothing without messages, whatever the instructions', async () => {
@@ -201,15 +203,15 @@ it('refuses other methods', async () => {
 it('reads messages in the format that its address names', async () => {
   const messages = [{ type: 'human', content: 'Hi' }];
   const { handler } = createAgent({ model: 'demo:demo' });
-  const ask = (query: string) =>
+  const request = (query: string) =>
     handler(
       new Request(`http://x/agent${query}`, { method: 'POST', body: JSON.stringify({ messages }) }),
     );
-  expect(readEvents(await (await ask('?format=langgraph')).text()).at(-1)).toMatchObject({
+  expect(readEvents(await (await request('?format=langgraph')).text()).at(-1)).toMatchObject({
     type: 'RUN_FINISHED',
   });
-  expect((await ask('')).status).toBe(400);
-  expect(await (await ask('?format=nope')).json()).toMatchObject({
+  expect((await request('')).status).toBe(400);
+  expect(await (await request('?format=nope')).json()).toMatchObject({
     error: { code: 'unknown_format' },
   });
 });
@@ -223,8 +225,8 @@ it('tells what the agent can do', async () => {
     execution: { maxIterations: 7 },
   });
   const address = 'http://localhost/agent/capabilities';
-  const told = await agent.handler(new Request(address));
-  expect(await told.json()).toEqual(agent.capabilities);
+  const reported = await agent.handler(new Request(address));
+  expect(await reported.json()).toEqual(agent.capabilities);
   expect((await agent.handler(new Request(address, { method: 'DELETE' }))).status).toBe(405);
 });
 

@@ -16,7 +16,7 @@ import {
 
 import { loopback } from '../support/server';
 
-interface Asked {
+interface Requested {
   method: string;
   url: string;
   headers: IncomingMessage['headers'];
@@ -32,7 +32,7 @@ const run = async (tool: HostTool | undefined, input: object, signal?: AbortSign
 describe('HTTP tools', () => {
   let server: Server;
   let host: string;
-  let asked: Asked[];
+  let requested: Requested[];
   let answer: { status: number; body: string; headers?: Record<string, string> };
 
   beforeAll(async () => {
@@ -41,7 +41,7 @@ describe('HTTP tools', () => {
       request.on('data', (piece: Buffer) => (body += piece.toString()));
       request.on('end', () => {
         const { method = '', url = '', headers } = request;
-        asked.push({ method, url, headers, body });
+        requested.push({ method, url, headers, body });
         if (url.includes('slow')) return;
         response.writeHead(answer.status, answer.headers).end(answer.body);
       });
@@ -50,7 +50,7 @@ describe('HTTP tools', () => {
     host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   });
   beforeEach(() => {
-    asked = [];
+    requested = [];
     answer = { status: 200, body: '{"ok":true}' };
   });
   afterAll(() => {
@@ -92,16 +92,20 @@ describe('HTTP tools', () => {
         auth: ({ identifier, apiName }) => ({ Authorization: `Bearer ${identifier}.${apiName}` }),
       });
       expect(result).toEqual({ content: '{"ok":true}', success: true });
-      expect(asked[0]).toMatchObject({ method: 'POST', url: '/api/now', body: '{"city":"Ulm"}' });
-      expect(asked[0]?.headers.authorization).toBe('Bearer weather.now');
-      expect(JSON.parse(String(asked[0]?.headers['x-lobe-plugin-settings']))).toEqual(settings);
+      expect(requested[0]).toMatchObject({
+        method: 'POST',
+        url: '/api/now',
+        body: '{"city":"Ulm"}',
+      });
+      expect(requested[0]?.headers.authorization).toBe('Bearer weather.now');
+      expect(JSON.parse(String(requested[0]?.headers['x-lobe-plugin-settings']))).toEqual(settings);
     });
 
     it('call the gateway where there is one', async () => {
       const manifest = manifestOf({ gateway: `http://${host}/gateway` });
       await invokeDefaultTypePlugin(call, { manifest, settings, guard: { allow: [host] } });
-      expect(asked[0]?.url).toBe('/gateway');
-      expect(JSON.parse(asked[0]?.body ?? '')).toEqual({
+      expect(requested[0]?.url).toBe('/gateway');
+      expect(JSON.parse(requested[0]?.body ?? '')).toEqual({
         apiName: 'now',
         arguments: '{"city":"Ulm"}',
         identifier: 'weather',
@@ -124,7 +128,7 @@ describe('HTTP tools', () => {
         const result = await invokeDefaultTypePlugin(one, { manifest, guard, ...more });
         expect(result).toMatchObject({ success: false, error: { type } });
       }
-      expect(asked).toEqual([]);
+      expect(requested).toEqual([]);
     });
 
     it('stay on the public internet', async () => {
@@ -137,7 +141,7 @@ describe('HTTP tools', () => {
         guard: { allow: [host] },
       });
       expect(away).toMatchObject({ success: false, error: { type: 'address_blocked' } });
-      expect(asked).toHaveLength(1);
+      expect(requested).toHaveLength(1);
     });
 
     it('take a proxy that is trusted, and no other', async () => {
@@ -149,9 +153,9 @@ describe('HTTP tools', () => {
       try {
         const manifest = { ...manifestOf(), gateway: 'http://plugins.example.com/run' };
         const options = { manifest, settings, proxy: proxy.url };
-        const refused = await invokeDefaultTypePlugin(call, options);
-        expect(refused).toMatchObject({ success: false, error: { type: 'address_blocked' } });
-        expect(refused.content).toContain('trustsProxy');
+        const rejected = await invokeDefaultTypePlugin(call, options);
+        expect(rejected).toMatchObject({ success: false, error: { type: 'address_blocked' } });
+        expect(rejected.content).toContain('trustsProxy');
         const guard = { trustsProxy: true };
         const through = await invokeDefaultTypePlugin(call, { ...options, guard });
         expect(through).toEqual({ content: 'over the proxy', success: true });
@@ -339,7 +343,7 @@ describe('HTTP tools', () => {
 
     it('become tools', () => {
       const tools = openApiTools({ document: documentOf() });
-      expect(tools.map(({ name, effect, approve }) => [name, effect, approve])).toEqual([
+      expect(tools.map(({ name, effect, approval }) => [name, effect, approval])).toEqual([
         ['Pets____getPet', 'read', false],
         ['Pets____putPet', 'idempotent', true],
         ['Pets____post_pets', 'once', true],
@@ -368,12 +372,19 @@ describe('HTTP tools', () => {
         auth: () => ({ 'X-Key': 'k' }),
       });
       await run(get, { id: 'a/b?c', tags: ['x', 'y z'], 'X-Trace': 't' });
-      expect(asked[0]).toMatchObject({ method: 'GET', url: '/v1/pets/a%2Fb%3Fc?tags=x&tags=y+z' });
-      expect(asked[0]?.headers).toMatchObject({ 'x-trace': 't', 'x-key': 'k' });
+      expect(requested[0]).toMatchObject({
+        method: 'GET',
+        url: '/v1/pets/a%2Fb%3Fc?tags=x&tags=y+z',
+      });
+      expect(requested[0]?.headers).toMatchObject({ 'x-trace': 't', 'x-key': 'k' });
       await run(put, { id: '1', body: { name: null } });
-      expect(asked[1]).toMatchObject({ method: 'PUT', url: '/v1/pets/1', body: '{"name":null}' });
+      expect(requested[1]).toMatchObject({
+        method: 'PUT',
+        url: '/v1/pets/1',
+        body: '{"name":null}',
+      });
       expect(await run(get, { id: '..' })).toMatchObject({ success: false });
-      expect(asked).toHaveLength(2);
+      expect(requested).toHaveLength(2);
     });
 
     it('are refused when they cannot be used', () => {
@@ -403,17 +414,17 @@ describe('HTTP tools', () => {
         stored.push(bytes);
         return `https://files.example.com/${id}`;
       };
-      const asked: unknown[] = [];
+      const requested: unknown[] = [];
       const imageUrls = ['data:image/webp;base64,AAEC', 'https://cdn.example.com/1.png'];
       const runtime = {
         createImage: async (payload: unknown) => {
-          asked.push(payload);
+          requested.push(payload);
           return { imageUrl: imageUrls.shift() ?? '', width: 2 };
         },
       };
       const tool = imageTool({ runtime, model: 'm', params: { size: '1024x1024' }, store });
       const first = await run(tool, { prompt: 'a cat' });
-      expect(asked[0]).toEqual({ model: 'm', params: { size: '1024x1024', prompt: 'a cat' } });
+      expect(requested[0]).toEqual({ model: 'm', params: { size: '1024x1024', prompt: 'a cat' } });
       expect([...(stored[0] ?? [])]).toEqual([0, 1, 2]);
       expect(JSON.stringify(first)).not.toContain('base64');
       expect(first).toMatchObject({
@@ -448,7 +459,7 @@ describe('HTTP tools', () => {
     it('has no option that is misspelt', () => {
       const given = { runtime: { createImage: async () => ({ imageUrl: '' }) }, model: 'm' };
       const more = { store: () => '', aprove: true };
-      expect(() => imageTool({ ...given, ...more })).toThrow(/mean 'approve'/);
+      expect(() => imageTool({ ...given, ...more })).toThrow(/mean 'approval'/);
       expect(() => tool({ name: 'a', aprove: true, run: () => '' } as never)).toThrow(/aprove/);
     });
 
@@ -465,17 +476,17 @@ describe('HTTP tools', () => {
     it('keeps an image of text, and says when a store keeps nothing', async () => {
       const imageUrl = 'data:image/svg+xml;charset=utf-8,%3Csvg%2F%3E';
       const runtime = { createImage: async () => ({ imageUrl }) };
-      let kept = '';
+      let retained = '';
       const made = (store: unknown): HostTool =>
         imageTool({ runtime, model: 'm', store: store as never });
       const store = ({ bytes }: { bytes: Uint8Array }): URL => {
-        kept = Buffer.from(bytes).toString();
+        retained = Buffer.from(bytes).toString();
         return new URL('https://x.example/1');
       };
       expect(await run(made(store), { prompt: 'a cat' })).toMatchObject({
         attachments: [{ mimeType: 'image/svg+xml', url: 'https://x.example/1' }],
       });
-      expect(kept).toBe('<svg/>');
+      expect(retained).toBe('<svg/>');
       for (const bad of [
         () => undefined,
         () => imageUrl,
@@ -520,7 +531,7 @@ describe('HTTP tools', () => {
           error: { type: 'invalid_option', message: expect.stringContaining('`auth`') as string },
         });
       }
-      expect(asked).toEqual([]);
+      expect(requested).toEqual([]);
     },
   );
 });

@@ -7,7 +7,10 @@ import { join } from 'node:path';
 
 import { AgentRuntime } from 'millrace';
 
-const runtimeTest = 'agent-runtime.test.ts';
+const steps = 'runtime-steps.test.ts';
+const toolCalls = 'runtime-tools.test.ts';
+const runLimits = 'runtime-limits.test.ts';
+const states = 'runtime-states.test.ts';
 const decisions = 'decisions.test.ts';
 const bounds = 'limits.test.ts';
 const here = 'instruction-coverage.test.ts';
@@ -18,8 +21,8 @@ const table: Record<string, Record<string, [file: string, title: string]>> = {
     call_llm: [decisions, 'calls the model with the input'],
     call_tool: [decisions, 'splits calls by policy'],
     call_tools_batch: [decisions, 'splits calls by policy'],
-    resolve_aborted_tools: [runtimeTest, 'get a row that says so'],
-    resolve_blocked_tools: [runtimeTest, 'get a row that says so'],
+    resolve_aborted_tools: [toolCalls, 'get a row that says so'],
+    resolve_blocked_tools: [toolCalls, 'get a row that says so'],
     exec_sub_agent: [here, 'gives work to others: %s'],
     exec_sub_agents: [here, 'gives work to others: %s'],
     exec_task: [here, 'gives work to others: %s'],
@@ -27,16 +30,16 @@ const table: Record<string, Record<string, [file: string, title: string]>> = {
     exec_client_task: [here, 'gives work to others: %s'],
     exec_client_tasks: [here, 'gives work to others: %s'],
     request_human_approve: [decisions, 'splits calls by policy'],
-    request_human_prompt: [runtimeTest, 'answer questions'],
-    request_human_select: [runtimeTest, 'answer questions'],
-    compress_context: [runtimeTest, 'nest four deep at most'],
+    request_human_prompt: [runLimits, 'answer questions'],
+    request_human_select: [runLimits, 'answer questions'],
+    compress_context: [states, 'nest four deep at most'],
     finish: [decisions, 'finishes without calls'],
   },
   AgentStatus: {
     idle: [here, 'leads from status to status'],
     running: [here, 'leads from status to status'],
     waiting_for_human: [here, 'leads from status to status'],
-    waiting_for_async_tool: [runtimeTest, 'of the client park the run until the result is there'],
+    waiting_for_async_tool: [toolCalls, 'of the client park the run until the result is there'],
     done: [here, 'leads from status to status'],
     error: [here, 'leads from status to status'],
     interrupted: [here, 'leads from status to status'],
@@ -51,22 +54,22 @@ const table: Record<string, Record<string, [file: string, title: string]>> = {
     tasks_batch_result: [here, 'gives work to others: %s'],
     sub_agent_result: [here, 'gives work to others: %s'],
     sub_agents_batch_result: [here, 'gives work to others: %s'],
-    human_response: [runtimeTest, 'answer questions'],
+    human_response: [runLimits, 'answer questions'],
     human_approved_tool: [here, 'leads from status to status'],
     human_abort: [decisions, 'gives way to queued messages, sub-tasks, compression and errors'],
-    compression_result: [runtimeTest, 'sums up what is old and keeps the newest question'],
+    compression_result: [states, 'sums up what is old and keeps the newest question'],
     error: [decisions, 'gives way to queued messages, sub-tasks, compression and errors'],
   },
   FinishReason: {
     completed: [here, 'ends a run for the reason %s'],
     user_requested: [here, 'ends a run for the reason %s'],
-    user_aborted: [runtimeTest, 'stop, twice if they like'],
+    user_aborted: [runLimits, 'stop, twice if they like'],
     max_steps_exceeded: [here, 'ends an agent that goes on for ever'],
     max_steps_completed: [decisions, 'finishes without calls'],
-    cost_limit_exceeded: [runtimeTest, 'of cost stop, interrupt or warn'],
-    token_limit_exceeded: [runtimeTest, 'of tokens and time end the run with a reason'],
+    cost_limit_exceeded: [runLimits, 'of cost stop, interrupt or warn'],
+    token_limit_exceeded: [runLimits, 'of tokens and time end the run with a reason'],
     tool_call_repeat_limit: [bounds, 'the general agent names the repetition as well'],
-    timeout: [runtimeTest, 'of tokens and time end the run with a reason'],
+    timeout: [runLimits, 'of tokens and time end the run with a reason'],
     agent_decision: [here, 'ends a run for the reason %s'],
     error_recovery: [here, 'ends a run for the reason %s'],
     system_shutdown: [here, 'ends a run for the reason %s'],
@@ -74,24 +77,21 @@ const table: Record<string, Record<string, [file: string, title: string]>> = {
   },
   AgentEvent: {
     init: [here, 'passes on what a custom executor tells'],
-    llm_start: [runtimeTest, 'streams a model’s answer, live and at the end'],
-    llm_stream: [runtimeTest, 'streams a model’s answer, live and at the end'],
-    llm_result: [runtimeTest, 'streams a model’s answer, live and at the end'],
+    llm_start: [steps, 'streams a model’s answer, live and at the end'],
+    llm_stream: [steps, 'streams a model’s answer, live and at the end'],
+    llm_result: [steps, 'streams a model’s answer, live and at the end'],
     stream_retry: [here, 'passes on what a custom executor tells'],
     tool_pending: [here, 'tells of questions'],
-    tool_result: [runtimeTest, 'run with their arguments and give a row'],
+    tool_result: [toolCalls, 'run with their arguments and give a row'],
     human_approve_required: [here, 'tells of questions'],
     human_prompt_required: [here, 'tells of questions'],
     human_select_required: [here, 'tells of questions'],
     done: [here, 'ends a run for the reason %s'],
-    error: [
-      runtimeTest,
-      'that are unknown, fail or get no JSON tell the model, and the run goes on',
-    ],
-    interrupted: [runtimeTest, 'is recorded and undone'],
-    resumed: [runtimeTest, 'is recorded and undone'],
-    compression_complete: [runtimeTest, 'sums up what is old and keeps the newest question'],
-    compression_error: [runtimeTest, 'goes on without a summary when it fails or does not help'],
+    error: [toolCalls, 'that are unknown, fail or get no JSON tell the model, and the run goes on'],
+    interrupted: [runLimits, 'is recorded and undone'],
+    resumed: [runLimits, 'is recorded and undone'],
+    compression_complete: [states, 'sums up what is old and keeps the newest question'],
+    compression_error: [states, 'goes on without a summary when it fails or does not help'],
   },
 };
 
@@ -132,7 +132,7 @@ describe.each(Object.keys(table))('%s', (name) => {
 });
 
 const call = { id: 'c1', identifier: 'f', apiName: 'f', arguments: '{}', type: 'default' };
-const asked = (more = {}) =>
+const requested = (more = {}) =>
   AgentRuntime.createInitialState({ messages: [{ role: 'user', content: 'x' }], ...more });
 const agentOf = (...instructions: object[]): any => {
   let at = 0;
@@ -158,7 +158,7 @@ describe('the runtime', () => {
     const payload = { parentMessageId: 'p', ...(several ? { tasks: [task, task] } : { task }) };
     const runSubAgent = jest.fn(() => Promise.resolve({ success: true, threadId: 't' }));
     const runtime = new AgentRuntime(agentOf({ type, payload }), { runSubAgent });
-    const { nextContext, newState } = await runtime.step(asked());
+    const { nextContext, newState } = await runtime.step(requested());
     const result = { success: true, threadId: 't' };
     expect(runSubAgent).toHaveBeenCalledTimes(several ? 2 : 1);
     expect(newState.status).toBe('running');
@@ -177,7 +177,7 @@ describe('the runtime', () => {
     'queued_message_interrupt',
   ])('ends a run for the reason %s', async (reason) => {
     const runtime = new AgentRuntime(agentOf({ type: 'finish', reason, reasonDetail: 'why' }));
-    const { newState, events, nextContext } = await runtime.step(asked());
+    const { newState, events, nextContext } = await runtime.step(requested());
     expect(newState.status).toBe('done');
     expect(nextContext).toBeUndefined();
     expect(events).toMatchObject([{ type: 'done', reason, reasonDetail: 'why' }]);
@@ -185,7 +185,7 @@ describe('the runtime', () => {
 
   it('ends an agent that goes on for ever', async () => {
     const { newState, events } = await new AgentRuntime(agentOf(finish)).step(
-      asked({ maxSteps: 3, stepCount: 26, forceFinish: true }),
+      requested({ maxSteps: 3, stepCount: 26, forceFinish: true }),
     );
     expect(newState.status).toBe('done');
     expect(events).toMatchObject([{ type: 'done', reason: 'max_steps_exceeded' }]);
@@ -193,9 +193,9 @@ describe('the runtime', () => {
 
   it('leads from status to status', async () => {
     const batch = { type: 'call_tool', payload: { parentMessageId: 'p', toolCalling: call } };
-    const ask = { type: 'request_human_approve', pendingToolsCalling: [call] };
-    const runtime = new AgentRuntime(agentOf(batch, ask, finish));
-    const idle = asked();
+    const request = { type: 'request_human_approve', pendingToolsCalling: [call] };
+    const runtime = new AgentRuntime(agentOf(batch, request, finish));
+    const idle = requested();
     expect(idle.status).toBe('idle');
     const first = await runtime.step(idle);
     expect(first.newState.status).toBe('running');
@@ -219,18 +219,18 @@ describe('the runtime', () => {
 
   it('passes on what a custom executor tells', async () => {
     const retry = { attempt: 1, delayMs: 5, errorType: 'busy', kind: 'retry', maxAttempts: 6 };
-    const told = [{ type: 'init' }, { type: 'stream_retry', data: retry }];
+    const reported = [{ type: 'init' }, { type: 'stream_retry', data: retry }];
     const executors = {
-      call_llm: (_instruction: unknown, state: any) => ({ events: told, newState: state }),
+      call_llm: (_instruction: unknown, state: any) => ({ events: reported, newState: state }),
     };
     const seen: unknown[] = [];
     const runtime = new AgentRuntime(agentOf({ type: 'call_llm', payload: {} }), {
       executors: executors as any,
       onEvent: (event) => seen.push(event),
     });
-    const { events } = await runtime.step(asked());
-    expect(events).toEqual(told);
-    expect(seen).toEqual(told);
+    const { events } = await runtime.step(requested());
+    expect(events).toEqual(reported);
+    expect(seen).toEqual(reported);
   });
 
   it('tells of questions', async () => {
@@ -245,7 +245,7 @@ describe('the runtime', () => {
     ] as const;
     for (const [instruction, expected] of questions) {
       const runtime = new AgentRuntime(agentOf(instruction), { history: 'engine' });
-      const { events, newState } = await runtime.step(asked({ operationId: 'op' }));
+      const { events, newState } = await runtime.step(requested({ operationId: 'op' }));
       expect(events.map(({ type }) => type)).toEqual(expected);
       expect(events[0]).toMatchObject({ operationId: 'op' });
       expect(newState.status).toBe('waiting_for_human');

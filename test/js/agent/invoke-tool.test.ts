@@ -197,8 +197,8 @@ describe('files in the results of MCP tools', () => {
 
   it('are kept elsewhere, never in the record', async () => {
     const stored: string[] = [];
-    const store = ({ id, bytes: kept }: { id: string; bytes: Uint8Array }) => {
-      stored.push(Buffer.from(kept).toString());
+    const store = ({ id, bytes: retained }: { id: string; bytes: Uint8Array }) => {
+      stored.push(Buffer.from(retained).toString());
       return `https://files.example/${id}`;
     };
     const structuredContent = { data: 1 };

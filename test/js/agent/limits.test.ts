@@ -3,7 +3,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-import type { SavedRun } from 'millrace';
+import type { RunCheckpoint } from 'millrace';
 import { AgentRuntime, createAgent, GeneralChatAgent, tool } from 'millrace';
 
 import type { ScriptedModel, Turn } from '../../support/scripted-model';
@@ -42,7 +42,7 @@ const hangs = tool({
 const pay = (ran: unknown[], more: object = {}) =>
   tool({
     name: 'pay',
-    approve: true,
+    approval: true,
     run: (input) => {
       ran.push(input);
       return 'paid';
@@ -223,12 +223,14 @@ describe('the bounds of a run', () => {
 describe('a budget in dollars', () => {
   const limits = { maxCost: 1 };
   it('is refused where a price is not known', () => {
-    const refused = /`limits.maxCost` cannot be enforced: the price of openai:my-own is unknown/;
+    const rejected = /`limits.maxCost` cannot be enforced: the price of openai:my-own is unknown/;
     const provider = { apiKey: 'k' };
-    expect(() => createAgent({ model: 'openai:my-own', provider, limits })).toThrow(refused);
+    expect(() => createAgent({ model: 'openai:my-own', provider, limits })).toThrow(rejected);
     const agent = createAgent({ model: 'openai:my-own', provider });
     const agents = [{ name: 'helper', description: 'Helps.', agent }];
-    expect(() => createAgent({ model: 'openai:gpt-5', provider, limits, agents })).toThrow(refused);
+    expect(() => createAgent({ model: 'openai:gpt-5', provider, limits, agents })).toThrow(
+      rejected,
+    );
     createAgent({ model: 'openai:gpt-5', provider, limits });
     createAgent({ model: 'demo:demo', limits });
   });
@@ -292,12 +294,12 @@ describe('a run that was stopped', () => {
       { text: 'The answer is', hang: true },
       { text: 'forty-two.' },
     ]);
-    const run = agent.run('What is it?', { saves: true });
+    const run = agent.run('What is it?', { checkpoint: true });
     for await (const event of run) {
       if (event.type === 'TEXT_MESSAGE_CONTENT' && event.delta.includes('is')) run.stop();
     }
     expect(await run.result).toMatchObject({ status: 'cancelled', text: 'The answer is' });
-    const saved = (await run.state) as SavedRun;
+    const saved = (await run.state) as RunCheckpoint;
     expect(saved.state).toMatchObject({ status: 'interrupted' });
     expect(saved.state.messages.at(-1)).toMatchObject({
       role: 'assistant',
@@ -327,16 +329,17 @@ describe('a run that was stopped', () => {
   it('is paid for', async () => {
     const { agent } = await agentOf([{ text: 'The answer is', hang: true }]);
     const run = agent.run('What is it?');
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     for await (const event of run) {
       if (event.type === 'TEXT_MESSAGE_CONTENT' && event.delta.includes('is')) run.stop();
-      if (event.type === 'CUSTOM' && event.name === 'millrace.run_usage') told.push(event.value);
+      if (event.type === 'CUSTOM' && event.name === 'millrace.run_usage')
+        reported.push(event.value);
     }
     const { usage, cost } = await run.result;
     expect(usage?.llm).toMatchObject({ apiCalls: 1, source: 'estimated' });
     expect(usage?.llm.tokens.output).toBeGreaterThan(0);
     expect(cost).toMatchObject({ unpricedCalls: 1 });
-    expect(told).toEqual([expect.objectContaining({ usage, cost })]);
+    expect(reported).toEqual([expect.objectContaining({ usage, cost })]);
   });
 
   it('is never begun where its signal has aborted', async () => {
@@ -374,9 +377,9 @@ describe('a run that was stopped', () => {
 
   it('tells how it ended when it is continued after its end', async () => {
     const { agent } = await agentOf([{ text: 'done' }]);
-    const run = agent.run('go', { saves: true });
+    const run = agent.run('go', { checkpoint: true });
     await run.result;
-    const again = agent.continue((await run.state) as SavedRun);
+    const again = agent.continue((await run.state) as RunCheckpoint);
     expect(await again.result).toMatchObject({
       status: 'completed',
       reason: 'completed',
@@ -421,8 +424,8 @@ describe('answers', () => {
         payload: { approved: true },
       },
     ];
-    const refused = await other.agent.run([], { threadId: 'shared', resume }).result;
-    expect(refused).toMatchObject({ status: 'error', error: { code: 'approval_mismatch' } });
+    const rejected = await other.agent.run([], { threadId: 'shared', resume }).result;
+    expect(rejected).toMatchObject({ status: 'error', error: { code: 'approval_mismatch' } });
     expect(ran).toEqual([]);
   });
 

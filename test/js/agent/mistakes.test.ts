@@ -29,7 +29,7 @@ const sendMail = tool({
   name: 'send_mail',
   description: 'Sends a mail.',
   input: { type: 'object', properties: { to: { type: 'string' } } },
-  approve: true,
+  approval: true,
   run: () => 'sent',
 });
 
@@ -76,7 +76,7 @@ describe('the text of a run that waits for a person', () => {
     expect(await (await run.resume(true)).text()).toBe('Sent.');
   });
 
-  it.each([{ aproved: true }, { approve: true }])(
+  it.each([{ aproved: true }, { approval: true }])(
     'is not reached by the answer %j, which says what is needed',
     async (answer) => {
       const { agent } = await agentOf([mail], { tools: [sendMail] });
@@ -167,11 +167,11 @@ describe('an error of a run', () => {
   });
 
   it('of a fallback tells how the first one failed', async () => {
-    const refused = { baseURL: 'http://127.0.0.1:1', apiKey: 'k', maxRetries: 0 };
+    const rejected = { baseURL: 'http://127.0.0.1:1', apiKey: 'k', maxRetries: 0 };
     const agent = createAgent({
       model: 'openai:m',
-      provider: refused,
-      fallback: [{ provider: 'deepseek', model: 'n', ...refused }],
+      provider: rejected,
+      fallback: [{ provider: 'deepseek', model: 'n', ...rejected }],
     });
     const { error } = await agent.run('x').result;
     expect(error).toMatchObject({ provider: 'deepseek', cause: { provider: 'openai' } });
@@ -233,8 +233,8 @@ describe('an address without an API', () => {
 describe('a schema that is none', () => {
   it('is told by the place in the schema that was given', async () => {
     const runtime = createModelRuntime('demo');
-    const ask = { model: 'demo', messages: [{ role: 'user' as const, content: 'x' }] };
-    const failure = runtime.generateObject({ ...ask, schema: { type: 'objct' } });
+    const request = { model: 'demo', messages: [{ role: 'user' as const, content: 'x' }] };
+    const failure = runtime.generateObject({ ...request, schema: { type: 'objct' } });
     await expect(failure).rejects.toMatchObject({
       code: 'invalid_schema',
       message: expect.not.stringContaining('/properties/value') as string,

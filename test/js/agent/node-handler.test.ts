@@ -139,9 +139,11 @@ describe('a tool that fails', () => {
     ],
   ])('puts nothing on the wire that @ag-ui/client takes out: %s', async (_name, listenerOf) => {
     jest.spyOn(console, 'error').mockImplementation(() => undefined);
-    const said: string[] = [];
+    const received: string[] = [];
     for (const name of ['warn', 'log', 'info', 'debug'] as const) {
-      jest.spyOn(console, name).mockImplementation((...words) => void said.push(words.join(' ')));
+      jest
+        .spyOn(console, name)
+        .mockImplementation((...words) => void received.push(words.join(' ')));
     }
     const agent = await agentOf(calls);
     const client = new HttpAgent({
@@ -154,7 +156,7 @@ describe('a tool that fails', () => {
         if (event.name === 'millrace.tool_error') errors.push(event.value);
       },
     });
-    expect(said.filter((line) => line.includes('[ag-ui]'))).toEqual([]);
+    expect(received.filter((line) => line.includes('[ag-ui]'))).toEqual([]);
     expect(errors).toMatchObject([
       { toolCallId: 'c1', error: 'nothing to see' },
       { toolCallId: 'c2' },

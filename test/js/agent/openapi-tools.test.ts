@@ -9,17 +9,17 @@ type Json = Record<string, unknown>;
 
 let web: Loopback;
 let host: string;
-let asked: { url: string; body: string; headers: IncomingMessage['headers'] }[] = [];
+let requested: { url: string; body: string; headers: IncomingMessage['headers'] }[] = [];
 beforeAll(async () => {
   web = await loopback((request, response) => {
     void bodyOf(request).then((body) => {
-      asked.push({ url: request.url ?? '', body, headers: request.headers });
+      requested.push({ url: request.url ?? '', body, headers: request.headers });
       response.end('ok');
     });
   });
   host = web.url.slice('http://'.length);
 });
-beforeEach(() => (asked = []));
+beforeEach(() => (requested = []));
 afterAll(() => web.close());
 
 const documentOf = (paths: object, more: object = {}) => ({
@@ -122,7 +122,7 @@ describe('schemas of OpenAPI documents', () => {
       tools['Pets____x']?.({ body } as never, {} as never) as Promise<{ content: string }>;
     expect(await run({ kind: 'branch', next: { kind: 'leaf' } })).toMatchObject({ content: 'ok' });
     await expect(run({ kind: 'branch', next: { kind: 'stone' } })).rejects.toThrow(/kind/);
-    expect(asked).toHaveLength(1);
+    expect(requested).toHaveLength(1);
   });
 
   it('keep members whose names are words of OpenAPI', () => {
@@ -182,7 +182,7 @@ describe('schemas of OpenAPI documents', () => {
         },
       });
     }
-    expect(asked).toEqual([]);
+    expect(requested).toEqual([]);
     expect(await tool?.run({ body: {} })).toMatchObject({ success: true });
   });
 
@@ -241,7 +241,10 @@ describe('names in OpenAPI documents', () => {
       ['body', { type: 'object' }],
     ]);
     await call(tool, { id: 'a', id_query: 2, body_query: 'b', page_size_: 5, body: { c: 1 } });
-    expect(asked[0]).toMatchObject({ url: '/x/a?id=2&body=b&page%5Bsize%5D=5', body: '{"c":1}' });
+    expect(requested[0]).toMatchObject({
+      url: '/x/a?id=2&body=b&page%5Bsize%5D=5',
+      body: '{"c":1}',
+    });
   });
 });
 
@@ -323,7 +326,7 @@ describe('servers of OpenAPI documents', () => {
       ),
     ) as [HostTool, HostTool, HostTool];
     for (const one of [first, second, third]) await call(one, {});
-    expect(asked.map(({ url }) => url)).toEqual(['/v2/1', '/item/2', '/own/3']);
+    expect(requested.map(({ url }) => url)).toEqual(['/v2/1', '/item/2', '/own/3']);
   });
 
   it('are needed by chosen operations only', () => {
@@ -352,7 +355,7 @@ describe('calls of OpenAPI operations', () => {
   ])('write a query: %s', async (_what, more, value, expected) => {
     const result = await call(toolOf(withParameters(path, query(more))), { id: '1', q: value });
     expect(result.success).toBe(true);
-    expect(asked[0]?.url).toBe(`/x/1${expected && `?${expected}`}`);
+    expect(requested[0]?.url).toBe(`/x/1${expected && `?${expected}`}`);
   });
 
   it.each<[string, object, object, string]>([
@@ -370,8 +373,8 @@ describe('calls of OpenAPI operations', () => {
     const tool = toolOf(withBody({ [type]: { schema: { type: 'object' }, ...more } }));
     expect(inputOf(tool).required).toEqual(['body']);
     expect(await call(tool, { body })).toEqual({ success: true, content: 'ok' });
-    expect(asked[0]?.body).toBe(expected);
-    expect(asked[0]?.headers['content-type']).toBe(type === '*/*' ? 'application/json' : type);
+    expect(requested[0]?.body).toBe(expected);
+    expect(requested[0]?.headers['content-type']).toBe(type === '*/*' ? 'application/json' : type);
   });
 
   it('send a form of parts, with files', async () => {
@@ -382,7 +385,7 @@ describe('calls of OpenAPI operations', () => {
     };
     const tool = toolOf(withBody({ 'multipart/form-data': { schema: { properties } } }));
     await call(tool, { body: { note: 'h\u00e9', file: 'content', tags: ['a', 'b'] } });
-    const { headers, body } = asked[0] ?? { headers: {}, body: '' };
+    const { headers, body } = requested[0] ?? { headers: {}, body: '' };
     const form = await new Response(body, {
       headers: { 'content-type': String(headers['content-type']) },
     }).formData();
@@ -396,7 +399,7 @@ describe('calls of OpenAPI operations', () => {
       withBody({ 'multipart/form-data': {}, 'application/json': { schema: { type: 'array' } } }),
     );
     await call(tool, { body: [1] });
-    expect(asked[0]?.body).toBe('[1]');
+    expect(requested[0]?.body).toBe('[1]');
   });
 
   it.each<[string, object, object]>([
@@ -412,7 +415,7 @@ describe('calls of OpenAPI operations', () => {
       success: false,
       error: { type: 'invalid_argument' },
     });
-    expect(asked).toEqual([]);
+    expect(requested).toEqual([]);
   });
 
   it.each<[string, Record<string, string> | Headers | Map<string, string>]>([
@@ -426,7 +429,7 @@ describe('calls of OpenAPI operations', () => {
       auth: () => headers,
     });
     await call(own as HostTool, { id: '1', 'X-KEY': 'model' });
-    expect(asked[0]?.headers['x-key']).toBe('operator');
+    expect(requested[0]?.headers['x-key']).toBe('operator');
   });
 
   it('leave headers to whom they belong', () => {

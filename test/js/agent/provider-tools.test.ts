@@ -5,15 +5,15 @@ import type { Provider } from '../../support/provider';
 import { startProvider, stream } from '../../support/provider';
 
 let provider: Provider;
-let asked: Record<string, unknown>[];
+let requested: Record<string, unknown>[];
 
 /** Answers each request with the next list of records, named after their type where `named`. */
 async function start(answers: object[][], named: boolean): Promise<void> {
-  asked = [];
+  requested = [];
   provider = await startProvider();
   provider.answer = async (response, call) => {
-    asked.push(JSON.parse(call.body) as Record<string, unknown>);
-    const records = answers[asked.length - 1] ?? [];
+    requested.push(JSON.parse(call.body) as Record<string, unknown>);
+    const records = answers[requested.length - 1] ?? [];
     const lines = records.map((record) => {
       const name = named ? `event: ${(record as { type: string }).type}\n` : '';
       return `${name}data: ${JSON.stringify(record)}\n\n`;
@@ -167,7 +167,7 @@ describe.each(wires)('a call that %s answered itself', (_name, id, parameters, r
     }
     expect((await run.result).status).toBe('completed');
     expect(await run.text()).toBe('It rains.');
-    expect(asked).toHaveLength(1);
+    expect(requested).toHaveLength(1);
     expect(results).toHaveLength(1);
     expect(ran).toEqual([]);
   });
@@ -203,7 +203,7 @@ describe.each(wires)('a call that %s answered itself', (_name, id, parameters, r
       ['user', 'How is the weather?'],
       ['assistant', 'It rains.'],
     ]);
-    expect(asked).toHaveLength(1);
+    expect(requested).toHaveLength(1);
     expect(ran).toEqual([]);
   });
 });
@@ -228,7 +228,9 @@ it('keeps what the provider ran in the history of the next turn', async () => {
   const agent = createAgent({ model, modelName: 'm', tools: localTools(ran) });
   expect(await agent.run('How is the weather?').text()).toContain('It rains.');
   expect(ran).toEqual([['code_execution', {}]]);
-  const { messages } = asked[1] as { messages: { role: string; content: { type: string }[] }[] };
+  const { messages } = requested[1] as {
+    messages: { role: string; content: { type: string }[] }[];
+  };
   expect(messages.slice(1).map(({ role, content }) => [role, content.map((c) => c.type)])).toEqual([
     ['assistant', ['server_tool_use', 'web_search_tool_result', 'text', 'tool_use']],
     ['user', ['tool_result']],
@@ -255,8 +257,8 @@ it('asks again when the provider paused its turn, with the turn as it was', asyn
   expect((await run.result).status).toBe('completed');
   expect(results).toEqual(['srv_1']);
   expect(ran).toEqual([]);
-  expect(asked).toHaveLength(2);
-  const { messages } = asked[1] as { messages: { role: string; content: unknown }[] };
+  expect(requested).toHaveLength(2);
+  const { messages } = requested[1] as { messages: { role: string; content: unknown }[] };
   expect(messages.at(-1)).toMatchObject({
     role: 'assistant',
     content: [{ type: 'server_tool_use', id: 'srv_1', name: 'web_search', input: { query: 'x' } }],
@@ -281,7 +283,7 @@ it('gives back the result of a paused turn in every later request', async () => 
   const model = createModelRuntime('anthropic', settings());
   const agent = createAgent({ model, modelName: 'm', tools: localTools([]) });
   expect(await agent.run('How is the weather?').text()).toContain('It rains.');
-  const { messages } = asked[2] as { messages: { role: string; content: object[] }[] };
+  const { messages } = requested[2] as { messages: { role: string; content: object[] }[] };
   expect(messages.slice(1)).toMatchObject([
     {
       role: 'assistant',

@@ -139,7 +139,7 @@ describe('the bytes of an agent', () => {
 
   it('are not kept when nothing is', async () => {
     const agent = await agentOf([{ text: 'once' }]);
-    const run = agent.run('go', { keptSize: 0 });
+    const run = agent.run('go', { replayBufferSize: 0 });
     await run.response(options).text();
     const read = async (): Promise<void> => {
       for await (const event of run) void event;

@@ -21,13 +21,13 @@ const named = (records: Records): Records =>
 
 // Runs an agent with one tool against answers of a provider; gives the requests and the result.
 async function ran(provider: string, model: string, answers: Records[]) {
-  const asked: any[] = [];
+  const requested: any[] = [];
   const modelRuntime = createModelRuntime(provider, {
     apiKey: 'k',
     maxRetries: 0,
     fetch: async (_url, init) => {
-      asked.push(JSON.parse(init?.body as string));
-      return answered(answers[asked.length - 1] ?? []);
+      requested.push(JSON.parse(init?.body as string));
+      return answered(answers[requested.length - 1] ?? []);
     },
   });
   const agent = Object.assign(new GeneralChatAgent({}), {
@@ -41,7 +41,7 @@ async function ran(provider: string, model: string, answers: Records[]) {
     tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }],
   });
   const result = await new AgentRuntime(agent, { history: 'engine' }).run(state);
-  return { asked, ...result };
+  return { asked: requested, ...result };
 }
 
 describe('a runtime as the model of an agent', () => {
@@ -64,7 +64,7 @@ describe('a runtime as the model of an agent', () => {
       { type: 'thinking_delta', thinking: 'Hm.' },
       { type: 'signature_delta', signature: 'SIG' },
     ];
-    const { asked, newState } = await ran('anthropic', 'claude-sonnet-4-5', [
+    const { asked: requested, newState } = await ran('anthropic', 'claude-sonnet-4-5', [
       turn(
         'tool_use',
         block(0, { type: 'thinking', thinking: '' }, ...thought),
@@ -73,7 +73,7 @@ describe('a runtime as the model of an agent', () => {
       turn('end_turn', block(0, { type: 'text', text: '' }, { type: 'text_delta', text: 'Done' })),
     ]);
     expect(newState.status).toBe('done');
-    expect(asked[1].messages[1].content).toEqual([
+    expect(requested[1].messages[1].content).toEqual([
       { type: 'thinking', thinking: 'Hm.', signature: 'SIG' },
       { type: 'tool_use', id: 'c1', name: 'f', input: {} },
     ]);
@@ -82,16 +82,16 @@ describe('a runtime as the model of an agent', () => {
   it('gets the signature of a call back', async () => {
     const parts = [{ functionCall: { name: 'f', args: {} }, thoughtSignature: 'TS' }];
     const candidate = (content: object) => [{ candidates: [{ content, finishReason: 'STOP' }] }];
-    const { asked } = await ran('google', 'gemini-3-pro-preview', [
+    const { asked: requested } = await ran('google', 'gemini-3-pro-preview', [
       candidate({ role: 'model', parts }),
       candidate({ role: 'model', parts: [{ text: 'Done', thoughtSignature: 'OWN' }] }),
     ]);
-    expect(asked[1].contents[1]).toEqual({ role: 'model', parts });
+    expect(requested[1].contents[1]).toEqual({ role: 'model', parts });
   });
 });
 
 // Asks a model that is a function, with the engine's history.
-async function told(modelRuntime: any, state: object = {}, config: object = {}) {
+async function reported(modelRuntime: any, state: object = {}, config: object = {}) {
   const agent = Object.assign(new GeneralChatAgent({}), {
     tools: { f: () => 'made' },
     modelRuntime,
@@ -118,21 +118,21 @@ it.each([
   ['nonsense', '{}'],
   ['{"x": 1}', '{"x": 1}'],
 ])('sends arguments %j back as %j, and keeps what was said', async (given, sent) => {
-  const asked: any[] = [];
-  const { newState } = await told(async function* ({ messages }: any) {
-    asked.push(messages);
-    yield asked.length === 1 ? { tool_calls: [call('1', 'f', given)] } : { content: 'Done' };
+  const requested: any[] = [];
+  const { newState } = await reported(async function* ({ messages }: any) {
+    requested.push(messages);
+    yield requested.length === 1 ? { tool_calls: [call('1', 'f', given)] } : { content: 'Done' };
   });
-  expect(asked[1][1].tool_calls[0].function.arguments).toBe(sent);
+  expect(requested[1][1].tool_calls[0].function.arguments).toBe(sent);
   expect((newState.messages[1] as any).tool_calls[0].function.arguments).toBe(given);
 });
 
 it('sends empty and broken arguments of a payload to OpenAI as objects', async () => {
-  const asked: any[] = [];
+  const requested: any[] = [];
   const runtime = createModelRuntime('openai', {
     apiKey: 'k',
     fetch: async (_url, init) => {
-      asked.push(JSON.parse(init?.body as string));
+      requested.push(JSON.parse(init?.body as string));
       return answered([
         { choices: [{ index: 0, delta: { content: 'x' }, finish_reason: 'stop' }] },
       ]);
@@ -143,13 +143,13 @@ it('sends empty and broken arguments of a payload to OpenAI as objects', async (
   const assistant = { role: 'assistant', content: '', tool_calls: calls };
   const messages = [{ role: 'user', content: 'hi' }, assistant, ...results] as never;
   await runtime.stream({ model: 'gpt-4o', messages }).text();
-  const sent = asked[0].messages[1].tool_calls;
+  const sent = requested[0].messages[1].tool_calls;
   expect(sent.map((one: any) => one.function.arguments)).toEqual(['{}', '{"x":"a"}']);
 });
 
 it('drops calls without a name', async () => {
   let turn = 0;
-  const { newState } = await told(async function* () {
+  const { newState } = await reported(async function* () {
     turn += 1;
     const calls = [call('1', '', '{}'), call('2', 'f', '{}'), null, {}];
     yield turn === 1 ? { tool_calls: calls } : { content: 'Done' };
@@ -161,7 +161,7 @@ it('drops calls without a name', async () => {
 it('keeps sources and images of an answer with its row', async () => {
   const grounding = { citations: [{ url: 'https://a.example' }] };
   const images = [{ id: 'i', data: 'data:image/png;base64,AA==', isBase64: true }];
-  const { newState, events } = await told(async function* () {
+  const { newState, events } = await reported(async function* () {
     yield { content: 'See.', grounding, images };
   });
   expect(newState.messages[1]).toMatchObject({ grounding, images });
@@ -173,7 +173,7 @@ it('keeps sources and images of an answer with its row', async () => {
 it('calls a function again that failed in passing, and tells of it', async () => {
   let tries = 0;
   const busy = { errorType: 'ProviderServiceUnavailable', error: { message: 'busy' } };
-  const { newState, events } = await told(async function* () {
+  const { newState, events } = await reported(async function* () {
     tries += 1;
     if (tries === 1) throw busy;
     yield { content: 'Done' };
@@ -213,7 +213,7 @@ it('keeps the payload that a runtime of LobeHub throws', async () => {
     yield* [];
     throw thrown;
   };
-  const { newState } = await told(failing, {}, { modelRetries: 0 });
+  const { newState } = await reported(failing, {}, { modelRetries: 0 });
   expect(newState.error).toMatchObject({
     type: 'ProviderServiceUnavailable',
     message: 'm',
@@ -235,7 +235,7 @@ it('tells of the tries of a runtime', async () => {
     },
   });
   const config = { modelRuntimeConfig: { model: 'gpt-4o', provider: 'openai' } };
-  const { events, newState } = await told(modelRuntime, config);
+  const { events, newState } = await reported(modelRuntime, config);
   expect(newState.messages[1]).toMatchObject({ content: 'x' });
   expect(events.filter(({ type }) => type === 'stream_retry')).toMatchObject([
     { data: { attempt: 1, errorType: 'ProviderServiceUnavailable' } },
@@ -245,39 +245,39 @@ it('tells of the tries of a runtime', async () => {
 it('waits before another try by the clock that it is given', async () => {
   const waits: number[] = [];
   const wait = async (ms: number) => void waits.push(ms);
-  let asked = 0;
+  let requested = 0;
   const model = async function* () {
-    asked += 1;
-    if (asked < 4) throw Object.assign(new Error('busy'), { retryable: true });
+    requested += 1;
+    if (requested < 4) throw Object.assign(new Error('busy'), { retryable: true });
     yield { content: 'x' };
   };
-  const { newState } = await told(model, {}, { wait });
+  const { newState } = await reported(model, {}, { wait });
   expect(newState.messages[1]).toMatchObject({ content: 'x' });
   expect(waits).toEqual([1000, 2000, 4000]);
-  const refused: any = { wait: 5 };
-  expect(() => new AgentRuntime(new GeneralChatAgent(), refused)).toThrow(
+  const rejected: any = { wait: 5 };
+  expect(() => new AgentRuntime(new GeneralChatAgent(), rejected)).toThrow(
     expect.objectContaining({ code: 'invalid_option' }),
   );
 });
 
 it('puts the prompt of the state before messages that have none', async () => {
-  const asked: any[] = [];
+  const requested: any[] = [];
   const model = async function* ({ messages }: any) {
-    asked.push(messages.map(({ role, content }: any) => [role, content]));
+    requested.push(messages.map(({ role, content }: any) => [role, content]));
     yield { content: 'Done' };
   };
   const system = ['system', 'Be kind.'];
-  await told(model, { systemRole: 'Be kind.' });
+  await reported(model, { systemRole: 'Be kind.' });
   const messages = [
     { role: 'system', content: 'Be kind.' },
     { role: 'user', content: 'hi' },
   ];
-  await told(model, { systemRole: 'Be cruel.', messages });
-  expect(asked).toEqual(Array.from({ length: 2 }, () => [system, ['user', 'hi']]));
+  await reported(model, { systemRole: 'Be cruel.', messages });
+  expect(requested).toEqual(Array.from({ length: 2 }, () => [system, ['user', 'hi']]));
 });
 
 it('asks nobody with system messages alone', async () => {
-  const { newState } = await told(
+  const { newState } = await reported(
     async function* () {
       yield { content: 'x' };
     },
@@ -371,12 +371,12 @@ describe("the agent's own modelRuntimeConfig", () => {
     ['without another', {}],
     ["before the state's", { modelRuntimeConfig: { model: 'gpt-5', provider: 'azure' } }],
   ])('holds from the first turn on, %s', async (_name, more) => {
-    const asked: unknown[] = [];
+    const requested: unknown[] = [];
     const modelRuntime = createModelRuntime('openai', {
       apiKey: 'k',
       fetch: async (_url, init) => {
-        asked.push(JSON.parse(init?.body as string).model);
-        return answered(turns[asked.length - 1] ?? []);
+        requested.push(JSON.parse(init?.body as string).model);
+        return answered(turns[requested.length - 1] ?? []);
       },
     });
     const agent = Object.assign(new GeneralChatAgent({ modelRuntimeConfig: own }), {
@@ -385,14 +385,14 @@ describe("the agent's own modelRuntimeConfig", () => {
     });
     const { newState } = await new AgentRuntime(agent, { history: 'engine' }).run(start(more));
     expect(newState.error).toBeUndefined();
-    expect(asked).toEqual(['gpt-4o', 'gpt-4o']);
+    expect(requested).toEqual(['gpt-4o', 'gpt-4o']);
     expect(newState.cost.llm.byModel).toMatchObject([{ id: 'openai/gpt-4o', ...own }]);
   });
 
   it('gives way to the instruction, and counts its compression', async () => {
-    const asked: unknown[] = [];
+    const requested: unknown[] = [];
     const modelRuntime = async function* ({ model, provider }: any) {
-      asked.push(`${provider}/${model}`);
+      requested.push(`${provider}/${model}`);
       yield { content: 'x', usage: { totalTokens: 2, cost: 0.5 } };
     };
     const runner = jest.fn().mockResolvedValue({ type: 'finish', reason: 'completed' });
@@ -408,7 +408,7 @@ describe("the agent's own modelRuntimeConfig", () => {
       { type: 'call_llm', payload: { model: 'other', provider: 'acme' } },
     ]);
     const { newState } = await new AgentRuntime(agent).step(start({ messages }));
-    expect(asked).toEqual(['openai/small', 'acme/other']);
-    expect(newState.cost.llm.byModel.map(({ id }) => id)).toEqual(asked);
+    expect(requested).toEqual(['openai/small', 'acme/other']);
+    expect(newState.cost.llm.byModel.map(({ id }) => id)).toEqual(requested);
   });
 });

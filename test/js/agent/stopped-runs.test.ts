@@ -11,7 +11,7 @@ afterEach(async () => {
 });
 
 /** An agent whose model calls `pay` once and then says "done"; the tool asks before it runs. */
-async function payer(asks = true) {
+async function payer(requests = true) {
   const paid: string[] = [];
   const keys: string[] = [];
   const model = await startModel(({ messages }): Turn =>
@@ -22,7 +22,7 @@ async function payer(asks = true) {
   models.push(model);
   const pay = tool({
     name: 'pay',
-    ...(asks ? { approve: 'always' as const } : {}),
+    ...(requests ? { approval: 'always' as const } : {}),
     run: (_input, { idempotencyKey }) => {
       paid.push('Ada');
       keys.push(idempotencyKey);
@@ -32,13 +32,13 @@ async function payer(asks = true) {
   const agent = createAgent({
     model: 'openai:gpt-5',
     provider: { baseURL: model.url, apiKey: 'k', maxRetries: 0 },
-    approve: asks ? 'always' : 'never',
+    approval: requests ? 'always' : 'never',
     tools: [pay],
   });
   return { agent, model, paid, keys };
 }
 
-const told = (model: ScriptedModel): string[] =>
+const reported = (model: ScriptedModel): string[] =>
   model.asked
     .at(-1)!
     .messages.map(({ role, content }) => `${role}: ${typeof content === 'string' ? content : ''}`);
@@ -69,10 +69,10 @@ describe('a run whose signal was aborted', () => {
   it('keeps a saved step as it was', async () => {
     const { agent, paid } = await payer(false);
     const saved: unknown[] = [];
-    await agent.run('go', { onStep: (step) => void saved.push(step) }).result;
+    await agent.run('go', { onCheckpoint: (step) => void saved.push(step) }).result;
     const [afterModel] = saved as Parameters<typeof agent.continue>[0][];
     paid.length = 0;
-    const stopped = agent.continue(afterModel!, { saves: true, signal: AbortSignal.abort() });
+    const stopped = agent.continue(afterModel!, { checkpoint: true, signal: AbortSignal.abort() });
     expect((await stopped.result).status).toBe('cancelled');
     expect(paid).toEqual([]);
     const next = agent.continue((await stopped.state)!);
@@ -129,7 +129,7 @@ describe('a history that comes with an answer', () => {
     const events: AGUIEvent[] = [];
     for await (const event of next) events.push(event);
     expect(events.at(-1)?.type).toBe('RUN_FINISHED');
-    return told(model);
+    return reported(model);
   };
 
   it.each([undefined, 'openai'])('is not said again (%s)', async (format) => {

@@ -75,10 +75,10 @@ describe('a run that ends while another agent works for it', () => {
   it('closes what that agent has open, and counts what it spent', async () => {
     const { agent, model } = await pairOf({ helper: twoTurns }, { helper: { tools: [look] } });
     const run = agent.run('go');
-    let told = 0;
+    let reported = 0;
     for await (const event of run) {
-      told += event.type === 'TEXT_MESSAGE_CONTENT' ? 1 : 0;
-      if (told > 0) run.stop();
+      reported += event.type === 'TEXT_MESSAGE_CONTENT' ? 1 : 0;
+      if (reported > 0) run.stop();
     }
     const { status, usage, cost } = await run.result;
     expect(status).toBe('cancelled');
@@ -141,12 +141,12 @@ describe('a run that ends while another agent works for it', () => {
 });
 
 describe('a run whose agents ask', () => {
-  const asking = (ran: string[], work?: (to: string) => unknown): AgentOptions => ({
+  const requesting = (ran: string[], work?: (to: string) => unknown): AgentOptions => ({
     tools: [
       tool<{ to: string }>({
         name: 'send_mail',
         description: 'Sends.',
-        approve: true,
+        approval: true,
         run: ({ to }) => {
           ran.push(to);
           return work?.(to) ?? `sent to ${to}`;
@@ -175,9 +175,15 @@ describe('a run whose agents ask', () => {
 
   it('gives its state after each answer: what ran is not asked again', async () => {
     const ran: string[] = [];
-    const { agent } = await pairOf({ helper: mails, caller: bothHelp }, { helper: asking(ran) });
+    const { agent } = await pairOf(
+      { helper: mails, caller: bothHelp },
+      { helper: requesting(ran) },
+    );
     const states: unknown[] = [];
-    const run = agent.run('go', { saves: true, onStep: (state) => void states.push(state) });
+    const run = agent.run('go', {
+      checkpoint: true,
+      onCheckpoint: (state) => void states.push(state),
+    });
     const { interrupts } = await run.result;
     const before = states.length;
     const next = await run.resume({ [of('ada', interrupts)]: true });
@@ -206,10 +212,13 @@ describe('a run whose agents ask', () => {
     const hang = (to: string): unknown => (to === 'bob' ? new Promise(() => undefined) : undefined);
     const { agent } = await pairOf(
       { helper: mails, caller: bothHelp },
-      { helper: asking(ran, hang) },
+      { helper: requesting(ran, hang) },
     );
     const states: { state: unknown }[] = [];
-    const run = agent.run('go', { saves: true, onStep: (state) => void states.push(state) });
+    const run = agent.run('go', {
+      checkpoint: true,
+      onCheckpoint: (state) => void states.push(state),
+    });
     await run.result;
     const before = states.length;
     const next = await run.resume(true);
@@ -226,9 +235,9 @@ describe('a run whose agents ask', () => {
     const ran: string[] = [];
     const { agent, model } = await pairOf(
       { helper: mails },
-      { helper: asking(ran, () => new Promise(() => undefined)) },
+      { helper: requesting(ran, () => new Promise(() => undefined)) },
     );
-    const run = agent.run('mail ada', { saves: true });
+    const run = agent.run('mail ada', { checkpoint: true });
     await run.result;
     const next = await run.resume(true);
     await until(() => ran.length === 1);
@@ -251,9 +260,9 @@ describe('a run whose agents ask', () => {
           JSON.stringify(rows).includes('bob') ? { text: 'half', hang: true } : mails(rows),
         caller: bothHelp,
       },
-      { helper: asking(ran) },
+      { helper: requesting(ran) },
     );
-    const run = agent.run('go', { saves: true });
+    const run = agent.run('go', { checkpoint: true });
     let seen = 0;
     for await (const event of run) {
       seen += event.type === 'SUBAGENT_FINISHED' ? 1 : 0;
@@ -270,8 +279,8 @@ describe('a run whose agents ask', () => {
   });
 
   it('that is stopped by an answer gives its state, and what was spent', async () => {
-    const { agent } = await pairOf({ helper: mails }, { helper: asking([]) });
-    const run = agent.run('mail ada', { saves: true });
+    const { agent } = await pairOf({ helper: mails }, { helper: requesting([]) });
+    const run = agent.run('mail ada', { checkpoint: true });
     expect((await run.result).usage?.llm).toMatchObject({ apiCalls: 2, tokens: { total: 30 } });
     const next = await run.resume({ stop: true });
     const { status, usage } = await next.result;
@@ -283,16 +292,18 @@ describe('a run whose agents ask', () => {
   it('counts what they spent once, and the time of the person once', async () => {
     // It asks twice.
     const twice = (rows: Rows): Turn => {
-      const told = rows.filter(({ role }) => role === 'tool').length;
-      return told < 2 ? call('send_mail', `m${told}`, { to: `${told}` }) : { text: 'mailed' };
+      const reported = rows.filter(({ role }) => role === 'tool').length;
+      return reported < 2
+        ? call('send_mail', `m${reported}`, { to: `${reported}` })
+        : { text: 'mailed' };
     };
-    const { agent, model } = await pairOf({ helper: twice }, { helper: asking([]) });
+    const { agent, model } = await pairOf({ helper: twice }, { helper: requesting([]) });
     const began = Date.now();
-    let run = agent.run('go', { saves: true });
-    for (const asked of [2, 3]) {
+    let run = agent.run('go', { checkpoint: true });
+    for (const requested of [2, 3]) {
       expect(await run.result).toMatchObject({
         status: 'interrupted',
-        usage: { llm: { apiCalls: asked }, tools: { totalCalls: asked - 2 } },
+        usage: { llm: { apiCalls: requested }, tools: { totalCalls: requested - 2 } },
       });
       await new Promise((resolve) => setTimeout(resolve, 120));
       run = await run.resume(true);
@@ -315,11 +326,11 @@ describe('a run whose agents ask', () => {
     const { agent } = await pairOf(
       { helper: mails },
       {
-        helper: asking(ran, () => new Promise(() => undefined)),
+        helper: requesting(ran, () => new Promise(() => undefined)),
         caller: { limits: { maxDurationMs: 400 } },
       },
     );
-    const run = agent.run('mail ada', { saves: true });
+    const run = agent.run('mail ada', { checkpoint: true });
     await run.result;
     const next = await run.resume(true);
     expect(await next.result).toMatchObject({ status: 'limited', reason: 'timeout' });
@@ -383,15 +394,20 @@ describe('the budget of a run', () => {
   });
 
   it('holds when an agent goes on with its answer', async () => {
-    const ask = tool({ name: 'look', description: 'Looks.', approve: true, run: () => 'seen' });
+    const request = tool({
+      name: 'look',
+      description: 'Looks.',
+      approval: true,
+      run: () => 'seen',
+    });
     const { agent, model } = await pairOf(
       { helper: (rows) => (answered(rows) ? call('again') : call('look')) },
       {
-        helper: { tools: [ask, tool({ name: 'again', run: () => 'x' })] },
+        helper: { tools: [request, tool({ name: 'again', run: () => 'x' })] },
         caller: { limits: { maxTokens: 100 } },
       },
     );
-    const run = agent.run('go', { saves: true });
+    const run = agent.run('go', { checkpoint: true });
     await run.result;
     const { reason } = await (await run.resume(true)).result;
     expect([reason, model.asked.length]).toEqual(['token_limit_exceeded', 7]);

@@ -39,7 +39,7 @@ afterEach(async () => {
   await Promise.all(closing.splice(0).map((one) => one.close()));
 });
 
-interface Told {
+interface Reported {
   events: AGUIEvent[];
   /** What the model was told. */
   result: string;
@@ -53,7 +53,7 @@ async function called(
   name: string,
   args: object = {},
   options: object = {},
-): Promise<Told> {
+): Promise<Reported> {
   const model = await startModel([{ calls: [{ id: 'c1', name, args }] }, { text: 'Done.' }]);
   closing.push(model);
   const agent = createAgent({
@@ -110,11 +110,11 @@ describe('builtin tools', () => {
     const [calculator] = builtinTools({ calculator: true });
     expect((await called([calculator!], 'calculator', { expression: '6*7' })).result).toBe('42');
     // Under another name, and only after a person agreed.
-    const renamed = { ...calculator!, name: 'sums', approve: true };
-    const asked = await called([renamed], 'sums', { expression: '1+1' });
-    expect(asked.status).toBe('interrupted');
+    const renamed = { ...calculator!, name: 'sums', approval: true };
+    const requested = await called([renamed], 'sums', { expression: '1+1' });
+    expect(requested.status).toBe('interrupted');
     expect(
-      (await called([renamed], 'sums', { expression: '1+1' }, { approve: 'never' })).result,
+      (await called([renamed], 'sums', { expression: '1+1' }, { approval: 'never' })).result,
     ).toBe('2');
     const short = { ...calculator!, resultLimit: 4 };
     const { result } = await called([short], 'calculator', { expression: '10^12' });
@@ -181,10 +181,13 @@ describe('tools of MCP servers', () => {
       const tools = await trusted.tools({ allow: ['flaky'] });
       const path = join(root, 'a');
       expect((await called(tools, 'fix__flaky', { text: path })).result).toBe('back');
-      const kept = await trusted.tools({ allow: ['flaky'], store: () => 'https://x.example/1' });
-      expect((await called(kept, 'fix__flaky', { text: `${path}2` })).result).toBe('back');
+      const retained = await trusted.tools({
+        allow: ['flaky'],
+        store: () => 'https://x.example/1',
+      });
+      expect((await called(retained, 'fix__flaky', { text: `${path}2` })).result).toBe('back');
       const others = await (await connect()).tools({ allow: ['flaky'] });
-      const once = await called(others, 'fix__flaky', { text: `${path}3` }, { approve: 'never' });
+      const once = await called(others, 'fix__flaky', { text: `${path}3` }, { approval: 'never' });
       expect(once.result).toMatch(/ended/);
     } finally {
       rmSync(root, { recursive: true, force: true });
@@ -201,10 +204,10 @@ describe('tools of MCP servers', () => {
     const client = await connect({ trusted: true });
     const { events, result } = await called(await client.tools(), 'fix__progress');
     expect(result).toBe('done');
-    const told = events.filter(
+    const reported = events.filter(
       (event) => event.type === 'CUSTOM' && event.name === 'millrace.tool_progress',
     );
-    expect(told).toHaveLength(5);
+    expect(reported).toHaveLength(5);
   });
 
   it('are errors when the client is closed', async () => {
@@ -291,8 +294,8 @@ describe('what a tool gives', () => {
         createImage: async () => ({ imageUrl: `data:image/png;base64,${bytes}` }),
       },
       model: 'painter',
-      store: ({ id, bytes: kept }) => {
-        stored.push(Buffer.from(kept).toString());
+      store: ({ id, bytes: retained }) => {
+        stored.push(Buffer.from(retained).toString());
         return `https://files.example/${id}.png`;
       },
     });

@@ -46,7 +46,7 @@ const contentOf = async (runtime: AgentRuntime, name: string, args: object) => {
 
 describe('tools of the host', () => {
   it('become tools, definitions and manifests, sorted by name', () => {
-    const zip = tool({ name: 'zip', approve: true, run: () => 1 });
+    const zip = tool({ name: 'zip', approval: true, run: () => 1 });
     const engine = createAgentToolsEngine({ tools: [zip, add] });
     expect(Object.keys(engine.tools)).toEqual(['add', 'zip']);
     expect(engine.definitions[0]).toMatchObject({
@@ -85,15 +85,15 @@ describe('tools of the host', () => {
 
   it('run by themselves, with a context of their own', () => {
     const { signal } = new AbortController();
-    const told = tool({
+    const reported = tool({
       name: 'told',
       run: (_input, context) => {
         context.progress('half');
         return [context.signal.aborted, context.signal === signal, context.toolCallId !== ''];
       },
     });
-    expect(told.run({})).toEqual([false, false, true]);
-    expect(told.run({}, { signal })).toEqual([false, true, true]);
+    expect(reported.run({})).toEqual([false, false, true]);
+    expect(reported.run({}, { signal })).toEqual([false, true, true]);
     class Own {
       name = 'own';
       run = () => this.name;
@@ -167,7 +167,7 @@ describe('tools of the host', () => {
     const { tools, toolManifestMap } = createAgentToolsEngine({
       tools: [
         tool({ name: 'bank____look', effect: 'read', run: () => 1 }),
-        tool({ name: 'bank____pay', approve: true, run: () => 1 }),
+        tool({ name: 'bank____pay', approval: true, run: () => 1 }),
       ],
     });
     expect(Object.keys(toolManifestMap)).toEqual(['bank']);

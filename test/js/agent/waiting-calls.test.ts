@@ -36,8 +36,8 @@ describe('calls that wait for approval', () => {
 
   it('are asked for one after the other, as the documentation does', async () => {
     const { sent, ran, runtime, state } = chat(required, () => 'ok');
-    const asked = await runtime.run(state);
-    const first = await runtime.decide(stored(asked.newState), {
+    const requested = await runtime.run(state);
+    const first = await runtime.decide(stored(requested.newState), {
       action: 'approve',
       toolCallId: 'c1',
     });
@@ -64,13 +64,13 @@ describe('calls that wait for approval', () => {
   it.each(['run', 'step'] as const)('are told of again by a %s after a crash', async (method) => {
     const { sent, runtime, state } = chat(required, () => 'ok');
     const { newState } = await runtime.run(state);
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     const again = await runtime[method](stored(newState), undefined, {
-      onEvent: ({ type }) => told.push(type),
+      onEvent: ({ type }) => reported.push(type),
     });
     expect(again.newState).toEqual(newState);
     expect(again.nextContext).toBeUndefined();
-    expect(told).toEqual(['human_approve_required', 'tool_pending']);
+    expect(reported).toEqual(['human_approve_required', 'tool_pending']);
     expect(sent).toHaveLength(1);
   });
 
@@ -108,13 +108,13 @@ describe('calls that wait for approval', () => {
 
   it('wait also where an executor of the host runs the first', async () => {
     const { sent, runtime, state } = chat(required, () => 'ok');
-    const asked = await runtime.run(state);
+    const requested = await runtime.run(state);
     runtime.executors['call_tool'] = (_instruction, given) => {
       const newState = structuredClone(given);
       const context: any = { phase: 'tool_result', payload: { data: 'mine' } };
       return { events: [], newState, nextContext: context };
     };
-    const first = await runtime.decide(asked.newState, { action: 'approve', toolCallId: 'c1' });
+    const first = await runtime.decide(requested.newState, { action: 'approve', toolCallId: 'c1' });
     expect(first.newState.status).toBe('waiting_for_human');
     await runtime.run(first.newState, first.nextContext);
     expect(sent).toHaveLength(1);
@@ -186,7 +186,7 @@ it.each([
 describe('questions', () => {
   const prompt = { type: 'request_human_prompt', prompt: 'name?' };
   const options = [{ label: 'A', value: 'a' }];
-  const asking = (instruction: object) => {
+  const requesting = (instruction: object) => {
     const runner = jest.fn().mockResolvedValue({ type: 'finish', reason: 'completed' });
     runner.mockResolvedValueOnce(instruction);
     const runtime = new AgentRuntime({ runner, tools: { send: () => 'ok' } });
@@ -198,7 +198,7 @@ describe('questions', () => {
     ['human_prompt_required', prompt],
     ['human_select_required', { type: 'request_human_select', options, prompt: 'which?' }],
   ])('stay open: %s', async (type, instruction) => {
-    const { runner, runtime, state } = asking(instruction);
+    const { runner, runtime, state } = requesting(instruction);
     const first = await runtime.run(state);
     const again = await runtime.run(stored(first.newState));
     expect(again.newState).toEqual(first.newState);
@@ -209,17 +209,17 @@ describe('questions', () => {
 
   it('beside calls are all answered before the agent goes on', async () => {
     const call = { id: 'c', identifier: 'send', apiName: 'send', arguments: '{}' };
-    const ask = { type: 'request_human_approve', pendingToolsCalling: [call] };
-    const { runner, runtime, state } = asking(ask);
+    const request = { type: 'request_human_approve', pendingToolsCalling: [call] };
+    const { runner, runtime, state } = requesting(request);
     const { newState } = await runtime.run(state);
     const both = { ...newState, pendingHumanPrompt: { prompt: 'name?' } };
-    const approve: any = { action: 'approve', toolCallId: 'c' };
-    const refuse: any = { action: 'reject_and_continue', toolCallId: 'c' };
+    const approval: any = { action: 'approve', toolCallId: 'c' };
+    const reject: any = { action: 'reject_and_continue', toolCallId: 'c' };
     const say: any = { action: 'answer', value: 'Ada' };
     for (const [one, other] of [
-      [approve, say],
-      [refuse, say],
-      [say, approve],
+      [approval, say],
+      [reject, say],
+      [say, approval],
     ]) {
       runner.mockClear();
       const first = await runtime.decide(both, one);
@@ -249,13 +249,13 @@ describe('a question about calls', () => {
     tool_calls: calls(callId),
     ...more,
   });
-  const asked = (messages: object[], instruction: object = {}, more: object = {}) => {
-    const ask = {
+  const requested = (messages: object[], instruction: object = {}, more: object = {}) => {
+    const request = {
       type: 'request_human_approve',
       pendingToolsCalling: [call('c1')],
       ...instruction,
     };
-    const runtime = new AgentRuntime({ runner: async () => ask } as any, { history: 'engine' });
+    const runtime = new AgentRuntime({ runner: async () => request } as any, { history: 'engine' });
     return runtime.step(
       AgentRuntime.createInitialState({ operationId: 'op', messages, ...more } as any),
       { phase: 'tool_result', payload: { parentMessageId: 't0' } } as any,
@@ -266,7 +266,7 @@ describe('a question about calls', () => {
     ['a turn', [turn('a1', 'c1', { groupId: 'g' }), turn('a2', 'c2')]],
     ['a group', [{ id: 'a0', role: 'assistantGroup', groupId: 'g', children: [{ id: 'a1', tools: [call('c1')] }] }]], // prettier-ignore
   ])('belongs to the turn that made them: %s', async (_name, messages) => {
-    const { newState } = await asked(messages);
+    const { newState } = await requested(messages);
     expect(newState.messages.at(-1)).toMatchObject({
       role: 'tool',
       parentId: 'a1',
@@ -278,7 +278,7 @@ describe('a question about calls', () => {
 
   it('without their rows is an error', async () => {
     const skip = { skipCreateToolMessage: true };
-    const { newState, events } = await asked([turn('a1', 'c1')], skip);
+    const { newState, events } = await requested([turn('a1', 'c1')], skip);
     expect(newState.status).toBe('error');
     expect(events).toMatchObject([
       {
@@ -289,14 +289,14 @@ describe('a question about calls', () => {
     // A group holds them within its turns.
     const shown = { ...call('c1'), intervention: { status: 'pending' } };
     const group = { id: 'g', role: 'assistantGroup', children: [{ id: 'a1', tools: [shown] }] };
-    const { newState: waiting } = await asked([group], skip);
+    const { newState: waiting } = await requested([group], skip);
     expect(waiting.status).toBe('waiting_for_human');
     expect(waiting.messages).toHaveLength(1);
   });
 
   it('leaves no row for an answer that does not come', async () => {
     const messages = [turn('a1', 'c1'), { id: 'empty', role: 'assistant', content: '' }];
-    const { newState } = await asked(messages, {}, { pendingAssistantMessageId: 'empty' });
+    const { newState } = await requested(messages, {}, { pendingAssistantMessageId: 'empty' });
     expect(newState).not.toHaveProperty('pendingAssistantMessageId');
     expect(newState.messages.map(({ role }) => role)).toEqual(['assistant', 'tool']);
   });

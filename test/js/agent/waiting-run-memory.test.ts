@@ -18,10 +18,10 @@ beforeAll(async () => {
   provider = await startProvider((response, { body }) => {
     const step = body.split('"tool_call_id"').length - 1;
     const call = { id: `c${step}`, name: 'noop', arguments: JSON.stringify({ step }) };
-    const { id, ...asked } = call;
+    const { id, ...requested } = call;
     const [delta, reason] =
       step < 5
-        ? [{ tool_calls: [{ index: 0, id, type: 'function', function: asked }] }, 'tool_calls']
+        ? [{ tool_calls: [{ index: 0, id, type: 'function', function: requested }] }, 'tool_calls']
         : [{ content: 'The end.' }, 'stop'];
     const choice = { index: 0, delta, finish_reason: reason };
     response.writeHead(200, { 'content-type': 'text/event-stream' });

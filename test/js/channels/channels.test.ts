@@ -309,13 +309,13 @@ describe('inMemoryStorage', () => {
     ).rejects.toMatchObject(wrong);
     // The same value twice is none that holds itself.
     const shared = { n: 1 };
-    const kept = await artifact.create({
+    const retained = await artifact.create({
       title: 't',
       type: 'x',
       threadId: 't',
       content: [shared, shared],
     });
-    expect(kept.content).toEqual([{ n: 1 }, { n: 1 }]);
+    expect(retained.content).toEqual([{ n: 1 }, { n: 1 }]);
   });
 
   it('keeps threads, newest first', async () => {

@@ -52,16 +52,16 @@ const chat = [
 
 describe('millrace convert', () => {
   it('lets no answer command a terminal, and keeps the bytes for a pipe', async () => {
-    const said = 'a\u001b]0;title\u0007b\u009b2J\tc\u202ed\n';
-    const body = `data: ${JSON.stringify({ choices: [{ delta: { content: said }, finish_reason: 'stop' }] })}\n\n`;
+    const received = 'a\u001b]0;title\u0007b\u009b2J\tc\u202ed\n';
+    const body = `data: ${JSON.stringify({ choices: [{ delta: { content: received }, finish_reason: 'stop' }] })}\n\n`;
     const tty = 'process.stdout.isTTY=process.stderr.isTTY=true';
     const env = { ...process.env, NODE_OPTIONS: `--import=data:text/javascript,${tty}` };
     const args = ['--from', 'openai-chat', '--to', 'text'];
     const shown = await convert(args, [Buffer.from(body)], env);
     expect([shown.code, shown.out]).toEqual([0, 'a]0;titleb2J\tcd\n']);
     const piped = await convert(args, [Buffer.from(body)]);
-    expect([piped.code, piped.out]).toEqual([0, said]);
-    const failed = `data: ${JSON.stringify({ error: { message: said, code: said } })}\n\n`;
+    expect([piped.code, piped.out]).toEqual([0, received]);
+    const failed = `data: ${JSON.stringify({ error: { message: received, code: received } })}\n\n`;
     const { code, err } = await convert(args, [Buffer.from(failed)]);
     expect(code).toBe(1);
     for (const bad of ['\u0007', '\u009b', '\u202e', '\u001b']) expect(err).not.toContain(bad);

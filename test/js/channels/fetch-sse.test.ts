@@ -512,9 +512,9 @@ describe('the animation of fetchSSE', () => {
 
 describe('fetchSSE through the engine', () => {
   it('posts the request and reads the answer', async () => {
-    let asked = '';
+    let requested = '';
     const server = await loopback((request, response) => {
-      asked = `${request.method} ${request.url} ${String(request.headers['x-mine'])}`;
+      requested = `${request.method} ${request.url} ${String(request.headers['x-mine'])}`;
       response.writeHead(200, { 'content-type': 'text/event-stream' }).end(everything);
     });
     try {
@@ -529,7 +529,7 @@ describe('fetchSSE through the engine', () => {
         },
         `${server.url}/webapi/chat/x`,
       );
-      expect(asked).toBe('POST /webapi/chat/x 1');
+      expect(requested).toBe('POST /webapi/chat/x 1');
       expect(all.finished).toMatchObject([{ output: 'Gr\u00fc\u00df dich \u{1f44b}' }]);
     } finally {
       await server.close();

@@ -166,8 +166,8 @@ describe("OpenUI's own reader of events", () => {
   it('shows why an answer failed or was cut', async () => {
     const cutOff = sse(chat({ content: 'Hi' }), chat({}, 'length'));
     await expect(messagesOf(millrace, 'openAIAdapter', cutOff)).rejects.toThrow(/cut off/);
-    const refused = sse({ error: { message: 'quota' } });
-    await expect(messagesOf(millrace, 'openAIAdapter', refused)).rejects.toThrow('quota');
+    const rejected = sse({ error: { message: 'quota' } });
+    await expect(messagesOf(millrace, 'openAIAdapter', rejected)).rejects.toThrow('quota');
   });
 });
 

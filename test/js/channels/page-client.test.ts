@@ -146,9 +146,9 @@ describe('the fold of a page', () => {
       const events = randomEvents(seed);
       if (isSame(events)) continue;
       const few = smallest(events);
-      const told = { MILLRACE_SEED: seed, events: few };
-      expect({ ...told, messages: plain(client.foldEvents(few)) }).toEqual({
-        ...told,
+      const reported = { MILLRACE_SEED: seed, events: few };
+      expect({ ...reported, messages: plain(client.foldEvents(few)) }).toEqual({
+        ...reported,
         messages: engineFold(few),
       });
     }

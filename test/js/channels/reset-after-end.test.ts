@@ -84,12 +84,12 @@ let base = '';
 
 beforeAll(async () => {
   server = net.createServer((socket) => {
-    let asked = '';
+    let requested = '';
     socket.on('error', () => undefined);
     socket.on('data', (bytes) => {
-      asked += String(bytes);
-      const wire = wires.find(({ path }) => asked.startsWith(`POST ${path} `));
-      if (!asked.includes('\r\n\r\n') || !wire) return;
+      requested += String(bytes);
+      const wire = wires.find(({ path }) => requested.startsWith(`POST ${path} `));
+      if (!requested.includes('\r\n\r\n') || !wire) return;
       const { body } = wire;
       socket.write(
         'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n' +

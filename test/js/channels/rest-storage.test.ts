@@ -109,15 +109,18 @@ describe('restStorage()', () => {
     [403, '{"message":"not yours"}', 'not yours', false],
     [502, '<html>', undefined, true],
     [502, '{"error":"<html><title>Gone</title></html>"}', 'an HTML page titled "Gone"', true],
-  ])('rejects with status %d and what the server says', async (status, body, said, retryable) => {
-    answer = { status, body };
-    const error = await failureOf(storage().getMessages('1'));
-    const start = `restStorage: GET ${backend.url}/api/get/1 failed: ${status} `;
-    expect(error.message.startsWith(start)).toBe(true);
-    if (said) expect(error.message).toContain(said);
-    expect(error).toMatchObject({ status, retryable, code: 'provider_error' });
-    expect(error.message).not.toContain('secret');
-  });
+  ])(
+    'rejects with status %d and what the server says',
+    async (status, body, received, retryable) => {
+      answer = { status, body };
+      const error = await failureOf(storage().getMessages('1'));
+      const start = `restStorage: GET ${backend.url}/api/get/1 failed: ${status} `;
+      expect(error.message.startsWith(start)).toBe(true);
+      if (received) expect(error.message).toContain(received);
+      expect(error).toMatchObject({ status, retryable, code: 'provider_error' });
+      expect(error.message).not.toContain('secret');
+    },
+  );
 
   it('names an answer that is no JSON', async () => {
     answer.body = 'hello';
@@ -154,9 +157,9 @@ describe('restStorage()', () => {
 
   // Tests of users replace fetch by what has only the members they know of.
   it.each([undefined, null, '', NaN, {}, true])('sends no id that is none: %p', async (id) => {
-    const asked: unknown[] = [];
+    const requested: unknown[] = [];
     const send = ((url: unknown) => {
-      asked.push(url);
+      requested.push(url);
       return Promise.resolve(Response.json({}));
     }) as typeof fetch;
     const { thread } = restStorage({ baseUrl: 'https://api.example', fetch: send });
@@ -169,24 +172,24 @@ describe('restStorage()', () => {
       ['threadId', () => thread.updateMessage(wrong, message)],
       ['message.id', () => thread.updateMessage('t', { ...message, id: wrong })],
     ];
-    for (const [argument, ask] of ways) {
-      await expect(ask()).rejects.toMatchObject({
+    for (const [argument, request] of ways) {
+      await expect(request()).rejects.toMatchObject({
         code: 'invalid_argument',
         message: expect.stringContaining(`restStorage: ${argument} must be the id`) as string,
       });
     }
     await expect(thread.updateThread(undefined as never)).rejects.toThrow('thread.id must be');
-    expect(asked).toEqual([]);
+    expect(requested).toEqual([]);
   });
 
   it('is content with a fetch that answers with json() alone', async () => {
     const list = { threads: [{ id: '1', title: 't', createdAt: 1 }] };
-    const asked: [url: string, init: RequestInit][] = [];
+    const requested: [url: string, init: RequestInit][] = [];
     const standIn = (given: object) =>
       restStorage({
         baseUrl: '',
         fetch: ((url: string, init: RequestInit) => {
-          asked.push([url, init]);
+          requested.push([url, init]);
           return Promise.resolve({ ok: true, status: 200, statusText: 'OK', ...given });
         }) as unknown as typeof fetch,
       }).thread;
@@ -196,9 +199,9 @@ describe('restStorage()', () => {
     expect(await thread.updateThread({ id: '1', title: 't', createdAt: 1 })).toBe(list);
     expect(await thread.getMessages('1')).toBe(list);
     await standIn({}).deleteThread('1');
-    const refused = standIn({ ok: false, status: 503, statusText: 'Busy' }).listThreads();
-    expect((await failureOf(refused)).message).toBe('restStorage: GET /get failed: 503 Busy');
-    expect(asked.map(([url, { method }]) => [method, url])).toEqual([
+    const rejected = standIn({ ok: false, status: 503, statusText: 'Busy' }).listThreads();
+    expect((await failureOf(rejected)).message).toBe('restStorage: GET /get failed: 503 Busy');
+    expect(requested.map(([url, { method }]) => [method, url])).toEqual([
       [undefined, '/get'],
       ['POST', '/create'],
       ['PATCH', '/update/1'],

@@ -69,7 +69,7 @@ beforeEach(async () => {
   provider = await startProvider(stream([answer]));
 });
 afterEach(() => provider.close());
-const asking = () => ['--model', 'openai:gpt-4o', '--base-url', provider.url];
+const requesting = () => ['--model', 'openai:gpt-4o', '--base-url', provider.url];
 const key = { OPENAI_API_KEY: 'sk-secret-1234567890' };
 
 describe('millrace chat', () => {
@@ -78,7 +78,7 @@ describe('millrace chat', () => {
       [
         'chat',
         'Hi?',
-        ...asking(),
+        ...requesting(),
         '--system',
         'Be brief',
         '--max-tokens',
@@ -109,7 +109,7 @@ describe('millrace chat', () => {
   });
 
   it('gives one JSON object with --json, and reads standard input', async () => {
-    const { code, out, err } = await millrace(['chat', '-', ...asking(), '--json'], {
+    const { code, out, err } = await millrace(['chat', '-', ...requesting(), '--json'], {
       env: key,
       input: 'From a pipe',
     });
@@ -126,13 +126,13 @@ describe('millrace chat', () => {
   });
 
   it('asks the demo model, which needs no key', async () => {
-    const [{ code, out, err }, told] = await Promise.all([
+    const [{ code, out, err }, reported] = await Promise.all([
       millrace(['chat', 'Hi?', '--model', 'demo:demo']),
       millrace(['chat', 'Hi?', '--json'], { env: { MILLRACE_MODEL: 'demo:demo' } }),
     ]);
     expect([code, err]).toEqual([0, expect.stringContaining('demo:demo')]);
     expect(out.length).toBeGreaterThan(20);
-    expect(JSON.parse(told.out)).toMatchObject({ provider: 'demo', text: out.trimEnd() });
+    expect(JSON.parse(reported.out)).toMatchObject({ provider: 'demo', text: out.trimEnd() });
   }, 30_000);
 
   it('ends in good order on Ctrl-C, and books what was used', async () => {
@@ -140,7 +140,7 @@ describe('millrace chat', () => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(sse(piece({ content: 'Half an answer' })));
     };
-    const { code, out, err } = await millrace(['chat', 'Hi?', ...asking()], {
+    const { code, out, err } = await millrace(['chat', 'Hi?', ...requesting()], {
       env: key,
       onOutput: (text, interrupt) => {
         if (text.includes('answer')) interrupt();
@@ -152,29 +152,29 @@ describe('millrace chat', () => {
   });
 
   it('lets no answer command a terminal, and keeps the bytes for a pipe', async () => {
-    const said = 'a\u001b]0;title\u0007b\u009b2J\tc\u202ed\n';
-    const call = { index: 0, id: 'c', function: { name: said, arguments: '{}' } };
-    const records = [piece({ reasoning_content: said }), piece({ content: said })];
+    const received = 'a\u001b]0;title\u0007b\u009b2J\tc\u202ed\n';
+    const call = { index: 0, id: 'c', function: { name: received, arguments: '{}' } };
+    const records = [piece({ reasoning_content: received }), piece({ content: received })];
     provider.answer = stream([sse(...records, piece({ tool_calls: [call] }, 'tool_calls'))]);
     const tty = 'process.stdout.isTTY=process.stderr.isTTY=true';
     const env = { ...key, NODE_OPTIONS: `--import=data:text/javascript,${tty}` };
-    const shown = await millrace(['chat', 'Hi?', ...asking()], { env });
+    const shown = await millrace(['chat', 'Hi?', ...requesting()], { env });
     expect([shown.code, shown.out]).toEqual([0, 'a]0;titleb2J\tcd\n']);
     expect(shown.err).toContain('\u001b[2ma]0;titleb2J\tcd\n\u001b[22m');
     expect(shown.err).toContain('(calls a]0;titleb2J\tcd');
     for (const bad of ['\u0007', '\u009b', '\u202e', '\u001b]'])
       expect(shown.err).not.toContain(bad);
-    const piped = await millrace(['chat', 'Hi?', ...asking()], { env: key });
-    expect([piped.out, piped.err]).toEqual([said, expect.stringContaining(said) as string]);
+    const piped = await millrace(['chat', 'Hi?', ...requesting()], { env: key });
+    expect([piped.out, piped.err]).toEqual([received, expect.stringContaining(received) as string]);
   });
 
   it('tells that an answer is cut at its limit', async () => {
     provider.answer = stream([sse(piece({ content: 'Half' }, 'length'))]);
-    const shown = await millrace(['chat', 'Hi?', ...asking(), '--quiet'], { env: key });
+    const shown = await millrace(['chat', 'Hi?', ...requesting(), '--quiet'], { env: key });
     expect([shown.code, shown.out]).toEqual([1, 'Half\n']);
     expect(shown.err).toMatch(/cut off .*\(output_limit_reached\)\n {2}Fix: .+\n$/);
-    const told = await millrace(['chat', 'Hi?', ...asking(), '--json'], { env: key });
-    expect([told.code, JSON.parse(told.out)]).toMatchObject([
+    const reported = await millrace(['chat', 'Hi?', ...requesting(), '--json'], { env: key });
+    expect([reported.code, JSON.parse(reported.out)]).toMatchObject([
       1,
       { text: 'Half', finishReason: 'length', error: { code: 'output_limit_reached' } },
     ]);
@@ -183,7 +183,7 @@ describe('millrace chat', () => {
   it('tells programs which tools the model calls', async () => {
     const call = { index: 0, id: 'c', function: { name: 'f', arguments: '{"a":1}' } };
     provider.answer = stream([sse(piece({ tool_calls: [call] }, 'tool_calls'))]);
-    const { code, out } = await millrace(['chat', 'Hi?', ...asking(), '--json'], { env: key });
+    const { code, out } = await millrace(['chat', 'Hi?', ...requesting(), '--json'], { env: key });
     expect([code, JSON.parse(out)]).toMatchObject([
       0,
       { text: '', toolCalls: [{ id: 'c', function: { name: 'f', arguments: '{"a":1}' } }] },
@@ -195,13 +195,13 @@ describe('millrace chat', () => {
       void response
         .writeHead(401, { 'content-type': 'application/json' })
         .end('{"error":{"message":"bad key sk-secret-1234567890"}}');
-    const failed = await millrace(['chat', 'Hi?', ...asking()], { env: key });
+    const failed = await millrace(['chat', 'Hi?', ...requesting()], { env: key });
     expect(failed.code).toBe(1);
     expect(failed.err).toContain('(authentication_failed)');
     expect(failed.err).not.toContain('sk-secret');
-    const told = await millrace(['chat', 'Hi?', ...asking(), '--json'], { env: key });
-    expect(told.code).toBe(1);
-    expect(JSON.parse(told.out)).toMatchObject({ error: { code: 'authentication_failed' } });
+    const reported = await millrace(['chat', 'Hi?', ...requesting(), '--json'], { env: key });
+    expect(reported.code).toBe(1);
+    expect(JSON.parse(reported.out)).toMatchObject({ error: { code: 'authentication_failed' } });
   });
 
   it.each([
@@ -224,9 +224,9 @@ describe('millrace chat', () => {
     [['--temperature', 'hot'], 2, 'invalid_option'],
     [['--model', 'groq:x'], 2, 'missing_api_key'],
   ])('tells programs what is wrong with %j', async (args, exit, code) => {
-    const told = await millrace(['chat', 'Hi', '--json', ...args]);
-    expect(told.code).toBe(exit);
-    expect(JSON.parse(told.out)).toMatchObject({ error: { code } });
+    const reported = await millrace(['chat', 'Hi', '--json', ...args]);
+    expect(reported.code).toBe(exit);
+    expect(JSON.parse(reported.out)).toMatchObject({ error: { code } });
   });
 
   it('says nothing of usage where nobody was asked', async () => {
@@ -270,8 +270,8 @@ describe('millrace models and providers', () => {
         .end('{"object":"list","data":[{"id":"gpt-4o-mini"},{"id":"gpt-99"}]}');
     const env = { ...key, OPENAI_BASE_URL: provider.url };
     const args = ['models', '--provider', 'openai', '--json'];
-    const asked = JSON.parse((await millrace(args, { env })).out) as object[];
-    expect(asked).toMatchObject([
+    const requested = JSON.parse((await millrace(args, { env })).out) as object[];
+    expect(requested).toMatchObject([
       {
         provider: 'openai',
         id: 'gpt-4o-mini',

@@ -12,7 +12,7 @@ import {
   tool,
 } from 'millrace';
 
-import { agentOf, asksToPay, errorOf, looks, pay, payload } from './kit';
+import { agentOf, requestsToPay, errorOf, looks, pay, payload } from './kit';
 import { openSource } from '../../../dist/cjs/transport/source';
 import { endOf, type Failure, type Rows } from './row';
 
@@ -51,7 +51,7 @@ async function limited(limits: object, script = [looks, { text: 'done' }]): Prom
 const paint: Error = anything('out of paint');
 
 async function answeredTwice(): Promise<unknown> {
-  const { agent } = await agentOf([asksToPay, { text: 'done' }], { tools: [pay] });
+  const { agent } = await agentOf([requestsToPay, { text: 'done' }], { tools: [pay] });
   const run = agent.run('Pay.', { threadId: 'twice' });
   const { interrupts = [] } = await run.result;
   await (
@@ -179,7 +179,7 @@ export const callerRows: Rows = {
   },
   run_interrupted: {
     provoke: async () => {
-      const { agent } = await agentOf([asksToPay], { tools: [pay] });
+      const { agent } = await agentOf([requestsToPay], { tools: [pay] });
       return agent.run('Pay.').text();
     },
     says: 'pay is waiting for approval',
@@ -200,11 +200,11 @@ export const callerRows: Rows = {
   replay_unavailable: {
     provoke: async () => {
       const { agent } = await agentOf([{ text: 'once' }]);
-      const run = agent.run('Tell.', { keptSize: 0 });
+      const run = agent.run('Tell.', { replayBufferSize: 0 });
       await run.response().text();
       return endOf(run);
     },
-    says: 'keptSize',
+    says: 'replayBufferSize',
   },
   internal: {
     native: ['net/client_test.cpp', 'Client.AHandlerThatThrowsEndsItsOwnTransferOnly'],

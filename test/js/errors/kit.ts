@@ -74,7 +74,7 @@ export async function answered(
 }
 
 /** What a status and a body of a provider make of a call. */
-export const refused =
+export const rejected =
   (status: number, body: unknown, provider = 'openai', options: ModelRuntimeOptions = {}) =>
   (): Promise<unknown> =>
     answered(
@@ -100,6 +100,6 @@ export async function agentOf(
 export const errorOf = (agent: EngineAgent, ...input: Parameters<EngineAgent['run']>) =>
   agent.run(...input).result.then(({ error }) => error);
 
-export const pay = tool({ name: 'pay', approve: true, run: () => 'paid' });
-export const asksToPay: Turn = { calls: [{ id: 'c0', name: 'pay' }] };
+export const pay = tool({ name: 'pay', approval: true, run: () => 'paid' });
+export const requestsToPay: Turn = { calls: [{ id: 'c0', name: 'pay' }] };
 export const looks: Turn = { calls: [{ id: 'c0', name: 'look' }] };

@@ -2,11 +2,11 @@
 import { createModelRuntime } from 'millrace';
 
 import { stream } from '../../support/provider';
-import { callOf, closedPort, payload, providerOf, refused } from './kit';
+import { callOf, closedPort, payload, providerOf, rejected } from './kit';
 import { sse } from '../support/responses';
 import type { Rows } from './row';
 
-const said = (message: string, more: object = {}) => ({ error: { message, ...more } });
+const received = (message: string, more: object = {}) => ({ error: { message, ...more } });
 
 const aws = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 's', region: 'us-east-1' } as never;
 
@@ -19,39 +19,39 @@ async function failedTooOften(): Promise<unknown> {
 }
 
 export const providerRows: Rows = {
-  provider_error: { provoke: refused(500, said('the fuse blew')), says: 'the fuse blew' },
+  provider_error: { provoke: rejected(500, received('the fuse blew')), says: 'the fuse blew' },
   provider_bad_request: {
-    provoke: refused(400, said("unknown parameter 'sparkle'")),
+    provoke: rejected(400, received("unknown parameter 'sparkle'")),
     says: 'sparkle',
   },
-  authentication_failed: { provoke: refused(401, said('bad key k9')), says: 'k9' },
-  permission_denied: { provoke: refused(403, said('not for project x')), says: 'project x' },
+  authentication_failed: { provoke: rejected(401, received('bad key k9')), says: 'k9' },
+  permission_denied: { provoke: rejected(403, received('not for project x')), says: 'project x' },
   model_not_found: {
-    provoke: refused(404, said('The model `m9` does not exist', { code: 'model_not_found' })),
+    provoke: rejected(404, received('The model `m9` does not exist', { code: 'model_not_found' })),
     says: 'm9',
   },
-  rate_limited: { provoke: refused(429, said('Limit 30000 reached')), says: '30000' },
+  rate_limited: { provoke: rejected(429, received('Limit 30000 reached')), says: '30000' },
   insufficient_quota: {
-    provoke: refused(429, said('No credit for org-7', { code: 'insufficient_quota' })),
+    provoke: rejected(429, received('No credit for org-7', { code: 'insufficient_quota' })),
     says: 'org-7',
   },
   account_deactivated: {
-    provoke: refused(401, said('org-7 is gone', { code: 'account_deactivated' })),
+    provoke: rejected(401, received('org-7 is gone', { code: 'account_deactivated' })),
     says: 'org-7',
   },
   location_not_supported: {
-    provoke: refused(
+    provoke: rejected(
       403,
-      said('No service in AQ', { code: 'unsupported_country_region_territory' }),
+      received('No service in AQ', { code: 'unsupported_country_region_territory' }),
     ),
     says: 'AQ',
   },
-  invalid_github_token: { provoke: refused(401, said('bad token t9'), 'github'), says: 't9' },
+  invalid_github_token: { provoke: rejected(401, received('bad token t9'), 'github'), says: 't9' },
   invalid_copilot_token: {
     native: ['model/response_error_test.cpp', 'ResponseError.ARejectedCopilotTokenHasItsOwnCode'],
   },
   invalid_bedrock_credentials: {
-    provoke: refused(
+    provoke: rejected(
       403,
       { __type: 'UnrecognizedClientException', message: 'The security token is invalid.' },
       'bedrock',
@@ -70,7 +70,7 @@ export const providerRows: Rows = {
     says: 'private_key',
   },
   no_available_channel: {
-    provoke: refused(503, said('No available channel for model m9'), 'newapi'),
+    provoke: rejected(503, received('No available channel for model m9'), 'newapi'),
     says: 'm9',
   },
   ollama_unavailable: {
@@ -78,20 +78,20 @@ export const providerRows: Rows = {
     says: /127\.0\.0\.1:\d+|ollama/i,
   },
   ollama_error: {
-    provoke: refused(400, { error: 'llama runner crashed' }, 'ollama'),
+    provoke: rejected(400, { error: 'llama runner crashed' }, 'ollama'),
     says: 'llama runner crashed',
   },
   context_window_exceeded: {
-    provoke: refused(
+    provoke: rejected(
       400,
-      said('maximum context length is 128000 tokens', { code: 'context_length_exceeded' }),
+      received('maximum context length is 128000 tokens', { code: 'context_length_exceeded' }),
     ),
     says: '128000',
   },
   tool_limit_exceeded: {
-    provoke: refused(
+    provoke: rejected(
       400,
-      said("Invalid 'tools': array too long. Expected an array with maximum length 128"),
+      received("Invalid 'tools': array too long. Expected an array with maximum length 128"),
     ),
     says: '128',
   },
@@ -101,7 +101,7 @@ export const providerRows: Rows = {
     says: /anthropic/i,
   },
   content_filtered: {
-    provoke: refused(400, said('Blocked: violence', { code: 'content_filter' })),
+    provoke: rejected(400, received('Blocked: violence', { code: 'content_filter' })),
     says: 'violence',
   },
   output_limit_reached: {
@@ -130,5 +130,8 @@ export const providerRows: Rows = {
     says: 'image',
   },
   circuit_open: { provoke: failedTooOften, says: /openai failed 1 time/ },
-  provider_overloaded: { provoke: refused(503, said('Server 7 is overloaded')), says: 'Server 7' },
+  provider_overloaded: {
+    provoke: rejected(503, received('Server 7 is overloaded')),
+    says: 'Server 7',
+  },
 };

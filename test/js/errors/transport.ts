@@ -31,9 +31,9 @@ async function connected(url: string, headers: Record<string, string> = {}) {
 async function peerOf(later: { status?: number; type?: string; body: string }) {
   const { url } = await providerOf((response, { body, method }) => {
     if (method !== 'POST') return void response.writeHead(405).end();
-    const { id, method: asked } = JSON.parse(body) as { id?: number; method: string };
+    const { id, method: requested } = JSON.parse(body) as { id?: number; method: string };
     if (id === undefined) return void response.writeHead(202).end();
-    if (asked !== 'tools/call') {
+    if (requested !== 'tools/call') {
       const serverInfo = { name: 'peer', version: '1' };
       const result = { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo };
       response.writeHead(200, { 'content-type': 'application/json' });

@@ -181,8 +181,8 @@ describe('a SessionManager', () => {
       await sessions.run('s', async (history) => {
         await Promise.resolve();
         edit();
-        const asked = [...history, { role: 'user' as const, content: 'q' }];
-        return { messages: [...asked, { role: 'assistant', content: 'a' }], value: 0 };
+        const sentMessages = [...history, { role: 'user' as const, content: 'q' }];
+        return { messages: [...sentMessages, { role: 'assistant', content: 'a' }], value: 0 };
       });
       return sessions.snapshot('s').map(({ content }) => content);
     };
@@ -221,8 +221,8 @@ describe('a SessionManager', () => {
 });
 
 it('says what a model said when it refused', async () => {
-  const refused = { content: null, refusal: 'I will not.' };
-  const provider = scripted(refused, { content: 'No. ', refusal: 'I will not.' });
+  const rejected = { content: null, refusal: 'I will not.' };
+  const provider = scripted(rejected, { content: 'No. ', refusal: 'I will not.' });
   const engine = new Engine({ provider });
   const { status, text, messages } = await engine.run('q');
   expect([status, text]).toEqual(['completed', 'I will not.']);

@@ -67,7 +67,7 @@ describe('tools of an Engine', () => {
   it.each<[string, any, string]>([
     ['no name', { execute: () => '' }, 'needs a name'],
     ['no function', { name: 'f' }, 'needs a function'],
-    ['a need for approval', { name: 'f', approve: true, run: () => 1 }, 'needs approval'],
+    ['a need for approval', { name: 'f', approval: true, run: () => 1 }, 'needs approval'],
     ['nothing in them', null, 'needs a name'],
   ])('with %s are refused', (_name, one, sentence) => {
     expect(() => new Engine({ tools: [one] })).toThrow(sentence);
@@ -152,9 +152,9 @@ it.each<[any, string]>([
   ['sent', '消息已发送'],
   [{ delivered: true }, '消息已发送'],
   [{ delivered: false, error: 'closed' }, 'FrostAgent错误：工具执行失败: 消息发送失败: closed'],
-])('a hook that answers %p has said what became of the message', async (answer, told) => {
+])('a hook that answers %p has said what became of the message', async (answer, reported) => {
   const say = JSON.stringify({ messages: [{ type: 'plain', text: 'x' }] });
   const provider = scripted({ tool_calls: [toolCall('send_message', say)] });
   const engine = new Engine({ provider, tools: [sendMessageTool] });
-  expect(resultsOf(await engine.run('hi', { onMessage: () => answer }))).toEqual([told]);
+  expect(resultsOf(await engine.run('hi', { onMessage: () => answer }))).toEqual([reported]);
 });

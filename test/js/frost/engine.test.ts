@@ -184,10 +184,10 @@ describe('a provider that fails', () => {
       status: 'error',
       error: { message: 'API error (status 400): bad', retryable: false },
     });
-    const refused = await engine.run('x');
-    expect(refused.error).toMatchObject({ code: 'authentication_failed', retryable: false });
-    expect(refused.error?.message).toMatch(/^API error \(status 401\): /);
-    expect(JSON.stringify(refused)).not.toContain('sk-secret-1');
+    const rejected = await engine.run('x');
+    expect(rejected.error).toMatchObject({ code: 'authentication_failed', retryable: false });
+    expect(rejected.error?.message).toMatch(/^API error \(status 401\): /);
+    expect(JSON.stringify(rejected)).not.toContain('sk-secret-1');
     expect((await engine.run('x')).error?.message).toBe('The answer of the provider is not JSON.');
     close();
   });
@@ -225,10 +225,10 @@ describe('a provider that fails', () => {
 
   it('by saying nothing of its usage, which is no zero', async () => {
     const chat = { message: { role: 'assistant', content: 'hi' } };
-    const told = { ...chat, usage: { prompt_tokens: 2, completion_tokens: 1 } };
+    const reported = { ...chat, usage: { prompt_tokens: 2, completion_tokens: 1 } };
     const silent = await new Engine({ provider: { chat: () => chat } }).run('x');
     expect(silent.usage).toEqual({ prompt: 0, completion: 0, total: 0, source: 'unknown' });
-    const counted = await new Engine({ provider: { chat: () => told } }).run('x');
+    const counted = await new Engine({ provider: { chat: () => reported } }).run('x');
     expect(counted.usage).toEqual({ prompt: 2, completion: 1, total: 3 });
     const { baseURL, close } = await upstream(() => [200, JSON.stringify({ choices: [chat] })]);
     const { usage } = await new Engine({ baseURL, model: 'm' }).run('x');
@@ -481,11 +481,11 @@ describe('calls and tools that misbehave', () => {
     [{ content: { text: 'x' } }, /`content` of the provider.s answer must be a string/],
     [{ content: '', tool_calls: [null] }, /neither a text nor a valid tool call/],
     [{ content: null, tool_calls: [{ id: 'x' }] }, /neither a text nor a valid tool call/],
-  ])('end the run with an error where an answer is %j', async (message, told) => {
+  ])('end the run with an error where an answer is %j', async (message, reported) => {
     const chat = async (): Promise<never> => ({ message }) as never;
     expect(await new Engine({ provider: { chat } }).run('x')).toMatchObject({
       status: 'error',
-      error: { code: 'provider_error', message: expect.stringMatching(told) },
+      error: { code: 'provider_error', message: expect.stringMatching(reported) },
     });
   });
 
@@ -639,8 +639,8 @@ describe('messages of a run', () => {
   ])('are refused when they are %s', async (args, message) => {
     const { engine } = speaking({ tool_calls: [toolCall('send_message', args)] });
     const onMessage = jest.fn();
-    const [told] = resultsOf(await engine.run('x', { onMessage })) as string[];
-    expect(told).toContain(`FrostAgent错误：工具执行失败: ${message}`);
+    const [reported] = resultsOf(await engine.run('x', { onMessage })) as string[];
+    expect(reported).toContain(`FrostAgent错误：工具执行失败: ${message}`);
     expect(onMessage).not.toHaveBeenCalled();
   });
 
@@ -671,10 +671,10 @@ describe('sessions', () => {
     let release: () => void = () => undefined;
     const provider = {
       chat: async ({ messages }: any) => {
-        const said = messages.at(-1).content as string;
-        order.push(said);
-        if (said === 'slow') await new Promise<void>((resolve) => (release = resolve));
-        return { message: { role: 'assistant', content: `re: ${said}` } };
+        const received = messages.at(-1).content as string;
+        order.push(received);
+        if (received === 'slow') await new Promise<void>((resolve) => (release = resolve));
+        return { message: { role: 'assistant', content: `re: ${received}` } };
       },
     };
     const engine = new Engine({ provider });

@@ -25,9 +25,9 @@ describe('an answer that was cut at the limit of its tokens', () => {
       error: { code: 'output_limit_reached', retryable: false },
     });
     expect(result.text).toBe(content === '' ? undefined : content);
-    const told = engineText(result);
-    if (content === '') expect(told).toMatch(/^FrostAgent错误：LLM调用失败: /);
-    else expect(told).toBe(content);
+    const reported = engineText(result);
+    if (content === '') expect(reported).toMatch(/^FrostAgent错误：LLM调用失败: /);
+    else expect(reported).toBe(content);
   });
 
   it('stays in the history of its session', async () => {
@@ -124,12 +124,12 @@ describe('the queue of a session', () => {
     const runs = Array.from({ length: maxQueued + 1 }, (_, n) =>
       engine.runWithSession('s', String(n)),
     );
-    const refused = await engine.runWithSession('s', 'late');
-    expect(refused).toMatchObject({
+    const rejected = await engine.runWithSession('s', 'late');
+    expect(rejected).toMatchObject({
       status: 'error',
       error: { code: 'too_much_work', retryable: true },
     });
-    expect(refused.error?.message).toContain(`is full (maxQueued ${maxQueued})`);
+    expect(rejected.error?.message).toContain(`is full (maxQueued ${maxQueued})`);
     for (const run of runs) {
       await release();
       expect(await run).toMatchObject({ status: 'completed' });

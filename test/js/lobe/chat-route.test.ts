@@ -106,9 +106,9 @@ describe('createChatRoute', () => {
       init.method === 'GET' ? new Request(request.url, { method: 'GET' }) : request,
     );
     expect(response.status).toBe(status);
-    const said = (await response.json()) as { errorType: string; body: { error: object } };
-    if (errorType !== undefined) expect(said.errorType).toBe(errorType);
-    expect(said.body.error).toHaveProperty('message');
+    const received = (await response.json()) as { errorType: string; body: { error: object } };
+    if (errorType !== undefined) expect(received.errorType).toBe(errorType);
+    expect(received.body.error).toHaveProperty('message');
   });
 
   it('refuses what is too large before it reads all of it', async () => {
@@ -169,8 +169,8 @@ describe('createChatRoute', () => {
       },
     });
     const as = (name: string) => route(post(payload, 'openai', { headers: { 'x-user': name } }));
-    const refused = await as('');
-    expect([refused.status, await refused.json()]).toMatchObject([
+    const rejected = await as('');
+    expect([rejected.status, await rejected.json()]).toMatchObject([
       401,
       { errorType: 'Unauthorized' },
     ]);

@@ -157,7 +157,7 @@ describe('the LobeHub chat stream', () => {
 });
 
 describe('the ids and ends of the LobeHub chat stream', () => {
-  const told = async (provider: string, ...records: object[]): Promise<string[]> => {
+  const reported = async (provider: string, ...records: object[]): Promise<string[]> => {
     const runtime = createModelRuntime(provider, {
       apiKey: 'k',
       maxRetries: 0,
@@ -177,7 +177,7 @@ describe('the ids and ends of the LobeHub chat stream', () => {
       choices: [{ index: 0, delta, ...rest }],
     });
     const call = { index: 0, id: 'c', function: { name: 'f', arguments: '{}' } };
-    const lines = await told(
+    const lines = await reported(
       'openai',
       chunk({ role: 'assistant', content: 'Hi' }),
       chunk({ tool_calls: [call] }),
@@ -200,7 +200,7 @@ describe('the ids and ends of the LobeHub chat stream', () => {
       { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
       { type: 'message_stop' },
     ];
-    expect(await told('anthropic', ...message('m1', 'A'), ...message('m2', 'B'))).toEqual([
+    expect(await reported('anthropic', ...message('m1', 'A'), ...message('m2', 'B'))).toEqual([
       'm1 text "A"',
       'm1 stop "end_turn"',
       'm2 text "B"',
@@ -228,9 +228,9 @@ it('tells the tokens of all attempts in one usage, which clients keep', async ()
     { model: 'm', messages },
     { protocol: 'lobe', callback: { onFinal: (data) => void (final = data) } },
   );
-  const told = [...(await response.text()).matchAll(/event: usage\ndata: (.*)/g)];
-  expect(told).toHaveLength(1);
-  const sum = JSON.parse(told[0]?.[1] ?? '{}') as { totalTokens: number };
+  const reported = [...(await response.text()).matchAll(/event: usage\ndata: (.*)/g)];
+  expect(reported).toHaveLength(1);
+  const sum = JSON.parse(reported[0]?.[1] ?? '{}') as { totalTokens: number };
   expect(sum.totalTokens).toBeGreaterThan(usage.total_tokens);
   expect(final?.usage).toEqual(sum);
   expect(final).not.toHaveProperty('usageMissingDiagnostics');

@@ -154,11 +154,11 @@ function run(args: string[], env: Record<string, string> = {}): Run {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   children.push(child);
-  const told = { out: '', err: '' };
-  child.stdout.on('data', (data) => (told.out += String(data)));
-  child.stderr.on('data', (data) => (told.err += String(data)));
+  const reported = { out: '', err: '' };
+  child.stdout.on('data', (data) => (reported.out += String(data)));
+  child.stderr.on('data', (data) => (reported.err += String(data)));
   const code = once(child, 'close').then(([value]) => value as number);
-  return { child, home, told, code };
+  return { child, home, told: reported, code };
 }
 
 /** Waits until the condition holds; programs start, and servers are tried again after some seconds. */
@@ -170,7 +170,8 @@ async function until(condition: () => boolean, what: string): Promise<void> {
   throw new Error(`it never happened: ${what}`);
 }
 
-const printed = ({ told }: Run): string => /^ {2}(http\S+)$/m.exec(told.err)?.[1] ?? '';
+const printed = ({ told: reported }: Run): string =>
+  /^ {2}(http\S+)$/m.exec(reported.err)?.[1] ?? '';
 
 /** A person who opens the address that was printed; gives the page that they end at. */
 async function visit(one: Run): Promise<string> {
@@ -178,7 +179,7 @@ async function visit(one: Run): Promise<string> {
   return (await fetch(printed(one))).text();
 }
 
-function kept(home: string): string[] {
+function retained(home: string): string[] {
   const place = join(home, '.local/state/millrace/mcp');
   return readdirSync(place).map((name) => join(place, name));
 }
@@ -199,7 +200,7 @@ describe('millrace mcp test', () => {
     expect(await visit(first)).toContain('close this window');
     expect(await first.code).toBe(0);
     expect(first.told.out).toMatch(/look:\nseen\n$/);
-    const [file = ''] = kept(first.home);
+    const [file = ''] = retained(first.home);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ server: guarded.url });
 
@@ -259,7 +260,7 @@ describe('millrace mcp test', () => {
     const args = ['mcp', 'test', '--authorize', 'open', '--tokens', 'off', guarded.url];
     const open = run(args, { BROWSER: browser });
     expect(await open.code).toBe(0);
-    expect(() => kept(open.home)).toThrow();
+    expect(() => retained(open.home)).toThrow();
     rmSync(place, { recursive: true });
   });
 
@@ -304,10 +305,10 @@ describe('millrace serve --mcp', () => {
     return JSON.parse(line) as { url: string; mcp: { name: string; state: string }[] };
   };
   const toolsOf = async (url: string): Promise<string[]> => {
-    const told = (await (await fetch(`${url}/agent/capabilities`)).json()) as {
+    const reported = (await (await fetch(`${url}/agent/capabilities`)).json()) as {
       tools: { items: { name: string }[] };
     };
-    return told.tools.items.map(({ name }) => name);
+    return reported.tools.items.map(({ name }) => name);
   };
   const newHome = (): string => join(folder, `${cases++}`);
 
@@ -356,9 +357,9 @@ describe('millrace serve --mcp', () => {
     const strict = start(newHome(), '--strict', '--mcp', config());
     await until(() => printed(strict) !== '', 'the address');
     expect(strict.told.out).toBe('');
-    const told = ready(strict);
+    const reported = ready(strict);
     await visit(strict);
-    expect((await told).mcp.map(({ state }) => state)).toEqual(['ready', 'ready']);
+    expect((await reported).mcp.map(({ state }) => state)).toEqual(['ready', 'ready']);
 
     const wrong = start(newHome(), '--mcp', config({ oauth: { callbackPort: 'x' } }), '--strict');
     expect(await wrong.code).toBe(1);

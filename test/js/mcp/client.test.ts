@@ -102,8 +102,8 @@ describe('an MCP client of a program', () => {
 
   it('hands on what a program writes to standard error, line by line', async () => {
     const lines: string[] = [];
-    const said = `process.stderr.write(Buffer.from([0x61, 0xff, 10])); process.stderr.write('two\\n\\nfour\u00fc');`;
-    const args = ['-e', `${said} process.argv[2] = 'good'; require(${JSON.stringify(server)})`];
+    const received = `process.stderr.write(Buffer.from([0x61, 0xff, 10])); process.stderr.write('two\\n\\nfour\u00fc');`;
+    const args = ['-e', `${received} process.argv[2] = 'good'; require(${JSON.stringify(server)})`];
     const client = await connect('good', { args, onStderr: (line: string) => lines.push(line) });
     await client.ping();
     await client.close();
@@ -209,7 +209,7 @@ describe('an MCP client of a program', () => {
     ['a text', 'not now', { code: -32603, message: 'not now' }],
     ['an object', { code: 7, message: 'not now' }, { code: 7, message: 'not now' }],
     ['what cannot be read', unreadable, { message: expect.stringMatching(/cannot be read/) }],
-  ])('tells the server that a handler threw %s', async (_name, thrown, told) => {
+  ])('tells the server that a handler threw %s', async (_name, thrown, reported) => {
     const fails = async (): Promise<never> => {
       await Promise.resolve();
       throw thrown;
@@ -221,7 +221,7 @@ describe('an MCP client of a program', () => {
       onSampling: fails,
     });
     for (const tool of ['elicit', 'sample']) {
-      expect(JSON.parse(await textOf(client, tool))).toMatchObject(told);
+      expect(JSON.parse(await textOf(client, tool))).toMatchObject(reported);
     }
   });
 
@@ -258,11 +258,11 @@ describe('an MCP client of a program', () => {
 
   it('takes arguments in every usual form', async () => {
     const client = await connect();
-    const told = async (given: Promise<{ content: unknown[] }>): Promise<unknown> =>
+    const reported = async (given: Promise<{ content: unknown[] }>): Promise<unknown> =>
       JSON.parse(((await given).content[0] as { text: string }).text);
-    expect(await told(client.callTool('arguments'))).toEqual({});
-    expect(await told(client.callTool('arguments', null as never))).toEqual({});
-    expect(await told(client.callTool({ name: 'arguments', arguments: { a: 1 } }))).toEqual({
+    expect(await reported(client.callTool('arguments'))).toEqual({});
+    expect(await reported(client.callTool('arguments', null as never))).toEqual({});
+    expect(await reported(client.callTool({ name: 'arguments', arguments: { a: 1 } }))).toEqual({
       a: 1,
     });
     for (const [name, args] of [
@@ -344,22 +344,22 @@ describe('an MCP client of a program', () => {
   it('ends a server that does not want to', async () => {
     const client = await connect('deaf', { graceMs: 100 });
     const pid = Number(await textOf(client, 'pid'));
-    const stray = Number(await textOf(client, 'spawn'));
-    expect(isAlive(pid) && isAlive(stray)).toBe(true);
+    const unmatched = Number(await textOf(client, 'spawn'));
+    expect(isAlive(pid) && isAlive(unmatched)).toBe(true);
     await client.close();
     expect(await isGone(pid)).toBe(true);
-    expect(await isGone(stray)).toBe(true);
+    expect(await isGone(unmatched)).toBe(true);
     await expect(client.callTool('echo')).rejects.toMatchObject({ code: 'mcp_connection_failed' });
   });
 
   it('ends everything that a server keeps starting', async () => {
     const client = await connect('deaf', { graceMs: 100 });
     const started = Array.from({ length: 30 }, async () => Number(await textOf(client, 'spawn')));
-    const strays = await Promise.all(started);
-    expect(strays.every(isAlive)).toBe(true);
+    const unmatched = await Promise.all(started);
+    expect(unmatched.every(isAlive)).toBe(true);
     await client.close();
-    const gone = await Promise.all(strays.map((pid) => isGone(pid)));
-    expect(gone).toEqual(strays.map(() => true));
+    const gone = await Promise.all(unmatched.map((pid) => isGone(pid)));
+    expect(gone).toEqual(unmatched.map(() => true));
   });
 
   it('leaves nothing behind when its own process is killed', async () => {
@@ -517,9 +517,9 @@ describe('millrace mcp test', () => {
     const { code, output } = await run('--', process.execPath, server, 'crash');
     expect(code).toBe(1);
     expect(output).toContain('cannot find my configuration');
-    const told = await run('--json', '--call', 'none', '--', process.execPath, server);
-    expect(told.code).toBe(1);
-    expect(JSON.parse(told.stdout)).toMatchObject({
+    const reported = await run('--json', '--call', 'none', '--', process.execPath, server);
+    expect(reported.code).toBe(1);
+    expect(JSON.parse(reported.stdout)).toMatchObject({
       serverInfo: { name: 'fixture' },
       error: { code: 'mcp_error', message: expect.stringContaining('no tool none') as string },
     });
@@ -606,7 +606,7 @@ describe('tools of MCP servers', () => {
     });
     expect(() => createAgentToolsEngine({ tools })).toThrow(hint);
     expect(() => createAgent({ model: 'demo:demo', tools })).toThrow(hint);
-    const free = tools.map((one) => ({ ...one, approve: false }));
+    const free = tools.map((one) => ({ ...one, approval: false }));
     expect(() => new Engine({ tools: free })).toThrow(hint);
   });
 
@@ -626,29 +626,29 @@ describe('tools of MCP servers', () => {
     const child = createAgent({ model: 'openai:m', provider, tools: await listed(second) });
     const agents = [{ name: 'helper', description: 'Helps.', agent: child }];
     const parent = createAgent({ model: 'openai:m', provider, tools: await listed(first), agents });
-    const said: string[] = [];
+    const received: string[] = [];
     const run = parent.run('x');
     for await (const event of run) {
-      if (event.type === 'TOOL_CALL_RESULT') said.push(event.content as string);
+      if (event.type === 'TOOL_CALL_RESULT') received.push(event.content as string);
     }
     await model.close();
     expect(await run.text()).toBe('done');
-    expect(said).toHaveLength(3);
-    expect(said[0]).toMatch(/^\d+$/);
-    expect(said[1]).toMatch(/^\d+$/);
-    expect(said[1]).not.toBe(said[0]);
+    expect(received).toHaveLength(3);
+    expect(received[0]).toMatch(/^\d+$/);
+    expect(received[1]).toMatch(/^\d+$/);
+    expect(received[1]).not.toBe(received[0]);
   });
 
   it('keep files of results where a store is given', async () => {
     const client = await connect('good', { name: 'fix', trusted: true });
-    const kept: { mimeType: string; bytes: Uint8Array }[] = [];
-    const [told] = await client.tools({ allow: ['image'] });
+    const retained: { mimeType: string; bytes: Uint8Array }[] = [];
+    const [reported] = await client.tools({ allow: ['image'] });
     const [stores] = await client.tools({
       allow: ['image'],
-      store: (file) => `https://files.example/${kept.push(file)}`,
+      store: (file) => `https://files.example/${retained.push(file)}`,
     });
     const run = (one: unknown): unknown => (one as { run(input: object): unknown }).run({});
-    expect(await run(told)).toBe('[image image/png]\n[resource u:1]');
+    expect(await run(reported)).toBe('[image image/png]\n[resource u:1]');
     expect(await run(stores)).toMatchObject({
       content: '[image image/png]\n[resource u:1]',
       success: true,
@@ -657,7 +657,7 @@ describe('tools of MCP servers', () => {
         { type: 'file', mimeType: 'application/pdf', url: 'https://files.example/2' },
       ],
     });
-    expect(kept.map(({ bytes }) => [...bytes])).toEqual([[0, 1, 2], [3]]);
+    expect(retained.map(({ bytes }) => [...bytes])).toEqual([[0, 1, 2], [3]]);
   });
 
   it('are chosen by patterns', async () => {
@@ -676,11 +676,11 @@ describe('tools of MCP servers', () => {
   it('ask a person unless they are trusted, and again when they change', async () => {
     const strange = await connect();
     expect(
-      (await strange.tools()).every(({ approve, effect }) => approve && effect === 'once'),
+      (await strange.tools()).every(({ approval, effect }) => approval && effect === 'once'),
     ).toBe(true);
     const trusted = await connect('good', { trusted: true });
     const approveOf = async (): Promise<unknown> =>
-      (await trusted.tools({ allow: ['echo'] }))[0]?.approve;
+      (await trusted.tools({ allow: ['echo'] }))[0]?.approval;
     expect(await approveOf()).toBe(false);
     await trusted.callTool('change');
     expect(await approveOf()).toBe(true);

@@ -16,7 +16,7 @@ const fixture = join(__dirname, '../fixtures/mcp-server.cjs');
 const closing: { close(): Promise<unknown> }[] = [];
 const limitMs = 1000;
 // The second that the limit may be late by, and what a busy machine adds.
-const patienceMs = limitMs + 1000 + 4000;
+const authorizationTimeoutMs = limitMs + 1000 + 4000;
 
 jest.setTimeout(60_000);
 
@@ -82,7 +82,7 @@ describe('a program', () => {
     expect(seen.status).toBe('completed');
     expect(seen.results[0]).toMatch(expected);
     expect(seen.results[1]).toBe('next');
-    expect(seen.ms).toBeLessThan(patienceMs);
+    expect(seen.ms).toBeLessThan(authorizationTimeoutMs);
   });
 
   it.each([
@@ -113,7 +113,7 @@ describe('a program', () => {
 
 describe('an address', () => {
   type Misbehave = (response: ServerResponse, id: number) => void;
-  const text = (said: string): object => ({ content: [{ type: 'text', text: said }] });
+  const text = (received: string): object => ({ content: [{ type: 'text', text: received }] });
   const json = (response: ServerResponse, body: object): void => {
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end(JSON.stringify({ jsonrpc: '2.0', ...body }));
@@ -183,7 +183,7 @@ describe('an address', () => {
     expect(seen.status).toBe('completed');
     expect(seen.results[0]).toMatch(expected);
     expect(seen.results[1]).toBe('next');
-    expect(seen.ms).toBeLessThan(patienceMs);
+    expect(seen.ms).toBeLessThan(authorizationTimeoutMs);
     expect(visited).toBe(0);
   });
 

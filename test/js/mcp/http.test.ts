@@ -152,13 +152,13 @@ describe('an MCP client over HTTP', () => {
           .end('{"error":{"code":-32000,"message":"Bad Request: Server not initialized"}}'),
     ],
     ['a text of 400', (_rpc, response) => response.writeHead(400, plain).end('Unknown session')],
-  ])('opens a session that was lost and told of by %s', async (_how, refuse) => {
+  ])('opens a session that was lost and told of by %s', async (_how, reject) => {
     const client = await connect();
     peer.session = 'session-2';
     peer.play = (rpc, request, response) => {
       const isStale = request.headers['mcp-session-id'] === 'session-1';
       if (request.method !== 'POST' || !isStale) return false;
-      refuse(rpc, response);
+      reject(rpc, response);
       return true;
     };
     expect(await client.callTool('t')).toEqual(text('called t'));
@@ -444,7 +444,7 @@ describe('an MCP client over HTTP', () => {
   });
 
   it('asks for an authorization and sends the call again with it', async () => {
-    const asked: string[] = [];
+    const requested: string[] = [];
     peer.play = (_rpc, request, response) => {
       if (request.headers.authorization === 'Bearer fresh') return false;
       response.writeHead(401, { 'www-authenticate': 'Bearer scope="a"' }).end();
@@ -453,13 +453,13 @@ describe('an MCP client over HTTP', () => {
     const client = await connect({
       auth: {
         authorize: ({ challenge }) => {
-          asked.push(challenge);
+          requested.push(challenge);
           return { Authorization: 'Bearer fresh' };
         },
       },
     });
     expect(await client.callTool('t')).toEqual(text('called t'));
-    expect(asked).toEqual(['Bearer scope="a"']);
+    expect(requested).toEqual(['Bearer scope="a"']);
   });
 
   it('falls back to the older pair of stream and address', async () => {
@@ -484,13 +484,13 @@ describe('an MCP client over HTTP', () => {
   });
 
   it('asks a server of 2026-07-28 to tell of changes', async () => {
-    const asked: unknown[] = [];
+    const requested: unknown[] = [];
     peer.play = (rpc, _request, response) => {
       const capabilities = { tools: { listChanged: true } };
       const result = { supportedVersions: ['2026-07-28'], capabilities };
       if (rpc.method === 'server/discover') json(response, { id: rpc.id, result });
       if (rpc.method === 'subscriptions/listen') {
-        asked.push((rpc.params as { notifications?: unknown }).notifications);
+        requested.push((rpc.params as { notifications?: unknown }).notifications);
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         response.write(event({ method: 'notifications/tools/list_changed' }));
       }
@@ -499,7 +499,7 @@ describe('an MCP client over HTTP', () => {
     await new Promise<void>((resolve, reject) => {
       connect({ protocolVersion: '2026-07-28', onToolsChanged: resolve }).catch(reject);
     });
-    expect(asked).toEqual([{ toolsListChanged: true }]);
+    expect(requested).toEqual([{ toolsListChanged: true }]);
   });
 
   it('closes the stream of a call that is cancelled in 2026-07-28', async () => {
@@ -570,10 +570,10 @@ describe('several MCP servers', () => {
 
   it('come from a cloud service when the user has authorized them', async () => {
     let polls = 0;
-    const asked: string[] = [];
+    const requested: string[] = [];
     peer.play = (_rpc, request, response) => {
       if (request.url?.startsWith('/mcp-server/') !== true) return false;
-      asked.push(`${request.method} ${request.url} ${request.headers.authorization}`);
+      requested.push(`${request.method} ${request.url} ${request.headers.authorization}`);
       const isKnown = ['create', 'i%201'].some(
         (end) => request.url === `/mcp-server/instance/${end}`,
       );
@@ -604,8 +604,8 @@ describe('several MCP servers', () => {
     open.push(client);
     expect(await client.callTool('t')).toEqual(text('called t'));
     expect(shown).toEqual(['https://auth.example/']);
-    expect(asked[0]).toBe('POST /mcp-server/instance/create Bearer key');
-    expect(asked[1]).toBe('GET /mcp-server/instance/i%201 Bearer key');
+    expect(requested[0]).toBe('POST /mcp-server/instance/create Bearer key');
+    expect(requested[1]).toBe('GET /mcp-server/instance/i%201 Bearer key');
     expect(peer.seen.at(-1)?.headers.authorization).toBe('Bearer key');
   });
 

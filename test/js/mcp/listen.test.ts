@@ -5,35 +5,35 @@ import { createMCPClient, type MCPClient, type MCPClientOptions } from 'millrace
 
 import { bodyOf, type Loopback, loopback, until } from '../support/server';
 
-interface Asked {
+interface Requested {
   method: string;
   params: { notifications?: object; _meta?: Record<string, unknown> };
 }
 
-const asked: Asked[] = [];
+const requested: Requested[] = [];
 const streams: ServerResponse[] = [];
 let left = 0;
 let server: Loopback;
 let client: MCPClient | undefined;
 
 const filters = (): unknown[] =>
-  asked.flatMap(({ method, params }) =>
+  requested.flatMap(({ method, params }) =>
     method === 'subscriptions/listen' ? [params.notifications] : [],
   );
 
-function tell(method: string, params: object = {}): void {
+function report(method: string, params: object = {}): void {
   streams.at(-1)?.write(`data: ${JSON.stringify({ jsonrpc: '2.0', method, params })}\n\n`);
 }
 
 beforeEach(async () => {
-  asked.length = 0;
+  requested.length = 0;
   streams.length = 0;
   left = 0;
   server = await loopback((request, response) => {
     void (async () => {
-      const { id, ...said } = JSON.parse(await bodyOf(request)) as Asked & { id: number };
-      asked.push(said);
-      if (said.method === 'subscriptions/listen') {
+      const { id, ...received } = JSON.parse(await bodyOf(request)) as Requested & { id: number };
+      requested.push(received);
+      if (received.method === 'subscriptions/listen') {
         response.on('close', () => (left += 1));
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         response.write(': open\n\n');
@@ -42,7 +42,7 @@ beforeEach(async () => {
       }
       const capabilities = { tools: {}, resources: { subscribe: true }, logging: {} };
       const result =
-        said.method === 'server/discover'
+        received.method === 'server/discover'
           ? { supportedVersions: ['2026-07-28'], capabilities }
           : { content: [{ type: 'text', text: 'called' }] };
       response.writeHead(200, { 'content-type': 'application/json' });
@@ -66,7 +66,7 @@ describe('a client of 2026-07-28', () => {
   it('asks who is there in the place of a ping, which has gone', async () => {
     const one = await connect();
     await one.ping();
-    expect(asked.map(({ method }) => method)).toEqual(['server/discover', 'server/discover']);
+    expect(requested.map(({ method }) => method)).toEqual(['server/discover', 'server/discover']);
   });
 
   it('names the resources that it wants to hear of, and asks anew when they change', async () => {
@@ -75,13 +75,13 @@ describe('a client of 2026-07-28', () => {
     expect(filters()).toEqual([]);
     await one.subscribeResource('test://a');
     await until(() => streams.length === 1, 'the first stream');
-    tell('notifications/resources/updated', { uri: 'test://a' });
+    report('notifications/resources/updated', { uri: 'test://a' });
     await until(() => updated.length === 1, 'the first change');
     await one.subscribeResource('test://b');
     await until(() => streams.length === 2, 'the second stream');
     await one.unsubscribeResource('test://a');
     await until(() => streams.length === 3, 'the third stream');
-    tell('notifications/resources/updated', { uri: 'test://b' });
+    report('notifications/resources/updated', { uri: 'test://b' });
     await until(() => updated.length === 2, 'the second change');
     await one.unsubscribeResource('test://b');
     await until(() => left === 3, 'the end of the last stream');
@@ -91,7 +91,7 @@ describe('a client of 2026-07-28', () => {
       { resourceSubscriptions: ['test://b'] },
     ]);
     expect(updated).toEqual(['test://a', 'test://b']);
-    expect(asked.some(({ method }) => method.startsWith('resources/'))).toBe(false);
+    expect(requested.some(({ method }) => method.startsWith('resources/'))).toBe(false);
   });
 
   it('joins them with the changes of lists', async () => {
@@ -110,8 +110,8 @@ describe('a client of 2026-07-28', () => {
     const one = await connect();
     await one.setLogLevel('debug');
     await one.callTool('t');
-    const call = asked.find(({ method }) => method === 'tools/call');
+    const call = requested.find(({ method }) => method === 'tools/call');
     expect(call?.params._meta).toMatchObject({ 'io.modelcontextprotocol/logLevel': 'debug' });
-    expect(asked.some(({ method }) => method === 'logging/setLevel')).toBe(false);
+    expect(requested.some(({ method }) => method === 'logging/setLevel')).toBe(false);
   });
 });

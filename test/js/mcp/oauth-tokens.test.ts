@@ -48,7 +48,7 @@ class Guarded {
 
   /** What a restart of an authorization server in memory forgets. */
   forget(): void {
-    for (const kept of [this.clients, this.tokens, this.refreshes]) kept.clear();
+    for (const retained of [this.clients, this.tokens, this.refreshes]) retained.clear();
   }
 
   async close(): Promise<void> {

@@ -34,7 +34,7 @@ function send(response: ServerResponse, body: object, status = 200): void {
 async function protectedServer(
   named: (urls: { server: string; authorization: string }) => object = () => ({}),
 ): Promise<Protected> {
-  const asked: string[] = [];
+  const requested: string[] = [];
   const secrets: string[] = [];
   const challenges = new Map<string, string>();
   let urls = { server: '', authorization: '' };
@@ -53,7 +53,7 @@ async function protectedServer(
   const authorization = await loopback((request, response) => void answer(request, response));
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(request.url ?? '', urls.authorization);
-    asked.push(pathname);
+    requested.push(pathname);
     const place = words()['is_oidc'] ? 'openid-configuration' : 'oauth-authorization-server';
     if (pathname === `/.well-known/${place}`) return send(response, words());
     if (pathname === '/register') return send(response, { client_id: 'registered' }, 201);
@@ -81,12 +81,15 @@ async function protectedServer(
       .digest('base64url');
     if (pathname === '/echo') {
       const [code, secret] = [form.get('code_verifier'), form.get('client_secret')];
-      const told = { error: 'invalid_grant', error_description: `${code} and ${secret} of yours` };
-      return send(response, { ...told, refresh_token: 'its-own-token' }, 400);
+      const reported = {
+        error: 'invalid_grant',
+        error_description: `${code} and ${secret} of yours`,
+      };
+      return send(response, { ...reported, refresh_token: 'its-own-token' }, 400);
     }
     if (pathname !== '/token' || hash !== challenges.get('code')) {
-      const told = { error: 'invalid_grant', error_description: 'The code is too old.' };
-      return send(response, told, 400);
+      const reported = { error: 'invalid_grant', error_description: 'The code is too old.' };
+      return send(response, reported, 400);
     }
     const { token_type = 'Bearer' } = words();
     return send(response, { access_token: 'token', token_type, expires_in: 3600 });
@@ -121,7 +124,7 @@ async function protectedServer(
 
   urls = { server: server.url, authorization: authorization.url };
   closing.push(server, authorization);
-  return { server, authorization, asked, secrets };
+  return { server, authorization, asked: requested, secrets };
 }
 
 async function visit(url: URL): Promise<string> {
@@ -146,10 +149,10 @@ afterEach(async () => {
 
 describe('OAuth', () => {
   it('finds, registers, asks and connects where the operator named the authorization server', async () => {
-    const { server, authorization, asked } = await protectedServer();
+    const { server, authorization, asked: requested } = await protectedServer();
     const client = await connect(server.url, { guard: { allow: [hostOf(authorization.url)] } });
     expect((await client.listTools()).map(({ name }) => name)).toEqual(['look']);
-    expect(asked).toEqual([
+    expect(requested).toEqual([
       '/.well-known/oauth-authorization-server',
       '/register',
       '/authorize',
@@ -164,14 +167,14 @@ describe('OAuth', () => {
     const { server, authorization } = await protectedServer((urls) => ({
       token_endpoint: `${urls.authorization}${place}`,
     }));
-    let asked = 0;
+    let requested = 0;
     const client = { client_id: 'registered' };
     const tokens = { access_token: 'old', token_type: 'Bearer', refresh_token: 'r' };
     const connecting = connect(server.url, {
       guard: { allow: [hostOf(authorization.url)] },
       store: { load: () => ({ issuer: authorization.url, client, tokens }), save: () => undefined },
       authorize: (url) => {
-        asked += 1;
+        requested += 1;
         return visit(url);
       },
     });
@@ -182,13 +185,13 @@ describe('OAuth', () => {
         message: expect.stringContaining(message) as string,
       });
     }
-    expect(asked).toBe(people);
+    expect(requested).toBe(people);
   });
 
   it('takes no secret unencrypted to a server that is its own authorization server', async () => {
-    const asked: string[] = [];
+    const requested: string[] = [];
     const server = await loopback((request, response) => {
-      asked.push(request.url ?? '');
+      requested.push(request.url ?? '');
       response.writeHead(request.url === '/mcp' ? 401 : 404).end();
     });
     closing.push(server);
@@ -197,7 +200,7 @@ describe('OAuth', () => {
       code: 'mcp_unauthorized',
       message: expect.stringContaining('must use https') as string,
     });
-    expect(asked).not.toContain('/register');
+    expect(requested).not.toContain('/register');
   });
 
   it('is not made without what it needs', () => {
@@ -209,7 +212,7 @@ describe('OAuth', () => {
   });
 
   it('goes into no private network by the word of the MCP server', async () => {
-    const { server, asked } = await protectedServer();
+    const { server, asked: requested } = await protectedServer();
     const guard = { allow: [hostOf(server.url)] };
     await expect(connect(elsewhere(server.url), { guard })).rejects.toMatchObject({
       code: 'mcp_unauthorized',
@@ -217,30 +220,30 @@ describe('OAuth', () => {
         /^http:\/\/127.* is not allowed.*`guard: \{ allow: \[...\] \}` of the OAuth/,
       ) as string,
     });
-    expect(asked).toEqual([]);
+    expect(requested).toEqual([]);
   });
 
   it('needs no naming of an authorization server on this machine for a server on it', async () => {
-    const { server, asked } = await protectedServer();
+    const { server, asked: requested } = await protectedServer();
     const client = await connect(server.url);
     expect(await client.listTools()).toHaveLength(1);
-    expect(asked.at(-1)).toBe('/token');
+    expect(requested.at(-1)).toBe('/token');
   });
 
   it('takes the first of several authorization servers that answers', async () => {
-    const { server, asked } = await protectedServer(({ authorization }) => ({
+    const { server, asked: requested } = await protectedServer(({ authorization }) => ({
       authorization_servers: ['http://127.0.0.1:1', authorization],
     }));
     await connect(server.url);
-    expect(asked.at(-1)).toBe('/token');
+    expect(requested.at(-1)).toBe('/token');
   });
 
   it('follows a redirect of the metadata', async () => {
-    const { server, asked } = await protectedServer(({ authorization }) => ({
+    const { server, asked: requested } = await protectedServer(({ authorization }) => ({
       resource_metadata: `${authorization}/elsewhere`,
     }));
     await connect(server.url);
-    expect(asked.slice(0, 2)).toEqual(['/elsewhere', '/resource']);
+    expect(requested.slice(0, 2)).toEqual(['/elsewhere', '/resource']);
   });
 
   it.each<[string, object, string]>([
@@ -292,13 +295,13 @@ describe('OAuth', () => {
     ['plain PKCE', { code_challenge_methods_supported: ['plain'] }, 'not support PKCE with S256'],
     ['no method', { code_challenge_methods_supported: [], is_oidc: true }, 'with S256'],
   ])('asks nobody by %s', async (_what, words, message) => {
-    const { server, asked } = await protectedServer(() => words);
+    const { server, asked: requested } = await protectedServer(() => words);
     await expect(connect(server.url)).rejects.toMatchObject({
       code: 'mcp_unauthorized',
       message: expect.stringContaining(message) as string,
     });
-    expect(asked).not.toContain('/register');
-    expect(asked).not.toContain('/authorize');
+    expect(requested).not.toContain('/register');
+    expect(requested).not.toContain('/authorize');
   });
 
   it('takes a discovery document of OpenID Connect that lists S256', async () => {
@@ -313,11 +316,11 @@ describe('OAuth', () => {
 
   it.each(['mac', 'DPoP', 5, ''])('sends no token of the type %j', async (type) => {
     const { server, authorization } = await protectedServer(() => ({ token_type: type }));
-    const refused = {
+    const rejected = {
       code: 'mcp_unauthorized',
       message: expect.stringContaining(`a token of the type ${JSON.stringify(type)}`) as string,
     };
-    await expect(connect(server.url)).rejects.toMatchObject(refused);
+    await expect(connect(server.url)).rejects.toMatchObject(rejected);
     // Nor one that was kept.
     const tokens = { access_token: 'token', token_type: type as string };
     const record = { issuer: authorization.url, tokens };
@@ -328,7 +331,7 @@ describe('OAuth', () => {
 
   it.each([null, undefined])('tells that nothing says why where %p is thrown', async (thrown) => {
     const { server } = await protectedServer();
-    const told = (owner: string) => ({
+    const reported = (owner: string) => ({
       code: 'mcp_unauthorized',
       message: expect.stringContaining(
         `\`authorize\` of ${owner} failed without a reason`,
@@ -336,10 +339,10 @@ describe('OAuth', () => {
     });
     // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
     const authorize = () => Promise.reject(thrown);
-    await expect(connect(server.url, { authorize })).rejects.toMatchObject(told('OAuth'));
+    await expect(connect(server.url, { authorize })).rejects.toMatchObject(reported('OAuth'));
     const url = `${server.url}/mcp`;
     const bare = createMCPClient({ url, type: 'http', auth: { authorize }, proxy: '' });
-    await expect(bare).rejects.toMatchObject(told('the MCP server'));
+    await expect(bare).rejects.toMatchObject(reported('the MCP server'));
     const because = () => Promise.reject(new Error('the person left'));
     await expect(connect(server.url, { authorize: because })).rejects.toThrow('the person left');
   });
@@ -378,9 +381,9 @@ describe('OAuth', () => {
       message: expect.stringContaining('"invalid_grant", "[redacted] and [redacted] of') as string,
     });
     const { message, detail = '' } = error as MillraceError;
-    for (const told of [message, String(detail)]) {
-      expect(told).not.toContain('of the client');
-      expect(told).not.toContain('its-own-token');
+    for (const reported of [message, String(detail)]) {
+      expect(reported).not.toContain('of the client');
+      expect(reported).not.toContain('its-own-token');
     }
   });
 
@@ -417,13 +420,13 @@ describe('OAuth', () => {
       ['/.well-known/oauth-authorization-server', '/register', '/authorize'],
     ],
   ])('blocks %s that leads inside', async (_what, named, expected) => {
-    const { server, authorization, asked } = await protectedServer(named);
+    const { server, authorization, asked: requested } = await protectedServer(named);
     const guard = { allow: [hostOf(server.url), hostOf(authorization.url)] };
     await expect(connect(elsewhere(server.url), { guard })).rejects.toMatchObject({
       code: 'mcp_unauthorized',
       message: expect.stringContaining('is not allowed') as string,
     });
-    expect(asked).toEqual(expected);
+    expect(requested).toEqual(expected);
   });
 
   it('sends what is for a token endpoint to no place that this redirects to', async () => {
@@ -498,7 +501,7 @@ describe('a client that was registered by hand', () => {
     turn();
     const refusal = { url: `${server}/mcp`, status: 401, challenge: 'Bearer' };
     await expect(
-      Promise.resolve(auth.authorize({ ...refusal, refused: 'Bearer token' })),
+      Promise.resolve(auth.authorize({ ...refusal, rejected: 'Bearer token' })),
     ).rejects.toMatchObject({
       code: 'mcp_unauthorized',
       message: expect.stringMatching(
@@ -509,13 +512,13 @@ describe('a client that was registered by hand', () => {
   });
 
   it('is shown to nobody else from the start', async () => {
-    const { server, asked } = await protectedServer();
+    const { server, asked: requested } = await protectedServer();
     const client = { ...own, issuer: 'https://login.example' };
     await expect(connect(server.url, { client })).rejects.toMatchObject({
       code: 'mcp_unauthorized',
       message: expect.stringContaining('belongs to https://login.example') as string,
     });
-    expect(asked).toEqual([]);
+    expect(requested).toEqual([]);
   });
 
   it('belongs to the authorization server that the store names, of several at a time to the first', async () => {

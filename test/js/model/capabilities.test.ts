@@ -258,7 +258,7 @@ describe('Capabilities', () => {
   ])(
     'asks %s for more texts than a request takes in several (%s, %d)',
     async (provider, model, most) => {
-      const asked: number[] = [];
+      const requested: number[] = [];
       const settings = {
         apiKey: 'k',
         ...(provider === 'bedrock' ? { region: 'us-east-1' } : {}),
@@ -268,7 +268,7 @@ describe('Capabilities', () => {
             unknown[]
           >;
           const texts = body['requests'] ?? body['texts'] ?? body['input'] ?? [];
-          asked.push(texts.length);
+          requested.push(texts.length);
           return Response.json({
             data: texts.map((_text, index) => ({ index, embedding: [index] })),
           });
@@ -277,7 +277,7 @@ describe('Capabilities', () => {
       const runtime = createModelRuntime(provider, settings);
       const input = Array.from({ length: most + 1 }, (_, number) => `text ${number}`);
       const vectors = await runtime.embeddings({ model, input });
-      expect(asked).toEqual([most, 1]);
+      expect(requested).toEqual([most, 1]);
       expect(vectors).toHaveLength(most + 1);
     },
   );
@@ -401,9 +401,9 @@ describe('Capabilities', () => {
   });
 
   it('exchanges no token for what the provider has not', async () => {
-    const asked: string[] = [];
+    const requested: string[] = [];
     const send = (async (url: string) => {
-      asked.push(url);
+      requested.push(url);
       return Response.json({ token: 't', access_token: 't' });
     }) as typeof fetch;
     const copilot = capabilitiesOf('githubcopilot', {}, send);
@@ -419,7 +419,7 @@ describe('Capabilities', () => {
     ]) {
       await expect(call()).rejects.toMatchObject({ code: 'capability_not_supported' });
     }
-    expect(asked).toEqual([]);
+    expect(requested).toEqual([]);
   });
 
   it('takes the keys in turn', async () => {
@@ -453,8 +453,8 @@ describe('Capabilities', () => {
       fake.answer = own;
       response.writeHead(429, { 'retry-after': date }).end('{}');
     };
-    const asked = capabilitiesOf('openai', { maxRetries: 0 }).models();
-    const error = (await asked.catch((each: unknown) => each)) as MillraceError;
+    const requested = capabilitiesOf('openai', { maxRetries: 0 }).models();
+    const error = (await requested.catch((each: unknown) => each)) as MillraceError;
     expect(error.retryAfterMs).toBeGreaterThan(0);
     expect(error.retryAfterMs).toBeLessThanOrEqual(90_000);
   });
@@ -462,23 +462,23 @@ describe('Capabilities', () => {
   it.each([
     ['models', (one: Capabilities) => one.models()],
     ['pullModel', (one: Capabilities) => one.pullModel({ model: 'm' })],
-  ])('follows the word of a refusal on another request: %s', async (_, ask) => {
+  ])('follows the word of a refusal on another request: %s', async (_, request) => {
     const own = fake.answer;
-    const refuse = (status: number, word: string) => {
+    const reject = (status: number, word: string) => {
       fake.answer = (response) => {
         fake.answer = own;
         response.writeHead(status, { 'x-should-retry': word, 'retry-after-ms': '1' }).end('{}');
       };
     };
-    refuse(418, 'true');
-    await ask(capabilitiesOf('ollama', { maxRetries: 1 }));
+    reject(418, 'true');
+    await request(capabilitiesOf('ollama', { maxRetries: 1 }));
     expect(fake.calls).toHaveLength(2);
-    refuse(503, 'false');
-    const asked = ask(capabilitiesOf('ollama', { maxRetries: 1 }));
-    await expect(asked).rejects.toMatchObject({ status: 503, retryable: false });
+    reject(503, 'false');
+    const requested = request(capabilitiesOf('ollama', { maxRetries: 1 }));
+    await expect(requested).rejects.toMatchObject({ status: 503, retryable: false });
     expect(fake.calls).toHaveLength(3);
-    refuse(503, 'perhaps');
-    await ask(capabilitiesOf('ollama', { maxRetries: 1 }));
+    reject(503, 'perhaps');
+    await request(capabilitiesOf('ollama', { maxRetries: 1 }));
     expect(fake.calls).toHaveLength(5);
   });
 
@@ -532,23 +532,23 @@ describe('Capabilities', () => {
     const error = { message: 'You have no credit left', code: 'insufficient_quota' };
     const send = (async () => Response.json({ error })) as typeof fetch;
     const one = capabilitiesOf('openai', { maxRetries: 0 }, send);
-    for (const asked of [
+    for (const requested of [
       one.embeddings({ model: 'm', input: 'x' }),
       one.createImage({ model: 'm', params: { prompt: 'a cat' } }),
       one.textToSpeech({ model: 'm', input: 'x', voice: 'alloy' }),
     ]) {
-      await expect(asked).rejects.toMatchObject({ code: 'insufficient_quota' });
+      await expect(requested).rejects.toMatchObject({ code: 'insufficient_quota' });
     }
   });
 
   it('takes no script for the address of an image', async () => {
     const data = [{ url: 'javascript:alert(1)' }];
     const send = (async () => Response.json({ data })) as typeof fetch;
-    const asked = capabilitiesOf('openai', {}, send).createImage({
+    const requested = capabilitiesOf('openai', {}, send).createImage({
       model: 'm',
       params: { prompt: 'a cat' },
     });
-    await expect(asked).rejects.toMatchObject({ code: 'no_image_generated' });
+    await expect(requested).rejects.toMatchObject({ code: 'no_image_generated' });
   });
 
   it("leaves the choice of an older model's size out", async () => {
@@ -572,8 +572,8 @@ describe('Capabilities', () => {
         ? new Response('ID3', { headers: { 'content-type': 'audio/mpeg' } })
         : Response.json({ data: [{ index: 0, b64_json: png, embedding: [1] }] })) as typeof fetch;
     const one = capabilitiesOf('openai', {}, send);
-    const told: string[][] = [];
-    const options = { onNotes: (notes: string[]) => void told.push(notes) };
+    const reported: string[][] = [];
+    const options = { onNotes: (notes: string[]) => void reported.push(notes) };
     const params = { prompt: 'a cat', aspectRatio: '16:9', steps: 4 };
     const made = await one.createImage({ model: 'gpt-image-1', params }, options);
     await one.embeddings({ model: 'm', input: 'x', inputType: 'q' }, options);
@@ -582,7 +582,7 @@ describe('Capabilities', () => {
       '`aspectRatio`: The API has no such setting: give it a `size`.',
       '`steps`: The API has no such setting.',
     ]);
-    expect(told).toEqual([
+    expect(reported).toEqual([
       made.notes,
       ['`inputType`: The API has no such setting.'],
       ['`user`: The API is not told who asks.'],
@@ -590,6 +590,6 @@ describe('Capabilities', () => {
     // Nothing to tell is not told.
     const plain = await one.createImage({ model: 'm', params: { prompt: 'a cat' } }, options);
     expect(plain).not.toHaveProperty('notes');
-    expect(told).toHaveLength(3);
+    expect(reported).toHaveLength(3);
   });
 });

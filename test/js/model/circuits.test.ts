@@ -35,29 +35,29 @@ async function codeOf(run: Promise<unknown>): Promise<string> {
     return MillraceError.is(error) ? error.code : String(error);
   }
 }
-const ask = (runtime = runtimeWith({ failures: 3, pauseMs: 200 })) =>
+const request = (runtime = runtimeWith({ failures: 3, pauseMs: 200 })) =>
   codeOf(runtime.stream(payload).text());
 const own = () => providerCircuits().filter(({ origin }) => origin === provider.url);
 
 describe('circuit', () => {
   it('opens, is seen, and closes after a probe', async () => {
-    for (let i = 0; i < 3; i += 1) expect(await ask()).toBe('provider_overloaded');
-    expect(await ask()).toBe('circuit_open');
+    for (let i = 0; i < 3; i += 1) expect(await request()).toBe('provider_overloaded');
+    expect(await request()).toBe('circuit_open');
     expect(provider.calls).toHaveLength(3);
     expect(own()).toMatchObject([
       { provider: 'openai', state: 'open', failures: 3, lastError: 'provider_overloaded' },
     ]);
     expect(JSON.stringify(own())).not.toContain('"k"');
     // Another key is not affected.
-    expect(await ask(runtimeWith({ failures: 3 }, 'other'))).toBe('provider_overloaded');
+    expect(await request(runtimeWith({ failures: 3 }, 'other'))).toBe('provider_overloaded');
     await new Promise((resolve) => setTimeout(resolve, 250));
     down = false;
-    expect(await ask()).toBe('ok');
+    expect(await request()).toBe('ok');
     expect(own().filter(({ state }) => state !== 'closed')).toEqual([]);
   });
 
   it('is skipped by calls with a fallback, and can be switched off', async () => {
-    for (let i = 0; i < 3; i += 1) await ask();
+    for (let i = 0; i < 3; i += 1) await request();
     const other = await startProvider(stream([answer]));
     try {
       const runtime = createModelRuntime('openai', {
@@ -74,7 +74,7 @@ describe('circuit', () => {
       await other.close();
     }
     const before = provider.calls.length;
-    expect(await ask(runtimeWith(false))).toBe('provider_overloaded');
+    expect(await request(runtimeWith(false))).toBe('provider_overloaded');
     expect(provider.calls).toHaveLength(before + 1);
   });
 });

@@ -9,7 +9,7 @@ const vendor = { provider: 'acme', baseURL: 'https://acme.test/v1', apiKey: 'k' 
 const chunk = { choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: 'stop' }] };
 
 describe('a client that sends chats', () => {
-  const asked: unknown[] = [];
+  const requested: unknown[] = [];
   const sent: string[] = [];
   const Acme = openaiCompatibleFactory({
     ...vendor,
@@ -17,7 +17,7 @@ describe('a client that sends chats', () => {
     customClient: {
       createClient: () => ({}),
       createChatCompletionStream: (_client, body) => {
-        asked.push(body['messages']);
+        requested.push(body['messages']);
         return [chunk];
       },
     },
@@ -37,7 +37,7 @@ describe('a client that sends chats', () => {
     }) as typeof fetch,
   });
   beforeEach(() => {
-    asked.length = sent.length = 0;
+    requested.length = sent.length = 0;
   });
 
   it.each<[string, () => Promise<unknown>, unknown, string]>([
@@ -63,29 +63,29 @@ describe('a client that sends chats', () => {
       '/v1/audio/speech',
     ],
     ['models', async () => (await runtime.models()).map(({ id }) => id), ['m1'], '/v1/models'],
-  ])('is not asked for %s', async (_what, ask, answer, path) => {
-    expect(await ask()).toEqual(answer);
+  ])('is not asked for %s', async (_what, request, answer, path) => {
+    expect(await request()).toEqual(answer);
     expect(sent).toEqual([path]);
-    expect(asked).toEqual([]);
+    expect(requested).toEqual([]);
   });
 
   it('is asked for chats and objects', async () => {
     expect(await runtime.stream(payload).text()).toBe('Hi');
     await runtime.generateObject({ ...payload, schema: { type: 'object' } }).catch(() => undefined);
-    expect(asked.length).toBeGreaterThan(1);
+    expect(requested.length).toBeGreaterThan(1);
     expect(sent).toEqual([]);
   });
 });
 
 test('a fallback of another vendor is not asked by the client', async () => {
   const sent: string[] = [];
-  let asked = 0;
+  let requested = 0;
   const Acme = openaiCompatibleFactory({
     ...vendor,
     customClient: {
       createClient: () => ({}),
       createChatCompletionStream: () => {
-        asked += 1;
+        requested += 1;
         throw Object.assign(new Error('down'), { status: 503 });
       },
     },
@@ -99,7 +99,7 @@ test('a fallback of another vendor is not asked by the client', async () => {
     }) as typeof fetch,
   });
   expect(await runtime.stream(payload).text()).toBe('Hi');
-  expect([asked, sent]).toEqual([1, ['https://api.groq.com/openai/v1/chat/completions']]);
+  expect([requested, sent]).toEqual([1, ['https://api.groq.com/openai/v1/chat/completions']]);
 });
 
 describe('an answer in one piece', () => {
@@ -161,8 +161,8 @@ describe('an answer in one piece', () => {
   });
 
   it.each([undefined, null, 'text'])('is no %j', async (answer) => {
-    const told = made(answer).stream(payload).text();
-    await expect(told).rejects.toMatchObject({ code: 'invalid_option' });
+    const reported = made(answer).stream(payload).text();
+    await expect(reported).rejects.toMatchObject({ code: 'invalid_option' });
   });
 });
 
@@ -216,23 +216,23 @@ it.each([
 
 // As the clients of OpenAI and Anthropic make them of a record of an answer: without a status, Anthropic's with the
 // whole body.
-const said = (error: Record<string, unknown>, more = {}): Error =>
+const received = (error: Record<string, unknown>, more = {}): Error =>
   Object.assign(new Error(JSON.stringify(error)), { status: undefined, error, ...more });
-const openaiSaid = (code: string, message: string): Error =>
-  said({ code, type: code, message }, { code, type: code });
-const anthropicSaid = (type: string, message: string): Error =>
-  said({ type: 'error', error: { type, message } }, { type });
+const openaiReceived = (code: string, message: string): Error =>
+  received({ code, type: code, message }, { code, type: code });
+const anthropicReceived = (type: string, message: string): Error =>
+  received({ type: 'error', error: { type, message } }, { type });
 
 type Made = typeof openaiCompatibleFactory | typeof anthropicCompatibleFactory;
 const failing = (factory: Made, create: () => never, more = {}) => {
-  let asked = 0;
+  let requested = 0;
   const Acme = (factory as typeof openaiCompatibleFactory)({
     ...vendor,
     ...more,
     customClient: {
       createClient: () => ({}),
       createChatCompletionStream: () => {
-        asked += 1;
+        requested += 1;
         return create();
       },
     },
@@ -244,7 +244,7 @@ const failing = (factory: Made, create: () => never, more = {}) => {
         .stream({ ...payload, ...(apiMode === undefined ? {} : { apiMode }) })
         .text()
         .catch((error: unknown) => error),
-    asked: () => asked,
+    asked: () => requested,
   };
 };
 const first = { choices: [{ index: 0, delta: { content: 'Hi' } }] };
@@ -256,14 +256,14 @@ const startOfClaude = {
 describe('an error inside the answer of a client', () => {
   const openai = openaiCompatibleFactory;
   const claude = anthropicCompatibleFactory;
-  const quota = openaiSaid('insufficient_quota', 'You exceeded your current quota');
+  const quota = openaiReceived('insufficient_quota', 'You exceeded your current quota');
   it.each<[Made, Error | object, object[], string, number, string | undefined]>([
     [openai, quota, [], 'insufficient_quota', 1, undefined],
     [openai, quota, [], 'insufficient_quota', 1, 'responses'],
     [openai, quota, [first], 'insufficient_quota', 1, undefined],
     [
       openai,
-      openaiSaid('context_length_exceeded', 'no'),
+      openaiReceived('context_length_exceeded', 'no'),
       [],
       'context_window_exceeded',
       1,
@@ -271,7 +271,7 @@ describe('an error inside the answer of a client', () => {
     ],
     [
       openai,
-      said({ message: 'The server had an error', code: 'server_error' }),
+      received({ message: 'The server had an error', code: 'server_error' }),
       [],
       'provider_error',
       2,
@@ -288,7 +288,7 @@ describe('an error inside the answer of a client', () => {
     [openai, new Error('the line broke'), [], 'connection_lost', 2, undefined],
     [
       claude,
-      anthropicSaid('overloaded_error', 'no'),
+      anthropicReceived('overloaded_error', 'no'),
       [startOfClaude],
       'provider_overloaded',
       2,
@@ -296,14 +296,14 @@ describe('an error inside the answer of a client', () => {
     ],
     [
       claude,
-      anthropicSaid('invalid_request_error', 'prompt is too long'),
+      anthropicReceived('invalid_request_error', 'prompt is too long'),
       [],
       'context_window_exceeded',
       1,
       undefined,
     ],
   ])('%# keeps its class', async (factory, thrown, chunks, code, times, apiMode) => {
-    const { ask, asked } = failing(
+    const { ask: request, asked: requested } = failing(
       factory,
       () =>
         (async function* () {
@@ -311,16 +311,16 @@ describe('an error inside the answer of a client', () => {
           throw thrown as Error;
         })() as never,
     );
-    expect(await ask(apiMode)).toMatchObject({ code });
-    expect(asked()).toBe(times);
+    expect(await request(apiMode)).toMatchObject({ code });
+    expect(requested()).toBe(times);
   });
 
   it('may come at once', async () => {
-    const { ask, asked } = failing(openaiCompatibleFactory, () => {
-      throw Object.assign(openaiSaid('insufficient_quota', 'no'), { requestID: 'req_1' });
+    const { ask: request, asked: requested } = failing(openaiCompatibleFactory, () => {
+      throw Object.assign(openaiReceived('insufficient_quota', 'no'), { requestID: 'req_1' });
     });
-    expect(await ask()).toMatchObject({ code: 'insufficient_quota', requestId: 'req_1' });
-    expect(asked()).toBe(1);
+    expect(await request()).toMatchObject({ code: 'insufficient_quota', requestId: 'req_1' });
+    expect(requested()).toBe(1);
   });
 });
 
@@ -329,14 +329,14 @@ it.each<[string, object]>([
   ['Anthropic', { headers: { 'Request-Id': 'req_1', 'bad name': 'x', odd: 'a\nb', none: null } }],
   ['a client without headers', { requestID: 'req_1' }],
 ])('the name of a refused request is kept: %s', async (_who, more) => {
-  const { ask } = failing(openaiCompatibleFactory, () => {
+  const { ask: request } = failing(openaiCompatibleFactory, () => {
     throw Object.assign(
-      anthropicSaid('invalid_request_error', 'no such thing'),
+      anthropicReceived('invalid_request_error', 'no such thing'),
       { status: 400 },
       more,
     );
   });
-  expect(await ask()).toMatchObject({
+  expect(await request()).toMatchObject({
     code: 'provider_bad_request',
     requestId: 'req_1',
     message: expect.stringMatching(/: no such thing$/) as string,
@@ -344,32 +344,39 @@ it.each<[string, object]>([
 });
 
 it('a refusal that says so is not asked again', async () => {
-  const { ask, asked } = failing(openaiCompatibleFactory, () => {
+  const { ask: request, asked: requested } = failing(openaiCompatibleFactory, () => {
     throw Object.assign(new Error('no'), { status: 503, headers: { 'x-should-retry': 'false' } });
   });
-  expect(await ask()).toMatchObject({ status: 503 });
-  expect(asked()).toBe(1);
+  expect(await request()).toMatchObject({ status: 503 });
+  expect(requested()).toBe(1);
 });
 
 describe('a mistake of the code that was given', () => {
   const mistake = (): never => (undefined as unknown as () => never)();
-  const told = { code: 'invalid_option', message: expect.stringContaining('TypeError') as string };
+  const reported = {
+    code: 'invalid_option',
+    message: expect.stringContaining('TypeError') as string,
+  };
   const chatCompletion = { handleTransformResponseToStream: mistake };
   it.each<[string, () => unknown, object]>([
     ['function', mistake, {}],
     ['chunks', () => ({ [Symbol.asyncIterator]: () => ({ next: mistake }) }), {}],
     ['handleTransformResponseToStream', () => ({ odd: true }), { chatCompletion }],
   ])('is made once: %s', async (_what, create, more) => {
-    const { ask, asked } = failing(openaiCompatibleFactory, create as () => never, more);
-    expect(await ask()).toMatchObject(told);
-    expect(asked()).toBe(1);
+    const { ask: request, asked: requested } = failing(
+      openaiCompatibleFactory,
+      create as () => never,
+      more,
+    );
+    expect(await request()).toMatchObject(reported);
+    expect(requested()).toBe(1);
   });
 
   it('is none when fetch says it of the line', async () => {
-    const { ask, asked } = failing(openaiCompatibleFactory, () => {
+    const { ask: request, asked: requested } = failing(openaiCompatibleFactory, () => {
       throw new TypeError('fetch failed');
     });
-    expect(await ask()).toMatchObject({ code: 'connection_lost' });
-    expect(asked()).toBe(2);
+    expect(await request()).toMatchObject({ code: 'connection_lost' });
+    expect(requested()).toBe(2);
   });
 });

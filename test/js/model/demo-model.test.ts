@@ -64,7 +64,7 @@ describe('the demo model', () => {
 
   it('answers in the schema that is asked for', async () => {
     const runtime = createModelRuntime('demo');
-    const ask = { model: 'demo', messages: [{ role: 'user' as const, content: 'A person.' }] };
+    const request = { model: 'demo', messages: [{ role: 'user' as const, content: 'A person.' }] };
     const person = z.object({
       name: z.string().min(3),
       age: z.number().int().min(18),
@@ -72,12 +72,14 @@ describe('the demo model', () => {
       friends: z.array(z.object({ email: z.email() })),
       kind: z.enum(['a', 'b']),
     });
-    expect(person.parse(await runtime.generateObject({ ...ask, schema: person }))).toMatchObject({
+    expect(
+      person.parse(await runtime.generateObject({ ...request, schema: person })),
+    ).toMatchObject({
       age: 18,
       kind: 'a',
     });
     const list = { type: 'array', items: { type: 'integer' } };
-    expect(await runtime.generateObject({ ...ask, schema: list })).toEqual([1]);
+    expect(await runtime.generateObject({ ...request, schema: list })).toEqual([1]);
   });
 
   it('calls a tool that has to be called', async () => {
@@ -88,7 +90,7 @@ describe('the demo model', () => {
         function: { name: 'pick', parameters: { type: 'object', properties: {} } },
       },
     ];
-    const ask = { model: 'demo', messages: [{ role: 'user' as const, content: 'Go.' }], tools };
-    expect(await runtime.generateObject(ask)).toEqual([{ name: 'pick', arguments: {} }]);
+    const request = { model: 'demo', messages: [{ role: 'user' as const, content: 'Go.' }], tools };
+    expect(await runtime.generateObject(request)).toEqual([{ name: 'pick', arguments: {} }]);
   });
 });

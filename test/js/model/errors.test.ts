@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 import type { AGUIEvent, ModelRuntimeOptions } from 'millrace';
 import { MillraceError, createChatRoute, createModelRuntime } from 'millrace';
 
-import { answer, messages, refuse } from '../../support/chat-answers';
+import { answer, messages, reject } from '../../support/chat-answers';
 import { bytesOf, headOf, recordsOf, usage } from '../../support/model-wires';
 import type { Provider } from '../../support/provider';
 import { startProvider, stream } from '../../support/provider';
@@ -62,12 +62,12 @@ describe('an error of a model', () => {
   it('tells whose it is, where it came from and what the provider said', async () => {
     provider.answer = answerWith(402, body);
     const runtime = runtimeOf('openai');
-    for (const ask of [
+    for (const request of [
       () => runtime.chat(payload),
       () => runtime.stream(payload).text(),
       () => runtime.embeddings({ model: 'e', input: 'x' }),
     ]) {
-      const error = await errorOf(ask());
+      const error = await errorOf(request());
       expect(error).toMatchObject({
         errorType: 'InsufficientQuota',
         errorId: 2001,
@@ -121,8 +121,8 @@ describe('an error of a model', () => {
       ),
     ]);
     const streamed = await runtimeOf('openai').chat(payload, { protocol: 'lobe' });
-    const [, said = ''] = /event: error\ndata: (.*)/.exec(await streamed.text()) ?? [];
-    expect(JSON.parse(said)).toMatchObject({
+    const [, received = ''] = /event: error\ndata: (.*)/.exec(await streamed.text()) ?? [];
+    expect(JSON.parse(received)).toMatchObject({
       type: 'InsufficientQuota',
       body: {
         metadata: {
@@ -135,7 +135,7 @@ describe('an error of a model', () => {
         },
       },
     });
-    expect(said).not.toContain(apiKey);
+    expect(received).not.toContain(apiKey);
   });
 
   it('keeps what a provider says bounded', async () => {
@@ -171,13 +171,13 @@ describe('an error of a model', () => {
       circuit: false,
     });
     const error = await errorOf(runtime.chat(payload));
-    const told = JSON.stringify([error, error.message]);
+    const reported = JSON.stringify([error, error.message]);
     const sent = String(provider.calls[0]?.headers.authorization);
     const signature = /Signature=([0-9a-f]+)/.exec(sent)?.[1] ?? '';
     expect(signature).toHaveLength(64);
-    expect(told).toContain('Signature mismatch');
-    expect(told).not.toContain(signature);
-    expect(told).not.toContain('AKIAIOSFODNN7EXAMPLE');
+    expect(reported).toContain('Signature mismatch');
+    expect(reported).not.toContain(signature);
+    expect(reported).not.toContain('AKIAIOSFODNN7EXAMPLE');
     expect(error.code).toBe('permission_denied');
   });
 
@@ -189,14 +189,14 @@ describe('an error of a model', () => {
       maxRetries: 0,
       circuit: false,
     });
-    for (const ask of [
+    for (const request of [
       () => runtime.chat(payload),
       () => runtime.stream(payload).text(),
       () => runtime.embeddings({ model: 'e', input: 'x' }),
       () => runtime.models(),
       () => runtime.pullModel({ model: 'm' }),
     ]) {
-      expect(await errorOf(ask())).toMatchObject({
+      expect(await errorOf(request())).toMatchObject({
         code: 'ollama_unavailable',
         errorType: 'OllamaServiceUnavailable',
         errorId: 3004,
@@ -253,7 +253,7 @@ describe('a hook', () => {
   });
 
   it('handleError that gives a text is named', async () => {
-    provider.answer = refuse(500, 'broken');
+    provider.answer = reject(500, 'broken');
     const error = await errorOf(runtimeOf('openai', { handleError: () => 'mine' }).chat(payload));
     expect(error.message).toContain('handleError');
   });
@@ -267,20 +267,22 @@ describe('callbacks', () => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(bytesOf(recordsOf('chat', whole).slice(0, 3)), () => response.destroy());
     };
-    const told: string[] = [];
+    const reported: string[] = [];
     const response = await runtimeOf('openai', {
       fallback: ['openai:other'],
     }).chat(payload, {
       callback: {
-        onText: (delta) => void told.push(delta),
+        onText: (delta) => void reported.push(delta),
         onReset: ({ attempt, reason, messageIds }) => {
-          told.push(`reset after ${attempt}: ${reason}, ${messageIds.length} message`);
+          reported.push(`reset after ${attempt}: ${reason}, ${messageIds.length} message`);
         },
-        onFinal: ({ text }) => void told.push(`final ${text}`),
+        onFinal: ({ text }) => void reported.push(`final ${text}`),
       },
     });
     await response.text();
-    expect(told.join('|')).toBe('a|b|reset after 1: connection_lost, 1 message|Again|final Again');
+    expect(reported.join('|')).toBe(
+      'a|b|reset after 1: connection_lost, 1 message|Again|final Again',
+    );
   });
 });
 

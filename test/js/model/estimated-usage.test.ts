@@ -36,9 +36,9 @@ describe('usage of the last event', () => {
     const silent = await lastOf(answer, of);
     expect(silent).toMatchObject({ type: 'RUN_FINISHED', metadata: estimated });
     expect(silent.usage).toHaveLength(1);
-    const told = await lastOf(counted, of);
-    expect(told).toMatchObject({ type: 'RUN_FINISHED', usage: [{ totalTokens: 4 }] });
-    expect(told).not.toHaveProperty('metadata');
+    const reported = await lastOf(counted, of);
+    expect(reported).toMatchObject({ type: 'RUN_FINISHED', usage: [{ totalTokens: 4 }] });
+    expect(reported).not.toHaveProperty('metadata');
   });
 
   it('is marked in an error as well', async () => {

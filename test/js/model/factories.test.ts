@@ -1,7 +1,7 @@
 // Runtimes for new vendors.
 import { MillraceError, anthropicCompatibleFactory, openaiCompatibleFactory } from 'millrace';
 
-import { answer, claude, messages, refuse } from '../../support/chat-answers';
+import { answer, claude, messages, reject } from '../../support/chat-answers';
 import type { Provider } from '../../support/provider';
 import { startProvider, stream } from '../../support/provider';
 import { sse } from '../support/responses';
@@ -79,7 +79,7 @@ describe('openaiCompatibleFactory', () => {
     await runtime.stream({ model: 'm', messages }).text();
     expect(bodyOf()).toHaveProperty('extra', 1);
     expect(seen).toEqual([id]);
-    provider.answer = refuse(400, 'no');
+    provider.answer = reject(400, 'no');
     await expect(runtime.stream({ model: 'm', messages }).text()).rejects.toMatchObject({
       errorType: 'Mine',
     });
@@ -92,7 +92,7 @@ describe('openaiCompatibleFactory', () => {
       apiKey: 'k',
       errorType: { invalidAPIKey: 'InvalidAcmeKey', bizError: 'AcmeError' },
     });
-    provider.answer = refuse(401, 'bad key');
+    provider.answer = reject(401, 'bad key');
     const runtime = new Acme({ transport: 'engine', maxRetries: 0 });
     const named = { errorType: 'InvalidAcmeKey' };
     await expect(runtime.chat({ model: 'm', messages })).rejects.toMatchObject(named);
@@ -132,8 +132,8 @@ describe('openaiCompatibleFactory', () => {
     const options = { provider: 'acme', baseURL: provider.url, apiKey: 'k', chatCompletion: chat };
     const Acme = openaiCompatibleFactory(options);
     const runtime = new Acme({ transport: 'engine', maxRetries: 0 });
-    const asked = { model: 'o1-pro', messages, ...(apiMode === undefined ? {} : { apiMode }) };
-    await runtime.stream(asked).report.catch(() => undefined);
+    const withPlan = { model: 'o1-pro', messages, ...(apiMode === undefined ? {} : { apiMode }) };
+    await runtime.stream(withPlan).report.catch(() => undefined);
     expect(provider.calls[0]?.url).toBe(path);
     if (apiMode === undefined) return;
     const object = { model: 'm', messages, responseApi: true, schema: { type: 'object' } };
@@ -158,7 +158,7 @@ describe('openaiCompatibleFactory', () => {
       maxRetries: 0,
       fallback: [{ provider: 'anthropic', model: 'claude', baseURL: other.url, apiKey: 'a' }],
     });
-    provider.answer = refuse(503, 'down');
+    provider.answer = reject(503, 'down');
     const payload = { model: 'm', messages, max_tokens: 5 };
     expect(await runtime.stream(payload).text()).toBe('Bonjour');
     expect(bodyOf()).toHaveProperty('max_new_tokens', 5);
@@ -166,7 +166,7 @@ describe('openaiCompatibleFactory', () => {
     const sent = JSON.parse(other.calls[0]?.body ?? '{}') as object;
     expect(sent).toHaveProperty('max_tokens', 5);
     expect(sent).not.toHaveProperty('max_new_tokens');
-    other.answer = refuse(401, 'no');
+    other.answer = reject(401, 'no');
     await expect(runtime.stream(payload).text()).rejects.toMatchObject({
       errorType: 'InvalidProviderAPIKey',
       provider: 'anthropic',
@@ -175,9 +175,9 @@ describe('openaiCompatibleFactory', () => {
   });
 
   it("leaves a fallback's own API to the fallback", async () => {
-    const other = await startProvider(refuse(400, 'asked'));
+    const other = await startProvider(reject(400, 'asked'));
     const Acme = openaiCompatibleFactory({ provider: 'acme', baseURL: provider.url, apiKey: 'k' });
-    provider.answer = refuse(503, 'down');
+    provider.answer = reject(503, 'down');
     const paths = { google: '/v1beta/models/m:streamGenerateContent?alt=sse', xai: '/responses' };
     for (const [name, path] of Object.entries(paths)) {
       const fallback = [{ provider: name, model: 'm', baseURL: other.url, apiKey: 'a' }];
@@ -231,11 +231,11 @@ describe('openaiCompatibleFactory', () => {
       errorType: { invalidAPIKey: 'InvalidAcmeKey' },
       chatCompletion: { handleError: () => ({ errorType: name, message: 'mine' }) },
     });
-    provider.answer = refuse(401, 'bad key');
+    provider.answer = reject(401, 'bad key');
     const runtime = new Acme({ transport: 'engine', maxRetries: 0 });
-    const asked = runtime[method]({ model: 'm', messages });
-    const told = asked instanceof Promise ? asked : asked.text();
-    await expect(told).rejects.toMatchObject({
+    const withPlan = runtime[method]({ model: 'm', messages });
+    const reported = withPlan instanceof Promise ? withPlan : withPlan.text();
+    await expect(reported).rejects.toMatchObject({
       errorType: 'MyBiz',
       message: 'mine',
       provider: 'acme',

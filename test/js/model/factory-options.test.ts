@@ -74,11 +74,11 @@ describe('a factory', () => {
     [{ constructorOptions: { timeout: '5' } }, 'constructorOptions: timeout must be a number'],
     [{ apiKey: 5 }, 'apiKey must be a string'],
   ] as [object, string][])('refuses %j when it is made', (options, words) => {
-    const refused = expect.objectContaining({
+    const rejected = expect.objectContaining({
       code: 'invalid_option',
       message: expect.stringContaining(words) as string,
     }) as Error;
-    expect(() => openaiCompatibleFactory({ ...vendor, ...options })).toThrow(refused);
+    expect(() => openaiCompatibleFactory({ ...vendor, ...options })).toThrow(rejected);
   });
 
   it('of Messages does as well', () => {
@@ -170,7 +170,7 @@ describe('openaiCompatibleFactory', () => {
       chatCompletion: { forceImageBase64: true },
     });
     const runtime = new Acme({ fetch: send });
-    const picture = (url: string) => [
+    const imageData = (url: string) => [
       { role: 'user' as const, content: [{ type: 'image_url' as const, image_url: { url } }] },
     ];
     const web = jest
@@ -178,7 +178,7 @@ describe('openaiCompatibleFactory', () => {
       .mockImplementation(
         async () => new Response('PNG', { headers: { 'content-type': 'image/png' } }),
       );
-    await runtime.stream({ model: 'm', messages: picture('http://203.0.113.7/a.png') }).text();
+    await runtime.stream({ model: 'm', messages: imageData('http://203.0.113.7/a.png') }).text();
     // The engine checks the addresses that it connects to, after the names are looked up.
     expect(web.mock.calls[0]?.[0]).toMatchObject({ guard: {} });
     web.mockRestore();
@@ -189,7 +189,7 @@ describe('openaiCompatibleFactory', () => {
       'http://169.254.169.254/',
       'http://localhost/x',
     ]) {
-      const run = runtime.stream({ model: 'm', messages: picture(url) });
+      const run = runtime.stream({ model: 'm', messages: imageData(url) });
       expect(await codeOf(() => run.text())).toBe('invalid_body');
     }
     expect(bodies).toHaveLength(1);
@@ -217,8 +217,8 @@ describe('openaiCompatibleFactory', () => {
       ),
     );
     const claude = new (anthropicCompatibleFactory(vendor))({ fetch: send });
-    const refused = () => claude.embeddings({ model: 'm', input: 'a' });
-    expect(await codeOf(refused)).toBe('capability_not_supported');
+    const rejected = () => claude.embeddings({ model: 'm', input: 'a' });
+    expect(await codeOf(rejected)).toBe('capability_not_supported');
   });
 
   it('lists the models of chats only, unless it is told otherwise', async () => {
@@ -233,16 +233,16 @@ describe('openaiCompatibleFactory', () => {
   });
 
   it('tells its own functions the options of the call', async () => {
-    const told: unknown[] = [];
-    const tell = (...given: unknown[]) => {
-      told.push(...given);
+    const reported: unknown[] = [];
+    const report = (...given: unknown[]) => {
+      reported.push(...given);
       return [] as never;
     };
     const call = { signal: new AbortController().signal, onUsage: () => undefined };
     const Acme = openaiCompatibleFactory({
       ...vendor,
-      models: (_, options) => tell(options),
-      createImage: (_payload, _instance, options) => tell(options),
+      models: (_, options) => report(options),
+      createImage: (_payload, _instance, options) => report(options),
     });
     await new Acme().models(call);
     await new Acme().createImage({ model: 'm', params: { prompt: 'x' } }, call);
@@ -250,10 +250,10 @@ describe('openaiCompatibleFactory', () => {
     const Claude = anthropicCompatibleFactory({
       ...vendor,
       chatCompletion: { getPricingOptions: () => pricing },
-      generateObject: (_instance, _request, options, prices) => tell(options, prices),
+      generateObject: (_instance, _request, options, prices) => report(options, prices),
     });
     await new Claude().generateObject({ model: 'm', messages, schema: {} }, call);
-    expect(told).toEqual([call, call, call, pricing]);
+    expect(reported).toEqual([call, call, call, pricing]);
   });
 
   it('names errors inside an answer as the vendor does', async () => {
@@ -311,9 +311,10 @@ describe('openaiCompatibleFactory', () => {
     });
     const runtime = new Acme({ fetch: send });
     const json = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] };
-    const ask = (schema: ObjectSchema) => runtime.generateObject({ model: 'm', messages, schema });
-    expect(await ask({ name: 'o', schema: json })).toEqual({ a: 'x' });
-    expect(await ask(z.object({ a: z.string() }))).toEqual({ a: 'x' });
+    const request = (schema: ObjectSchema) =>
+      runtime.generateObject({ model: 'm', messages, schema });
+    expect(await request({ name: 'o', schema: json })).toEqual({ a: 'x' });
+    expect(await request(z.object({ a: z.string() }))).toEqual({ a: 'x' });
     expect(seen).toEqual([false, false]);
     for (const body of bodies) {
       const { response_format } = body as { response_format: { json_schema: { schema: object } } };
@@ -399,22 +400,22 @@ describe('callbacks', () => {
       parts({ inlineData: { mimeType: 'image/png', data: 'AAAA' } }),
       { candidates: [{ content: { parts: [{ text: 'done' }] }, finishReason: 'STOP' }] },
     );
-    const told: [string, ChatPart | string][] = [];
+    const reported: [string, ChatPart | string][] = [];
     let final: ChatFinish | undefined;
     const response = await createModelRuntime('google', { apiKey: 'k', fetch: send }).chat(
       { model: 'gemini-2.5-flash-image', messages },
       {
         callback: {
-          onReasoningPart: (part) => void told.push(['reasoning', part]),
-          onContentPart: (part) => void told.push(['content', part]),
+          onReasoningPart: (part) => void reported.push(['reasoning', part]),
+          onContentPart: (part) => void reported.push(['content', part]),
           onBase64Image: ({ image, images }) =>
-            void told.push([`image ${images.length}`, image.data]),
+            void reported.push([`image ${images.length}`, image.data]),
           onFinal: (data) => void (final = data),
         },
       },
     );
     await response.text();
-    expect(told).toEqual([
+    expect(reported).toEqual([
       ['reasoning', { partType: 'text', content: 'Thinking' }],
       ['content', { partType: 'text', content: 'A cat:' }],
       ['image 1', 'data:image/png;base64,AAAA'],
@@ -510,8 +511,8 @@ describe('prices and tokens', () => {
 
 it('refuses sounds where supportsAudioInput is false', async () => {
   const { send } = fake(chunk('Hi'), end);
-  const sound = { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } };
-  const heard = { model: 'm', messages: [{ role: 'user' as const, content: [sound] }] };
+  const audio = { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } };
+  const heard = { model: 'm', messages: [{ role: 'user' as const, content: [audio] }] };
   const Deaf = openaiCompatibleFactory({
     ...vendor,
     chatCompletion: { supportsAudioInput: false },

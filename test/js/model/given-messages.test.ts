@@ -71,7 +71,7 @@ describe('an agent', () => {
 });
 
 describe('a runtime', () => {
-  const ask = (payload: object) =>
+  const request = (payload: object) =>
     createModelRuntime('openai', provider()).stream({
       model: 'scripted',
       messages: [{ role: 'user', content: 'x' }],
@@ -79,7 +79,7 @@ describe('a runtime', () => {
     });
 
   it('names what it left out', async () => {
-    const run = ask({ maxTokens: 5, safetySettings: [] });
+    const run = request({ maxTokens: 5, safetySettings: [] });
     await run.text();
     const { notes } = await run.report;
     expect(notes).toEqual([
@@ -94,6 +94,6 @@ describe('a runtime', () => {
     [{ messages: [{ role: 'user', parts: [] }] }, 'messages[0].content'],
     [{ messages: [{ role: 'user', content: [{ type: 'file', data: 'x' }] }] }, 'file.file_id'],
   ])('refuses %j', (payload, message) => {
-    expect(() => ask(payload)).toThrow(message);
+    expect(() => request(payload)).toThrow(message);
   });
 });

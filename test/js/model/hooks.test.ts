@@ -11,14 +11,14 @@ const answered = (async () =>
   new Response(sse({ choices: [{ delta: { content: 'Hi' }, finish_reason: 'stop' }] }), {
     headers: { 'content-type': 'text/event-stream' },
   })) as typeof fetch;
-const refused = (async () => Response.json({}, { status: 400 })) as typeof fetch;
+const rejected = (async () => Response.json({}, { status: 400 })) as typeof fetch;
 
 type Runtime = ReturnType<typeof createModelRuntime>;
 const ways: Record<string, (runtime: Runtime, signal: AbortSignal) => Promise<unknown>> = {
   text: (runtime, signal) => runtime.stream(payload, { signal }).text(),
   chat: async (runtime, signal) => {
-    const told = await (await runtime.chat(payload, { signal })).text();
-    if (told.includes('RUN_ERROR')) throw new Error('told');
+    const reported = await (await runtime.chat(payload, { signal })).text();
+    if (reported.includes('RUN_ERROR')) throw new Error('told');
   },
   generateObject: (runtime, signal) =>
     runtime.generateObject({ ...payload, schema: { type: 'object' } }, { signal }),
@@ -26,7 +26,7 @@ const ways: Record<string, (runtime: Runtime, signal: AbortSignal) => Promise<un
 
 describe.each([
   ['handlePayload', answered],
-  ['handleError', refused],
+  ['handleError', rejected],
   ['handleStream', answered],
 ])('%s that never answers', (hook, send) => {
   it.each(Object.keys(ways))('does not keep %s from being aborted', async (way) => {
@@ -73,7 +73,7 @@ it.each([
 });
 
 describe("chunks of a vendor's client without a reason to finish", () => {
-  const tell = async (chunks: () => unknown) => {
+  const report = async (chunks: () => unknown) => {
     const Acme = openaiCompatibleFactory({
       provider: 'acme',
       baseURL: 'https://acme.test/v1',
@@ -84,24 +84,24 @@ describe("chunks of a vendor's client without a reason to finish", () => {
     });
     return new Acme({ apiKey: 'k', maxRetries: 0 }).stream(payload).text();
   };
-  const said = (delta: object) => ({ choices: [{ index: 0, delta }] });
+  const received = (delta: object) => ({ choices: [{ index: 0, delta }] });
 
   it('are an answer when they end by themselves', async () => {
-    const text = tell(async function* () {
-      yield said({ content: 'Hel' });
-      yield said({ content: 'lo' });
+    const text = report(async function* () {
+      yield received({ content: 'Hel' });
+      yield received({ content: 'lo' });
     });
     expect(await text).toBe('Hello');
   });
 
   it('are none when arguments are not whole, or an error ends them', async () => {
     const made = { index: 0, id: 'c', function: { name: 'f', arguments: '{"a":' } };
-    const cut = tell(async function* () {
-      yield said({ content: 'a', tool_calls: [made] });
+    const cut = report(async function* () {
+      yield received({ content: 'a', tool_calls: [made] });
     });
     await expect(cut).rejects.toMatchObject({ code: 'stream_truncated' });
-    const broken = tell(async function* () {
-      yield said({ content: 'a' });
+    const broken = report(async function* () {
+      yield received({ content: 'a' });
       throw new Error('the line broke');
     });
     await expect(broken).rejects.toMatchObject({ code: 'connection_lost' });
@@ -129,18 +129,18 @@ describe('handleRetry', () => {
   it.each(Object.keys(ways))(
     'is told of each further attempt of %s, and is its clock',
     async (way) => {
-      const told: CallRetry[] = [];
+      const reported: CallRetry[] = [];
       const sent: number[] = [];
       let clock = 0;
       const runtime = runtimeWith(sent, async (retry) => {
-        told.push(retry);
+        reported.push(retry);
         clock += retry.waitMs;
         await Promise.resolve();
         return { waitMs: 0 };
       });
       await ways[way]?.(runtime, new AbortController().signal);
       expect(
-        told.map(({ provider, model, attempt, error }) => [
+        reported.map(({ provider, model, attempt, error }) => [
           provider,
           model,
           attempt,
@@ -152,26 +152,28 @@ describe('handleRetry', () => {
         ['openai', 'm', 2, 'busy'],
       ]);
       expect(sent).toHaveLength(3);
-      expect(clock).toBe(told.reduce((sum, { waitMs }) => sum + waitMs, 0));
+      expect(clock).toBe(reported.reduce((sum, { waitMs }) => sum + waitMs, 0));
     },
   );
 
   it('is told of a fallback, and of what is no chat', async () => {
-    const told: CallRetry[] = [];
+    const reported: CallRetry[] = [];
     const runtime = createModelRuntime('openai', {
       apiKey: 'k',
       baseURL: 'http://x.test/v1',
       maxRetries: 0,
       fallback: [{ provider: 'groq', model: 'b', apiKey: 'k' }],
-      fetch: refusedOnce(),
-      handleRetry: (retry) => void told.push(retry),
+      fetch: rejectedOnce(),
+      handleRetry: (retry) => void reported.push(retry),
     });
     expect(await runtime.stream(payload).text()).toBe('Hi');
-    expect(told).toMatchObject([{ provider: 'openai', attempt: 1, waitMs: 0, fallback: 'groq' }]);
+    expect(reported).toMatchObject([
+      { provider: 'openai', attempt: 1, waitMs: 0, fallback: 'groq' },
+    ]);
     const sent: number[] = [];
-    const others = runtimeWith(sent, (retry) => (told.push(retry), { waitMs: 0 }));
+    const others = runtimeWith(sent, (retry) => (reported.push(retry), { waitMs: 0 }));
     await others.embeddings({ model: 'e', input: 'x' }).catch(() => undefined);
-    expect(told.slice(1)).toMatchObject([
+    expect(reported.slice(1)).toMatchObject([
       { provider: 'openai', model: 'e', attempt: 1, error: { message: 'busy', retry: 'yes' } },
       { provider: 'openai', model: 'e', attempt: 2 },
     ]);
@@ -196,7 +198,7 @@ describe('handleRetry', () => {
   });
 });
 
-function refusedOnce(): typeof fetch {
+function rejectedOnce(): typeof fetch {
   let first = true;
   return async () => {
     if (!first) return answered('http://x.test');
@@ -230,7 +232,7 @@ test.each([
     [{ title: 'U', url: 'https://c.example' }],
   ],
 ])('tells the sources of an answer in one shape: %j', async (more, citations) => {
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const first = { choices: [{ delta: { content: 'x' } }], ...more };
   const runtime = createModelRuntime('perplexity', {
     apiKey: 'k',
@@ -240,11 +242,11 @@ test.each([
       }),
   });
   const callback = {
-    onGrounding: (grounding: unknown) => void told.push(grounding),
-    onFinal: ({ grounding }: { grounding?: unknown }) => void told.push(grounding),
+    onGrounding: (grounding: unknown) => void reported.push(grounding),
+    onFinal: ({ grounding }: { grounding?: unknown }) => void reported.push(grounding),
   };
   await (await runtime.chat(payload, { callback })).text();
-  expect(told).toEqual([{ citations }, { citations }]);
+  expect(reported).toEqual([{ citations }, { citations }]);
 });
 
 test('tells the sources that the engine reads, of Bedrock as well', () => {
@@ -259,7 +261,7 @@ test('tells the sources that the engine reads, of Bedrock as well', () => {
 });
 
 test('tells what was searched for', async () => {
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const groundingChunks = [
     { web: { uri: 'https://google.example/r/1', title: 'D', domain: 'd.example' } },
     { web: { uri: 'https://google.example/r/2', title: 'e.example' } },
@@ -275,12 +277,12 @@ test('tells what was searched for', async () => {
         { headers: { 'content-type': 'text/event-stream' } },
       ),
   });
-  const callback = { onGrounding: (grounding: unknown) => void told.push(grounding) };
+  const callback = { onGrounding: (grounding: unknown) => void reported.push(grounding) };
   await (await runtime.chat({ ...payload, model: 'gemini-2.5-flash' }, { callback })).text();
   const citations = [
     { title: 'D', url: 'https://google.example/r/1', favicon: 'd.example' },
     { title: 'e.example', url: 'https://google.example/r/2', favicon: 'e.example' },
     { title: 'A place', url: 'https://m.example' },
   ];
-  expect(told).toEqual([{ citations, searchQueries: ['q'] }]);
+  expect(reported).toEqual([{ citations, searchQueries: ['q'] }]);
 });

@@ -41,7 +41,7 @@ describeWith(['openssl'], 'a stop over HTTP/2', () => {
     rmSync(certificates.folder, { recursive: true });
   });
 
-  const ask = (name: string) =>
+  const request = (name: string) =>
     createModelRuntime('openai', {
       apiKey: 'k',
       baseURL: `https://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
@@ -54,16 +54,16 @@ describeWith(['openssl'], 'a stop over HTTP/2', () => {
     );
 
   it.each(['begun', 'silent'])('reaches the provider of an answer that is %s', async (name) => {
-    const run = ask(name);
+    const run = request(name);
     await until(() => open.has(name), 'the provider has the call');
     run.stop();
     await until(() => closed.includes(name), 'the provider hears of the stop');
   });
 
   it('reaches it where others go on with the connection', async () => {
-    const other = ask('silent other');
+    const other = request('silent other');
     await until(() => open.has('silent other'), 'the provider has the first call');
-    const run = ask('left');
+    const run = request('left');
     await until(() => open.has('left'), 'the provider has the other call');
     expect(open.get('left')?.session === open.get('silent other')?.session).toBe(true);
     for await (const event of run) if (event.type === 'TEXT_MESSAGE_CONTENT') break;

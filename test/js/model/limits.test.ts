@@ -6,9 +6,9 @@ import { startProvider } from '../../support/provider';
 const chat = { model: 'm', messages: [{ role: 'user' as const, content: 'Hi' }] };
 
 // A provider that is busy and names a far moment to come back at.
-function busy(asked: string[]): typeof fetch {
+function busy(requested: string[]): typeof fetch {
   return (async (url: string) => {
-    asked.push(new URL(url).host);
+    requested.push(new URL(url).host);
     return new Response('{"error":{"message":"busy"}}', {
       status: 503,
       headers: { 'content-type': 'application/json', 'retry-after': '30' },
@@ -25,20 +25,20 @@ it.each([
 ] as [string, string, (runtime: ReturnType<typeof createModelRuntime>) => Promise<unknown>][])(
   'no wait of %s outlasts the time of the call',
   async (_name, _model, call) => {
-    const asked: string[] = [];
+    const requested: string[] = [];
     const runtime = createModelRuntime('openai', {
       ...options,
-      fetch: busy(asked),
+      fetch: busy(requested),
       timeouts: { total: 20_000 },
     });
     await expect(call(runtime)).rejects.toMatchObject({ code: 'provider_overloaded' });
-    expect(asked).toEqual(['first.test']);
+    expect(requested).toEqual(['first.test']);
   },
 );
 
-const answered = (asked: string[]): typeof fetch =>
+const answered = (requested: string[]): typeof fetch =>
   (async (url: string) => {
-    asked.push(new URL(url).host);
+    requested.push(new URL(url).host);
     return new Response('{"error":{"message":"no"}}', {
       status: 500,
       headers: { 'content-type': 'application/json', 'retry-after': '0' },
@@ -64,28 +64,28 @@ it.each([
     ['first.test', 'second.test', 'second.test'],
   ],
 ])('the retries of %s hold for fallbacks', async (_whose, own, fallback, given, expected) => {
-  const asked: string[] = [];
+  const requested: string[] = [];
   const runtime = createModelRuntime('openai', {
     ...options,
     ...own,
-    fetch: answered(asked),
+    fetch: answered(requested),
     fallback: [{ ...second, ...fallback }],
   });
   await expect(runtime.stream(chat, given).text()).rejects.toMatchObject({ retryable: true });
-  expect(asked).toEqual(expected);
+  expect(requested).toEqual(expected);
 });
 
 // Attempts are counted against the requests that a provider received.
 it('a call that is aborted before it begins is no attempt', async () => {
-  const asked: string[] = [];
-  for (const transport of [{}, { fetch: busy(asked) }]) {
+  const requested: string[] = [];
+  for (const transport of [{}, { fetch: busy(requested) }]) {
     const run = createModelRuntime('openai', { ...options, ...transport }).stream(chat, {
       signal: AbortSignal.abort(),
     });
     await expect(run.text()).rejects.toMatchObject({ name: 'AbortError' });
     expect((await run.report).attempts).toEqual([]);
   }
-  expect(asked).toEqual([]);
+  expect(requested).toEqual([]);
 });
 
 // The provider may charge for its prompt, though no word of an answer came.

@@ -107,11 +107,11 @@ describe.each(Object.entries(validators))('%s', (_name, schema) => {
         baseURL: provider === 'openai' ? `${fake.url}/v1` : fake.url,
         maxRetries: 0,
       });
-    const ask = () => runtime().generateObject({ model, messages, schema, stream: false });
+    const request = () => runtime().generateObject({ model, messages, schema, stream: false });
 
     it('takes what it accepts', async () => {
       texts = [JSON.stringify(good)];
-      expect(await ask()).toEqual(good);
+      expect(await request()).toEqual(good);
       const body = fake.calls[0]?.body ?? '';
       for (const member of Object.keys(good)) expect(body).toContain(`"${member}"`);
       expect(body).toContain('"robot"');
@@ -119,14 +119,14 @@ describe.each(Object.entries(validators))('%s', (_name, schema) => {
 
     it('has an answer repaired that it refuses', async () => {
       texts = [JSON.stringify(wrong), JSON.stringify(good)];
-      expect(await ask()).toEqual(good);
+      expect(await request()).toEqual(good);
       expect(fake.calls).toHaveLength(2);
       expect(fake.calls[1]?.body).toContain('age');
     });
 
     it('ends with its words after the repair', async () => {
       texts = [JSON.stringify(wrong), JSON.stringify(wrong)];
-      const error = await ask().catch((reason: unknown) => reason as Error & { code: string });
+      const error = await request().catch((reason: unknown) => reason as Error & { code: string });
       expect(error).toMatchObject({ code: 'invalid_object' });
       expect(JSON.stringify(error) + String(error)).toContain('age');
     });
@@ -169,9 +169,9 @@ it('asks for any JSON for a validator that nobody can describe', async () => {
     },
   };
   texts = ['{"value":7}', '{"value":["a"]}', '["b"]'];
-  const ask = () => openai().generateObject({ model: 'm', messages, schema });
-  expect(await ask()).toEqual(['a']);
-  expect(await ask()).toEqual(['b']);
+  const request = () => openai().generateObject({ model: 'm', messages, schema });
+  expect(await request()).toEqual(['a']);
+  expect(await request()).toEqual(['b']);
   expect(fake.calls[0]?.body).toContain('"json_object"');
   expect(fake.calls[1]?.body).toContain('a list is wanted');
   expect(warn.mock.calls.map(([message]) => message)).toEqual([

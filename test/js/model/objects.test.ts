@@ -187,8 +187,8 @@ describe('an answer that reached the limit of its tokens', () => {
       { type: 'RUN_ERROR', message: 'cut', code: 'output_limit_reached' },
     ];
     const { schema: _none, ...rest } = request;
-    const asking = generateObject(hostOf('openai', [events]), { ...rest, tools: [{}] });
-    await expect(asking).rejects.toMatchObject({ code: 'output_limit_reached' });
+    const requesting = generateObject(hostOf('openai', [events]), { ...rest, tools: [{}] });
+    await expect(requesting).rejects.toMatchObject({ code: 'output_limit_reached' });
   });
 });
 

@@ -115,18 +115,18 @@ it.each([
 ])(
   'asks OpenAI for models of the Responses API by it: %j %s %s',
   async (own, model, apiMode, url) => {
-    const asked: string[] = [];
+    const requested: string[] = [];
     const runtime = createModelRuntime('openai', {
       apiKey: 'k',
       maxRetries: 0,
       ...own,
       fetch: async (address) => {
-        asked.push(address as string);
+        requested.push(address as string);
         return Response.json({ error: { message: 'enough' } }, { status: 400 });
       },
     });
     const mode = apiMode === undefined ? {} : { apiMode };
     await runtime.stream({ model, messages, ...mode }).report.catch(() => undefined);
-    expect(asked).toEqual([url]);
+    expect(requested).toEqual([url]);
   },
 );

@@ -11,14 +11,14 @@ afterEach(() => {
   process.env = { ...before };
 });
 
-interface Asked {
+interface Requested {
   url: string;
   key: string | null;
 }
 
 /** Where a call of a runtime goes, and with which key. */
-async function asked(provider: string, settings: ProviderSettings = {}): Promise<Asked> {
-  let found: Asked | undefined;
+async function requested(provider: string, settings: ProviderSettings = {}): Promise<Requested> {
+  let found: Requested | undefined;
   const runtime = createModelRuntime(provider, {
     ...settings,
     fetch: (input, init) => {
@@ -37,11 +37,11 @@ describe('an address in the environment', () => {
   it('goes with the key of the environment', async () => {
     process.env['OPENAI_API_KEY'] = 'gateway-key';
     process.env['OPENAI_BASE_URL'] = ' http://127.0.0.1:1/v1 ';
-    expect(await asked('openai')).toEqual({
+    expect(await requested('openai')).toEqual({
       url: 'http://127.0.0.1:1/v1/chat/completions',
       key: 'Bearer gateway-key',
     });
-    expect(await asked('openai', { apiKey: undefined, baseURL: undefined })).toMatchObject({
+    expect(await requested('openai', { apiKey: undefined, baseURL: undefined })).toMatchObject({
       key: 'Bearer gateway-key',
       url: 'http://127.0.0.1:1/v1/chat/completions',
     });
@@ -50,11 +50,11 @@ describe('an address in the environment', () => {
   it('leaves a key or an address that is given in code alone', async () => {
     process.env['OPENAI_API_KEY'] = 'gateway-key';
     process.env['OPENAI_BASE_URL'] = 'http://127.0.0.1:1/v1';
-    expect(await asked('openai', { apiKey: 'my-own' })).toEqual({
+    expect(await requested('openai', { apiKey: 'my-own' })).toEqual({
       url: 'https://api.openai.com/v1/chat/completions',
       key: 'Bearer my-own',
     });
-    expect(await asked('openai', { baseURL: 'http://127.0.0.1:2/v1' })).toEqual({
+    expect(await requested('openai', { baseURL: 'http://127.0.0.1:2/v1' })).toEqual({
       url: 'http://127.0.0.1:2/v1/chat/completions',
       key: 'Bearer gateway-key',
     });
@@ -69,7 +69,7 @@ describe('an address in the environment', () => {
     ['https://box/ollama/', 'https://box/ollama'],
   ])('is read as Ollama reads OLLAMA_HOST: %s', async (host, base) => {
     process.env['OLLAMA_HOST'] = host;
-    expect((await asked('ollama')).url).toBe(`${base}/api/chat`);
+    expect((await requested('ollama')).url).toBe(`${base}/api/chat`);
   });
 
   it('is refused by its name when it is none', () => {
@@ -120,9 +120,9 @@ describe('the settings that the environment holds', () => {
     process.env['AWS_ACCESS_KEY_ID'] = 'AKIDEXAMPLE';
     process.env['AWS_SECRET_ACCESS_KEY'] = 's';
     process.env['AWS_REGION'] = 'us-east-1';
-    const there = await asked('bedrock', { region: 'eu-west-1' });
+    const there = await requested('bedrock', { region: 'eu-west-1' });
     expect(there.url).toContain('eu-west-1');
-    expect((await asked('bedrock')).url).toContain('us-east-1');
+    expect((await requested('bedrock')).url).toContain('us-east-1');
   });
 
   it('decide the model of the command line', () => {

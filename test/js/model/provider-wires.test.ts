@@ -13,8 +13,8 @@ import { contentOf } from '../../support/events';
 import type { Event } from '../../support/events';
 import type { Call, Provider } from '../../support/provider';
 import { startProvider } from '../../support/provider';
-import type { Said, VendorAnswer } from '../../support/vendor-answers';
-import { thoughtSpellings, vendorAnswer, vendorFailure } from '../../support/vendor-answers';
+import type { ScriptedAnswer, VendorAnswer } from '../../support/vendor-answers';
+import { reasoningSpellings, vendorAnswer, vendorFailure } from '../../support/vendor-answers';
 
 interface Row {
   id: string;
@@ -161,11 +161,11 @@ const wireOf = ({ wire, quirks }: Row): string =>
   quirks.includes('responses_first') ? 'openai_responses' : wire;
 
 const say =
-  (row: Row, said: Said, wire = wireOf(row)) =>
+  (row: Row, received: ScriptedAnswer, wire = wireOf(row)) =>
   ({ body }: Call): VendorAnswer => {
     const streamed = (JSON.parse(body) as { stream?: boolean }).stream !== false;
-    const spelling = thoughtSpellings[row.id] ?? 'reasoning_content';
-    return vendorAnswer(wire, said, { streamed, spelling });
+    const spelling = reasoningSpellings[row.id] ?? 'reasoning_content';
+    return vendorAnswer(wire, received, { streamed, spelling });
   };
 
 async function contentFrom(runtime: ModelRuntime, payload: object) {
@@ -215,8 +215,10 @@ describe.each(rows.map((row) => [row.id, row] as const))('%s', (id, row) => {
     const word = { word: 'millrace \u00e9' };
     const withTools = takes(row, 'no_tools');
     const withImage = takes(row, 'no_images');
-    const said = withTools ? { call: { name: 'look_up', arguments: word } } : { text: 'A dot.' };
-    answer = say(row, said);
+    const received = withTools
+      ? { call: { name: 'look_up', arguments: word } }
+      : { text: 'A dot.' };
+    answer = say(row, received);
     const [system, user] = question;
     const plain = { ...user, content: (user?.content as object[]).slice(0, 1) };
     const content = await contentFrom(runtimeOf(row), {
@@ -280,15 +282,15 @@ describe.each(rows.map((row) => [row.id, row] as const))('%s', (id, row) => {
     it.each(known)(
       'sends its switch for reasoning (%s) and reads thoughts',
       async (name, more, wire) => {
-        const said = { ...(name === 'off' ? {} : { thought: 'Hm.' }), text: 'Blue.' };
-        answer = say(row, said, wire);
+        const received = { ...(name === 'off' ? {} : { thought: 'Hm.' }), text: 'Blue.' };
+        answer = say(row, received, wire);
         const content = await contentFrom(runtimeOf(row), {
           model: modelOf(row),
           messages: [{ role: 'user', content: 'Hi' }],
           ...more,
         });
         expect(content.text).toBe('Blue.');
-        expect(content.reasoning).toBe(said.thought ?? '');
+        expect(content.reasoning).toBe(received.thought ?? '');
         for (const part of (change[name] ?? '').split(' | ')) {
           const [, member, value] = /^(\w+): (.*)$/.exec(part) ?? [];
           if (member === undefined || member === 'note') continue;
@@ -307,10 +309,10 @@ describe.each(rows.map((row) => [row.id, row] as const))('%s', (id, row) => {
       answer = (call) => {
         const { tools: offered, toolConfig } = JSON.parse(call.body) as Record<string, unknown>;
         const asTool = JSON.stringify(offered ?? toolConfig ?? '').includes('"answer"');
-        const said = asTool
+        const received = asTool
           ? { call: { name: 'answer', arguments: wanted } }
           : { text: JSON.stringify(wanted) };
-        return say(row, said)(call);
+        return say(row, received)(call);
       };
       const schema = {
         type: 'object',

@@ -86,8 +86,8 @@ it('neither do texts to embed leave their provider', async () => {
     maxRetries: 0,
     transport: 'engine',
   });
-  const asked = runtime.embeddings({ model: 'm', input: question });
-  await expect(asked).rejects.toMatchObject({ status: 308 });
+  const requested = runtime.embeddings({ model: 'm', input: question });
+  await expect(requested).rejects.toMatchObject({ status: 308 });
   expect(stranger.calls).toEqual([]);
 });
 

@@ -2,7 +2,7 @@
 import type { FailedRoute, RouteAttempt, RouterRuntime } from 'millrace';
 import { MillraceError, createRouterRuntime, openaiCompatibleFactory } from 'millrace';
 
-import { answer, claude, messages, refuse } from '../../support/chat-answers';
+import { answer, claude, messages, reject } from '../../support/chat-answers';
 import type { Provider } from '../../support/provider';
 import { startProvider, stream } from '../../support/provider';
 
@@ -16,7 +16,7 @@ describe('createRouterRuntime', () => {
   const channel = { apiKey: 'k', transport: 'engine', maxRetries: 0 } as const;
 
   it('routes by model, and asks the next channel when one fails', async () => {
-    const broken = await startProvider(refuse(500, 'broken'));
+    const broken = await startProvider(reject(500, 'broken'));
     const attempts: RouteAttempt[] = [];
     const Routed = createRouterRuntime({
       id: 'mine',
@@ -83,19 +83,19 @@ describe('createRouterRuntime', () => {
     describe.each(['ag-ui', 'lobe'] as const)('as %s', (protocol) => {
       it.each(Object.entries(fails))('%s', async (_, body) => {
         await routed(body, async (runtime) => {
-          const told: string[] = [];
+          const reported: string[] = [];
           const callback = {
-            onStart: () => void told.push('start'),
-            onText: (text: string) => void told.push(text),
-            onError: () => void told.push('error'),
-            onFinal: () => void told.push('final'),
+            onStart: () => void reported.push('start'),
+            onText: (text: string) => void reported.push(text),
+            onError: () => void reported.push('error'),
+            onFinal: () => void reported.push('final'),
           };
           const payload = { model: 'gpt-4o', messages };
           const response = await runtime.chat(payload, { protocol, callback });
           const text = await response.text();
           expect(text).toContain('"Hello"');
           expect(text).not.toMatch(/RUN_ERROR|event: error/);
-          expect(told).toEqual(['start', 'Hello', 'final']);
+          expect(reported).toEqual(['start', 'Hello', 'final']);
           expect(attempts).toMatchObject([{ success: false }, { success: true }]);
           expect(attempts[0]?.error).toBeInstanceOf(MillraceError);
         });
@@ -148,10 +148,10 @@ describe('createRouterRuntime', () => {
       });
       const abort = new AbortController();
       const { signal } = abort;
-      const asked = new Routed().chat({ model: 'gpt-4o', messages }, { signal });
+      const requested = new Routed().chat({ model: 'gpt-4o', messages }, { signal });
       const reason = new Error('enough');
       setTimeout(() => abort.abort(reason), 100);
-      await expect(asked).rejects.toBe(reason);
+      await expect(requested).rejects.toBe(reason);
       expect(provider.calls).toHaveLength(0);
       await silent.close();
     });
@@ -165,16 +165,16 @@ describe('createRouterRuntime', () => {
         { apiType: 'openai', baseURLPattern, options: { ...channel, id: 'matched' } },
         { apiType: 'openai', options: { ...channel, id: 'last' } },
       ],
-      onRouteAttempt: ({ channelId }) => asked.push(channelId),
+      onRouteAttempt: ({ channelId }) => requested.push(channelId),
     });
-    const asked: (string | undefined)[] = [];
+    const requested: (string | undefined)[] = [];
     const runtime = new Routed({ baseURL: provider.url });
     for (let i = 0; i < 3; ++i) await runtime.stream({ model: 'm', messages }).text();
-    expect(asked).toEqual(['matched', 'matched', 'matched']);
+    expect(requested).toEqual(['matched', 'matched', 'matched']);
   });
 
   it('does not ask again what no channel can answer', async () => {
-    provider.answer = refuse(400, 'maximum context length is 10 tokens');
+    provider.answer = reject(400, 'maximum context length is 10 tokens');
     const other = await startProvider(stream([answer('never')]));
     const options = [
       { ...channel, baseURL: provider.url },
@@ -186,7 +186,7 @@ describe('createRouterRuntime', () => {
         errorType: 'ExceededContextWindow',
       });
       expect(other.calls).toHaveLength(0);
-      provider.answer = refuse(500, 'broken');
+      provider.answer = reject(500, 'broken');
       const Strict = createRouterRuntime({
         id: 'strict',
         routers: () => [{ apiType: 'openai', options }],
@@ -210,7 +210,7 @@ describe('createRouterRuntime', () => {
     ["Invalid schema for response_format 'json_schema'", 1],
     ['400 Model x does not support parameter presencePenalty.', 1],
     ['Server error', 2],
-  ])('judges an error that has nothing but the sentence: %s', async (message, asked) => {
+  ])('judges an error that has nothing but the sentence: %s', async (message, requested) => {
     const error = { errorType: 'ProviderBizError', error: { message } };
     const attempts: RouteAttempt[] = [];
     const Routed = createRouterRuntime({
@@ -220,7 +220,7 @@ describe('createRouterRuntime', () => {
     });
     const metadata = { trigger: 'chat' };
     await expect(new Routed().chat({ model: 'm', messages }, { metadata })).rejects.toBe(error);
-    expect(attempts).toHaveLength(asked);
+    expect(attempts).toHaveLength(requested);
     expect(attempts[0]).toMatchObject({ model: 'm', metadata, success: false });
   });
 
@@ -242,7 +242,7 @@ describe('createRouterRuntime', () => {
     });
     expect(failed).toEqual([{ error, model: 'm', optionIndex: 0 }]);
     failed.length = 0;
-    provider.answer = refuse(500, 'broken');
+    provider.answer = reject(500, 'broken');
     const channels = [1, 2].map(() => ({ ...channel, baseURL: provider.url }));
     const Streamed = createRouterRuntime({
       id: 'mine',
@@ -282,7 +282,7 @@ describe('createRouterRuntime', () => {
 
   it('names itself to classes of the user, and ends with a request that nobody takes', async () => {
     const made: object[] = [];
-    const refused = {
+    const rejected = {
       errorType: 'ProviderBizError',
       error: { type: 'invalid_request_error', body: { httpStatusCode: 400 } },
     };
@@ -292,13 +292,13 @@ describe('createRouterRuntime', () => {
       }
       chat(): Promise<Response> {
         // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
-        return Promise.reject(refused);
+        return Promise.reject(rejected);
       }
     }
     const options = [{ apiKey: '1' }, { apiKey: '2' }];
     const routers = [{ apiType: 'openai', runtime: Own as never, options }];
     const Routed = createRouterRuntime({ id: 'mine', routers });
-    await expect(new Routed().chat({ model: 'm', messages })).rejects.toBe(refused);
+    await expect(new Routed().chat({ model: 'm', messages })).rejects.toBe(rejected);
     expect(made).toMatchObject([{ id: 'mine', apiKey: '1' }]);
   });
 
@@ -322,14 +322,18 @@ describe('createRouterRuntime', () => {
       baseURL: 'https://acme.invalid/v1',
       chatCompletion: { handlePayload: (body) => ({ ...body, region: 'eu' }) },
     });
-    const asked: { url: string; key: string | null; body: Record<string, unknown> }[] = [];
+    const requested: { url: string; key: string | null; body: Record<string, unknown> }[] = [];
     const channelOf = (id: string, reply: () => Response) => ({
       id,
       apiKey: `key-${id}`,
       maxRetries: 0,
       fetch: (async (url: string, init: RequestInit) => {
         const key = new Headers(init.headers).get('authorization');
-        asked.push({ url, key, body: JSON.parse(init.body as string) as Record<string, unknown> });
+        requested.push({
+          url,
+          key,
+          body: JSON.parse(init.body as string) as Record<string, unknown>,
+        });
         return reply();
       }) as typeof fetch,
     });
@@ -348,7 +352,7 @@ describe('createRouterRuntime', () => {
         ],
         onRouteAttempt: (attempt) => attempts.push(attempt),
       }))();
-    beforeEach(() => (asked.length = 0));
+    beforeEach(() => (requested.length = 0));
 
     it('goes on at the next channel of the same vendor', async () => {
       const attempts: RouteAttempt[] = [];
@@ -361,11 +365,11 @@ describe('createRouterRuntime', () => {
       expect(types.filter((type) => type === 'RUN_STARTED')).toHaveLength(1);
       expect(types).not.toContain('RUN_ERROR');
       expect(await run.text()).toBe('Hello');
-      expect(asked).toMatchObject([
+      expect(requested).toMatchObject([
         { url: 'https://acme.invalid/v1/chat/completions', key: 'Bearer key-0' },
         { url: 'https://acme.invalid/v1/chat/completions', key: 'Bearer key-1' },
       ]);
-      expect(asked[1]?.body['region']).toBe('eu');
+      expect(requested[1]?.body['region']).toBe('eu');
       expect(attempts.map(({ channelId, success }) => [channelId, success])).toEqual([
         ['0', false],
         ['1', true],
@@ -387,7 +391,7 @@ describe('createRouterRuntime', () => {
         messages,
       });
       await expect(run.text()).rejects.toMatchObject({ code: 'stream_truncated' });
-      expect(asked).toHaveLength(1);
+      expect(requested).toHaveLength(1);
     });
 
     it('asks nobody else once it is stopped', async () => {
@@ -401,7 +405,7 @@ describe('createRouterRuntime', () => {
         { signal: stop.signal },
       );
       await expect(run.text()).rejects.toThrow('enough');
-      expect(asked).toHaveLength(1);
+      expect(requested).toHaveLength(1);
     });
   });
 
@@ -427,8 +431,8 @@ describe('createRouterRuntime', () => {
     expect(await routed(json({ data: [{ id: 'gpt-x' }] })).models()).toMatchObject([
       { id: 'gpt-x' },
     ]);
-    const said = { choices: [{ message: { content: '{"a":1}' }, finish_reason: 'stop' }] };
-    const object = routed(json({}, 500), json(said)).generateObject({
+    const received = { choices: [{ message: { content: '{"a":1}' }, finish_reason: 'stop' }] };
+    const object = routed(json({}, 500), json(received)).generateObject({
       model: 'm',
       messages,
       schema: { type: 'object' },
@@ -441,14 +445,14 @@ describe('createRouterRuntime', () => {
   });
 
   it('shows an object while the channel that takes it writes it', async () => {
-    const asked: string[] = [];
+    const requested: string[] = [];
     const chunk = (content: string): string =>
       `data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`;
-    const said = chunk('{"a":1,') + chunk('"b":2}') + 'data: [DONE]\n\n';
+    const received = chunk('{"a":1,') + chunk('"b":2}') + 'data: [DONE]\n\n';
     const reply =
       (name: string, status: number, body: string): typeof fetch =>
       async () => {
-        asked.push(name);
+        requested.push(name);
         const type = status === 200 ? 'text/event-stream' : 'application/json';
         return new Response(body, { status, headers: { 'content-type': type } });
       };
@@ -458,12 +462,12 @@ describe('createRouterRuntime', () => {
       const request = { model: 'm', messages, schema: { type: 'object' } };
       return new Routed().streamObject(request, call);
     };
-    const run = open({}, reply('bad', 500, '{}'), reply('good', 200, said));
+    const run = open({}, reply('bad', 500, '{}'), reply('good', 200, received));
     const shown: unknown[] = [];
     for await (const part of run) shown.push(part);
     expect(shown.at(-1)).toEqual({ a: 1, b: 2 });
     expect(await run.object()).toEqual({ a: 1, b: 2 });
-    expect(asked).toEqual(['bad', 'good']);
+    expect(requested).toEqual(['bad', 'good']);
 
     const bad = open({}, reply('bad', 500, '{}'));
     const read = async (): Promise<void> => {
@@ -471,12 +475,12 @@ describe('createRouterRuntime', () => {
     };
     await expect(read()).rejects.toMatchObject({ status: 500 });
 
-    asked.length = 0;
-    const aborted = open({ signal: AbortSignal.abort() }, reply('a', 200, said));
+    requested.length = 0;
+    const aborted = open({ signal: AbortSignal.abort() }, reply('a', 200, received));
     await expect(aborted.object()).rejects.toThrow();
-    const stopped = open({}, reply('b', 200, said), reply('c', 200, said));
+    const stopped = open({}, reply('b', 200, received), reply('c', 200, received));
     stopped.stop();
     await expect(stopped.object()).rejects.toThrow();
-    expect(asked).toEqual([]);
+    expect(requested).toEqual([]);
   });
 });

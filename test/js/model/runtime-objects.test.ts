@@ -57,11 +57,11 @@ describe('ModelRuntime', () => {
 
   it('asks by the Responses API when told, with headers of the call', async () => {
     texts = ['{"name":"Ada"}'];
-    const asked = runtime().generateObject(
+    const requested = runtime().generateObject(
       { ...request, responseApi: true },
       { headers: { 'x-team': 'a' } },
     );
-    await asked.catch(() => undefined);
+    await requested.catch(() => undefined);
     expect(fake.calls[0]?.url).toBe('/v1/responses');
     expect(fake.calls[0]?.headers['x-team']).toBe('a');
     expect(fake.calls[0]?.body).not.toContain('responseApi');
@@ -72,8 +72,8 @@ describe('ModelRuntime', () => {
     fake.answer = (response) =>
       void response.writeHead(500).end('{"error":{"message":"down","type":"server_error"}}');
     const wanted = { requestHeaders: { 'x-team': 'a' }, headers: { 'x-more': 'b' }, user: 'ann' };
-    const refused = runtime().embeddings({ model: 'e', input: 'x' }, { ...wanted, maxRetries: 1 });
-    await expect(refused).rejects.toMatchObject({ status: 500, provider: 'openai' });
+    const rejected = runtime().embeddings({ model: 'e', input: 'x' }, { ...wanted, maxRetries: 1 });
+    await expect(rejected).rejects.toMatchObject({ status: 500, provider: 'openai' });
     fake.answer = () => undefined;
     const silent = runtime().models({ timeouts: { firstByte: 50 } });
     await expect(silent).rejects.toMatchObject({ code: 'first_byte_timeout' });
@@ -93,8 +93,8 @@ describe('ModelRuntime', () => {
     [() => runtime().textToSpeech({ model: 's' } as never)],
     [() => runtime().pullModel(undefined as never)],
     [() => runtime().generateObject(undefined as never)],
-  ])('refuses what says too little: %s', async (ask: () => Promise<unknown>) => {
-    const error: unknown = await ask().catch((thrown: unknown) => thrown);
+  ])('refuses what says too little: %s', async (requestObject: () => Promise<unknown>) => {
+    const error: unknown = await requestObject().catch((thrown: unknown) => thrown);
     expect(MillraceError.is(error)).toBe(true);
     expect((error as MillraceError).status).toBeUndefined();
     expect(fake.calls).toHaveLength(0);

@@ -1,6 +1,6 @@
 // Tokens of random runs: what a provider reported is booked to the token, what it did not is estimated,
 // every request is booked, and the rows are the sum. MILLRACE_BOOKS_RUNS and MILLRACE_SEED choose others.
-import { playBooks } from '../../support/books';
+import { playTotals } from '../../support/books';
 
 jest.setTimeout(600_000);
 
@@ -11,7 +11,7 @@ const seed = Number(process.env['MILLRACE_SEED'] ?? Date.now() % 1_000_000);
 
 it(`${runs} random runs are booked as the provider's own books say`, async () => {
   console.info(`MILLRACE_SEED=${seed}, ${runs} runs`);
-  const played = await playBooks(seed, runs);
+  const played = await playTotals(seed, runs);
   expect(played.flatMap(({ problems }) => problems).slice(0, 10)).toEqual([]);
   // Each is within 15 % or few tokens, and errors in both directions leave the sum alone.
   const estimates = played.flatMap(({ estimated }) => (estimated ? [estimated] : []));

@@ -103,7 +103,7 @@ async function read(run: ModelRun): Promise<Seen> {
   return seen;
 }
 
-const ask = (content: string): ChatMessage[] => [{ role: 'user', content }];
+const sendRequest = (content: string): ChatMessage[] => [{ role: 'user', content }];
 const nameAndArguments = ({ name, arguments: json }: typeof looked) => ({
   name,
   arguments: JSON.parse(json) as unknown,
@@ -117,7 +117,7 @@ describe.each(Object.entries(vendors))('%s', (_name, vendor) => {
     const start = (content: string, more: object = {}): ModelRun =>
       runtimeOf(mock, vendor).stream({
         model: vendor.model,
-        messages: ask(content),
+        messages: sendRequest(content),
         stream,
         ...more,
       });
@@ -142,10 +142,10 @@ describe.each(Object.entries(vendors))('%s', (_name, vendor) => {
       ['call two', [looked, timed], ''],
       ['say and call', [looked], text],
       ['no arguments', [{ name: 'now', arguments: '{}' }], ''],
-    ])('gives calls of tools: %s', async (content, calls, said) => {
+    ])('gives calls of tools: %s', async (content, calls, received) => {
       const run = start(content, { tools: [weather] });
       const seen = await read(run);
-      expect(seen.text).toBe(said);
+      expect(seen.text).toBe(received);
       expect(seen.calls).toMatchObject(calls.map(nameAndArguments));
       const ids = seen.calls.map(({ id }) => id);
       expect(new Set(ids).size).toBe(calls.length);
@@ -167,10 +167,10 @@ describe.each(Object.entries(vendors))('%s', (_name, vendor) => {
       ];
       const { text: echoed } = await read(start('', { messages, tools: [weather] }));
       const got = JSON.parse(echoed) as Pick<ChatMessageList, 'messages' | 'tools'>;
-      const said = got.messages.map(({ role, content }) => [role, flat(content)]);
-      expect(said).toContainEqual(['system', 'Be short.']);
-      expect(said).toContainEqual(['user', 'echo what I said']);
-      expect(said).toContainEqual(['assistant', 'I look.']);
+      const received = got.messages.map(({ role, content }) => [role, flat(content)]);
+      expect(received).toContainEqual(['system', 'Be short.']);
+      expect(received).toContainEqual(['user', 'echo what I said']);
+      expect(received).toContainEqual(['assistant', 'I look.']);
       const call = got.messages.flatMap((message) => message.tool_calls ?? [])[0];
       expect(call?.function.name).toBe('get_weather');
       expect(JSON.parse(call?.function.arguments ?? '')).toEqual({ city: 'Paris' });
@@ -197,7 +197,7 @@ describe.each(Object.entries(vendors))('%s', (_name, vendor) => {
       mock.nextRequestError(503, { message: 'Busy', type: 'overloaded_error' });
       const run = runtimeOf(mock, vendor, { maxRetries: 1 }).stream({
         model: vendor.model,
-        messages: ask('greet'),
+        messages: sendRequest('greet'),
         stream,
       });
       expect(await run.text()).toBe(text);
@@ -214,7 +214,7 @@ describe.each(Object.entries(vendors))('%s', (_name, vendor) => {
     ])('ends in good order in %s', async (content, codes) => {
       const run = runtimeOf(mock, vendor, { timeouts: { firstByte: 150 } }).stream({
         model: vendor.model,
-        messages: ask(content),
+        messages: sendRequest(content),
         stream,
       });
       expect((await read(run)).last).toBe('RUN_ERROR');
@@ -228,7 +228,10 @@ describe.each(Object.entries(vendors))('%s', (_name, vendor) => {
   it.each(['cut', 'vanish'])(
     'keeps and books what came before the answer broke: %s',
     async (word) => {
-      const run = runtimeOf(mock, vendor).stream({ model: vendor.model, messages: ask(word) });
+      const run = runtimeOf(mock, vendor).stream({
+        model: vendor.model,
+        messages: sendRequest(word),
+      });
       const seen = await read(run);
       expect(seen.last).toBe('RUN_ERROR');
       expect(text.repeat(5).startsWith(seen.text)).toBe(true);
@@ -239,7 +242,7 @@ describe.each(Object.entries(vendors))('%s', (_name, vendor) => {
   );
 
   it('makes an object that follows a schema', async () => {
-    const request = { model: vendor.model, messages: ask('an object'), schema };
+    const request = { model: vendor.model, messages: sendRequest('an object'), schema };
     expect(await runtimeOf(mock, vendor).generateObject(request)).toEqual(object);
   });
 
@@ -277,7 +280,7 @@ describe('keys', () => {
   it.each(Object.entries(vendors).filter(([, vendor]) => checksKeys(vendor)))(
     'stand where %s looks for them',
     async (_name, vendor) => {
-      const payload = { model: vendor.model, messages: ask('greet') };
+      const payload = { model: vendor.model, messages: sendRequest('greet') };
       expect(await runtimeOf(strict, vendor).stream(payload).text()).toBe(text);
       const wrong = runtimeOf(strict, vendor, { apiKey: 'another' }).stream(payload);
       await expect(wrong.text()).rejects.toMatchObject({ code: 'authentication_failed' });
@@ -292,7 +295,7 @@ it('asks another vendor when the first one is down', async () => {
     maxRetries: 0,
     fallback: ['anthropic:claude-sonnet-4-5'],
     providers: { anthropic: { apiKey: vendorKey, baseURL: mock.url } },
-  }).stream({ model: 'gpt-4o', messages: ask('greet') });
+  }).stream({ model: 'gpt-4o', messages: sendRequest('greet') });
   mock.nextRequestError(500);
   expect(await run.text()).toBe(text);
   expect((await run.report).attempts.map(({ provider }) => provider)).toEqual([

@@ -14,21 +14,23 @@ const answer = `${sse(
 
 // Answers every request by itself, and refuses tunnels.
 async function startProxy() {
-  const asked: string[] = [];
+  const requested: string[] = [];
   const server = createServer((request, response) => {
-    asked.push(`${request.method} ${request.url} ${request.headers['proxy-authorization'] ?? '-'}`);
+    requested.push(
+      `${request.method} ${request.url} ${request.headers['proxy-authorization'] ?? '-'}`,
+    );
     request.resume();
     const models = request.url?.endsWith('/models');
     response.setHeader('Content-Type', models ? 'application/json' : 'text/event-stream');
     response.end(models ? '{"data":[{"id":"m"}]}' : answer);
   });
   server.on('connect', (request, socket) => {
-    asked.push(`CONNECT ${request.url}`);
+    requested.push(`CONNECT ${request.url}`);
     socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  return { asked, port, close: () => server.close() };
+  return { asked: requested, port, close: () => server.close() };
 }
 
 let proxy: Awaited<ReturnType<typeof startProxy>>;
@@ -72,24 +74,24 @@ describe('a proxy', () => {
   });
 
   it('that wants a password is told as one, also for http: addresses', async () => {
-    const refusing = createServer((_, response) => {
+    const rejecting = createServer((_, response) => {
       response.writeHead(407, { 'proxy-authenticate': 'Basic realm="x"' }).end('<html></html>');
     });
-    await new Promise<void>((resolve) => refusing.listen(0, '127.0.0.1', resolve));
-    const { port } = refusing.address() as AddressInfo;
+    await new Promise<void>((resolve) => rejecting.listen(0, '127.0.0.1', resolve));
+    const { port } = rejecting.address() as AddressInfo;
     const runtime = createModelRuntime('openai', {
       apiKey: 'sk-test',
       baseURL: 'http://nowhere.invalid/v1',
       proxy: `http://me:secret@127.0.0.1:${port}`,
       maxRetries: 0,
     });
-    const refused = {
+    const rejected = {
       code: 'proxy_failed',
       message: expect.stringMatching(/407.*`proxy`/) as string,
     };
-    await expect(runtime.stream(request).text()).rejects.toMatchObject(refused);
-    await expect(runtime.models()).rejects.toMatchObject(refused);
-    refusing.close();
+    await expect(runtime.stream(request).text()).rejects.toMatchObject(rejected);
+    await expect(runtime.models()).rejects.toMatchObject(rejected);
+    rejecting.close();
   });
 
   it('that is no address is refused without showing it', () => {

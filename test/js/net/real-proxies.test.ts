@@ -43,7 +43,7 @@ beforeEach(() => {
   provider.answer = stream([answer]);
 });
 
-const ask = (options: ModelRuntimeOptions) =>
+const request = (options: ModelRuntimeOptions) =>
   createModelRuntime('openai', { apiKey: key, maxRetries: 0, circuit: false, ...options }).stream(
     payload,
   );
@@ -100,10 +100,10 @@ describeWith(['nginx', 'openssl'], 'nginx', () => {
   });
 
   it('speaks HTTP/2 where it is asked for, and only there', async () => {
-    expect(await ask({ baseURL: url('/v1/one'), ca: certificates.ca }).text()).toBe(text);
+    expect(await request({ baseURL: url('/v1/one'), ca: certificates.ca }).text()).toBe(text);
     // A connection that stands already would be taken as it is, so that this is the first by this name.
     const named = url('/v1/two').replace('127.0.0.1', 'localhost');
-    const run = ask({ baseURL: named, ca: certificates.ca, http2: true });
+    const run = request({ baseURL: named, ca: certificates.ca, http2: true });
     expect(await run.text()).toBe(text);
     expect((await run.usage).totalOutputTokens).toBe(usage.output);
     await logged(nginx, 'seen.log', /HTTP\/1\.1 \S+ \/v1\/one/);
@@ -111,24 +111,24 @@ describeWith(['nginx', 'openssl'], 'nginx', () => {
   });
 
   it('is trusted only with the authority of its certificate', async () => {
-    expect(await ask({ baseURL: url(), ca: certificates.ca }).text()).toBe(text);
-    await expect(ask({ baseURL: url() }).text()).rejects.toMatchObject({ code: 'tls_failed' });
+    expect(await request({ baseURL: url(), ca: certificates.ca }).text()).toBe(text);
+    await expect(request({ baseURL: url() }).text()).rejects.toMatchObject({ code: 'tls_failed' });
     const named = url().replace('127.0.0.1', 'localhost');
-    expect(await ask({ baseURL: named, ca: certificates.ca }).text()).toBe(text);
+    expect(await request({ baseURL: named, ca: certificates.ca }).text()).toBe(text);
   });
 
   it('is not trusted under another name', async () => {
     const other = url().replace('127.0.0.1', '127.0.0.2');
-    await expect(ask({ baseURL: other, ca: certificates.ca }).text()).rejects.toMatchObject({
+    await expect(request({ baseURL: other, ca: certificates.ca }).text()).rejects.toMatchObject({
       code: expect.stringMatching(/tls_failed|connect_failed/) as string,
     });
   });
 
   it('lets in who shows a certificate', async () => {
     const guarded = { baseURL: url('/guarded/v1'), ca: certificates.ca };
-    await expect(ask(guarded).text()).rejects.toMatchObject({ code: 'permission_denied' });
+    await expect(request(guarded).text()).rejects.toMatchObject({ code: 'permission_denied' });
     const shown = { cert: certificates.clientCert, key: certificates.clientKey };
-    expect(await ask({ ...guarded, ...shown }).text()).toBe(text);
+    expect(await request({ ...guarded, ...shown }).text()).toBe(text);
     expect(provider.calls).toHaveLength(1);
     await logged(nginx, 'seen.log', /SUCCESS \/guarded\/v1\/chat\/completions/);
   });
@@ -152,7 +152,7 @@ describeWith(['nginx', 'openssl'], 'nginx', () => {
       response.write(answer.slice(0, answer.indexOf('world')));
       setTimeout(() => response.destroy(), 50);
     };
-    const run = ask({ baseURL: url(), ca: certificates.ca, http2: true });
+    const run = request({ baseURL: url(), ca: certificates.ca, http2: true });
     await expect(run.text()).rejects.toMatchObject({
       code: expect.stringMatching(/connection_lost|stream_truncated/) as string,
     });
@@ -160,7 +160,7 @@ describeWith(['nginx', 'openssl'], 'nginx', () => {
   });
 
   it('may hold back an answer, which comes whole all the same', async () => {
-    const run = ask({ baseURL: `http://127.0.0.1:${nginx.plain}/v1` });
+    const run = request({ baseURL: `http://127.0.0.1:${nginx.plain}/v1` });
     expect(await run.text()).toBe(text);
     expect((await run.usage).source).toBe('reported');
   });
@@ -176,7 +176,7 @@ describeWith(['nginx', 'openssl'], 'nginx', () => {
       response.end(answer.slice(at));
     };
     const seen: string[] = [];
-    for await (const event of ask({ baseURL: `http://127.0.0.1:${nginx.plain}/v1` })) {
+    for await (const event of request({ baseURL: `http://127.0.0.1:${nginx.plain}/v1` })) {
       if (event.type !== 'TEXT_MESSAGE_CONTENT') continue;
       seen.push(event.delta);
       release(); // only what was seen before the provider had sent all lets it go on
@@ -312,7 +312,7 @@ describe.each(Object.keys(proxies) as (keyof typeof proxies)[])('behind', (name)
 
     it('https: addresses are reached through a tunnel that shows no key', async () => {
       const baseURL = `https://127.0.0.1:${nginx.port}/v1`;
-      const run = ask({ baseURL, ca: certificates.ca, proxy: proxied() });
+      const run = request({ baseURL, ca: certificates.ca, proxy: proxied() });
       expect(await run.text()).toBe(text);
       expect(provider.calls[0]?.headers.authorization).toBe(`Bearer ${key}`);
       // Squid notes a tunnel when it is closed.
@@ -322,31 +322,31 @@ describe.each(Object.keys(proxies) as (keyof typeof proxies)[])('behind', (name)
     });
 
     it('http: addresses are asked for by name', async () => {
-      expect(await ask({ baseURL: `${provider.url}/v1`, proxy: proxied() }).text()).toBe(text);
+      expect(await request({ baseURL: `${provider.url}/v1`, proxy: proxied() }).text()).toBe(text);
       expect(provider.calls[0]?.headers).toHaveProperty('via');
     });
 
     it('HTTP/2 goes through the tunnel', async () => {
       const baseURL = `https://localhost:${nginx.port}/v1/tunnel`;
-      const run = ask({ baseURL, ca: certificates.ca, proxy: proxied(), http2: true });
+      const run = request({ baseURL, ca: certificates.ca, proxy: proxied(), http2: true });
       expect(await run.text()).toBe(text);
       await logged(nginx, 'seen.log', /HTTP\/2\.0 \S+ \/v1\/tunnel/);
     });
 
     it('hosts of noProxy are reached directly', async () => {
       const away = { proxy: { http: 'http://127.0.0.1:1', noProxy: '127.0.0.1' } };
-      expect(await ask({ baseURL: `${provider.url}/v1`, ...away }).text()).toBe(text);
+      expect(await request({ baseURL: `${provider.url}/v1`, ...away }).text()).toBe(text);
       const through = { proxy: { http: 'http://127.0.0.1:1', noProxy: 'example.com' } };
-      await expect(ask({ baseURL: `${provider.url}/v1`, ...through }).text()).rejects.toMatchObject(
-        {
-          code: 'proxy_failed',
-        },
-      );
+      await expect(
+        request({ baseURL: `${provider.url}/v1`, ...through }).text(),
+      ).rejects.toMatchObject({
+        code: 'proxy_failed',
+      });
     });
 
     it('a server that cannot be reached is told as such', async () => {
       const port = await freePort();
-      const gone = ask({ baseURL: `https://127.0.0.1:${port}/v1`, proxy: proxied() });
+      const gone = request({ baseURL: `https://127.0.0.1:${port}/v1`, proxy: proxied() });
       await expect(gone.text()).rejects.toMatchObject({ code: 'proxy_failed' });
     });
 
@@ -355,12 +355,15 @@ describe.each(Object.keys(proxies) as (keyof typeof proxies)[])('behind', (name)
       Object.assign(process.env, { HTTPS_PROXY: proxied(), NO_PROXY: 'example.com' });
       try {
         const named = `https://localhost.localdomain:${nginx.port}/v1`;
-        await ask({ baseURL: named, ca: certificates.ca })
+        await request({ baseURL: named, ca: certificates.ca })
           .text()
           .catch(() => undefined);
         await logged(proxy, 'log', /localhost\.localdomain/);
         // This machine itself needs no proxy.
-        const direct = ask({ baseURL: `https://127.0.0.1:${nginx.port}/v1`, ca: certificates.ca });
+        const direct = request({
+          baseURL: `https://127.0.0.1:${nginx.port}/v1`,
+          ca: certificates.ca,
+        });
         expect(await direct.text()).toBe(text);
       } finally {
         process.env = before;
@@ -376,7 +379,7 @@ describeWith(['tinyproxy'], 'a proxy with a password', () => {
   });
   afterAll(() => proxy.stop());
   const through = (login: string) =>
-    ask({ baseURL: `${provider.url}/v1`, proxy: `http://${login}127.0.0.1:${proxy.port}` });
+    request({ baseURL: `${provider.url}/v1`, proxy: `http://${login}127.0.0.1:${proxy.port}` });
 
   it('lets in who knows it', async () => {
     expect(await through('me:pa55word@').text()).toBe(text);
@@ -392,7 +395,7 @@ describeWith(['tinyproxy'], 'a proxy with a password', () => {
   });
 
   it('refuses a tunnel with a word on the password', async () => {
-    const run = ask({
+    const run = request({
       baseURL: 'https://127.0.0.1:1/v1',
       proxy: `http://me:wrong@127.0.0.1:${proxy.port}`,
     });

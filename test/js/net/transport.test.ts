@@ -418,14 +418,14 @@ describe('the choice of the transport', () => {
     const withOwn = { ...relative, transport: 'fetch', origin: undefined } as const;
     expect(() => fetchLLM(withOwn)).toThrow(/url '\/hello' is relative.*origin/);
     expect(() => fetchLLM({ ...relative, fetch: own, origin: 'nowhere' })).toThrow(/origin must/);
-    const asked: unknown[] = [];
+    const requested: unknown[] = [];
     const mock = ((address: unknown) => {
-      asked.push(address);
+      requested.push(address);
       return Promise.resolve(new Response('mock'));
     }) as never;
     expect(await sent({ fetch: mock, origin: undefined })).toBe('mock');
     expect(await sent({ fetch: mock, url: `${backend.url}/a b` })).toBe('mock');
-    expect(asked).toEqual(['/hello', `${backend.url}/a b`]);
+    expect(requested).toEqual(['/hello', `${backend.url}/a b`]);
   });
 });
 

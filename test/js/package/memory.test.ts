@@ -174,14 +174,14 @@ interface Measured {
   error?: string;
 }
 
-const isWithin = ({ rest, resident }: Measured, asked: number): boolean =>
-  rest <= limits.rest + asked && resident <= limits.resident + asked;
+const isWithin = ({ rest, resident }: Measured, requested: number): boolean =>
+  rest <= limits.rest + requested && resident <= limits.resident + requested;
 
 // What the collector came to too late adds to a measurement and takes nothing away: one that is beyond
 // a limit is made again, five times at most.
-async function measureWithin(settings: object, asked: number): Promise<Measured> {
+async function measureWithin(settings: object, requested: number): Promise<Measured> {
   let seen = await measure(settings);
-  for (let more = 5; more > 0 && !isWithin(seen, asked); --more) seen = await measure(settings);
+  for (let more = 5; more > 0 && !isWithin(seen, requested); --more) seen = await measure(settings);
   return seen;
 }
 
@@ -226,7 +226,7 @@ for (const [at, how] of ['stream', 'text', 'absent'].entries()) {
 }
 for (const api of apis) endlessRows.push(['infinite-parts', 'streamed', 'text', api] as never);
 // What a reader asked to be kept: the text, and two million characters of events.
-const asked: Record<string, number> = { kept: 4 * mega, text: 4 * mega };
+const requested: Record<string, number> = { kept: 4 * mega, text: 4 * mega };
 
 function settingsOf(model: string, kind: string, how: string, api: Api): object {
   return {
@@ -249,7 +249,7 @@ const shown = ({ rest, resident, error = '' }: Measured): string =>
 it.each([...rows, ...endlessRows])(
   '%s, %s, read as %s over %s, stays within 16 MiB',
   async (model, kind, how, api = 'chat') => {
-    const more = asked[how] ?? 0;
+    const more = requested[how] ?? 0;
     const seen = await measureWithin(settingsOf(model, kind, how, api), more);
     console.info(`${model}, ${kind}, ${how}, ${api}: ${shown(seen)}`);
     expect(seen.rest).toBeLessThanOrEqual(limits.rest + more);

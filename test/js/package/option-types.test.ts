@@ -39,17 +39,20 @@ const compiled = (check: () => unknown): void => expect(typeof check).toBe('func
 describe('types', () => {
   it('of generated objects come from the validator', () => {
     const runtime = value<ModelRuntime>();
-    const ask = { model: 'm', messages: [] };
+    const request = { model: 'm', messages: [] };
     const schema = z.object({ city: z.string(), people: z.array(z.object({ name: z.string() })) });
     compiled(async () => {
-      const named = await runtime.generateObject({ ...ask, schema: { schema, name: 'x' } });
-      const two = await runtime.generateObject({ ...ask, schema: v.object({ n: v.number() }) });
-      const told = await runtime.generateObject<{ a: string }>({ ...ask, schema: {} });
-      const plain: unknown = await runtime.generateObject({ ...ask, schema: { type: 'object' } });
-      const run = runtime.streamObject({ ...ask, schema });
+      const named = await runtime.generateObject({ ...request, schema: { schema, name: 'x' } });
+      const two = await runtime.generateObject({ ...request, schema: v.object({ n: v.number() }) });
+      const reported = await runtime.generateObject<{ a: string }>({ ...request, schema: {} });
+      const plain: unknown = await runtime.generateObject({
+        ...request,
+        schema: { type: 'object' },
+      });
+      const run = runtime.streamObject({ ...request, schema });
       for await (const part of run) part.people?.[0]?.name?.trim();
       const { city } = await run.object();
-      return [named.city.trim(), two.n.toFixed(), told.a.trim(), plain, city];
+      return [named.city.trim(), two.n.toFixed(), reported.a.trim(), plain, city];
     });
   });
 
@@ -71,16 +74,16 @@ describe('types', () => {
       const [api] = openApiTools({ document: {} });
       const [mcp] = await value<MCPClient>().tools();
       const results = [await calculator?.run({}), await plugin?.run({}), await api?.run({})];
-      const told = results.map((one) => one?.content.trim());
-      const picture: unknown = value<ReturnType<typeof imageTool>>().run({ prompt: 'x' });
+      const reported = results.map((one) => one?.content.trim());
+      const imageData: unknown = value<ReturnType<typeof imageTool>>().run({ prompt: 'x' });
       const own = tool({ name: 'own', input: n, run: ({ a }: { a: string }) => a });
       const checked = tool({ name: 'c', input: z.object({ a: z.string() }), run: ({ a }) => a });
       const nameless = tool({ run: (_input, { signal }) => signal.aborted });
       const all: HostTool[] = [own, checked, tool({ name: 'x', run: () => 1 })];
       createAgent({ model: 'demo:demo', tools: [...all, ...builtinTools({ time: true })] });
       return [
-        told,
-        picture,
+        reported,
+        imageData,
         mcp?.run({}),
         own.run({ a: '' }),
         checked.run({ a: '' }),
@@ -141,14 +144,14 @@ describe('types', () => {
   it('of messages, models and schemas are checked', () => {
     const runtime = value<ModelRuntime>();
     const text = 'x';
-    const ask = { model: 'm', schema: {} };
+    const request = { model: 'm', schema: {} };
     compiled(() => [
       runtime.stream({ model: 'm', messages: [{ role: 'user', content: text }] }),
       runtime.stream({ model: 'm', messages: value<agui.Message[]>(), format: 'canonical' }),
       // @ts-expect-error There is no such role.
       runtime.stream({ model: 'm', messages: [{ role: 'usr', content: text }] }),
       // @ts-expect-error There is no such role.
-      runtime.generateObject({ ...ask, messages: [{ role: 'usr', content: text }] }),
+      runtime.generateObject({ ...request, messages: [{ role: 'usr', content: text }] }),
       createAgent({ model: 'anthropic:claude' satisfies ModelId }),
       createAgent({ model: 'mine:model' }),
     ]);

@@ -324,16 +324,22 @@ describe('a run read by an adapter with callbacks', () => {
   }).replace('\n\n', '\n\ndata: {bad\n\n');
   const paused = 'event: updates\ndata: {"__interrupt__":[{"value":1,"id":"i"}]}\n\n';
 
-  const told: unknown[] = [];
-  const tell = (what: unknown): void => void told.push(what);
-  beforeEach(() => (told.length = 0));
+  const reported: unknown[] = [];
+  const report = (what: unknown): void => void reported.push(what);
+  beforeEach(() => (reported.length = 0));
 
   it.each([
-    ['that is cut', half, openAIAdapter(), openAIAdapter({ onUsage: tell }), 0],
-    ['that is no stream', '<html>', openAIAdapter(), openAIAdapter({ onState: tell }), 0],
-    ['with a bad record and counts', counted, openAIAdapter(), openAIAdapter({ onUsage: tell }), 1],
-    ['that waits', paused, langGraphAdapter(), langGraphAdapter({ onInterrupt: tell }), 1],
-    ['of another wire', counted, anthropicAdapter(), anthropicAdapter({ onUsage: tell }), 0],
+    ['that is cut', half, openAIAdapter(), openAIAdapter({ onUsage: report }), 0],
+    ['that is no stream', '<html>', openAIAdapter(), openAIAdapter({ onState: report }), 0],
+    [
+      'with a bad record and counts',
+      counted,
+      openAIAdapter(),
+      openAIAdapter({ onUsage: report }),
+      1,
+    ],
+    ['that waits', paused, langGraphAdapter(), langGraphAdapter({ onInterrupt: report }), 1],
+    ['of another wire', counted, anthropicAdapter(), anthropicAdapter({ onUsage: report }), 0],
   ])('tells of an answer %s what one without tells', async (_what, text, plain, hooked, times) => {
     const logged = jest.spyOn(console, 'error').mockImplementation(() => undefined);
     const runOf = async (adapter: typeof plain) => {
@@ -342,7 +348,7 @@ describe('a run read by an adapter with callbacks', () => {
       return JSON.stringify(list).replace(/"(messageId|id)":"[^"]+"/g, '"$1":"?"');
     };
     expect(await runOf(hooked)).toBe(await runOf(plain));
-    expect(told).toHaveLength(times);
+    expect(reported).toHaveLength(times);
     expect(logged).not.toHaveBeenCalled();
     logged.mockRestore();
   });

@@ -22,10 +22,10 @@ beforeAll(async () => {
 });
 afterAll(() => provider.close());
 
-function run(keptSize?: number): ModelRun {
+function run(replayBufferSize?: number): ModelRun {
   const runtime = createModelRuntime('openai', { apiKey: 'k', baseURL: `${provider.url}/v1` });
   const payload = { model: 'm', messages: [{ role: 'user' as const, content: 'Hi' }] };
-  return runtime.stream(payload, keptSize === undefined ? {} : { keptSize });
+  return runtime.stream(payload, replayBufferSize === undefined ? {} : { replayBufferSize });
 }
 
 async function read(events: AsyncIterable<AGUIEvent>): Promise<AGUIEvent[]> {

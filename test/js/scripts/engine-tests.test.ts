@@ -65,24 +65,28 @@ function runProgram(program: string, silence = 60_000) {
 
 describe('the runner of the engine tests', () => {
   it('counts what passed, and is silent about it', () => {
-    const { sum, said } = run(`test('A', 'passed', 'chatter'); test('B', 'passed'); end();`);
+    const { sum, said: received } = run(
+      `test('A', 'passed', 'chatter'); test('B', 'passed'); end();`,
+    );
     expect(sum).toEqual({ passed: 2, failed: 0 });
-    expect(said).toBe('');
+    expect(received).toBe('');
   });
 
   it('counts no skipped test and says why it was', () => {
-    const { sum, said } = run(`test('A', 'passed'); test('B', 'skipped', 'no zones'); end();`);
+    const { sum, said: received } = run(
+      `test('A', 'passed'); test('B', 'skipped', 'no zones'); end();`,
+    );
     expect(sum).toEqual({ passed: 1, failed: 0 });
-    expect(said).toContain('no zones');
+    expect(received).toContain('no zones');
   });
 
   it('shows what a failed test printed, and nothing of the others', () => {
-    const { sum, said } = run(`
+    const { sum, said: received } = run(`
       test('A', 'passed', 'chatter'); test('B', 'failed', '1 is not 2'); test('C', 'passed', 'chatter');
       end(); process.exitCode = 1;`);
     expect(sum).toEqual({ passed: 2, failed: 1 });
-    expect(said).toMatch(/Suite\.B\n1 is not 2\n/);
-    expect(said).not.toContain('chatter');
+    expect(received).toMatch(/Suite\.B\n1 is not 2\n/);
+    expect(received).not.toContain('chatter');
   });
 
   it('names what failed', () => {
@@ -93,39 +97,39 @@ describe('the runner of the engine tests', () => {
   });
 
   it('counts a crash and tells in which test it was', () => {
-    const { sum, said } = run(`
+    const { sum, said: received } = run(`
       test('A', 'passed', 'chatter'); test('B', 'failed', '1 is not 2'); start('C');
       say('heap-use-after-free'); process.kill(process.pid, 'SIGSEGV');
       setInterval(() => {}, 1000);`);
     expect(sum).toEqual({ passed: 1, failed: 2 });
-    expect(said).toContain('1 is not 2');
-    expect(said).toContain('heap-use-after-free');
-    expect(said).toContain(
+    expect(received).toContain('1 is not 2');
+    expect(received).toContain('heap-use-after-free');
+    expect(received).toContain(
       'some_tests-0 was ended by SIGSEGV, in Suite.C; 1 tests of it were not run',
     );
-    expect(said).not.toContain('chatter');
+    expect(received).not.toContain('chatter');
   });
 
   it('ends a program that hangs', () => {
-    const { sum, said } = run(
+    const { sum, said: received } = run(
       `test('A', 'passed'); start('B'); say('waits'); setInterval(() => {}, 1000);`,
       5_000,
     );
     expect(sum).toEqual({ passed: 1, failed: 1 });
-    expect(said).toContain('some_tests-0 hangs: said nothing for 5 s, in Suite.B');
+    expect(received).toContain('some_tests-0 hangs: said nothing for 5 s, in Suite.B');
   });
 
   it('counts what is found when the tests are over', () => {
-    const { sum, said } = run(`
+    const { sum, said: received } = run(`
       test('A', 'passed'); end(); say('detected memory leaks'); process.exitCode = 23;`);
     expect(sum).toEqual({ passed: 1, failed: 1 });
-    expect(said).toContain('detected memory leaks');
-    expect(said).toContain('some_tests-0 ended with code 23');
+    expect(received).toContain('detected memory leaks');
+    expect(received).toContain('some_tests-0 ended with code 23');
   });
 
   it('counts a program that is not there', () => {
-    const { sum, said } = runProgram(join(folder, 'no_tests'));
+    const { sum, said: received } = runProgram(join(folder, 'no_tests'));
     expect(sum).toEqual({ passed: 0, failed: 2 });
-    expect(said).toContain('no_tests-0 could not be started');
+    expect(received).toContain('no_tests-0 could not be started');
   });
 });

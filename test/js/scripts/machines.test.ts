@@ -153,12 +153,12 @@ describe('the stage of machines where no root can be made', () => {
   afterAll(() => rmSync(folder, { recursive: true }));
 
   // `.ci/run` in a folder of its own, with an `npm` that says what the stage would say.
-  const ci = (said: string, stages: string[]) => {
+  const ci = (received: string, stages: string[]) => {
     mkdirSync(join(folder, '.ci'), { recursive: true });
     mkdirSync(join(folder, 'bin'), { recursive: true });
     copyFileSync(join(repository, '.ci/run'), join(folder, '.ci/run'));
     writeFileSync(join(folder, 'package.json'), '{ "scripts": {} }');
-    writeFileSync(join(folder, 'bin/npm'), `#!/bin/sh\n${said}\n`, { mode: 0o755 });
+    writeFileSync(join(folder, 'bin/npm'), `#!/bin/sh\n${received}\n`, { mode: 0o755 });
     return spawnSync('bash', [join(folder, '.ci/run'), ...stages], {
       encoding: 'utf8',
       env: { ...process.env, PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}` },

@@ -116,8 +116,8 @@ describe('the limits of control groups', () => {
       const program = `
         require('node:fs').writeFileSync(${JSON.stringify(join(group, 'cgroup.procs'))}, String(process.pid));
         import(${JSON.stringify(url)}).then(({ machineAt }) => console.log(machineAt('/').memory));`;
-      const told = execFileSync(process.execPath, ['-e', program], { encoding: 'utf8' });
-      expect(Number(told)).toBe(GiB);
+      const reported = execFileSync(process.execPath, ['-e', program], { encoding: 'utf8' });
+      expect(Number(reported)).toBe(GiB);
     } finally {
       rmdirSync(group);
     }

@@ -1,29 +1,29 @@
 // Set-up works in the shells that people have: with flags, compilers and folders of other builds in the environment.
 import { callScript } from '../support/script';
 
-interface Told {
+interface Reported {
   env: Record<string, string>;
   notes: string[];
 }
 
-const tell = (env: Record<string, string>) =>
-  callScript('setup/environment.mjs', 'toolEnvironment', [env, '/clone'])[0] as Told;
+const report = (env: Record<string, string>) =>
+  callScript('setup/environment.mjs', 'toolEnvironment', [env, '/clone'])[0] as Reported;
 const base = { HOME: '/tmp', PATH: '/usr/bin:/bin' };
 
 describe('the environment of the build', () => {
   it("is the user's own where nothing in it belongs to other builds", () => {
     const env = { ...base, CXX: 'clang++', CMAKE_PREFIX_PATH: '/opt/mine', LC_ALL: 'tr_TR.UTF-8' };
-    expect(tell(env)).toEqual({ env, notes: [] });
+    expect(report(env)).toEqual({ env, notes: [] });
   });
 
   it('leaves flags of other builds out, and says so', () => {
-    const { env, notes } = tell({ ...base, CXXFLAGS: '-m32', LDFLAGS: '-L/opt/x', CFLAGS: ' ' });
+    const { env, notes } = report({ ...base, CXXFLAGS: '-m32', LDFLAGS: '-L/opt/x', CFLAGS: ' ' });
     expect(env).toEqual(base);
     expect(notes).toEqual([expect.stringMatching(/^CXXFLAGS, LDFLAGS .* not used/)]);
   });
 
   it('leaves conda out: its folders of each list, its compiler, its settings', () => {
-    const { env, notes } = tell({
+    const { env, notes } = report({
       ...base,
       PATH: '/opt/conda/envs/a/bin:/opt/conda/condabin:/usr/bin:/home/ada/conda-like/bin',
       CONDA_PREFIX: '/opt/conda/envs/a',
@@ -42,19 +42,19 @@ describe('the environment of the build', () => {
   });
 
   it('takes no notice of a conda that is there and in no list', () => {
-    expect(tell({ ...base, CONDA_EXE: '/opt/conda/bin/conda' }).notes).toEqual([]);
+    expect(report({ ...base, CONDA_EXE: '/opt/conda/bin/conda' }).notes).toEqual([]);
   });
 
   it('keeps caches in the clone where the home folder cannot be written', () => {
     // Nobody can write below a file, root neither.
-    const { env, notes } = tell({ ...base, HOME: '/etc/passwd/nowhere' });
+    const { env, notes } = report({ ...base, HOME: '/etc/passwd/nowhere' });
     expect(env['CCACHE_DIR']).toBe('/clone/build/cache/ccache');
     expect(env['npm_config_cache']).toBe('/clone/build/cache/npm');
     expect(notes).toEqual([
       expect.stringMatching(/home folder \/etc\/passwd\/nowhere cannot be written/),
     ]);
     const placed = { CCACHE_DIR: '/tmp/c', npm_config_cache: '/tmp/n' };
-    expect(tell({ ...base, HOME: '/etc/passwd/nowhere', ...placed }).notes).toEqual([]);
+    expect(report({ ...base, HOME: '/etc/passwd/nowhere', ...placed }).notes).toEqual([]);
   });
 });
 

@@ -10,8 +10,12 @@ import { callScript, repository } from '../support/script';
 describe('an old Node', () => {
   it('is told from one that works', () => {
     const versions = ['12.22.12', '18.20.4', '20.8.1', '20.9.0', '22.0.0', '26.1.0'];
-    const told = callScript('setup/node-version.mjs', 'isTooOld', ...versions.map((one) => [one]));
-    expect(told).toEqual([true, true, true, false, false, false]);
+    const reported = callScript(
+      'setup/node-version.mjs',
+      'isTooOld',
+      ...versions.map((one) => [one]),
+    );
+    expect(reported).toEqual([true, true, true, false, false, false]);
   });
 
   it('gets the line that installs a newer one, by what manages Nodes here', () => {
@@ -92,13 +96,13 @@ describe('folders of another user', () => {
 
 describe('few open files', () => {
   it('stop the tests with the number that they need', () => {
-    const told = callScript(
+    const reported = callScript(
       'testing/descriptors.mjs',
       'fewDescriptors',
       ['256'],
       ['4096'],
       ['unlimited'],
     );
-    expect(told).toEqual([expect.stringMatching(/need 1024 .* allows 256/), null, null]);
+    expect(reported).toEqual([expect.stringMatching(/need 1024 .* allows 256/), null, null]);
   });
 });

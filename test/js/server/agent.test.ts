@@ -48,12 +48,15 @@ describe('the demo agent', () => {
   });
 
   it('tells what it can do', async () => {
-    const told = (await (await fetch(`${url}/agent/capabilities`)).json()) as {
+    const reported = (await (await fetch(`${url}/agent/capabilities`)).json()) as {
       tools: { items: { name: string }[] };
       humanInTheLoop: object;
     };
-    expect(told.tools.items.map(({ name }) => name)).toEqual(['look_up_weather', 'send_postcard']);
-    expect(told.humanInTheLoop).toMatchObject({ approvals: true, approveWithEdits: true });
+    expect(reported.tools.items.map(({ name }) => name)).toEqual([
+      'look_up_weather',
+      'send_postcard',
+    ]);
+    expect(reported.humanInTheLoop).toMatchObject({ approvals: true, approveWithEdits: true });
   });
 
   it('asks before its tool runs, with HttpAgent 1.0', async () => {
@@ -73,22 +76,22 @@ describe('the demo agent', () => {
 
   it('asks before its tool runs, with HttpAgent 0.0', async () => {
     const agent = new Agent0({ url: `${url}/agent`, threadId: 'two', initialMessages: [question] });
-    const asked: string[] = [];
+    const requested: string[] = [];
     await agent.runAgent(
       {},
       {
         onRunFinishedEvent: ({ event }: { event: unknown }) => {
           const { outcome } = event as { outcome?: { interrupts?: { id: string }[] } };
-          for (const { id } of outcome?.interrupts ?? []) asked.push(id);
+          for (const { id } of outcome?.interrupts ?? []) requested.push(id);
         },
       },
     );
-    expect(asked).toHaveLength(1);
+    expect(requested).toHaveLength(1);
     const events = await post(url, {
       threadId: 'two',
       runId: 'again',
       messages: agent.messages,
-      resume: [{ interruptId: asked[0], status: 'resolved', payload: { approved: false } }],
+      resume: [{ interruptId: requested[0], status: 'resolved', payload: { approved: false } }],
     });
     expect(events.find(({ type }) => type === 'TOOL_CALL_RESULT')).toMatchObject({
       content: expect.stringMatching(/refused/),
@@ -191,18 +194,18 @@ describe('an agent with a real wire', () => {
   it('refuses options that it does not know', async () => {
     model = await startModel([]);
     for (const args of [
-      ['--approve', 'maybe'],
+      ['--approval', 'maybe'],
       ['--tools', 'no_such_tool'],
     ]) {
       const child = spawn(process.execPath, [cli, 'serve', '--port', '0', ...args], {
         stdio: 'pipe',
       });
       children.push(child);
-      let told = '';
-      child.stderr.on('data', (data: Buffer) => (told += data.toString()));
+      let reported = '';
+      child.stderr.on('data', (data: Buffer) => (reported += data.toString()));
       const [code] = (await once(child, 'exit')) as [number];
       expect(code).not.toBe(0);
-      expect(told).toMatch(/maybe|approve|no_such_tool/);
+      expect(reported).toMatch(/maybe|approval|no_such_tool/);
     }
   });
 });

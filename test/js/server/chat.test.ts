@@ -136,10 +136,10 @@ describe('the chat route of millrace serve', () => {
     ['openai', { model: 'm' }, 400, undefined],
   ])('refuses a request to %s: %j', async (name, body, status, errorType) => {
     const response = await post(name, body);
-    const said = (await response.json()) as { errorType: string; body: { error: object } };
+    const received = (await response.json()) as { errorType: string; body: { error: object } };
     expect(response.status).toBe(status);
-    if (errorType !== undefined) expect(said.errorType).toBe(errorType);
-    expect(said.body.error).toHaveProperty('message');
+    if (errorType !== undefined) expect(received.errorType).toBe(errorType);
+    expect(received.body.error).toHaveProperty('message');
   });
 
   it('tells of an unknown provider as createChatRoute does', async () => {
@@ -149,9 +149,9 @@ describe('the chat route of millrace serve', () => {
       new Request(`http://x/webapi/chat/${name}`, { method: 'POST', body: '{}' }),
     );
     expect(response.status).toBe(own.status);
-    const told = (await response.json()) as { body: { error: { code: string } } };
-    expect(told).toMatchObject({ errorType: 'NoAvailableProvider', body: { provider: name } });
-    expect(told.body.error).toMatchObject({
+    const reported = (await response.json()) as { body: { error: { code: string } } };
+    expect(reported).toMatchObject({ errorType: 'NoAvailableProvider', body: { provider: name } });
+    expect(reported.body.error).toMatchObject({
       code: 'unknown_provider',
       message: expect.stringContaining(`"${name}"`) as string,
     });

@@ -115,9 +115,9 @@ function workOf(pid: number): Map<string, number> {
 }
 
 /** The thread of the engine: what answers `/health` again and again works the more. */
-async function engineThread(pid: number, ask: () => Promise<void>): Promise<string> {
+async function engineThread(pid: number, sendRequest: () => Promise<void>): Promise<string> {
   const before = workOf(pid);
-  for (let count = 0; count < 200; count++) await ask();
+  for (let count = 0; count < 200; count++) await sendRequest();
   const grown = [...workOf(pid)].map(([id, work]) => [id, work - (before.get(id) ?? 0)] as const);
   return grown.sort((a, b) => b[1] - a[1])[0]?.[0] ?? '';
 }
@@ -150,8 +150,8 @@ describeHere('millrace serve under load', () => {
     const { url, child } = await serve([...model, ...args]);
     const pid = child.pid ?? 0;
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    const ask = (): Promise<void> => get(`${url}/health`, agent);
-    const thread = await engineThread(pid, ask);
+    const sendRequest = (): Promise<void> => get(`${url}/health`, agent);
+    const thread = await engineThread(pid, sendRequest);
     const body = Buffer.from(`{"threadId":"t","runId":"r",${shapes[name]?.() ?? ''}}`);
     expect(body.length).toBeLessThanOrEqual(8 * (1 << 20));
     let open = true;
@@ -162,7 +162,7 @@ describeHere('millrace serve under load', () => {
     const last = Date.now() + 60_000;
     while ((open || waits.length < 20) && Date.now() < last) {
       const before = workOf(pid).get(thread) ?? 0;
-      await ask();
+      await sendRequest();
       waits.push(((workOf(pid).get(thread) ?? 0) - before) / 1e6);
     }
     const p99 = waits.sort((a, b) => a - b)[Math.ceil(waits.length * 0.99) - 1] ?? Infinity;

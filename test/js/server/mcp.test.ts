@@ -41,9 +41,9 @@ function start(args: string[], env: Record<string, string> = {}) {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   children.push(child);
-  let said = '';
-  child.stderr.on('data', (data) => (said += String(data)));
-  return { child, said: () => said };
+  let received = '';
+  child.stderr.on('data', (data) => (received += String(data)));
+  return { child, said: () => received };
 }
 
 async function serve(
@@ -52,7 +52,7 @@ async function serve(
 ): Promise<Served & { model: ScriptedModel }> {
   const model = await startModel(script);
   models.push(model);
-  const { child, said } = start(
+  const { child, said: received } = start(
     [
       '--mcp',
       configured(mcpServers),
@@ -66,13 +66,13 @@ async function serve(
   );
   const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
   const { url, mcp } = JSON.parse(line) as Served;
-  return { child, said, model, url, mcp };
+  return { child, said: received, model, url, mcp };
 }
 
 async function exitOf(args: string[]): Promise<{ code: number; said: string }> {
-  const { child, said } = start(args);
+  const { child, said: received } = start(args);
   const [code] = (await once(child, 'close')) as [number];
-  return { code, said: said() };
+  return { code, said: received() };
 }
 
 async function post(url: string, messages: object[], more: object = {}): Promise<Event[]> {
@@ -86,10 +86,10 @@ async function post(url: string, messages: object[], more: object = {}): Promise
 }
 
 async function toolsOf(url: string): Promise<Map<string, { description: string }>> {
-  const told = (await (await fetch(`${url}/agent/capabilities`)).json()) as {
+  const reported = (await (await fetch(`${url}/agent/capabilities`)).json()) as {
     tools: { items: { name: string; description: string }[] };
   };
-  return new Map(told.tools.items.map((item) => [item.name, item]));
+  return new Map(reported.tools.items.map((item) => [item.name, item]));
 }
 
 // Programs start, which takes its time on a loaded machine.
@@ -153,19 +153,25 @@ describe('millrace serve --mcp', () => {
       command: node,
       args: ['-e', `process.stderr.write(${JSON.stringify(words)} + 'gone'); process.exit(1)`],
     };
-    const { said } = await serve({ [`bad${words}`]: good, failing });
-    expect(said()).toContain('failing');
-    expect(said()).toContain('gone');
-    for (const bad of ['\u001b', '\u0007', '\u009b', '\u202e']) expect(said()).not.toContain(bad);
+    const { said: received } = await serve({ [`bad${words}`]: good, failing });
+    expect(received()).toContain('failing');
+    expect(received()).toContain('gone');
+    for (const bad of ['\u001b', '\u0007', '\u009b', '\u202e'])
+      expect(received()).not.toContain(bad);
   });
 
   it('gives the agent the tools of its servers, beside its own', async () => {
-    const { url, mcp, said, model } = await serve(
+    const {
+      url,
+      mcp,
+      said: received,
+      model,
+    } = await serve(
       { fix: { ...good, env: { SAID: '${GREETING}' }, cwd: '/tmp', trusted: true } },
       { script: [call('fix__echo', { text: 'hi' }), { text: 'Done.' }], args: ['--tools', 'time'] },
     );
     expect(mcp).toEqual([{ name: 'fix', state: 'ready', tools: expect.any(Number) as number }]);
-    expect(said()).toMatch(/MCP server fix: \d+ tools/);
+    expect(received()).toMatch(/MCP server fix: \d+ tools/);
     const tools = await toolsOf(url);
     expect([...tools.keys()]).toEqual(expect.arrayContaining(['fix__echo', 'fix__fail', 'time']));
     expect(result(await post(url, [user]))).toBe('hi');
@@ -175,8 +181,8 @@ describe('millrace serve --mcp', () => {
   it('asks before tools of a server that is not trusted, and runs them when allowed', async () => {
     const script = [call('fix__cwd'), { text: 'Done.' }];
     const { url } = await serve({ fix: { ...good, cwd: '/tmp' } }, { script });
-    const asked = await post(url, [user], { runId: 'r1' });
-    const { outcome } = asked.at(-1) as unknown as {
+    const requested = await post(url, [user], { runId: 'r1' });
+    const { outcome } = requested.at(-1) as unknown as {
       outcome: { type: string; interrupts: { id: string }[] };
     };
     expect(outcome.type).toBe('interrupt');
@@ -197,7 +203,7 @@ describe('millrace serve --mcp', () => {
     ];
     const { url } = await serve(
       { fix: { ...good, trusted: true, deny: ['fail', 'env'] } },
-      { script, args: ['--approve', 'tools'] },
+      { script, args: ['--approval', 'tools'] },
     );
     const before = await toolsOf(url);
     expect([...before.keys()]).not.toContain('fix__fail');
@@ -221,7 +227,7 @@ describe('millrace serve --mcp', () => {
       both: { command: node, url: 'http://127.0.0.1/' },
       off: { command: 'not-started', disabled: true },
     };
-    const { mcp, said, url } = await serve(broken);
+    const { mcp, said: received, url } = await serve(broken);
     const states = Object.fromEntries(mcp.map(({ name, state }) => [name, state]));
     expect(states).toEqual({
       fix: 'ready',
@@ -231,9 +237,9 @@ describe('millrace serve --mcp', () => {
       variable: 'failed',
       both: 'failed',
     });
-    expect(said()).toMatch(/MCP server crash: .*cannot find my configuration/s);
-    expect(said()).toMatch(/MCP server none: .*no-such-program/);
-    expect(said()).toMatch(/MCP server variable: .*NOT_THERE/);
+    expect(received()).toMatch(/MCP server crash: .*cannot find my configuration/s);
+    expect(received()).toMatch(/MCP server none: .*no-such-program/);
+    expect(received()).toMatch(/MCP server variable: .*NOT_THERE/);
     expect((await toolsOf(url)).has('fix__echo')).toBe(true);
 
     const strict = await exitOf([
@@ -247,12 +253,12 @@ describe('millrace serve --mcp', () => {
 
   it('does not wait for a server that hangs', async () => {
     const hangs = { command: 'sleep', args: ['100'] };
-    const { mcp, said, url } = await serve({ fix: good, hangs });
+    const { mcp, said: received, url } = await serve({ fix: good, hangs });
     expect(mcp.map(({ name, state }) => [name, state])).toEqual([
       ['fix', 'ready'],
       ['hangs', 'starting'],
     ]);
-    expect(said()).toContain('MCP server hangs: starting');
+    expect(received()).toContain('MCP server hangs: starting');
     expect((await toolsOf(url)).has('fix__echo')).toBe(true);
   });
 
@@ -261,16 +267,16 @@ describe('millrace serve --mcp', () => {
     ['is no JSON', configured('{"mcpServers":'), /is not JSON/],
     ['names no servers', configured('{"servers":{}}'), /mcpServers/],
   ])('refuses a file that %s', async (_what, file, expected) => {
-    const { code, said } = await exitOf(['--mcp', file]);
+    const { code, said: received } = await exitOf(['--mcp', file]);
     expect(code).toBe(2);
-    expect(said).toMatch(expected);
+    expect(received).toMatch(expected);
   });
 
   it('reaches servers over HTTP with their headers', async () => {
     const { web, seen } = await webServer();
     const script = [call('web__look'), { text: 'Done.' }];
     const entry = { type: 'http', url: `${web.url}/mcp`, headers: { 'X-Team': '${GREETING}' } };
-    const { url } = await serve({ web: entry }, { script, args: ['--approve', 'never'] });
+    const { url } = await serve({ web: entry }, { script, args: ['--approval', 'never'] });
     expect(result(await post(url, [user]))).toBe('seen');
     expect(new Set(seen)).toEqual(new Set(['hello']));
   });
@@ -294,7 +300,7 @@ describe('millrace serve --mcp', () => {
       { calls: [{ id: 'c2', name: 'fix__echo', args: { text: 'back' } }] },
       { text: 'Done.' },
     ];
-    const { url } = await serve({ fix: good }, { script, args: ['--approve', 'never'] });
+    const { url } = await serve({ fix: good }, { script, args: ['--approval', 'never'] });
     const results = (await post(url, [user])).filter(({ type }) => type === 'TOOL_CALL_RESULT');
     expect(results.map(({ content }) => content)).toEqual([
       expect.stringMatching(/program ended/) as string,
@@ -305,7 +311,7 @@ describe('millrace serve --mcp', () => {
   it('ends its servers when it stops, and when it is killed', async () => {
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       const script = [call('fix__pid'), { text: 'Done.' }];
-      const { url, child } = await serve({ fix: good }, { script, args: ['--approve', 'never'] });
+      const { url, child } = await serve({ fix: good }, { script, args: ['--approval', 'never'] });
       const pid = Number(result(await post(url, [user])));
       expect(isAlive(pid)).toBe(true);
       const ended = once(child, 'exit');

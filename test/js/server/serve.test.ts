@@ -301,11 +301,11 @@ describe('millrace serve without a model', () => {
   it('answers with the demo: text, reasoning, a tool call, a failure', async () => {
     const server = await serve([]);
     expect(server.model).toBe('demo:demo');
-    const ask = (text: string): Promise<Event[]> =>
+    const sendRequest = (text: string): Promise<Event[]> =>
       run(server.url, { threadId: 't', messages: [{ id: 'm', role: 'user', content: text }] });
     const began = Date.now();
     const [plain, reasoned, tool, failed] = await Promise.all(
-      ['Hello', 'please reason', 'use a tool', 'fail now'].map(ask),
+      ['Hello', 'please reason', 'use a tool', 'fail now'].map(sendRequest),
     );
     expect(Date.now() - began).toBeGreaterThanOrEqual(1000);
     expect(contentOf(plain ?? []).text).toMatch(/^\[demo\] /);

@@ -27,7 +27,7 @@ std::filesystem::path recordings() {
 }
 
 // What the records say, read without the adapter.
-struct Said {
+struct Received {
   std::string text;
   std::string thinking;
   std::string arguments;
@@ -40,7 +40,7 @@ struct Said {
     arguments.append(delta["partial_json"].string());
     if (record["content_block"]["type"].string().ends_with("_tool_result")) ++results;
   }
-  bool operator==(const Said&) const = default;
+  bool operator==(const Received&) const = default;
 };
 
 // What the events say.
@@ -50,22 +50,23 @@ class Listener final : public event::EventSink {
     order.on_event(event);
     lines.on_event(event);
     if (const auto* text = std::get_if<event::TextDelta>(&event.body))
-      said.text.append(text->delta);
+      received.text.append(text->delta);
     if (const auto* text = std::get_if<event::ReasoningDelta>(&event.body)) {
-      said.thinking.append(text->delta);
+      received.thinking.append(text->delta);
     }
     // Empty arguments are the one thing that the adapter adds.
     const auto* arguments = std::get_if<event::ToolArgs>(&event.body);
-    if (arguments != nullptr && arguments->delta != "{}") said.arguments.append(arguments->delta);
-    if (std::holds_alternative<event::ToolResult>(event.body)) ++said.results;
+    if (arguments != nullptr && arguments->delta != "{}")
+      received.arguments.append(arguments->delta);
+    if (std::holds_alternative<event::ToolResult>(event.body)) ++received.results;
   }
 
   test::OrderChecker order;
   test::Collector lines;
-  Said said;
+  Received received;
 };
 
-std::string framed(const std::filesystem::path& file, Said& said) {
+std::string framed(const std::filesystem::path& file, Received& received) {
   std::ifstream stream(file);
   std::string body;
   std::string line;
@@ -73,7 +74,7 @@ std::string framed(const std::filesystem::path& file, Said& said) {
   while (std::getline(stream, line)) {
     const auto record = document.parse(line);
     if (!record) continue;
-    said.add(record.value());
+    received.add(record.value());
     body.append("event: ").append(record.value()["type"].string());
     body.append("\ndata: ").append(line).append("\n\n");
   }
@@ -103,14 +104,14 @@ void check_recording(const std::filesystem::path& file) {
   SCOPED_TRACE(file.filename().string());
   const unsigned seed = std::random_device{}();
   std::mt19937 random(seed);
-  Said expected;
+  Received expected;
   const std::string body = framed(file, expected);
   ASSERT_FALSE(body.empty());
   Listener whole;
   decode(body, {}, whole);
   whole.order.finish();
   EXPECT_EQ(whole.order.broken(), "");
-  EXPECT_TRUE(whole.said == expected);
+  EXPECT_TRUE(whole.received == expected);
   for (int round = 0; round < 65; ++round) {
     Listener pieces;
     decode(body, cuts_of(body.size(), round == 0 ? 1 : 4096, random), pieces);

@@ -33,10 +33,10 @@ TEST(CompressionCut, KeepsTheNewestQuestionAndNeverPartsACall) {
 }
 
 TEST(TruncateTurns, DropsWholeTurnsAndKeepsTheNewest) {
-  const Tree kept = truncate_turns(tree(turns), 3);
-  ASSERT_EQ(kept.items().size(), 3U);
-  EXPECT_EQ(kept.items()[0]["role"].string(), "system");
-  EXPECT_EQ(kept.items()[1]["content"].string(), "two");
+  const Tree retained = truncate_turns(tree(turns), 3);
+  ASSERT_EQ(retained.items().size(), 3U);
+  EXPECT_EQ(retained.items()[0]["role"].string(), "system");
+  EXPECT_EQ(retained.items()[1]["content"].string(), "two");
   EXPECT_EQ(truncate_turns(tree(turns), 100000), tree(turns));
 }
 
@@ -47,12 +47,12 @@ Tree row_of(std::string_view role, const std::string& text) {
   return row;
 }
 
-TEST(ShortenRows, CutsTheLongestResultsFirst) {
+TEST(ShortenMessages, CutsTheLongestResultsFirst) {
   Tree rows = Tree::array();
   rows.push(row_of("user", std::string(2000, 'q')));
   rows.push(row_of("tool", std::string(8000, 'r')));
   const std::int64_t all = estimate_context_tokens(rows, Tree());
-  const Tree cut = shorten_rows(rows, all - 300);
+  const Tree cut = shorten_messages(rows, all - 300);
   EXPECT_LE(estimate_context_tokens(cut, Tree()), all - 300);
   EXPECT_EQ(std::as_const(cut).items()[0], rows.items()[0]);
   EXPECT_NE(std::as_const(cut).items()[1]["content"].string().find("bytes are left out"),
@@ -60,35 +60,35 @@ TEST(ShortenRows, CutsTheLongestResultsFirst) {
 }
 
 // The blanks in the middle take no tokens: cut out, they leave as many.
-TEST(ShortenRows, EndsWhereACutMakesNothingShorter) {
+TEST(ShortenMessages, EndsWhereACutMakesNothingShorter) {
   std::string digits;
   for (int i = 0; i < 120; ++i) digits.append("1a");
   Tree rows = Tree::array();
   rows.push(row_of("user", digits + std::string(40, ' ') + digits));
   const std::int64_t all = estimate_context_tokens(rows, Tree());
   for (const std::int64_t most : {all - 1, all / 2, std::int64_t{1}}) {
-    EXPECT_LT(estimate_context_tokens(shorten_rows(rows, most), Tree()), all) << most;
+    EXPECT_LT(estimate_context_tokens(shorten_messages(rows, most), Tree()), all) << most;
   }
 }
 
-TEST(ShortenRows, CountsACutAnswerAnew) {
+TEST(ShortenMessages, CountsACutAnswerAnew) {
   Tree rows = Tree::array();
   rows.push(tree(R"({"role":"assistant","metadata":{"usage":{"totalOutputTokens":5000},"a":1}})"));
   rows.items()[0].set("content", std::string(20000, 'x'));
-  const Tree cut = shorten_rows(rows, 1000);
+  const Tree cut = shorten_messages(rows, 1000);
   EXPECT_LE(estimate_context_tokens(cut, Tree()), 1000);
   EXPECT_EQ(cut.items()[0]["metadata"], tree(R"({"a":1})"));
 }
 
-TEST(TrimRows, KeepsSystemAndChains) {
-  EXPECT_EQ(trim_rows(tree(turns), 100), tree(turns));
-  const Tree kept = trim_rows(tree(turns), 4);
-  ASSERT_EQ(kept.items().size(), 3U);
-  EXPECT_EQ(kept.items()[0]["role"].string(), "system");
-  EXPECT_EQ(kept.items()[1]["content"].string(), "two");
+TEST(TrimMessages, KeepsSystemAndChains) {
+  EXPECT_EQ(trim_messages(tree(turns), 100), tree(turns));
+  const Tree retained = trim_messages(tree(turns), 4);
+  ASSERT_EQ(retained.items().size(), 3U);
+  EXPECT_EQ(retained.items()[0]["role"].string(), "system");
+  EXPECT_EQ(retained.items()[1]["content"].string(), "two");
 }
 
-TEST(TrimRows, KeepsTheQuestionOfATurnThatIsTooLong) {
+TEST(TrimMessages, KeepsTheQuestionOfATurnThatIsTooLong) {
   const std::string long_turn = R"([
     {"role":"system","content":"s"},
     {"role":"user","content":"old"},
@@ -101,38 +101,38 @@ TEST(TrimRows, KeepsTheQuestionOfATurnThatIsTooLong) {
     {"role":"assistant","content":"answer"}])";
   struct Row {
     std::size_t most;
-    std::size_t kept;  // the system row included
+    std::size_t retained;  // the system row included
   };
   for (const Row& row : {Row{6, 7}, Row{5, 5}, Row{4, 5}, Row{3, 3}, Row{2, 3}, Row{1, 3}}) {
-    const Tree kept = trim_rows(tree(long_turn), row.most);
-    ASSERT_EQ(kept.items().size(), row.kept) << row.most;
-    EXPECT_EQ(kept.items()[1]["content"].string(), "question") << row.most;
-    EXPECT_NE(kept.items()[2]["role"].string(), "tool") << row.most;
-    EXPECT_EQ(kept.items().back()["content"].string(), "answer") << row.most;
+    const Tree retained = trim_messages(tree(long_turn), row.most);
+    ASSERT_EQ(retained.items().size(), row.retained) << row.most;
+    EXPECT_EQ(retained.items()[1]["content"].string(), "question") << row.most;
+    EXPECT_NE(retained.items()[2]["role"].string(), "tool") << row.most;
+    EXPECT_EQ(retained.items().back()["content"].string(), "answer") << row.most;
   }
   const Tree results = tree(R"([{"role":"user","content":"q"},
     {"role":"assistant","tool_calls":[{"id":"a"},{"id":"b"}]},
     {"role":"tool","tool_call_id":"a"},{"role":"tool","tool_call_id":"b"}])");
-  EXPECT_EQ(trim_rows(results, 2), results);
+  EXPECT_EQ(trim_messages(results, 2), results);
 }
 
-TEST(TrimRows, DropsResultsWithoutTheirCalls) {
+TEST(TrimMessages, DropsResultsWithoutTheirCalls) {
   const Tree orphans = tree(R"([{"role":"system","content":"s"},
     {"role":"tool","tool_call_id":"a"},{"role":"tool","tool_call_id":"b"},
     {"role":"tool","tool_call_id":"c"}])");
-  EXPECT_EQ(trim_rows(orphans, 3), orphans);
-  EXPECT_EQ(trim_rows(orphans, 2), tree(R"([{"role":"system","content":"s"}])"));
-  const Tree asked = tree(R"([{"role":"user","content":"q"},{"role":"tool","tool_call_id":"a"},
+  EXPECT_EQ(trim_messages(orphans, 3), orphans);
+  EXPECT_EQ(trim_messages(orphans, 2), tree(R"([{"role":"system","content":"s"}])"));
+  const Tree requested = tree(R"([{"role":"user","content":"q"},{"role":"tool","tool_call_id":"a"},
     {"role":"tool","tool_call_id":"b"}])");
-  EXPECT_EQ(trim_rows(asked, 1), tree(R"([{"role":"user","content":"q"}])"));
+  EXPECT_EQ(trim_messages(requested, 1), tree(R"([{"role":"user","content":"q"}])"));
 }
 
-TEST(RepairRows, LeavesAValidHistoryAlone) {
+TEST(RepairMessages, LeavesAValidHistoryAlone) {
   CountingIds ids("x");
-  EXPECT_EQ(repair_rows(tree(turns), ids), tree(turns));
+  EXPECT_EQ(repair_messages(tree(turns), ids), tree(turns));
 }
 
-TEST(RepairRows, GivesEachCallOneResult) {
+TEST(RepairMessages, GivesEachCallOneResult) {
   CountingIds ids("x");
   const Tree broken = tree(R"([
     {"role":"tool","content":"orphan","tool_call_id":"zzz"},
@@ -140,7 +140,7 @@ TEST(RepairRows, GivesEachCallOneResult) {
     {"role":"user","content":"between"},
     {"role":"tool","content":"late","tool_call_id":"a"},
     {"role":"tool","content":"twice","tool_call_id":"a"}])");
-  const Tree fixed = repair_rows(broken, ids);
+  const Tree fixed = repair_messages(broken, ids);
   ASSERT_EQ(fixed.items().size(), 5U);
   EXPECT_EQ(fixed.items()[1]["content"].string(), "late");
   EXPECT_EQ(fixed.items()[2]["content"].string(), "twice");
@@ -151,14 +151,14 @@ TEST(RepairRows, GivesEachCallOneResult) {
   }
 }
 
-TEST(ProviderRows, CanBeSent) {
+TEST(ProviderMessages, CanBeSent) {
   CountingIds ids("x");
-  const Tree rows = provider_rows(tree(R"([
+  const Tree rows = provider_messages(tree(R"([
     {"role":"system","content":"s"},
     {"role":"assistant","content":"","tool_calls":[{"id":"a","function":{"name":"no name!"}},
       {"id":"b","function":{"name":""}},{"id":"c","function":{"name":"good-name_1"}}]},
     {"role":"compressedGroup","content":"sum"}])"),
-                                  ids);
+                                      ids);
   ASSERT_EQ(rows.items().size(), 7U);
   EXPECT_EQ(rows.items()[1]["role"].string(), "user");
   const auto& calls = rows.items()[2]["tool_calls"].items();
@@ -166,7 +166,7 @@ TEST(ProviderRows, CanBeSent) {
   EXPECT_EQ(calls[1]["function"]["name"].string(), "unknown");
   EXPECT_EQ(calls[2]["function"]["name"].string(), "good-name_1");
   EXPECT_EQ(rows.items()[6]["role"].string(), "user");
-  EXPECT_EQ(provider_rows(tree(turns), ids), tree(turns));
+  EXPECT_EQ(provider_messages(tree(turns), ids), tree(turns));
 }
 
 TEST(Tokens, CountEveryPartOfAMessage) {

@@ -51,14 +51,14 @@ TEST(HostTurn, GivesRowsBackAsTheyWereSaid) {
   rows.push(given);
   rows.push(answer);
   rows.push(tree(R"({"id":"m2","role":"tool","content":"r","tool_call_id":"c","plugin":{}})"));
-  const Tree told =
+  const Tree reported =
       tree(R"([{"role":"assistant","content":[{"type":"text","text":"hi"}],"note":1},)"
            R"({"role":"tool","content":"r","tool_call_id":"c"}])");
-  EXPECT_EQ(plain_rows(rows, 1), told);
-  const Tree question = tree(host_question(rows));
-  ASSERT_EQ(question["messages"].items().size(), 3U);
-  EXPECT_EQ(question["messages"].items().front(), given);
-  EXPECT_EQ(question["messages"].items()[1], told.items().front());
+  EXPECT_EQ(plain_messages(rows, 1), reported);
+  const Tree request = tree(host_request(rows));
+  ASSERT_EQ(request["messages"].items().size(), 3U);
+  EXPECT_EQ(request["messages"].items().front(), given);
+  EXPECT_EQ(request["messages"].items()[1], reported.items().front());
 }
 
 }  // namespace

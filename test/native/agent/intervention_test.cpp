@@ -481,20 +481,22 @@ TEST(AssessCall, FollowsTheOrderOfPolicies) {
            R"(","allowList":)" + std::string(list) + "}}";
   };
   EXPECT_EQ(verdict_of(state("{}", "manual"), call), Verdict::execute);
-  EXPECT_EQ(verdict_of(state(R"({"humanIntervention":"required"})", "manual"), call), Verdict::ask);
+  EXPECT_EQ(verdict_of(state(R"({"humanIntervention":"required"})", "manual"), call),
+            Verdict::require_approval);
   EXPECT_EQ(verdict_of(state(R"({"humanIntervention":"required"})", "auto-run"), call),
             Verdict::execute);
-  EXPECT_EQ(verdict_of(state(R"({"humanIntervention":"always"})", "auto-run"), call), Verdict::ask);
+  EXPECT_EQ(verdict_of(state(R"({"humanIntervention":"always"})", "auto-run"), call),
+            Verdict::require_approval);
   EXPECT_EQ(verdict_of(state(R"({"humanIntervention":"always"})", "headless"), call),
             Verdict::execute);
   EXPECT_EQ(verdict_of(state("{}", "headless"), root), Verdict::block);
   EXPECT_EQ(verdict_of(state("{}", "headless"), env), Verdict::execute);
-  EXPECT_EQ(verdict_of(state("{}", "auto-run"), env), Verdict::ask);
-  EXPECT_EQ(verdict_of(state("{}", "auto-run"), root), Verdict::ask);
+  EXPECT_EQ(verdict_of(state("{}", "auto-run"), env), Verdict::require_approval);
+  EXPECT_EQ(verdict_of(state("{}", "auto-run"), root), Verdict::require_approval);
   EXPECT_EQ(verdict_of(state(R"({"humanIntervention":{"dynamic":{"type":"x"}}})", "auto-run"), env),
             Verdict::execute);
-  EXPECT_EQ(verdict_of("{}", call), Verdict::ask);
-  EXPECT_EQ(verdict_of(state("{}", "allow-list"), call), Verdict::ask);
+  EXPECT_EQ(verdict_of("{}", call), Verdict::require_approval);
+  EXPECT_EQ(verdict_of(state("{}", "allow-list"), call), Verdict::require_approval);
   EXPECT_EQ(verdict_of(state("{}", "allow-list", R"(["t/go"])"), call), Verdict::execute);
   EXPECT_EQ(verdict_of(state(R"({"humanIntervention":"required"})", "reject"), call),
             Verdict::block);
@@ -505,7 +507,7 @@ TEST(AssessCall, FollowsTheOrderOfPolicies) {
               R"({"humanIntervention":"never","api":[{"name":"go","humanIntervention":"required"}]})",
               "manual"),
           call),
-      Verdict::ask);
+      Verdict::require_approval);
 }
 
 TEST(AssessCall, AsksResolversOneAfterTheOther) {
@@ -514,7 +516,7 @@ TEST(AssessCall, AsksResolversOneAfterTheOther) {
   const std::string config =
       R"({"globalInterventionAudits":[{"policy":"always"},{"policy":"required"}]})";
   EXPECT_EQ(verdict_of(state, call, "{}", config), Verdict::audit);
-  EXPECT_EQ(verdict_of(state, call, R"({"global":[true]})", config), Verdict::ask);
+  EXPECT_EQ(verdict_of(state, call, R"({"global":[true]})", config), Verdict::require_approval);
   EXPECT_EQ(verdict_of(state, call, R"({"global":[false]})", config), Verdict::audit);
   EXPECT_EQ(verdict_of(state, call, R"({"global":[false,false]})", config), Verdict::execute);
   // An objection that may be overridden does not hide one that may not.
@@ -529,7 +531,7 @@ TEST(AssessCall, AsksResolversOneAfterTheOther) {
       R"({"toolManifestMap":{"t":{"humanIntervention":{"dynamic":{"type":"x","policy":"required"}}}}})";
   const std::string known = R"({"dynamicInterventionAudits":["x"]})";
   EXPECT_EQ(verdict_of(dynamic, call, "{}", known), Verdict::audit);
-  EXPECT_EQ(verdict_of(dynamic, call, R"({"dynamic":true})", known), Verdict::ask);
+  EXPECT_EQ(verdict_of(dynamic, call, R"({"dynamic":true})", known), Verdict::require_approval);
   EXPECT_EQ(verdict_of(dynamic, call, R"({"dynamic":false})", known), Verdict::execute);
 }
 

@@ -76,8 +76,10 @@ TEST(Rounds, AreCounted) {
 }
 
 TEST(Rounds, SayWhatFailedInTheWordsOfTheHost) {
-  EXPECT_EQ(told_failure(tree(R"({"type":"tool_not_found","message":"x"})"), rules()), "no tool");
-  EXPECT_EQ(told_failure(tree(R"({"type":"tool_failed","message":"x"})"), rules()), "failed: x");
+  EXPECT_EQ(reported_failure(tree(R"({"type":"tool_not_found","message":"x"})"), rules()),
+            "no tool");
+  EXPECT_EQ(reported_failure(tree(R"({"type":"tool_failed","message":"x"})"), rules()),
+            "failed: x");
 }
 
 TEST(Rounds, RefuseWhatIsTooLong) {

@@ -63,19 +63,19 @@ Result<Tree> decide_after(std::int64_t waited_ms, const std::string& decision) {
   machine.begin(tree(R"({"operationId":"o","messages":[],"metadata":{"groupId":"g1"}})"), Tree(),
                 0);
   const Tree outcome = machine.take()["outcome"];
-  const Tree& rows = outcome["newState"]["messages"];
-  EXPECT_EQ(rows.items().back()["groupId"].string(), "g1");
+  const Tree& state_messages = outcome["newState"]["messages"];
+  EXPECT_EQ(state_messages.items().back()["groupId"].string(), "g1");
   return apply_decision(outcome["newState"], tree(decision), waited_ms, ids);
 }
 
 TEST(StepMachine, TakesApprovalsInTimeOnly) {
   const std::string approve = R"({"action":"approve","toolCallId":"c"})";
-  const std::string refuse = R"({"action":"reject_and_continue","toolCallId":"c"})";
+  const std::string reject = R"({"action":"reject_and_continue","toolCallId":"c"})";
   EXPECT_TRUE(decide_after(1000, approve).ok());
   const auto late = decide_after(1001, approve);
   ASSERT_FALSE(late.ok());
   EXPECT_EQ(late.error().code, Errc::approval_answered);
-  EXPECT_TRUE(decide_after(1001, refuse).ok());
+  EXPECT_TRUE(decide_after(1001, reject).ok());
   // Those of all calls are looked at where they are used.
   const auto all = decide_after(1001, R"({"action":"approve_all"})");
   ASSERT_TRUE(all.ok());
@@ -110,10 +110,10 @@ std::int64_t compressed(const std::string& state, std::int64_t answer_tokens) {
   options.answer_tokens = answer_tokens;
   StepMachine machine(std::move(options), ids);
   Tree instruction = tree(R"({"type":"compress_context","payload":{"maxWindowToken":4000}})");
-  Tree& rows = instruction.at("payload").set("messages", tree(R"([{"role":"user"}])"));
+  Tree& state_messages = instruction.at("payload").set("messages", tree(R"([{"role":"user"}])"));
   std::string text;
   while (text.size() < 40000) text.append("word ");
-  rows.items()[0].set("content", text);
+  state_messages.items()[0].set("content", text);
   machine.begin_instruction(std::move(instruction), tree(state), Tree(), 0);
   EXPECT_TRUE(machine.done());
   return estimate_context_tokens(machine.take()["outcome"]["newState"]["messages"], Tree());
@@ -139,9 +139,9 @@ TEST(StepMachine, LeavesRoomInTheWindowForToolsAndTheAnswer) {
 
 // What OpenAI, Anthropic and Gemini refuse: calls without a result right behind them, results
 // without a call, ids that are used twice, rows of unknown roles. Gives "" or the complaint.
-std::string complaint(const Tree& rows) {
+std::string complaint(const Tree& state_messages) {
   std::set<std::string> used;
-  const auto& items = rows.items();
+  const auto& items = state_messages.items();
   for (std::size_t i = 0; i < items.size(); ++i) {
     const std::string_view role = items[i]["role"].string();
     if (role == "tool") return "a result without a call at " + std::to_string(i);
@@ -182,10 +182,10 @@ class Chaos {
   unsigned dice(unsigned sides) { return static_cast<unsigned>(random_() % sides); }
 
   void add_user() {
-    Tree row = Tree::object();
-    row.set("role", "user");
-    row.set("content", "question " + std::to_string(dice(100)));
-    state_.at("messages").push(std::move(row));
+    Tree state_message = Tree::object();
+    state_message.set("role", "user");
+    state_message.set("content", "question " + std::to_string(dice(100)));
+    state_.at("messages").push(std::move(state_message));
   }
 
   void turn() {

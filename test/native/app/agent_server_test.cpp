@@ -111,11 +111,11 @@ TEST(AgentInput, PutsContextFirst) {
 
 TEST(AgentInput, TellsMissingMessagesFromWrongOnes) {
   CountingIds ids("id-");
-  const auto said = [&](std::string_view body) {
+  const auto received = [&](std::string_view body) {
     return run::read_agent_input(body, {}, ids).error().message;
   };
-  EXPECT_NE(said("{}").find("`messages` is missing"), std::string::npos);
-  EXPECT_NE(said(R"({"messages":"x"})").find("`messages` must be an array"), std::string::npos);
+  EXPECT_NE(received("{}").find("`messages` is missing"), std::string::npos);
+  EXPECT_NE(received(R"({"messages":"x"})").find("`messages` must be an array"), std::string::npos);
 }
 
 std::string list_of(std::size_t count, const std::string& item) {

@@ -120,7 +120,7 @@ TEST(Engine, StopsReadingABodyAfterAnError) {
   const RawServer server([&](Peer& peer) {
     peer.read_request();
     peer.write(std::string(stream_head) + "data: {\"error\":{\"message\":\"no\"}}\n\n");
-    closed = peer.closes_within(test::patience);
+    closed = peer.closes_within(test::grace_period);
   });
   Host host;
   const auto id = host.get(server.url("/"));
@@ -184,7 +184,7 @@ TEST(Engine, CancelClosesTheConnection) {
   const RawServer server([&](Peer& peer) {
     peer.read_request();
     peer.write(stream_head);
-    closed = peer.closes_within(test::patience);
+    closed = peer.closes_within(test::grace_period);
   });
   Host host;
   const auto id = host.get(server.url("/"));

@@ -16,11 +16,11 @@ class CountingWaker final : public Waker {
   void wake() override { ++wakes; }
   void wake_at_once() override {
     ++wakes;
-    ++hurries;
+    ++flushes;
   }
-  void hurry() override { ++hurries; }
+  void flush() override { ++flushes; }
   std::atomic<int> wakes = 0;
-  std::atomic<int> hurries = 0;
+  std::atomic<int> flushes = 0;
 };
 
 TEST(DrainQueue, WakesOnceForAnyNumberOfStreams) {
@@ -160,11 +160,11 @@ TEST(DrainQueue, GivesTheHurriedFirstAndAlone) {
     queue.open(id);
     EXPECT_TRUE(queue.push(id, "x"));
   }
-  EXPECT_EQ(waker.hurries, 0);
-  queue.hurry(8);
-  queue.hurry(8);
-  queue.hurry(99);
-  EXPECT_EQ(waker.hurries, 1);
+  EXPECT_EQ(waker.flushes, 0);
+  queue.flush(8);
+  queue.flush(8);
+  queue.flush(99);
+  EXPECT_EQ(waker.flushes, 1);
   const auto first = queue.drain(2);
   ASSERT_EQ(first.size(), 1U);
   EXPECT_EQ(first[0].stream, 8U);
@@ -184,16 +184,16 @@ TEST(DrainQueue, HurriesWhatComesNext) {
   queue.open(1);
   queue.open(2);
   EXPECT_TRUE(queue.push(1, "x"));
-  queue.hurry(2);
-  EXPECT_EQ(waker.hurries, 0);
+  queue.flush(2);
+  EXPECT_EQ(waker.flushes, 0);
   EXPECT_TRUE(queue.push(2, "y"));
   EXPECT_EQ(waker.wakes, 1);
-  EXPECT_EQ(waker.hurries, 1);
+  EXPECT_EQ(waker.flushes, 1);
   EXPECT_EQ(queue.drain(9).at(0).stream, 2U);
   // The next of the same stream is not hurried any more.
   queue.want(2);
   EXPECT_TRUE(queue.push(2, "z"));
-  EXPECT_EQ(waker.hurries, 1);
+  EXPECT_EQ(waker.flushes, 1);
   EXPECT_EQ(queue.drain(9).size(), 2U);
 }
 
@@ -204,11 +204,11 @@ TEST(DrainQueue, HurriesWhatIsLeftWhenTheReaderRests) {
   queue.open(2);
   EXPECT_TRUE(queue.push(1, "x"));
   EXPECT_EQ(queue.drain(1).size(), 1U);
-  queue.hurry(2);
+  queue.flush(2);
   EXPECT_TRUE(queue.push(2, "y"));
   queue.rest();
   EXPECT_EQ(waker.wakes, 2);
-  EXPECT_EQ(waker.hurries, 2);
+  EXPECT_EQ(waker.flushes, 2);
 }
 
 TEST(DrainQueue, WakesAReaderWhoWantsWhatIsThere) {
@@ -280,7 +280,7 @@ TEST(DrainQueue, LosesNothingBetweenTwoThreads) {
       sent.at(at) += size;
       // As with a real socket the pause is set by the producer, and only it reads.
       paused.at(at) = true;
-      if (random() % 8 == 0) queue.hurry(at);
+      if (random() % 8 == 0) queue.flush(at);
       if (queue.push(at, bytes)) paused.at(at) = false;
     }
   });

@@ -112,7 +112,7 @@ TEST(JsonDocument, NeedsLittleStackForTheDeepestValue) {
   ASSERT_EQ(pthread_attr_init(&attributes), 0);
   ASSERT_EQ(pthread_attr_setstacksize(&attributes, stack_bytes), 0);
   pthread_t thread{};
-  std::string said;
+  std::string received;
   const auto work = [](void* out) -> void* {
     const std::string text = nested(json::data_depth_limit);
     json::Document document(json::data_depth_limit);
@@ -122,10 +122,10 @@ TEST(JsonDocument, NeedsLittleStackForTheDeepestValue) {
     *static_cast<std::string*>(out) = tree.to_json() == text ? "same" : "other";
     return nullptr;
   };
-  ASSERT_EQ(pthread_create(&thread, &attributes, work, &said), 0);
+  ASSERT_EQ(pthread_create(&thread, &attributes, work, &received), 0);
   pthread_join(thread, nullptr);
   pthread_attr_destroy(&attributes);
-  EXPECT_EQ(said, "same");
+  EXPECT_EQ(received, "same");
 }
 
 TEST(JsonDocument, TrimsWhatJavaScriptTrims) {

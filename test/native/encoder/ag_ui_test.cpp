@@ -108,11 +108,11 @@ TEST(AgUiEncoder, TakesTheOutcomeOfTheSource) {
   done.calls_json = R"(["c"])";
   EXPECT_EQ(encoded("1.0", {{done}}),
             finished(R"(,"outcome":{"type":"success","pendingToolCallIds":["c"]})"));
-  event::RunEnd asks{"x", "y", RunOutcome::interrupt};
-  asks.interrupts_json = R"([{"id":"i","reason":"confirmation"}])";
+  event::RunEnd requests{"x", "y", RunOutcome::interrupt};
+  requests.interrupts_json = R"([{"id":"i","reason":"confirmation"}])";
   for (const char* version : {"", "1.0"}) {
     EXPECT_EQ(
-        encoded(version, {{asks}}),
+        encoded(version, {{requests}}),
         finished(
             R"(,"outcome":{"type":"interrupt","interrupts":[{"id":"i","reason":"confirmation"}]})"));
   }
@@ -182,10 +182,10 @@ TEST(AgUiEncoder, KeepsWhatOnly1_0KnowsFromOlderClients) {
               R"({"id":"2","role":"user","content":[{"type":"text","text":"b"}]}]})") +
           data_frame(R"({"type":"RAW","event":1})") + finished());
   const std::string modern = encoded("1.0", events);
-  for (const char* kept :
+  for (const char* retained :
        {R"("content":[{"type":"text","text":"flat"}])", R"("type":"file")",
         R"("type":"SUBAGENT_STARTED")", R"("type":"LATER")", R"("event":1,"subagentRunId":"s")"}) {
-    EXPECT_NE(modern.find(kept), std::string::npos) << kept;
+    EXPECT_NE(modern.find(retained), std::string::npos) << retained;
   }
 }
 

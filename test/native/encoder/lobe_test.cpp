@@ -218,9 +218,9 @@ TEST(LobeEncoder, GivesEitherTextAndImagesOrParts) {
     return encoder.take();
   };
   const event::Event text{event::TextDelta{"m", "a"}};
-  const event::Event picture{event::ProviderState{"google", "part", "m", image}};
+  const event::Event image_data{event::ProviderState{"google", "part", "m", image}};
   const event::Event shown{event::TextDelta{"m", "![x](data:image/png;base64,AA==)"}};
-  const event::Event thought{event::ReasoningDelta{"m", "b"}};
+  const event::Event reasoning_part{event::ReasoningDelta{"m", "b"}};
   const std::string text_part = frame("m", "content_part", R"({"partType":"text","content":"a"})");
   const std::string image_part =
       frame("m", "content_part", R"({"partType":"image","content":"AA==","mimeType":"image/png"})");
@@ -228,17 +228,17 @@ TEST(LobeEncoder, GivesEitherTextAndImagesOrParts) {
   const std::string plain_image = frame("m", "base64_image", R"("data:image/png;base64,AA==")");
   for (const std::string_view draws :
        {"gemini-2.5-flash-image", "gemini-2.5-flash-image-preview"}) {
-    EXPECT_EQ(answer(draws, {text, picture}), text_part + image_part);
-    EXPECT_EQ(answer(draws, {picture, text}), image_part + text_part);
+    EXPECT_EQ(answer(draws, {text, image_data}), text_part + image_part);
+    EXPECT_EQ(answer(draws, {image_data, text}), image_part + text_part);
     EXPECT_EQ(answer(draws, {text, shown}), text_part + image_part);
   }
-  EXPECT_EQ(answer("gemini-2.5-flash", {text, picture}), plain_text + plain_image);
-  EXPECT_EQ(answer("gemini-2.5-flash", {text, thought, text, picture}),
+  EXPECT_EQ(answer("gemini-2.5-flash", {text, image_data}), plain_text + plain_image);
+  EXPECT_EQ(answer("gemini-2.5-flash", {text, reasoning_part, text, image_data}),
             plain_text + frame("m", "reasoning", R"("b")") + plain_text + plain_image);
-  EXPECT_EQ(answer("gemini-2.5-flash", {picture, thought, text}),
+  EXPECT_EQ(answer("gemini-2.5-flash", {image_data, reasoning_part, text}),
             plain_image + frame("m", "reasoning", R"("b")") + plain_text);
   EXPECT_EQ(
-      answer("gemini-2.5-flash", {thought, text, picture}),
+      answer("gemini-2.5-flash", {reasoning_part, text, image_data}),
       frame("m", "reasoning_part", R"({"partType":"text","content":"b","inReasoning":true})") +
           text_part + image_part);
 }

@@ -21,9 +21,9 @@ TEST(Formats, ReplaceLoneSurrogatesOnlyForProviders) {
       R"([{"id":"1","role":"user","content":[{"type":"text","text":"\ud800"}]},)"
       R"({"id":"2","role":"assistant","toolCalls":[{"id":"c","function":{"name":"f","arguments":"{\"a\":\"\\ud800\"}"}}]}])";
   for (const format::Format& format : format::formats()) {
-    const auto kept = format::to_api(format, messages);
-    ASSERT_TRUE(kept.ok()) << format.name;
-    EXPECT_NE(kept.value().find("\\ud800"), std::string::npos) << format.name;
+    const auto retained = format::to_api(format, messages);
+    ASSERT_TRUE(retained.ok()) << format.name;
+    EXPECT_NE(retained.value().find("\\ud800"), std::string::npos) << format.name;
     const auto replaced = format::to_api(format, messages, json::Surrogates::replace);
     ASSERT_TRUE(replaced.ok()) << format.name;
     EXPECT_EQ(replaced.value().find(R"("text":"\ud800)"), std::string::npos) << format.name;
@@ -99,7 +99,7 @@ TEST(OpenAiFormat, GivesReasoningBackToServersThatDemandIt) {
       R"([{"id":"1","role":"reasoning","content":"a"},{"id":"2","role":"reasoning","content":"b"},)"
       R"({"id":"3","role":"assistant","content":"c"},{"id":"4","role":"assistant","content":"d"}])");
   message::JsonBuilder out;
-  format::write_openai(out, messages.value(), format::OpenAiWishes{"reasoning_content"});
+  format::write_openai(out, messages.value(), format::OpenAiWriteOptions{"reasoning_content"});
   EXPECT_EQ(out.take(), R"([{"role":"assistant","content":"c","reasoning_content":"ab"},)"
                         R"({"role":"assistant","content":"d"}])");
 }

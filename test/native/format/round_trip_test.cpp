@@ -24,7 +24,7 @@ struct Carries {
   bool developer = false;        // a role of its own
   bool blank_text = true;        // text of white space alone
   bool broken_arguments = true;  // as they are; else compact JSON, and "" is {}
-  bool foreign_thoughts = false;
+  bool foreign_reasoning = false;
   bool addresses = true;  // media by address
   bool order = true;      // of texts and media among each other
 };
@@ -37,7 +37,7 @@ const Carries all[] = {
      .errors = true,
      .blank_text = false,
      .broken_arguments = false,
-     .foreign_thoughts = true},
+     .foreign_reasoning = true},
     {.format = "gemini", .errors = true, .blank_text = false, .broken_arguments = false},
     {.format = "bedrock_converse",
      .errors = true,
@@ -54,7 +54,7 @@ struct Facts {
   std::vector<std::string> speech;   // "user: text and media", neighbours of one side joined
   std::vector<std::string> calls;    // "id name arguments"
   std::map<std::string, std::string> results;  // by call id: "text" or "failed: text"
-  std::vector<std::string> thoughts;
+  std::vector<std::string> reasoning_parts;
 
   bool operator==(const Facts&) const = default;
 };
@@ -64,7 +64,7 @@ std::ostream& operator<<(std::ostream& out, const Facts& facts) {
   for (const auto& line : facts.speech) out << "\n  " << line;
   for (const auto& line : facts.calls) out << "\n  call " << line;
   for (const auto& [id, line] : facts.results) out << "\n  result " << id << " " << line;
-  for (const auto& line : facts.thoughts) out << "\n  thought " << line;
+  for (const auto& line : facts.reasoning_parts) out << "\n  thought " << line;
   return out;
 }
 
@@ -95,7 +95,7 @@ std::string media_of(const json::Value& part, const Carries& carries) {
   return "<" + std::string(value) + ">";
 }
 
-std::string said(const Message& message, const Carries& carries) {
+std::string received(const Message& message, const Carries& carries) {
   if (message.content.kind == message::Content::Kind::text) {
     const std::string& text = message.content.text;
     return !carries.blank_text && is_blank(text) ? "" : text;
@@ -123,7 +123,7 @@ void add_speech(Facts& facts, const std::string& side, const std::string& text) 
 Facts facts_of(const Messages& messages, const Carries& carries) {
   Facts facts;
   for (const Message& message : messages) {
-    const std::string text = said(message, carries);
+    const std::string text = received(message, carries);
     switch (message.role) {
       case Role::system:
       case Role::developer: {
@@ -150,8 +150,8 @@ Facts facts_of(const Messages& messages, const Carries& carries) {
         break;
       }
       case Role::reasoning:
-        if (carries.foreign_thoughts && message.encrypted_value) {
-          facts.thoughts.push_back(message.content.text + " " + *message.encrypted_value);
+        if (carries.foreign_reasoning && message.encrypted_value) {
+          facts.reasoning_parts.push_back(message.content.text + " " + *message.encrypted_value);
         }
         break;
       case Role::activity: break;
@@ -200,12 +200,12 @@ INSTANTIATE_TEST_SUITE_P(Formats, RoundTrip, testing::ValuesIn(all),
 
 TEST(RoundTripOfLanggraph, KeepsIds) {
   const Messages before = test::RandomHistory(7).make();
-  std::map<std::string, int> kept;
+  std::map<std::string, int> retained;
   for (const Message& m : there_and_back(*format::find_format("langgraph"), before, "id-")) {
-    ++kept[m.id];
+    ++retained[m.id];
   }
   for (const Message& m : before) {
     if (m.role == Role::reasoning || m.role == Role::activity) continue;
-    EXPECT_EQ(kept[m.id], 1) << m.id;
+    EXPECT_EQ(retained[m.id], 1) << m.id;
   }
 }

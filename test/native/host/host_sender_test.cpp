@@ -83,10 +83,10 @@ TEST_F(HostSenderTest, KeepsWhatComesForAReaderThatLags) {
   // A piece without a byte is waited for, too.
   sender->pause(id);
   EXPECT_TRUE(sender->complete(id, R"({"data":""})"));
-  const std::size_t told = items.size();
+  const std::size_t reported = items.size();
   sender->resume(id);
   turn();
-  EXPECT_EQ(items.size(), told + 1);
+  EXPECT_EQ(items.size(), reported + 1);
   sender->pause(id);
   EXPECT_TRUE(sender->complete(id, R"({"data":"SGk="})"));
   EXPECT_TRUE(sender->complete(id, R"({"done":"idle_timeout"})"));

@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 
 const event::Event word{event::TextDelta{"m", "word"}};
-const event::Event thought{event::ReasoningDelta{"r", "hm"}};
+const event::Event reasoning_part{event::ReasoningDelta{"r", "hm"}};
 const event::Event arguments{event::ToolArgs{"c", "{"}};
 const event::Event text_end{event::TextEnd{"m"}};
 
@@ -44,7 +44,7 @@ void hand_over(Throttle& throttle, const event::Event& event) {
 TEST(Throttle, HoldsPiecesOfTextsBehindTheFirst) {
   on_loop(1h, [](Throttle& throttle) {
     hand_over(throttle, word);
-    for (const event::Event& piece : {word, thought, arguments}) {
+    for (const event::Event& piece : {word, reasoning_part, arguments}) {
       throttle.note(piece);
       EXPECT_TRUE(throttle.holds());
     }

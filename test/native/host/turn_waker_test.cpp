@@ -53,13 +53,13 @@ TEST(TurnWaker, WakesLessOftenTheMoreComes) {
   os::EventLoop loop;
   TurnWaker waker(loop, host);
   loop.start();
-  int asked = 0;
+  int requested = 0;
   std::promise<void> done;
   // As many streams would: outputs all the time, and a wake-up asked for as soon as one was given.
   std::function<void(int)> round = [&](int left) {
     for (int i = 0; i < 100; ++i) waker.on_output(100);
-    if (host.wakes() >= asked) {
-      ++asked;
+    if (host.wakes() >= requested) {
+      ++requested;
       waker.wake();
     }
     if (left > 0) {
@@ -70,7 +70,7 @@ TEST(TurnWaker, WakesLessOftenTheMoreComes) {
   };
   loop.post([&] { round(rounds); });
   done.get_future().wait();
-  ASSERT_TRUE(host.wait_for(asked));
+  ASSERT_TRUE(host.wait_for(requested));
   loop.stop();
   EXPECT_LT(host.wakes(), rounds / 2);
 }
@@ -82,20 +82,20 @@ TEST(TurnWaker, HasAPaceWhileMuchComes) {
   loop.start();
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   const auto pace = [&] {
-    std::promise<std::chrono::microseconds> asked;
-    loop.post([&] { asked.set_value(waker.pace()); });
-    return asked.get_future().get();
+    std::promise<std::chrono::microseconds> requested;
+    loop.post([&] { requested.set_value(waker.pace()); });
+    return requested.get_future().get();
   };
-  int asked = 0;
+  int requested = 0;
   // False when the host was not told so in time.
   const auto gives_until = [&](int outputs, const std::function<bool()>& is_so) {
     while (!is_so() && std::chrono::steady_clock::now() < deadline) {
-      ++asked;
+      ++requested;
       loop.post([&waker, outputs] {
         for (int i = 0; i < outputs; ++i) waker.on_output(100);
         waker.wake();
       });
-      if (!host.wait_for(asked)) return false;
+      if (!host.wait_for(requested)) return false;
     }
     return is_so();
   };
@@ -114,18 +114,18 @@ TEST(TurnWaker, PassesOnAHurriedWakeUpAtOnce) {
   loop.start();
   std::promise<std::pair<int, int>> done;
   loop.post([&] {
-    waker.hurry();
+    waker.flush();
     const int before = host.wakes();
     waker.wake();
-    waker.hurry();
-    waker.hurry();
+    waker.flush();
+    waker.flush();
     done.set_value({before, host.wakes()});
   });
   const auto [before, after] = done.get_future().get();
   EXPECT_EQ(before, 0);
   EXPECT_EQ(after, 1);
   waker.wake();
-  waker.hurry();
+  waker.flush();
   EXPECT_TRUE(host.wait_for(2));
   std::promise<int> third;
   loop.post([&] {

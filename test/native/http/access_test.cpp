@@ -163,9 +163,9 @@ TEST(HttpAccess, AnswersPreflights) {
   EXPECT_EQ(answer.header("Access-Control-Allow-Headers"), "content-type, x-one");
   EXPECT_EQ(answer.header("Content-Length"), "");
   client.send(preflight + "Origin: https://evil.example\r\n\r\n");
-  const auto refused = client.answer();
-  EXPECT_EQ(refused.status, 403);
-  EXPECT_EQ(refused.header("Access-Control-Allow-Origin"), "");
+  const auto rejected = client.answer();
+  EXPECT_EQ(rejected.status, 403);
+  EXPECT_EQ(rejected.header("Access-Control-Allow-Origin"), "");
 }
 
 }  // namespace

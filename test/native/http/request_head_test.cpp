@@ -23,7 +23,7 @@ Verdict read_request(const std::string& bytes, std::size_t step) {
   const http::HeadLimits head_limits;
   const http::BodyLimits body_limits;
   Verdict verdict;
-  const auto refuse = [&](const millrace::Error& error) {
+  const auto reject = [&](const millrace::Error& error) {
     verdict.status = row_of(error.code).http_status;
     return verdict;
   };
@@ -32,18 +32,18 @@ Verdict read_request(const std::string& bytes, std::size_t step) {
   for (std::size_t have = 0; length == 0 && have < bytes.size();) {
     have = std::min(bytes.size(), have + step);
     auto scanned = scanner.scan(std::string_view(bytes).substr(0, have));
-    if (!scanned) return refuse(scanned.error());
+    if (!scanned) return reject(scanned.error());
     length = scanned.value();
   }
   if (length == 0) return verdict;
   auto head = http::parse_request_head(std::string_view(bytes).substr(0, length), head_limits);
-  if (!head) return refuse(head.error());
+  if (!head) return reject(head.error());
   verdict.head = std::move(head).value();
   http::BodyDecoder decoder(verdict.head.framing, verdict.head.content_length, body_limits);
   std::size_t at = length;
   while (!decoder.done() && at < bytes.size()) {
     auto used = decoder.feed(std::string_view(bytes).substr(at, step), verdict.body);
-    if (!used) return refuse(used.error());
+    if (!used) return reject(used.error());
     at += used.value();
   }
   if (decoder.done()) verdict.status = 200;
@@ -149,10 +149,10 @@ TEST(BodyDecoder, CountsAllChunksAgainstTheLimit) {
                   .feed("3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n", body)
                   .ok());
   body.clear();
-  auto refused = http::BodyDecoder(http::Framing::chunked, 0, limits)
-                     .feed("3\r\nabc\r\n3\r\ndef\r\n0\r\n\r\n", body);
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().code, Errc::body_too_large);
+  auto rejected = http::BodyDecoder(http::Framing::chunked, 0, limits)
+                      .feed("3\r\nabc\r\n3\r\ndef\r\n0\r\n\r\n", body);
+  ASSERT_FALSE(rejected.ok());
+  EXPECT_EQ(rejected.error().code, Errc::body_too_large);
 }
 
 TEST(Request, DecodesQueryValues) {

@@ -80,7 +80,7 @@ TEST(HttpServer, WritesRefusalsAsTheRouteDoes) {
                                  (void)stream->send_error(make_error(Errc::too_much_work));
                                },
                                own}});
-  const auto refused = [&](const std::string& head, const std::string& body = {}) {
+  const auto rejected = [&](const std::string& head, const std::string& body = {}) {
     RawClient client(server.port);
     client.send(head + "\r\n\r\n" + body);
     return client.answer();
@@ -105,11 +105,11 @@ TEST(HttpServer, WritesRefusalsAsTheRouteDoes) {
   };
   for (const Case& one : cases) {
     SCOPED_TRACE(one.head);
-    const auto answer = refused(one.head, one.body);
+    const auto answer = rejected(one.head, one.body);
     EXPECT_EQ(answer.status, one.status);
     EXPECT_EQ(answer.body, "/own/x " + one.code);
   }
-  EXPECT_NE(refused("PUT /echo" + host).body.find(R"({"error":{"code":"method_not_allowed")"),
+  EXPECT_NE(rejected("PUT /echo" + host).body.find(R"({"error":{"code":"method_not_allowed")"),
             std::string::npos);
 }
 
@@ -121,10 +121,10 @@ TEST(HttpServer, RefusesABodyInAnotherCoding) {
                 "\r\n\r\nab");
     return client.answer();
   };
-  const auto refused = answer_to("Content-Encoding: gzip");
-  EXPECT_EQ(refused.status, 415);
-  EXPECT_NE(refused.head.find("Accept-Encoding: identity"), std::string::npos) << refused.head;
-  EXPECT_NE(refused.body.find("Content-Encoding 'gzip'"), std::string::npos) << refused.body;
+  const auto rejected = answer_to("Content-Encoding: gzip");
+  EXPECT_EQ(rejected.status, 415);
+  EXPECT_NE(rejected.head.find("Accept-Encoding: identity"), std::string::npos) << rejected.head;
+  EXPECT_NE(rejected.body.find("Content-Encoding 'gzip'"), std::string::npos) << rejected.body;
   EXPECT_EQ(answer_to("Content-Encoding: Identity").status, 200);
 }
 
@@ -247,12 +247,12 @@ TEST(HttpServer, SaysThatAnAddressIsInUse) {
   http::ServerOptions options = test_options();
   options.port = server.port;
   http::Server second(server.loop);
-  const auto refused = second.listen(options, http::Router());
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().code, millrace::Errc::address_in_use);
-  EXPECT_NE(refused.error().message.find("127.0.0.1:" + std::to_string(server.port)),
+  const auto rejected = second.listen(options, http::Router());
+  ASSERT_FALSE(rejected.ok());
+  EXPECT_EQ(rejected.error().code, millrace::Errc::address_in_use);
+  EXPECT_NE(rejected.error().message.find("127.0.0.1:" + std::to_string(server.port)),
             std::string::npos);
-  EXPECT_NE(refused.error().message.find("--port"), std::string::npos);
+  EXPECT_NE(rejected.error().message.find("--port"), std::string::npos);
 }
 
 TEST(HttpServer, SaysWhyItCannotListen) {
@@ -261,16 +261,16 @@ TEST(HttpServer, SaysWhyItCannotListen) {
     http::ServerOptions options = test_options();
     options.host = host;
     http::Server server(loop);
-    const auto refused = server.listen(options, http::Router());
-    if (refused) continue;  // an empty name means every address on some systems
-    EXPECT_EQ(refused.error().code, millrace::Errc::listen_failed) << refused.error().message;
+    const auto rejected = server.listen(options, http::Router());
+    if (rejected) continue;  // an empty name means every address on some systems
+    EXPECT_EQ(rejected.error().code, millrace::Errc::listen_failed) << rejected.error().message;
   }
   http::ServerOptions options = test_options();
   options.allowed_hosts = {"not a host"};
   http::Server server(loop);
-  const auto refused = server.listen(options, http::Router());
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().code, millrace::Errc::invalid_option);
+  const auto rejected = server.listen(options, http::Router());
+  ASSERT_FALSE(rejected.ok());
+  EXPECT_EQ(rejected.error().code, millrace::Errc::invalid_option);
 }
 
 TEST(HttpServer, ListensOnIp6) {

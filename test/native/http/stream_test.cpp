@@ -260,9 +260,9 @@ TEST(HttpStream, OutlivesItsServer) {
   ASSERT_TRUE(held);
   EXPECT_FALSE(held->is_open());
   EXPECT_FALSE(held->send(200, {}, "late").ok());
-  bool is_told = false;
-  held->on_close([&] { is_told = true; });
-  EXPECT_TRUE(is_told);
+  bool is_reported = false;
+  held->on_close([&] { is_reported = true; });
+  EXPECT_TRUE(is_reported);
 }
 
 }  // namespace

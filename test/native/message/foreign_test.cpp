@@ -42,10 +42,10 @@ TEST(Foreign, KeepsUnknownPartsOnRequest) {
       R"({"type":"text","text":"q"},{"type":"hologram","x":1},{"type":"image","source":{"type":"blob"}})");
   EXPECT_EQ(adopted(rows).substr(0, 17), "invalid_messages:");
   json::Document document;
-  const auto kept =
-      message::adopt_foreign(document.parse(rows).value(), message::UnknownParts::kept);
-  ASSERT_TRUE(kept.ok());
-  EXPECT_EQ(kept.value(), rows);
+  const auto retained =
+      message::adopt_foreign(document.parse(rows).value(), message::UnknownParts::retained);
+  ASSERT_TRUE(retained.ok());
+  EXPECT_EQ(retained.value(), rows);
 }
 
 TEST(Foreign, ReadsRowsOfTheAiSdk) {
@@ -88,9 +88,10 @@ TEST(Foreign, NamesWhatCannotBeRead) {
        {R"({"type":"image","image":"AAAA"})", R"({"type":"file","data":"x"})",
         R"({"type":"image","source":{"type":"nope","value":"x"}})",
         R"({"type":"image_url","image_url":{}})", R"({"type":"video","source":{}})"}) {
-    const std::string told = adopted(user(part));
-    EXPECT_TRUE(told.starts_with("invalid_messages: messages[0].content[0] has no known source"))
-        << part << told;
+    const std::string reported = adopted(user(part));
+    EXPECT_TRUE(
+        reported.starts_with("invalid_messages: messages[0].content[0] has no known source"))
+        << part << reported;
   }
   EXPECT_EQ(adopted(user(R"({"type":"text"})")),
             "invalid_messages: messages[0].content[0].text must be a string, not nothing.");

@@ -74,20 +74,21 @@ std::string repaired(const std::string& from, std::size_t changes) {
 // An independent statement of what a provider that is strict about tools accepts, the last
 // message's open calls aside.
 void expect_accepted(const Messages& messages, unsigned seed) {
-  Messages said;
+  Messages received;
   for (const auto& message : messages) {
-    if (message.role != Role::reasoning && message.role != Role::activity) said.push_back(message);
+    if (message.role != Role::reasoning && message.role != Role::activity)
+      received.push_back(message);
   }
-  for (std::size_t i = 0; i < said.size(); ++i) {
+  for (std::size_t i = 0; i < received.size(); ++i) {
     std::multiset<std::string> open;
-    for (const auto& call : said[i].tool_calls) open.insert(call.id);
-    EXPECT_EQ(open.size(), said[i].tool_calls.size());
+    for (const auto& call : received[i].tool_calls) open.insert(call.id);
+    EXPECT_EQ(open.size(), received[i].tool_calls.size());
     std::set<std::string> distinct(open.begin(), open.end());
     EXPECT_EQ(open.size(), distinct.size()) << "seed " << seed << ": " << shape(messages);
-    const bool last = i + 1 == said.size();
+    const bool last = i + 1 == received.size();
     std::size_t next = i + 1;
-    for (; next < said.size() && said[next].role == Role::tool; ++next) {
-      EXPECT_EQ(open.erase(said[next].tool_call_id), 1U)
+    for (; next < received.size() && received[next].role == Role::tool; ++next) {
+      EXPECT_EQ(open.erase(received[next].tool_call_id), 1U)
           << "seed " << seed << ": " << shape(messages);
     }
     EXPECT_TRUE(last || open.empty()) << "seed " << seed << ": " << shape(messages);
@@ -115,7 +116,7 @@ TEST(History, LetsTheUserTellResultsWithoutCalls) {
   Messages messages = history("t:y a(x) t:z t:x t:x u");
   for (message::Message& message : messages) message.content = message::Content::of_text("r");
   CountingIds ids("new-");
-  const auto changes = message::repair_history(messages, ids, message::Strays::told_by_user);
+  const auto changes = message::repair_history(messages, ids, message::Unmatched::as_user_text);
   ASSERT_EQ(changes.size(), 3U);
   EXPECT_EQ(message::describe(changes[0]),
             "The result of tool call \"y\" became a message of the user: no call is known for it.");

@@ -106,16 +106,16 @@ TEST(Answers, OfEveryProviderAreRead) {
 }
 
 TEST(Answers, ThatRefuseAreRead) {
-  constexpr int refused = 401;
+  constexpr int rejected = 401;
   for (const model::Provider& row : model::providers()) {
     if (row.dialect == model::Dialect::none) continue;
     SCOPED_TRACE(row.id);
     const Sample* sample = sample_of(model::row_of(row.dialect).wire);
     ASSERT_NE(sample, nullptr);
     net::ResponseHead head;
-    head.status = refused;
+    head.status = rejected;
     const Error error = model::error_from_response(head, sample->refusal, "", {});
-    EXPECT_EQ(row_of(error.code).http_status, refused);
+    EXPECT_EQ(row_of(error.code).http_status, rejected);
     EXPECT_NE(error.message.find("Wrong key."), std::string::npos) << error.message;
   }
 }

@@ -209,9 +209,10 @@ TEST(BedrockBody, HoldsThoseToSchemasWhoCanBeHeld) {
        {"us.meta.llama4-maverick-17b-instruct-v1:0", "us.deepseek.r1-v1:0",
         "mistral.mistral-large-2407-v1:0", "cohere.command-r-v1:0", "us.amazon.nova-2-lite-v1:0",
         "us.anthropic.claude-opus-4-1-20250805-v1:0"}) {
-    const std::string told = sent(model, hello, schema);
-    EXPECT_FALSE(test::has(told, "outputConfig")) << told;
-    EXPECT_TRUE(test::has(told, R"("system":[{"text":"Answer with one JSON value)")) << told;
+    const std::string reported = sent(model, hello, schema);
+    EXPECT_FALSE(test::has(reported, "outputConfig")) << reported;
+    EXPECT_TRUE(test::has(reported, R"("system":[{"text":"Answer with one JSON value)"))
+        << reported;
     EXPECT_FALSE(test::has(sent(model, hello, strict), "strict")) << model;
   }
 }

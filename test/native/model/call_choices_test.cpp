@@ -4,13 +4,15 @@
 namespace millrace::model {
 namespace {
 
-std::string texts_read(std::optional<std::int64_t> asked_for, std::string_view changed_body = {}) {
+std::string texts_read(std::optional<std::int64_t> requested_for,
+                       std::string_view changed_body = {}) {
   CallOptions options;
   options.chain = std::vector<CallLink>{rig::link()};
   options.hooks.payload = !changed_body.empty();
-  rig::CallRig rig(std::move(options), "Say hello.", asked_for);
+  rig::CallRig rig(std::move(options), "Say hello.", requested_for);
   rig.start();
-  if (!changed_body.empty()) rig.call.complete(rig.host.asked.at(0).id, changed_body, rig.now());
+  if (!changed_body.empty())
+    rig.call.complete(rig.host.requested.at(0).id, changed_body, rig.now());
   rig.head(200);
   rig.data(R"({"choices":[{"index":1,"message":{"content":"one "},"finish_reason":"stop"},)"
            R"({"index":0,"message":{"content":"two"},"finish_reason":"stop"}]})");

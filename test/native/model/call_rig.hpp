@@ -40,13 +40,13 @@ class EventLog final : public event::EventSink {
   std::vector<std::string> lines;
 };
 
-class FixedChance final : public Chance {
+class FixedRandom final : public RandomSource {
  public:
   double next() override { return value; }
   double value = 0.5;
 };
 
-struct Asked {
+struct Requested {
   std::uint64_t id = 0;
   Hook hook = Hook::payload;
   std::string json;
@@ -60,8 +60,8 @@ class FakeHost final : public CallHost {
     return goes_out;
   }
   void wait(std::chrono::milliseconds time) override { waits.push_back(time); }
-  void ask(std::uint64_t id, Hook hook, std::string json) override {
-    asked.push_back({id, hook, std::move(json)});
+  void call_hook(std::uint64_t id, Hook hook, std::string json) override {
+    requested.push_back({id, hook, std::move(json)});
   }
   void opened() override { ++opens; }
   bool aside(std::uint64_t number, const Work& work) override {
@@ -79,7 +79,7 @@ class FakeHost final : public CallHost {
   std::vector<std::uint64_t> numbers;  // of the works
   std::vector<net::Request> sent;
   std::vector<std::chrono::milliseconds> waits;
-  std::vector<Asked> asked;
+  std::vector<Requested> requested;
   int abandoned = 0;
   bool goes_out = true;
   int opens = 0;
@@ -95,6 +95,12 @@ inline CallLink link(std::string_view provider = "openai", std::string model = "
   auto config = read_config(settings);
   EXPECT_TRUE(config.ok()) << (config ? "" : config.error().message);
   return {config ? std::move(config).value() : ProviderConfig{}, std::move(model)};
+}
+
+inline CallOptions chain(std::vector<CallLink> links) {
+  CallOptions options;
+  options.chain = std::move(links);
+  return options;
 }
 
 // A call of one user message, and hands to play its provider.
@@ -133,7 +139,7 @@ struct CallRig {
   void built(std::size_t work) { call.on_built(host.numbers.at(work), now()); }
   void timer() { call.on_timer(now()); }
 
-  void refuse(int status, std::string_view body, std::vector<net::Header> headers = {}) {
+  void reject(int status, std::string_view body, std::vector<net::Header> headers = {}) {
     head(status, std::move(headers));
     data(body);
     done();
@@ -153,10 +159,10 @@ struct CallRig {
   }
 
   CountingIds ids{"id-"};
-  FixedChance chance;
+  FixedRandom random_source;
   TokenStore tokens;
   CircuitStore circuits;
-  CallServices services{ids, chance, tokens, circuits};
+  CallServices services{ids, random_source, tokens, circuits};
   FakeHost host;
   EventLog log;
   std::chrono::milliseconds elapsed{0};

@@ -212,11 +212,11 @@ TEST(Capability, ReadsEmbeddingsInTheOrderOfTheTexts) {
             "provider_error");
 }
 
-constexpr std::string_view picture =
+constexpr std::string_view image_data =
     R"({"model":"m","params":{"prompt":"a cat","width":512,"height":256,"seed":7}})";
 
 TEST(Capability, AsksForImagesInEachVendorsSpelling) {
-  EXPECT_EQ(built("openai", Capability::image, picture),
+  EXPECT_EQ(built("openai", Capability::image, image_data),
             "POST https://api.openai.com/v1/images/generations\n"
             R"({"model":"m","prompt":"a cat","size":"512x256","seed":7})");
   EXPECT_EQ(built("google", Capability::image,
@@ -232,12 +232,12 @@ TEST(Capability, AsksForImagesInEachVendorsSpelling) {
             R"({"instances":[{"prompt":"a cat"}],"parameters":{"sampleCount":1,)"
             R"("aspectRatio":"1:1"}})");
   if (in_table("togetherai")) {
-    EXPECT_EQ(built("togetherai", Capability::image, picture),
+    EXPECT_EQ(built("togetherai", Capability::image, image_data),
               "POST https://api.together.ai/v1/images/generations\n"
               R"({"model":"m","prompt":"a cat","width":512,"height":256,"seed":7})");
   }
   if (in_table("bfl")) {
-    EXPECT_EQ(built("bfl", Capability::image, picture),
+    EXPECT_EQ(built("bfl", Capability::image, image_data),
               "POST https://api.bfl.ai/v1/m\n"
               R"({"prompt":"a cat","width":512,"height":256,"seed":7})");
   }
@@ -261,7 +261,7 @@ TEST(Capability, AsksVendorsWhoseModelsHaveInputsOfTheirOwn) {
                   R"({"model":"me/mine:abc","params":{"prompt":"a cat"}})"),
             "POST https://api.replicate.com/v1/predictions\n"
             R"({"version":"abc","input":{"prompt":"a cat"}})");
-  const std::string comfy = built("comfyui", Capability::image, picture);
+  const std::string comfy = built("comfyui", Capability::image, image_data);
   EXPECT_TRUE(comfy.starts_with("POST http://127.0.0.1:8188/prompt\n{\"prompt\":{\"1\":")) << comfy;
   EXPECT_NE(comfy.find(R"("ckpt_name":"m")"), std::string::npos) << comfy;
   EXPECT_NE(comfy.find(R"("text":"a cat")"), std::string::npos) << comfy;
@@ -273,7 +273,7 @@ TEST(Capability, AsksVendorsWhoseModelsHaveInputsOfTheirOwn) {
 
 TEST(Capability, FollowsWorkToItsImage) {
   const auto step = [](const std::string& provider, std::string_view body) {
-    auto result = read_capability(config_with_key(provider), Capability::image, picture,
+    auto result = read_capability(config_with_key(provider), Capability::image, image_data,
                                   {"application/json", body});
     if (!result) return std::string(result.error().code_name());
     const CapabilityResult& one = result.value();
@@ -355,8 +355,8 @@ struct Wish {
 };
 
 // Each wish goes along or is told to be left out.
-void expect_told(const std::string& provider, Capability capability, const Wish& wish,
-                 const std::string& options, std::string_view answer) {
+void expect_reported(const std::string& provider, Capability capability, const Wish& wish,
+                     const std::string& options, std::string_view answer) {
   const std::string sent = built(provider, capability, options);
   ASSERT_NE(sent.find('\n'), std::string::npos) << provider << " " << options << " " << sent;
   const bool goes = sent.find(wish.mark) != std::string::npos;
@@ -366,13 +366,13 @@ void expect_told(const std::string& provider, Capability capability, const Wish&
   ASSERT_TRUE(result.ok()) << provider << " " << result.error().message;
   const std::string name(wish.member.substr(1, wish.member.find('"', 1) - 1));
   const auto& notes = result.value().notes;
-  const bool is_told = std::any_of(notes.begin(), notes.end(), [&](const std::string& note) {
+  const bool is_reported = std::any_of(notes.begin(), notes.end(), [&](const std::string& note) {
     return note.starts_with("`" + name + "`: ");
   });
-  EXPECT_NE(goes, is_told) << provider << " " << options << "\n" << sent;
+  EXPECT_NE(goes, is_reported) << provider << " " << options << "\n" << sent;
 }
 
-constexpr std::array<Wish, 22> image_wishes = {{
+constexpr std::array<Wish, 22> image_options = {{
     {R"("width":511,"height":513)", "511"},
     {R"("height":513,"width":511)", "513"},
     {R"("width":511)", "511"},
@@ -404,47 +404,48 @@ TEST(Capability, TellsWhatOfAnImageItLeavesOut) {
   for (const std::string_view provider :
        {"openai", "ai302", "togetherai", "siliconcloud", "fireworksai", "xai", "zhipu",
         "volcengine", "minimax", "replicate", "comfyui"}) {
-    for (const Wish& wish : image_wishes) {
+    for (const Wish& wish : image_options) {
       for (const std::string_view model : {"m", "gpt-image-1"}) {
         const std::string options = R"({"model":")" + std::string(model) +
                                     R"(","params":{"prompt":"a",)" + std::string(wish.member) +
                                     "}}";
-        expect_told(std::string(provider), Capability::image, wish, options, any_image);
+        expect_reported(std::string(provider), Capability::image, wish, options, any_image);
       }
     }
   }
-  for (const Wish& wish : image_wishes) {
+  for (const Wish& wish : image_options) {
     const std::string params = R"("params":{"prompt":"a",)" + std::string(wish.member) + "}}";
-    expect_told("bfl", Capability::image, wish, R"({"model":"m",)" + params,
-                R"({"status":"Ready","result":{"sample":"https://i"}})");
-    expect_told("fal", Capability::image, wish, R"({"model":"m",)" + params,
-                R"({"images":["https://i"]})");
-    expect_told("google", Capability::image, wish, R"({"model":"imagen-4",)" + params, any_image);
-    expect_told("google", Capability::image, wish, R"({"model":"gemini",)" + params,
-                R"({"candidates":[{"content":{"parts":[{"inlineData":{"data":"AAAA"}}]}}]})");
+    expect_reported("bfl", Capability::image, wish, R"({"model":"m",)" + params,
+                    R"({"status":"Ready","result":{"sample":"https://i"}})");
+    expect_reported("fal", Capability::image, wish, R"({"model":"m",)" + params,
+                    R"({"images":["https://i"]})");
+    expect_reported("google", Capability::image, wish, R"({"model":"imagen-4",)" + params,
+                    any_image);
+    expect_reported("google", Capability::image, wish, R"({"model":"gemini",)" + params,
+                    R"({"candidates":[{"content":{"parts":[{"inlineData":{"data":"AAAA"}}]}}]})");
     const std::string edit =
         params.substr(0, params.size() - 2) + R"(,"imageUrl":"data:image/png;base64,AAAA"}})";
-    expect_told("openai", Capability::image, wish, R"({"model":"m",)" + edit, any_image);
+    expect_reported("openai", Capability::image, wish, R"({"model":"m",)" + edit, any_image);
   }
 }
 
 TEST(Capability, SaysWhatToGiveInstead) {
-  const auto told = [](const std::string& provider, std::string_view params) {
+  const auto reported = [](const std::string& provider, std::string_view params) {
     auto result = read_capability(
         config_with_key(provider), Capability::image,
         R"({"model":"gpt-image-1","params":{"prompt":"a",)" + std::string(params) + "}}",
         {"application/json", any_image});
     return result && !result.value().notes.empty() ? result.value().notes.front() : "";
   };
-  EXPECT_EQ(told("zhipu", R"("aspectRatio":"16:9")"),
+  EXPECT_EQ(reported("zhipu", R"("aspectRatio":"16:9")"),
             "`aspectRatio`: The API has no such setting: give it a `size`.");
-  EXPECT_EQ(told("xai", R"("size":"1x1")"),
+  EXPECT_EQ(reported("xai", R"("size":"1x1")"),
             "`size`: The API has no such setting: give it an `aspectRatio`.");
-  EXPECT_EQ(told("openai", R"("width":9)"),
+  EXPECT_EQ(reported("openai", R"("width":9)"),
             "`width`: The API takes `width` and `height` only together.");
-  EXPECT_EQ(told("togetherai", R"("imageUrls":["https://a","https://b"])"),
+  EXPECT_EQ(reported("togetherai", R"("imageUrls":["https://a","https://b"])"),
             "`imageUrls`: The API takes one image to start from, the first.");
-  EXPECT_EQ(told("openai", R"("n":1,"seed":null)"), "");
+  EXPECT_EQ(reported("openai", R"("n":1,"seed":null)"), "");
 }
 
 TEST(Capability, MakesASizeOfTheRatiosThatOpenAiHas) {
@@ -494,7 +495,7 @@ TEST(Capability, TellsWhatOfSpeechAndTextsItLeavesOut) {
     const std::string options = R"({"model":"m","input":"a",)" + std::string(wish.member) + "}";
     for (const std::string_view provider :
          {"openai", "groq", "siliconcloud", "google", "minimax", "elevenlabs"}) {
-      expect_told(std::string(provider), Capability::speech, wish, options, spoken);
+      expect_reported(std::string(provider), Capability::speech, wish, options, spoken);
     }
   }
   constexpr std::array<Wish, 4> texts = {{{R"("dimensions":771)", "771"},
@@ -506,12 +507,12 @@ TEST(Capability, TellsWhatOfSpeechAndTextsItLeavesOut) {
     const std::string rest = R"(","input":"a",)" + std::string(wish.member) + "}";
     for (const std::string_view provider : {"openai", "mistral", "voyageai", "jina", "nvidia",
                                             "google", "cohere", "ollama", "huggingface"}) {
-      expect_told(std::string(provider), Capability::embeddings, wish, R"({"model":"m)" + rest,
-                  embedded);
+      expect_reported(std::string(provider), Capability::embeddings, wish, R"({"model":"m)" + rest,
+                      embedded);
     }
     for (const std::string_view model : {"amazon.titan", "cohere.embed"}) {
-      expect_told("bedrock", Capability::embeddings, wish,
-                  R"({"model":")" + std::string(model) + rest, embedded);
+      expect_reported("bedrock", Capability::embeddings, wish,
+                      R"({"model":")" + std::string(model) + rest, embedded);
     }
   }
 }
@@ -529,7 +530,7 @@ TEST(Capability, GivesAllImagesThatWereMade) {
 
 TEST(Capability, ReadsImagesWhereverTheyStand) {
   EXPECT_EQ(
-      read("openai", Capability::image, picture,
+      read("openai", Capability::image, image_data,
            R"({"data":[{"b64_json":"AAAA"}],"output_format":"webp","usage":)"
            R"({"input_tokens":1,"output_tokens":2,"total_tokens":3}})"),
       R"({"imageUrl":"data:image/webp;base64,AAAA","width":512,"height":256,"modelUsage":)"
@@ -570,7 +571,7 @@ TEST(Capability, AsksAgainWhileAnImageIsMade) {
   if (!in_table("bfl")) GTEST_SKIP() << "The provider bfl is not in the table.";
   const ProviderConfig config = config_with_key("bfl");
   auto first = read_capability(
-      config, Capability::image, picture,
+      config, Capability::image, image_data,
       {"application/json", R"({"id":"1","polling_url":"https://eu.api.bfl.ai/r?id=1"})"});
   ASSERT_TRUE(first);
   EXPECT_EQ(first.value().poll_url, "https://eu.api.bfl.ai/r?id=1");
@@ -582,10 +583,10 @@ TEST(Capability, AsksAgainWhileAnImageIsMade) {
   auto elsewhere = build_poll(config, "https://evil.example/r?id=1", now);
   ASSERT_TRUE(elsewhere);
   for (const net::Header& header : elsewhere.value().headers) EXPECT_NE(header.value, "key");
-  EXPECT_EQ(read("bfl", Capability::image, picture,
+  EXPECT_EQ(read("bfl", Capability::image, image_data,
                  R"({"status":"Ready","result":{"sample":"https://d.example/i.png"}})"),
             R"({"imageUrl":"https://d.example/i.png","width":512,"height":256})");
-  EXPECT_EQ(read("bfl", Capability::image, picture, R"({"status":"Content Moderated"})"),
+  EXPECT_EQ(read("bfl", Capability::image, image_data, R"({"status":"Content Moderated"})"),
             "content_filtered");
 }
 

@@ -35,11 +35,11 @@ TEST(Circuit, OpensAfterTenFailuresInThirtySeconds) {
   store.fail(9);
   EXPECT_TRUE(store.enters());
   store.fail(1);
-  const auto refused = store.circuits.enter(store.config, 0, store.now + 1s);
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().code_name(), "circuit_open");
-  EXPECT_EQ(refused.error().retry_after, 29s);
-  EXPECT_NE(refused.error().message.find("connect_failed"), std::string::npos);
+  const auto rejected = store.circuits.enter(store.config, 0, store.now + 1s);
+  ASSERT_FALSE(rejected.ok());
+  EXPECT_EQ(rejected.error().code_name(), "circuit_open");
+  EXPECT_EQ(rejected.error().retry_after, 29s);
+  EXPECT_NE(rejected.error().message.find("connect_failed"), std::string::npos);
 }
 
 TEST(Circuit, ForgetsFailuresOfLongAgo) {

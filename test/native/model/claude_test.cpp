@@ -18,12 +18,13 @@ std::string body_sent(std::string_view provider, std::string_view payload) {
       test::settings_of(provider, signs ? aws : (on_vertex ? R"("apiKey":"{}")" : "")), payload));
 }
 
-std::string asked(std::string_view provider, std::string_view model, std::string_view more = {}) {
+std::string requested(std::string_view provider, std::string_view model,
+                      std::string_view more = {}) {
   return body_sent(provider, test::question(model, more));
 }
 
-std::string said(std::string_view provider, std::string_view model, std::string_view messages,
-                 std::string_view more = {}) {
+std::string received(std::string_view provider, std::string_view model, std::string_view messages,
+                     std::string_view more = {}) {
   std::string payload = "{";
   json::append_member(payload, "model", model);
   json::append_raw_member(payload, "messages", messages);
@@ -51,7 +52,7 @@ TEST(Claude, WritesAsMuchAsTheModelsCardSays) {
            Row{"claude-of-tomorrow", R"("thinking":{"type":"adaptive"})", "32000"},
            Row{"claude-of-tomorrow", R"("max_tokens":200000)", "200000"},
        }) {
-    const std::string body = asked("anthropic", row.model, row.more);
+    const std::string body = requested("anthropic", row.model, row.more);
     EXPECT_TRUE(test::has(body, "\"max_tokens\":" + std::string(row.limit) + ",")) << body;
   }
   const auto cut = test::build(test::settings_of("anthropic"),
@@ -65,38 +66,39 @@ constexpr std::string_view beginning =
     R"([{"role":"user","content":"q"},{"role":"assistant","content":"Pre: \n\t"}])";
 
 TEST(Claude, GetsTheBeginningOfItsAnswerWithoutSpaceAtItsEnd) {
-  EXPECT_TRUE(test::has(said("anthropic", "claude-sonnet-4-5", beginning), R"("text":"Pre:"})"));
-  EXPECT_TRUE(test::has(said("bedrock", bedrock_4_5, beginning), R"({"text":"Pre:"})"));
-  const std::string parts = said(
+  EXPECT_TRUE(
+      test::has(received("anthropic", "claude-sonnet-4-5", beginning), R"("text":"Pre:"})"));
+  EXPECT_TRUE(test::has(received("bedrock", bedrock_4_5, beginning), R"({"text":"Pre:"})"));
+  const std::string parts = received(
       "anthropic", "claude-sonnet-4-5",
       R"([{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"text","text":"a "},)"
       R"({"type":"text","text":"b "}]}])");
   EXPECT_TRUE(test::has(parts, R"(b"})") && test::has(parts, "a ")) << parts;
   // Only the last message is a beginning.
   EXPECT_TRUE(
-      test::has(said("anthropic", "claude-sonnet-4-5",
-                     R"([{"role":"user","content":"q"},{"role":"assistant","content":"A "},)"
-                     R"({"role":"user","content":"r "}])"),
+      test::has(received("anthropic", "claude-sonnet-4-5",
+                         R"([{"role":"user","content":"q"},{"role":"assistant","content":"A "},)"
+                         R"({"role":"user","content":"r "}])"),
                 R"("text":"A "})"));
 }
 
 TEST(Claude, GetsNoBeginningOfItsAnswerWhileItThinks) {
   constexpr std::string_view thinking = R"("thinking":{"type":"enabled","budget_tokens":1024})";
-  constexpr std::string_view thought =
+  constexpr std::string_view reasoning_part =
       R"([{"id":"1","role":"user","content":"q"},{"id":"2","role":"reasoning","content":"t",)"
       R"("encryptedValue":"{\"anthropic\":{\"signature\":\"s\"},\"bedrock\":{\"signature\":\"s\"}}"},)"
       R"({"id":"3","role":"assistant","content":"half"}])";
-  for (const std::string_view messages : {beginning, thought}) {
+  for (const std::string_view messages : {beginning, reasoning_part}) {
     for (const auto& [provider, model] :
          {std::pair<std::string_view, std::string_view>{"anthropic", "claude-sonnet-4-5"},
           {"bedrock", bedrock_4_5}}) {
-      const std::string body = said(provider, model, messages, thinking);
+      const std::string body = received(provider, model, messages, thinking);
       EXPECT_TRUE(test::has(body, R"("role":"user")")) << body;
       EXPECT_FALSE(test::has(body, R"("role":"assistant")")) << body;
     }
   }
   // Bedrock refuses what Anthropic refuses.
-  EXPECT_FALSE(test::has(said("bedrock", "anthropic.claude-opus-4-6-v1", beginning), "Pre:"));
+  EXPECT_FALSE(test::has(received("bedrock", "anthropic.claude-opus-4-6-v1", beginning), "Pre:"));
 }
 
 constexpr std::string_view claudes_tool =
@@ -104,11 +106,13 @@ constexpr std::string_view claudes_tool =
     R"("object","properties":{}}}}],"tool_choice":"required")";
 
 TEST(Claude, IsNotMadeToCallWhereItAlwaysThinks) {
-  EXPECT_TRUE(test::has(asked("bedrock", "us.anthropic.claude-opus-5-5-v1:0", claudes_tool),
+  EXPECT_TRUE(test::has(requested("bedrock", "us.anthropic.claude-opus-5-5-v1:0", claudes_tool),
                         R"("toolChoice":{"auto":{}})"));
-  EXPECT_TRUE(test::has(asked("bedrock", bedrock_4_5, claudes_tool), R"("toolChoice":{"any":{}})"));
-  const std::string thinks = std::string(claudes_tool) + R"(,"thinking":{"type":"enabled"})";
-  EXPECT_TRUE(test::has(asked("bedrock", bedrock_4_5, thinks), R"("toolChoice":{"auto":{}})"));
+  EXPECT_TRUE(
+      test::has(requested("bedrock", bedrock_4_5, claudes_tool), R"("toolChoice":{"any":{}})"));
+  const std::string is_thinking = std::string(claudes_tool) + R"(,"thinking":{"type":"enabled"})";
+  EXPECT_TRUE(
+      test::has(requested("bedrock", bedrock_4_5, is_thinking), R"("toolChoice":{"auto":{}})"));
 }
 
 // Sources: https://platform.claude.com/docs/en/models/sonnet-5-5/whats-new-sonnet-5-5,
@@ -132,17 +136,17 @@ TEST(Claude, IsToldNotToThinkAsItsModelTakesIt) {
            Row{"claude-opus-5", "disabled", true, "high"},
            Row{"claude-opus-4-8", "disabled", true, "max"},
        }) {
-    const std::string body = asked("anthropic", row.model, off);
+    const std::string body = requested("anthropic", row.model, off);
     const std::string thinking = R"("thinking":{"type":")" + std::string(row.thinking) + "\"}";
     EXPECT_EQ(test::has(body, row.thinking.empty() ? R"("thinking")" : thinking),
               !row.thinking.empty())
         << body;
-    const std::string called = asked("anthropic", row.model, demand);
+    const std::string called = requested("anthropic", row.model, demand);
     EXPECT_EQ(test::has(called, R"("tool_choice":{"type":"any")"), row.is_made_to_call) << called;
     const std::string hard =
-        asked("anthropic", row.model, std::string(off) + R"(,"reasoning_effort":"max")");
+        requested("anthropic", row.model, std::string(off) + R"(,"reasoning_effort":"max")");
     EXPECT_TRUE(test::has(hard, R"("effort":")" + std::string(row.effort) + '"')) << hard;
-    EXPECT_TRUE(test::has(asked("anthropic", row.model, R"("reasoning_effort":"max")"),
+    EXPECT_TRUE(test::has(requested("anthropic", row.model, R"("reasoning_effort":"max")"),
                           R"("effort":"max")"));
   }
 }
@@ -162,7 +166,7 @@ TEST(Claude, GetsStrictToolsWhereItTakesSchemas) {
            Row{"bedrock", "anthropic.claude-3-haiku-20240307-v1:0", false},
            Row{"vertexai", "claude-sonnet-4-5", false},
        }) {
-    const std::string body = asked(row.provider, row.model, claudes_tool);
+    const std::string body = requested(row.provider, row.model, claudes_tool);
     EXPECT_TRUE(test::has(body, R"("name":"w")")) << body;
     EXPECT_EQ(test::has(body, R"("strict":true)"), row.strict) << row.provider << ' ' << body;
   }
@@ -174,14 +178,14 @@ constexpr std::string_view format =
 
 // Bounds and open objects are refused; what was a bound is told.
 TEST(Claude, GetsASchemaThatItTakes) {
-  const std::string body = asked("anthropic", "claude-sonnet-4-5", format);
+  const std::string body = requested("anthropic", "claude-sonnet-4-5", format);
   EXPECT_TRUE(test::has(body, R"("output_config":{"format":{"type":"json_schema","schema":)"))
       << body;
   EXPECT_TRUE(test::has(body, R"("additionalProperties":false)") &&
               test::has(body, "[maxItems: 3]"))
       << body;
   EXPECT_FALSE(test::has(body, R"("maxItems")")) << body;
-  const std::string amazon = asked("bedrock", bedrock_4_5, format);
+  const std::string amazon = requested("bedrock", bedrock_4_5, format);
   EXPECT_TRUE(test::has(amazon, R"("outputConfig":{"textFormat")")) << amazon;
   EXPECT_TRUE(test::has(amazon, R"(\"additionalProperties\":false)")) << amazon;
 }
@@ -195,20 +199,20 @@ TEST(Claude, IsToldOfASchemaThatItDoesNotTake) {
         {"bedrock", "us.anthropic.claude-sonnet-5-v1:0"},
         {"bedrock", "anthropic.claude-3-haiku-20240307-v1:0"},
         {"bedrock", "amazon.nova-lite-v1:0"}}) {
-    const std::string body = asked(provider, model, format);
+    const std::string body = requested(provider, model, format);
     EXPECT_TRUE(test::has(body, prompt) && test::has(body, R"(\"maxItems\":3)")) << body;
     EXPECT_FALSE(test::has(body, "output_config") || test::has(body, "outputConfig")) << body;
   }
   // So is one that refers to itself, which the API does not take from any model.
-  const std::string open =
-      asked("anthropic", "claude-sonnet-4-5",
-            R"("response_format":{"type":"json_schema","json_schema":{"name":"o","schema":{"type":)"
-            R"("object","properties":{"next":{"$ref":"#"}}}}})");
+  const std::string open = requested(
+      "anthropic", "claude-sonnet-4-5",
+      R"("response_format":{"type":"json_schema","json_schema":{"name":"o","schema":{"type":)"
+      R"("object","properties":{"next":{"$ref":"#"}}}}})");
   EXPECT_TRUE(test::has(open, prompt) && !test::has(open, "output_config")) << open;
   // Behind the prompts of the conversation.
-  const std::string both =
-      said("anthropic", "claude-3-haiku",
-           R"([{"role":"system","content":"Be brief."},{"role":"user","content":"q"}])", format);
+  const std::string both = received(
+      "anthropic", "claude-3-haiku",
+      R"([{"role":"system","content":"Be brief."},{"role":"user","content":"q"}])", format);
   EXPECT_LT(both.find("Be brief."), both.find(prompt)) << both;
   EXPECT_LT(both.find(prompt), both.find(R"("messages":[)")) << both;
 }
@@ -278,7 +282,7 @@ TEST(Claude, SendsTheBetasThatARequestNeeds) {
   EXPECT_EQ(test::header_of(file, "anthropic-beta"), "files-api-2025-04-14");
 }
 
-constexpr std::string_view thought_before = R"([{"role":"user","content":"Hi"},
+constexpr std::string_view reasoning_before = R"([{"role":"user","content":"Hi"},
     {"role":"assistant","content":[{"type":"thinking","thinking":"Hm.","signature":"sig"},
     {"type":"text","text":"Hello"}]},{"role":"user","content":"And now?"}])";
 
@@ -288,17 +292,18 @@ TEST(Claude, LetsTheApiLeaveThoughtsOutThatAreBoundToAnotherHistory) {
   for (const std::string_view model :
        {"claude-fable-5-1", "claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5"}) {
     std::string payload = R"({"model":")" + std::string(model) + R"(","messages":)";
-    payload.append(thought_before).append("}");
+    payload.append(reasoning_before).append("}");
     const net::Request request = request_sent(payload);
     EXPECT_TRUE(test::has(request.body, R"("signature":"sig")")) << request.body;
     EXPECT_TRUE(test::has(request.body, drops)) << request.body;
     EXPECT_EQ(test::header_of(request, "anthropic-beta"), "thinking-binding-controls-2026-08-01");
-    EXPECT_FALSE(test::has(asked("anthropic", model), "block_binding"));
+    EXPECT_FALSE(test::has(requested("anthropic", model), "block_binding"));
   }
-  EXPECT_FALSE(test::has(said("anthropic", "claude-opus-5", thought_before), "block_binding"));
-  const std::string chosen = said("anthropic", "claude-fable-5-1", thought_before,
-                                  R"("thinking":{"type":"adaptive","display":"summarized",)"
-                                  R"("block_binding":{"prefix_mismatch_behavior":"error"}})");
+  EXPECT_FALSE(
+      test::has(received("anthropic", "claude-opus-5", reasoning_before), "block_binding"));
+  const std::string chosen = received("anthropic", "claude-fable-5-1", reasoning_before,
+                                      R"("thinking":{"type":"adaptive","display":"summarized",)"
+                                      R"("block_binding":{"prefix_mismatch_behavior":"error"}})");
   EXPECT_TRUE(test::has(chosen, R"("thinking":{"type":"adaptive","display":"summarized",)"
                                 R"("block_binding":{"prefix_mismatch_behavior":"error"}})"))
       << chosen;

@@ -19,8 +19,8 @@ std::string times(std::string_view piece, std::size_t count) {
   return text;
 }
 
-Result<ChatRequest> ask(std::string_view text, std::string_view model = "gpt-4o",
-                        std::string_view settings = {}, std::string_view more = {}) {
+Result<ChatRequest> request(std::string_view text, std::string_view model = "gpt-4o",
+                            std::string_view settings = {}, std::string_view more = {}) {
   std::string payload = "{";
   json::append_member(payload, "model", model);
   payload.append(R"(,"messages":[{"role":"user","content":")").append(text).append(R"("}])");
@@ -53,7 +53,7 @@ TEST(ContextCheck, CountsNoTokenThatMayNotBe) {
 TEST(ContextCheck, RefusesWhatSurelyDoesNotFit) {
   const std::string long_text = times("word ", 128'001);
   for (const std::string_view model : {"gpt-4o", "gpt-4o-2024-08-06"}) {
-    const auto built = ask(long_text, model);
+    const auto built = request(long_text, model);
     ASSERT_FALSE(built) << model;
     EXPECT_EQ(built.error().code, Errc::context_window_exceeded);
     EXPECT_EQ(built.error().retry(), RetryClass::no);
@@ -65,12 +65,12 @@ TEST(ContextCheck, RefusesWhatSurelyDoesNotFit) {
 
 TEST(ContextCheck, RefusesNothingElse) {
   const std::string long_text = times("word ", 128'001);
-  EXPECT_TRUE(ask(times("word ", 128'000)));
-  EXPECT_TRUE(ask(long_text, "gpt-5")) << "its window is larger";
-  EXPECT_TRUE(ask(long_text, "gpt-99")) << "its window is not known";
-  EXPECT_TRUE(ask(long_text, "gpt-4o", R"("baseURL":"https://e/v1")")) << "another server";
-  EXPECT_TRUE(ask(times("\u672c", 600'000))) << "nobody knows without a tokenizer";
-  EXPECT_TRUE(ask(long_text, "gpt-4o", {}, R"(,"apiMode":"responses","truncation":"auto")"))
+  EXPECT_TRUE(request(times("word ", 128'000)));
+  EXPECT_TRUE(request(long_text, "gpt-5")) << "its window is larger";
+  EXPECT_TRUE(request(long_text, "gpt-99")) << "its window is not known";
+  EXPECT_TRUE(request(long_text, "gpt-4o", R"("baseURL":"https://e/v1")")) << "another server";
+  EXPECT_TRUE(request(times("\u672c", 600'000))) << "nobody knows without a tokenizer";
+  EXPECT_TRUE(request(long_text, "gpt-4o", {}, R"(,"apiMode":"responses","truncation":"auto")"))
       << "the server cuts it";
   EXPECT_TRUE(test::build(test::settings_of("anthropic"),
                           R"({"model":"claude-haiku-4-5","messages":[{"role":"user","content":")" +

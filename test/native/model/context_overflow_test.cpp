@@ -77,7 +77,7 @@ TEST(ContextOverflow, IsRecognisedInTheWordsOfItsVendor) {
 }
 
 struct OtherLimit {
-  Overflow said;
+  Overflow received;
   Errc code;
 };
 
@@ -122,8 +122,8 @@ constexpr OtherLimit other_limits[] = {
 
 TEST(ContextOverflow, IsNotReadIntoOtherLimits) {
   for (const OtherLimit& one : other_limits) {
-    EXPECT_EQ(row_of(code_of_refusal(one.said)).code, row_of(one.code).code)
-        << one.said.provider << ' ' << one.said.body;
+    EXPECT_EQ(row_of(code_of_refusal(one.received)).code, row_of(one.code).code)
+        << one.received.provider << ' ' << one.received.body;
   }
 }
 

@@ -50,8 +50,8 @@ std::string value_of(const Result<std::string>& result) {
   return result ? result.value() : "";
 }
 
-std::string with(const std::string& books, const std::string& members) {
-  return books.substr(0, books.size() - 1) + "," + members + "}";
+std::string with(const std::string& totals, const std::string& members) {
+  return totals.substr(0, totals.size() - 1) + "," + members + "}";
 }
 
 }  // namespace
@@ -130,10 +130,10 @@ TEST(ModelCards, NeverPriceWhatIsUnknown) {
 }
 
 TEST(UsageCounter, AddsCallsOfModelsToolsAndHumans) {
-  std::string books = value_of(model::accumulate_llm(
+  std::string totals = value_of(model::accumulate_llm(
       R"({"provider":"p","model":"m","modelUsage":{"totalInputTokens":10,"totalOutputTokens":4,)"
       R"("totalTokens":14},"processingTimeMs":120.5})"));
-  EXPECT_EQ(books,
+  EXPECT_EQ(totals,
             R"({"usage":{"llm":{"apiCalls":1,"processingTimeMs":120.5,"tokens":{"input":10,)"
             R"("output":4,"total":14}},"tools":{"totalCalls":0,"totalTimeMs":0,"byTool":[]},)"
             R"("humanInteraction":{"approvalRequests":0,"promptRequests":0,"selectRequests":0,)"
@@ -141,16 +141,16 @@ TEST(UsageCounter, AddsCallsOfModelsToolsAndHumans) {
   const std::string call =
       R"("provider":"p","model":"m","now":"T","modelUsage":{"totalInputTokens":1,)"
       R"("totalOutputTokens":1,"totalTokens":2,"inputTextTokens":1,"cost":0.25})";
-  books = value_of(model::accumulate_llm(with(books, call)));
-  books = value_of(model::accumulate_llm(with(books, call)));
-  books = value_of(model::accumulate_tool(with(
-      books, R"("toolName":"t","executionTime":30,"success":false,"toolCost":0.5,"now":"U")")));
-  books = value_of(model::accumulate_tool(
-      with(books, R"("toolName":"t","executionTime":10,"success":true,"now":"V")")));
-  books = value_of(
-      model::accumulate_human(with(books, R"("kind":"approval","waitingTimeMs":1000,"now":"W")")));
+  totals = value_of(model::accumulate_llm(with(totals, call)));
+  totals = value_of(model::accumulate_llm(with(totals, call)));
+  totals = value_of(model::accumulate_tool(with(
+      totals, R"("toolName":"t","executionTime":30,"success":false,"toolCost":0.5,"now":"U")")));
+  totals = value_of(model::accumulate_tool(
+      with(totals, R"("toolName":"t","executionTime":10,"success":true,"now":"V")")));
+  totals = value_of(
+      model::accumulate_human(with(totals, R"("kind":"approval","waitingTimeMs":1000,"now":"W")")));
   EXPECT_EQ(
-      books,
+      totals,
       R"({"usage":{"llm":{"apiCalls":3,"processingTimeMs":120.5,"tokens":{"input":12,"output":6,)"
       R"("total":18}},"tools":{"totalCalls":2,"totalTimeMs":40,"byTool":[{"name":"t","calls":2,)"
       R"("errors":1,"totalTimeMs":40}]},"humanInteraction":{"approvalRequests":1,)"
@@ -163,9 +163,9 @@ TEST(UsageCounter, AddsCallsOfModelsToolsAndHumans) {
 }
 
 TEST(UsageCounter, ReadsTheMapsOfOlderStates) {
-  const std::string books = value_of(model::accumulate_tool(
+  const std::string totals = value_of(model::accumulate_tool(
       R"({"usage":{"tools":{"totalCalls":1,"byTool":{"t":{"calls":1,"errors":1}}}},"toolName":"t"})"));
-  EXPECT_NE(books.find(R"("byTool":[{"name":"t","calls":2,"errors":1,"totalTimeMs":0}])"),
+  EXPECT_NE(totals.find(R"("byTool":[{"name":"t","calls":2,"errors":1,"totalTimeMs":0}])"),
             std::string::npos);
 }
 

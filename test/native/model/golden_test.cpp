@@ -27,7 +27,7 @@ Image image_for(const model::Provider& row) {
 }
 
 std::string payload_for(const model::Provider& row, Image image) {
-  const std::string picture =
+  const std::string image_data =
       image == Image::none ? ""
                            : R"(,{"type":"image_url","image_url":{"url":"data:image/png;base64,)" +
                                  std::string(pixel) + R"("}})";
@@ -35,7 +35,7 @@ std::string payload_for(const model::Provider& row, Image image) {
                                              : row.models.substr(0, row.models.find(',')));
   return R"({"model":")" + model + R"(","messages":[)" +
          R"({"role":"system","content":"Answer briefly."},)" +
-         R"({"role":"user","content":[{"type":"text","text":"What is this?"})" + picture +
+         R"({"role":"user","content":[{"type":"text","text":"What is this?"})" + image_data +
          R"(]}],"tools":[{"type":"function","function":{"name":"look_up",)" +
          R"("description":"Looks a word up.","parameters":{"type":"object",)" +
          R"("properties":{"word":{"type":"string"}},"required":["word"]}}}],)" +
@@ -101,16 +101,16 @@ TEST_P(GoldenRequests, AreAsWritten) {
 }
 
 TEST(GoldenImages, AreRefusedWhereNoneAreTaken) {
-  std::size_t refusing = 0;
+  std::size_t rejecting = 0;
   for (const model::Provider& row : model::providers()) {
     if (image_for(row) == Image::sent) continue;
     SCOPED_TRACE(row.id);
-    ++refusing;
+    ++rejecting;
     const auto built = test::build(settings_for(row), payload_for(row, Image::sent));
     ASSERT_FALSE(built.ok());
     EXPECT_EQ(built.error().code_name(), "capability_not_supported");
   }
-  EXPECT_GT(refusing, 0U);
+  EXPECT_GT(rejecting, 0U);
 }
 
 TEST(GoldenImages, AreLeftOutWhereThatIsWanted) {
@@ -129,8 +129,9 @@ TEST(GoldenImages, AreLeftOutWhereThatIsWanted) {
     const auto losses = std::count_if(notes.begin(), notes.end(),
                                       [](const model::Note& note) { return note.is_loss; });
     EXPECT_EQ(losses, image_for(row) == Image::none ? 1 : 0);
-    const bool is_told = built.value().request.body.find("[image left out: ") != std::string::npos;
-    EXPECT_EQ(is_told, image_for(row) == Image::none);
+    const bool is_reported =
+        built.value().request.body.find("[image left out: ") != std::string::npos;
+    EXPECT_EQ(is_reported, image_for(row) == Image::none);
   }
 }
 

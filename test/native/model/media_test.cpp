@@ -95,7 +95,7 @@ constexpr std::array rows{
          "inlineData application/zip", "-", "-", "-"}},
 };
 
-Result<ChatRequest> ask(const Wire& wire, std::string_view part, bool leaves_out) {
+Result<ChatRequest> request_to(const Wire& wire, std::string_view part, bool leaves_out) {
   std::string payload = R"({"model":"m",)";
   payload.append(wire.more).append(R"("format":"canonical","messages":[{"id":"u","role":"user",)");
   payload.append(R"("content":[{"type":"text","text":"see"},)").append(part).append("]}]}");
@@ -146,11 +146,11 @@ std::string written(const ChatRequest& request) {
 TEST(Media, GoAsWhatTheyAreOrAreRefused) {
   for (const Row& row : rows) {
     for (std::size_t i = 0; i < wires.size(); ++i) {
-      const auto built = ask(wires.at(i), row.part, false);
-      const bool refused = !built && built.error().code == Errc::capability_not_supported;
-      EXPECT_EQ(refused ? "-"
-                : built ? written(built.value())
-                        : built.error().message,
+      const auto built = request_to(wires.at(i), row.part, false);
+      const bool rejected = !built && built.error().code == Errc::capability_not_supported;
+      EXPECT_EQ(rejected ? "-"
+                : built  ? written(built.value())
+                         : built.error().message,
                 row.written.at(i))
           << wires.at(i).provider << wires.at(i).more << " " << row.part;
     }
@@ -161,13 +161,13 @@ TEST(Media, GoAsWhatTheyAreOrAreRefused) {
 TEST(Media, AreNotLeftOutUnsaid) {
   for (const Row& row : rows) {
     for (std::size_t i = 0; i < wires.size(); ++i) {
-      const auto built = ask(wires.at(i), row.part, true);
+      const auto built = request_to(wires.at(i), row.part, true);
       ASSERT_TRUE(built) << built.error().message;
-      const bool told = built.value().request.body.find(" left out: ") != std::string::npos;
+      const bool reported = built.value().request.body.find(" left out: ") != std::string::npos;
       bool noted = false;
       for (const Note& note : built.value().notes) noted = noted || note.what == "messages";
       const bool missing = row.written.at(i) == "-";
-      EXPECT_EQ(told, missing) << wires.at(i).provider << wires.at(i).more << " " << row.part;
+      EXPECT_EQ(reported, missing) << wires.at(i).provider << wires.at(i).more << " " << row.part;
       EXPECT_EQ(noted, missing) << wires.at(i).provider << wires.at(i).more << " " << row.part;
     }
   }
@@ -229,11 +229,11 @@ std::string last_part(const ChatRequest& request) {
 TEST(Media, GoInTheWordsOfTheServer) {
   for (const ServerRow& row : server_rows) {
     for (std::size_t i = 0; i < servers.size(); ++i) {
-      const auto built = ask({servers.at(i), ""}, row.part, false);
-      const bool refused = !built && built.error().code == Errc::capability_not_supported;
-      EXPECT_EQ(refused ? "-"
-                : built ? last_part(built.value())
-                        : built.error().message,
+      const auto built = request_to({servers.at(i), ""}, row.part, false);
+      const bool rejected = !built && built.error().code == Errc::capability_not_supported;
+      EXPECT_EQ(rejected ? "-"
+                : built  ? last_part(built.value())
+                         : built.error().message,
                 row.last.at(i))
           << servers.at(i) << " " << row.part;
     }
@@ -242,17 +242,17 @@ TEST(Media, GoInTheWordsOfTheServer) {
 
 TEST(Media, GoNowhereWhereOnlyTextIsTaken) {
   for (const Row& row : rows) {
-    const auto built = ask({"deepseek", ""}, row.part, false);
+    const auto built = request_to({"deepseek", ""}, row.part, false);
     ASSERT_FALSE(built) << row.part;
     EXPECT_EQ(built.error().code, Errc::capability_not_supported) << row.part;
   }
 }
 
 TEST(Media, KeepWhatTheirMetadataSays) {
-  const auto built = ask(wires[0],
-                         R"({"type":"image","source":{"type":"url","value":)"
-                         R"("data:image/png;base64,AAAA"},"metadata":{"detail":"low"}})",
-                         false);
+  const auto built = request_to(wires[0],
+                                R"({"type":"image","source":{"type":"url","value":)"
+                                R"("data:image/png;base64,AAAA"},"metadata":{"detail":"low"}})",
+                                false);
   EXPECT_NE(test::body_of(built).find(R"("image_url":{"url":"data:image/png;base64,AAAA",)"
                                       R"("detail":"low"})"),
             std::string::npos)

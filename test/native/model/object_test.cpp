@@ -228,7 +228,7 @@ TEST(ObjectPlan, TakesNullableForATypeOfJsonSchema) {
 // The plan's members in a chat, as generateObject puts them there.
 TEST(ObjectPlan, IsInTheRequestOfEveryProvider) {
   std::string without_chat;
-  int asked = 0;
+  int requested = 0;
   for (const Provider& row : providers()) {
     if (row.dialect == Dialect::none) {
       without_chat.append(row.id).append(" ");
@@ -253,9 +253,9 @@ TEST(ObjectPlan, IsInTheRequestOfEveryProvider) {
     std::string payload = parsed.value()["payload"].to_json();
     payload.pop_back();
     payload += R"(,"model":"m","messages":[)";
-    if (const auto told = parsed.value()["instruction"].filled_string()) {
+    if (const auto reported = parsed.value()["instruction"].filled_string()) {
       payload += R"({"role":"system")";
-      json::append_member(payload, "content", *told);
+      json::append_member(payload, "content", *reported);
       payload += "},";
     }
     payload += R"({"role":"user","content":"Go"}]})";
@@ -263,10 +263,10 @@ TEST(ObjectPlan, IsInTheRequestOfEveryProvider) {
     ASSERT_TRUE(chat.ok()) << row.id << ": " << chat.error().message;
     EXPECT_NE(chat.value().request.body.find("the_member"), std::string::npos)
         << row.id << ": " << chat.value().request.body;
-    ++asked;
+    ++requested;
   }
   EXPECT_EQ(without_chat, "bfl comfyui fal replicate voyageai elevenlabs ");
-  EXPECT_GE(asked, 70);
+  EXPECT_GE(requested, 70);
 }
 
 std::string judged(std::string_view schema, std::string_view answer, bool wrapped = false,

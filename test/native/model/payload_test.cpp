@@ -17,7 +17,7 @@ std::string code_of(std::string_view payload) {
 TEST(Payload, NamesWhatIsWrong) {
   struct Row {
     std::string_view more;
-    std::string_view said;
+    std::string_view received;
   };
   for (const Row& row : {
            Row{R"("temperature":"hot")", "`temperature` must be a number"},
@@ -38,9 +38,9 @@ TEST(Payload, NamesWhatIsWrong) {
            Row{R"("apiMode":"grpc")", "`apiMode`"},
            Row{R"("stream":"yes")", "`stream` must be true or false"},
        }) {
-    const std::string said = code_of(test::question("m", row.more));
-    EXPECT_NE(said.find(row.said), std::string::npos) << row.more << " gave " << said;
-    EXPECT_TRUE(said.starts_with("invalid_body: ")) << said;
+    const std::string received = code_of(test::question("m", row.more));
+    EXPECT_NE(received.find(row.received), std::string::npos) << row.more << " gave " << received;
+    EXPECT_TRUE(received.starts_with("invalid_body: ")) << received;
   }
   EXPECT_TRUE(code_of(R"({"messages":[]})").starts_with("invalid_body"));
   EXPECT_TRUE(code_of(R"({"model":"m","messages":[7]})").starts_with("invalid_messages"));
@@ -79,7 +79,7 @@ TEST(Payload, ReadsTextsWithoutAType) {
 TEST(Payload, TakesNoMessageForAnother) {
   struct Row {
     std::string_view message;
-    std::string_view said;
+    std::string_view received;
   };
   for (const Row& row : {
            Row{R"({"role":"wizard","content":"x"})", "messages[0] has the unknown role \"wizard\""},
@@ -95,10 +95,11 @@ TEST(Payload, TakesNoMessageForAnother) {
            Row{R"({"role":"user","content":[{"url":"x"}]})", "unknown type"},
            Row{R"({"role":"user","content":[{"type":"","text":"x"}]})", "unknown type"},
        }) {
-    const std::string said =
+    const std::string received =
         code_of(R"({"model":"m","messages":[)" + std::string(row.message) + "]}");
-    EXPECT_TRUE(said.starts_with("invalid_messages: ")) << said;
-    EXPECT_NE(said.find(row.said), std::string::npos) << row.message << " gave " << said;
+    EXPECT_TRUE(received.starts_with("invalid_messages: ")) << received;
+    EXPECT_NE(received.find(row.received), std::string::npos)
+        << row.message << " gave " << received;
   }
 }
 
@@ -305,19 +306,19 @@ TEST(Payload, TellsClaudeResultsWithoutCallsAsWords) {
 }
 
 TEST(Payload, NamesJpegAsApisDoAndRefusesDrawings) {
-  const auto picture = [](std::string_view provider, std::string_view model,
-                          std::string_view type) {
+  const auto image_data = [](std::string_view provider, std::string_view model,
+                             std::string_view type) {
     return body_with(provider, model,
                      std::string(R"("messages":[{"role":"user","content":[{"type":"image_url",)"
                                  R"("image_url":{"url":"data:)")
                          .append(type)
                          .append(R"(;base64,AAAA"}}]}])"));
   };
-  const std::string jpg = picture("anthropic", "claude-sonnet-4-5", "image/jpg");
+  const std::string jpg = image_data("anthropic", "claude-sonnet-4-5", "image/jpg");
   EXPECT_NE(jpg.find(R"("media_type":"image/jpeg")"), std::string::npos) << jpg;
   for (const auto& [provider, model] :
        {std::pair{"anthropic", "claude-sonnet-4-5"}, std::pair{"google", "gemini-2.5-flash"}}) {
-    const std::string svg = picture(provider, model, "image/svg+xml");
+    const std::string svg = image_data(provider, model, "image/svg+xml");
     EXPECT_NE(svg.find("no SVG"), std::string::npos) << svg;
   }
 }

@@ -28,7 +28,7 @@ struct Case {
   std::string_view without;
 };
 
-std::string ask(std::string_view more, std::string_view model = "m") {
+std::string request(std::string_view more, std::string_view model = "m") {
   return test::question(model, more);
 }
 
@@ -71,29 +71,30 @@ std::vector<Case> message_cases() {
 // NOLINTNEXTLINE(readability-function-size): a table
 std::vector<Case> member_cases() {
   return {
-      {"no_top_k", ask(R"("top_k":5)"), "", R"("top_k":5)"},
-      {"image_config", ask(R"("imageAspectRatio":"1:1")"),
+      {"no_top_k", request(R"("top_k":5)"), "", R"("top_k":5)"},
+      {"image_config", request(R"("imageAspectRatio":"1:1")"),
        R"("image_config":{"aspect_ratio":"1:1"})", ""},
-      {"no_stream_options", ask(""), "", R"("stream_options")"},
-      {"no_user", ask(R"("user":"u")"), "", R"("user":"u")"},
+      {"no_stream_options", request(""), "", R"("stream_options")"},
+      {"no_user", request(R"("user":"u")"), "", R"("user":"u")"},
       {"developer_role", talk(R"([{"role":"developer","content":"d"}])"), R"("role":"developer")",
        R"("role":"system")"},
-      {"max_completion_tokens", ask(R"("max_tokens":9)"), R"("max_completion_tokens":9)",
+      {"max_completion_tokens", request(R"("max_tokens":9)"), R"("max_completion_tokens":9)",
        R"("max_tokens":9)"},
-      {"max_new_tokens", ask(R"("max_tokens":9)"), R"("max_new_tokens":9)", R"("max_tokens":9)"},
-      {"prompt_cache_key", ask(R"("user":"u")", "gpt-4o"),
+      {"max_new_tokens", request(R"("max_tokens":9)"), R"("max_new_tokens":9)",
+       R"("max_tokens":9)"},
+      {"prompt_cache_key", request(R"("user":"u")", "gpt-4o"),
        R"("prompt_cache_key":"millrace:u:gpt-4o")", ""},
-      {"parallel_tool_calls", ask(tool), R"("parallel_tool_calls":true)", ""},
-      {"tool_stream", ask(tool), R"("tool_stream":true)", ""},
-      {"no_tools", ask(tool), "tools: The provider takes none", R"("tools":[)"},
-      {"tool_limit_128", ask(many_tools()), "129 tools are more than the 128", R"("t128")"},
-      {"tool_choice_auto_only", ask(std::string(tool) + R"(,"tool_choice":"required")"), "",
+      {"parallel_tool_calls", request(tool), R"("parallel_tool_calls":true)", ""},
+      {"tool_stream", request(tool), R"("tool_stream":true)", ""},
+      {"no_tools", request(tool), "tools: The provider takes none", R"("tools":[)"},
+      {"tool_limit_128", request(many_tools()), "129 tools are more than the 128", R"("t128")"},
+      {"tool_choice_auto_only", request(std::string(tool) + R"(,"tool_choice":"required")"), "",
        R"("tool_choice":"required")"},
-      {"no_json_schema", ask(schema), R"(JSON Schema)", R"("type":"json_schema")"},
-      {"no_format_with_tools", ask(std::string(tool) + "," + std::string(schema)), "not both",
+      {"no_json_schema", request(schema), R"(JSON Schema)", R"("type":"json_schema")"},
+      {"no_format_with_tools", request(std::string(tool) + "," + std::string(schema)), "not both",
        R"("response_format":{)"},
-      {"few_json_schema", ask(schema), R"(JSON Schema)", R"("type":"json_schema")"},
-      {"cache_control_parts", ask(R"("enabledContextCaching":true)"),
+      {"few_json_schema", request(schema), R"(JSON Schema)", R"("type":"json_schema")"},
+      {"cache_control_parts", request(R"("enabledContextCaching":true)"),
        R"("cache_control":{"type":"ephemeral"})", ""},
       {"blank_assistant_content",
        talk(
@@ -123,44 +124,45 @@ std::vector<Case> member_cases() {
        talk(
            R"([{"role":"user","content":"q"},{"role":"assistant","content":"a","reasoning_content":"t"},{"role":"user","content":"c"}])"),
        R"("reasoning":"t")", R"("reasoning_content":"t")"},
-      {"one_answer", ask(R"("n":2)"), "", R"("n":2)"},
-      {"no_logprobs", ask(R"("logprobs":true,"top_logprobs":2,"logit_bias":{"1":1})"), "",
+      {"one_answer", request(R"("n":2)"), "", R"("n":2)"},
+      {"no_logprobs", request(R"("logprobs":true,"top_logprobs":2,"logit_bias":{"1":1})"), "",
        R"("logit_bias":{"1":1})"},
       {"no_names", talk(R"([{"role":"user","name":"Ann","content":"q"}])"), "", R"("name":"Ann")"},
-      {"reasoning_split", ask(""), R"("reasoning_split":true)", ""},
-      {"always_streams", ask(R"("stream":false)"), R"("stream":true)", R"("stream":false)"},
-      {"no_stream_with_tools", ask(tool), R"("stream":false)", R"("stream":true)"},
-      {"no_stream_o1", ask("", "o1"), R"("stream":false)", R"("stream":true)"},
-      {"no_stream_with_schema", ask(schema), R"("stream":false)", R"("stream":true)"},
-      {"temperature_to_one", ask(R"("temperature":1.5)"), "", R"("temperature":1.5)"},
-      {"no_zero_temperature", ask(R"("temperature":0)"), "", R"("temperature":0)"},
-      {"temperature_below_two", ask(R"("temperature":2)"), "", R"("temperature":2)"},
-      {"open_temperature", ask(R"("temperature":1.5)"), R"("temperature":0.99)",
+      {"reasoning_split", request(""), R"("reasoning_split":true)", ""},
+      {"always_streams", request(R"("stream":false)"), R"("stream":true)", R"("stream":false)"},
+      {"no_stream_with_tools", request(tool), R"("stream":false)", R"("stream":true)"},
+      {"no_stream_o1", request("", "o1"), R"("stream":false)", R"("stream":true)"},
+      {"no_stream_with_schema", request(schema), R"("stream":false)", R"("stream":true)"},
+      {"temperature_to_one", request(R"("temperature":1.5)"), "", R"("temperature":1.5)"},
+      {"no_zero_temperature", request(R"("temperature":0)"), "", R"("temperature":0)"},
+      {"temperature_below_two", request(R"("temperature":2)"), "", R"("temperature":2)"},
+      {"open_temperature", request(R"("temperature":1.5)"), R"("temperature":0.99)",
        R"("temperature":1.5)"},
-      {"open_top_p", ask(R"("top_p":1)"), R"("top_p":0.99)", R"("top_p":1)"},
-      {"no_penalties", ask(R"("presence_penalty":1)"), "", R"("presence_penalty":1)"},
-      {"no_frequency_penalty", ask(R"("frequency_penalty":1)"), "", R"("frequency_penalty":1)"},
-      {"one_penalty", ask(R"("frequency_penalty":1,"presence_penalty":1)"), "",
+      {"open_top_p", request(R"("top_p":1)"), R"("top_p":0.99)", R"("top_p":1)"},
+      {"no_penalties", request(R"("presence_penalty":1)"), "", R"("presence_penalty":1)"},
+      {"no_frequency_penalty", request(R"("frequency_penalty":1)"), "", R"("frequency_penalty":1)"},
+      {"one_penalty", request(R"("frequency_penalty":1,"presence_penalty":1)"), "",
        R"("frequency_penalty":1)"},
-      {"penalties_to_one", ask(R"("presence_penalty":2)"), R"("presence_penalty":1)",
+      {"penalties_to_one", request(R"("presence_penalty":2)"), R"("presence_penalty":1)",
        R"("presence_penalty":2)"},
-      {"thinking_object", ask(thinking), R"("thinking":{"type":"enabled"})", ""},
-      {"clear_thinking", ask(R"("thinking":{"clear_thinking":false})"), "",
+      {"thinking_object", request(thinking), R"("thinking":{"type":"enabled"})", ""},
+      {"clear_thinking", request(R"("thinking":{"clear_thinking":false})"), "",
        "thinking.clear_thinking: The API has no such setting."},
-      {"clear_thinking_member", ask(R"("thinking":{"clear_thinking":false})", "zai-glm-4.7"),
+      {"clear_thinking_member", request(R"("thinking":{"clear_thinking":false})", "zai-glm-4.7"),
        R"("clear_thinking":false)", "thinking.clear_thinking: The API has no such setting."},
-      {"enable_thinking", ask(thinking), R"("enable_thinking":true,"thinking_budget":2048)", ""},
-      {"template_thinking", ask(thinking), R"("chat_template_kwargs":{"thinking":true)", ""},
-      {"reasoning_object", ask(thinking), R"("reasoning":{"max_tokens":2048})", ""},
-      {"effort_switch", ask(R"("reasoning_effort":"high")", "qwen/qwen3-32b"),
+      {"enable_thinking", request(thinking), R"("enable_thinking":true,"thinking_budget":2048)",
+       ""},
+      {"template_thinking", request(thinking), R"("chat_template_kwargs":{"thinking":true)", ""},
+      {"reasoning_object", request(thinking), R"("reasoning":{"max_tokens":2048})", ""},
+      {"effort_switch", request(R"("reasoning_effort":"high")", "qwen/qwen3-32b"),
        R"("reasoning_effort":"default")", R"("reasoning_effort":"high")"},
-      {"search_enable", ask(search), R"("enable_search":true)", ""},
-      {"search_tool", ask(search), R"("type":"web_search")", ""},
-      {"search_builtin", ask(search), R"("name":"$web_search")", ""},
-      {"search_suffix", ask(search), R"("model":"m:online")", R"("model":"m")"},
-      {"search_enhancement", ask(search), R"("enable_enhancement":true)", ""},
-      {"search_object", ask(search), R"("web_search":{"enable":true)", ""},
-      {"search_always", ask(search), "", "enabledSearch:"},
+      {"search_enable", request(search), R"("enable_search":true)", ""},
+      {"search_tool", request(search), R"("type":"web_search")", ""},
+      {"search_builtin", request(search), R"("name":"$web_search")", ""},
+      {"search_suffix", request(search), R"("model":"m:online")", R"("model":"m")"},
+      {"search_enhancement", request(search), R"("enable_enhancement":true)", ""},
+      {"search_object", request(search), R"("web_search":{"enable":true)", ""},
+      {"search_always", request(search), "", "enabledSearch:"},
   };
 }
 
@@ -207,19 +209,20 @@ TEST(Quirks, ChangeTheRequestWhenSet) {
 
 // Those that choose the Responses API or its tools.
 TEST(Quirks, ChooseTheResponsesApi) {
-  const std::string mode = ask(R"("apiMode":"responses")");
+  const std::string mode = request(R"("apiMode":"responses")");
   EXPECT_NE(outcome(R"("responses_api":true)", mode).find("https://e/v1/responses"),
             std::string::npos);
   EXPECT_NE(outcome("", mode).find("does not serve the Responses API"), std::string::npos);
-  EXPECT_NE(outcome(R"("responses_api":true,"responses_first":true)", ask("")).find("/responses"),
-            std::string::npos);
-  EXPECT_NE(outcome(R"("responses_api":true)", ask("")).find("/chat/completions"),
-            std::string::npos);
   EXPECT_NE(
-      outcome(R"("responses_api":true,"search_responses":true)", ask(search)).find("/responses"),
+      outcome(R"("responses_api":true,"responses_first":true)", request("")).find("/responses"),
       std::string::npos);
+  EXPECT_NE(outcome(R"("responses_api":true)", request("")).find("/chat/completions"),
+            std::string::npos);
+  EXPECT_NE(outcome(R"("responses_api":true,"search_responses":true)", request(search))
+                .find("/responses"),
+            std::string::npos);
   const std::string x =
-      outcome(R"("responses_api":true,"responses_first":true,"search_x":true)", ask(search));
+      outcome(R"("responses_api":true,"responses_first":true,"search_x":true)", request(search));
   EXPECT_NE(x.find(R"({"type":"x_search"})"), std::string::npos) << x;
 }
 
@@ -227,7 +230,7 @@ TEST(Quirks, ChooseTheResponsesApi) {
 // Source: https://console.groq.com/docs/openai (2026-11).
 TEST(Quirks, LeaveGroqATemperatureOfZero) {
   const std::string body = test::body_of(
-      test::build(test::settings_of("groq"), ask(R"("temperature":0)", "llama-3.3-70b")));
+      test::build(test::settings_of("groq"), request(R"("temperature":0)", "llama-3.3-70b")));
   EXPECT_NE(body.find(R"("temperature":0)"), std::string::npos) << body;
 }
 

@@ -112,7 +112,7 @@ TEST(Refusals, LeaveKimiWhatItTakes) {
   const std::string demand = std::string(a_tool) + R"(,"tool_choice":"required")";
   const std::string named =
       std::string(a_tool) + R"(,"tool_choice":{"type":"function","function":{"name":"t"}})";
-  const std::string unthinking = demand + R"(,"thinking":{"type":"disabled"})";
+  const std::string without_thinking = demand + R"(,"thinking":{"type":"disabled"})";
   constexpr std::string_view off = R"("thinking":{"type":"disabled"})";
   for (const Refusal& row : {
            Refusal{"moonshot", "kimi-k3", R"("temperature":0.15,"top_p":0.5,"presence_penalty":1)",
@@ -128,10 +128,11 @@ TEST(Refusals, LeaveKimiWhatItTakes) {
            Refusal{"moonshot", "kimi-k2.7-code", R"("reasoning_effort":"high")", "",
                    "reasoning_effort"},
            Refusal{"moonshot", "kimi-k2.7-code", off, R"("temperature":1,)", R"("thinking")"},
-           Refusal{"moonshot", "kimi-k2.7-code", unthinking, "", R"("tool_choice")"},
+           Refusal{"moonshot", "kimi-k2.7-code", without_thinking, "", R"("tool_choice")"},
            Refusal{"moonshot", "kimi-k2.6", demand, "", R"("tool_choice")"},
            Refusal{"moonshot", "kimi-k2.5", named, "", R"("tool_choice")"},
-           Refusal{"moonshot", "kimi-k2.6", unthinking, R"("tool_choice":"required")", "", false},
+           Refusal{"moonshot", "kimi-k2.6", without_thinking, R"("tool_choice":"required")", "",
+                   false},
            Refusal{"moonshot", "kimi-k2.6", off, R"("temperature":0.6)", "", false},
        }) {
     expect_refusal(row);

@@ -212,9 +212,9 @@ TEST(ResponseError, DescribesAPageInsteadOfCopyingIt) {
       R"({"error":{"message":"<html><title>Oops</title><p>gone</p></html>"}})";
   EXPECT_NE(message_of(500, inner).find(R"(500 with an HTML page titled "Oops".)"),
             std::string::npos);
-  const Error told = error_from_stream("502", "<html><title>Oops</title></html>", "openai");
-  EXPECT_NE(told.message.find(R"(an HTML page titled "Oops".)"), std::string::npos);
-  EXPECT_EQ(told.message.find('<'), std::string::npos);
+  const Error reported = error_from_stream("502", "<html><title>Oops</title></html>", "openai");
+  EXPECT_NE(reported.message.find(R"(an HTML page titled "Oops".)"), std::string::npos);
+  EXPECT_EQ(reported.message.find('<'), std::string::npos);
   // Others may speak of tags.
   const std::string other = R"({"error":{"message":"<tool> is no tag that is known"}})";
   EXPECT_NE(message_of(400, other).find("<tool> is no tag"), std::string::npos);
@@ -258,8 +258,8 @@ TEST(ResponseError, TellsWhatTheVendorBehindAGatewaySaid) {
             "The provider answered 429: Venice: x is temporarily rate-limited upstream.");
   // Secrets and pages of the vendor's are not shown.
   const std::string key = "sk-proj-" + std::string(40, 'a');
-  const Error told = read(400, relayed(R"({"error":{"message":"bad key )" + key + R"("}})"));
-  EXPECT_EQ(told.message.find(key), std::string::npos) << told.message;
+  const Error reported = read(400, relayed(R"({"error":{"message":"bad key )" + key + R"("}})"));
+  EXPECT_EQ(reported.message.find(key), std::string::npos) << reported.message;
   EXPECT_NE(read(502, relayed("<html><title>Oops</title></html>"))
                 .message.find(R"(an HTML page titled "Oops".)"),
             std::string::npos);

@@ -69,24 +69,24 @@ TEST(Retry, StopsWhenTheRequestItselfIsAtFault) {
 
 TEST(Retry, FollowsTheProvidersOwnWord) {
   AttemptState state;
-  Error told = error_of(Errc::provider_bad_request);
-  told.should_retry = true;
-  EXPECT_EQ(told.retry(), RetryClass::yes);
-  EXPECT_EQ(decide({}, state, told, 0.5).kind, Kind::wait);
+  Error reported = error_of(Errc::provider_bad_request);
+  reported.should_retry = true;
+  EXPECT_EQ(reported.retry(), RetryClass::yes);
+  EXPECT_EQ(decide({}, state, reported, 0.5).kind, Kind::wait);
   Error open = error_of(Errc::circuit_open);
   open.should_retry = true;
   EXPECT_EQ(decide({}, state, open, 0.5).kind, Kind::stop);
-  Error refused = error_of(Errc::rate_limited);
-  refused.should_retry = true;
-  EXPECT_EQ(refused.retry(), row_of(Errc::rate_limited).retry);
-  refused.should_retry = false;
-  EXPECT_EQ(refused.retry(), RetryClass::no);
-  EXPECT_EQ(decide({}, state, refused, 0.5).kind, Kind::stop);
+  Error rejected = error_of(Errc::rate_limited);
+  rejected.should_retry = true;
+  EXPECT_EQ(rejected.retry(), row_of(Errc::rate_limited).retry);
+  rejected.should_retry = false;
+  EXPECT_EQ(rejected.retry(), RetryClass::no);
+  EXPECT_EQ(decide({}, state, rejected, 0.5).kind, Kind::stop);
   state.has_fallback = true;
-  EXPECT_EQ(decide({}, state, refused, 0.5).kind, Kind::fallback);
+  EXPECT_EQ(decide({}, state, rejected, 0.5).kind, Kind::fallback);
   state.has_fallback = false;
   state.retries = 2;
-  EXPECT_EQ(decide({}, state, told, 0.5).kind, Kind::stop);
+  EXPECT_EQ(decide({}, state, reported, 0.5).kind, Kind::stop);
 }
 
 TEST(RetryAfter, ReadsItsForms) {

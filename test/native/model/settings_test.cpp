@@ -103,9 +103,9 @@ TEST(ProviderSettings, AreAsWritten) {
 TEST(ProviderSettings, AskForAnObjectEverywhere) {
   for (const model::Provider& row : model::providers()) {
     if (row.dialect == model::Dialect::none || row.id == "demo") continue;
-    const std::string said = change(row, object_members(row));
-    EXPECT_TRUE(!said.empty() && !said.starts_with("note") && said != "refused")
-        << row.id << ": " << said;
+    const std::string received = change(row, object_members(row));
+    EXPECT_TRUE(!received.empty() && !received.starts_with("note") && received != "refused")
+        << row.id << ": " << received;
   }
 }
 

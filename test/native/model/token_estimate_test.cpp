@@ -162,9 +162,9 @@ std::vector<Odd> odd_texts() {
 class Listener final : public event::EventSink {
  public:
   void on_event(const event::Event& event) override {
-    if (const auto* text = std::get_if<event::TextDelta>(&event.body)) said.append(text->delta);
+    if (const auto* text = std::get_if<event::TextDelta>(&event.body)) received.append(text->delta);
     if (const auto* text = std::get_if<event::ReasoningDelta>(&event.body)) {
-      thought.append(text->delta);
+      reasoning_part.append(text->delta);
     }
     if (std::holds_alternative<event::ToolStart>(event.body) ||
         std::holds_alternative<event::Foreign>(event.body)) {
@@ -176,8 +176,8 @@ class Listener final : public event::EventSink {
     }
   }
 
-  std::string said;
-  std::string thought;
+  std::string received;
+  std::string reasoning_part;
   std::string model;
   bool text_only = true;
   model::ModelUsage usage;
@@ -195,7 +195,7 @@ std::string_view model_of(const Listener& answer, const test::Recording& recordi
 // The tokens of what was streamed. The Responses API shows no thoughts, at most a summary of them.
 std::int64_t reported_output(const Listener& answer, std::string_view wire) {
   const std::int64_t output = answer.usage[model::Tokens::total_output].value_or(0);
-  if (!answer.thought.empty() && wire != "openai_responses") return output;
+  if (!answer.reasoning_part.empty() && wire != "openai_responses") return output;
   return output - answer.usage[model::Tokens::output_reasoning].value_or(0);
 }
 
@@ -273,10 +273,10 @@ TEST(TokenEstimate, IsWithin15PercentOfRecordedAnswers) {
     adapter::Decoder decoder(*recording.wire, {}, ids, answer);
     if (!decoder.feed(recording.body) || !decoder.finish()) continue;
     const auto reported = static_cast<double>(reported_output(answer, recording.wire->name));
-    if (!answer.text_only || reported <= 0 || answer.said.empty()) continue;
+    if (!answer.text_only || reported <= 0 || answer.received.empty()) continue;
     const std::string_view model = model_of(answer, recording);
-    const auto estimated = static_cast<double>(estimate_tokens(answer.said, model) +
-                                               estimate_tokens(answer.thought, model));
+    const auto estimated = static_cast<double>(estimate_tokens(answer.received, model) +
+                                               estimate_tokens(answer.reasoning_part, model));
     std::cout << recording.name << " (" << model << "): reported " << reported << ", estimated "
               << estimated << "\n";
     // Marks of turns and thoughts are tokens, too: of short answers they are a large part.

@@ -28,14 +28,14 @@ TEST(ToolSchema, MergesTheBranchesOfAUnion) {
             R"({"type":"object","properties":{"kind":{"type":"string","enum":["city","point"]},)"
             R"("name":{"type":"string"},"x":{"type":"number"}},"required":["kind"],)"
             R"("additionalProperties":false})");
-  EXPECT_EQ(made.told, by_kind);
+  EXPECT_EQ(made.described, by_kind);
 }
 
 TEST(ToolSchema, KeepsWhatIsNoUnion) {
   const std::string plain =
       R"({"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}}})";
   EXPECT_EQ(schema_of(plain).json, plain);
-  EXPECT_EQ(schema_of(plain).told, "");
+  EXPECT_EQ(schema_of(plain).described, "");
 }
 
 // A strict tool whose schema has a place without a type is refused.
@@ -52,7 +52,7 @@ TEST(ToolSchema, MakesEveryRootOneObject) {
   struct Row {
     std::string_view schema;
     std::string_view json;
-    bool told;
+    bool described;
   };
   for (const Row& row : {
            Row{R"({})", R"({"type":"object","properties":{}})", false},
@@ -93,7 +93,7 @@ TEST(ToolSchema, MakesEveryRootOneObject) {
        }) {
     const auto made = schema_of(row.schema);
     EXPECT_EQ(made.json, row.json) << row.schema;
-    EXPECT_EQ(!made.told.empty(), row.told) << row.schema << made.told;
+    EXPECT_EQ(!made.described.empty(), row.described) << row.schema << made.described;
   }
 }
 

@@ -78,7 +78,7 @@ TEST(ModelUsage, TellsWhatIsKnownOfTheCostOfSeveralAttempts) {
     made.provider = "openai";
     made.model = std::move(model);
     made.counts = counts;
-    model::BookedUsage usage;
+    model::RecordedUsage usage;
     usage.source = UsageSource::reported;
     usage.input_tokens = 1'000'000;
     usage.output_tokens = 0;

@@ -99,13 +99,13 @@ std::string turns_of(std::string_view provider, std::string_view model, std::str
 }
 
 TEST(MistralResults, AreAnsweredBeforeTheUserSpeaks) {
-  const std::string asked =
+  const std::string requested =
       R"([{"role":"user","content":"go"},{"role":"assistant","tool_calls":[)"
       R"({"id":"jQncnSWM3","type":"function","function":{"name":"t","arguments":"{}"}},)"
       R"({"id":"jQncnSWM4","type":"function","function":{"name":"t","arguments":"{}"}}]},)"
       R"({"role":"tool","content":"one","tool_call_id":"jQncnSWM3"},)";
   const std::string answered =
-      asked + R"({"role":"tool","content":"two","tool_call_id":"jQncnSWM4"})";
+      requested + R"({"role":"tool","content":"two","tool_call_id":"jQncnSWM4"})";
   const std::string stopped = answered + R"(,{"role":"user","content":"and now?"}])";
   const std::string_view mended =
       "user: go, assistant, tool: one, tool: two, assistant: OK, user: and now?";
@@ -121,9 +121,9 @@ TEST(MistralResults, AreAnsweredBeforeTheUserSpeaks) {
                                 R"("content":"and?"}])"),
             "user: go, assistant, tool: one, tool: two, assistant: so, user: and?");
   const std::string shown =
-      asked + R"({"role":"tool","tool_call_id":"jQncnSWM4","content":[{"type":"image_url",)"
-              R"("image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}]},)"
-              R"({"role":"user","content":"what is it?"}])";
+      requested + R"({"role":"tool","tool_call_id":"jQncnSWM4","content":[{"type":"image_url",)"
+                  R"("image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}]},)"
+                  R"({"role":"user","content":"what is it?"}])";
   EXPECT_EQ(turns_of("mistral", "pixtral-large-latest", shown),
             "user: go, assistant, tool: one, tool: (The result follows as a medium.), "
             "assistant: OK, user, user: what is it?");
@@ -135,10 +135,10 @@ TEST(Glm, IsToldToKeepWhatItThought) {
                     R"("thinking":)" + std::string(thinking));
   };
   for (const std::string_view provider : {"zai", "zhipu", "glmcodingplan"}) {
-    const std::string kept = body(provider, R"({"type":"enabled","clear_thinking":false})");
-    EXPECT_NE(kept.find(R"("thinking":{"type":"enabled","clear_thinking":false})"),
+    const std::string retained = body(provider, R"({"type":"enabled","clear_thinking":false})");
+    EXPECT_NE(retained.find(R"("thinking":{"type":"enabled","clear_thinking":false})"),
               std::string::npos)
-        << kept;
+        << retained;
   }
   const std::string alone = body("zai", R"({"clear_thinking":false})");
   EXPECT_NE(alone.find(R"("thinking":{"clear_thinking":false})"), std::string::npos) << alone;
@@ -152,9 +152,9 @@ TEST(Glm, IsToldSoByCerebrasInAMemberOfItsOwn) {
     return body_for("cerebras", model, R"([{"role":"user","content":"x"}])",
                     R"("thinking":)" + std::string(thinking));
   };
-  const std::string kept = body("zai-glm-4.7", R"({"clear_thinking":false})");
-  EXPECT_NE(kept.find(R"("clear_thinking":false)"), std::string::npos) << kept;
-  EXPECT_EQ(kept.find(R"("thinking")"), std::string::npos) << kept;
+  const std::string retained = body("zai-glm-4.7", R"({"clear_thinking":false})");
+  EXPECT_NE(retained.find(R"("clear_thinking":false)"), std::string::npos) << retained;
+  EXPECT_EQ(retained.find(R"("thinking")"), std::string::npos) << retained;
   const std::string off = body("zai-glm-4.7", R"({"type":"disabled"})");
   EXPECT_NE(off.find(R"("reasoning_effort":"none")"), std::string::npos) << off;
   const std::string other = body("gpt-oss-120b", R"({"type":"disabled","clear_thinking":false})");
@@ -230,11 +230,11 @@ TEST(Prompts, AreSaidByTheUserWhereNobodyElseSpeaks) {
             std::string::npos)
       << claude;
   const std::string_view one = R"([{"role":"system","content":"Say hi."}])";
-  const std::string_view asked = R"("contents":[{"role":"user","parts":[{"text":"Say hi."}]}])";
+  const std::string_view requested = R"("contents":[{"role":"user","parts":[{"text":"Say hi."}]}])";
   for (const std::string_view model :
        {"gemini-2.5-pro", "gemini-2.5-flash-image", "gemma-3-27b-it"}) {
     const std::string gemini = body_for("google", model, one);
-    EXPECT_NE(gemini.find(asked), std::string::npos) << gemini;
+    EXPECT_NE(gemini.find(requested), std::string::npos) << gemini;
     EXPECT_EQ(gemini.find("systemInstruction"), std::string::npos) << gemini;
   }
   EXPECT_NE(body_for("openai", "gpt-4o", one).find(R"({"role":"system","content":"Say hi."})"),
@@ -322,7 +322,7 @@ TEST(CustomTools, GetTheirInputBackAsTheModelWroteIt) {
 TEST(BegunAnswers, AreMarkedInTheWordsOfTheVendor) {
   struct Row {
     std::string_view provider;
-    std::string_view said;  // what the payload says of the message
+    std::string_view received;  // what the payload says of the message
     std::string_view sent;
   };
   for (const Row& row : {
@@ -338,8 +338,9 @@ TEST(BegunAnswers, AreMarkedInTheWordsOfTheVendor) {
     const std::string body =
         body_for(row.provider, "m",
                  R"([{"role":"user","content":"a"},{"role":"assistant","content":"It is")" +
-                     std::string(row.said) + "}]");
-    EXPECT_NE(body.find(row.sent), std::string::npos) << row.provider << row.said << ' ' << body;
+                     std::string(row.received) + "}]");
+    EXPECT_NE(body.find(row.sent), std::string::npos)
+        << row.provider << row.received << ' ' << body;
   }
   const std::string over =
       body_for("mistral", "m",
@@ -426,10 +427,10 @@ TEST(VendorsMembers, GoToTheirVendorOnly) {
 // A body with a member twice may be read either way.
 TEST(VendorMembers, GiveWayToThePayloadsOwn) {
   constexpr std::string_view hi = R"([{"role":"user","content":"Hi"}])";
-  const std::string thinks =
+  const std::string is_thinking =
       body_for("qwen", "m", hi, R"("enable_thinking":true,"thinking":{"type":"disabled"})");
-  EXPECT_NE(thinks.find(R"("enable_thinking":false)"), std::string::npos) << thinks;
-  EXPECT_EQ(thinks.find(R"("enable_thinking":true)"), std::string::npos) << thinks;
+  EXPECT_NE(is_thinking.find(R"("enable_thinking":false)"), std::string::npos) << is_thinking;
+  EXPECT_EQ(is_thinking.find(R"("enable_thinking":true)"), std::string::npos) << is_thinking;
   const std::string searches =
       body_for("qwen", "m", hi, R"("enable_search":false,"enabledSearch":true)");
   EXPECT_EQ(searches.find(R"("enable_search":false)"), std::string::npos) << searches;
@@ -468,8 +469,8 @@ TEST(Responses, KeepThoughtsBesideWhatElseIsIncluded) {
   EXPECT_NE(once.find(R"("include":["reasoning.encrypted_content"])"), std::string::npos) << once;
   const std::string stored = body(R"("store":true,"include":["file_search_call.results"])");
   EXPECT_NE(stored.find(R"("include":["file_search_call.results"])"), std::string::npos) << stored;
-  const std::string told = body(R"("instructions":"Be brief.")");
-  EXPECT_NE(told.find(R"("instructions":"Be brief.")"), std::string::npos) << told;
+  const std::string reported = body(R"("instructions":"Be brief.")");
+  EXPECT_NE(reported.find(R"("instructions":"Be brief.")"), std::string::npos) << reported;
 }
 
 TEST(Efforts, BecomeTheNearestThatTheModelKnows) {
@@ -546,14 +547,14 @@ TEST(AnswerSchemas, AreToldWhereTheModelTakesNone) {
   constexpr std::string_view wish =
       R"("response_format":{"type":"json_schema","json_schema":{"name":"s","schema":{"type":)"
       R"("object","properties":{"a":{"type":"string"}}}}})";
-  constexpr std::string_view told =
+  constexpr std::string_view reported =
       R"({"role":"system","content":"Be kind."},{"role":"system","content":"Answer with one JSON )"
       R"(value that follows this JSON Schema, and with nothing before or behind it:\n)"
       R"({\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"}}}"},{"role":"user")";
   struct Row {
     std::string_view provider;
     std::string_view model;
-    bool is_told;
+    bool is_reported;
   };
   for (const Row& row : {
            Row{"deepseek", "deepseek-chat", true},
@@ -566,9 +567,9 @@ TEST(AnswerSchemas, AreToldWhereTheModelTakesNone) {
            Row{"openai", "gpt-4.1", false},
        }) {
     const std::string body = body_for(row.provider, row.model, messages, wish);
-    EXPECT_EQ(body.find(told) != body.npos, row.is_told) << body;
-    const auto format =
-        row.is_told ? R"("response_format":{"type":"json_object"})" : R"({"type":"json_schema",)";
+    EXPECT_EQ(body.find(reported) != body.npos, row.is_reported) << body;
+    const auto format = row.is_reported ? R"("response_format":{"type":"json_object"})"
+                                        : R"({"type":"json_schema",)";
     EXPECT_NE(body.find(format), body.npos) << body;
     const std::string plain = body_for(row.provider, row.model, messages);
     EXPECT_EQ(plain.find("JSON"), plain.npos) << plain;

@@ -234,7 +234,7 @@ TEST_P(SpoiltConnections, AreNotUsedAgain) {
     route = std::make_shared<Route>();
     route->http2 = true;
   }
-  const std::string stray = test::response(200, "", "another's");
+  const std::string unmatched = test::response(200, "", "another's");
   using Spoil = void (*)(Peer&, const std::string&);
   constexpr std::array<Spoil, 4> spoils{
       [](Peer& peer, const std::string& answer) { peer.write(answer); },
@@ -253,7 +253,7 @@ TEST_P(SpoiltConnections, AreNotUsedAgain) {
         peer.write(test::response(200, "", "answer " + std::to_string(number)));
         if (number > 1) return;
         first_was_read.get_future().wait();
-        spoil(peer, stray);
+        spoil(peer, unmatched);
         is_spoilt.set_value();
         EXPECT_EQ(peer.read_request(), "");
       });
@@ -310,9 +310,9 @@ TEST(ClientFailures, AResetDoesNotOvertakeTheData) {
 
 TEST(ClientFailures, AnAnswerThatComesBeforeTheUploadEndsIsDelivered) {
   RawServer server([&](Peer& peer) {
-    peer.receives_within(test::patience);
+    peer.receives_within(test::grace_period);
     peer.write(test::response(413, "Connection: close\r\n", "too large"));
-    peer.closes_within(test::patience);
+    peer.closes_within(test::grace_period);
   });
   ClientRig rig;
   Request request = to(server.url("/"));
@@ -488,9 +488,9 @@ TEST(ClientRedirects, StayAtTheOriginWhenTold) {
   EXPECT_EQ(followed->outcome(), "ok");
   EXPECT_EQ(followed->body(), "here");
   request.url = server.url("/a");
-  const auto kept = rig.start(request);
-  EXPECT_EQ(kept->outcome(), "ok");
-  EXPECT_EQ(kept->head().status, 307);
+  const auto retained = rig.start(request);
+  EXPECT_EQ(retained->outcome(), "ok");
+  EXPECT_EQ(retained->head().status, 307);
   EXPECT_EQ(other.accepted(), 0);
 }
 
@@ -529,7 +529,7 @@ TEST(ClientRedirects, AnUnfinishedBodyIsLeftBehind) {
       return;
     }
     peer.write("HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Length: 1000\r\n\r\nstart");
-    peer.closes_within(test::patience);
+    peer.closes_within(test::grace_period);
   });
   ClientRig rig;
   const auto recorder = rig.get(server.url("/"));

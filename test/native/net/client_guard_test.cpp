@@ -9,7 +9,7 @@
 #include "net/address_guard.hpp"
 #include "net/curl_handles.hpp"
 #include "net/guard_cases.hpp"
-#include "net/kept_sockets.hpp"
+#include "net/idle_sockets.hpp"
 #include "net/transfer.hpp"
 #include "os/event_loop.hpp"
 #include "support/client_rig.hpp"
@@ -167,7 +167,7 @@ TEST(ClientGuard, OpensNoSocketToAnAddressThatItDidNotJudge) {
   ASSERT_TRUE(transfer.prepare());
   ASSERT_TRUE(transfer.permit_url());
   ASSERT_TRUE(transfer.permit({}));
-  KeptSockets sockets;
+  IdleSockets sockets;
   const ClientOptions options;
   const Transfer::Settings settings(options);
   ASSERT_TRUE(transfer.attach(CurlEasy(curl_easy_init()), {}, settings, sockets, false));

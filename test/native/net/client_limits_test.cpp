@@ -45,10 +45,10 @@ std::size_t resident_bytes() {
 }
 
 // A listener whose queue is full answers no connection attempt.
-class DeafListener {
+class UnresponsiveListener {
  public:
-  DeafListener();
-  ~DeafListener();
+  UnresponsiveListener();
+  ~UnresponsiveListener();
   [[nodiscard]] std::string url() const {
     return "http://127.0.0.1:" + std::to_string(port_) + "/";
   }
@@ -58,7 +58,7 @@ class DeafListener {
   std::vector<int> sockets_;
 };
 
-DeafListener::DeafListener() {
+UnresponsiveListener::UnresponsiveListener() {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -75,14 +75,14 @@ DeafListener::DeafListener() {
   }
 }
 
-DeafListener::~DeafListener() {
+UnresponsiveListener::~UnresponsiveListener() {
   for (const int fd : sockets_) close(fd);
 }
 
 TEST(ClientTimeouts, ConnectEndsAnUnansweredAttempt) {
-  const DeafListener deaf;
+  const UnresponsiveListener unresponsive;
   ClientRig rig;
-  Request request = to(deaf.url());
+  Request request = to(unresponsive.url());
   request.timeouts.connect = 100ms;
   const auto recorder = rig.start(request);
   EXPECT_EQ(recorder->outcome(), "connect_timeout");
@@ -104,7 +104,7 @@ TEST(ClientTimeouts, ConnectIncludesTheNameLookup) {
 }
 
 TEST(ClientTimeouts, ConnectIncludesTls) {
-  RawServer silent([](Peer& peer) { peer.closes_within(test::patience); });
+  RawServer silent([](Peer& peer) { peer.closes_within(test::grace_period); });
   ClientRig rig;
   Request request = to("https://127.0.0.1:" + std::to_string(silent.port()) + "/");
   request.timeouts.connect = 100ms;
@@ -115,7 +115,7 @@ TEST(ClientTimeouts, FirstByteEndsASilentServerAndClosesItsSocket) {
   std::promise<bool> closed;
   RawServer silent([&](Peer& peer) {
     peer.read_request();
-    closed.set_value(peer.closes_within(test::patience));
+    closed.set_value(peer.closes_within(test::grace_period));
   });
   ClientRig rig;
   Request request = to(silent.url("/"));
@@ -148,7 +148,7 @@ TEST(ClientTimeouts, IdleEndsAStreamThatFallsSilent) {
     peer.read_request();
     peer.write(chunked_head);
     peer.write_chunk("data: 1\n\n");
-    peer.closes_within(test::patience);
+    peer.closes_within(test::grace_period);
   });
   ClientRig rig;
   Request request = to(server.url("/"));
@@ -279,7 +279,7 @@ TEST(ClientLimits, RefusesHeadersThatAreTooLarge) {
     RawServer server([&](Peer& peer) {
       peer.read_request();
       peer.write(one.head);
-      peer.closes_within(test::patience);
+      peer.closes_within(test::grace_period);
     });
     ClientRig rig;
     const auto recorder = rig.get(server.url("/"));
@@ -376,7 +376,7 @@ TEST(ClientCoding, ABombStaysSmall) {
   RawServer server([&](Peer& peer) {
     peer.read_request();
     peer.write(test::response(200, "Content-Encoding: gzip\r\n", bomb));
-    peer.closes_within(test::patience);
+    peer.closes_within(test::grace_period);
   });
   ClientRig rig;
   class Counter final : public TransferHandler {

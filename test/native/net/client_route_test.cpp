@@ -25,7 +25,7 @@ class Proxy {
             if (request.empty()) return;
             {
               const std::lock_guard lock(mutex_);
-              asked_ += request;
+              requested_ += request;
             }
             peer.write(answer);
           }
@@ -33,14 +33,14 @@ class Proxy {
   [[nodiscard]] std::string address(std::string_view user = "") const {
     return "http://" + std::string(user) + "127.0.0.1:" + std::to_string(server_.port());
   }
-  std::string asked() {
+  std::string requested() {
     const std::lock_guard lock(mutex_);
-    return asked_;
+    return requested_;
   }
 
  private:
   std::mutex mutex_;
-  std::string asked_;
+  std::string requested_;
   RawServer server_;
 };
 
@@ -73,8 +73,8 @@ TEST(ClientRoute, AsksTheProxyForAnHttpAddressByItsName) {
       get(rig, "http://nowhere.invalid/path", over_http(proxy.address("me:p%40ss@")));
   EXPECT_EQ(recorder->outcome(), "ok") << recorder->error().detail;
   EXPECT_EQ(recorder->body(), "from the proxy");
-  EXPECT_TRUE(proxy.asked().starts_with("GET http://nowhere.invalid/path HTTP/1.1\r\n"));
-  EXPECT_NE(proxy.asked().find("Proxy-Authorization: Basic bWU6cEBzcw=="), std::string::npos);
+  EXPECT_TRUE(proxy.requested().starts_with("GET http://nowhere.invalid/path HTTP/1.1\r\n"));
+  EXPECT_NE(proxy.requested().find("Proxy-Authorization: Basic bWU6cEBzcw=="), std::string::npos);
 }
 
 TEST(ClientRoute, TellsTheProxyNothingButTheNameOfAnHttpsAddress) {
@@ -84,9 +84,9 @@ TEST(ClientRoute, TellsTheProxyNothingButTheNameOfAnHttpsAddress) {
                             {{"Authorization", "Bearer key"}});
   EXPECT_EQ(recorder->outcome(), "proxy_failed");
   EXPECT_NE(recorder->error().message.find("status 403"), std::string::npos);
-  EXPECT_TRUE(proxy.asked().starts_with("CONNECT nowhere.invalid:443 HTTP/1.1\r\n"));
-  EXPECT_EQ(proxy.asked().find("Bearer"), std::string::npos);
-  EXPECT_EQ(proxy.asked().find("secret-path"), std::string::npos);
+  EXPECT_TRUE(proxy.requested().starts_with("CONNECT nowhere.invalid:443 HTTP/1.1\r\n"));
+  EXPECT_EQ(proxy.requested().find("Bearer"), std::string::npos);
+  EXPECT_EQ(proxy.requested().find("secret-path"), std::string::npos);
 }
 
 TEST(ClientRoute, NamesTheFixWhenTheProxyAsksForAPassword) {
@@ -101,17 +101,18 @@ TEST(ClientRoute, NamesTheFixWhenTheProxyAsksForAPassword) {
 }
 
 TEST(ClientRoute, TellsARefusalOfTheProxyFromOneOfTheHost) {
-  constexpr std::string_view asks = "Proxy-Authenticate: Basic realm=\"x\"\r\n";
-  Proxy proxy(test::response(407, asks, "<html>no</html>"));
+  constexpr std::string_view requests = "Proxy-Authenticate: Basic realm=\"x\"\r\n";
+  Proxy proxy(test::response(407, requests, "<html>no</html>"));
   ClientRig rig;
-  const auto refused = get(rig, "http://nowhere.invalid/", over_http(proxy.address("me:hidden@")));
-  EXPECT_EQ(refused->outcome(), "proxy_failed");
-  EXPECT_FALSE(refused->has_head());
-  EXPECT_NE(refused->error().message.find("`proxy`"), std::string::npos);
-  EXPECT_EQ((refused->error().message + refused->error().detail).find("hidden"), std::string::npos);
+  const auto rejected = get(rig, "http://nowhere.invalid/", over_http(proxy.address("me:hidden@")));
+  EXPECT_EQ(rejected->outcome(), "proxy_failed");
+  EXPECT_FALSE(rejected->has_head());
+  EXPECT_NE(rejected->error().message.find("`proxy`"), std::string::npos);
+  EXPECT_EQ((rejected->error().message + rejected->error().detail).find("hidden"),
+            std::string::npos);
 
   RawServer server([&](Peer& peer) {
-    while (!peer.read_request().empty()) peer.write(test::response(407, asks, "direct"));
+    while (!peer.read_request().empty()) peer.write(test::response(407, requests, "direct"));
   });
   const auto past = get(rig, server.url("/"), over_http(proxy.address(), "127.0.0.1"));
   EXPECT_EQ(past->outcome(), "ok");
@@ -204,8 +205,8 @@ TEST(ClientRoute, ReachesHostsOfNoProxyDirectly) {
   // Nothing listens on port 1.
   const Route route = over_http("http://127.0.0.1:1", "example.com,127.0.0.1");
   EXPECT_EQ(get(rig, server.url("/"), route)->outcome(), "ok");
-  const auto refused = get(rig, "http://nowhere.invalid/", route);
-  EXPECT_EQ(refused->outcome(), "proxy_failed");
+  const auto rejected = get(rig, "http://nowhere.invalid/", route);
+  EXPECT_EQ(rejected->outcome(), "proxy_failed");
 }
 
 TEST(ClientRoute, RequestsOfOneClientGoTheirOwnWays) {

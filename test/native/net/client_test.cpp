@@ -263,7 +263,7 @@ TEST(Client, CancelClosesTheSocketAtOnce) {
     peer.read_request();
     peer.write(stream_head);
     peer.write_chunk("data: 1\n\n");
-    closed.set_value(peer.closes_within(test::patience));
+    closed.set_value(peer.closes_within(test::grace_period));
   });
   ClientRig rig;
   auto recorder = std::make_shared<Recorder>();
@@ -369,10 +369,10 @@ TEST(Client, ResolvesNamesThroughTheLookupAndAsksOnce) {
     peer.write(
         test::response(200, "Connection: close\r\n", request.substr(request.find("Host:"), 16)));
   });
-  std::atomic<int> asked{0};
+  std::atomic<int> requested{0};
   ClientOptions options;
   options.resolver.lookup = [&](const std::string& host) -> Result<os::Addresses> {
-    ++asked;
+    ++requested;
     if (host == "a.test") return os::Addresses{"::1", "127.0.0.1"};
     return make_error(Errc::name_resolution_failed, "No such host: " + host + ".");
   };
@@ -382,10 +382,10 @@ TEST(Client, ResolvesNamesThroughTheLookupAndAsksOnce) {
     EXPECT_EQ(recorder->outcome(), "ok");
     EXPECT_EQ(recorder->body(), "Host: A.test:" + std::to_string(server.port()).substr(0, 3));
   }
-  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(requested, 1);
   EXPECT_EQ(rig.get("http://b.test/")->outcome(), "name_resolution_failed");
   EXPECT_EQ(rig.get(server.url("/", "localhost"))->outcome(), "ok");
-  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(requested, 2);
 }
 
 TEST(Client, RunsManyStreamsAtATime) {
@@ -419,7 +419,7 @@ TEST(Client, DestroyingItEndsLiveTransfers) {
     peer.read_request();
     peer.write(stream_head);
     peer.write_chunk("data: 1\n\n");
-    peer.closes_within(test::patience);
+    peer.closes_within(test::grace_period);
   });
   ClientOptions options;
   options.resolver.lookup = [released](const std::string&) -> Result<os::Addresses> {

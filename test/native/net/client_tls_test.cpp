@@ -139,7 +139,7 @@ TEST_F(ClientTls, PausesAndResumes) {
 TEST_F(ClientTls, APlainServerIsATlsFailure) {
   RawServer plain([](Peer& peer) {
     peer.write("HTTP/1.1 400 Bad Request\r\n\r\n");
-    peer.closes_within(test::patience);
+    peer.closes_within(test::grace_period);
   });
   ClientRig rig;
   const auto recorder = rig.get("https://127.0.0.1:" + std::to_string(plain.port()) + "/");
@@ -148,7 +148,7 @@ TEST_F(ClientTls, APlainServerIsATlsFailure) {
 
 TEST_F(ClientTls, AConnectionThatBreaksInTheHandshakeIsLost) {
   RawServer breaking([](Peer& peer) {
-    peer.receives_within(test::patience);
+    peer.receives_within(test::grace_period);
     peer.reset();
   });
   ClientRig rig;
@@ -169,11 +169,11 @@ TEST_F(ClientTls, TrustsTheAuthoritiesOfARouteForItsRequestsAlone) {
   const TlsIdentity other;
   route.authorities = other.authority_pem();
   request.route = std::make_shared<const Route>(route);
-  const auto refused = rig.start(request);
-  EXPECT_EQ(refused->outcome(), "tls_failed");
+  const auto rejected = rig.start(request);
+  EXPECT_EQ(rejected->outcome(), "tls_failed");
   // What is set is named, and what would change nothing is not.
-  EXPECT_NE(refused->error().message.find("`ca`"), std::string::npos);
-  EXPECT_EQ(refused->error().message.find("NODE_EXTRA_CA_CERTS"), std::string::npos);
+  EXPECT_NE(rejected->error().message.find("`ca`"), std::string::npos);
+  EXPECT_EQ(rejected->error().message.find("NODE_EXTRA_CA_CERTS"), std::string::npos);
 }
 
 }  // namespace

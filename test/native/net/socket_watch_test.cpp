@@ -169,20 +169,20 @@ TEST_F(SocketWatchTest, DoesNotTakeASocketForAnEarlierOneOfItsNumber) {
 }
 
 TEST_F(SocketWatchTest, LetsWhatComesOfACalmSocketLieForItsPace) {
-  const Pair& calm = pairs_[0];
+  const Pair& deprioritize = pairs_[0];
   const Pair& prompt = pairs_[1];
   microseconds pace{0};
-  int calm_calls = 0;
+  int deprioritized_calls = 0;
   int prompt_calls = 0;
   on_ready_ = [&](int fd, bool, bool) {
-    const bool is_calm = fd == calm.near();
-    EXPECT_TRUE((is_calm ? calm : prompt).hear());
-    ++(is_calm ? calm_calls : prompt_calls);
-    if (is_calm) watch_->calm(fd);
+    const bool is_deprioritized = fd == deprioritize.near();
+    EXPECT_TRUE((is_deprioritized ? deprioritize : prompt).hear());
+    ++(is_deprioritized ? deprioritized_calls : prompt_calls);
+    if (is_deprioritized) watch_->deprioritize(fd);
   };
   open([&] { return pace; });
   on_loop([&] {
-    EXPECT_TRUE(watch_->watch(calm.near(), true, false));
+    EXPECT_TRUE(watch_->watch(deprioritize.near(), true, false));
     EXPECT_TRUE(watch_->watch(prompt.near(), true, false));
   });
   // A turn ends with what it posted last. Who is heard too often in one is not calm.
@@ -191,20 +191,20 @@ TEST_F(SocketWatchTest, LetsWhatComesOfACalmSocketLieForItsPace) {
   };
   // Without a pace it has its turn at once.
   for (int i = 1; i <= 5; ++i) {
-    calm.say("a");
-    ASSERT_TRUE(comes_true([&] { return calm_calls == i; }));
+    deprioritize.say("a");
+    ASSERT_TRUE(comes_true([&] { return deprioritized_calls == i; }));
     end_turn();
   }
   on_loop([&] { pace = std::chrono::hours(10); });
-  calm.say("b");
-  ASSERT_TRUE(comes_true([&] { return calm_calls == 6; }));
+  deprioritize.say("b");
+  ASSERT_TRUE(comes_true([&] { return deprioritized_calls == 6; }));
   end_turn();
-  calm.say("c");
+  deprioritize.say("c");
   for (int i = 1; i <= 5; ++i) {
     prompt.say("d");
     ASSERT_TRUE(comes_true([&] { return prompt_calls == i; }));
   }
-  EXPECT_EQ(calm_calls, 6);
+  EXPECT_EQ(deprioritized_calls, 6);
 }
 
 TEST_F(SocketWatchTest, GivesEveryCalmSocketItsTurn) {
@@ -221,7 +221,7 @@ TEST_F(SocketWatchTest, GivesEveryCalmSocketItsTurn) {
   on_loop([&] {
     for (const Pair& pair : pairs_) {
       EXPECT_TRUE(watch_->watch(pair.near(), true, false));
-      watch_->calm(pair.near());
+      watch_->deprioritize(pair.near());
     }
   });
   for (int round = 1; round <= rounds; ++round) {
@@ -245,7 +245,7 @@ TEST_F(SocketWatchTest, IsPromptAgainAboutABulk) {
   for (int i = 0; i < much; ++i) pair.say("a");
   on_loop([&] {
     EXPECT_TRUE(watch_->watch(pair.near(), true, false));
-    watch_->calm(pair.near());
+    watch_->deprioritize(pair.near());
   });
   ASSERT_TRUE(comes_true([&] { return heard == much; }));
   settle();

@@ -5,15 +5,15 @@
 namespace millrace::net {
 namespace {
 
-Error told(const TransportFailure& failure) {
+Error reported(const TransportFailure& failure) {
   return transport_error(failure, parse_url("https://host.example/").value());
 }
 
-Error told(CURLcode code, std::string_view words) {
+Error reported(CURLcode code, std::string_view words) {
   TransportFailure failure;
   failure.code = code;
   failure.detail = words;
-  return told(failure);
+  return reported(failure);
 }
 
 // A code that a newer header brings needs a row: what libcurl says with it decides what it means.
@@ -27,10 +27,10 @@ TEST(TransportErrors, KnowEveryCodeOfTheHeader) {
 TEST(TransportErrors, TakeACodeOfALaterLibraryForTheFaultOfThePeer) {
   constexpr auto later = static_cast<CURLcode>(127);
   EXPECT_FALSE(known_transport_error(later));
-  const Error error = told(later, "words of libcurl");
+  const Error error = reported(later, "words of libcurl");
   EXPECT_EQ(error.code, Errc::protocol_error);
   EXPECT_EQ(error.detail, "words of libcurl");
-  EXPECT_EQ(told(later, "").detail, curl_easy_strerror(later));
+  EXPECT_EQ(reported(later, "").detail, curl_easy_strerror(later));
 }
 
 struct Case {
@@ -66,10 +66,10 @@ TEST(TransportErrors, AreTheSameForTheWordsOfEveryVersion) {
            Case{CURLE_SSL_CONNECT_ERROR, "SSL routines::ssl/tls alert handshake failure",
                 Errc::tls_failed},
        }) {
-    EXPECT_EQ(told(one.code, one.words).code, one.expected) << one.words;
+    EXPECT_EQ(reported(one.code, one.words).code, one.expected) << one.words;
   }
   // A name is no word of libcurl's.
-  EXPECT_EQ(told(CURLE_COULDNT_CONNECT, "Failed to connect to chunk.example").code,
+  EXPECT_EQ(reported(CURLE_COULDNT_CONNECT, "Failed to connect to chunk.example").code,
             Errc::connect_failed);
 }
 
@@ -100,7 +100,7 @@ TEST(TransportErrors, BlameTheProxyUntilItHasAnswered) {
     failure.is_connecting = failure.is_in_head = true;
     failure.has_proxy = failure.has_tunnel = true;
     failure.connect_status = one.status;
-    const Error error = told(failure);
+    const Error error = reported(failure);
     EXPECT_EQ(error.code, Errc::proxy_failed) << one.words;
     EXPECT_NE(error.message.find(one.end), std::string::npos) << one.words << error.message;
   }

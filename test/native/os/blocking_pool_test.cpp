@@ -91,9 +91,9 @@ TEST_F(BlockingPoolTest, RefusesWhatFindsNoPlaceAndTakesWaitingWorkBack) {
     const auto first = pool_->run(nothing);
     ASSERT_TRUE(first);
     ASSERT_TRUE(pool_->run(nothing));
-    const auto refused = pool_->run(nothing);
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code, Errc::too_much_work);
+    const auto rejected = pool_->run(nothing);
+    ASSERT_FALSE(rejected);
+    EXPECT_EQ(rejected.error().code, Errc::too_much_work);
     EXPECT_TRUE(pool_->withdraw(first.value()));
     EXPECT_FALSE(pool_->withdraw(first.value()));
     EXPECT_TRUE(pool_->run(nothing));

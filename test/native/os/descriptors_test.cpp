@@ -96,8 +96,8 @@ TEST(Descriptors, SaysByErrnoWhyThereIsNone) {
   errno = 0;
   EXPECT_EQ(open_socket(no_family, SOCK_STREAM, 0), -1);
   EXPECT_EQ(errno, EAFNOSUPPORT);
-  const Descriptor deaf(open_socket(AF_INET, SOCK_STREAM, 0));
-  EXPECT_EQ(accept_connection(deaf.get(), nullptr, nullptr), -1);
+  const Descriptor unresponsive(open_socket(AF_INET, SOCK_STREAM, 0));
+  EXPECT_EQ(accept_connection(unresponsive.get(), nullptr, nullptr), -1);
   EXPECT_EQ(errno, EINVAL);
 }
 

@@ -91,7 +91,7 @@ TEST(EventLoop, DestroysUnrunWhatNobodyRan) {
   const std::weak_ptr<int> seen = held;
   {
     EventLoop loop;
-    loop.post([kept = std::move(held)] { FAIL() << "it was never started"; });
+    loop.post([retained = std::move(held)] { FAIL() << "it was never started"; });
   }
   EXPECT_TRUE(seen.expired());
 }

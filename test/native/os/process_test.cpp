@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr std::chrono::seconds patience{20};
+constexpr std::chrono::seconds grace_period{20};
 
 class Watcher final : public os::ProcessHandler {
  public:
@@ -39,11 +39,11 @@ class Watcher final : public os::ProcessHandler {
   }
   bool wait_output(std::size_t size) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, patience, [&] { return output_.size() >= size; });
+    return changed_.wait_for(lock, grace_period, [&] { return output_.size() >= size; });
   }
   os::ProcessExit wait_exit() {
     std::unique_lock lock(mutex_);
-    EXPECT_TRUE(changed_.wait_for(lock, patience, [&] { return exit_.has_value(); }));
+    EXPECT_TRUE(changed_.wait_for(lock, grace_period, [&] { return exit_.has_value(); }));
     return exit_.value_or(os::ProcessExit{});
   }
   std::string output() {
@@ -103,7 +103,7 @@ class Rig {
   }
   // What the program prints: so many pids, if it does in time.
   std::vector<pid_t> wait_pids(std::size_t count) {
-    const auto end = std::chrono::steady_clock::now() + patience;
+    const auto end = std::chrono::steady_clock::now() + grace_period;
     std::vector<pid_t> pids;
     while (pids.size() < count && std::chrono::steady_clock::now() < end) {
       std::this_thread::sleep_for(10ms);
@@ -113,7 +113,7 @@ class Rig {
     return pids;
   }
   bool wait_error_text(const std::string& word) {
-    const auto end = std::chrono::steady_clock::now() + patience;
+    const auto end = std::chrono::steady_clock::now() + grace_period;
     bool is_there = false;
     while (!is_there && std::chrono::steady_clock::now() < end) {
       std::this_thread::sleep_for(10ms);
@@ -185,7 +185,7 @@ TEST(Process, KeepsTheEndOfItsErrors) {
   Rig rig;
   os::ProcessOptions options =
       Rig::shell("i=0; while [ $i -lt 3000 ]; do echo line $i >&2; i=$((i+1)); done; kill -9 $$");
-  options.kept_error_bytes = 100;
+  options.stderr_tail_bytes = 100;
   ASSERT_TRUE(rig.start(options).ok());
   const os::ProcessExit exit = rig.watcher->wait_exit();
   EXPECT_EQ(exit.signal.value_or(0), SIGKILL);
@@ -199,10 +199,10 @@ TEST(Process, LosesNothingThatIsReadAfterTheEnd) {
   os::ProcessOptions options = Rig::shell(
       "echo ready; read line; head -c 40000 /dev/zero | tr '\\0' o; echo out;"
       " head -c 40000 /dev/zero | tr '\\0' e >&2; echo err >&2; kill -9 $$");
-  options.kept_error_bytes = 100'000;
+  options.stderr_tail_bytes = 100'000;
   ASSERT_TRUE(rig.start(options).ok());
   ASSERT_TRUE(rig.watcher->wait_output(6));
-  const auto end = std::chrono::steady_clock::now() + patience;
+  const auto end = std::chrono::steady_clock::now() + grace_period;
   for (pid_t pid = 0; pid <= 0 && std::chrono::steady_clock::now() < end;) {
     rig.on_loop([&] { pid = rig.process->pid(); });
   }
@@ -210,7 +210,7 @@ TEST(Process, LosesNothingThatIsReadAfterTheEnd) {
     const pid_t watching = parent_of(rig.process->pid());
     ASSERT_GT(watching, 1);
     ASSERT_TRUE(rig.process->write("go\n").ok());
-    EXPECT_TRUE(is_gone_within(watching, patience));
+    EXPECT_TRUE(is_gone_within(watching, grace_period));
   });
   const os::ProcessExit exit = rig.watcher->wait_exit();
   EXPECT_EQ(exit.signal.value_or(0), SIGKILL);
@@ -223,10 +223,10 @@ TEST(Process, SaysWhyItDidNotStart) {
   Rig rig;
   os::ProcessOptions options = Rig::shell("");
   options.program = "no-such-program";
-  const auto refused = rig.start(options);
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().code, Errc::process_start_failed);
-  EXPECT_NE(refused.error().message.find("no-such-program"), std::string::npos);
+  const auto rejected = rig.start(options);
+  ASSERT_FALSE(rejected.ok());
+  EXPECT_EQ(rejected.error().code, Errc::process_start_failed);
+  EXPECT_NE(rejected.error().message.find("no-such-program"), std::string::npos);
 
   options.program = "/etc/hostname-that-is-not-there";
   ASSERT_TRUE(rig.start(options).ok());

@@ -19,11 +19,11 @@ struct SlowNames {
   std::mutex mutex;
   std::condition_variable opened;
   bool open = false;
-  std::atomic<int> asked{0};
+  std::atomic<int> requested{0};
   std::atomic<int> hanging{0};
 
   Result<Addresses> look_up(const std::string& host) {
-    ++asked;
+    ++requested;
     if (host.starts_with("slow")) {
       ++hanging;
       std::unique_lock lock(mutex);
@@ -84,8 +84,8 @@ TEST_F(ResolverTest, AnswersAndKeepsTheAnswer) {
   ASSERT_TRUE(result);
   EXPECT_EQ(result.value(), Addresses{"127.0.0.1"});
   on_loop([&] {
-    ASSERT_NE(resolver_->kept("a.test"), nullptr);
-    EXPECT_EQ(resolver_->kept("b.test"), nullptr);
+    ASSERT_NE(resolver_->cached("a.test"), nullptr);
+    EXPECT_EQ(resolver_->cached("b.test"), nullptr);
   });
 }
 
@@ -94,7 +94,7 @@ TEST_F(ResolverTest, DoesNotKeepAFailure) {
   const auto result = resolve("missing").get();
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Errc::name_resolution_failed);
-  on_loop([&] { EXPECT_EQ(resolver_->kept("missing"), nullptr); });
+  on_loop([&] { EXPECT_EQ(resolver_->cached("missing"), nullptr); });
 }
 
 TEST_F(ResolverTest, AsksOnceForCallersOfTheSameName) {
@@ -104,7 +104,7 @@ TEST_F(ResolverTest, AsksOnceForCallersOfTheSameName) {
   names_->release();
   EXPECT_TRUE(first.get());
   EXPECT_TRUE(second.get());
-  EXPECT_EQ(names_->asked, 1);
+  EXPECT_EQ(names_->requested, 1);
 }
 
 TEST_F(ResolverTest, AHangingNameDoesNotHoldUpOthers) {
@@ -124,7 +124,7 @@ TEST_F(ResolverTest, CancelDropsTheCallbackAndAQueuedLookup) {
   names_->release();
   EXPECT_TRUE(slow.get());
   EXPECT_TRUE(resolve("after.test").get());
-  EXPECT_EQ(names_->asked, 2);
+  EXPECT_EQ(names_->requested, 2);
   EXPECT_THROW(static_cast<void>(queued.get()), std::future_error);
 }
 

@@ -42,7 +42,7 @@ struct Pair {
 
 class SocketSetTest : public testing::Test {
  protected:
-  using Told = std::vector<SocketSet::Ready>;
+  using Reported = std::vector<SocketSet::Ready>;
 
   SocketSetTest() {
     set_.emplace(loop_, [this] { on_ready_(); });
@@ -75,17 +75,17 @@ class SocketSetTest : public testing::Test {
       usleep(1000);
     }
   }
-  Told collect(std::size_t most) {
-    Told told(most);
-    on_loop([&] { told.resize(set_->collect(told)); });
-    return told;
+  Reported collect(std::size_t most) {
+    Reported reported(most);
+    on_loop([&] { reported.resize(set_->collect(reported)); });
+    return reported;
   }
   void add(const Pair& pair, std::uint32_t number, bool reading, bool writing) {
     on_loop([&] { EXPECT_TRUE(set_->add(pair.near(), number, reading, writing)); });
   }
-  static std::vector<int> descriptors(const Told& told) {
+  static std::vector<int> descriptors(const Reported& reported) {
     std::vector<int> found;
-    for (const SocketSet::Ready& ready : told) found.push_back(ready.fd);
+    for (const SocketSet::Ready& ready : reported) found.push_back(ready.fd);
     return found;
   }
 
@@ -148,25 +148,25 @@ TEST_F(SocketSetTest, TellsWhatIsWantedAndTrueAsLongAsItIs) {
   add(pair, 7, true, true);
   settle();
   for (int i = 0; i < 3; ++i) {
-    const Told told = collect(5);
-    ASSERT_EQ(told.size(), 1U);
-    EXPECT_EQ(told[0].fd, pair.near());
-    EXPECT_EQ(told[0].number, 7U);
-    EXPECT_FALSE(told[0].readable);
-    EXPECT_TRUE(told[0].writable);
+    const Reported reported = collect(5);
+    ASSERT_EQ(reported.size(), 1U);
+    EXPECT_EQ(reported[0].fd, pair.near());
+    EXPECT_EQ(reported[0].number, 7U);
+    EXPECT_FALSE(reported[0].readable);
+    EXPECT_TRUE(reported[0].writable);
   }
   pair.say();
   EXPECT_TRUE(comes_true([&] {
-    std::array<SocketSet::Ready, 5> told;
-    return set_->collect(told) == 1 && told[0].readable && told[0].writable;
+    std::array<SocketSet::Ready, 5> reported;
+    return set_->collect(reported) == 1 && reported[0].readable && reported[0].writable;
   }));
   on_loop([&] { EXPECT_TRUE(set_->change(pair.near(), 8, true, false)); });
   settle();
-  const Told told = collect(5);
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].number, 8U);
-  EXPECT_TRUE(told[0].readable);
-  EXPECT_FALSE(told[0].writable);
+  const Reported reported = collect(5);
+  ASSERT_EQ(reported.size(), 1U);
+  EXPECT_EQ(reported[0].number, 8U);
+  EXPECT_TRUE(reported[0].readable);
+  EXPECT_FALSE(reported[0].writable);
   pair.hear();
   EXPECT_TRUE(collect(5).empty());
   on_loop([&] { EXPECT_TRUE(set_->change(pair.near(), 9, false, true)); });
@@ -185,9 +185,9 @@ TEST_F(SocketSetTest, BeginsWithThoseThatItDidNotTellOfLongest) {
   constexpr std::size_t room = 7;
   std::vector<int> heard;
   for (std::size_t i = 0; i < 2 * pairs_.size() / room + 1; ++i) {
-    const std::vector<int> told = descriptors(collect(room));
-    ASSERT_EQ(told.size(), room);
-    heard.insert(heard.end(), told.begin(), told.end());
+    const std::vector<int> reported = descriptors(collect(room));
+    ASSERT_EQ(reported.size(), room);
+    heard.insert(heard.end(), reported.begin(), reported.end());
   }
   const auto middle = heard.begin() + static_cast<std::ptrdiff_t>(pairs_.size());
   std::vector<int> first(heard.begin(), middle);
@@ -212,8 +212,8 @@ TEST_F(SocketSetTest, TellsOfAFailureAsOfAllThatIsWanted) {
   add(pair, 1, true, false);
   pair.leave();
   EXPECT_TRUE(comes_true([&] {
-    std::array<SocketSet::Ready, 1> told;
-    return set_->collect(told) == 1 && told[0].readable && told[0].writable;
+    std::array<SocketSet::Ready, 1> reported;
+    return set_->collect(reported) == 1 && reported[0].readable && reported[0].writable;
   }));
 }
 
@@ -231,9 +231,9 @@ TEST_F(SocketSetTest, ForgetsWhatIsRemovedAndLeavesItOpen) {
   EXPECT_NE(fcntl(pair.near(), F_GETFD), -1);
   add(pair, 2, true, false);
   settle();
-  const Told told = collect(5);
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].number, 2U);
+  const Reported reported = collect(5);
+  ASSERT_EQ(reported.size(), 1U);
+  EXPECT_EQ(reported[0].number, 2U);
   on_loop([this] { set_.reset(); });
   EXPECT_NE(fcntl(pair.near(), F_GETFD), -1);
 }

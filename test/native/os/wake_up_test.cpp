@@ -11,9 +11,9 @@
 namespace millrace::os {
 namespace {
 
-bool is_readable(const Descriptor& fd, int patience_ms) {
-  pollfd asked{fd.get(), POLLIN, 0};
-  return poll(&asked, 1, patience_ms) == 1;
+bool is_readable(const Descriptor& fd, int grace_period_ms) {
+  pollfd requested{fd.get(), POLLIN, 0};
+  return poll(&requested, 1, grace_period_ms) == 1;
 }
 
 // False when there was nothing to read.

@@ -23,7 +23,7 @@ TEST(AgentResults, AreReportedOnceInARunThatEnds) {
   SessionRig rig;
   rig.provider.answers = {calls({{"a", "quick"}, {"b", "quick"}}), says("Done.")};
   rig.tools["quick"]->outcomes = {{"one"}, {"two", true, "broken"}};
-  rig.ask();
+  rig.request();
   EXPECT_EQ(rig.end().kind, AgentOutcome::Kind::finished);
   EXPECT_EQ(rig.results["a"], Contents{"one"});
   EXPECT_EQ(rig.results["b"], Contents{"two"});
@@ -32,7 +32,7 @@ TEST(AgentResults, AreReportedOnceInARunThatEnds) {
 TEST(AgentResults, AreReportedWhenEachCallEnds) {
   SessionRig rig;
   rig.provider.answers = {calls({{"a", "slow"}, {"b", "slow"}}), says("Done.")};
-  rig.ask();
+  rig.request();
   rig.settle();
   rig.finish("slow", "b", {"second"});
   rig.settle();
@@ -50,7 +50,7 @@ TEST(AgentResults, AreReportedOnceInARunThatIsResumed) {
   SessionRig rig;
   rig.provider.answers = {calls({{"a", "quick"}, {"b", "asked"}}), says("Done.")};
   rig.tools["quick"]->outcomes = {{"one"}};
-  rig.ask();
+  rig.request();
   const AgentOutcome waiting = rig.end();
   ASSERT_EQ(waiting.kind, AgentOutcome::Kind::waiting);
   EXPECT_EQ(rig.results["a"], Contents{"one"});
@@ -77,7 +77,7 @@ TEST(AgentResults, AreReportedOnceInARunThatIsStopped) {
   SessionRig rig;
   rig.provider.answers = {calls({{"a", "quick"}, {"b", "slow"}})};
   rig.tools["quick"]->outcomes = {{"one"}};
-  rig.ask();
+  rig.request();
   rig.settle();
   std::shared_ptr<tool::ToolHost> late;
   rig.on_loop([&] {
@@ -96,7 +96,7 @@ TEST(AgentResults, AreReportedOnceAfterFurtherAttempts) {
   tool::ToolOutcome busy{"busy", true, "tool_failed"};
   busy.retry = true;
   rig.tools["quick"]->outcomes = {busy, busy, {"at last"}};
-  rig.ask();
+  rig.request();
   rig.settle();
   rig.on_loop([&] {
     EXPECT_EQ(rig.tools["quick"]->started, 1U);
@@ -119,7 +119,7 @@ TEST(AgentResults, AreReportedOnceForCallsThatALimitLeavesOpen) {
   SessionRig rig(R"(,"limits":{"maxSteps":1})");
   rig.provider.answers = {calls({{"a", "quick"}}), calls({{"b", "quick"}})};
   rig.tools["quick"]->outcomes = {{"one"}};
-  rig.ask();
+  rig.request();
   EXPECT_EQ(rig.end().kind, AgentOutcome::Kind::finished);
   EXPECT_EQ(rig.provider.bodies.size(), 2U);
   EXPECT_EQ(rig.results["a"], Contents{"one"});
@@ -129,7 +129,7 @@ TEST(AgentResults, AreReportedOnceForCallsThatALimitLeavesOpen) {
 TEST(AgentWaits, AreOfTheClockThatTheRunIsGiven) {
   SessionRig rig;
   rig.provider.answers = {{"{}", 503}, says("Done.")};
-  rig.ask();
+  rig.request();
   rig.settle();
   rig.on_loop([&] {
     EXPECT_EQ(rig.provider.bodies.size(), 1U);
@@ -143,7 +143,7 @@ TEST(AgentWaits, AreOfTheClockThatTheRunIsGiven) {
 TEST(AgentWaits, EndARunWhoseTimeIsOver) {
   SessionRig rig(R"(,"limits":{"maxDurationMs":3600000})");
   rig.provider.answers = {calls({{"a", "slow"}})};
-  rig.ask();
+  rig.request();
   rig.settle();
   rig.on_loop([&] { rig.clock.advance(std::chrono::hours(1)); });
   EXPECT_EQ(rig.end().reason, "timeout");
@@ -153,7 +153,7 @@ TEST(AgentWaits, EndARunWhoseTimeIsOver) {
 TEST(AgentFailure, NamesTheProviderToTheHost) {
   SessionRig rig;
   rig.provider.answers = {{R"({"error":{"message":"no such model","type":"invalid"}})", 404}};
-  rig.ask();
+  rig.request();
   const AgentOutcome& outcome = rig.end();
   ASSERT_EQ(outcome.kind, AgentOutcome::Kind::failed);
   ASSERT_TRUE(outcome.failure.has_value());
@@ -174,7 +174,7 @@ TEST(AgentTurns, SendTheConversationSoFarAndWhatIsNew) {
     rig.tools["quick"]->outcomes.push_back({"result \"" + std::to_string(turn) + "\""});
   }
   rig.provider.answers.push_back(says("Done."));
-  rig.ask();
+  rig.request();
   EXPECT_EQ(rig.end().kind, AgentOutcome::Kind::finished);
   ASSERT_EQ(rig.provider.bodies.size(), turns + 1);
   Tree before = Tree::array();

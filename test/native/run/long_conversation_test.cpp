@@ -41,7 +41,7 @@ class Conversation {
  public:
   explicit Conversation(unsigned seed) : random_(seed) {}
 
-  [[nodiscard]] const Tree& rows() const { return rows_; }
+  [[nodiscard]] const Tree& rows() const { return messages_; }
   unsigned dice(unsigned sides) { return static_cast<unsigned>(random_() % sides); }
 
   void change() {
@@ -99,16 +99,16 @@ class Conversation {
     }
   }
   Tree turn_of(const Tree& answer) {
-    Tree thought = row("reasoning", "hm");
-    thought.set("encryptedValue", "sealed");
-    Tree said = Tree::object();
-    said.set("id", answer["id"]);
-    said.set("role", "assistant");
-    said.set("content", answer["content"]);
-    if (!answer["tool_calls"].is_null()) said.set("toolCalls", answer["tool_calls"]);
+    Tree reasoning_part = row("reasoning", "hm");
+    reasoning_part.set("encryptedValue", "sealed");
+    Tree received = Tree::object();
+    received.set("id", answer["id"]);
+    received.set("role", "assistant");
+    received.set("content", answer["content"]);
+    if (!answer["tool_calls"].is_null()) received.set("toolCalls", answer["tool_calls"]);
     Tree list = Tree::array();
-    list.push(std::move(thought));
-    list.push(std::move(said));
+    list.push(std::move(reasoning_part));
+    list.push(std::move(received));
     return list;
   }
   Tree group() {
@@ -126,40 +126,40 @@ class Conversation {
     return made;
   }
 
-  void add(Tree made) { rows_.push(std::move(made)); }
+  void add(Tree made) { messages_.push(std::move(made)); }
   std::size_t place() {
-    const std::size_t size = std::as_const(rows_).items().size();
+    const std::size_t size = std::as_const(messages_).items().size();
     return size == 0 ? 0 : dice(static_cast<unsigned>(size));
   }
   void edit() {
-    if (std::as_const(rows_).items().empty()) return;
-    Tree& row = rows_.items()[place()];
+    if (std::as_const(messages_).items().empty()) return;
+    Tree& row = messages_.items()[place()];
     row.set("content", "edited " + std::to_string(dice(1000)));
     if (dice(3) == 0 && !std::as_const(row)["tool_calls"].items().empty()) {
       row.at("tool_calls").items().front().at("function").set("arguments", R"({"page":7})");
     }
   }
   void drop() {
-    if (std::as_const(rows_).items().empty()) return;
-    rows_.items().erase(rows_.items().begin() + static_cast<std::ptrdiff_t>(place()));
+    if (std::as_const(messages_).items().empty()) return;
+    messages_.items().erase(messages_.items().begin() + static_cast<std::ptrdiff_t>(place()));
   }
   void insert() {
     Tree made = row(dice(2) == 0 ? "system" : "user", "put in");
-    rows_.items().insert(rows_.items().begin() + static_cast<std::ptrdiff_t>(place()),
-                         std::move(made));
+    messages_.items().insert(messages_.items().begin() + static_cast<std::ptrdiff_t>(place()),
+                             std::move(made));
   }
   void compress() {
-    const std::size_t cut = agent::compression_cut(rows_, 0);
+    const std::size_t cut = agent::compression_cut(messages_, 0);
     if (cut == 0 || dice(2) == 0) return;
     Tree made = Tree::array();
     made.push(row("compressedGroup", "what was said"));
-    const auto& items = std::as_const(rows_).items();
+    const auto& items = std::as_const(messages_).items();
     for (std::size_t at = cut; at < items.size(); ++at) made.push(items[at]);
-    rows_ = std::move(made);
+    messages_ = std::move(made);
   }
 
   std::mt19937 random_;
-  Tree rows_ = Tree::array();
+  Tree messages_ = Tree::array();
   int count_ = 0;
   int calls_ = 0;
 };
@@ -168,21 +168,22 @@ TEST(LongConversation, IsWhatAConversionFromTheBeginningGives) {
   const unsigned seed = std::random_device{}();
   for (unsigned round = 0; round < 8 && !testing::Test::HasFailure(); ++round) {
     Conversation conversation(seed + round);
-    CountingIds kept_ids("kept");
+    CountingIds retained_ids("kept");
     CountingIds new_ids("new");
-    LongConversation kept;
+    LongConversation retained;
     for (int step = 0; step < 60 && !testing::Test::HasFailure(); ++step) {
       SCOPED_TRACE("seed " + std::to_string(seed + round) + ", step " + std::to_string(step));
       for (unsigned changes = 1 + conversation.dice(2); changes > 0; --changes) {
         conversation.change();
       }
       const Tree& rows = conversation.rows();
-      const auto converted = kept.messages.take(kept.rows.take(rows, kept_ids));
-      const auto anew = agent::messages_of(agent::provider_rows(rows, new_ids));
+      const auto converted =
+          retained.messages.take(retained.state_messages.take(rows, retained_ids));
+      const auto anew = agent::messages_of(agent::provider_messages(rows, new_ids));
       ASSERT_TRUE(converted.ok() && anew.ok());
       EXPECT_EQ(without_made_ids(message::to_json(converted.value())),
                 without_made_ids(message::to_json(anew.value())));
-      EXPECT_EQ(kept.tokens.estimated.of(rows), agent::estimate_context_tokens(rows, Tree()));
+      EXPECT_EQ(retained.tokens.estimated.of(rows), agent::estimate_context_tokens(rows, Tree()));
     }
   }
 }
@@ -203,10 +204,10 @@ Tree turns(std::size_t count) {
 
 TEST(LongConversation, KeepsTheMessagesOfRowsThatStayed) {
   CountingIds ids("kept");
-  LongConversation kept;
+  LongConversation retained;
   Tree rows = turns(30);
   const auto texts = [&] {
-    const auto messages = kept.messages.take(kept.rows.take(rows, ids));
+    const auto messages = retained.messages.take(retained.state_messages.take(rows, ids));
     std::vector<const char*> places;
     for (const message::Message& message : messages.value()) {
       places.push_back(message.content.text.data());

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "agent/message_rows.hpp"
+#include "agent/state_messages.hpp"
 #include "model/call/clock.hpp"
 #include "os/event_loop.hpp"
 #include "os/random_ids.hpp"
@@ -125,7 +125,7 @@ class SessionRig final : public run::AgentOwner {
       spec.effect = tool::Effect::read;
       spec.parameters = R"({"type":"object"})";
       spec.retries = 2;
-      if (name == "asked") spec.approve = R"("required")";
+      if (name == "asked") spec.approval = R"("required")";
       tools[name] = std::make_shared<ScriptedTool>(spec);
       builtin += (builtin.empty() ? "\"" : ",\"") + name + "\"";
       EXPECT_TRUE(registry_.add(tools[name]).ok());
@@ -156,7 +156,7 @@ class SessionRig final : public run::AgentOwner {
 
   void start(run::AgentTask task) {
     ended_ = {};
-    told_ = false;
+    reported_ = false;
     on_loop([&] {
       results.clear();
       task.thread_id = "thread";
@@ -166,9 +166,9 @@ class SessionRig final : public run::AgentOwner {
       session->start();
     });
   }
-  void ask() {
+  void request() {
     run::AgentTask task;
-    task.rows = tree(R"([{"id":"u","role":"user","content":"Go."}])");
+    task.state_messages = tree(R"([{"id":"u","role":"user","content":"Go."}])");
     start(std::move(task));
   }
   const run::AgentOutcome& end() {
@@ -195,14 +195,14 @@ class SessionRig final : public run::AgentOwner {
       progress.emplace_back(report->json);
     }
   }
-  void ask(run::HostWork /*work*/, std::uint64_t /*id*/, std::string /*json*/) override {}
+  void request_host(run::HostWork /*work*/, std::uint64_t /*id*/, std::string /*json*/) override {}
   void withdraw(std::uint64_t /*id*/) override {}
   void rest(const json::Tree& state, const json::Tree& context) override {
     rested_state = state;
     rested_context = context;
   }
   void moved() override {
-    if (session && session->ended() && !std::exchange(told_, true)) ended_.set_value();
+    if (session && session->ended() && !std::exchange(reported_, true)) ended_.set_value();
   }
 
   os::EventLoop loop;
@@ -219,14 +219,14 @@ class SessionRig final : public run::AgentOwner {
   [[nodiscard]] const run::AgentPlan& plan() const { return *plan_; }
 
  private:
-  model::RandomChance chance_;
+  model::SystemRandom random_source_;
   model::TokenStore tokens_;
   model::CircuitStore circuits_;
-  model::CallServices services_{ids, chance_, tokens_, circuits_};
+  model::CallServices services_{ids, random_source_, tokens_, circuits_};
   tool::Registry registry_;
   std::shared_ptr<const run::AgentPlan> plan_;
   std::promise<void> ended_;
-  bool told_ = false;
+  bool reported_ = false;
 };
 
 }  // namespace millrace::test

@@ -43,31 +43,31 @@ run::AgentInput answer(const std::string& id, const std::string& payload,
   return input;
 }
 
-class KeptRunsTest : public ::testing::Test {
+class SuspendedRunsTest : public ::testing::Test {
  protected:
-  void SetUp() override { kept.keep("t", waiting_state(ids, question), plan, 0); }
+  void SetUp() override { retained.keep("t", waiting_state(ids, question), plan, 0); }
 
   Errc code_of(const run::AgentInput& input, std::int64_t now = 1) {
-    auto task = kept.task_for(input, plan, now, ids);
+    auto task = retained.task_for(input, plan, now, ids);
     return task ? Errc::internal : task.error().code;
   }
 
   CountingIds ids{"id-"};
   run::AgentPlan plan;
-  run::SuspendedRuns kept;
+  run::SuspendedRuns retained;
   std::string question;
 };
 
-TEST_F(KeptRunsTest, GoesOnWithAnAnswerOnce) {
-  auto task = kept.task_for(answer(question, R"({"approved":true})"), plan, 1, ids);
+TEST_F(SuspendedRunsTest, GoesOnWithAnAnswerOnce) {
+  auto task = retained.task_for(answer(question, R"({"approved":true})"), plan, 1, ids);
   ASSERT_TRUE(task.ok());
   EXPECT_EQ(task.value().context["phase"].string(), "human_approved_tool");
   EXPECT_EQ(task.value().run_id, "r2");
-  EXPECT_FALSE(kept.holds("t"));
+  EXPECT_FALSE(retained.holds("t"));
   EXPECT_EQ(code_of(answer(question, R"({"approved":true})")), Errc::approval_answered);
 }
 
-TEST_F(KeptRunsTest, RefusesWhatWasNotAskedAndKeepsTheQuestion) {
+TEST_F(SuspendedRunsTest, RefusesWhatWasNotAskedAndKeepsTheQuestion) {
   EXPECT_EQ(code_of(answer("made-up", R"({"approved":true})")), Errc::approval_mismatch);
   EXPECT_EQ(code_of(answer(question, R"({"approved":true})", "other")), Errc::approval_mismatch);
   EXPECT_EQ(code_of(answer(question, R"({"approved":true,"arguments":{"to":"eve"}})")),
@@ -75,44 +75,44 @@ TEST_F(KeptRunsTest, RefusesWhatWasNotAskedAndKeepsTheQuestion) {
   EXPECT_EQ(code_of(answer(question, R"({"approved":true,"hash":"0"})")), Errc::approval_mismatch);
   EXPECT_EQ(code_of(answer(question, R"({"approved":1})")), Errc::invalid_argument);
   EXPECT_EQ(code_of(answer(question, "null")), Errc::invalid_argument);
-  EXPECT_TRUE(kept.task_for(answer(question, R"({"approved":true})"), plan, 1, ids).ok());
+  EXPECT_TRUE(retained.task_for(answer(question, R"({"approved":true})"), plan, 1, ids).ok());
 }
 
-TEST_F(KeptRunsTest, PassesOverAnswersToOtherQuestions) {
+TEST_F(SuspendedRunsTest, PassesOverAnswersToOtherQuestions) {
   run::AgentInput input = answer(question, R"({"approved":true})");
   input.resume_json.insert(1, R"({"interruptId":"made-up","status":"resolved"},)");
-  auto task = kept.task_for(input, plan, 1, ids);
+  auto task = retained.task_for(input, plan, 1, ids);
   ASSERT_TRUE(task.ok());
   EXPECT_EQ(task.value().context["phase"].string(), "human_approved_tool");
-  EXPECT_EQ(task.value().strays, std::vector<std::string>{"made-up"});
+  EXPECT_EQ(task.value().unmatched, std::vector<std::string>{"made-up"});
   // What was passed over is not taken for answered.
   EXPECT_EQ(code_of(answer("made-up", R"({"approved":true})")), Errc::approval_mismatch);
 }
 
-TEST_F(KeptRunsTest, TellsARefusalAsAResult) {
+TEST_F(SuspendedRunsTest, TellsARefusalAsAResult) {
   auto task =
-      kept.task_for(answer(question, R"({"approved":false,"reason":"no time"})"), plan, 1, ids);
+      retained.task_for(answer(question, R"({"approved":false,"reason":"no time"})"), plan, 1, ids);
   ASSERT_TRUE(task.ok());
   ASSERT_EQ(task.value().results.size(), 1U);
   EXPECT_EQ(task.value().results.front().first, "c1");
   EXPECT_NE(task.value().results.front().second.find("no time"), std::string::npos);
 }
 
-TEST_F(KeptRunsTest, ForgetsAfterAnHour) {
+TEST_F(SuspendedRunsTest, ForgetsAfterAnHour) {
   EXPECT_EQ(code_of(answer(question, R"({"approved":true})"), 3'600'001), Errc::approval_mismatch);
-  EXPECT_FALSE(kept.holds("t"));
-  EXPECT_EQ(kept.bytes(), 0U);
+  EXPECT_FALSE(retained.holds("t"));
+  EXPECT_EQ(retained.bytes(), 0U);
 }
 
 TEST(SuspendedRuns, GivesUpTheOldestWhenThereAreTooMany) {
   CountingIds ids("id-");
   const run::AgentPlan plan{};
-  run::SuspendedRuns kept({2, std::size_t{1} << 20U, 1000});
+  run::SuspendedRuns retained({2, std::size_t{1} << 20U, 1000});
   std::string question;
   for (const char* thread : {"a", "b", "c"})
-    kept.keep(thread, waiting_state(ids, question), plan, 0);
-  EXPECT_FALSE(kept.holds("a"));
-  EXPECT_TRUE(kept.holds("b") && kept.holds("c"));
+    retained.keep(thread, waiting_state(ids, question), plan, 0);
+  EXPECT_FALSE(retained.holds("a"));
+  EXPECT_TRUE(retained.holds("b") && retained.holds("c"));
   run::SuspendedRuns small({10, 10, 1000});
   small.keep("a", waiting_state(ids, question), plan, 0);
   small.keep("b", waiting_state(ids, question), plan, 0);
@@ -120,7 +120,7 @@ TEST(SuspendedRuns, GivesUpTheOldestWhenThereAreTooMany) {
   EXPECT_TRUE(small.holds("b"));
 }
 
-TEST(AgentQuestions, KeepTheirIdsWhileTheyAreOpen) {
+TEST(Interrupts, KeepTheirIdsWhileTheyAreOpen) {
   CountingIds ids("id-");
   std::string question;
   Tree state = waiting_state(ids, question);
@@ -128,10 +128,10 @@ TEST(AgentQuestions, KeepTheirIdsWhileTheyAreOpen) {
 }
 
 TEST(AgentPlan, SaysWhoIsAskedByPolicy) {
-  const auto policy = [](const char* approve, const char* effect) {
+  const auto policy = [](const char* approval, const char* effect) {
     const auto plan = run::read_agent_plan(
-        R"({"chain":[{"provider":"demo","baseURL":"http://127.0.0.1:1","model":"m"}],"approve":")" +
-            std::string(approve) + R"(","tools":[{"name":"f","effect":")" + effect + R"("}]})",
+        R"({"chain":[{"provider":"demo","baseURL":"http://127.0.0.1:1","model":"m"}],"approval":")" +
+            std::string(approval) + R"(","tools":[{"name":"f","effect":")" + effect + R"("}]})",
         {tool::Registry()});
     EXPECT_TRUE(plan.ok()) << plan.error().message;
     return std::string(plan.value()->manifests["f"]["humanIntervention"].string());
@@ -148,7 +148,7 @@ TEST(AgentPlan, RefusesWhatItDoesNotKnow) {
   for (
       const char* json :
       {R"({})", R"([])", R"({"chain":[]})",
-       R"({"chain":[{"provider":"demo","baseURL":"http://127.0.0.1:1"}],"approve":"maybe"})",
+       R"({"chain":[{"provider":"demo","baseURL":"http://127.0.0.1:1"}],"approval":"maybe"})",
        R"({"chain":[{"provider":"demo","baseURL":"http://127.0.0.1:1"}],"builtin":["none"]})",
        R"({"chain":[{"provider":"demo","baseURL":"http://127.0.0.1:1"}],"tools":[{"name":"a b"}]})",
        R"({"chain":[{"provider":"demo","baseURL":"http://127.0.0.1:1"}],"tools":[{"name":"f","effect":"x"}]})"}) {

@@ -47,9 +47,9 @@ TEST(Schema, TellsWhatIsWrongInsideTheClosestBranch) {
 TEST(Schema, StopsAtTheNumberOfViolationsThatIsAskedFor) {
   std::string list = "[";
   for (int i = 0; i < 100; ++i) list += i == 0 ? "1" : ",1";
-  const std::string told =
+  const std::string reported =
       violations_of(R"({"items":{"type":"string"}})", list + "]", {.violations = 3});
-  EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 2);
+  EXPECT_EQ(std::count(reported.begin(), reported.end(), '\n'), 2);
 }
 
 TEST(Schema, ReadsTheSpellingsOfOlderDrafts) {

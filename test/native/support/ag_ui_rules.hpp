@@ -43,7 +43,7 @@ class AgUiRules {
     if (check_run(event)) return;
     if (check_part(event, "TEXT_MESSAGE", "messageId", run_.texts)) return;
     if (check_part(event, "TOOL_CALL", "toolCallId", run_.calls)) return;
-    if (check_part(event, "REASONING_MESSAGE", "messageId", run_.thoughts)) return;
+    if (check_part(event, "REASONING_MESSAGE", "messageId", run_.reasoning_parts)) return;
     if (check_part(event, "REASONING", "messageId", run_.spans)) return;
     check_step(event);
     check_subagent(event);
@@ -66,15 +66,15 @@ class AgUiRules {
   struct Run {
     Open texts;
     Open calls;
-    Open thoughts;
+    Open reasoning_parts;
     Open spans;
     std::set<std::pair<std::string, std::string>> steps;
     std::set<std::string> known_subagents;
     std::set<std::string> active_subagents;
 
     [[nodiscard]] bool closed() const {
-      return texts.empty() && calls.empty() && thoughts.empty() && spans.empty() && steps.empty() &&
-             active_subagents.empty();
+      return texts.empty() && calls.empty() && reasoning_parts.empty() && spans.empty() &&
+             steps.empty() && active_subagents.empty();
     }
   };
 

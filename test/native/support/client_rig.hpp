@@ -26,7 +26,7 @@ inline net::Request to(const std::string& url) {
 }
 
 // Long enough for a loaded machine; a test that reaches it has failed.
-constexpr std::chrono::seconds patience{20};
+constexpr std::chrono::seconds grace_period{20};
 
 // Thread: the handler's calls on the engine thread, the rest from any.
 class Recorder final : public net::TransferHandler {
@@ -107,7 +107,7 @@ class Recorder final : public net::TransferHandler {
   template <class Condition>
   bool wait(Condition condition) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, patience, condition);
+    return changed_.wait_for(lock, grace_period, condition);
   }
 
   std::mutex mutex_;

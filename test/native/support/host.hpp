@@ -82,7 +82,7 @@ class Host final : public Waker {
   void sleep_and_drain() {
     {
       std::unique_lock lock(mutex_);
-      const bool woken = changed_.wait_for(lock, patience, [this] { return woken_; });
+      const bool woken = changed_.wait_for(lock, grace_period, [this] { return woken_; });
       woken_ = false;
       if (!woken) {
         ADD_FAILURE() << "the host was not woken";

@@ -14,40 +14,40 @@ class OrderChecker final : public event::EventSink {
  public:
   void on_event(const event::Event& event) override {
     check(!failed_, "nothing follows an error");
-    std::visit(event::Overloaded{
-                   [&](const event::TextStart& e) { start(texts_, e.id); },
-                   [&](const event::TextDelta& e) { go_on(texts_, e.id, e.delta); },
-                   [&](const event::TextEnd& e) { end(texts_, e.id); },
-                   [&](const event::ReasoningSpanStart& e) { open(spans_, e.id); },
-                   [&](const event::ReasoningSpanEnd& e) { end(spans_, e.id); },
-                   [&](const event::ReasoningStart& e) {
-                     check(spans_.count(std::string(e.id)) == 1, "a thought stands in its span");
-                     start(thoughts_, e.id);
-                   },
-                   [&](const event::ReasoningDelta& e) { go_on(thoughts_, e.id, e.delta); },
-                   [&](const event::ReasoningEnd& e) { end(thoughts_, e.id); },
-                   [&](const event::ToolStart& e) {
-                     check(texts_.empty() && thoughts_.empty() && calls_.empty(),
-                           "a call starts when nothing else is open");
-                     start(calls_, e.id);
-                   },
-                   [&](const event::ToolArgs& e) { go_on(calls_, e.id, e.delta); },
-                   [&](const event::ToolEnd& e) { end(calls_, e.id); },
-                   [&](const event::ToolResult& e) {
-                     check(calls_.count(std::string(e.id)) == 0,
-                           "a result follows the end of its call");
-                   },
-                   [&](const event::EncryptedValue& e) {
-                     check(thoughts_.count(std::string(e.entity_id)) == 1, "a value has a thought");
-                   },
-                   [&](const event::Failed&) { failed_ = true; },
-                   [](const auto&) { /* has no place in the order */ },
-               },
-               event.body);
+    std::visit(
+        event::Overloaded{
+            [&](const event::TextStart& e) { start(texts_, e.id); },
+            [&](const event::TextDelta& e) { go_on(texts_, e.id, e.delta); },
+            [&](const event::TextEnd& e) { end(texts_, e.id); },
+            [&](const event::ReasoningSpanStart& e) { open(spans_, e.id); },
+            [&](const event::ReasoningSpanEnd& e) { end(spans_, e.id); },
+            [&](const event::ReasoningStart& e) {
+              check(spans_.count(std::string(e.id)) == 1, "a thought stands in its span");
+              start(reasoning_, e.id);
+            },
+            [&](const event::ReasoningDelta& e) { go_on(reasoning_, e.id, e.delta); },
+            [&](const event::ReasoningEnd& e) { end(reasoning_, e.id); },
+            [&](const event::ToolStart& e) {
+              check(texts_.empty() && reasoning_.empty() && calls_.empty(),
+                    "a call starts when nothing else is open");
+              start(calls_, e.id);
+            },
+            [&](const event::ToolArgs& e) { go_on(calls_, e.id, e.delta); },
+            [&](const event::ToolEnd& e) { end(calls_, e.id); },
+            [&](const event::ToolResult& e) {
+              check(calls_.count(std::string(e.id)) == 0, "a result follows the end of its call");
+            },
+            [&](const event::EncryptedValue& e) {
+              check(reasoning_.count(std::string(e.entity_id)) == 1, "a value has a thought");
+            },
+            [&](const event::Failed&) { failed_ = true; },
+            [](const auto&) { /* has no place in the order */ },
+        },
+        event.body);
   }
 
   void finish() {
-    check(texts_.empty() && thoughts_.empty() && spans_.empty() && calls_.empty(),
+    check(texts_.empty() && reasoning_.empty() && spans_.empty() && calls_.empty(),
           "everything ends");
   }
 
@@ -76,7 +76,7 @@ class OrderChecker final : public event::EventSink {
 
   std::string broken_;
   Ids texts_;
-  Ids thoughts_;
+  Ids reasoning_;
   Ids spans_;
   Ids calls_;
   Ids used_;

@@ -25,7 +25,7 @@
 namespace millrace::tool {
 namespace {
 
-constexpr std::chrono::seconds patience{20};
+constexpr std::chrono::seconds grace_period{20};
 
 class Caller final : public ToolHost {
  public:
@@ -97,7 +97,7 @@ class FileTools : public testing::Test {
   }
 
   ToolOutcome wait(std::future<ToolOutcome> outcome) {
-    if (outcome.wait_for(patience) == std::future_status::ready) return outcome.get();
+    if (outcome.wait_for(grace_period) == std::future_status::ready) return outcome.get();
     ADD_FAILURE() << "the call did not end";
     return {};
   }
@@ -158,9 +158,9 @@ TEST_F(FileTools, RefusePipesAndDevicesWithoutWaiting) {
 TEST_F(FileTools, ReadOneWindowOfAHugeFile) {
   constexpr std::uintmax_t size = std::uintmax_t{1} << 40U;  // has holes, takes no room
   std::ofstream(root_ / "huge").put('x');
-  std::error_code refused;
-  std::filesystem::resize_file(root_ / "huge", size, refused);
-  if (refused) GTEST_SKIP() << "the file system has no files of this size";
+  std::error_code rejected;
+  std::filesystem::resize_file(root_ / "huge", size, rejected);
+  if (rejected) GTEST_SKIP() << "the file system has no files of this size";
   EXPECT_TRUE(wait(call("read_file", R"({"path":"huge"})")).is_error);  // zeros are no text
 }
 
@@ -173,8 +173,8 @@ TEST_F(FileTools, ADiskThatHangsHoldsUpNoOtherTool) {
   // A call that is given up is not waited for, and gives its place back.
   on_loop([&] { running_.clear(); });
   for (std::size_t i = 0; i < places; ++i) static_cast<void>(call("list_files", "{}"));
-  const ToolOutcome refused = wait(call("list_files", "{}"));
-  EXPECT_EQ(refused.code, "too_much_work");
+  const ToolOutcome rejected = wait(call("list_files", "{}"));
+  EXPECT_EQ(rejected.code, "too_much_work");
 }
 
 }  // namespace

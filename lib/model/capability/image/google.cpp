@@ -13,8 +13,8 @@ Result<CapabilityBody> gemini_body(const Value& options) {
   auto prompt = prompt_of(options);
   if (!prompt) return std::move(prompt).error();
   const Value params = options["params"];
-  auto pictures = pictures_of(params);
-  if (!pictures) return std::move(pictures).error();
+  auto images = images_of(params);
+  if (!images) return std::move(images).error();
   JsonBuilder out(json::Surrogates::replace);
   out.open_object();
   out.open_array("contents");
@@ -24,12 +24,13 @@ Result<CapabilityBody> gemini_body(const Value& options) {
   out.open_object();
   out.text("text", prompt.value());
   out.close_object();
-  for (const Picture& picture : pictures.value()) {
-    if (picture.base64.empty()) return missing_member("params.imageUrl", "a data URI with base64");
+  for (const ImageData& image_data : images.value()) {
+    if (image_data.base64.empty())
+      return missing_member("params.imageUrl", "a data URI with base64");
     out.open_object();
     out.open_object("inlineData");
-    out.text("mimeType", picture.mime);
-    out.text("data", picture.base64);
+    out.text("mimeType", image_data.mime);
+    out.text("data", image_data.base64);
     out.close_object();
     out.close_object();
   }
@@ -59,9 +60,9 @@ constexpr std::array<Rename, 5> imagen_names = {{{"n", "sampleCount"},
 Result<CapabilityBody> imagen_body(const Value& options) {
   auto prompt = prompt_of(options);
   if (!prompt) return std::move(prompt).error();
-  auto pictures = pictures_of(options["params"]);
-  if (!pictures) return std::move(pictures).error();
-  if (!pictures.value().empty()) return words_only();
+  auto images = images_of(options["params"]);
+  if (!images) return std::move(images).error();
+  if (!images.value().empty()) return words_only();
   JsonBuilder out(json::Surrogates::replace);
   out.open_object();
   out.open_array("instances");

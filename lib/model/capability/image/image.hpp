@@ -15,18 +15,18 @@ namespace millrace::model::image {
 // Units: milliseconds.
 inline constexpr int poll_wait_ms = 1'000;
 
-struct Picture {
+struct ImageData {
   std::string_view mime;
   std::string_view base64;  // "" when it is an address
   std::string_view url;
 };
 
 // A data URI with base64, or an address; nothing for anything else.
-std::optional<Picture> picture_of(std::string_view url);
+std::optional<ImageData> image_of(std::string_view url);
 
 // The images to start from.
 // Errors: invalid_body (neither a data URI with base64 nor an address).
-Result<std::vector<Picture>> pictures_of(const json::Value& params);
+Result<std::vector<ImageData>> images_of(const json::Value& params);
 
 // Errors: invalid_body (no prompt).
 Result<std::string_view> prompt_of(const json::Value& options);

@@ -20,17 +20,17 @@ void add_field(std::string& form, std::string_view name, std::string_view value)
 }
 
 Result<void> add_file(std::string& form, std::string_view field, std::string_view file,
-                      const Picture& picture) {
-  const auto bytes = base64::decode(picture.base64);
-  if (picture.base64.empty() || !bytes) {
+                      const ImageData& image_data) {
+  const auto bytes = base64::decode(image_data.base64);
+  if (image_data.base64.empty() || !bytes) {
     return missing_member("params.imageUrl",
                           "a data URI with base64: this vendor takes no address");
   }
   const std::string_view kind =
-      picture.mime.substr(std::min(picture.mime.find('/') + 1, picture.mime.size()));
+      image_data.mime.substr(std::min(image_data.mime.find('/') + 1, image_data.mime.size()));
   form.append("--").append(boundary).append("\r\nContent-Disposition: form-data; name=\"");
   form.append(field).append("\"; filename=\"").append(file).append(".").append(kind);
-  form.append("\"\r\nContent-Type: ").append(picture.mime).append("\r\n\r\n");
+  form.append("\"\r\nContent-Type: ").append(image_data.mime).append("\r\n\r\n");
   form.append(*bytes).append("\r\n");
   return {};
 }
@@ -99,7 +99,7 @@ std::string wanted_size(const Value& options) {
 }
 
 // OpenAI's edits: the image goes as a file.
-Result<CapabilityBody> edit_form(const Value& options, const std::vector<Picture>& pictures) {
+Result<CapabilityBody> edit_form(const Value& options, const std::vector<ImageData>& images) {
   const Value params = options["params"];
   CapabilityBody body;
   std::string& form = body.bytes;
@@ -112,11 +112,11 @@ Result<CapabilityBody> edit_form(const Value& options, const std::vector<Picture
     if (!setting.in_edits || value.is_nothing()) continue;
     add_field(form, setting.wire, value.is_string() ? value.string() : value.to_json());
   }
-  for (std::size_t i = 0; i < pictures.size(); ++i) {
-    MILLRACE_TRY(add_file(form, "image[]", "image-" + std::to_string(i), pictures[i]));
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    MILLRACE_TRY(add_file(form, "image[]", "image-" + std::to_string(i), images[i]));
   }
   if (const auto given = params["mask"].filled_string()) {
-    const auto mask = picture_of(*given);
+    const auto mask = image_of(*given);
     if (!mask) return missing_member("params.mask", "a data URI with base64");
     MILLRACE_TRY(add_file(form, "mask", "mask", *mask));
   }
@@ -159,9 +159,9 @@ Result<CapabilityBody> openai_body(const Value& options) {
 Result<CapabilityBody> openai_edit_body(const Value& options) {
   auto prompt = prompt_of(options);
   if (!prompt) return std::move(prompt).error();
-  auto pictures = pictures_of(options["params"]);
-  if (!pictures) return std::move(pictures).error();
-  return edit_form(options, pictures.value());
+  auto images = images_of(options["params"]);
+  if (!images) return std::move(images).error();
+  return edit_form(options, images.value());
 }
 
 }  // namespace millrace::model::image

@@ -84,26 +84,27 @@ void write_image_usage(JsonBuilder& out, const Value& usage) {
 
 }  // namespace
 
-std::optional<Picture> picture_of(std::string_view url) {
+std::optional<ImageData> image_of(std::string_view url) {
   if (url.empty()) return std::nullopt;
-  if (!url.starts_with("data:")) return Picture{{}, {}, url};
+  if (!url.starts_with("data:")) return ImageData{{}, {}, url};
   const std::size_t comma = url.find(',');
   const std::size_t base64 = url.find(";base64,");
   if (comma == std::string_view::npos || base64 == std::string_view::npos) return std::nullopt;
-  return Picture{url.substr(5, url.find(';') - 5), url.substr(comma + 1), url};
+  return ImageData{url.substr(5, url.find(';') - 5), url.substr(comma + 1), url};
 }
 
-Result<std::vector<Picture>> pictures_of(const Value& params) {
-  std::vector<Picture> pictures;
+Result<std::vector<ImageData>> images_of(const Value& params) {
+  std::vector<ImageData> images;
   std::vector<std::string_view> urls;
   if (params["imageUrl"].is_string()) urls.push_back(params["imageUrl"].string());
   for (const Value url : params["imageUrls"].items()) urls.push_back(url.string());
   for (const std::string_view url : urls) {
-    const auto picture = picture_of(url);
-    if (!picture) return missing_member("params.imageUrl", "a data URI with base64 or an address");
-    pictures.push_back(*picture);
+    const auto image_data = image_of(url);
+    if (!image_data)
+      return missing_member("params.imageUrl", "a data URI with base64 or an address");
+    images.push_back(*image_data);
   }
-  return pictures;
+  return images;
 }
 
 Result<std::string_view> prompt_of(const Value& options) {
@@ -185,7 +186,7 @@ Result<CapabilityResult> read_list(const Value& options, const CapabilityAnswer&
   json::Document document(message::depth_limit);
   auto parsed = parse_answer(document, answer);
   if (!parsed) return std::move(parsed).error();
-  if (auto error = told_error(parsed.value())) return *std::move(error);
+  if (auto error = reported_error(parsed.value())) return *std::move(error);
   auto found = find_images(parsed.value());
   if (found.empty()) found = find_images(parsed.value()["data"]);
   if (found.empty()) return no_image(answer);

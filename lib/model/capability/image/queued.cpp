@@ -22,11 +22,11 @@ Result<void> write_inputs(JsonBuilder& out, const Value& options, std::span<cons
   auto prompt = prompt_of(options);
   if (!prompt) return std::move(prompt).error();
   const Value params = options["params"];
-  auto pictures = pictures_of(params);
-  if (!pictures) return std::move(pictures).error();
+  auto images = images_of(params);
+  if (!images) return std::move(images).error();
   out.text("prompt", prompt.value());
   copy_members(out, params, renames);
-  if (!pictures.value().empty()) out.text(image, pictures.value().front().url);
+  if (!images.value().empty()) out.text(image, images.value().front().url);
   for (const auto& [key, value] : params.members()) {
     const std::string_view name = key;
     const bool known = std::find(own_params.begin(), own_params.end(), name) != own_params.end();

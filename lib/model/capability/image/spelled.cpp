@@ -23,16 +23,15 @@ void add_sides(JsonBuilder& out, const Value& params) {
   }
 }
 
-void add_pictures(JsonBuilder& out, const Spelling& spelling,
-                  const std::vector<Picture>& pictures) {
-  const auto text_of = [&](const Picture& picture) {
-    return spelling.bare_base64 && !picture.base64.empty() ? picture.base64 : picture.url;
+void add_images(JsonBuilder& out, const Spelling& spelling, const std::vector<ImageData>& images) {
+  const auto text_of = [&](const ImageData& image_data) {
+    return spelling.bare_base64 && !image_data.base64.empty() ? image_data.base64 : image_data.url;
   };
-  if (!spelling.all_images || pictures.size() == 1) {
-    return out.text(spelling.image, text_of(pictures.front()));
+  if (!spelling.all_images || images.size() == 1) {
+    return out.text(spelling.image, text_of(images.front()));
   }
   out.open_array(spelling.image);
-  for (const Picture& picture : pictures) out.text(text_of(picture));
+  for (const ImageData& image_data : images) out.text(text_of(image_data));
   out.close_array();
 }
 
@@ -42,8 +41,8 @@ Result<CapabilityBody> spelled_body(const Value& options, const Spelling& spelli
   auto prompt = prompt_of(options);
   if (!prompt) return std::move(prompt).error();
   const Value params = options["params"];
-  auto pictures = pictures_of(params);
-  if (!pictures) return std::move(pictures).error();
+  auto images = images_of(params);
+  if (!images) return std::move(images).error();
   JsonBuilder out(json::Surrogates::replace);
   out.open_object();
   if (spelling.model_in_body) out.value("model", options["model"]);
@@ -51,10 +50,10 @@ Result<CapabilityBody> spelled_body(const Value& options, const Spelling& spelli
   if (!spelling.size.empty()) out.filled(spelling.size, size_of(params, "x"));
   if (spelling.in_sides) add_sides(out, params);
   copy_members(out, params, spelling.renames);
-  if (!pictures.value().empty() && spelling.image.empty()) {
+  if (!images.value().empty() && spelling.image.empty()) {
     return words_only();
   }
-  if (!pictures.value().empty()) add_pictures(out, spelling, pictures.value());
+  if (!images.value().empty()) add_images(out, spelling, images.value());
   if (!spelling.always.empty()) out.members(spelling.always);
   out.close_object();
   return CapabilityBody{out.take()};

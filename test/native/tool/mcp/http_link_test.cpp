@@ -22,18 +22,19 @@ class Rig final : public mcp::HttpLinkHost {
     options.url = std::move(url);
     return options;
   }
-  void fetch(mcp::LegId leg, mcp::HttpAsk ask) override {
-    last_leg = leg;
-    std::string line = std::to_string(leg) + " " + ask.method + " " + ask.url;
-    for (const mcp::HttpField& field : ask.headers) {
+  void fetch(mcp::ExchangeId exchange, mcp::HttpRequest http_request) override {
+    last_exchange = exchange;
+    std::string line =
+        std::to_string(exchange) + " " + http_request.method + " " + http_request.url;
+    for (const mcp::HttpField& field : http_request.headers) {
       if (field.name == "Mcp-Session-Id" || field.name == "Last-Event-ID" ||
           field.name == "Authorization" || field.name == "Mcp-Method" || field.name == "Mcp-Name") {
         line += " " + field.name + "=" + field.value;
       }
     }
-    log(line + (ask.body.empty() ? "" : " " + ask.body));
+    log(line + (http_request.body.empty() ? "" : " " + http_request.body));
   }
-  void abandon(mcp::LegId leg) override { log("abandon " + std::to_string(leg)); }
+  void abandon(mcp::ExchangeId exchange) override { log("abandon " + std::to_string(exchange)); }
   void received(std::string_view json, mcp::RequestId beside) override {
     last_beside = beside;
     log("got " + std::string(json));
@@ -47,8 +48,8 @@ class Rig final : public mcp::HttpLinkHost {
   void session_lost(mcp::RequestId id, std::string_view words) override {
     log("lost " + std::to_string(id) + " " + std::string(words));
   }
-  void answers_lost(mcp::RequestId refused) override {
-    log("no answers but " + std::to_string(refused));
+  void answers_lost(mcp::RequestId rejected) override {
+    log("no answers but " + std::to_string(rejected));
   }
   void unauthorized(int status, std::string_view challenge) override {
     log("unauthorized " + std::to_string(status) + " " + std::string(challenge));
@@ -73,16 +74,18 @@ class Rig final : public mcp::HttpLinkHost {
     message.version = "2025-11-25";
     link.send(std::move(message), now);
   }
-  void head(mcp::LegId leg, int status, std::string type = "", std::string name = "",
+  void head(mcp::ExchangeId exchange, int status, std::string type = "", std::string name = "",
             std::string value = "") {
     std::vector<mcp::HttpField> headers;
     headers.push_back({"content-type", std::move(type)});
     if (!name.empty()) headers.push_back({std::move(name), std::move(value)});
-    link.on_head(leg, status, headers, now);
+    link.on_head(exchange, status, headers, now);
   }
-  void data(mcp::LegId leg, std::string_view bytes) { link.on_data(leg, bytes, now); }
-  void done(mcp::LegId leg, std::optional<Error> error = std::nullopt) {
-    link.on_done(leg, std::move(error), now);
+  void data(mcp::ExchangeId exchange, std::string_view bytes) {
+    link.on_data(exchange, bytes, now);
+  }
+  void done(mcp::ExchangeId exchange, std::optional<Error> error = std::nullopt) {
+    link.on_done(exchange, std::move(error), now);
   }
   // Opens a session "s" whose server has no stream of its own.
   void open() {
@@ -113,7 +116,7 @@ class Rig final : public mcp::HttpLinkHost {
   std::set<mcp::RequestId> waiting;
   std::vector<std::string> lines;
   bool settles = true;
-  mcp::LegId last_leg = 0;
+  mcp::ExchangeId last_exchange = 0;
   mcp::RequestId last_beside = 0;
   std::optional<Error> last_error;
 
@@ -122,7 +125,7 @@ class Rig final : public mcp::HttpLinkHost {
 };
 
 // What is made of a request that is answered 400 with this body.
-std::string refused_with(std::string_view body) {
+std::string rejected_with(std::string_view body) {
   Rig rig;
   rig.open();
   rig.request(5);
@@ -185,7 +188,7 @@ TEST(McpHttpLink, SendsRequestsWhenTheServerCanAsk) {
 }
 
 TEST(McpHttpLink, WaitsForNoStreamWhereTheBeginningIsRefusedOrHangs) {
-  for (const bool is_refused : {true, false}) {
+  for (const bool is_rejected : {true, false}) {
     Rig rig;
     rig.request(1, "initialize");
     rig.head(1, 200, "application/json");
@@ -193,13 +196,13 @@ TEST(McpHttpLink, WaitsForNoStreamWhereTheBeginningIsRefusedOrHangs) {
     rig.notification("notifications/initialized");
     rig.request(2);
     rig.take();
-    if (is_refused) {
+    if (is_rejected) {
       rig.head(2, 500);
       rig.done(2);
     } else {
       rig.wait(1s);
     }
-    EXPECT_EQ(rig.take(), "3 POST http://host/mcp {2}\n") << is_refused;
+    EXPECT_EQ(rig.take(), "3 POST http://host/mcp {2}\n") << is_rejected;
   }
 }
 
@@ -345,7 +348,7 @@ TEST(McpHttpLink, TellsOfALostSessionThatIsTold400) {
         R"({"error":{"code":-32000,"message":"Bad Request: Server not initialized"}})",
         R"({"error":"Session not found"})", R"({"detail":"Session not found"})",
         "Bad Request: Missing Session ID", "Unknown session"}) {
-    EXPECT_NE(refused_with(body).find("\nlost 5 "), std::string::npos) << body;
+    EXPECT_NE(rejected_with(body).find("\nlost 5 "), std::string::npos) << body;
   }
 }
 
@@ -355,7 +358,7 @@ TEST(McpHttpLink, TakesOtherRefusalsForWhatTheyAre) {
         R"({"error":{"code":-32602,"message":"Unknown argument sessionName"}})",
         R"({"error":{"code":-32000,"message":"Payment session declined"}})",
         R"({"error":{"code":-32001,"message":"Request timed out"}})", "Obsession with details"}) {
-    EXPECT_EQ(refused_with(body).find("lost 5"), std::string::npos) << body;
+    EXPECT_EQ(rejected_with(body).find("lost 5"), std::string::npos) << body;
   }
 }
 
@@ -407,13 +410,13 @@ TEST(McpHttpLink, ReadsARefusedHandshakeBeforeItTakesTheServerForAnOlderOne) {
       rig.data(1, row.body);
       rig.done(1);
     }
-    const std::string said = rig.take();
-    EXPECT_EQ(said.find("GET http://host/mcp") != std::string::npos, row.is_legacy)
+    const std::string received = rig.take();
+    EXPECT_EQ(received.find("GET http://host/mcp") != std::string::npos, row.is_legacy)
         << row.status << " " << row.body << "\n"
-        << said;
-    EXPECT_EQ(said.find(R"(got {"jsonrpc":"2.0","id":1,"error":{"code":-32020}})") == 0,
+        << received;
+    EXPECT_EQ(received.find(R"(got {"jsonrpc":"2.0","id":1,"error":{"code":-32020}})") == 0,
               !row.is_legacy)
-        << said;
+        << received;
   }
 }
 
@@ -445,7 +448,7 @@ TEST(McpHttpLink, WaitsForAnAuthorization) {
   rig.link.authorize({token}, rig.now);
   EXPECT_EQ(rig.take(), "2 POST http://host/mcp Authorization=Bearer t {1}\n");
   rig.head(2, 401);
-  rig.link.refuse(make_error(Errc::mcp_unauthorized));
+  rig.link.reject(make_error(Errc::mcp_unauthorized));
   EXPECT_TRUE(rig.take().ends_with("failed 1 mcp_unauthorized\n"));
 }
 
@@ -453,18 +456,18 @@ TEST(McpHttpLink, AsksForAuthorizationsOnlySoOften) {
   Rig rig;
   rig.request(1, "initialize");
   for (int i = 0; i < 10; ++i) {
-    rig.head(rig.last_leg, 401);
+    rig.head(rig.last_exchange, 401);
     rig.link.authorize({}, rig.now);
   }
-  rig.done(rig.last_leg);
+  rig.done(rig.last_exchange);
   const std::string text = rig.take();
   EXPECT_TRUE(text.ends_with("failed 1 mcp_unauthorized\n"));
-  std::size_t asked = 0;
+  std::size_t server_requested = 0;
   for (std::size_t at = text.find("unauthorized 401"); at != text.npos;
        at = text.find("unauthorized 401", at + 1)) {
-    ++asked;
+    ++server_requested;
   }
-  EXPECT_EQ(asked, 3U);
+  EXPECT_EQ(server_requested, 3U);
 }
 
 TEST(McpHttpLink, AsksForTheSameRightsOnce) {

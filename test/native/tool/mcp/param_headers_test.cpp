@@ -12,7 +12,7 @@ bool learns(mcp::ToolHeaders& headers, std::string_view schema) {
       document.parse(R"({"name":"t","inputSchema":)" + std::string(schema) + "}").value());
 }
 
-std::string asked(const mcp::ToolHeaders& headers, std::string_view arguments) {
+std::string server_requested(const mcp::ToolHeaders& headers, std::string_view arguments) {
   json::Document document;
   std::string text;
   for (const mcp::ParamHeader& header :
@@ -31,13 +31,14 @@ TEST(McpParamHeaders, SpellsArguments) {
     "n":{"type":"integer","x-mcp-header":"N"},
     "b":{"type":"boolean","x-mcp-header":"B"},
     "deep":{"type":"object","properties":{"x":{"type":"string","x-mcp-header":"X"}}}}})"));
-  EXPECT_EQ(asked(headers, R"({"region":"eu","n":7,"b":false,"deep":{"x":" a"}})"),
+  EXPECT_EQ(server_requested(headers, R"({"region":"eu","n":7,"b":false,"deep":{"x":" a"}})"),
             "Mcp-Param-Region: eu\nMcp-Param-N: 7\nMcp-Param-B: false\n"
             "Mcp-Param-X: =?base64?IGE=?=\n");
-  EXPECT_EQ(asked(headers, R"({"region":null})"), "");
-  EXPECT_EQ(asked(headers, R"({"region":"Z\u00fcrich"})"),
+  EXPECT_EQ(server_requested(headers, R"({"region":null})"), "");
+  EXPECT_EQ(server_requested(headers, R"({"region":"Z\u00fcrich"})"),
             "Mcp-Param-Region: =?base64?WsO8cmljaA==?=\n");
-  EXPECT_EQ(asked(headers, R"({"region":"a\r\nb"})"), "Mcp-Param-Region: =?base64?YQ0KYg==?=\n");
+  EXPECT_EQ(server_requested(headers, R"({"region":"a\r\nb"})"),
+            "Mcp-Param-Region: =?base64?YQ0KYg==?=\n");
 }
 
 TEST(McpParamHeaders, RefusesToolsWithWrongDeclarations) {

@@ -65,18 +65,18 @@ TEST(RemoteTools, AreKnownByWhatIsToldOfThem) {
 TEST(RemoteTools, AreBelievedOnlyWhenTheServerIsTrusted) {
   const std::string_view json = R"({"name":"a","annotations":{"readOnlyHint":true}})";
   EXPECT_EQ(one(json, rules_of(false)).spec.effect, tool::Effect::once);
-  EXPECT_EQ(one(json, rules_of(false)).spec.approve, R"("required")");
+  EXPECT_EQ(one(json, rules_of(false)).spec.approval, R"("required")");
   EXPECT_EQ(one(json, rules_of(true)).spec.effect, tool::Effect::read);
-  EXPECT_EQ(one(json, rules_of(true)).spec.approve, R"("never")");
+  EXPECT_EQ(one(json, rules_of(true)).spec.approval, R"("never")");
   ToolRules known = rules_of(true);
   known.known.emplace("s__a", "another fingerprint");
-  EXPECT_EQ(one(json, known).spec.approve, R"("required")");
+  EXPECT_EQ(one(json, known).spec.approval, R"("required")");
   // Pins stand for a person's word also where the server is not trusted.
   ToolRules pinned = rules_of(false);
   pinned.has_pins = true;
-  EXPECT_EQ(one(json, pinned).spec.approve, R"("required")");
+  EXPECT_EQ(one(json, pinned).spec.approval, R"("required")");
   pinned.known.emplace("s__a", tool_fingerprint(tree(json)));
-  EXPECT_EQ(one(json, pinned).spec.approve, R"("never")");
+  EXPECT_EQ(one(json, pinned).spec.approval, R"("never")");
 }
 
 TEST(RemoteTools, WhoseSchemaIsNoneTakeAnyObject) {
@@ -110,9 +110,9 @@ TEST(RemoteTools, AreChosenByTheirNames) {
   EXPECT_EQ(names(rules), "c");
   // Patterns, and the names that models and people see.
   const auto given = [&](std::string_view json) {
-    Tree told = tree(json);
-    told.set("server", "s");
-    return names(read_rules(told));
+    Tree reported = tree(json);
+    reported.set("server", "s");
+    return names(read_rules(reported));
   };
   EXPECT_EQ(given(R"({"deny":["s__a","c*"]})"), "b");
   EXPECT_EQ(given(R"({"allow":["*"],"deny":["s__*"]})"), "");

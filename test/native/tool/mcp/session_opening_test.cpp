@@ -102,20 +102,20 @@ TEST(McpSession, TellsTheFirstRefusalWhereDiscoveryFailsToo) {
     EXPECT_EQ(rig.take(), "failed mcp_connection_failed\n");
     return rig.failure;
   };
-  const std::string told = "The MCP server rejected the connection: a licence is missing";
+  const std::string reported = "The MCP server rejected the connection: a licence is missing";
   EXPECT_EQ(plays([](SessionRig& rig) {
               rig.receive(R"({"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"no"}})");
             }),
-            told);
+            reported);
   EXPECT_EQ(plays([](SessionRig& rig) {
               rig.session.request_failed(2, make_error(Errc::mcp_protocol_error), rig.now);
             }),
-            told);
-  EXPECT_EQ(plays([](SessionRig& rig) { rig.wait(1h); }), told);
+            reported);
+  EXPECT_EQ(plays([](SessionRig& rig) { rig.wait(1h); }), reported);
   EXPECT_EQ(plays([](SessionRig& rig) {
               rig.session.close(rig.session.first_failure(make_error(Errc::mcp_session_lost)));
             }),
-            told);
+            reported);
 }
 
 TEST(McpSession, TakesTheNewestVersionThatARefusalNames) {

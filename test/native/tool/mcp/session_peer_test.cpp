@@ -55,7 +55,7 @@ TEST(McpSession, TakesBatches) {
 
 TEST(McpSession, BoundsTheServersQuestions) {
   mcp::SessionOptions options;
-  options.most_questions = 2;
+  options.most_server_requests = 2;
   SessionRig rig(options);
   rig.open();
   for (int id = 0; id < 5; ++id) {

@@ -21,22 +21,22 @@ class SessionRig final : public mcp::SessionHost {
   void drop(mcp::RequestId id) override { log("drop " + std::to_string(id)); }
   void opened(std::string_view info) override { log("opened " + std::string(info)); }
   void settled(mcp::CallId call, mcp::Outcome outcome) override {
-    const std::string said = outcome.error
+    const std::string seen = outcome.error
                                  ? std::string(outcome.error->code_name()) +
                                        (outcome.rpc_json.empty() ? "" : " ") + outcome.rpc_json
                                  : outcome.result_json;
-    log(std::to_string(call) + " " + said);
+    log(std::to_string(call) + " " + seen);
   }
   void progressed(mcp::CallId call, std::string_view params) override {
     log(std::to_string(call) + " progress " + std::string(params));
   }
-  void asked(mcp::QuestionId question, mcp::CallId call, std::string_view method,
-             std::string_view params) override {
-    log("asked " + std::to_string(question) + " " + std::to_string(call) + " " +
+  void server_requested(mcp::ServerRequestId server_request, mcp::CallId call,
+                        std::string_view method, std::string_view params) override {
+    log("asked " + std::to_string(server_request) + " " + std::to_string(call) + " " +
         std::string(method) + " " + std::string(params));
   }
-  void withdrawn(mcp::QuestionId question) override {
-    log("withdrawn " + std::to_string(question));
+  void withdrawn(mcp::ServerRequestId server_request) override {
+    log("withdrawn " + std::to_string(server_request));
   }
   void notified(std::string_view method, std::string_view params) override {
     log("notified " + std::string(method) + " " + std::string(params));
@@ -57,12 +57,14 @@ class SessionRig final : public mcp::SessionHost {
     sent.clear();
     events.clear();
   }
-  void call(mcp::CallId id, mcp::Ask ask) { session.call(id, std::move(ask), now); }
+  void call(mcp::CallId id, mcp::CallSpec call_spec) {
+    session.call(id, std::move(call_spec), now);
+  }
   void call(mcp::CallId id, std::string method, std::string params = "{}") {
-    mcp::Ask ask;
-    ask.method = std::move(method);
-    ask.params_json = std::move(params);
-    call(id, std::move(ask));
+    mcp::CallSpec call_spec;
+    call_spec.method = std::move(method);
+    call_spec.params_json = std::move(params);
+    call(id, std::move(call_spec));
   }
   void receive(std::string_view text) { session.received(text, now); }
   void result(mcp::RequestId id, std::string_view json) {

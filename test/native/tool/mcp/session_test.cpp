@@ -8,11 +8,11 @@ using test::SessionRig;
 
 namespace {
 
-mcp::Ask every_tool() {
-  mcp::Ask ask;
-  ask.method = "tools/list";
-  ask.list_key = "tools";
-  return ask;
+mcp::CallSpec every_tool() {
+  mcp::CallSpec call_spec;
+  call_spec.method = "tools/list";
+  call_spec.list_key = "tools";
+  return call_spec;
 }
 
 }  // namespace
@@ -83,10 +83,10 @@ TEST(McpSession, EndsAListWithoutEnd) {
 TEST(McpSession, TimesOutAndTellsTheServer) {
   SessionRig rig;
   rig.open();
-  mcp::Ask ask;
-  ask.method = "tools/call";
-  ask.timeout = 100ms;
-  rig.call(1, ask);
+  mcp::CallSpec call_spec;
+  call_spec.method = "tools/call";
+  call_spec.timeout = 100ms;
+  rig.call(1, call_spec);
   rig.take_sent();
   rig.wait(99ms);
   EXPECT_EQ(rig.take(), "");
@@ -104,12 +104,12 @@ TEST(McpSession, TimesOutAndTellsTheServer) {
 TEST(McpSession, ProgressMovesTheLimitButNotTheTotal) {
   SessionRig rig;
   rig.open();
-  mcp::Ask ask;
-  ask.method = "tools/call";
-  ask.timeout = 100ms;
-  ask.total = 250ms;
-  ask.wants_progress = true;
-  rig.call(1, ask);
+  mcp::CallSpec call_spec;
+  call_spec.method = "tools/call";
+  call_spec.timeout = 100ms;
+  call_spec.total = 250ms;
+  call_spec.wants_progress = true;
+  rig.call(1, call_spec);
   EXPECT_EQ(
       rig.take_sent(),
       R"({"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"_meta":{"progressToken":2}}})"
@@ -181,7 +181,7 @@ TEST(McpSession, RefusesAndWithdrawsQuestions) {
   EXPECT_EQ(rig.take(),
             "asked 1 0 roots/list {}\nasked 2 0 sampling/createMessage {}\n"
             "withdrawn 2\n");
-  rig.session.refuse(1, -32601, "no roots", rig.now);
+  rig.session.reject(1, -32601, "no roots", rig.now);
   EXPECT_EQ(rig.take_sent(),
             R"({"jsonrpc":"2.0","id":5,"error":{"code":-32601,"message":"no roots"}})"
             "\n");
@@ -254,24 +254,24 @@ TEST(McpSession, LetsALimitRestWhileItAnswersTheServer) {
   SessionRig rig(options);
   rig.open();
   rig.call(1, "tools/call");
-  mcp::Ask bounded;
+  mcp::CallSpec bounded;
   bounded.method = "tools/call";
   bounded.total = 500ms;
   rig.call(2, bounded);
-  const auto question = [&](int id, mcp::RequestId beside) {
+  const auto server_request = [&](int id, mcp::RequestId beside) {
     rig.session.received(R"({"jsonrpc":"2.0","id":)" + std::to_string(id) +
                              R"(,"method":"elicitation/create","params":{}})",
                          rig.now, beside);
   };
-  question(1, 0);
-  question(2, 0);
+  server_request(1, 0);
+  server_request(2, 0);
   rig.take();
   rig.wait(400ms);
   EXPECT_EQ(rig.take(), "") << "people may take their time";
   rig.session.answer(1, R"({"action":"decline"})", rig.now);
   rig.wait(100ms);
   EXPECT_EQ(rig.take(), "drop 3\n2 tool_timeout\n") << "the total runs, and one question is open";
-  rig.session.refuse(2, -32603, "no", rig.now);
+  rig.session.reject(2, -32603, "no", rig.now);
   rig.wait(99ms);
   EXPECT_EQ(rig.take(), "");
   rig.wait(1ms);
@@ -283,7 +283,7 @@ TEST(McpSession, LetsATotalLimitRestThatWasSaidToDoSo) {
   options.call_timeout = 100ms;
   SessionRig rig(options);
   rig.open();
-  mcp::Ask bounded;
+  mcp::CallSpec bounded;
   bounded.method = "tools/call";
   bounded.total = 120ms;
   bounded.total_rests = true;
@@ -318,7 +318,7 @@ TEST(McpSession, LetsTheLimitOfTheCallRestThatTheServerAsksFor) {
 
 TEST(McpSession, ChecksItsAnswers) {
   struct Case {
-    const char* question;
+    const char* server_request;
     const char* answer;
     const char* wrong;  // "" for an answer that is sent
   };
@@ -327,7 +327,7 @@ TEST(McpSession, ChecksItsAnswers) {
   const char* address = R"("method":"elicitation/create","params":{"mode":"url"})";
   const char* sampling = R"("method":"sampling/createMessage","params":{})";
   const char* roots = R"("method":"roots/list")";
-  for (const auto& [question, answer, wrong] :
+  for (const auto& [server_request, answer, wrong] :
        {Case{form, R"({"action":"accept","content":{"n":1}})", ""},
         Case{form, R"({"action":"cancel"})", ""}, Case{form, "{}", "action"},
         Case{form, R"({"action":"yes"})", "action"},
@@ -342,7 +342,7 @@ TEST(McpSession, ChecksItsAnswers) {
         Case{roots, R"({"roots":[{"name":"a"}]})", "roots"}}) {
     SessionRig rig;
     rig.open();
-    rig.receive(R"({"jsonrpc":"2.0","id":"q",)" + std::string(question) + "}");
+    rig.receive(R"({"jsonrpc":"2.0","id":"q",)" + std::string(server_request) + "}");
     rig.session.answer(1, answer, rig.now);
     const std::string sent = rig.take_sent();
     const std::string expected = *wrong == '\0' ? "\"result\":" : "\"code\":-32603";

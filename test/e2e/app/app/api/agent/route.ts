@@ -4,7 +4,7 @@ const sendPostcard = tool<{ to: string }>({
   name: 'send_postcard',
   description: 'Sends a postcard.',
   input: { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] },
-  approve: true,
+  approval: true,
   run: ({ to }) => `The postcard to ${to} is on its way`,
 });
 

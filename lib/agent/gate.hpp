@@ -19,7 +19,7 @@ struct Surroundings {
 };
 
 // Errors: invalid_argument for an unknown name, and those of the function asked for.
-Result<json::Tree> answer(std::string_view name, const json::Tree& question,
+Result<json::Tree> answer(std::string_view name, const json::Tree& query,
                           const Surroundings& around);
 
 }  // namespace millrace::agent

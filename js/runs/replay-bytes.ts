@@ -1,9 +1,9 @@
 // The bytes of a run's response, for whoever reads the events of the run later on.
 import { MillraceError } from '../errors';
-import { tooLong } from './kept-events';
+import { tooLong } from './replay-events';
 import { Wakes } from './wakes';
 
-export class KeptBytes {
+export class ReplayBytes {
   readonly #limit: number;
   #chunks: Buffer[] | undefined = [];
   #size = 0;

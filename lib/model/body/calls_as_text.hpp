@@ -11,6 +11,6 @@ bool has_calls(std::span<const message::Message> messages);
 
 // The messages with each call and its result as words of the user, so that a turn without tools
 // (a summary, the last answer of an agent) still knows what was found out.
-message::Messages with_told_calls(std::span<const message::Message> messages);
+message::Messages with_calls_as_text(std::span<const message::Message> messages);
 
 }  // namespace millrace::model

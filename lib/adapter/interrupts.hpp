@@ -13,11 +13,11 @@ namespace millrace::adapter {
 // Shape: one question or an array of them; a question is text, an object with `message`, `question`
 // or `description`, or LangGraph's {"id" | "interrupt_id", "value": question}.
 // Lifetime: the value outlives the questions.
-class Questions {
+class InterruptList {
  public:
-  explicit Questions(const json::Value& reported);
-  Questions(const Questions&) = delete;
-  Questions& operator=(const Questions&) = delete;
+  explicit InterruptList(const json::Value& reported);
+  InterruptList(const InterruptList&) = delete;
+  InterruptList& operator=(const InterruptList&) = delete;
 
   [[nodiscard]] std::span<const event::Question> list() const { return list_; }
 

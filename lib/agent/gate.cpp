@@ -1,4 +1,4 @@
-#include "agent/door.hpp"
+#include "agent/gate.hpp"
 
 #include <algorithm>
 #include <array>
@@ -24,16 +24,16 @@ namespace {
 using json::Tree;
 using Answer = Result<Tree>;
 
-Answer on_match_pattern(const Tree& question, const Surroundings&) {
-  return Tree::flag(match_pattern(question["pattern"].string(), question["value"].string()));
+Answer on_match_pattern(const Tree& query, const Surroundings&) {
+  return Tree::flag(match_pattern(query["pattern"].string(), query["value"].string()));
 }
 
-Answer on_matches_argument(const Tree& question, const Surroundings& around) {
-  return Tree::flag(matches_argument(question["matcher"], question["value"], around.regex));
+Answer on_matches_argument(const Tree& query, const Surroundings& around) {
+  return Tree::flag(matches_argument(query["matcher"], query["value"], around.regex));
 }
 
-Answer on_check_blacklist(const Tree& question, const Surroundings& around) {
-  const auto hit = check_blacklist(question["blacklist"], question["args"], around.regex);
+Answer on_check_blacklist(const Tree& query, const Surroundings& around) {
+  const auto hit = check_blacklist(query["blacklist"], query["args"], around.regex);
   Tree result = Tree::object();
   result.set("blocked", Tree::flag(hit.has_value()));
   if (hit) {
@@ -43,30 +43,30 @@ Answer on_check_blacklist(const Tree& question, const Surroundings& around) {
   return result;
 }
 
-Answer on_should_intervene(const Tree& question, const Surroundings& around) {
+Answer on_should_intervene(const Tree& query, const Surroundings& around) {
   return Tree::text(
-      should_intervene(question["config"], question["blacklist"], question["args"], around.regex));
+      should_intervene(query["config"], query["blacklist"], query["args"], around.regex));
 }
 
 Answer on_default_blacklist(const Tree&, const Surroundings&) {
   return Tree::parse(default_blacklist_json());
 }
 
-Answer on_hash_arguments(const Tree& question, const Surroundings&) {
-  return Tree::text(hash_arguments(question["args"]));
+Answer on_hash_arguments(const Tree& query, const Surroundings&) {
+  return Tree::text(hash_arguments(query["args"]));
 }
 
-Answer on_approval_hash(const Tree& question, const Surroundings&) {
-  return Tree::text(approval_hash(question["identifier"].string(), question["apiName"].string(),
-                                  question["arguments"].string()));
+Answer on_approval_hash(const Tree& query, const Surroundings&) {
+  return Tree::text(approval_hash(query["identifier"].string(), query["apiName"].string(),
+                                  query["arguments"].string()));
 }
 
-Answer on_initial_state(const Tree& question, const Surroundings& around) {
-  return initial_state(question["partial"], around.now_ms);
+Answer on_initial_state(const Tree& query, const Surroundings& around) {
+  return initial_state(query["partial"], around.now_ms);
 }
 
-Answer on_load_state(const Tree& question, const Surroundings& around) {
-  return load_state(question["state"], Tree(), around.now_ms);
+Answer on_load_state(const Tree& query, const Surroundings& around) {
+  return load_state(query["state"], Tree(), around.now_ms);
 }
 
 Answer on_default_usage(const Tree&, const Surroundings&) {
@@ -77,14 +77,13 @@ Answer on_default_cost(const Tree&, const Surroundings& around) {
   return default_cost(around.now_ms);
 }
 
-Answer on_decide(const Tree& question, const Surroundings& around) {
-  return decide(question["state"], question["context"], question["config"], question["answers"],
-                around.regex);
+Answer on_decide(const Tree& query, const Surroundings& around) {
+  return decide(query["state"], query["context"], query["config"], query["answers"], around.regex);
 }
 
-Answer on_check_compression(const Tree& question, const Surroundings&) {
-  const Tree& options = question["options"];
-  const CompressionCheck check = check_compression(question["messages"], options["tools"], options);
+Answer on_check_compression(const Tree& query, const Surroundings&) {
+  const Tree& options = query["options"];
+  const CompressionCheck check = check_compression(query["messages"], options["tools"], options);
   Tree result = Tree::object();
   result.set("currentTokenCount", Tree::integer(check.tokens));
   result.set("needsCompression", Tree::flag(check.needed));
@@ -92,56 +91,56 @@ Answer on_check_compression(const Tree& question, const Surroundings&) {
   return result;
 }
 
-Answer on_estimate_tokens(const Tree& question, const Surroundings&) {
-  return Tree::integer(estimate_tokens(question["text"].string()));
+Answer on_estimate_tokens(const Tree& query, const Surroundings&) {
+  return Tree::integer(estimate_tokens(query["text"].string()));
 }
 
-Answer on_apply_decision(const Tree& question, const Surroundings& around) {
-  return apply_decision(question["state"], question["decision"], around.now_ms, around.ids);
+Answer on_apply_decision(const Tree& query, const Surroundings& around) {
+  return apply_decision(query["state"], query["decision"], around.now_ms, around.ids);
 }
 
-Answer on_waiting_status(const Tree& question, const Surroundings&) {
-  Tree state = question["state"];
+Answer on_waiting_status(const Tree& query, const Surroundings&) {
+  Tree state = query["state"];
   const auto status = resumed_status(state);
   return Tree::text(status ? name_of(*status) : "");
 }
 
-Answer on_decide_group(const Tree& question, const Surroundings&) {
-  return decide_group(question["config"], question["memory"], question["result"]);
+Answer on_decide_group(const Tree& query, const Surroundings&) {
+  return decide_group(query["config"], query["memory"], query["result"]);
 }
 
-Answer on_repair_rows(const Tree& question, const Surroundings& around) {
-  return repair_rows(question["messages"], around.ids);
+Answer on_repair_messages(const Tree& query, const Surroundings& around) {
+  return repair_messages(query["messages"], around.ids);
 }
 
-Answer on_trim_rows(const Tree& question, const Surroundings&) {
-  const auto most = question["most"].integer_or(0);
-  return trim_rows(question["messages"], most > 0 ? static_cast<std::size_t>(most) : 0);
+Answer on_trim_messages(const Tree& query, const Surroundings&) {
+  const auto most = query["most"].integer_or(0);
+  return trim_messages(query["messages"], most > 0 ? static_cast<std::size_t>(most) : 0);
 }
 
 // The violations as text, "" when the value follows the schema.
-Answer on_check_schema(const Tree& question, const Surroundings&) {
-  const auto schema = schema::Schema::compile(question["schema"].to_json());
+Answer on_check_schema(const Tree& query, const Surroundings&) {
+  const auto schema = schema::Schema::compile(query["schema"].to_json());
   if (!schema) return schema.error();
   json::Document document(json::data_depth_limit);
-  const auto value = document.parse(question["value"].to_json());
+  const auto value = document.parse(query["value"].to_json());
   if (!value) return value.error();
   const auto violations = schema.value().validate(value.value());
   if (!violations) return violations.error();
   return Tree::text(schema::describe(violations.value()));
 }
 
-Answer on_truncate_turns(const Tree& question, const Surroundings&) {
-  return truncate_turns(question["messages"], question["maxTokens"].integer_or(0));
+Answer on_truncate_turns(const Tree& query, const Surroundings&) {
+  return truncate_turns(query["messages"], query["maxTokens"].integer_or(0));
 }
 
-Answer on_build_context(const Tree& question, const Surroundings& around) {
-  return build_context(question, around.ids);
+Answer on_build_context(const Tree& query, const Surroundings& around) {
+  return build_context(query, around.ids);
 }
 
 struct Function {
   std::string_view name;
-  Answer (*handler)(const Tree& question, const Surroundings& around);
+  Answer (*handler)(const Tree& query, const Surroundings& around);
 };
 
 constexpr std::array functions{Function{"matchPattern", on_match_pattern},
@@ -161,15 +160,15 @@ constexpr std::array functions{Function{"matchPattern", on_match_pattern},
                                Function{"applyDecision", on_apply_decision},
                                Function{"waitingStatus", on_waiting_status},
                                Function{"decideGroup", on_decide_group},
-                               Function{"repairRows", on_repair_rows},
-                               Function{"trimRows", on_trim_rows},
+                               Function{"repairMessages", on_repair_messages},
+                               Function{"trimMessages", on_trim_messages},
                                Function{"checkSchema", on_check_schema},
                                Function{"truncateTurns", on_truncate_turns},
                                Function{"buildContext", on_build_context}};
 
 }  // namespace
 
-Result<Tree> answer(std::string_view name, const Tree& question, const Surroundings& around) {
+Result<Tree> answer(std::string_view name, const Tree& query, const Surroundings& around) {
   const auto* row = std::find_if(functions.begin(), functions.end(),
                                  [&](const Function& r) { return r.name == name; });
   if (row == functions.end()) {
@@ -177,7 +176,7 @@ Result<Tree> answer(std::string_view name, const Tree& question, const Surroundi
                       "There is no agent function '" + std::string(name) +
                           "'; use the addon and the JavaScript of one version.");
   }
-  return row->handler(question, around);
+  return row->handler(query, around);
 }
 
 }  // namespace millrace::agent

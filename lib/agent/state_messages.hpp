@@ -13,12 +13,12 @@
 namespace millrace::agent {
 
 // Errors: those of Tree::parse.
-Result<json::Tree> rows_of(std::string_view canonical_json);
+Result<json::Tree> state_messages_of(std::string_view canonical_json);
 
 // The canonical messages that the rows stand for. A row that holds its `turn` gives the messages of
 // the turn with the calls that the row has now.
 // Errors: invalid_messages names the index and the member.
-Result<message::Messages> messages_of(const json::Tree& rows);
+Result<message::Messages> messages_of(const json::Tree& state_messages);
 
 // The same for rows that grow from turn to turn: the messages of rows that are the same as the last
 // time are kept. A row that was changed is converted anew, with those behind it.
@@ -26,11 +26,11 @@ Result<message::Messages> messages_of(const json::Tree& rows);
 class RowMessages {
  public:
   // Errors: those of messages_of.
-  Result<message::SharedMessages> take(const json::Tree& rows);
+  Result<message::SharedMessages> take(const json::Tree& state_messages);
 
  private:
   struct Read {
-    json::Tree row;
+    json::Tree state_message;
     std::size_t end = 0;  // of its messages
   };
   std::vector<Read> read_;

@@ -20,7 +20,7 @@ struct ConnectionEnds {
 };
 
 // Thread: engine thread.
-class KeptSockets {
+class IdleSockets {
  public:
   // One of the sockets has connected so. Others are left alone. `may_share`: HTTP/2 was offered, of
   // which several answers share a connection; until not_shared() says otherwise they do.
@@ -33,12 +33,12 @@ class KeptSockets {
   void closing(int socket);
 
  private:
-  struct Kept {
+  struct Retained {
     int socket;
     bool is_shared;
   };
-  std::unordered_map<int, std::size_t> keys_;      // of sockets that are known
-  std::unordered_map<std::size_t, Kept> sockets_;  // by the hash of their ends
+  std::unordered_map<int, std::size_t> keys_;          // of sockets that are known
+  std::unordered_map<std::size_t, Retained> sockets_;  // by the hash of their ends
 };
 
 }  // namespace millrace::net

@@ -7,7 +7,7 @@ import { GrowingText } from '../growing-text';
 import { readAgain } from './engine-items';
 
 /** Events that came at once. */
-export interface KeptBatch {
+export interface ReplayBatch {
   /** The keeper's own from then on. */
   readonly events: AGUIEvent[];
   /** The text that they came as; it is what is kept. */
@@ -33,7 +33,7 @@ interface Chunk {
   dropped: boolean;
 }
 
-export class KeptEvents {
+export class ReplayEvents {
   /** Characters. */
   readonly #limit: number;
   readonly #waits: boolean;
@@ -64,7 +64,7 @@ export class KeptEvents {
     return lag;
   }
 
-  add(batch: KeptBatch): void {
+  add(batch: ReplayBatch): void {
     if (this.#last.count >= chunkEvents) this.#beginChunk();
     const chunk = this.#last;
     const { events, output, mark } = batch;
@@ -204,7 +204,7 @@ const chunkEvents = 512;
 const leastLag = 1 << 20;
 export const tooLong: string =
   'The run is longer than its replay buffer, so its beginning is gone. Read it once and as fast as others do, ' +
-  'or raise `keptSize`.';
+  'or raise `replayBufferSize`.';
 
 const dropped = { events: undefined, dropped: true };
 

@@ -6,6 +6,6 @@
 namespace millrace {
 
 // Stands between the two; no tool has it in its name.
-inline constexpr std::string_view tool_joint = "____";
+inline constexpr std::string_view tool_name_separator = "____";
 
 }  // namespace millrace

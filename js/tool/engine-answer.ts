@@ -21,14 +21,14 @@ export function matchesRegex(pattern: string, text: string): boolean | undefined
 }
 
 /** What the engine's function of this name answers. */
-export function ask<Answer>(name: string, question: object): Answer {
-  return askJson<Answer>(name, toJson(question, 'question'));
+export function engineAnswer<Answer>(name: string, question: object): Answer {
+  return requestJson<Answer>(name, toJson(question, 'question'));
 }
 
 /** The same with a question that is JSON text already. */
-export function askJson<Answer>(name: string, questionJson: string): Answer {
+export function requestJson<Answer>(name: string, requestJson: string): Answer {
   try {
-    return JSON.parse(addon().agentAnswer(name, questionJson, Date.now(), matchesRegex)) as Answer;
+    return JSON.parse(addon().agentAnswer(name, requestJson, Date.now(), matchesRegex)) as Answer;
   } catch (error) {
     rethrow(error);
   }

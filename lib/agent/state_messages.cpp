@@ -1,4 +1,4 @@
-#include "agent/message_rows.hpp"
+#include "agent/state_messages.hpp"
 
 #include <algorithm>
 #include <array>
@@ -31,10 +31,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 10> members{
     {"activityType", "activityType"},
 }};
 
-Tree canonical_row(const Tree& row) {
+Tree canonical_message(const Tree& state_message) {
   Tree made = Tree::object();
   for (const auto& [own, canonical] : members) {
-    if (const Tree& value = row[own]; !value.is_null()) made.set(canonical, value);
+    if (const Tree& value = state_message[own]; !value.is_null()) made.set(canonical, value);
   }
   return made;
 }
@@ -85,10 +85,10 @@ bool take_calls(std::vector<message::ToolCall>& out, const Tree& calls) {
 
 // Nearly all rows are texts and calls and nothing more: they need not become JSON to be read.
 // Nothing for the others, and for those that are wrong.
-std::optional<message::Message> text_message(const Tree& row) {
+std::optional<message::Message> text_message(const Tree& state_message) {
   message::Message made;
   bool has_role = false;
-  for (const auto& [key, value] : row.members()) {
+  for (const auto& [key, value] : state_message.members()) {
     bool taken = true;
     if (value.is_null()) continue;
     if (key == "id") {
@@ -115,7 +115,7 @@ std::optional<message::Message> text_message(const Tree& row) {
     }
     if (!taken) return std::nullopt;
   }
-  const bool answers = made.role != message::Role::tool || !row["tool_call_id"].is_null();
+  const bool answers = made.role != message::Role::tool || !state_message["tool_call_id"].is_null();
   if (!has_role || !answers) return std::nullopt;
   return made;
 }
@@ -138,14 +138,15 @@ std::set<std::string, std::less<>> provider_calls(const Tree& turn) {
 }
 
 // The messages of a turn as the row has them now: calls may have been edited or dropped.
-void add_turn(Tree& out, const Tree& row) {
-  const auto theirs = provider_calls(row["turn"]);
+void add_turn(Tree& out, const Tree& state_message) {
+  const auto theirs = provider_calls(state_message["turn"]);
   std::unordered_map<std::string_view, const Tree*> own;
-  for (const Tree& call : row["tool_calls"].items()) own.emplace(call["id"].string(), &call);
-  for (const Tree& message : row["turn"].items()) {
+  for (const Tree& call : state_message["tool_calls"].items())
+    own.emplace(call["id"].string(), &call);
+  for (const Tree& message : state_message["turn"].items()) {
     Tree made = message;
     if (Tree* calls = made.find("toolCalls")) {
-      Tree kept = Tree::array();
+      Tree retained = Tree::array();
       for (Tree& call : calls->items()) {
         const auto found = own.find(call["id"].string());
         const Tree* now = found == own.end() ? nullptr : found->second;
@@ -153,12 +154,12 @@ void add_turn(Tree& out, const Tree& row) {
         if (now != nullptr) {
           call.at("function").set("arguments", (*now)["function"]["arguments"]);
         }
-        kept.push(std::move(call));
+        retained.push(std::move(call));
       }
-      if (kept.items().empty()) {
+      if (retained.items().empty()) {
         made.erase("toolCalls");
       } else {
-        *calls = std::move(kept);
+        *calls = std::move(retained);
       }
     }
     out.push(std::move(made));
@@ -166,27 +167,27 @@ void add_turn(Tree& out, const Tree& row) {
 }
 
 // Appends what the row stands for.
-Result<void> add_row(message::Messages& out, const Tree& row) {
-  if (row["turn"].is_array()) {
+Result<void> add_message(message::Messages& out, const Tree& state_message) {
+  if (state_message["turn"].is_array()) {
     Tree turn = Tree::array();
-    add_turn(turn, row);
+    add_turn(turn, state_message);
     for (const Tree& message : turn.items()) MILLRACE_TRY(add_read(out, message));
     return {};
   }
-  auto message = text_message(row);
-  if (!message) return add_read(out, canonical_row(row));
+  auto message = text_message(state_message);
+  if (!message) return add_read(out, canonical_message(state_message));
   out.push_back(*std::move(message));
   return {};
 }
 
 // Arguments that are read here are not read for each request.
-void note_sound_calls(message::Message& message) {
+void note_audio_calls(message::Message& message) {
   for (message::ToolCall& call : message.tool_calls) {
-    call.is_sound = json::object_text(call.arguments) == call.arguments;
+    call.is_audio = json::object_text(call.arguments) == call.arguments;
   }
 }
 
-Tree row_call(const message::ToolCall& call) {
+Tree message_call(const message::ToolCall& call) {
   Tree made = Tree::object();
   made.set("id", call.id);
   made.set("type", "function");
@@ -215,39 +216,41 @@ const Tree* find_by(const Tree& list, std::string_view member, std::string_view 
   return found == items.end() ? nullptr : &*found;
 }
 
-Result<Tree> rows_of(std::string_view canonical_json) {
+Result<Tree> state_messages_of(std::string_view canonical_json) {
   auto parsed = Tree::parse(canonical_json);
   if (!parsed) return std::move(parsed).error();
-  Tree rows = std::move(parsed).value();
-  for (Tree& row : rows.items()) {
-    for (auto& [key, value] : row.members()) {
+  Tree state_messages = std::move(parsed).value();
+  for (Tree& state_message : state_messages.items()) {
+    for (auto& [key, value] : state_message.members()) {
       if (key == "toolCalls") key = json::Key("tool_calls");
       if (key == "toolCallId") key = json::Key("tool_call_id");
     }
   }
-  return rows;
+  return state_messages;
 }
 
-Result<message::Messages> messages_of(const Tree& rows) {
+Result<message::Messages> messages_of(const Tree& state_messages) {
   message::Messages made;
-  made.reserve(rows.items().size());
-  for (const Tree& row : rows.items()) MILLRACE_TRY(add_row(made, row));
+  made.reserve(state_messages.items().size());
+  for (const Tree& state_message : state_messages.items())
+    MILLRACE_TRY(add_message(made, state_message));
   return made;
 }
 
-Result<message::SharedMessages> RowMessages::take(const Tree& rows) {
-  const auto& items = rows.items();
-  const auto differs =
-      std::mismatch(read_.begin(), read_.end(), items.begin(), items.end(),
-                    [](const Read& read, const Tree& row) { return read.row.is_same(row); });
+Result<message::SharedMessages> RowMessages::take(const Tree& state_messages) {
+  const auto& items = state_messages.items();
+  const auto differs = std::mismatch(read_.begin(), read_.end(), items.begin(), items.end(),
+                                     [](const Read& read, const Tree& state_message) {
+                                       return read.state_message.is_same(state_message);
+                                     });
   read_.erase(differs.first, read_.end());
   message::Messages& made = messages_.edit();
   made.resize(read_.empty() ? 0 : read_.back().end);
-  for (auto row = differs.second; row != items.end(); ++row) {
+  for (auto state_message = differs.second; state_message != items.end(); ++state_message) {
     const std::size_t from = made.size();
-    MILLRACE_TRY(add_row(made, *row));
-    for (std::size_t at = from; at < made.size(); ++at) note_sound_calls(made[at]);
-    read_.push_back({*row, made.size()});
+    MILLRACE_TRY(add_message(made, *state_message));
+    for (std::size_t at = from; at < made.size(); ++at) note_audio_calls(made[at]);
+    read_.push_back({*state_message, made.size()});
   }
   return messages_;
 }
@@ -257,11 +260,11 @@ Tree chunk_of(const message::Messages& turn) {
   Tree calls = Tree::array();
   std::string content;
   std::string reasoning;
-  Tree kept;
+  Tree retained;
   if (turn.size() != 1 || !is_plain(turn.front())) {
-    kept = message::to_tree(turn);
+    retained = message::to_tree(turn);
   }
-  const auto theirs = provider_calls(kept);
+  const auto theirs = provider_calls(retained);
   for (const message::Message& message : turn) {
     if (message.role == message::Role::reasoning) {
       reasoning.append(message.content.text);
@@ -270,14 +273,14 @@ Tree chunk_of(const message::Messages& turn) {
     if (message.role != message::Role::assistant) continue;
     content.append(message.content.text);
     for (const message::ToolCall& call : message.tool_calls) {
-      if (!theirs.contains(call.id)) calls.push(row_call(call));
+      if (!theirs.contains(call.id)) calls.push(message_call(call));
     }
     chunk.set("messageId", message.id);
   }
   chunk.set("content", content);
   chunk.set("tool_calls", std::move(calls));
   if (!reasoning.empty()) chunk.at("reasoning").set("content", reasoning);
-  if (!kept.items().empty()) chunk.set("turn", std::move(kept));
+  if (!retained.items().empty()) chunk.set("turn", std::move(retained));
   chunk.fit();
   return chunk;
 }

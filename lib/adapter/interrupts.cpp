@@ -1,9 +1,9 @@
-#include "adapter/questions.hpp"
+#include "adapter/interrupts.hpp"
 
 namespace millrace::adapter {
 namespace {
 
-event::Question read_question(const json::Value& reported) {
+event::Question read_interrupt(const json::Value& reported) {
   const json::Value question = reported["value"].exists() ? reported["value"] : reported;
   event::Question result;
   result.id = reported["id"].filled_string().value_or(reported["interrupt_id"].string());
@@ -14,16 +14,16 @@ event::Question read_question(const json::Value& reported) {
   return result;
 }
 
-std::string question_json(const json::Value& reported) {
+std::string interrupt_json(const json::Value& reported) {
   return (reported["value"].exists() ? reported["value"] : reported).to_json();
 }
 
 }  // namespace
 
-Questions::Questions(const json::Value& reported) {
+InterruptList::InterruptList(const json::Value& reported) {
   const auto add = [this](const json::Value& one) {
-    list_.push_back(read_question(one));
-    texts_.push_back(question_json(one));
+    list_.push_back(read_interrupt(one));
+    texts_.push_back(interrupt_json(one));
   };
   if (reported.is_array()) {
     for (const json::Value one : reported.items()) add(one);

@@ -1,4 +1,4 @@
-#include "model/body/told_calls.hpp"
+#include "model/body/calls_as_text.hpp"
 
 #include <algorithm>
 #include <string>
@@ -20,7 +20,7 @@ using message::ToolCall;
 using Calls = std::unordered_map<std::string_view, const ToolCall*>;
 
 // What the user says in the result's stead; its media stay.
-Message told(const Message& result, const Calls& calls) {
+Message as_user_message(const Message& result, const Calls& calls) {
   const auto call = calls.find(result.tool_call_id);
   std::string text = "A tool";
   if (call != calls.end()) {
@@ -33,16 +33,16 @@ Message told(const Message& result, const Calls& calls) {
   message.role = Role::user;
   message.id = result.id;
   if (result.content.kind != message::Content::Kind::parts) {
-    const std::string& said = result.content.text;
-    text.append("\n").append(said.empty() ? result.error.value_or("") : said);
+    const std::string& result_content = result.content.text;
+    text.append("\n").append(result_content.empty() ? result.error.value_or("") : result_content);
     message.content = message::Content::of_text(text);
     return message;
   }
   JsonBuilder parts(json::Surrogates::keep);
   parts.open_array();
   message::write_text_part(parts, text);
-  const message::Parts said(result.content);
-  for (const json::Value part : said.items()) parts.value(part);
+  const message::Parts result_content(result.content);
+  for (const json::Value part : result_content.items()) parts.value(part);
   parts.close_array();
   message.content = message::Content::of_parts(parts.take());
   return message;
@@ -55,18 +55,18 @@ bool has_calls(std::span<const Message> messages) {
                      [](const Message& message) { return !message.tool_calls.empty(); });
 }
 
-Messages with_told_calls(std::span<const Message> messages) {
+Messages with_calls_as_text(std::span<const Message> messages) {
   Messages out;
   Calls calls;
   for (const Message& message : messages) {
     for (const ToolCall& call : message.tool_calls) calls.insert_or_assign(call.id, &call);
     if (message.role == Role::tool) {
-      out.push_back(told(message, calls));
+      out.push_back(as_user_message(message, calls));
       continue;
     }
-    const bool says_more =
+    const bool has_more =
         !message::text_of(message.content).empty() || !message.metadata.provider_state.empty();
-    if (message.tool_calls.empty() || says_more) {
+    if (message.tool_calls.empty() || has_more) {
       out.push_back(message);
       out.back().tool_calls.clear();
       continue;

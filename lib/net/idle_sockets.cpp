@@ -1,4 +1,4 @@
-#include "net/kept_sockets.hpp"
+#include "net/idle_sockets.hpp"
 
 #include <netdb.h>
 #include <sys/socket.h>
@@ -48,27 +48,27 @@ std::size_t key_of(const ConnectionEnds& ends) {
 
 }  // namespace
 
-void KeptSockets::connected(std::span<const int> sockets, const ConnectionEnds& ends,
+void IdleSockets::connected(std::span<const int> sockets, const ConnectionEnds& ends,
                             bool may_share) {
   for (const int socket : sockets) {
     if (!has_ends(socket, ends)) continue;
     const std::size_t key = key_of(ends);
-    sockets_.insert_or_assign(key, Kept{socket, may_share});
+    sockets_.insert_or_assign(key, Retained{socket, may_share});
     keys_.insert_or_assign(socket, key);
   }
 }
 
-void KeptSockets::not_shared(const ConnectionEnds& ends) {
+void IdleSockets::not_shared(const ConnectionEnds& ends) {
   const auto at = sockets_.find(key_of(ends));
   if (at != sockets_.end()) at->second.is_shared = false;
 }
 
-bool KeptSockets::is_shared(const ConnectionEnds& ends) const {
+bool IdleSockets::is_shared(const ConnectionEnds& ends) const {
   const auto at = sockets_.find(key_of(ends));
   return at != sockets_.end() && at->second.is_shared;
 }
 
-bool KeptSockets::is_spoilt(const ConnectionEnds& ends) const {
+bool IdleSockets::is_spoilt(const ConnectionEnds& ends) const {
   const auto at = sockets_.find(key_of(ends));
   if (at == sockets_.end()) return false;
   char byte = 0;
@@ -76,7 +76,7 @@ bool KeptSockets::is_spoilt(const ConnectionEnds& ends) const {
   return size >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
-void KeptSockets::closing(int socket) {
+void IdleSockets::closing(int socket) {
   const auto known = keys_.find(socket);
   if (known == keys_.end()) return;
   const auto at = sockets_.find(known->second);

@@ -10,22 +10,22 @@ namespace millrace {
 
 // Reads like std::optional.
 template <class T>
-class Seldom {
+class OptionalBox {
  public:
-  Seldom() = default;
-  Seldom(std::nullopt_t /*nothing*/) {}
-  Seldom(T value) : value_(std::make_unique<T>(std::move(value))) {}
-  Seldom(std::optional<T> value) {
+  OptionalBox() = default;
+  OptionalBox(std::nullopt_t /*nothing*/) {}
+  OptionalBox(T value) : value_(std::make_unique<T>(std::move(value))) {}
+  OptionalBox(std::optional<T> value) {
     if (value) value_ = std::make_unique<T>(*std::move(value));
   }
-  ~Seldom() = default;
-  Seldom(const Seldom& other) : value_(other ? std::make_unique<T>(*other) : nullptr) {}
-  Seldom(Seldom&& other) noexcept = default;
-  Seldom& operator=(const Seldom& other) {
+  ~OptionalBox() = default;
+  OptionalBox(const OptionalBox& other) : value_(other ? std::make_unique<T>(*other) : nullptr) {}
+  OptionalBox(OptionalBox&& other) noexcept = default;
+  OptionalBox& operator=(const OptionalBox& other) {
     if (this != &other) value_ = other ? std::make_unique<T>(*other) : nullptr;
     return *this;
   }
-  Seldom& operator=(Seldom&& other) noexcept = default;
+  OptionalBox& operator=(OptionalBox&& other) noexcept = default;
 
   [[nodiscard]] bool has_value() const { return value_ != nullptr; }
   explicit operator bool() const { return has_value(); }
@@ -65,7 +65,7 @@ class Rare {
     static const T& value = *new T;
     return value;
   }
-  Seldom<T> value_;
+  OptionalBox<T> value_;
 };
 
 }  // namespace millrace
