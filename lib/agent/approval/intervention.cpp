@@ -103,15 +103,16 @@ bool is_allowed(const Tree& state, std::string_view key) {
 Verdict by_mode(std::string_view mode, const Tree& policy, const CallFacts& facts,
                 const RegexTest& regex) {
   if (mode == "auto-run") return Verdict::execute;
-  if (facts.manifest.is_null()) return Verdict::audit;
+  if (facts.manifest.is_null()) return Verdict::require_approval;
   if (mode == "allow-list") {
     const std::string key =
         tool_key(facts.call["identifier"].string(), facts.call["apiName"].string());
-    return is_allowed(facts.state, key) ? Verdict::execute : Verdict::audit;
+    return is_allowed(facts.state, key) ? Verdict::execute : Verdict::require_approval;
   }
   const Tree no_blacklist = Tree::array();
-  return should_intervene(policy, no_blacklist, facts.args, regex) == "never" ? Verdict::execute
-                                                                              : Verdict::audit;
+  return should_intervene(policy, no_blacklist, facts.args, regex) == "never"
+             ? Verdict::execute
+             : Verdict::require_approval;
 }
 
 Assessment assess(const CallFacts& facts, std::string_view mode, const RegexTest& regex) {
