@@ -166,6 +166,18 @@ export const clients = {
     };
   },
 
+  // An agent's run as the handler of a server gives it: finished AG-UI bytes arrive.
+  millraceAgent: async ({ url }) => {
+    const { createAgent } = await importMillrace();
+    const agent = createAgent({ model: 'openai:m', provider: { baseURL: url, apiKey: 'k' } });
+    const body = JSON.stringify({ threadId: 't', runId: 'r', messages });
+    return async () => {
+      const request = new Request('http://localhost/agent', { method: 'POST', body });
+      const response = await agent.handler(request);
+      return drain(response.body);
+    };
+  },
+
   // The engine's transport; event objects arrive.
   millraceObjects: async ({ url }) => {
     const { fetchLLM, openAIAdapter } = await importMillrace();
