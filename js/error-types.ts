@@ -114,6 +114,7 @@ export const errorTypes: Readonly<Record<ErrorCode, ErrorType>> = {
   addon_not_found: 'InternalServerError',
   addon_load_failed: 'InternalServerError',
   internal: 'AgentRuntimeError',
+  store_damaged: 'DatabasePersistError',
 };
 
 /** What to do about each code: `MillraceError.fix`. */
@@ -242,6 +243,8 @@ export const errorFixes: Readonly<Record<ErrorCode, string>> = {
     'Install the package again with optional dependencies, or build it with a compiler.',
   addon_load_failed: 'Use a supported Node.js version and system, or install the package again.',
   internal: 'Report this as a defect with the message and the version of millrace.',
+  store_damaged:
+    'Run `millrace storage check`, and restore a backup where it finds more than one run.',
 };
 
 /** The number and the HTTP status of each class; 0 is no number. */

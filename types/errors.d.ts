@@ -224,6 +224,8 @@ export interface ErrorStatuses {
   addon_load_failed: 500;
   /** An invariant of the engine was broken. Report this as a defect with the message and the version of millrace. HTTP 500; fails again. */
   internal: 500;
+  /** The store is damaged. Run `millrace storage check`, and restore a backup where it finds more than one run. HTTP 500; fails again. */
+  store_damaged: 500;
 }
 
 export type ErrorCode = keyof ErrorStatuses;

@@ -17,13 +17,22 @@ import { packageRows } from './package';
 import { providerRows } from './providers';
 import { failureOf, type Native, type Provoked, type Row } from './row';
 import { serverRows, stopServer } from './server';
+import { storeRows } from './store';
 import { transportRows } from './transport';
 
 const root = join(__dirname, '../../..');
 const table = readFileSync(join(root, 'lib/base/errors.def'), 'utf8');
 const codes = [...table.matchAll(/^MILLRACE_ERROR\((\w+),/gm)].map(([, code]) => code as ErrorCode);
 
-const rooms = [callerRows, dataRows, transportRows, providerRows, serverRows, packageRows];
+const rooms = [
+  callerRows,
+  dataRows,
+  transportRows,
+  providerRows,
+  serverRows,
+  storeRows,
+  packageRows,
+];
 const rows = rooms.flatMap((room) => Object.entries(room) as [ErrorCode, Row][]);
 const provoked = rows.filter((row): row is [ErrorCode, Provoked] => 'provoke' in row[1]);
 const native = rows.filter((row): row is [ErrorCode, Native] => 'native' in row[1]);

@@ -1,0 +1,52 @@
+// Collects what one run appends until its next commit, deltas of one part joined into one record.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "event/event.hpp"
+#include "journal/page.hpp"
+#include "journal/record.hpp"
+
+namespace millrace::journal {
+
+// A delta joins the last one of its part, unless something other than a delta came in between:
+// deltas of different parts have no order among each other. One with members of its own
+// (Event::extra) stays alone. Two halves of a surrogate pair become one character.
+class DeltaMerger {
+ public:
+  void add(std::int64_t at_ms, std::uint32_t branch, const Fact& fact);
+  void add(std::int64_t at_ms, std::uint32_t branch, const event::Event& event);
+  [[nodiscard]] bool empty() const { return items_.empty(); }
+  // Bytes that wait, roughly.
+  [[nodiscard]] std::size_t size() const { return size_; }
+  // Everything as a page; begins another one.
+  Page take();
+
+ private:
+  // A record, or a delta that others may join.
+  struct Item {
+    std::uint32_t kind = 0;
+    std::uint32_t branch = 0;
+    std::uint32_t span = 1;
+    bool is_delta = false;
+    std::int64_t at_ms = 0;
+    std::string fields;  // of a record
+    std::string part;    // of a delta
+    std::string subagent;
+    std::string text;
+  };
+
+  void add_record(const Record& record);
+  void add_delta(std::int64_t at_ms, std::uint32_t branch, std::uint32_t kind,
+                 std::string_view part, std::string_view subagent, std::string_view text);
+
+  std::vector<Item> items_;
+  std::size_t joinable_from_ = 0;  // items from here on are deltas
+  std::size_t size_ = 0;
+};
+
+}  // namespace millrace::journal

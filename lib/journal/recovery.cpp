@@ -1,0 +1,126 @@
+#include "journal/recovery.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace millrace::journal {
+namespace {
+
+using Phase = FoldedModel::Phase;
+
+bool has_answer(const FoldedBranch& branch, const FoldedCall& call) {
+  return std::any_of(branch.approvals.begin(), branch.approvals.end(),
+                     [&](const FoldedApproval& entry) {
+                       return entry.call == call.call && (entry.is_decided || entry.has_expired);
+                     });
+}
+
+CallMove move_of_waiting(const FoldedBranch& branch, const FoldedCall& call, std::int64_t now_ms) {
+  const FoldedApproval* open = branch.open_approval_of(call.call);
+  if (open == nullptr) return has_answer(branch, call) ? CallMove::take_answer : CallMove::wait;
+  const bool is_late = open->expires_ms != 0 && open->expires_ms <= now_ms;
+  return is_late ? CallMove::take_answer : CallMove::wait;
+}
+
+CallMove move_of_started(const FoldedCall& call, std::int64_t now_ms) {
+  if (call.kind == CallKind::child) return CallMove::follow_child;
+  if (call.kind == CallKind::sleep) {
+    return call.until_ms <= now_ms ? CallMove::answer : CallMove::wake;
+  }
+  return may_repeat(call.effect) ? CallMove::repeat : CallMove::ask_unknown;
+}
+
+CallMove move_of(const FoldedBranch& branch, const FoldedCall& call, std::int64_t now_ms) {
+  switch (call.state) {
+    case CallState::intent: return CallMove::start;
+    case CallState::waiting: return move_of_waiting(branch, call, now_ms);
+    case CallState::started: return move_of_started(call, now_ms);
+    case CallState::unknown: return CallMove::ask_unknown;
+    case CallState::ok:
+    case CallState::error:
+    case CallState::denied:
+    case CallState::cancelled: break;
+  }
+  return CallMove::answer;
+}
+
+CallMove move_at_stop(const FoldedCall& call) {
+  if (is_over(call.state)) return CallMove::answer;
+  return call.state == CallState::started && call.kind != CallKind::sleep ? CallMove::leave_unknown
+                                                                          : CallMove::cancel;
+}
+
+RecoveryPlan stopped(const FoldedBranch& branch, RecoveryPlan plan) {
+  plan.move = RecoveryMove::finish_stop;
+  for (const FoldedCall& call : branch.calls) {
+    plan.calls.push_back({call.call, move_at_stop(call)});
+  }
+  return plan;
+}
+
+RecoveryPlan model_cut(const FoldedBranch& branch, const RecoveryInput& input,
+                       const RecoveryLimits& limits, RecoveryPlan plan) {
+  const FoldedModel& model = branch.model;
+  if (model.phase == Phase::opened && model.background &&
+      input.downtime_ms < limits.background_window_ms) {
+    plan.move = RecoveryMove::join_response;
+    plan.response_id = model.response_id;
+    plan.upstream_seq = model.upstream_seq;
+    return plan;
+  }
+  plan.attempt = model.attempt + 1;
+  plan.needs_reset = model.was_shown;
+  plan.move = plan.attempt > limits.model_attempts ? RecoveryMove::fail : RecoveryMove::ask_again;
+  return plan;
+}
+
+// What the calls that are not over allow the branch to do.
+void settle_calls(const FoldedBranch& branch, const RecoveryInput& input, RecoveryPlan& plan) {
+  bool can_work = false;
+  bool waits_for_user = false;
+  std::int64_t wake_at = std::numeric_limits<std::int64_t>::max();
+  for (const FoldedCall& call : branch.calls) {
+    const CallMove move = move_of(branch, call, input.now_ms);
+    plan.calls.push_back({call.call, move});
+    if (move == CallMove::wake) {
+      wake_at = std::min(wake_at, call.until_ms);
+    } else if (move == CallMove::wait) {
+      waits_for_user = true;
+    } else if (move != CallMove::answer) {
+      can_work = true;
+    }
+  }
+  const bool sleeps = wake_at != std::numeric_limits<std::int64_t>::max();
+  if (sleeps) plan.wake_at_ms = wake_at;
+  if (can_work) return;
+  if (waits_for_user) {
+    plan.move = RecoveryMove::wait;
+  } else if (sleeps) {
+    plan.move = RecoveryMove::sleep;
+  }
+}
+
+}  // namespace
+
+RecoveryPlan plan_recovery(const FoldedBranch& branch, const RecoveryInput& input,
+                           const RecoveryLimits& limits) {
+  RecoveryPlan plan;
+  plan.step = branch.step;
+  if (is_over(branch.state)) {
+    plan.move = RecoveryMove::deliver;
+    return plan;
+  }
+  if (branch.stop_requested) return stopped(branch, std::move(plan));
+  if (input.recoveries > limits.recoveries) {
+    plan.move = RecoveryMove::bury;
+    return plan;
+  }
+  if (branch.model.phase == Phase::requested || branch.model.phase == Phase::opened) {
+    return model_cut(branch, input, limits, std::move(plan));
+  }
+  if (branch.is_job) plan.move = RecoveryMove::enter_job;
+  settle_calls(branch, input, plan);
+  return plan;
+}
+
+}  // namespace millrace::journal

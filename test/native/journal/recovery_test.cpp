@@ -1,0 +1,268 @@
+// The table of recovery: where a run stood, and what becomes of it.
+
+#include "journal/recovery.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "journal/ledger.hpp"
+
+namespace millrace::journal {
+namespace {
+
+constexpr std::int64_t now_ms = 10'000;
+
+struct Entry {
+  Fact fact;
+  bool is_text = false;
+};
+const Entry shown_text{StepStarted{}, true};
+
+ToolIntent intent(std::string_view call, Effect effect) {
+  ToolIntent fact;
+  fact.call = call;
+  fact.name = "tool";
+  fact.effect = effect;
+  return fact;
+}
+
+FoldedBranch folded(const std::vector<Entry>& entries) {
+  RunFold fold;
+  std::uint64_t seq = 0;
+  for (const Entry& entry : entries) {
+    Record record;
+    record.seq = ++seq;
+    if (entry.is_text) {
+      record.body = event::Event{event::TextDelta{"m", "x"}, {}, {}};
+    } else {
+      record.body = entry.fact;
+    }
+    fold.add(record);
+  }
+  EXPECT_EQ(fold.last(), seq);
+  return fold.branches().at(0);
+}
+
+struct Row {
+  std::string name;
+  std::vector<Entry> entries;
+  RecoveryMove move;
+  std::vector<CallMove> calls = {};
+  std::int64_t attempt = 1;
+  bool needs_reset = false;
+};
+
+const Entry accepted{Accepted{}};
+const Entry claimed{Claimed{"o", 1, "", 0}};
+const Entry step{StepStarted{1}};
+const Entry asked{ModelRequested{1, 1, 0}};
+const Entry answered{ModelCompleted{1, "stop", "", "", ""}};
+const Entry saved{Checkpoint{1, 1, true}};
+
+std::vector<Entry> with_call(Effect effect, std::vector<Entry> more) {
+  std::vector<Entry> entries{
+      accepted, claimed, step, asked, shown_text, answered, Entry{intent("c", effect)}};
+  entries.insert(entries.end(), more.begin(), more.end());
+  return entries;
+}
+
+ApprovalRequested approval(std::int64_t expires_ms) {
+  ApprovalRequested fact;
+  fact.id = "a";
+  fact.call = "c";
+  fact.expires_ms = expires_ms;
+  return fact;
+}
+
+std::vector<Row> rows() {
+  const Entry started{ToolStarted{"c", 1}};
+  const Entry result{ToolResult{"c", CallState::ok, "done", "", ""}};
+  const Entry requested{approval(0)};
+  const Entry child{ChildStarted{"c", "run", "agent", 1}};
+  const Entry stop{StopRequested{"user", ""}};
+  const auto over = [](RunState state) { return Entry{Terminal{state, "", "", "", ""}}; };
+  return {
+      {"accepted", {accepted}, RecoveryMove::begin_step},
+      {"segment", {accepted, Entry{Segment{}}}, RecoveryMove::begin_step},
+      {"claimed", {accepted, claimed}, RecoveryMove::begin_step},
+      {"step_started", {accepted, claimed, step}, RecoveryMove::begin_step},
+      {"checkpoint", {accepted, step, asked, answered, saved}, RecoveryMove::begin_step},
+      {"model_requested", {accepted, step, asked}, RecoveryMove::ask_again, {}, 2},
+      {"model_requested, shown",
+       {accepted, step, asked, shown_text},
+       RecoveryMove::ask_again,
+       {},
+       2,
+       true},
+      {"model_opened",
+       {accepted, step, asked, Entry{ModelOpened{1, "r", false}}},
+       RecoveryMove::ask_again,
+       {},
+       2},
+      {"model_opened in the background",
+       {accepted, step, asked, Entry{ModelOpened{1, "r", true}}, Entry{ModelProgress{17}}},
+       RecoveryMove::join_response},
+      {"asked three times",
+       {accepted, step, Entry{ModelRequested{1, 3, 0}}},
+       RecoveryMove::fail,
+       {},
+       4},
+      {"model_completed", {accepted, step, asked, answered}, RecoveryMove::begin_step},
+      {"tool_intent",
+       with_call(Effect::once, {saved}),
+       RecoveryMove::begin_step,
+       {CallMove::start}},
+      {"tool_started, read",
+       with_call(Effect::read, {started, saved}),
+       RecoveryMove::begin_step,
+       {CallMove::repeat}},
+      {"tool_started, idempotent",
+       with_call(Effect::idempotent, {started}),
+       RecoveryMove::begin_step,
+       {CallMove::repeat}},
+      {"tool_started, keyed",
+       with_call(Effect::keyed, {started}),
+       RecoveryMove::begin_step,
+       {CallMove::repeat}},
+      {"tool_started, once",
+       with_call(Effect::once, {started}),
+       RecoveryMove::begin_step,
+       {CallMove::ask_unknown}},
+      {"tool_result",
+       with_call(Effect::once, {started, result}),
+       RecoveryMove::begin_step,
+       {CallMove::answer}},
+      {"tool_result, then a second call",
+       with_call(Effect::once, {started, result, Entry{intent("d", Effect::read)}}),
+       RecoveryMove::begin_step,
+       {CallMove::answer, CallMove::start}},
+      {"approval_requested",
+       with_call(Effect::once, {requested}),
+       RecoveryMove::wait,
+       {CallMove::wait}},
+      {"approval_requested, late",
+       with_call(Effect::once, {Entry{approval(now_ms)}}),
+       RecoveryMove::begin_step,
+       {CallMove::take_answer}},
+      {"approval_requested, another call open",
+       with_call(Effect::once, {requested, Entry{intent("d", Effect::read)}}),
+       RecoveryMove::begin_step,
+       {CallMove::wait, CallMove::start}},
+      {"approval_decided",
+       with_call(Effect::once, {requested, Entry{ApprovalDecided{"a", "true", "", "u"}}}),
+       RecoveryMove::begin_step,
+       {CallMove::take_answer}},
+      {"approval_expired",
+       with_call(Effect::once, {requested, Entry{ApprovalExpired{"a"}}}),
+       RecoveryMove::begin_step,
+       {CallMove::take_answer}},
+      {"child_started",
+       with_call(Effect::once, {child}),
+       RecoveryMove::begin_step,
+       {CallMove::follow_child}},
+      {"child_ended",
+       with_call(Effect::once, {child, Entry{ChildEnded{"c", "run", RunState::completed}}}),
+       RecoveryMove::begin_step,
+       {CallMove::answer}},
+      {"slept",
+       {accepted, Entry{Slept{"nap", 1, now_ms + 1}}},
+       RecoveryMove::sleep,
+       {CallMove::wake}},
+      {"slept, overdue",
+       {accepted, Entry{Slept{"nap", 1, now_ms}}},
+       RecoveryMove::enter_job,
+       {CallMove::answer}},
+      {"job_step",
+       {accepted, Entry{JobStep{"pay", 1, CallState::ok, "1"}}},
+       RecoveryMove::enter_job,
+       {CallMove::answer}},
+      {"parked, claimed again",
+       {accepted, Entry{Parked{"agent_not_registered"}}, claimed},
+       RecoveryMove::begin_step},
+      {"stop_requested",
+       with_call(Effect::read, {started, stop}),
+       RecoveryMove::finish_stop,
+       {CallMove::leave_unknown}},
+      {"stop_requested before the start",
+       with_call(Effect::read, {stop}),
+       RecoveryMove::finish_stop,
+       {CallMove::cancel}},
+      {"stop_requested while the model answers",
+       {accepted, step, asked, shown_text, stop},
+       RecoveryMove::finish_stop},
+      {"completed", {accepted, over(RunState::completed)}, RecoveryMove::deliver},
+      {"failed", {accepted, asked, over(RunState::failed)}, RecoveryMove::deliver},
+      {"cancelled", with_call(Effect::once, {started, stop, over(RunState::cancelled)}),
+       RecoveryMove::deliver},
+  };
+}
+
+TEST(Recovery, FollowsItsTable) {
+  for (const Row& row : rows()) {
+    SCOPED_TRACE(row.name);
+    const RecoveryPlan plan = plan_recovery(folded(row.entries), {now_ms, 1, 0});
+    EXPECT_EQ(plan.move, row.move);
+    EXPECT_EQ(plan.attempt, row.attempt);
+    EXPECT_EQ(plan.needs_reset, row.needs_reset);
+    ASSERT_EQ(plan.calls.size(), row.calls.size());
+    for (std::size_t at = 0; at < row.calls.size(); ++at) {
+      EXPECT_EQ(plan.calls[at].move, row.calls[at]) << at;
+    }
+  }
+}
+
+TEST(Recovery, JoinsABackgroundResponseOnlyWhileTheProviderKeepsIt) {
+  const FoldedBranch branch =
+      folded({accepted, asked, Entry{ModelOpened{1, "resp", true}}, Entry{ModelProgress{17}}});
+  const RecoveryPlan soon = plan_recovery(branch, {now_ms, 1, 599'999});
+  EXPECT_EQ(soon.response_id, "resp");
+  EXPECT_EQ(soon.upstream_seq, 17);
+  EXPECT_EQ(plan_recovery(branch, {now_ms, 1, 600'000}).move, RecoveryMove::ask_again);
+}
+
+TEST(Recovery, BuriesWhatWasRecoveredTooOften) {
+  const FoldedBranch branch = folded({accepted, asked});
+  EXPECT_EQ(plan_recovery(branch, {now_ms, 5, 0}).move, RecoveryMove::ask_again);
+  EXPECT_EQ(plan_recovery(branch, {now_ms, 6, 0}).move, RecoveryMove::bury);
+  const FoldedBranch stopped = folded({accepted, asked, Entry{StopRequested{"u", ""}}});
+  EXPECT_EQ(plan_recovery(stopped, {now_ms, 6, 0}).move, RecoveryMove::finish_stop);
+}
+
+TEST(Recovery, WakesAtTheFirstOfSeveralSleeps) {
+  const RecoveryPlan plan = plan_recovery(
+      folded({accepted, Entry{Slept{"a", 1, now_ms + 9}}, Entry{Slept{"b", 1, now_ms + 5}}}),
+      {now_ms, 1, 0});
+  EXPECT_EQ(plan.move, RecoveryMove::sleep);
+  EXPECT_EQ(plan.wake_at_ms, now_ms + 5);
+}
+
+TEST(Recovery, KeepsBranchesApart) {
+  RunFold fold;
+  fold.add({.seq = 1, .body = Fact(Accepted{})});
+  fold.add({.seq = 2, .body = Fact(Claimed{"o", 3, "", 0})});
+  fold.add({.seq = 3, .body = Fact(ChildStarted{"c", "run", "agent", 1})});
+  fold.add({.seq = 4, .branch = 1, .body = Fact(ModelRequested{1, 1, 0})});
+  EXPECT_EQ(fold.epoch(), 3);
+  EXPECT_EQ(fold.claims(), 1);
+  EXPECT_EQ(plan_recovery(fold.branches().at(0), {now_ms, 1, 0}).move, RecoveryMove::begin_step);
+  EXPECT_EQ(plan_recovery(fold.branches().at(1), {now_ms, 1, 0}).move, RecoveryMove::ask_again);
+}
+
+TEST(Ledger, LetsNothingHappenToWhatIsOver) {
+  for (const CallState over :
+       {CallState::ok, CallState::error, CallState::denied, CallState::cancelled}) {
+    for (int to = 0; to < 8; ++to) EXPECT_FALSE(may_become(over, static_cast<CallState>(to)));
+  }
+  EXPECT_TRUE(may_become(CallState::started, CallState::unknown));
+  EXPECT_FALSE(may_become(CallState::intent, CallState::unknown));
+  EXPECT_TRUE(may_become(CallState::unknown, CallState::ok));
+  const auto moved = check_move("c7", CallState::ok, CallState::started);
+  ASSERT_FALSE(moved.ok());
+  EXPECT_EQ(moved.error().code, Errc::invalid_state);
+  EXPECT_NE(moved.error().message.find("c7"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace millrace::journal
