@@ -114,7 +114,15 @@ export const errorTypes: Readonly<Record<ErrorCode, ErrorType>> = {
   addon_not_found: 'InternalServerError',
   addon_load_failed: 'InternalServerError',
   internal: 'AgentRuntimeError',
+  store_in_use: 'DatabasePersistError',
+  store_foreign: 'DatabasePersistError',
+  store_newer: 'DatabasePersistError',
   store_damaged: 'DatabasePersistError',
+  store_full: 'DatabasePersistError',
+  store_failed: 'DatabasePersistError',
+  store_moved: 'DatabasePersistError',
+  store_unsupported: 'DatabasePersistError',
+  run_not_found: 'BadRequest',
 };
 
 /** What to do about each code: `MillraceError.fix`. */
@@ -243,8 +251,17 @@ export const errorFixes: Readonly<Record<ErrorCode, string>> = {
     'Install the package again with optional dependencies, or build it with a compiler.',
   addon_load_failed: 'Use a supported Node.js version and system, or install the package again.',
   internal: 'Report this as a defect with the message and the version of millrace.',
+  store_in_use:
+    "Close the other process, open the store with `role: 'reader'`, or use a store that several processes share.",
+  store_foreign: 'Name another file; a new one is made when none is there.',
+  store_newer: 'Install that release, or open a backup that this one wrote.',
   store_damaged:
     'Run `millrace storage check`, and restore a backup where it finds more than one run.',
+  store_full: 'Free space on the disk; what waits is written then.',
+  store_failed: 'Check the disk and the permissions of the file and its folder.',
+  store_moved: 'Stop the program, put the file back, and start again.',
+  store_unsupported: 'Put the store on a local disk, at a path of its own without links.',
+  run_not_found: 'Correct the id; finished runs are there until retention removes them.',
 };
 
 /** The number and the HTTP status of each class; 0 is no number. */

@@ -224,8 +224,24 @@ export interface ErrorStatuses {
   addon_load_failed: 500;
   /** An invariant of the engine was broken. Report this as a defect with the message and the version of millrace. HTTP 500; fails again. */
   internal: 500;
+  /** Another process has the store open. Close the other process, open the store with `role: 'reader'`, or use a store that several processes share. HTTP 503; may be sent again later. */
+  store_in_use: 503;
+  /** The file is not a store of Millrace. Name another file; a new one is made when none is there. HTTP 400; fails again. */
+  store_foreign: 400;
+  /** A newer release of Millrace wrote the store. Install that release, or open a backup that this one wrote. HTTP 400; fails again. */
+  store_newer: 400;
   /** The store is damaged. Run `millrace storage check`, and restore a backup where it finds more than one run. HTTP 500; fails again. */
   store_damaged: 500;
+  /** The disk of the store is full. Free space on the disk; what waits is written then. HTTP 507; may be sent again later. */
+  store_full: 507;
+  /** The store could not be read or written. Check the disk and the permissions of the file and its folder. HTTP 500; fails again. */
+  store_failed: 500;
+  /** The file of the store was moved or replaced while it was open. Stop the program, put the file back, and start again. HTTP 500; fails again. */
+  store_moved: 500;
+  /** The store cannot be kept in this place. Put the store on a local disk, at a path of its own without links. HTTP 400; fails again. */
+  store_unsupported: 400;
+  /** There is no such run. Correct the id; finished runs are there until retention removes them. HTTP 404; fails again. */
+  run_not_found: 404;
 }
 
 export type ErrorCode = keyof ErrorStatuses;

@@ -7,6 +7,7 @@ import { unsupported } from './distributions.mjs';
 import { buildEngine } from './engine.mjs';
 import { preparePackages } from './packages.mjs';
 import { SetupError } from './report.mjs';
+import { prepareSqlite } from './sqlite.mjs';
 import { prepareSystem } from './system.mjs';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
@@ -30,6 +31,7 @@ async function setUp(profile) {
   if (obstacle) throw new SetupError(obstacle);
   await prepareSystem(profile);
   await preparePackages(root);
+  await prepareSqlite(root);
   await buildEngine(root, profile === 'test' ? { tests: true } : { targets: ['millrace_addon'] });
   const { buildJavaScript } = await import('../build-js.mjs');
   await buildJavaScript(root);

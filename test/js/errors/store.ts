@@ -2,5 +2,28 @@
 import type { Rows } from './row';
 
 export const storeRows: Rows = {
+  store_in_use: { native: ['store/sqlite_backend_test.cpp', 'SqliteStore.BelongsToOneProcess'] },
+  store_foreign: {
+    native: ['store/sqlite_backend_test.cpp', 'SqliteStore.LeavesForeignFilesAlone'],
+  },
+  store_newer: {
+    native: [
+      'store/sqlite_backend_test.cpp',
+      'SqliteStore.RefusesFilesOfNewerReleasesUnlessTheyAllowIt',
+    ],
+  },
   store_damaged: { native: ['journal/codec_test.cpp', 'JournalCodec.RejectsMalformedFields'] },
+  store_full: {
+    native: ['store/sqlite_faults_test.cpp', 'SqliteFaults.LosesNothingWhenTheDiskIsFull'],
+  },
+  store_failed: { native: ['store/sqlite_backend_test.cpp', 'SqliteStore.NeedsAFolder'] },
+  store_moved: {
+    native: ['store/sqlite_backend_test.cpp', 'SqliteStore.NoticesThatItsFileWasReplaced'],
+  },
+  store_unsupported: {
+    native: ['store/sqlite_backend_test.cpp', 'SqliteStore.RefusesPlacesWhereItWouldNotBeSafe'],
+  },
+  run_not_found: {
+    native: ['store/conformance_runs.cpp', 'StorageConformance.LeavesAThreadToOneRun'],
+  },
 };

@@ -1,0 +1,20 @@
+#include "os/file_place.hpp"
+
+#if defined(__APPLE__) || defined(__FreeBSD__)
+#include <sys/mount.h>
+#include <sys/param.h>
+#endif
+
+namespace millrace::os {
+
+std::string network_file_system([[maybe_unused]] const std::string& folder) {
+#if defined(MNT_LOCAL)
+  struct statfs found {};
+  if (::statfs(folder.c_str(), &found) == 0 && (found.f_flags & MNT_LOCAL) == 0) {
+    return found.f_fstypename;
+  }
+#endif
+  return {};
+}
+
+}  // namespace millrace::os

@@ -1,0 +1,69 @@
+#include "os/serial_worker.hpp"
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "os/blocked_signals.hpp"
+
+namespace millrace::os {
+
+struct SerialWorker::State {
+  explicit State(Turn its_turn) : turn(std::move(its_turn)) {}
+  void serve();
+
+  Turn turn;
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool is_woken = false;
+  bool is_closing = false;
+  std::thread thread;
+};
+
+void SerialWorker::State::serve() {
+  std::unique_lock lock(mutex);
+  std::chrono::milliseconds patience = forever;
+  for (;;) {
+    const auto is_wanted = [&] { return is_woken || is_closing; };
+    if (patience < std::chrono::milliseconds::zero()) {
+      changed.wait(lock, is_wanted);
+    } else {
+      changed.wait_for(lock, patience, is_wanted);
+    }
+    is_woken = false;
+    const bool is_last = is_closing;
+    lock.unlock();
+    patience = turn(is_last);
+    lock.lock();
+    if (is_last) return;
+  }
+}
+
+SerialWorker::SerialWorker(Turn turn) : state_(std::make_unique<State>(std::move(turn))) {
+  const BlockedSignals blocked;
+  state_->thread = std::thread([state = state_.get()] { state->serve(); });
+}
+
+SerialWorker::~SerialWorker() {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->is_closing = true;
+  }
+  state_->changed.notify_one();
+  state_->thread.join();
+}
+
+void SerialWorker::wake() {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->is_woken = true;
+  }
+  state_->changed.notify_one();
+}
+
+bool SerialWorker::on_its_thread() const {
+  return std::this_thread::get_id() == state_->thread.get_id();
+}
+
+}  // namespace millrace::os

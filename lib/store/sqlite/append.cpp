@@ -1,0 +1,286 @@
+// The commit of what runs append.
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "journal/ledger.hpp"
+#include "store/rules.hpp"
+#include "store/sqlite/backend_impl.hpp"
+#include "store/sqlite/rows.hpp"
+
+namespace millrace::store::sqlite {
+namespace {
+
+using journal::CallState;
+
+bool is_progress(const AppendBatch& batch) {
+  return !batch.accept && !batch.segment && batch.children.empty() && batch.changes.empty() &&
+         batch.calls.empty() && batch.approvals.empty() && batch.checkpoints.empty() &&
+         batch.messages.empty() && batch.outbox.empty();
+}
+
+// Whether a sync that failed may be tried again on a file that is opened anew. Trying it on the
+// same file can claim a success that is none.
+bool may_reopen(int code) {
+  return (code & 0xFF) == SQLITE_IOERR;
+}
+
+std::vector<AppendOutcome> all_failed(std::span<const AppendBatch> batches, const Error& error) {
+  const bool is_full = error.code == Errc::store_full;
+  std::vector<AppendOutcome> outcomes;
+  for (const AppendBatch& batch : batches) {
+    outcomes.push_back(
+        {is_full ? AppendStatus::full : AppendStatus::failed, batch.run, 0, 0, error});
+  }
+  return outcomes;
+}
+
+}  // namespace
+
+std::vector<AppendOutcome> Backend::append(std::span<const AppendBatch> batches) {
+  if (auto allowed = writable(); !allowed) return all_failed(batches, allowed.error());
+  std::vector<AppendOutcome> outcomes = append_once(batches);
+  if (database_.ok()) return outcomes;
+  const bool again = may_reopen(database_.code());
+  Error error = failure();
+  if (!again || !connect().ok()) return all_failed(batches, error);
+  // The commit may have reached the file before its sync failed.
+  if (survived(outcomes, batches)) return outcomes;
+  outcomes = append_once(batches);
+  return database_.ok() ? outcomes : all_failed(batches, failure());
+}
+
+bool Backend::survived(std::span<const AppendOutcome> outcomes,
+                       std::span<const AppendBatch> batches) {
+  bool has_any = false;
+  for (std::size_t at = 0; at < outcomes.size(); ++at) {
+    if (outcomes[at].status != AppendStatus::committed || outcomes[at].last == 0) continue;
+    const Live* run = live(batches[at].run);
+    if (run == nullptr || run->last < outcomes[at].last) return false;
+    has_any = true;
+  }
+  return has_any && database_.ok();
+}
+
+Backend::Live* Backend::live(const RunId& id) {
+  if (const auto found = live_.find(id); found != live_.end()) return &found->second;
+  const auto no = number_of(id);
+  const auto row = no ? load_run(id) : std::nullopt;
+  if (!row) return nullptr;
+  constexpr std::size_t most_live = 20'000;
+  if (live_.size() >= most_live) live_.clear();
+  Live made{*no, row->epoch, row->last, row->reserved, false, row->run.root.has_value()};
+  made.is_open = !is_fenced(*row, row->epoch);
+  return &(live_[id] = made);
+}
+
+bool Backend::needs_sync(std::span<const AppendBatch> batches) {
+  if (options_.durability != Durability::balanced) return true;
+  return std::any_of(batches.begin(), batches.end(), [&](const AppendBatch& batch) {
+    if (batch.is_urgent || batch.accept) return true;
+    const Live* run = live(batch.run);
+    return run != nullptr && run->last + batch.page.count > run->reserved;
+  });
+}
+
+std::vector<AppendOutcome> Backend::append_once(std::span<const AppendBatch> batches) {
+  std::vector<AppendOutcome> outcomes;
+  const std::int64_t at = now();
+  const bool synced = needs_sync(batches);
+  set_synchronous(synced);
+  Transaction transaction(database_);
+  std::set<RunId> broken;
+  for (const AppendBatch& batch : batches) {
+    if (broken.contains(batch.run)) {
+      outcomes.push_back(behind_failure(batch));
+      continue;
+    }
+    const bool is_plain = is_progress(batch);
+    if (!is_plain) database_.run("SAVEPOINT batch");
+    AppendOutcome outcome = append_one(batch, at, synced);
+    if ((database_.code() & 0xFF) == SQLITE_CONSTRAINT) {
+      outcome = {AppendStatus::failed, batch.run, 0, 0, failure()};
+    }
+    if (outcome.status != AppendStatus::committed) {
+      broken.insert(batch.run);
+      live_.erase(batch.run);
+      if (!is_plain) database_.run("ROLLBACK TO batch");
+      names_.clear();
+    }
+    if (!is_plain) database_.run("RELEASE batch");
+    outcomes.push_back(std::move(outcome));
+    if (!database_.ok()) break;
+  }
+  transaction.commit();
+  if (database_.ok()) checkpoint_log(SQLITE_CHECKPOINT_PASSIVE);
+  return outcomes;
+}
+
+AppendOutcome Backend::append_one(const AppendBatch& batch, std::int64_t at, bool synced) {
+  AppendOutcome outcome;
+  outcome.run = batch.run;
+  if (batch.accept && !accept(batch, at, outcome)) return outcome;
+  Live* root = live(batch.run);
+  if (root == nullptr || root->is_child ||
+      (!batch.accept && (!root->is_open || root->epoch != batch.epoch))) {
+    outcome.status = AppendStatus::fenced;
+    return outcome;
+  }
+  if (!check_segment(batch, outcome)) return outcome;
+  const std::uint64_t wanted = root->last + batch.page.count + reserve_ahead / 4;
+  // Of a run that nobody works on, nothing is shown before its commit.
+  const bool looks_ahead = synced && root->is_open && options_.durability == Durability::balanced;
+  if (looks_ahead && root->reserved < wanted) {
+    root->reserved = root->last + batch.page.count + reserve_ahead;
+    database_.run("UPDATE runs SET reserved=?2 WHERE no=?1", root->no, root->reserved);
+  }
+  std::tie(outcome.first, outcome.last) = write_page(batch.run, *root, batch.page);
+  if (!is_progress(batch)) write_rows(batch, *root, at, outcome);
+  return outcome;
+}
+
+bool Backend::accept(const AppendBatch& batch, std::int64_t at, AppendOutcome& outcome) {
+  const NewRun& made = *batch.accept;
+  const auto principal = find_name(made.principal);
+  if (!made.idem_key.empty() && principal) {
+    Rows rows = database_.rows("SELECT id, idem_hash FROM runs WHERE principal=?1 AND idem_key=?2",
+                               *principal, made.idem_key);
+    if (rows.next()) {
+      outcome.run = RunId::of_bytes(rows.view(0));
+      outcome.status =
+          rows.view(1) == made.idem_hash ? AppendStatus::existing : AppendStatus::conflict;
+      return false;
+    }
+  }
+  if (number_of(made.id)) {
+    outcome.status = AppendStatus::conflict;
+    return false;
+  }
+  if (const auto other = made.owner.empty() ? std::nullopt : at_work_in(made)) {
+    outcome.run = *other;
+    outcome.status = AppendStatus::busy;
+    return false;
+  }
+  insert_run(made, at);
+  return database_.ok();
+}
+
+bool Backend::check_segment(const AppendBatch& batch, AppendOutcome& outcome) {
+  if (!batch.segment) return true;
+  const SegmentRow& made = *batch.segment;
+  Rows rows = database_.rows(
+      "SELECT r.id, s.body_hash FROM segments s JOIN runs r ON r.no=s.run"
+      " WHERE s.principal=?1 AND s.thread=?2 AND s.ag_ui_run=?3",
+      name(made.principal), made.thread, made.ag_ui_run);
+  if (!rows.next()) return database_.ok();
+  outcome.run = RunId::of_bytes(rows.view(0));
+  outcome.status = rows.view(1) == made.body_hash ? AppendStatus::existing : AppendStatus::conflict;
+  return false;
+}
+
+std::pair<std::uint64_t, std::uint64_t> Backend::write_page(const RunId& id, Live& live,
+                                                            const journal::Page& page) {
+  if (page.count == 0) return {0, 0};
+  const std::uint64_t first = live.last + 1;
+  live.last += page.count;
+  live.reserved = std::max(live.reserved, live.last);
+  database_.run("INSERT INTO journal(run, last, count, crc, page) VALUES(?1, ?2, ?3, ?4, ?5)",
+                live.no, live.last, page.count,
+                journal::checksum_of(page.bytes, id.bytes(), live.last, page.count),
+                Bytes{page.bytes});
+  return {first, live.last};
+}
+
+bool Backend::write_rows(const AppendBatch& batch, Live& root, std::int64_t at,
+                         AppendOutcome& outcome) {
+  const auto fail = [&](Error error) {
+    outcome.status = AppendStatus::failed;
+    outcome.error = std::move(error);
+    return false;
+  };
+  for (const NewRun& child : batch.children) insert_run(child, at);
+  for (const RunChange& change : batch.changes) {
+    auto row = load_run(change.run);
+    if (!row || (change.run != batch.run && row->run.root != batch.run)) {
+      return fail(no_run(change.run));
+    }
+    apply_change(*row, change, at);
+    if (row->state != journal::RunState::running) row->reserved = 0;
+    if (change.run == batch.run) {
+      root.is_open = !is_fenced(*row, row->epoch);
+      if (row->reserved == 0) root.reserved = root.last;
+    }
+    store_run(*row);
+  }
+  if (!write_calls(batch, outcome)) return false;
+  write_approvals(batch, root);
+  write_checkpoints(batch, root);
+  if (batch.segment) {
+    const SegmentRow& row = *batch.segment;
+    database_.run(
+        "INSERT INTO segments(run, first, principal, thread, ag_ui_run, body_hash)"
+        " VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+        root.no, outcome.first, name(row.principal), row.thread, row.ag_ui_run,
+        Bytes{row.body_hash});
+  }
+  if (!batch.messages.empty()) {
+    const auto row = load_run(batch.run);
+    if (!row || row->run.thread.empty()) return fail(no_run(batch.run));
+    write_messages(ensure_thread(row->run.principal, row->run.thread, at), batch.messages);
+  }
+  for (const OutboxRow& row : batch.outbox) {
+    database_.run(
+        "INSERT INTO outbox(id, run, url, body, tries, next_at) VALUES(?1,?2,?3,?4,?5,?6)", row.id,
+        root.no, row.url, Bytes{row.body}, row.tries, row.next_at);
+  }
+  return true;
+}
+
+bool Backend::write_calls(const AppendBatch& batch, AppendOutcome& outcome) {
+  for (const CallRow& row : batch.calls) {
+    const auto no = number_of(row.run);
+    const auto old =
+        database_.number("SELECT state FROM calls WHERE run=?1 AND call=?2", no, row.call);
+    Result<void> moved;
+    if (!no) moved = no_run(row.run);
+    const auto before = static_cast<CallState>(old.value_or(0));
+    if (old && before != row.state) moved = journal::check_move(row.call, before, row.state);
+    if (!moved) {
+      outcome.status = AppendStatus::failed;
+      outcome.error = std::move(moved).error();
+      return false;
+    }
+    database_.run(
+        "INSERT INTO calls(run, call, kind, name, effect, args, args_hash, state, tries, epoch,"
+        " result) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+        " ON CONFLICT(run, call) DO UPDATE SET kind=excluded.kind, name=excluded.name,"
+        " effect=excluded.effect, args=excluded.args, args_hash=excluded.args_hash,"
+        " state=excluded.state, tries=excluded.tries, epoch=excluded.epoch,"
+        " result=excluded.result",
+        no, row.call, row.kind, name(row.name), row.effect, Bytes{row.args}, Bytes{row.args_hash},
+        row.state, row.tries, row.epoch, Bytes{row.result});
+  }
+  return database_.ok();
+}
+
+void Backend::write_approvals(const AppendBatch& batch, const Live& root) {
+  for (const ApprovalRow& row : batch.approvals) {
+    database_.run(
+        "INSERT INTO approvals(id, run, call, kind, principal, args_hash, tools_hash, shown,"
+        " expires) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        row.id, root.no, row.call, row.kind, name(row.principal), Bytes{row.args_hash},
+        Bytes{row.tools_hash}, Bytes{row.shown}, row.expires);
+  }
+}
+
+void Backend::write_checkpoints(const AppendBatch& batch, const Live& root) {
+  for (const CheckpointRow& row : batch.checkpoints) {
+    const auto no = number_of(row.run);
+    if (row.is_full) database_.run("DELETE FROM checkpoints WHERE run=?1", no);
+    database_.run(
+        "INSERT INTO checkpoints(run, number, seq, is_full, data) VALUES(?1, ?2, ?3, ?4, ?5)", no,
+        row.number, root.last, row.is_full, Bytes{row.data});
+  }
+}
+
+}  // namespace millrace::store::sqlite

@@ -1,0 +1,155 @@
+// The store over one SQLite connection; each file beside this one has a part of it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "os/file_lock.hpp"
+#include "os/file_place.hpp"
+#include "store/backend.hpp"
+#include "store/sqlite/database.hpp"
+#include "store/sqlite/sqlite_backend.hpp"
+
+namespace millrace::store::sqlite {
+
+class Backend final : public StorageBackend {
+ public:
+  explicit Backend(SqliteOptions options) : options_(std::move(options)) {}
+  ~Backend() override;
+
+  Result<void> open();
+
+  std::vector<AppendOutcome> append(std::span<const AppendBatch> batches) override;
+  Result<std::vector<StoredPage>> read(const RunId& root, std::uint64_t after,
+                                       std::size_t max_bytes) override;
+  Result<std::vector<Claim>> claim(std::span<const std::string> names, std::string_view owner,
+                                   std::size_t most) override;
+  Result<std::optional<Claim>> claim_run(const RunId& root, std::string_view owner) override;
+  Result<std::size_t> release(std::string_view owner) override;
+  Result<void> renew(std::string_view /*owner*/) override { return {}; }
+  Result<std::vector<RunHead>> watch(std::span<const RunId> roots) override;
+  Result<std::optional<std::int64_t>> next_due() override;
+  Result<std::optional<RunRow>> run(const RunId& id) override;
+  Result<RunList> runs(const RunQuery& query) override;
+  Result<std::vector<RunRow>> children(const RunId& root) override;
+  Result<std::vector<SegmentRow>> segments(std::string_view principal,
+                                           std::string_view ag_ui_run) override;
+  Result<std::vector<CheckpointRow>> checkpoints(const RunId& run) override;
+  Result<std::vector<CallRow>> calls(const RunId& run) override;
+  Result<std::vector<ApprovalRow>> approvals(const ApprovalQuery& query) override;
+  Result<DecisionOutcome> decide(const Decision& decision) override;
+  Result<void> put_thread(const ThreadRow& thread) override;
+  Result<std::optional<ThreadRow>> thread(std::string_view principal, std::string_view id) override;
+  Result<std::vector<ThreadRow>> threads(std::string_view principal, std::string_view before,
+                                         std::size_t limit) override;
+  Result<bool> delete_thread(std::string_view principal, std::string_view id) override;
+  Result<void> put_messages(std::string_view principal, std::string_view thread,
+                            std::span<const MessageRow> messages) override;
+  Result<std::vector<MessageRow>> messages(std::string_view principal,
+                                           std::string_view thread) override;
+  Result<void> put_artifact(const ArtifactRow& artifact) override;
+  Result<std::optional<ArtifactRow>> artifact(std::string_view principal,
+                                              std::string_view id) override;
+  Result<std::vector<ArtifactRow>> artifacts(std::string_view principal,
+                                             std::string_view thread) override;
+  Result<bool> delete_artifact(std::string_view principal, std::string_view id) override;
+  Result<std::string> put_blob(std::string_view bytes) override;
+  Result<std::optional<std::string>> blob(std::string_view hash) override;
+  Result<void> put_attachment(const AttachmentRow& attachment) override;
+  Result<std::optional<AttachmentRow>> attachment(std::string_view principal,
+                                                  std::string_view id) override;
+  Result<bool> delete_attachment(std::string_view principal, std::string_view id) override;
+  Result<std::vector<OutboxRow>> outbox(std::size_t most) override;
+  Result<void> settle_outbox(std::string_view id, std::optional<std::int64_t> next_at) override;
+  Result<SweepReport> sweep(const SweepPolicy& policy) override;
+  Result<void> delete_run(const RunId& root) override;
+  Result<void> backup(const std::string& path) override;
+  Result<std::vector<Problem>> check() override;
+  Result<void> tidy() override;
+  std::int64_t now() override;
+
+ private:
+  // What the only writer knows of a run at work, so that progress reads nothing.
+  struct Live {
+    std::int64_t no = 0;
+    std::int64_t epoch = 0;
+    std::uint64_t last = 0;
+    std::uint64_t reserved = 0;
+    bool is_open = false;  // has an owner and is not over
+    bool is_child = false;
+  };
+
+  // The value, or what failed since the last call.
+  template <class Value>
+  Result<Value> finish(Value value) {
+    if (!database_.ok()) return failure();
+    return Result<Value>(std::move(value));
+  }
+  Result<void> finish();
+  Error failure();
+
+  Result<void> connect();
+  Result<void> check_place();
+  Result<void> prepare_connection();
+  void forget();
+  Result<void> writable() const;
+  // True when the commits that follow must reach the disk.
+  void set_synchronous(bool on);
+
+  // append.cpp
+  std::vector<AppendOutcome> append_once(std::span<const AppendBatch> batches);
+  bool needs_sync(std::span<const AppendBatch> batches);
+  AppendOutcome append_one(const AppendBatch& batch, std::int64_t at, bool synced);
+  bool accept(const AppendBatch& batch, std::int64_t at, AppendOutcome& outcome);
+  bool check_segment(const AppendBatch& batch, AppendOutcome& outcome);
+  bool write_rows(const AppendBatch& batch, Live& root, std::int64_t at, AppendOutcome& outcome);
+  bool write_calls(const AppendBatch& batch, AppendOutcome& outcome);
+  void write_checkpoints(const AppendBatch& batch, const Live& root);
+  void write_approvals(const AppendBatch& batch, const Live& root);
+  void insert_run(const NewRun& run, std::int64_t at);
+  std::pair<std::uint64_t, std::uint64_t> write_page(const RunId& id, Live& live,
+                                                     const journal::Page& page);
+  // Nothing when the run is not there.
+  Live* live(const RunId& id);
+  bool survived(std::span<const AppendOutcome> outcomes, std::span<const AppendBatch> batches);
+
+  // rows.cpp
+  std::int64_t name(std::string_view text);
+  std::optional<std::int64_t> find_name(std::string_view text);
+  std::optional<std::int64_t> find_thread(std::string_view principal, std::string_view id);
+  std::int64_t ensure_thread(std::string_view principal, std::string_view id, std::int64_t at);
+  std::optional<std::int64_t> number_of(const RunId& id);
+  std::optional<RunRow> load_run(const RunId& id);
+  void store_run(const RunRow& row);
+  void write_messages(std::int64_t thread, std::span<const MessageRow> rows);
+
+  // claims.cpp
+  std::optional<Claim> take(RunRow row, std::string_view owner, std::int64_t at);
+  std::optional<RunId> at_work_in(const NewRun& run);
+  void write_fact(RunRow& row, const journal::Fact& fact, std::int64_t at);
+
+  // upkeep.cpp
+  void erase_run(std::int64_t root);
+  Result<void> forget_for_good();
+  void checkpoint_log(int mode);
+  void check_pages(std::vector<Problem>& problems);
+
+  SqliteOptions options_;
+  std::string real_path_;
+  os::FilePlace place_;
+  std::optional<os::FileLock> lock_;
+  Database database_;
+  std::map<RunId, Live> live_;
+  std::unordered_map<std::string, std::int64_t> names_;
+  std::int64_t clock_high_ = 0;
+  std::int64_t clock_saved_ = 0;
+  bool is_synchronous_ = true;
+};
+
+}  // namespace millrace::store::sqlite

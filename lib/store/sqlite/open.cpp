@@ -1,0 +1,182 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include "store/sqlite/backend_impl.hpp"
+#include "store/sqlite/schema.hpp"
+
+namespace millrace::store {
+namespace sqlite {
+namespace {
+
+constexpr std::int64_t clock_step_ms = 60'000;  // how often clock_high is saved
+
+Error unsupported(const std::string& what) {
+  return make_error(Errc::store_unsupported, what);
+}
+
+Error in_use(const std::string& path, const std::string& holder) {
+  const std::string who = holder.empty() ? "another process" : "the process " + holder;
+  return make_error(Errc::store_in_use, "The store '" + path + "' is open in " + who + ".");
+}
+
+// Other people read nothing of it. SQLite gives -wal and -shm the mode of the file.
+bool make_private(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (file < 0) return false;
+  ::close(file);
+  return true;
+}
+
+}  // namespace
+
+Backend::~Backend() {
+  if (!database_.is_open() || options_.read_only) return;
+  checkpoint_log(SQLITE_CHECKPOINT_TRUNCATE);
+}
+
+Result<void> Backend::check_place() {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  const fs::path given = fs::absolute(options_.path, failed);
+  const fs::path folder = fs::canonical(given.parent_path(), failed);
+  if (failed || !given.has_filename()) {
+    return make_error(Errc::store_failed,
+                      "The folder of the store '" + options_.path + "' is not there.");
+  }
+  const fs::path file = folder / given.filename();
+  if (fs::is_symlink(fs::symlink_status(file, failed))) {
+    return unsupported("The store '" + options_.path + "' is a symbolic link.");
+  }
+  real_path_ = file.string();
+  if (const std::string kind = os::network_file_system(folder.string());
+      !kind.empty() && !options_.allow_network) {
+    return unsupported("The store '" + options_.path + "' would be on a file system of the kind " +
+                       kind + ", where locks and syncs cannot be relied on.");
+  }
+  return {};
+}
+
+Result<void> Backend::open() {
+  MILLRACE_TRY(check_place());
+  if (!options_.read_only) {
+    auto lock = os::FileLock::take(real_path_ + ".lock", options_.open_timeout);
+    if (!lock) return std::move(lock).error();
+    if (!lock.value().is_held()) return in_use(options_.path, lock.value().holder());
+    lock_ = std::move(lock).value();
+    if (!make_private(real_path_)) {
+      return make_error(Errc::store_failed, "The store '" + options_.path + "' cannot be written.",
+                        std::generic_category().message(errno));
+    }
+  }
+  place_ = os::place_of(real_path_);
+  if (place_.links > 1) {
+    return unsupported("The store '" + options_.path + "' has more than one name.");
+  }
+  MILLRACE_TRY(connect());
+  if (options_.read_only) return {};
+  // Nobody else can have them: this process has the lock.
+  Transaction transaction(database_);
+  database_.run("UPDATE runs SET owner=NULL, run_at=min(run_at, ?1) WHERE owner IS NOT NULL",
+                now());
+  database_.run("UPDATE meta SET v=v+1 WHERE k='open_epoch'");
+  transaction.commit();
+  return finish();
+}
+
+Result<void> Backend::connect() {
+  forget();
+  const int access =
+      options_.read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  sqlite3_initialize();
+  MILLRACE_TRY(database_.open(real_path_, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE,
+                              options_.vfs));
+  return prepare_connection();
+}
+
+Result<void> Backend::prepare_connection() {
+  if (options_.read_only) {
+    database_.script("PRAGMA query_only=ON");
+    MILLRACE_TRY(check_schema(database_));
+    clock_high_ = database_.number("SELECT v FROM meta WHERE k='clock_high'").value_or(0);
+    return finish();
+  }
+  // Before the first table is made.
+  database_.script("PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL;");
+  // A foreign file is not changed, not even to another kind of log.
+  database_.number("SELECT count(*) FROM sqlite_schema");
+  if (!database_.ok()) return failure();
+  if (database_.number("PRAGMA application_id").value_or(0) != 0)
+    MILLRACE_TRY(check_schema(database_));
+  if (database_.number("SELECT count(*) FROM sqlite_schema").value_or(0) != 0) {
+    MILLRACE_TRY(check_schema(database_));
+  }
+  database_.script(
+      "PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0; PRAGMA synchronous=FULL;"
+      "PRAGMA secure_delete=ON; PRAGMA cache_size=-16000; PRAGMA mmap_size=0;");
+  is_synchronous_ = true;
+  if (!database_.ok()) return failure();
+  MILLRACE_TRY(migrate(database_));
+  clock_high_ = database_.number("SELECT v FROM meta WHERE k='clock_high'").value_or(0);
+  clock_saved_ = clock_high_;
+  return finish();
+}
+
+void Backend::forget() {
+  live_.clear();
+  names_.clear();
+}
+
+Error Backend::failure() {
+  forget();
+  Error error = database_.take_error();
+  error.message += " (" + options_.path + ")";
+  return error;
+}
+
+Result<void> Backend::finish() {
+  if (!database_.ok()) return failure();
+  return {};
+}
+
+Result<void> Backend::writable() const {
+  if (!options_.read_only) return {};
+  return make_error(Errc::invalid_state,
+                    "The store '" + options_.path + "' is open for reading only.");
+}
+
+void Backend::set_synchronous(bool on) {
+  if (options_.durability == Durability::memory) on = false;
+  if (on == is_synchronous_) return;
+  const bool balanced = options_.durability == Durability::balanced;
+  database_.script(on ? "PRAGMA synchronous=FULL"
+                      : (balanced ? "PRAGMA synchronous=NORMAL" : "PRAGMA synchronous=OFF"));
+  is_synchronous_ = on;
+}
+
+std::int64_t Backend::now() {
+  clock_high_ = std::max(clock_high_, options_.clock());
+  // Within a minute after a start the clock may be read as earlier; expiry is no finer.
+  if (!options_.read_only && database_.is_open() && database_.ok() &&
+      clock_high_ - clock_saved_ >= clock_step_ms) {
+    clock_saved_ = clock_high_;
+    database_.run("UPDATE meta SET v=?1 WHERE k='clock_high'", clock_high_);
+  }
+  return clock_high_;
+}
+
+}  // namespace sqlite
+
+Result<std::unique_ptr<StorageBackend>> open_sqlite_backend(const SqliteOptions& options) {
+  auto backend = std::make_unique<sqlite::Backend>(options);
+  MILLRACE_TRY(backend->open());
+  return std::unique_ptr<StorageBackend>(std::move(backend));
+}
+
+}  // namespace millrace::store

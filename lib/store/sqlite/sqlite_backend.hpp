@@ -1,0 +1,31 @@
+// A store in one SQLite file, of which one process is the owner; others may read it.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "base/result.hpp"
+#include "store/backend.hpp"
+
+namespace millrace::store {
+
+struct SqliteOptions {
+  std::string path;
+  Durability durability = Durability::full;
+  // Reads beside the owner, in this process or another one, and changes nothing.
+  bool read_only = false;
+  // How long to wait for the owner before it to end.
+  std::chrono::milliseconds open_timeout{2000};
+  // Network file systems lose locks and syncs.
+  bool allow_network = false;
+  std::string vfs;  // of SQLite; "" is the system's
+  Clock clock = system_clock();
+};
+
+// Opens the file, or makes it; its folder must be there.
+// Errors: store_in_use, naming the owner; store_foreign, store_newer, store_damaged; store_unsupported
+// for a place where a store would not be safe; store_failed.
+Result<std::unique_ptr<StorageBackend>> open_sqlite_backend(const SqliteOptions& options);
+
+}  // namespace millrace::store

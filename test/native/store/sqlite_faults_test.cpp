@@ -1,0 +1,177 @@
+// The store when the disk fails, is full, or loses its power.
+
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+
+#include "store/conformance.hpp"
+#include "store/fault_vfs.hpp"
+#include "store/sqlite/sqlite_backend.hpp"
+#include "store/store_folder.hpp"
+
+namespace millrace::store {
+namespace {
+
+constexpr int rounds = 24;
+
+// A sample of what can go wrong, another one each time; MILLRACE_STORE_FAULTS=1 is all of it.
+int stride() {
+  static const char* const all = std::getenv("MILLRACE_STORE_FAULTS");
+  return all != nullptr ? 1 : 12;
+}
+
+// A store on the failing file system, worked with until something stops it.
+class FaultyStore {
+ public:
+  explicit FaultyStore(Durability durability) : durability_(durability) {}
+
+  bool open() {
+    SqliteOptions options;
+    options.path = folder_.file();
+    options.durability = durability_;
+    options.vfs = vfs.name();
+    auto opened = open_sqlite_backend(options);
+    error = opened ? std::nullopt : std::optional(opened.error());
+    if (opened) backend = std::move(opened).value();
+    return backend != nullptr;
+  }
+
+  // Appends numbers to two runs, every fifth as something that is waited for. False once a batch
+  // was not committed.
+  bool work() {
+    if (!committed(accepting(new_run(1))) || !committed(accepting(new_run(2)))) return false;
+    for (int number = 0; number < rounds; ++number) {
+      for (std::uint64_t run = 1; run <= 2; ++run) {
+        AppendBatch batch = text_batch(run, std::to_string(number) + std::string(700, '.'));
+        batch.is_urgent = number % 5 == 0;
+        if (number % 10 == 9) batch.checkpoints.push_back({id_of(run), number, 0, true, "state"});
+        if (!committed(batch)) return false;
+      }
+      if (number == rounds / 2 && !backend->tidy().ok()) return false;
+    }
+    return true;
+  }
+
+  bool committed(const AppendBatch& batch) {
+    const AppendOutcome outcome = backend->append({&batch, 1}).front();
+    if (outcome.status != AppendStatus::committed) {
+      error = outcome.error;
+      return false;
+    }
+    shown[batch.run] = outcome.last;
+    if (batch.is_urgent || durability_ == Durability::full) {
+      // A sync covers all before it, of every run.
+      for (const auto& [run, last] : shown) promised[run] = last;
+    }
+    return true;
+  }
+
+  // What must be there is there, once, in its order.
+  void expect_kept(const std::map<RunId, std::uint64_t>& kept) {
+    for (const auto& [run, last] : kept) {
+      auto pages = backend->read(run, 0, std::size_t{1} << 30U);
+      ASSERT_TRUE(pages.ok()) << pages.error().message;
+      std::uint64_t next = 1;
+      for (const StoredPage& page : pages.value()) {
+        ASSERT_EQ(page.last - page.count + 1, next);
+        next = page.last + 1;
+        journal::PageReader reader(page.bytes, page.last, page.count);
+        const auto record = reader.next();
+        ASSERT_TRUE(record.ok());
+        if (page.last == 1) continue;
+        const auto& event = std::get<event::Event>(record.value()->body);
+        ASSERT_TRUE(std::get<event::TextDelta>(event.body)
+                        .delta.starts_with(std::to_string(page.last - 2) + "."));
+      }
+      ASSERT_GE(next, last + 1);
+    }
+    const auto problems = backend->check();
+    ASSERT_TRUE(problems.ok());
+    ASSERT_TRUE(problems.value().empty()) << problems.value()[0].what;
+  }
+
+  FaultVfs vfs;
+  std::unique_ptr<StorageBackend> backend;
+  std::map<RunId, std::uint64_t> shown;     // told to be committed
+  std::map<RunId, std::uint64_t> promised;  // also after a power cut
+  std::optional<Error> error;
+
+ private:
+  Durability durability_;
+  StoreFolder folder_;
+};
+
+int operations_of(Durability durability) {
+  FaultyStore store(durability);
+  EXPECT_TRUE(store.open());
+  EXPECT_TRUE(store.work());
+  store.expect_kept(store.shown);
+  store.backend.reset();
+  return store.vfs.operations();
+}
+
+class PowerCuts : public testing::TestWithParam<Durability> {};
+
+TEST_P(PowerCuts, LoseNothingThatWasPromised) {
+  const std::uint32_t seed = std::random_device{}();
+  const int operations = operations_of(GetParam());
+  ASSERT_GT(operations, 50);
+  const int first = 1 + static_cast<int>(seed % static_cast<std::uint32_t>(stride()));
+  for (int cut = first; cut <= operations; cut += stride()) {
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", cut at " + std::to_string(cut));
+    FaultyStore store(GetParam());
+    store.vfs.cut_at(cut);
+    if (store.open()) store.work();
+    store.backend.reset();
+    store.vfs.restart(seed + static_cast<std::uint32_t>(cut));
+    ASSERT_TRUE(store.open()) << store.error->message << store.error->detail;
+    ASSERT_NO_FATAL_FAILURE(store.expect_kept(store.promised));
+    const std::string name = "support";
+    ASSERT_TRUE(store.backend->claim({&name, 1}, "next", 10).ok());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Durabilities, PowerCuts,
+                         testing::Values(Durability::full, Durability::balanced));
+
+TEST(SqliteFaults, LosesNothingWhenOneCallFails) {
+  const int operations = operations_of(Durability::full);
+  const std::uint32_t seed = std::random_device{}();
+  const int first = 1 + static_cast<int>(seed % static_cast<std::uint32_t>(stride()));
+  for (const int code : {SQLITE_IOERR_WRITE, SQLITE_FULL}) {
+    for (int at = first; at <= operations; at += stride()) {
+      SCOPED_TRACE("operation " + std::to_string(at) + " fails with " + std::to_string(code));
+      FaultyStore store(Durability::full);
+      store.vfs.fail_at(at, code);
+      if (store.open()) {
+        store.work();
+        ASSERT_NO_FATAL_FAILURE(store.expect_kept(store.shown));
+      }
+      store.backend.reset();
+      ASSERT_TRUE(store.open()) << store.error->message;
+      ASSERT_NO_FATAL_FAILURE(store.expect_kept(store.shown));
+    }
+  }
+}
+
+TEST(SqliteFaults, LosesNothingWhenTheDiskIsFull) {
+  FaultyStore store(Durability::full);
+  ASSERT_TRUE(store.open());
+  ASSERT_TRUE(store.committed(accepting(new_run(1))));
+  ASSERT_TRUE(store.committed(text_batch(1, "0.")));
+  store.vfs.set_full(true);
+  const AppendBatch batch = text_batch(1, "1.");
+  const AppendOutcome outcome = store.backend->append({&batch, 1}).front();
+  EXPECT_EQ(outcome.status, AppendStatus::full);
+  ASSERT_TRUE(outcome.error);
+  EXPECT_EQ(outcome.error->code, Errc::store_full);
+  EXPECT_EQ(texts_of(*store.backend, 1), "#|0.");  // what is there can be read
+  store.vfs.set_full(false);
+  EXPECT_TRUE(store.committed(text_batch(1, "1.")));
+  store.expect_kept(store.shown);
+}
+
+}  // namespace
+}  // namespace millrace::store

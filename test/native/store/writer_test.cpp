@@ -1,0 +1,321 @@
+// The writer's thread: commits in groups, the order of what it is given, and kill -9.
+
+#include "store/writer.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <fstream>
+#include <future>
+#include <map>
+#include <memory>
+#include <random>
+#include <thread>
+
+#include "store/conformance.hpp"
+#include "store/memory/memory_backend.hpp"
+#include "store/sqlite/sqlite_backend.hpp"
+#include "store/store_folder.hpp"
+
+namespace millrace::store {
+namespace {
+
+// Fulfilled once so many outcomes have come.
+class Outcomes {
+ public:
+  explicit Outcomes(std::size_t wanted) : wanted_(wanted) {}
+  Writer::Done next() {
+    return [this](const AppendOutcome& outcome) {
+      list.push_back(outcome);
+      if (list.size() == wanted_) all_.set_value();
+    };
+  }
+  void wait() { all_.get_future().wait(); }
+  std::vector<AppendOutcome> list;  // of the writer's thread until then
+
+ private:
+  std::size_t wanted_;
+  std::promise<void> all_;
+};
+
+// Holds the writer's thread until it is let go.
+class Held {
+ public:
+  explicit Held(Writer& writer) {
+    writer.run([state = state_](StorageBackend& /*backend*/) {
+      state->began.set_value();
+      state->go.get_future().wait();
+    });
+    state_->began.get_future().wait();
+  }
+  void let_go() { state_->go.set_value(); }
+
+ private:
+  struct State {
+    std::promise<void> began;
+    std::promise<void> go;
+  };
+  std::shared_ptr<State> state_ = std::make_shared<State>();
+};
+
+TEST(Writer, CommitsWhatCameDuringACommitTogether) {
+  // A backend in memory asks the clock once a commit.
+  std::atomic<int> commits = 0;
+  Outcomes outcomes(101);
+  Writer writer(make_memory_backend([&] {
+    ++commits;
+    return std::int64_t{1};
+  }));
+  Held held(writer);
+  writer.append(accepting(new_run(1)), outcomes.next());
+  for (int count = 0; count < 100; ++count) {
+    writer.append(text_batch(1, std::to_string(count)), outcomes.next());
+  }
+  EXPECT_GT(writer.backlog(), 1000U);
+  held.let_go();
+  outcomes.wait();
+  EXPECT_EQ(commits, 1);
+  for (const AppendOutcome& outcome : outcomes.list) {
+    EXPECT_EQ(outcome.status, AppendStatus::committed);
+  }
+  EXPECT_EQ(outcomes.list.back().last, 101U);
+  std::promise<std::size_t> backlog;
+  writer.run([&](StorageBackend& /*backend*/) { backlog.set_value(writer.backlog()); });
+  EXPECT_EQ(backlog.get_future().get(), 0U);
+}
+
+TEST(Writer, CommitsProgressThatNobodyWaitsForAsWell) {
+  Outcomes outcomes(2);
+  Writer writer(make_memory_backend());
+  writer.append(accepting(new_run(1)), outcomes.next());
+  writer.append(text_batch(1, "progress"), outcomes.next());
+  outcomes.wait();
+  EXPECT_EQ(outcomes.list[1].last, 2U);
+}
+
+TEST(Writer, KeepsWorkInItsPlace) {
+  std::promise<std::string> before;
+  std::promise<std::string> after;
+  Writer writer(make_memory_backend());
+  Held held(writer);
+  writer.append(accepting(new_run(1)), {});
+  writer.run([&](StorageBackend& backend) { before.set_value(texts_of(backend, 1)); });
+  writer.append(text_batch(1, "x"), {});
+  writer.run([&](StorageBackend& backend) { after.set_value(texts_of(backend, 1)); });
+  held.let_go();
+  EXPECT_EQ(before.get_future().get(), "#");
+  EXPECT_EQ(after.get_future().get(), "#|x");
+}
+
+TEST(Writer, CarriesOutEverythingBeforeItEnds) {
+  std::atomic<int> done = 0;
+  {
+    Writer writer(make_memory_backend());
+    writer.append(accepting(new_run(1)), [&](const auto&) { ++done; });
+    for (int count = 0; count < 50; ++count) {
+      writer.append(text_batch(1, "x"), [&](const auto&) { ++done; });
+    }
+  }
+  EXPECT_EQ(done, 51);
+}
+
+TEST(Writer, LetsNothingFollowWhatWasLost) {
+  Outcomes outcomes(5);
+  Writer writer(make_memory_backend());
+  AppendBatch broken = text_batch(1, "b");
+  broken.changes.push_back({.run = id_of(77)});
+  writer.append(accepting(new_run(1)), outcomes.next());
+  writer.append(broken, outcomes.next());
+  {
+    Held held(writer);
+    held.let_go();
+  }
+  writer.append(text_batch(1, "c"), outcomes.next());
+  AppendBatch again = text_batch(1, "b");
+  again.is_resent = true;
+  writer.append(again, outcomes.next());
+  writer.append(text_batch(1, "c"), outcomes.next());
+  outcomes.wait();
+  EXPECT_EQ(outcomes.list[1].status, AppendStatus::failed);
+  EXPECT_EQ(outcomes.list[2].status, AppendStatus::fenced);
+  EXPECT_EQ(outcomes.list[3].status, AppendStatus::committed);
+  EXPECT_EQ(outcomes.list[4].last, 3U);
+}
+
+TEST(Writer, TakesBatchesOfManyThreads) {
+  constexpr int threads = 4;
+  constexpr int each = 200;
+  std::promise<std::map<int, std::string>> seen;
+  std::map<int, std::string> expected;
+  Writer writer(make_memory_backend());
+  std::vector<std::thread> list;
+  for (int number = 1; number <= threads; ++number) {
+    expected[number] = "#";
+    for (int count = 0; count < each; ++count) expected[number] += "|" + std::to_string(count);
+    list.emplace_back([&writer, number] {
+      const auto run = static_cast<std::uint64_t>(number);
+      writer.append(accepting(new_run(run)), {});
+      for (int count = 0; count < each; ++count) {
+        writer.append(text_batch(run, std::to_string(count)), {});
+      }
+    });
+  }
+  for (std::thread& thread : list) thread.join();
+  writer.run([&](StorageBackend& backend) {
+    std::map<int, std::string> texts;
+    for (int number = 1; number <= threads; ++number) {
+      texts[number] = texts_of(backend, static_cast<std::uint64_t>(number));
+    }
+    seen.set_value(std::move(texts));
+  });
+  EXPECT_EQ(seen.get_future().get(), expected);
+}
+
+// --- kill -9
+// ---------------------------------------------------------------------------------------
+
+constexpr std::uint64_t killed_runs = 4;
+
+Result<std::unique_ptr<StorageBackend>> open_store(const StoreFolder& folder,
+                                                   Durability durability = Durability::full) {
+  SqliteOptions options;
+  options.path = folder.file();
+  options.durability = durability;
+  options.open_timeout = std::chrono::milliseconds(100);
+  return open_sqlite_backend(options);
+}
+
+// The texts of a run as numbers.
+std::vector<int> numbers_of(StorageBackend& backend, std::uint64_t run) {
+  std::vector<int> numbers;
+  std::string text;
+  for (const char c : texts_of(backend, run) + "|") {
+    if (c != '|') {
+      text += c;
+      continue;
+    }
+    if (!text.empty() && text[0] >= '0' && text[0] <= '9') numbers.push_back(std::stoi(text));
+    text.clear();
+  }
+  return numbers;
+}
+
+// The child: appends numbers to each run, going on where the store ends, and notes in a synced file
+// what it was told is committed. Never returns.
+[[noreturn]] void work_until_killed(const StoreFolder& folder, Durability durability) {
+  auto backend = open_store(folder, durability);
+  if (!backend) _exit(2);
+  std::map<std::uint64_t, int> next;
+  std::map<std::uint64_t, std::int64_t> epochs;
+  for (std::uint64_t run = 1; run <= killed_runs; ++run) {
+    next[run] = static_cast<int>(numbers_of(*backend.value(), run).size());
+  }
+  const std::string name = "support";
+  const auto claims = backend.value()->claim({&name, 1}, "child", 100);
+  if (!claims) _exit(5);
+  for (const Claim& claim : claims.value()) {
+    for (std::uint64_t run = 1; run <= killed_runs; ++run) {
+      if (claim.run.run.id == id_of(run)) epochs[run] = claim.run.epoch;
+    }
+  }
+  const int witness = ::open(folder.file("witness").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  Writer writer(std::move(backend).value());
+  for (std::uint64_t run = 1; run <= killed_runs; ++run) {
+    if (epochs.contains(run)) continue;
+    epochs[run] = 1;
+    writer.append(accepting(new_run(run)), {});
+  }
+  for (int turn = 0;; ++turn) {
+    for (std::uint64_t run = 1; run <= killed_runs; ++run) {
+      const int number = next[run]++;
+      AppendBatch batch = text_batch(run, std::to_string(number), epochs[run]);
+      batch.is_urgent = turn % 7 == 0;
+      writer.append(std::move(batch), [=](const AppendOutcome& outcome) {
+        if (outcome.status != AppendStatus::committed) _exit(3);
+        const std::string line = std::to_string(run) + " " + std::to_string(number) + "\n";
+        if (::write(witness, line.data(), line.size()) < 0 || ::fdatasync(witness) != 0) _exit(4);
+      });
+    }
+    while (writer.backlog() > 300) std::this_thread::yield();
+  }
+}
+
+void expect_nothing_lost(StorageBackend& backend, const StoreFolder& folder) {
+  std::map<std::uint64_t, int> told;
+  std::ifstream witness(folder.file("witness"));
+  std::uint64_t run = 0;
+  int number = 0;
+  while (witness >> run >> number) told[run] = std::max(told[run], number);
+  for (run = 1; run <= killed_runs; ++run) {
+    const std::vector<int> numbers = numbers_of(backend, run);
+    for (std::size_t at = 0; at < numbers.size(); ++at) {
+      ASSERT_EQ(numbers[at], static_cast<int>(at)) << "run " << run;  // lost, or doubled
+    }
+    if (told.contains(run)) {
+      ASSERT_GT(static_cast<int>(numbers.size()), told[run]) << run;
+    }
+  }
+  const auto problems = backend.check();
+  ASSERT_TRUE(problems.ok());
+  ASSERT_TRUE(problems.value().empty()) << problems.value()[0].what;
+}
+
+class KilledStore : public testing::TestWithParam<Durability> {};
+
+TEST_P(KilledStore, LosesNothingThatWasCommitted) {
+  const std::uint32_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  const StoreFolder folder;
+  std::size_t records = 0;
+  for (int kill = 0; kill < 12; ++kill) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) work_until_killed(folder, GetParam());
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 120));
+    ASSERT_EQ(::kill(child, SIGKILL), 0);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status)) << "the child ended with " << WEXITSTATUS(status);
+    auto backend = open_store(folder, GetParam());
+    ASSERT_TRUE(backend.ok()) << backend.error().message;
+    expect_nothing_lost(*backend.value(), folder);
+    records = numbers_of(*backend.value(), 1).size();
+  }
+  RecordProperty("records", static_cast<int>(records));
+}
+
+INSTANTIATE_TEST_SUITE_P(Durabilities, KilledStore,
+                         testing::Values(Durability::full, Durability::balanced));
+
+TEST(KilledOwner, LeavesTheStoreFreeAtOnce) {
+  const StoreFolder folder;
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    auto backend = open_store(folder);
+    if (!backend || ::write(ready[1], "x", 1) != 1) _exit(2);
+    for (;;) ::pause();
+  }
+  char byte = 0;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  const auto second = open_store(folder);
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().code, Errc::store_in_use);
+  EXPECT_NE(second.error().message.find(std::to_string(child)), std::string::npos)
+      << second.error().message;
+  ::kill(child, SIGKILL);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(open_store(folder).ok());
+  ::close(ready[0]);
+  ::close(ready[1]);
+}
+
+}  // namespace
+}  // namespace millrace::store
