@@ -68,6 +68,8 @@ void AgentSession::start() {
   for (const auto& [call_id, text] : task_.results) report_result(call_id, {text, true});
   if (!task_.children.members().empty()) return resume_children();
   if (!context_.is_object() && !goes_on()) return;
+  // What a crash before the first step goes back to.
+  if (task_.recorder != nullptr) owner_->rest(state_, context_);
   next_step();
   pump();
 }
@@ -218,7 +220,7 @@ void AgentSession::pump() {
 
 void AgentSession::perform(const agent::StepAction& action) {
   if (action.kind == agent::ActionKind::model) {
-    return call_model(action.id, action.payload["payload"]);
+    return begin_model(action.id, action.payload["payload"]);
   }
   if (action.kind == agent::ActionKind::tool) return start_tool(action.id, action.payload);
   machine_->fail(action.id, agent::error_tree(make_error(Errc::unknown_instruction)),

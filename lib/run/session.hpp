@@ -25,6 +25,7 @@
 #include "model/call/call_driver.hpp"
 #include "run/model_turn.hpp"
 #include "run/plan.hpp"
+#include "run/recorder.hpp"
 #include "run/tool_job.hpp"
 
 namespace millrace::run {
@@ -50,6 +51,8 @@ struct AgentTask {
   std::function<std::optional<agent::ReachedLimit>()> above = nullptr;
   // Questions that are answered and that nobody asked.
   std::vector<std::string> unmatched;
+  // Lifetime: as the owner.
+  Recorder* recorder = nullptr;
 };
 
 // How a run ended.
@@ -158,6 +161,11 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   [[nodiscard]] Tree pending_input(const Tree& state) const;
 
   // Turns of the model and calls (agent_session_calls.cpp)
+  void begin_model(std::uint64_t action, const Tree& payload);
+  void begin_call(std::uint64_t action, CallIntent intent,
+                  std::function<void(AgentSession&)> begin);
+  void begin_agent(std::uint64_t action, const SubAgent& agent, const Tree& call);
+  void start_job(std::uint64_t action, const tool::Spec& spec, tool::ToolCall wanted);
   void call_model(std::uint64_t action, const Tree& payload);
   Result<message::SharedMessages> messages_for(const Tree& state_messages, bool silent);
   void on_turn();
@@ -236,6 +244,8 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   std::shared_ptr<ModelTurn> turn_;
   std::uint64_t turn_action_ = 0;
   bool host_turn_ = false;  // the turn is the host's
+  // Actions that begin once they are recorded.
+  std::set<std::uint64_t> unrecorded_;
   std::map<std::uint64_t, std::shared_ptr<ToolJob>> jobs_;
   // Calls that begin later.
   std::map<std::uint64_t, std::unique_ptr<model::TimeSource::Wait>> waits_;

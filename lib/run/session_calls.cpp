@@ -57,6 +57,34 @@ void AgentSession::close_step() {
   if (std::exchange(step_open_, false)) emit(event::StepEnd{step_name(step_)});
 }
 
+void AgentSession::begin_model(std::uint64_t action, const Tree& payload) {
+  if (task_.recorder == nullptr) return call_model(action, payload);
+  unrecorded_.insert(action);
+  const std::weak_ptr<AgentSession> weak = weak_from_this();
+  task_.recorder->before_model(step_ + 1, [weak, action, payload] {
+    const auto self = weak.lock();
+    if (!self || self->unrecorded_.erase(action) == 0) return;
+    self->call_model(action, payload);
+    self->pump();
+  });
+}
+
+// Does `begin` once the call is recorded, or ends it with what it came to before.
+void AgentSession::begin_call(std::uint64_t action, CallIntent intent,
+                              std::function<void(AgentSession&)> begin) {
+  if (task_.recorder == nullptr) return begin(*this);
+  unrecorded_.insert(action);
+  const std::weak_ptr<AgentSession> weak = weak_from_this();
+  task_.recorder->before_call(
+      intent, [weak, action, begin = std::move(begin)](const tool::ToolOutcome* known) {
+        const auto self = weak.lock();
+        if (!self || self->unrecorded_.erase(action) == 0) return;
+        if (known != nullptr) return self->end_tool(action, *known);
+        begin(*self);
+        self->pump();
+      });
+}
+
 void AgentSession::call_model(std::uint64_t action, const Tree& payload) {
   const bool silent = payload["purpose"].string() == "compression";
   if (plan_->rounds) {
@@ -183,13 +211,39 @@ void AgentSession::call_tool(std::uint64_t action, const Tree& payload) {
     if (!checked) return reject(action, checked.error());
   }
   for (const SubAgent& agent : plan_->sub_agents) {
-    if (agent.name == name) return call_agent(action, agent, call);
+    if (agent.name == name) return begin_agent(action, agent, call);
   }
   run_tool(action, found->second.tool->spec(), call);
 }
 
+// What an agent does for the call is not recorded by itself: after a crash its outcome is unknown.
+void AgentSession::begin_agent(std::uint64_t action, const SubAgent& agent, const Tree& call) {
+  CallIntent intent;
+  intent.id = call["id"].string();
+  intent.name = agent.name;
+  intent.arguments = call["arguments"].string();
+  intent.is_agent = true;
+  begin_call(action, std::move(intent), [action, &agent, call](AgentSession& self) {
+    self.call_agent(action, agent, call);
+  });
+}
+
 void AgentSession::run_tool(std::uint64_t action, const tool::Spec& spec, const Tree& call) {
-  const std::string id(call["id"].string());
+  tool::ToolCall wanted;
+  wanted.id = call["id"].string();
+  wanted.name = spec.name;
+  wanted.arguments = call["arguments"].string();
+  if (wanted.arguments.empty()) wanted.arguments = "{}";
+  wanted.idempotency_key = task_.thread_id + ":" + operation_id_ + ":" + wanted.id;
+  if (task_.recorder == nullptr) return start_job(action, spec, std::move(wanted));
+  CallIntent intent{wanted.id, wanted.name, wanted.arguments, wanted.idempotency_key, spec.effect};
+  begin_call(action, std::move(intent), [action, &spec, wanted](AgentSession& self) {
+    self.start_job(action, spec, wanted);
+  });
+}
+
+void AgentSession::start_job(std::uint64_t action, const tool::Spec& spec, tool::ToolCall wanted) {
+  const std::string id = wanted.id;
   const std::weak_ptr<AgentSession> weak = weak_from_this();
   const bool hosted = plan_->host_tools.contains(spec.name);
   ToolJob::Events events;
@@ -205,12 +259,6 @@ void AgentSession::run_tool(std::uint64_t action, const tool::Spec& spec, const 
       if (self && self->owner_ != nullptr) self->owner_->withdraw(action);
     };
   }
-  tool::ToolCall wanted;
-  wanted.id = id;
-  wanted.name = spec.name;
-  wanted.arguments = call["arguments"].string();
-  if (wanted.arguments.empty()) wanted.arguments = "{}";
-  wanted.idempotency_key = task_.thread_id + ":" + operation_id_ + ":" + id;
   const auto job = std::make_shared<ToolJob>(services_.loop, spec, std::move(events));
   jobs_.insert_or_assign(action, job);
   if (!hosted) return job->start(*plan_->tools.find(spec.name), std::move(wanted));
@@ -272,6 +320,7 @@ void AgentSession::reject(std::uint64_t action, const Error& error) {
 // The one place where readers are told of a result, however it came about.
 void AgentSession::report_result(const std::string& call_id, const tool::ToolOutcome& outcome) {
   std::erase(open_calls_, call_id);
+  if (task_.recorder != nullptr && !task_.recorder->call_ended(call_id, outcome)) return;
   event::ToolResult result;
   const std::string message_id = "result-" + call_id;
   result.message_id = message_id;

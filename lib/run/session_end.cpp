@@ -100,6 +100,7 @@ void AgentSession::stop() {
 
 void AgentSession::leave() {
   owner_ = nullptr;
+  task_.recorder = nullptr;
   stop();
 }
 
@@ -109,6 +110,7 @@ void AgentSession::cancel_action(std::uint64_t action) {
     return;
   }
   if (host_turn_ && turn_action_ == action) return leave_host_turn();
+  if (unrecorded_.erase(action) != 0) return;
   waits_.erase(action);
   if (const auto job = jobs_.find(action); job != jobs_.end()) {
     const auto found = job->second;
@@ -126,6 +128,7 @@ void AgentSession::cancel_action(std::uint64_t action) {
 
 void AgentSession::cancel_all() {
   queued_.clear();
+  unrecorded_.clear();
   waits_.clear();
   if (turn_) std::exchange(turn_, nullptr)->leave(owner_ != nullptr);
   leave_host_turn();

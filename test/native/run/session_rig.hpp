@@ -28,6 +28,7 @@ namespace millrace::test {
 struct ModelAnswer {
   std::string body;
   int status = 200;
+  bool never_ends = false;
 };
 
 inline std::string chat_record(const std::string& delta, const std::string& finish) {
@@ -74,7 +75,7 @@ class ScriptedModel final : public net::Sender {
       head.headers.push_back({"content-type", "text/event-stream"});
       handler->on_head(std::move(head));
       handler->on_data(answer.body);
-      handler->on_done({});
+      if (!answer.never_ends) handler->on_done({});
     });
     return ++last_;
   }

@@ -1,0 +1,154 @@
+#include "run/durable/run_hub.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "journal/page.hpp"
+#include "os/event_loop.hpp"
+
+namespace millrace::run {
+namespace {
+
+constexpr std::size_t ring_limit = std::size_t{1} << 20U;
+constexpr std::size_t read_limit = std::size_t{1} << 20U;
+
+}  // namespace
+
+RunHub::RunHub(os::EventLoop& loop, std::shared_ptr<store::Writer> writer, const store::RunId& run,
+               std::uint64_t committed, bool is_over)
+    : loop_(loop),
+      writer_(std::move(writer)),
+      run_(run),
+      committed_(committed),
+      is_over_(is_over) {}
+
+Result<void> RunHub::attach(Reader reader, std::uint64_t after) {
+  if (after > committed_) {
+    return make_error(Errc::cursor_ahead, "The cursor " + std::to_string(after) +
+                                              " is behind the run's last record, " +
+                                              std::to_string(committed_) + ".");
+  }
+  auto cursor = std::make_shared<Cursor>();
+  cursor->reader = std::move(reader);
+  cursor->at = after;
+  cursors_.push_back(cursor);
+  pump(cursor);
+  return {};
+}
+
+RunHub::CursorPtr RunHub::find(const RunReader& reader) const {
+  const auto found =
+      std::find_if(cursors_.begin(), cursors_.end(),
+                   [&](const CursorPtr& cursor) { return cursor->reader.get() == &reader; });
+  return found == cursors_.end() ? nullptr : *found;
+}
+
+void RunHub::detach(const RunReader& reader) {
+  if (const auto cursor = find(reader)) {
+    cursors_.remove(cursor);
+    cursor->reader = nullptr;
+  }
+}
+
+void RunHub::resume(const RunReader& reader) {
+  const auto cursor = find(reader);
+  if (!cursor) return;
+  cursor->is_full = false;
+  pump(cursor);
+}
+
+void RunHub::publish(store::StoredPage page) {
+  committed_ = page.last;
+  ring_bytes_ += page.bytes.size();
+  ring_.push_back(std::move(page));
+  while (ring_.size() > 1 && ring_bytes_ > ring_limit) {
+    ring_bytes_ -= ring_.front().bytes.size();
+    ring_.pop_front();
+  }
+  const auto self = shared_from_this();
+  for (const CursorPtr& cursor : std::vector(cursors_.begin(), cursors_.end())) pump(cursor);
+}
+
+void RunHub::end(std::optional<Error> error) {
+  if (std::exchange(is_over_, true)) return;
+  error_ = std::move(error);
+  const auto self = shared_from_this();
+  for (const CursorPtr& cursor : std::vector(cursors_.begin(), cursors_.end())) pump(cursor);
+}
+
+const store::StoredPage* RunHub::page_behind(std::uint64_t at) const {
+  if (ring_.empty() || ring_.front().last - ring_.front().count > at) return nullptr;
+  const auto found =
+      std::lower_bound(ring_.begin(), ring_.end(), at,
+                       [](const store::StoredPage& page, std::uint64_t seq) {
+                         return page.last <= seq;
+                       });
+  return found == ring_.end() ? nullptr : &*found;
+}
+
+void RunHub::pump(const CursorPtr& cursor) {
+  while (cursor->reader && !cursor->is_full && !cursor->is_loading) {
+    if (cursor->at >= committed_) {
+      if (is_over_) drop(cursor, error_ ? &*error_ : nullptr);
+      return;
+    }
+    const store::StoredPage* page = page_behind(cursor->at);
+    if (page == nullptr) return load(cursor);
+    // The ring may change while the reader works.
+    const store::StoredPage held = *page;
+    if (auto fed = feed(*cursor, held); !fed) return drop(cursor, &fed.error());
+  }
+}
+
+Result<void> RunHub::feed(Cursor& cursor, const store::StoredPage& page) {
+  journal::PageReader records(page.bytes, page.last, page.count);
+  while (cursor.reader && !cursor.is_full) {
+    auto record = records.next();
+    if (!record) return record.error();
+    if (record.value() == nullptr) {
+      cursor.at = std::max(cursor.at, page.last);
+      return {};
+    }
+    if (record.value()->seq <= cursor.at) continue;
+    cursor.at = record.value()->seq;
+    const Reader reader = cursor.reader;
+    if (!reader->on_record(*record.value())) cursor.is_full = true;
+  }
+  return {};
+}
+
+void RunHub::load(const CursorPtr& cursor) {
+  cursor->is_loading = true;
+  writer_->run([weak = weak_from_this(), &loop = loop_, cursor, run = run_,
+                after = cursor->at](store::StorageBackend& backend) {
+    const auto pages = std::make_shared<Result<std::vector<store::StoredPage>>>(
+        backend.read(run, after, read_limit));
+    loop.post([weak, cursor, pages] {
+      if (const auto self = weak.lock()) self->take(cursor, *pages);
+    });
+  });
+}
+
+void RunHub::take(const CursorPtr& cursor, const Result<std::vector<store::StoredPage>>& pages) {
+  cursor->is_loading = false;
+  if (!cursor->reader) return;
+  if (!pages) return drop(cursor, &pages.error());
+  if (pages.value().empty()) {
+    const Error missing = make_error(Errc::store_damaged, "Records of the run are missing.");
+    return drop(cursor, &missing);
+  }
+  for (const store::StoredPage& page : pages.value()) {
+    if (auto fed = feed(*cursor, page); !fed) return drop(cursor, &fed.error());
+    if (!cursor->reader || cursor->is_full) return;
+  }
+  pump(cursor);
+}
+
+void RunHub::drop(const CursorPtr& cursor, const Error* error) {
+  const Reader reader = std::exchange(cursor->reader, nullptr);
+  cursors_.remove(cursor);
+  if (reader) reader->on_end(error);
+}
+
+}  // namespace millrace::run

@@ -1,0 +1,86 @@
+// The readers of one durable run. Each reads the committed records in their order from where it
+// began, as fast as it can: the latest from memory, older ones from the store.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.hpp"
+#include "journal/record.hpp"
+#include "store/types.hpp"
+#include "store/writer.hpp"
+
+namespace millrace::os {
+class EventLoop;
+}
+
+namespace millrace::run {
+
+// Thread: engine thread.
+class RunReader {
+ public:
+  virtual ~RunReader() = default;
+  // False: no more until RunHub::resume.
+  virtual bool on_record(const journal::Record& record) = 0;
+  // Nothing follows. `error` is why the run cannot be read or recorded any further.
+  virtual void on_end(const Error* error) = 0;
+};
+
+// Thread: engine thread.
+class RunHub final : public std::enable_shared_from_this<RunHub> {
+ public:
+  using Reader = std::shared_ptr<RunReader>;
+
+  // `committed` is the number of the last record; nothing follows it where `is_over`.
+  RunHub(os::EventLoop& loop, std::shared_ptr<store::Writer> writer, const store::RunId& run,
+         std::uint64_t committed, bool is_over);
+
+  // Gives the reader every record behind `after`.
+  // Errors: cursor_ahead.
+  Result<void> attach(Reader reader, std::uint64_t after);
+  void detach(const RunReader& reader);
+  // The reader has room again.
+  void resume(const RunReader& reader);
+
+  void publish(store::StoredPage page);
+  void end(std::optional<Error> error = std::nullopt);
+
+  [[nodiscard]] std::uint64_t committed() const { return committed_; }
+  [[nodiscard]] bool is_over() const { return is_over_; }
+  [[nodiscard]] std::size_t readers() const { return cursors_.size(); }
+
+ private:
+  struct Cursor {
+    Reader reader;
+    std::uint64_t at = 0;  // number of the last record that it has
+    bool is_full = false;
+    bool is_loading = false;
+  };
+  using CursorPtr = std::shared_ptr<Cursor>;
+
+  void pump(const CursorPtr& cursor);
+  Result<void> feed(Cursor& cursor, const store::StoredPage& page);
+  [[nodiscard]] const store::StoredPage* page_behind(std::uint64_t at) const;
+  void load(const CursorPtr& cursor);
+  void take(const CursorPtr& cursor, const Result<std::vector<store::StoredPage>>& pages);
+  void drop(const CursorPtr& cursor, const Error* error);
+  [[nodiscard]] CursorPtr find(const RunReader& reader) const;
+
+  os::EventLoop& loop_;
+  std::shared_ptr<store::Writer> writer_;
+  store::RunId run_;
+  std::uint64_t committed_;
+  bool is_over_;
+  std::optional<Error> error_;
+  std::deque<store::StoredPage> ring_;  // the latest pages, without gaps
+  std::size_t ring_bytes_ = 0;
+  std::list<CursorPtr> cursors_;
+};
+
+}  // namespace millrace::run

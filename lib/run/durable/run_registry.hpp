@@ -1,0 +1,113 @@
+// The durable runs of one process: starts them, takes over those that another process left, and
+// finds them for readers.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "run/durable/run_hub.hpp"
+#include "run/durable/run_log.hpp"
+#include "run/durable/stored_run.hpp"
+#include "run/input.hpp"
+#include "run/plan.hpp"
+#include "store/writer.hpp"
+
+namespace millrace::run {
+
+// What runs of a name are made of in this process.
+// Lifetime: the host outlives the registry.
+struct DurableAgent {
+  std::string version;
+  std::shared_ptr<const AgentPlan> plan;
+  RunHost* host = nullptr;
+  UnknownPolicy unknown = UnknownPolicy::report;
+};
+
+struct StartRequest {
+  std::string name;
+  AgentInput input;
+  std::string principal;
+  std::string idem_key;  // "": none
+  std::string idem_hash;
+};
+
+struct StartedRun {
+  store::RunId run;
+  std::shared_ptr<RunHub> hub;
+};
+
+// Thread: engine thread.
+class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
+ public:
+  template <class T>
+  using Done = std::function<void(Result<T>)>;
+
+  // `owner` is the name of this process in the store.
+  RunRegistry(const model::DriverServices& services, std::shared_ptr<store::Writer> writer,
+              std::string owner);
+
+  // Makes runs of this name possible, and takes over those that wait for somebody who knows it.
+  void add(const std::string& name, DurableAgent agent);
+
+  // Starts a run; `done` is called after its first commit.
+  // Errors: invalid_argument for a name that nobody registered; run_conflict where the thread is
+  // busy or the key was used; those of task_for.
+  void start(StartRequest request, Done<StartedRun> done);
+  // Goes on with a run that waits for the user, whose answers are in the input: each counts once,
+  // from whatever process.
+  // Errors: run_not_found, also for the run of another principal; approval_answered when it does
+  // not wait; those of saved_task.
+  void answer(const store::RunId& run, std::string principal, AgentInput input,
+              Done<StartedRun> done);
+  // The readers' side of a run, also of one that is over.
+  // Errors: run_not_found.
+  void find(const store::RunId& run, Done<std::shared_ptr<RunHub>> done);
+  // False when the run is not at work here.
+  bool stop(const store::RunId& run, std::string_view by, std::string_view reason);
+  // What a host answers to its request.
+  void complete(const store::RunId& run, std::uint64_t id, std::string_view json);
+  // Takes over what is due and has no owner.
+  void recover();
+
+  [[nodiscard]] std::size_t at_work() const { return logs_.size(); }
+
+ private:
+  void claim(std::vector<std::string> names);
+  void go_on(const std::shared_ptr<StoredRun>& stored, const AgentInput* segment,
+             const Done<StartedRun>& done);
+  void end_or_start(RunLog& log, const StoredRun& stored, const journal::RecoveryPlan& plan);
+  struct Answering {
+    store::RunId run;
+    std::string principal;
+    AgentInput input;
+    Done<StartedRun> done;
+  };
+  void check_answer(const std::shared_ptr<Answering>& asked,
+                    const Result<std::optional<store::RunRow>>& row,
+                    const Result<StoredState>& state);
+  void decide(const std::shared_ptr<Answering>& asked);
+  std::shared_ptr<RunHub> hub_for(const store::RunId& run, std::uint64_t committed);
+  std::shared_ptr<RunHub> hub_of(const store::RunRow& row);
+  std::shared_ptr<RunLog> make_log(const DurableAgent& agent, LogPlace place, LogOptions options,
+                                   std::uint64_t committed);
+  [[nodiscard]] std::shared_ptr<RunLog> log_of(const StoredRun& stored);
+  Result<AgentTask> task_of(const StoredRun& stored, const AgentPlan& plan);
+
+  model::DriverServices services_;
+  std::shared_ptr<store::Writer> writer_;
+  std::string owner_;
+  std::map<std::string, DurableAgent, std::less<>> agents_;
+  std::map<store::RunId, std::shared_ptr<RunLog>> logs_;
+  // Of runs that have readers here and nobody who works on them yet.
+  std::map<store::RunId, std::weak_ptr<RunHub>> waiting_hubs_;
+};
+
+}  // namespace millrace::run

@@ -1,0 +1,251 @@
+// Durable runs without a socket: a store in memory that outlives the processes of a test, a model
+// that answers with given bytes, tools that a test answers.
+#pragma once
+
+#include <future>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "run/durable/run_registry.hpp"
+#include "session_rig.hpp"
+#include "store/memory/memory_backend.hpp"
+
+namespace millrace::test {
+
+// Keeps what a reader gets.
+class RecordLog final : public run::RunReader {
+ public:
+  bool on_record(const journal::Record& record) override {
+    seqs.push_back(record.seq);
+    if (const auto* fact = std::get_if<journal::Fact>(&record.body)) {
+      facts.push_back(fact->index());
+    } else {
+      on_event(std::get<event::Event>(record.body));
+    }
+    return seqs.size() < most;
+  }
+  void on_end(const Error* error) override {
+    if (error != nullptr) failure = *error;
+    ended.set_value();
+  }
+
+  std::size_t most = std::numeric_limits<std::size_t>::max();  // until it lags behind
+  std::vector<std::uint64_t> seqs;
+  std::vector<std::size_t> facts;
+  std::string text;  // since the last reset
+  std::size_t resets = 0;
+  std::map<std::string, std::vector<std::string>> results;
+  std::vector<std::string> interrupts;
+  std::vector<std::string> order;  // begins and ends
+  std::optional<Error> failure;
+  std::promise<void> ended;
+
+ private:
+  void on_event(const event::Event& event) {
+    if (const auto* delta = std::get_if<event::TextDelta>(&event.body)) text += delta->delta;
+    if (const auto* result = std::get_if<event::ToolResult>(&event.body)) {
+      results[std::string(result->id)].emplace_back(result->content);
+    }
+    if (std::holds_alternative<event::Reset>(event.body)) {
+      ++resets;
+      text.clear();
+    }
+    if (std::holds_alternative<event::TextStart>(event.body)) order.emplace_back("text");
+    if (std::holds_alternative<event::TextEnd>(event.body)) order.emplace_back("/text");
+    if (const auto* step = std::get_if<event::StepStart>(&event.body)) {
+      order.emplace_back(step->name);
+    }
+    if (std::holds_alternative<event::StepEnd>(event.body)) order.emplace_back("/step");
+    if (std::holds_alternative<event::RunStart>(event.body)) order.emplace_back("run");
+    if (const auto* end = std::get_if<event::RunEnd>(&event.body)) {
+      order.emplace_back("/run");
+      if (const auto list = json::Tree::parse(end->interrupts_json)) {
+        for (const json::Tree& one : list.value().items()) interrupts.emplace_back(one["id"].string());
+      }
+    }
+    if (std::holds_alternative<event::Failed>(event.body)) order.emplace_back("failed");
+  }
+};
+
+class DurableRig final : public run::RunHost {
+ public:
+  struct Kind {
+    const char* name;
+    tool::Effect effect;
+    bool needs_approval = false;
+  };
+
+  DurableRig()
+      : writer(std::make_shared<store::Writer>(store::make_memory_backend(),
+                                               store::WriterOptions{std::chrono::milliseconds{1}})) {
+    std::string builtin;
+    for (const Kind& kind : {Kind{"look", tool::Effect::read}, Kind{"pay", tool::Effect::once},
+                             Kind{"put", tool::Effect::keyed},
+                             Kind{"send", tool::Effect::once, true}}) {
+      tool::Spec spec;
+      spec.name = kind.name;
+      spec.effect = kind.effect;
+      spec.parameters = R"({"type":"object"})";
+      if (kind.needs_approval) spec.approval = R"("required")";
+      tools[kind.name] = std::make_shared<ScriptedTool>(spec);
+      builtin += (builtin.empty() ? "\"" : ",\"") + spec.name + "\"";
+      EXPECT_TRUE(registry_.add(tools[kind.name]).ok());
+    }
+    auto plan = run::read_agent_plan(
+        R"({"chain":[{"provider":"openai","apiKey":"k","model":"scripted"}],"builtin":[)" +
+            builtin + "]}",
+        {registry_});
+    EXPECT_TRUE(plan.ok()) << (plan.ok() ? "" : plan.error().message);
+    agent.plan = plan.value();
+    agent.host = this;
+    loop.start();
+    open();
+  }
+  ~DurableRig() override {
+    on_loop([this] { runs.reset(); });
+    writer.reset();
+    loop.stop();
+  }
+
+  template <class Work>
+  void on_loop(Work work) {
+    const auto done = std::make_shared<std::promise<void>>();
+    loop.post([&work, done] {
+      work();
+      done->set_value();
+    });
+    done->get_future().wait();
+  }
+  template <class Work>
+  void on_store(Work work) {
+    std::promise<void> done;
+    writer->run([&](store::StorageBackend& backend) {
+      work(backend);
+      done.set_value();
+    });
+    done.get_future().wait();
+  }
+
+  // A process begins.
+  void open() {
+    on_loop([this] {
+      const model::DriverServices services{loop, provider, services_, nullptr, &clock};
+      runs = std::make_shared<run::RunRegistry>(services, writer, "process-" + std::to_string(++processes_));
+      runs->add("agent", agent);
+    });
+  }
+  // It ends in the middle of whatever it does, and another one begins.
+  void crash() {
+    on_loop([this] { runs.reset(); });
+    on_store([this](store::StorageBackend& backend) {
+      EXPECT_TRUE(backend.release("process-" + std::to_string(processes_)).ok());
+    });
+    open();
+  }
+
+  store::RunId start(const std::string& text) {
+    std::promise<Result<run::StartedRun>> started;
+    on_loop([&] {
+      run::StartRequest request;
+      request.name = "agent";
+      request.principal = "local";
+      request.input.thread_id = "thread";
+      request.input.run_id = "reader-1";
+      request.input.messages_json = R"([{"id":"u","role":"user","content":")" + text + R"("}])";
+      runs->start(std::move(request), [&](Result<run::StartedRun> result) {
+        started.set_value(std::move(result));
+      });
+    });
+    auto result = started.get_future().get();
+    EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().message);
+    return result ? result.value().run : store::RunId();
+  }
+  Result<run::StartedRun> answer(const store::RunId& run, const std::string& resume,
+                                 const std::string& principal = "local") {
+    std::promise<Result<run::StartedRun>> answered;
+    on_loop([&] {
+      run::AgentInput input;
+      input.thread_id = "thread";
+      input.run_id = "reader-2";
+      input.messages_json = "[]";
+      input.resume_json = resume;
+      runs->answer(run, principal, input, [&](Result<run::StartedRun> result) {
+        answered.set_value(std::move(result));
+      });
+    });
+    return answered.get_future().get();
+  }
+  std::shared_ptr<RecordLog> attach(const store::RunId& run, std::uint64_t after,
+                                    std::size_t most = std::numeric_limits<std::size_t>::max()) {
+    const auto reader = std::make_shared<RecordLog>();
+    reader->most = most;
+    std::promise<void> attached;
+    on_loop([&] {
+      runs->find(run, [&, reader](Result<std::shared_ptr<run::RunHub>> hub) {
+        EXPECT_TRUE(hub.ok());
+        if (hub) {
+          hubs.push_back(hub.value());
+          EXPECT_TRUE(hub.value()->attach(reader, after).ok());
+        }
+        attached.set_value();
+      });
+    });
+    attached.get_future().wait();
+    return reader;
+  }
+  // All that a run gives from there to its end.
+  std::shared_ptr<RecordLog> read(const store::RunId& run, std::uint64_t after) {
+    const auto reader = attach(run, after);
+    reader->ended.get_future().wait();
+    return reader;
+  }
+  journal::RunState state_of(const store::RunId& run) {
+    journal::RunState state = journal::RunState::queued;
+    on_store([&](store::StorageBackend& backend) {
+      auto row = backend.run(run);
+      if (row && row.value()) state = row.value()->state;
+    });
+    return state;
+  }
+  // Waits for a call to begin.
+  void wait_for_call(const std::string& tool, const std::string& call) {
+    for (bool begun = false; !begun;) {
+      on_loop([&] { begun = tools[tool]->open.contains(call); });
+    }
+  }
+  void finish(const std::string& tool, const std::string& call, tool::ToolOutcome outcome) {
+    wait_for_call(tool, call);
+    on_loop([&] {
+      const auto host = tools[tool]->open.at(call);
+      tools[tool]->open.erase(call);
+      host->finished(std::move(outcome));
+    });
+  }
+
+  void request_host(const store::RunId&, run::HostWork, std::uint64_t, std::string) override {}
+  void withdraw(const store::RunId&, std::uint64_t) override {}
+
+  os::EventLoop loop;
+  ScriptedModel provider{loop};
+  ManualClock clock;
+  std::shared_ptr<store::Writer> writer;
+  std::map<std::string, std::shared_ptr<ScriptedTool>> tools;
+  run::DurableAgent agent;
+  std::shared_ptr<run::RunRegistry> runs;
+  std::vector<std::shared_ptr<run::RunHub>> hubs;  // of readers
+
+ private:
+  os::RandomIds ids_;
+  model::SystemRandom random_source_;
+  model::TokenStore tokens_;
+  model::CircuitStore circuits_;
+  model::CallServices services_{ids_, random_source_, tokens_, circuits_};
+  tool::Registry registry_;
+  int processes_ = 0;
+};
+
+}  // namespace millrace::test

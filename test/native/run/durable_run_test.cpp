@@ -1,0 +1,192 @@
+// Runs that are recorded: what is safe before it happens, what readers see, and what becomes of a
+// run whose process ends.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "durable_rig.hpp"
+
+namespace millrace::run {
+namespace {
+
+using journal::RunState;
+using test::calls;
+using test::chat_record;
+using test::DurableRig;
+using test::ModelAnswer;
+using test::says;
+
+ModelAnswer half(const std::string& text) {
+  return {chat_record(R"({"role":"assistant","content":")" + text + R"("})", "null"), 200, true};
+}
+
+bool is_dense(const std::vector<std::uint64_t>& seqs, std::uint64_t first) {
+  for (std::size_t at = 0; at < seqs.size(); ++at) {
+    if (seqs[at] != first + at) return false;
+  }
+  return true;
+}
+
+TEST(DurableRun, GivesEachReaderWhatFollowsItsCursor) {
+  DurableRig rig;
+  rig.provider.answers = {calls({{"c", "look"}}), says("Done.")};
+  rig.tools["look"]->outcomes = {{"seen"}};
+  const store::RunId run = rig.start("Go.");
+  const auto whole = rig.read(run, 0);
+  EXPECT_EQ(whole->text, "Done.");
+  EXPECT_EQ(whole->results["c"], std::vector<std::string>{"seen"});
+  EXPECT_EQ(rig.state_of(run), RunState::completed);
+  ASSERT_TRUE(is_dense(whole->seqs, 1));
+  for (std::size_t after = 0; after <= whole->seqs.size(); ++after) {
+    const auto rest = rig.read(run, after);
+    EXPECT_EQ(rest->seqs.size(), whole->seqs.size() - after);
+    EXPECT_TRUE(is_dense(rest->seqs, after + 1));
+  }
+}
+
+TEST(DurableRun, WaitsForAReaderThatLagsBehind) {
+  DurableRig rig;
+  rig.provider.answers = {says("Hello.")};
+  const store::RunId run = rig.start("Go.");
+  rig.read(run, 0);
+  const auto slow = rig.attach(run, 0, 2);
+  for (bool has_some = false; !has_some;) {
+    rig.on_loop([&] { has_some = !slow->seqs.empty(); });
+  }
+  EXPECT_EQ(slow->seqs.size(), 2U);
+  slow->most = 1000;
+  rig.on_loop([&] { rig.hubs.back()->resume(*slow); });
+  slow->ended.get_future().wait();
+  EXPECT_TRUE(is_dense(slow->seqs, 1));
+  EXPECT_EQ(slow->text, "Hello.");
+}
+
+TEST(DurableRun, AsksAgainAfterACrashInAnAnswer) {
+  DurableRig rig;
+  rig.provider.answers = {half("Hel"), says("Hello.")};
+  const store::RunId run = rig.start("Go.");
+  const auto before = rig.attach(run, 0);
+  for (bool shown = false; !shown;) rig.on_loop([&] { shown = before->text == "Hel"; });
+  rig.crash();
+  const auto whole = rig.read(run, 0);
+  EXPECT_EQ(whole->resets, 1U);
+  EXPECT_EQ(whole->text, "Hello.");
+  EXPECT_EQ(whole->order,
+            (std::vector<std::string>{"run", "step-1", "text", "/text", "/step", "step-1", "text",
+                                      "/text", "/step", "/run"}));
+  EXPECT_TRUE(is_dense(whole->seqs, 1));
+  EXPECT_EQ(rig.provider.bodies.size(), 2U);
+}
+
+TEST(DurableRun, RunsNoCallTwiceThatWasOver) {
+  DurableRig rig;
+  rig.provider.answers = {calls({{"a", "pay"}, {"b", "look"}}), says("Done.")};
+  const store::RunId run = rig.start("Go.");
+  const auto before = rig.attach(run, 0);
+  rig.finish("pay", "a", {"paid"});
+  rig.wait_for_call("look", "b");
+  for (bool shown = false; !shown;) rig.on_loop([&] { shown = !before->results["a"].empty(); });
+  rig.tools["look"]->open.clear();
+  rig.crash();
+  rig.finish("look", "b", {"seen"});
+  const auto whole = rig.read(run, 0);
+  EXPECT_EQ(rig.tools["pay"]->started, 1U);
+  EXPECT_EQ(rig.tools["look"]->started, 2U);
+  EXPECT_EQ(whole->results["a"], std::vector<std::string>{"paid"});
+  EXPECT_EQ(whole->results["b"], std::vector<std::string>{"seen"});
+  EXPECT_EQ(whole->text, "Done.");
+  EXPECT_EQ(rig.state_of(run), RunState::completed);
+}
+
+TEST(DurableRun, ReportsACallWhoseOutcomeIsUnknown) {
+  DurableRig rig;
+  rig.provider.answers = {calls({{"a", "pay"}}), says("I do not know.")};
+  const store::RunId run = rig.start("Go.");
+  rig.wait_for_call("pay", "a");
+  rig.crash();
+  const auto whole = rig.read(run, 0);
+  EXPECT_EQ(rig.tools["pay"]->started, 1U);
+  ASSERT_EQ(whole->results["a"].size(), 1U);
+  EXPECT_NE(whole->results["a"][0].find("unknown"), std::string::npos);
+  EXPECT_EQ(whole->text, "I do not know.");
+}
+
+TEST(DurableRun, RepeatsACallWhoseKeyMakesItHarmless) {
+  DurableRig rig;
+  rig.provider.answers = {calls({{"a", "put"}}), says("Done.")};
+  const store::RunId run = rig.start("Go.");
+  rig.wait_for_call("put", "a");
+  rig.tools["put"]->open.clear();
+  rig.crash();
+  rig.finish("put", "a", {"put"});
+  EXPECT_EQ(rig.read(run, 0)->text, "Done.");
+  EXPECT_EQ(rig.tools["put"]->started, 2U);
+}
+
+TEST(DurableRun, TakesOneAnswerOfTheUserAlsoInAnotherProcess) {
+  DurableRig rig;
+  rig.provider.answers = {calls({{"a", "send"}}), says("Sent.")};
+  rig.tools["send"]->outcomes = {{"sent"}};
+  const store::RunId run = rig.start("Go.");
+  const auto asked = rig.read(run, 0);
+  ASSERT_EQ(asked->interrupts.size(), 1U);
+  EXPECT_EQ(rig.state_of(run), RunState::waiting);
+  rig.crash();
+  const std::string resume = R"([{"interruptId":")" + asked->interrupts[0] +
+                             R"(","status":"resolved","payload":{"approved":true}}])";
+  EXPECT_FALSE(rig.answer(run, resume, "somebody else").ok());
+  EXPECT_FALSE(rig.answer(run, R"([{"interruptId":"made up","status":"resolved"}])").ok());
+  EXPECT_EQ(rig.state_of(run), RunState::waiting);
+  ASSERT_TRUE(rig.answer(run, resume).ok());
+  EXPECT_EQ(rig.answer(run, resume).error().code, Errc::approval_answered);
+  const auto whole = rig.read(run, asked->seqs.back());
+  EXPECT_EQ(whole->text, "Sent.");
+  EXPECT_EQ(rig.tools["send"]->started, 1U);
+  EXPECT_EQ(rig.state_of(run), RunState::completed);
+}
+
+TEST(DurableRun, StopsForGood) {
+  DurableRig rig;
+  rig.provider.answers = {half("Hel")};
+  const store::RunId run = rig.start("Go.");
+  const auto reader = rig.attach(run, 0);
+  for (bool shown = false; !shown;) rig.on_loop([&] { shown = reader->text == "Hel"; });
+  rig.on_loop([&] { EXPECT_TRUE(rig.runs->stop(run, "local", "enough")); });
+  reader->ended.get_future().wait();
+  EXPECT_EQ(reader->text, "Hel");
+  EXPECT_EQ(rig.state_of(run), RunState::cancelled);
+  rig.crash();
+  EXPECT_EQ(rig.read(run, 0)->text, "Hel");
+  EXPECT_EQ(rig.provider.bodies.size(), 1U);
+}
+
+TEST(DurableRun, IsGivenUpWhenItsProcessesKeepEnding) {
+  DurableRig rig;
+  rig.provider.answers = {half("a"), half("b"), half("c"), half("d")};
+  const store::RunId run = rig.start("Go.");
+  for (int crash = 0; crash < 3; ++crash) {
+    const auto reader = rig.attach(run, 0);
+    for (bool shown = false; !shown;) rig.on_loop([&] { shown = !reader->text.empty(); });
+    rig.crash();
+  }
+  const auto whole = rig.read(run, 0);
+  EXPECT_EQ(whole->order.back(), "failed");
+  EXPECT_EQ(rig.state_of(run), RunState::failed);
+  EXPECT_EQ(rig.provider.bodies.size(), 3U);
+}
+
+TEST(DurableRun, RefusesACursorBehindItsEnd) {
+  DurableRig rig;
+  rig.provider.answers = {says("Hello.")};
+  const store::RunId run = rig.start("Go.");
+  const auto whole = rig.read(run, 0);
+  rig.on_loop([&] {
+    EXPECT_EQ(rig.hubs.back()->attach(std::make_shared<test::RecordLog>(), whole->seqs.size() + 1)
+                  .error()
+                  .code,
+              Errc::cursor_ahead);
+  });
+}
+
+}  // namespace
+}  // namespace millrace::run
