@@ -123,6 +123,8 @@ export const errorTypes: Readonly<Record<ErrorCode, ErrorType>> = {
   store_moved: 'DatabasePersistError',
   store_unsupported: 'DatabasePersistError',
   run_not_found: 'BadRequest',
+  run_conflict: 'BadRequest',
+  cursor_ahead: 'BadRequest',
 };
 
 /** What to do about each code: `MillraceError.fix`. */
@@ -262,6 +264,8 @@ export const errorFixes: Readonly<Record<ErrorCode, string>> = {
   store_moved: 'Stop the program, put the file back, and start again.',
   store_unsupported: 'Put the store on a local disk, at a path of its own without links.',
   run_not_found: 'Correct the id; finished runs are there until retention removes them.',
+  run_conflict: 'Wait for the run that the message names, stop it, or use another thread or key.',
+  cursor_ahead: 'Read the run from a number that it has given.',
 };
 
 /** The number and the HTTP status of each class; 0 is no number. */

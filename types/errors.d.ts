@@ -242,6 +242,10 @@ export interface ErrorStatuses {
   store_unsupported: 400;
   /** There is no such run. Correct the id; finished runs are there until retention removes them. HTTP 404; fails again. */
   run_not_found: 404;
+  /** Another run is in the way. Wait for the run that the message names, stop it, or use another thread or key. HTTP 409; fails again. */
+  run_conflict: 409;
+  /** The cursor is behind the last record of the run. Read the run from a number that it has given. HTTP 409; fails again. */
+  cursor_ahead: 409;
 }
 
 export type ErrorCode = keyof ErrorStatuses;

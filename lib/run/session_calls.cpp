@@ -223,9 +223,8 @@ void AgentSession::begin_agent(std::uint64_t action, const SubAgent& agent, cons
   intent.name = agent.name;
   intent.arguments = call["arguments"].string();
   intent.is_agent = true;
-  begin_call(action, std::move(intent), [action, &agent, call](AgentSession& self) {
-    self.call_agent(action, agent, call);
-  });
+  begin_call(action, std::move(intent),
+             [action, &agent, call](AgentSession& self) { self.call_agent(action, agent, call); });
 }
 
 void AgentSession::run_tool(std::uint64_t action, const tool::Spec& spec, const Tree& call) {
@@ -237,9 +236,8 @@ void AgentSession::run_tool(std::uint64_t action, const tool::Spec& spec, const 
   wanted.idempotency_key = task_.thread_id + ":" + operation_id_ + ":" + wanted.id;
   if (task_.recorder == nullptr) return start_job(action, spec, std::move(wanted));
   CallIntent intent{wanted.id, wanted.name, wanted.arguments, wanted.idempotency_key, spec.effect};
-  begin_call(action, std::move(intent), [action, &spec, wanted](AgentSession& self) {
-    self.start_job(action, spec, wanted);
-  });
+  begin_call(action, std::move(intent),
+             [action, &spec, wanted](AgentSession& self) { self.start_job(action, spec, wanted); });
 }
 
 void AgentSession::start_job(std::uint64_t action, const tool::Spec& spec, tool::ToolCall wanted) {

@@ -28,7 +28,8 @@ std::string result_json(const tool::ToolOutcome& outcome) {
   result.set("content", outcome.content);
   if (outcome.is_error) result.set("isError", Tree::flag(true));
   if (!outcome.code.empty()) result.set("code", outcome.code);
-  if (!outcome.details.empty()) tool::set_details(result.set("details", Tree::object()), outcome.details);
+  if (!outcome.details.empty())
+    tool::set_details(result.set("details", Tree::object()), outcome.details);
   return result.to_json();
 }
 

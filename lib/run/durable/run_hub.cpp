@@ -38,9 +38,9 @@ Result<void> RunHub::attach(Reader reader, std::uint64_t after) {
 }
 
 RunHub::CursorPtr RunHub::find(const RunReader& reader) const {
-  const auto found =
-      std::find_if(cursors_.begin(), cursors_.end(),
-                   [&](const CursorPtr& cursor) { return cursor->reader.get() == &reader; });
+  const auto found = std::find_if(cursors_.begin(), cursors_.end(), [&](const CursorPtr& cursor) {
+    return cursor->reader.get() == &reader;
+  });
   return found == cursors_.end() ? nullptr : *found;
 }
 
@@ -79,11 +79,9 @@ void RunHub::end(std::optional<Error> error) {
 
 const store::StoredPage* RunHub::page_behind(std::uint64_t at) const {
   if (ring_.empty() || ring_.front().last - ring_.front().count > at) return nullptr;
-  const auto found =
-      std::lower_bound(ring_.begin(), ring_.end(), at,
-                       [](const store::StoredPage& page, std::uint64_t seq) {
-                         return page.last <= seq;
-                       });
+  const auto found = std::lower_bound(
+      ring_.begin(), ring_.end(), at,
+      [](const store::StoredPage& page, std::uint64_t seq) { return page.last <= seq; });
   return found == ring_.end() ? nullptr : &*found;
 }
 

@@ -160,8 +160,8 @@ void RunLog::before_call(const CallIntent& call, Begin begin) {
     row.effect = effect_of(call);
     row.args = call.arguments;
     row.args_hash = hash;
-    note(journal::ToolIntent{call.id, {}, call.name, call.arguments, hash, row.effect,
-                             call.idempotency_key, row.kind});
+    note(journal::ToolIntent{
+        call.id, {}, call.name, call.arguments, hash, row.effect, call.idempotency_key, row.kind});
   }
   ++row.tries;
   row.epoch = place_.epoch;
@@ -195,8 +195,7 @@ void RunLog::rest(const Tree& state, const Tree& context) {
   for (const std::string_view member : {"tools", "toolManifestMap"}) kept.erase(member);
   saved.set("context", context);
   const std::int64_t number = place_.next_checkpoint;
-  const bool is_full =
-      place_.checkpoint.is_null() || number % journal::full_checkpoint_every == 0;
+  const bool is_full = place_.checkpoint.is_null() || number % journal::full_checkpoint_every == 0;
   std::string data =
       is_full ? saved.to_json() : journal::checkpoint_delta(place_.checkpoint, saved);
   if (data.empty()) return;
@@ -231,12 +230,12 @@ void RunLog::flush() {
   commit->count = batch.page.count;
   ++in_flight_;
   os::EventLoop& loop = services_.loop;
-  writer_->append(std::move(batch), [weak = weak_from_this(), &loop,
-                                     commit](const store::AppendOutcome& outcome) {
-    loop.post([weak, commit, outcome] {
-      if (const auto self = weak.lock()) self->committed(outcome, *commit);
-    });
-  });
+  writer_->append(std::move(batch),
+                  [weak = weak_from_this(), &loop, commit](const store::AppendOutcome& outcome) {
+                    loop.post([weak, commit, outcome] {
+                      if (const auto self = weak.lock()) self->committed(outcome, *commit);
+                    });
+                  });
   watch_backlog();
 }
 

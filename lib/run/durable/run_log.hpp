@@ -89,8 +89,7 @@ class RunLog final : public AgentOwner,
 
   // Closes what the readers have half of, before a run goes on in another process.
   // `segment` is what a request of a reader begins, or null.
-  void go_on(const StoredRun& stored, const journal::RecoveryPlan& plan,
-             const AgentInput* segment);
+  void go_on(const StoredRun& stored, const journal::RecoveryPlan& plan, const AgentInput* segment);
   void start(AgentTask task);
   // Ends a run that does not go on: as failed, dead or cancelled.
   void end_as(journal::RunState state, std::string_view reason, const Error* error);
@@ -145,8 +144,8 @@ class RunLog final : public AgentOwner,
   std::size_t in_flight_ = 0;
   std::int64_t step_ = 0;
   bool is_resumed_ = false;  // its reader's run began in another process
-  bool is_over_ = false;    // nothing more is recorded
-  bool is_lost_ = false;    // another owner has the run, or the store failed
+  bool is_over_ = false;     // nothing more is recorded
+  bool is_lost_ = false;     // another owner has the run, or the store failed
   bool is_settled_ = false;
   bool is_paused_ = false;  // the store is slower than the model
 };

@@ -17,8 +17,7 @@ using json::Tree;
 constexpr std::size_t claims_at_once = 256;
 
 Error unknown_name(std::string_view name) {
-  return make_error(Errc::invalid_argument,
-                    "No agent is registered as " + shown_text(name) + ".");
+  return make_error(Errc::invalid_argument, "No agent is registered as " + shown_text(name) + ".");
 }
 
 Error error_of(const store::AppendOutcome& outcome) {
@@ -142,8 +141,8 @@ void RunRegistry::start(StartRequest request, Done<StartedRun> done) {
   const auto agent = agents_.find(request.name);
   if (agent == agents_.end()) return done(unknown_name(request.name));
   const AgentInput& input = request.input;
-  auto task = SuspendedRuns().task_for(input, *agent->second.plan, services_.now_ms(),
-                                       services_.call.ids);
+  auto task =
+      SuspendedRuns().task_for(input, *agent->second.plan, services_.now_ms(), services_.call.ids);
   if (!task) return done(std::move(task).error());
   LogPlace place;
   place.run = store::RunId::of_uuid(services_.call.ids.next_id());
@@ -249,11 +248,11 @@ void RunRegistry::go_on(const std::shared_ptr<StoredRun>& stored, const AgentInp
   const auto log = log_of(*stored);
   if (!log) return done ? done(unknown_name(stored->claim.run.run.name)) : void();
   if (done) {
-    log->on_first_commit([log, run = stored->claim.run.run.id,
-                          done](const store::AppendOutcome& outcome) {
-      if (outcome.status != store::AppendStatus::committed) return done(error_of(outcome));
-      done(StartedRun{run, log->hub()});
-    });
+    log->on_first_commit(
+        [log, run = stored->claim.run.run.id, done](const store::AppendOutcome& outcome) {
+          if (outcome.status != store::AppendStatus::committed) return done(error_of(outcome));
+          done(StartedRun{run, log->hub()});
+        });
   }
   log->go_on(*stored, plan, segment);
   end_or_start(*log, *stored, plan);
@@ -265,9 +264,9 @@ void RunRegistry::end_or_start(RunLog& log, const StoredRun& stored,
     return log.end_as(RunState::cancelled, "user_aborted", nullptr);
   }
   const bool is_dead = plan.move == RecoveryMove::bury;
-  Error error = make_error(Errc::internal, is_dead
-                                               ? "The run was taken over too often and is given up."
-                                               : "The run cannot go on after its process ended.");
+  Error error =
+      make_error(Errc::internal, is_dead ? "The run was taken over too often and is given up."
+                                         : "The run cannot go on after its process ended.");
   const bool can_go_on =
       plan.move != RecoveryMove::fail && plan.move != RecoveryMove::deliver && !is_dead;
   if (can_go_on && stored.checkpoint.is_object()) {
@@ -288,7 +287,8 @@ void RunRegistry::answer(const store::RunId& run, std::string principal, AgentIn
   const auto asked = std::make_shared<Answering>(
       Answering{run, std::move(principal), std::move(input), std::move(done)});
   writer_->run([weak = weak_from_this(), &loop, asked](store::StorageBackend& backend) {
-    const auto row = std::make_shared<Result<std::optional<store::RunRow>>>(backend.run(asked->run));
+    const auto row =
+        std::make_shared<Result<std::optional<store::RunRow>>>(backend.run(asked->run));
     const auto state = std::make_shared<Result<StoredState>>(load_state(backend, asked->run));
     loop.post([weak, asked, row, state] {
       if (const auto self = weak.lock()) self->check_answer(asked, *row, *state);
@@ -307,30 +307,29 @@ void RunRegistry::check_answer(const std::shared_ptr<Answering>& asked,
   if (agent == agents_.end()) return asked->done(unknown_name(row.value()->run.name));
   if (!state) return asked->done(state.error());
   if (row.value()->state != RunState::waiting) return asked->done(not_waiting());
-  auto task =
-      saved_task(state.value().checkpoint["state"], state.value().checkpoint["context"],
-                 asked->input, *agent->second.plan, services_.now_ms(), services_.call.ids);
+  auto task = saved_task(state.value().checkpoint["state"], state.value().checkpoint["context"],
+                         asked->input, *agent->second.plan, services_.now_ms(), services_.call.ids);
   if (!task) return asked->done(std::move(task).error());
   decide(asked);
 }
 
 void RunRegistry::decide(const std::shared_ptr<Answering>& asked) {
   os::EventLoop& loop = services_.loop;
-  writer_->run([weak = weak_from_this(), &loop, asked,
-                owner = owner_](store::StorageBackend& backend) {
-    const auto stored = std::make_shared<Result<std::shared_ptr<StoredRun>>>(
-        take_answered(backend, asked->run, asked->principal, asked->input.resume_json, owner));
-    loop.post([weak, asked, stored] {
-      const auto self = weak.lock();
-      if (!self) return;
-      if (!*stored) {
-        // What was decided before the failure lets the run go on all the same.
-        self->recover();
-        return asked->done(stored->error());
-      }
-      self->go_on(stored->value(), &asked->input, asked->done);
-    });
-  });
+  writer_->run(
+      [weak = weak_from_this(), &loop, asked, owner = owner_](store::StorageBackend& backend) {
+        const auto stored = std::make_shared<Result<std::shared_ptr<StoredRun>>>(
+            take_answered(backend, asked->run, asked->principal, asked->input.resume_json, owner));
+        loop.post([weak, asked, stored] {
+          const auto self = weak.lock();
+          if (!self) return;
+          if (!*stored) {
+            // What was decided before the failure lets the run go on all the same.
+            self->recover();
+            return asked->done(stored->error());
+          }
+          self->go_on(stored->value(), &asked->input, asked->done);
+        });
+      });
 }
 
 // --- readers and hosts

@@ -26,4 +26,8 @@ export const storeRows: Rows = {
   run_not_found: {
     native: ['store/conformance_runs.cpp', 'StorageConformance.LeavesAThreadToOneRun'],
   },
+  run_conflict: {
+    native: ['run/durable_run_test.cpp', 'DurableRun.LeavesAThreadToTheRunThatIsInIt'],
+  },
+  cursor_ahead: { native: ['run/durable_run_test.cpp', 'DurableRun.RefusesACursorBehindItsEnd'] },
 };

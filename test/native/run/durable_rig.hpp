@@ -64,7 +64,8 @@ class RecordLog final : public run::RunReader {
     if (const auto* end = std::get_if<event::RunEnd>(&event.body)) {
       order.emplace_back("/run");
       if (const auto list = json::Tree::parse(end->interrupts_json)) {
-        for (const json::Tree& one : list.value().items()) interrupts.emplace_back(one["id"].string());
+        for (const json::Tree& one : list.value().items())
+          interrupts.emplace_back(one["id"].string());
       }
     }
     if (std::holds_alternative<event::Failed>(event.body)) order.emplace_back("failed");
@@ -80,12 +81,12 @@ class DurableRig final : public run::RunHost {
   };
 
   DurableRig()
-      : writer(std::make_shared<store::Writer>(store::make_memory_backend(),
-                                               store::WriterOptions{std::chrono::milliseconds{1}})) {
+      : writer(std::make_shared<store::Writer>(
+            store::make_memory_backend(), store::WriterOptions{std::chrono::milliseconds{1}})) {
     std::string builtin;
-    for (const Kind& kind : {Kind{"look", tool::Effect::read}, Kind{"pay", tool::Effect::once},
-                             Kind{"put", tool::Effect::keyed},
-                             Kind{"send", tool::Effect::once, true}}) {
+    for (const Kind& kind :
+         {Kind{"look", tool::Effect::read}, Kind{"pay", tool::Effect::once},
+          Kind{"put", tool::Effect::keyed}, Kind{"send", tool::Effect::once, true}}) {
       tool::Spec spec;
       spec.name = kind.name;
       spec.effect = kind.effect;
@@ -134,7 +135,8 @@ class DurableRig final : public run::RunHost {
   void open() {
     on_loop([this] {
       const model::DriverServices services{loop, provider, services_, nullptr, &clock};
-      runs = std::make_shared<run::RunRegistry>(services, writer, "process-" + std::to_string(++processes_));
+      runs = std::make_shared<run::RunRegistry>(services, writer,
+                                                "process-" + std::to_string(++processes_));
       runs->add("agent", agent);
     });
   }
@@ -147,7 +149,7 @@ class DurableRig final : public run::RunHost {
     open();
   }
 
-  store::RunId start(const std::string& text) {
+  Result<run::StartedRun> try_start(const std::string& text) {
     std::promise<Result<run::StartedRun>> started;
     on_loop([&] {
       run::StartRequest request;
@@ -156,11 +158,13 @@ class DurableRig final : public run::RunHost {
       request.input.thread_id = "thread";
       request.input.run_id = "reader-1";
       request.input.messages_json = R"([{"id":"u","role":"user","content":")" + text + R"("}])";
-      runs->start(std::move(request), [&](Result<run::StartedRun> result) {
-        started.set_value(std::move(result));
-      });
+      runs->start(std::move(request),
+                  [&](Result<run::StartedRun> result) { started.set_value(std::move(result)); });
     });
-    auto result = started.get_future().get();
+    return started.get_future().get();
+  }
+  store::RunId start(const std::string& text) {
+    const auto result = try_start(text);
     EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().message);
     return result ? result.value().run : store::RunId();
   }
@@ -173,9 +177,8 @@ class DurableRig final : public run::RunHost {
       input.run_id = "reader-2";
       input.messages_json = "[]";
       input.resume_json = resume;
-      runs->answer(run, principal, input, [&](Result<run::StartedRun> result) {
-        answered.set_value(std::move(result));
-      });
+      runs->answer(run, principal, input,
+                   [&](Result<run::StartedRun> result) { answered.set_value(std::move(result)); });
     });
     return answered.get_future().get();
   }

@@ -71,9 +71,8 @@ TEST(DurableRun, AsksAgainAfterACrashInAnAnswer) {
   const auto whole = rig.read(run, 0);
   EXPECT_EQ(whole->resets, 1U);
   EXPECT_EQ(whole->text, "Hello.");
-  EXPECT_EQ(whole->order,
-            (std::vector<std::string>{"run", "step-1", "text", "/text", "/step", "step-1", "text",
-                                      "/text", "/step", "/run"}));
+  EXPECT_EQ(whole->order, (std::vector<std::string>{"run", "step-1", "text", "/text", "/step",
+                                                    "step-1", "text", "/text", "/step", "/run"}));
   EXPECT_TRUE(is_dense(whole->seqs, 1));
   EXPECT_EQ(rig.provider.bodies.size(), 2U);
 }
@@ -175,13 +174,25 @@ TEST(DurableRun, IsGivenUpWhenItsProcessesKeepEnding) {
   EXPECT_EQ(rig.provider.bodies.size(), 3U);
 }
 
+TEST(DurableRun, LeavesAThreadToTheRunThatIsInIt) {
+  DurableRig rig;
+  rig.provider.answers = {half("Hel"), says("Never.")};
+  const store::RunId run = rig.start("Go.");
+  const auto second = rig.try_start("Go on.");
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().code, Errc::run_conflict);
+  EXPECT_NE(second.error().message.find(run.text()), std::string::npos);
+  EXPECT_EQ(rig.provider.bodies.size(), 1U);
+}
+
 TEST(DurableRun, RefusesACursorBehindItsEnd) {
   DurableRig rig;
   rig.provider.answers = {says("Hello.")};
   const store::RunId run = rig.start("Go.");
   const auto whole = rig.read(run, 0);
   rig.on_loop([&] {
-    EXPECT_EQ(rig.hubs.back()->attach(std::make_shared<test::RecordLog>(), whole->seqs.size() + 1)
+    EXPECT_EQ(rig.hubs.back()
+                  ->attach(std::make_shared<test::RecordLog>(), whole->seqs.size() + 1)
                   .error()
                   .code,
               Errc::cursor_ahead);
