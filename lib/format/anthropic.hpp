@@ -8,9 +8,10 @@
 // which the API refuses, and media it cannot take are left out. Reasoning goes back when it has a
 // signature of this API. Provider state under "anthropic": of a tool call `server_tool`,
 // `server_tool_result` (the blocks without id, name, input, content) and `caller`; of an assistant
-// message `compaction` and `content_block` (blocks that go back as they are) and `text` (text
-// blocks with citations, written back while the text is unchanged); of a system message
-// `cache_control`.
+// message `compaction` and `content_block` (blocks that are written before its text) and `text`
+// (its blocks in their order, written back while their text is unchanged); of a call and a result
+// `tool_use` and `tool_result` (further members); of a system message `cache_control`, and
+// `system_turn` where it is a turn within the conversation. Parts: see format/retained.hpp.
 // Source: Anthropic API reference, Messages (2026).
 #pragma once
 

@@ -6,6 +6,7 @@
 #include "base/base64.hpp"
 #include "base/utf8.hpp"
 #include "format/anthropic.hpp"
+#include "format/retained.hpp"
 #include "format/support.hpp"
 #include "message/parts.hpp"
 
@@ -57,6 +58,47 @@ bool write_source(JsonBuilder& out, const Media& media) {
   return true;
 }
 
+// Calls, results and reasoning come from a conversation's own messages, never from a part.
+bool is_of_turns(std::string_view type) {
+  return type.ends_with("tool_use") || type.ends_with("tool_result") ||
+         type.ends_with("thinking") || type.starts_with("tool_addition") ||
+         type.starts_with("tool_removal");
+}
+
+// Whether the medium is still the one of the block that it was read from.
+bool is_of_block(const Media& media, const json::Value& block) {
+  const json::Value source = block["source"];
+  const std::string_view type = source["type"].string();
+  switch (media.source) {
+    case Media::Source::url: return type == "url" && source["url"].string() == media.value;
+    case Media::Source::file: return type == "file" && source["file_id"].string() == media.value;
+    case Media::Source::data: break;
+  }
+  if (type == "text") return base64::encode(source["data"].string()) == media.value;
+  return type == "base64" && source["media_type"].string() == media.mime_type;
+}
+
+// The block that a part holds, while the part shows it.
+bool write_held_block(JsonBuilder& out, const json::Value& part) {
+  if (const json::Value block = stand_in_block(part, anthropic_provider)) {
+    if (is_of_turns(block["type"].string())) return false;
+    out.value(block);
+    return true;
+  }
+  const json::Value block = held_block(part, anthropic_provider);
+  Media media;
+  if (!block.is_object() || !message::read_media(media, part) || !is_of_block(media, block)) {
+    return false;
+  }
+  if (block["type"].string() != message::name_of(media.kind)) return false;
+  if (block["source"]["type"].string() == "base64") {
+    write_with_bytes(out, block, anthropic_bytes, media.value);
+  } else {
+    out.value(block);
+  }
+  return true;
+}
+
 }  // namespace
 
 bool anthropic_takes(const Media& document) {
@@ -96,6 +138,7 @@ std::string block_of(const json::Value& part, json::Surrogates surrogates) {
   JsonBuilder out(surrogates);
   const std::string_view type = part["type"].string();
   const json::Value cache_control = part["metadata"]["cache_control"];
+  if (write_held_block(out, part)) return out.take();
   if (type == "text") {
     if (is_blank(part["text"].string())) return {};
     write_text_block(out, part["text"].string(), cache_control);

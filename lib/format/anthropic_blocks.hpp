@@ -1,6 +1,7 @@
 // Single content blocks of Anthropic's Messages API.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,15 @@
 namespace millrace::format {
 
 inline constexpr std::string_view anthropic_provider = "anthropic";
+
+// Where the bytes of a medium are in its block.
+inline constexpr std::array<std::string_view, 2> anthropic_bytes{"source", "data"};
+
+// Kinds of state that hold what a canonical message has no member for: further members of a call
+// and of a result, and a turn of the system within the conversation.
+inline constexpr std::string_view call_members_kind = "tool_use";
+inline constexpr std::string_view result_members_kind = "tool_result";
+inline constexpr std::string_view system_turn_kind = "system_turn";
 
 void write_text_block(message::JsonBuilder& out, std::string_view text,
                       const json::Value& cache_control = {});

@@ -7,6 +7,7 @@
 #include "base/base64.hpp"
 #include "format/anthropic.hpp"
 #include "format/anthropic_blocks.hpp"
+#include "format/retained.hpp"
 #include "format/support.hpp"
 #include "message/parts.hpp"
 
@@ -21,15 +22,28 @@ using message::Messages;
 using message::Role;
 using message::ToolCall;
 
-// `{"filename":...,"cache_control":...}` with what there is, or "".
+// Whether a media part alone is not the whole block.
+bool has_more_than_medium(const json::Value& block) {
+  return has_more_than(block, {"type", "source", "title", "cache_control"}) ||
+         has_more_than(block["source"], {"type", "media_type", "data", "url", "file_id"});
+}
+
+// `{"filename":...,"cache_control":...,"millrace":...}` with what there is, or "".
 std::string part_metadata(const json::Value& block) {
   const json::Value cache_control = block["cache_control"];
   const auto title = block["title"].filled_string();
-  if (!title && !cache_control.is_object()) return {};
+  const bool is_text = block["type"].string() == "text";
+  const bool is_held = !is_text && has_more_than_medium(block);
+  if (!title && !cache_control.is_object() && !is_held) return {};
   JsonBuilder out;
   out.open_object();
   if (title) out.text("filename", *title);
   if (cache_control.is_object()) out.value("cache_control", cache_control);
+  if (is_held) {
+    const bool has_bytes = block["source"]["type"].string() == "base64";
+    out.members(block_member(anthropic_provider,
+                             has_bytes ? without_bytes(block, anthropic_bytes) : raw(block)));
+  }
   out.close_object();
   return out.take();
 }
@@ -61,27 +75,28 @@ bool read_media_block(JsonBuilder& out, const json::Value& block) {
   return true;
 }
 
+bool is_bare_text(const json::Value& block) {
+  return block["type"].string() == "text" && !has_more_than(block, {"type", "text"});
+}
+
 void read_block_part(JsonBuilder& out, const json::Value& block) {
   const std::string_view type = block["type"].string();
-  if (type == "text" && block["cache_control"].is_nothing()) {
+  const bool is_medium = type == "image" || type == "document";
+  if (is_bare_text(block)) {
     message::write_text_part(out, block["text"].string());
-  } else if (type == "text") {
+  } else if (type == "text" && !has_more_than(block, {"type", "text", "cache_control"})) {
     out.open_object();
     out.text("type", "text");
     out.text("text", block["text"].string());
     out.raw("metadata", part_metadata(block));
     out.close_object();
-  } else if ((type != "image" && type != "document") || !read_media_block(out, block)) {
-    out.value(block);
+  } else if (!is_medium || !read_media_block(out, block)) {
+    write_stand_in(out, anthropic_provider, block);
   }
 }
 
 void keep_mark(message::Metadata& metadata, const json::Value& mark) {
   if (mark.is_object()) metadata.add(anthropic_provider, cache_control_kind, raw(mark));
-}
-
-bool is_bare_text(const json::Value& block) {
-  return block["type"].string() == "text" && block["cache_control"].is_nothing();
 }
 
 // Blocks as content: a string when they are one plain text, or texts only and `join` says so.
@@ -104,6 +119,13 @@ Content result_content(const json::Value& content) {
   std::vector<json::Value> blocks;
   for (const json::Value block : content.items()) blocks.push_back(block);
   return content_of_blocks(blocks, true);
+}
+
+// Keeps the members of an object beside these; nothing when there are no others.
+void keep_members(message::Metadata& metadata, std::string_view kind, const json::Value& object,
+                  std::initializer_list<std::string_view> known) {
+  if (!has_more_than(object, known)) return;
+  metadata.add(anthropic_provider, kind, without(object, known));
 }
 
 // Reads turns in order.
@@ -134,9 +156,9 @@ class AnthropicReader {
 
   IdSource& ids_;
   Messages messages_;
-  std::string turn_id_;             // the stored id, for the turn's first message
-  bool in_assistant_ = false;       // the last message takes what comes next
-  std::vector<json::Value> texts_;  // text blocks of that message
+  std::string turn_id_;              // the stored id, for the turn's first message
+  bool in_assistant_ = false;        // the last message takes what comes next
+  std::vector<json::Value> blocks_;  // of that message, without its calls
   struct Place {
     std::size_t message = 0;
     std::size_t call = 0;
@@ -160,8 +182,10 @@ void AnthropicReader::read_system(const json::Value& system) {
   for (const json::Value block : system.items()) {
     Message& message = add(Role::system);
     message.content = Content::of_text(block["text"].string());
-    if (const json::Value cache_control = block["cache_control"]; cache_control.is_object()) {
-      keep_mark(message.metadata, cache_control);
+    if (has_more_than(block, {"type", "text", "cache_control"})) {
+      message.metadata.add(anthropic_provider, "text", "[" + raw(block) + "]");
+    } else {
+      keep_mark(message.metadata, block["cache_control"]);
     }
   }
 }
@@ -175,7 +199,10 @@ void AnthropicReader::read_turn(const json::Value& turn) {
   } else if (role == "user") {
     read_user(turn["content"]);
   } else {
-    add(Role::system).content = Content::of_text(joined_text(turn["content"]));
+    // Within a conversation the system's turn stands at its place, with what it adds or removes.
+    Message& message = add(Role::system);
+    message.content = Content::of_text(words_of_list(turn["content"]));
+    message.metadata.add(anthropic_provider, system_turn_kind, raw(turn["content"]));
   }
 }
 
@@ -206,11 +233,19 @@ void AnthropicReader::add_result(const json::Value& block, Content content, bool
   message.tool_call_id = block["tool_use_id"].string();
   message.content = std::move(content);
   if (failed) message.error = message::text_of(message.content);
-  json::Value mark = block["cache_control"];
-  for (const json::Value part : block["content"].items()) {
-    if (part["cache_control"].is_object()) mark = part["cache_control"];
+  keep_mark(message.metadata, block["cache_control"]);
+  const json::Value given = block["content"];
+  if (given.is_array() && message.content.kind == Content::Kind::text) {
+    keep_list(message.metadata, anthropic_provider, given);
   }
-  keep_mark(message.metadata, mark);
+  if (block["type"].string() != "tool_result") return;
+  if (block["is_error"].is_true()) {
+    keep_members(message.metadata, result_members_kind, block,
+                 {"type", "tool_use_id", "content", "is_error", "cache_control"});
+  } else {
+    keep_members(message.metadata, result_members_kind, block,
+                 {"type", "tool_use_id", "content", "cache_control"});
+  }
 }
 
 void AnthropicReader::read_assistant(const json::Value& content) {
@@ -236,7 +271,8 @@ void AnthropicReader::read_block(const json::Value& block) {
   } else if (type.ends_with("tool_result")) {
     read_server_result(block);
   } else if (block.is_object()) {
-    keep(block, type == "compaction" ? type : "content_block");
+    assistant(true);
+    blocks_.push_back(block);
   }
 }
 
@@ -249,21 +285,30 @@ Message& AnthropicReader::assistant(bool before_calls) {
 }
 
 void AnthropicReader::finish_assistant() {
-  const bool cited = std::any_of(texts_.begin(), texts_.end(), [](const json::Value& text) {
-    return text["citations"].size() > 0;
-  });
-  const bool marked = std::any_of(texts_.begin(), texts_.end(), [](const json::Value& text) {
-    return text["cache_control"].is_object();
-  });
-  if (cited || marked) {
-    JsonBuilder blocks;
-    blocks.open_array();
-    for (const json::Value& text : texts_) blocks.value(text);
-    blocks.close_array();
-    messages_.back().metadata.add(anthropic_provider, cited ? "text" : cache_blocks_kind,
-                                  blocks.take());
+  const auto is_text = [](const json::Value& block) { return block["type"].string() == "text"; };
+  const auto is_whole = [&](const json::Value& block) {
+    return is_text(block) && !has_more_than(block, {"type", "text", "cache_control"});
+  };
+  const auto first_text = std::find_if(blocks_.begin(), blocks_.end(), is_text);
+  // Blocks of other kinds are written before the text, unless the list gives their places.
+  const auto texts = std::find_if_not(first_text, blocks_.end(), is_text) == blocks_.end()
+                         ? first_text
+                         : blocks_.begin();
+  for (auto block = blocks_.begin(); block != texts; ++block) {
+    keep(*block, (*block)["type"].string() == "compaction" ? "compaction" : "content_block");
   }
-  texts_.clear();
+  const bool marked = std::any_of(texts, blocks_.end(), [](const json::Value& block) {
+    return block["cache_control"].is_object();
+  });
+  if (const bool listed = !std::all_of(texts, blocks_.end(), is_whole); listed || marked) {
+    JsonBuilder list;
+    list.open_array();
+    for (auto block = texts; block != blocks_.end(); ++block) list.value(*block);
+    list.close_array();
+    messages_.back().metadata.add(anthropic_provider, listed ? "text" : cache_blocks_kind,
+                                  list.take());
+  }
+  blocks_.clear();
   in_assistant_ = false;
 }
 
@@ -271,7 +316,7 @@ void AnthropicReader::read_text(const json::Value& block) {
   Message& message = assistant(true);
   message.content.kind = Content::Kind::text;
   message.content.text.append(block["text"].string());
-  texts_.push_back(block);
+  blocks_.push_back(block);
 }
 
 void AnthropicReader::read_thinking(const json::Value& block) {
@@ -302,7 +347,10 @@ void AnthropicReader::read_call(const json::Value& block) {
   } else if (const json::Value caller = block["caller"]; caller.is_object()) {
     call.metadata.add(anthropic_provider, "caller", raw(caller));
   }
-  if (block["type"].string() == "tool_use") keep_mark(call.metadata, block["cache_control"]);
+  if (block["type"].string() != "tool_use") return;
+  keep_mark(call.metadata, block["cache_control"]);
+  keep_members(call.metadata, call_members_kind, block,
+               {"type", "id", "name", "input", "caller", "cache_control"});
 }
 
 void AnthropicReader::read_server_result(const json::Value& block) {
@@ -321,7 +369,7 @@ void AnthropicReader::read_server_result(const json::Value& block) {
 }
 
 void AnthropicReader::keep(const json::Value& block, std::string_view kind) {
-  assistant(true).metadata.add(anthropic_provider, kind, raw(block));
+  messages_.back().metadata.add(anthropic_provider, kind, raw(block));
 }
 
 }  // namespace

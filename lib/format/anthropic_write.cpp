@@ -7,6 +7,7 @@
 
 #include "format/anthropic.hpp"
 #include "format/anthropic_blocks.hpp"
+#include "format/retained.hpp"
 #include "format/support.hpp"
 #include "format/turns.hpp"
 #include "message/parts.hpp"
@@ -29,6 +30,20 @@ bool is_signed_here(const Message& reasoning) {
 }
 
 // Ids of calls have no limit of their length here; the bound keeps them usable elsewhere.
+// The texts among blocks of a turn.
+std::string texts_of(const json::Value& blocks) {
+  std::string text;
+  for (const json::Value block : blocks.items()) {
+    if (block["type"].string() == "text") text.append(block["text"].string());
+  }
+  return text;
+}
+
+bool is_system_turn(const Message& message) {
+  const bool is_prompt = message.role == Role::system || message.role == Role::developer;
+  return is_prompt && message.metadata.find(anthropic_provider, system_turn_kind) != nullptr;
+}
+
 constexpr TurnNames anthropic_names{"user", "assistant", "content", 256};
 
 class AnthropicWriter final : public TurnWriter {
@@ -47,6 +62,7 @@ class AnthropicWriter final : public TurnWriter {
       out_.raw("caller", caller->json);
     }
     write_cache_control(call.metadata);
+    write_members(call.metadata, call_members_kind, {});
     out_.close_object();
     const auto held = held_reasoning_.extract(call.id);
     if (held.empty()) return;
@@ -61,24 +77,58 @@ class AnthropicWriter final : public TurnWriter {
     std::string text = result_text(message);
     // A failed result must not be empty.
     if (text.empty() && message.error) text = "The tool failed.";
+    const bool is_list = write_list(out_, "content", message.metadata, anthropic_provider, text);
+    if (!is_list && !write_result_blocks(message)) out_.text("content", text);
+    if (message.error) out_.flag("is_error", true);
+    write_cache_control(message.metadata);
+    write_members(message.metadata, result_members_kind, message.error ? "is_error" : "");
+    out_.close_object();
+  }
+
+  // The content of a result that is more than texts; false when it is not.
+  bool write_result_blocks(const Message& message) {
     std::vector<std::string> blocks;
     const message::Parts parts(message.content);
     bool only_texts = true;
     for (const json::Value part : parts.items()) {
-      only_texts = only_texts && part["type"].string() == "text";
+      only_texts = only_texts && part["type"].string() == "text" && part["metadata"].is_nothing();
       if (std::string block = block_of(part, out_.surrogates()); !block.empty()) {
         blocks.push_back(std::move(block));
       }
     }
-    if (only_texts || blocks.empty()) {
-      out_.text("content", text);
-    } else {
-      out_.open_array("content");
-      for (const std::string& block : blocks) out_.written(block);
-      out_.close_array();
+    if (only_texts || blocks.empty()) return false;
+    out_.open_array("content");
+    for (const std::string& block : blocks) out_.written(block);
+    out_.close_array();
+    return true;
+  }
+
+  // Further members of a call or a result, as they came.
+  void write_members(const message::Metadata& metadata, std::string_view kind,
+                     std::string_view left_out) {
+    const auto* state = metadata.find(anthropic_provider, kind);
+    if (state == nullptr) return;
+    json::Document document(message::depth_limit);
+    const auto members = document.parse(state->json);
+    if (!members) return;
+    for (const auto& [key, value] : members.value().members()) {
+      if (key != left_out) out_.value(key, value);
     }
-    if (message.error) out_.flag("is_error", true);
-    write_cache_control(message.metadata);
+  }
+
+  // What the system adds or removes within the conversation, while its words are the same.
+  void write_system(const Message& message) override {
+    if (!is_system_turn(message)) return;
+    json::Document document(message::depth_limit);
+    const auto given =
+        document.parse(message.metadata.find(anthropic_provider, system_turn_kind)->json);
+    const std::string text = message::text_of(message.content);
+    const bool is_same = given && words_of_list(given.value()) == text;
+    if (!is_same && is_blank(text)) return;
+    end_turn();
+    out_.open_object();
+    out_.text("role", "system");
+    is_same ? out_.value("content", given.value()) : out_.text("content", text);
     out_.close_object();
   }
 
@@ -117,22 +167,31 @@ class AnthropicWriter final : public TurnWriter {
 
   void write_assistant_text(const Message& message) {
     const std::string text = message::text_of(message.content);
-    if (is_blank(text)) return;
-    enter(Turn::assistant);
     if (const auto* state = message.metadata.find(anthropic_provider, "text")) {
       json::Document document(message::depth_limit);
       const auto blocks = document.parse(state->json);
-      if (blocks && joined_text(blocks.value()) == text) {
-        for (const json::Value block : blocks.value().items()) out_.value(block);
-        return;
-      }
+      if (blocks && write_listed(blocks.value(), text)) return;
     }
+    if (is_blank(text)) return;
+    enter(Turn::assistant);
     const std::string marked = marked_blocks(message, text);
     if (marked.empty()) return write_text_block(out_, text);
     json::Document document(message::depth_limit);
     if (const auto blocks = document.parse(marked)) {
       for (const json::Value block : blocks.value().items()) out_.value(block);
     }
+  }
+
+  // Writes the blocks of a list in their order. Where the text is another by now, those that are
+  // no texts; false then.
+  bool write_listed(const json::Value& blocks, std::string_view text) {
+    const bool is_same = texts_of(blocks) == text;
+    for (const json::Value block : blocks.items()) {
+      if (!is_same && block["type"].string() == "text") continue;
+      enter(Turn::assistant);
+      out_.value(block);
+    }
+    return is_same;
   }
 
   // A thought between two calls of a turn waits for the first of them.
@@ -187,19 +246,22 @@ class AnthropicWriter final : public TurnWriter {
     out_.open_object();
     const std::string type = write_state_type(result_state->json);
     out_.text("tool_use_id", call.id);
-    write_server_content(type, message::text_of(result->content));
+    write_server_content(type, *result);
     write_state_rest(result_state->json);
     out_.close_object();
   }
 
   // The content of such a result is JSON; only a remote tool's is text.
-  void write_server_content(std::string_view type, std::string_view text) {
+  void write_server_content(std::string_view type, const Message& result) {
+    const std::string text = message::text_of(result.content);
     json::Document document(message::depth_limit);
     const auto value = document.parse(text);
     const bool structured = value && (value.value().is_object() || value.value().is_array());
     if (type != "mcp_tool_result" && structured) {
       out_.value("content", value.value());
-    } else {
+    } else if (result.content.kind == Content::Kind::parts) {
+      write_result_blocks(result);
+    } else if (!write_list(out_, "content", result.metadata, anthropic_provider, text)) {
       out_.text("content", text);
     }
   }
@@ -225,8 +287,20 @@ class AnthropicWriter final : public TurnWriter {
   std::unordered_map<std::string, std::vector<const Message*>> held_reasoning_;  // by their call
 };
 
+// A prompt that stands beside the turns.
 bool is_system(const Message& message) {
-  return message.role == Role::system || message.role == Role::developer;
+  const bool is_prompt = message.role == Role::system || message.role == Role::developer;
+  return is_prompt && !is_system_turn(message);
+}
+
+// The blocks of a prompt as they came, or with the caller's marks; "" for one without either.
+std::string prompt_blocks(const Message& message, std::string_view text) {
+  if (const auto* state = message.metadata.find(anthropic_provider, "text")) {
+    json::Document document(message::depth_limit);
+    const auto blocks = document.parse(state->json);
+    if (blocks && texts_of(blocks.value()) == text) return state->json;
+  }
+  return marked_blocks(message, text);
 }
 
 }  // namespace
@@ -237,7 +311,7 @@ void write_anthropic_system(JsonBuilder& out, std::span<const Message> messages)
   for (const Message& message : messages) {
     if (!is_system(message) || is_blank(message::text_of(message.content))) continue;
     prompts.push_back(&message);
-    plain = plain && marked_blocks(message, message::text_of(message.content)).empty();
+    plain = plain && prompt_blocks(message, message::text_of(message.content)).empty();
   }
   if (prompts.empty()) return;
   if (plain && prompts.size() == 1) {
@@ -247,7 +321,7 @@ void write_anthropic_system(JsonBuilder& out, std::span<const Message> messages)
   out.open_array("system");
   for (const Message* prompt : prompts) {
     const std::string text = message::text_of(prompt->content);
-    const std::string marked = marked_blocks(*prompt, text);
+    const std::string marked = prompt_blocks(*prompt, text);
     json::Document document(message::depth_limit);
     const auto blocks = document.parse(marked);
     if (marked.empty() || !blocks) {

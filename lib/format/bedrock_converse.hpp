@@ -6,8 +6,10 @@
 // directly behind the turn that made them; call ids are made acceptable and distinct; empty texts,
 // which the API refuses, and media it cannot take (by address, but for S3) are left out. Reasoning
 // goes back when its encrypted value is the JSON text `{"bedrock":{...}}`. Provider state under
-// "bedrock": of a tool call `server_tool` and `server_tool_result`, of an assistant message
-// `content_block` (blocks that go back as they are).
+// "bedrock": of a tool call `server_tool` and `server_tool_result`, of a result `tool_result`
+// (further members), of an assistant message `content_block` (blocks that are written before its
+// text) and `blocks` (all of them in their order, while their text is unchanged), of a system
+// message `block`. Parts: see format/retained.hpp.
 // Source: Amazon Bedrock API reference, "Message" (2026).
 #pragma once
 

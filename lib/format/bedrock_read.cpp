@@ -5,6 +5,7 @@
 
 #include "format/bedrock_blocks.hpp"
 #include "format/bedrock_converse.hpp"
+#include "format/retained.hpp"
 #include "format/support.hpp"
 #include "message/parts.hpp"
 
@@ -19,7 +20,7 @@ using message::Role;
 using message::ToolCall;
 
 bool is_text_block(const json::Value& block) {
-  return block["text"].is_string();
+  return block["text"].is_string() && !has_more_than(block, {"text"});
 }
 
 Content content_of_converse(const std::vector<json::Value>& blocks, bool join) {
@@ -31,11 +32,7 @@ Content content_of_converse(const std::vector<json::Value>& blocks, bool join) {
   }
   JsonBuilder out;
   out.open_array();
-  for (const json::Value& block : blocks) {
-    if (bedrock::read_media_block(out, block)) continue;
-    const json::Value json = block["json"];
-    message::write_text_part(out, json.is_nothing() ? block["text"].string() : raw(json));
-  }
+  for (const json::Value& block : blocks) bedrock::read_part(out, block);
   out.close_array();
   return Content::of_parts(out.take());
 }
@@ -47,15 +44,15 @@ class BedrockReader {
 
   void read_system(const json::Value& system) {
     for (const json::Value block : system.items()) {
-      if (is_text_block(block)) {
-        add(Role::system).content = Content::of_text(block["text"].string());
-      }
+      Message& message = add(Role::system);
+      message.content = Content::of_text(words_of(block));
+      if (!is_text_block(block)) message.metadata.add(bedrock::provider, block_kind, raw(block));
     }
   }
 
   void read_turn(const json::Value& turn) {
     const bool model = turn["role"].string() == "assistant";
-    in_assistant_ = false;
+    end_answer();
     for (const json::Value block : turn["content"].items()) {
       const json::Value result = block["toolResult"];
       if (result.is_object()) {
@@ -68,7 +65,7 @@ class BedrockReader {
       }
     }
     add_user();
-    in_assistant_ = false;
+    end_answer();
   }
 
   [[nodiscard]] Messages take() { return std::move(messages_); }
@@ -91,27 +88,58 @@ class BedrockReader {
   Message& assistant(bool before_calls) {
     const bool full = in_assistant_ && !messages_.back().tool_calls.empty();
     if (in_assistant_ && !(before_calls && full)) return messages_.back();
+    end_answer();
     in_assistant_ = true;
     return add(Role::assistant);
+  }
+
+  // Keeps the blocks of the answer that its text alone does not give.
+  void end_answer() {
+    const auto is_plain = [](const json::Value& block) { return is_text_block(block); };
+    const auto has_words = [](const json::Value& block) {
+      return block["text"].is_string() || block["citationsContent"].is_object();
+    };
+    const auto first_words = std::find_if(answer_.begin(), answer_.end(), has_words);
+    if (std::all_of(first_words, answer_.end(), is_plain)) {
+      for (auto block = answer_.begin(); block != first_words; ++block) {
+        messages_.back().metadata.add(bedrock::provider, "content_block", raw(*block));
+      }
+    } else {
+      JsonBuilder list;
+      list.open_array();
+      for (const json::Value& block : answer_) list.value(block);
+      list.close_array();
+      messages_.back().metadata.add(bedrock::provider, bedrock::blocks_kind, list.take());
+    }
+    answer_.clear();
+    in_assistant_ = false;
   }
 
   void read_result(const json::Value& result) {
     std::vector<json::Value> content;
     for (const json::Value block : result["content"].items()) content.push_back(block);
-    in_assistant_ = false;
+    end_answer();
     Message& message = add(Role::tool);
     message.tool_call_id = result["toolUseId"].string();
     message.content = content_of_converse(content, true);
-    if (result["status"].string() == "error") message.error = message::text_of(message.content);
+    if (message.content.kind == Content::Kind::text && content.size() > 1) {
+      keep_list(message.metadata, bedrock::provider, result["content"]);
+    }
+    const bool failed = result["status"].string() == "error";
+    if (failed) message.error = message::text_of(message.content);
+    const std::string members = failed ? without(result, {"toolUseId", "content", "status"})
+                                       : without(result, {"toolUseId", "content"});
+    if (members != "{}") message.metadata.add(bedrock::provider, bedrock::result_kind, members);
   }
 
   void read_block(const json::Value& block) {
     const json::Value use = block["toolUse"];
     const json::Value reasoning = block["reasoningContent"];
-    if (is_text_block(block)) {
+    if (block["text"].is_string() || block["citationsContent"].is_object()) {
       Message& message = assistant(true);
       message.content.kind = Content::Kind::text;
-      message.content.text.append(block["text"].string());
+      message.content.text.append(bedrock::words_of_answer(block));
+      answer_.push_back(block);
     } else if (use.is_object()) {
       ToolCall call;
       call.id = use["toolUseId"].string();
@@ -123,14 +151,15 @@ class BedrockReader {
     } else if (reasoning.is_object()) {
       read_reasoning(reasoning);
     } else if (block.size() > 0) {
-      assistant(true).metadata.add(bedrock::provider, "content_block", raw(block));
+      assistant(true);
+      answer_.push_back(block);
     }
   }
 
   void read_reasoning(const json::Value& reasoning) {
     const json::Value text = reasoning["reasoningText"];
     const json::Value redacted = reasoning["redactedContent"];
-    in_assistant_ = false;
+    end_answer();
     Message& message = add(Role::reasoning);
     message.content = Content::of_text(text["text"].string());
     const json::Value retained = redacted.is_string() ? redacted : text["signature"];
@@ -144,6 +173,7 @@ class BedrockReader {
   IdSource& ids_;
   Messages messages_;
   std::vector<json::Value> blocks_;  // of a user's message that is not complete
+  std::vector<json::Value> answer_;  // blocks of the assistant message, without its calls
   bool in_assistant_ = false;        // the last message takes what comes next
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "format/bedrock_blocks.hpp"
+#include "format/retained.hpp"
 #include "format/support.hpp"
 #include "format/turns.hpp"
 #include "message/parts.hpp"
@@ -119,7 +120,8 @@ class BedrockWriter final : public TurnWriter {
       enter(Turn::assistant);
       out_.raw(state.json);
     }
-    if (const std::string text = message::text_of(message.content); !is_blank(text)) {
+    const std::string text = message::text_of(message.content);
+    if (!write_blocks(message, text) && !is_blank(text)) {
       enter(Turn::assistant);
       write_text(text);
     }
@@ -130,6 +132,26 @@ class BedrockWriter final : public TurnWriter {
         hold_call(call);
       }
     }
+  }
+
+  // The blocks of the answer in their order. Where the text is another by now, those without
+  // words; false then.
+  bool write_blocks(const Message& message, std::string_view text) {
+    const auto* state = message.metadata.find(bedrock::provider, bedrock::blocks_kind);
+    if (state == nullptr) return false;
+    json::Document document(message::depth_limit);
+    const auto blocks = document.parse(state->json);
+    if (!blocks) return false;
+    std::string words;
+    for (const json::Value block : blocks.value().items()) {
+      words.append(bedrock::words_of_answer(block));
+    }
+    for (const json::Value block : blocks.value().items()) {
+      if (words != text && !bedrock::words_of_answer(block).empty()) continue;
+      enter(Turn::assistant);
+      out_.value(block);
+    }
+    return words == text;
   }
 
   void write_reasoning(const Message& message) override {
@@ -202,6 +224,7 @@ class BedrockWriter final : public TurnWriter {
     out_.open_object("toolResult");
     out_.text("toolUseId", id);
     if (type.is_string()) out_.value("type", type);
+    write_members(message, type.is_string());
     out_.open_array("content");
     const message::Parts parts(message.content);
     bool any = false;
@@ -213,11 +236,26 @@ class BedrockWriter final : public TurnWriter {
     }
     std::string text = result_text(message);
     if (text.empty() && message.error) text = "The tool failed.";
-    if (!any && !text.empty()) write_text(text);
+    const auto texts = listed_texts(message.metadata, bedrock::provider, text);
+    for (const std::string_view piece : texts) write_text(piece);
+    if (!any && texts.empty() && !text.empty()) write_text(text);
     out_.close_array();
     if (message.error && !turns_.no_status) out_.text("status", "error");
     out_.close_object();
     out_.close_object();
+  }
+
+  // Further members of a result, as they came.
+  void write_members(const Message& message, bool has_type) {
+    const auto* state = message.metadata.find(bedrock::provider, bedrock::result_kind);
+    if (state == nullptr) return;
+    json::Document document(message::depth_limit);
+    const auto members = document.parse(state->json);
+    if (!members) return;
+    for (const auto& [key, value] : members.value().members()) {
+      const bool is_status = key == "status" && (message.error || turns_.no_status);
+      if (!is_status && !(key == "type" && has_type)) out_.value(key, value);
+    }
   }
 
   JsonBuilder& out_;
@@ -234,8 +272,16 @@ void write_bedrock_converse_system(JsonBuilder& out, std::span<const Message> me
   for (const Message& message : messages) {
     if (message.role != Role::system && message.role != Role::developer) continue;
     const std::string text = message::text_of(message.content);
-    if (is_blank(text)) continue;
+    const auto* state = message.metadata.find(bedrock::provider, block_kind);
+    json::Document document(message::depth_limit);
+    const auto block = document.parse(state == nullptr ? "" : state->json);
+    const bool is_block = block && words_of(block.value()) == text;
+    if (!is_block && is_blank(text)) continue;
     if (!std::exchange(any, true)) out.open_array("system");
+    if (is_block) {
+      out.value(block.value());
+      continue;
+    }
     out.open_object();
     out.text("text", text);
     out.close_object();

@@ -7,9 +7,11 @@
 // directly behind the turn that made them, with name and id of their call; empty texts, which the
 // API refuses, are left out. Thought signatures go back with the part they came with: they are the
 // encrypted value of a call, of an assistant message (its text) or of reasoning, as the JSON text
-// `{"google":{"reasoning_signature":...}}`; reasoning without one stays behind. Provider state
+// `{"google":{"thought_signature":...}}`; reasoning without one stays behind. Provider state
 // under "google": of a tool call `server_tool` and `server_tool_result` (executableCode and
-// codeExecutionResult), of an assistant message `part` (parts that go back as they are).
+// codeExecutionResult), of an assistant message `part` (parts that go back as they are), of a
+// result `function_response` (the part, while its content is unchanged). Parts: see
+// format/retained.hpp.
 // Source: Gemini API reference, "Content" (2026).
 #pragma once
 

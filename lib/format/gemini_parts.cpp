@@ -1,7 +1,9 @@
 #include "format/gemini_parts.hpp"
 
+#include <algorithm>
 #include <array>
 
+#include "format/retained.hpp"
 #include "format/support.hpp"
 #include "message/media_type.hpp"
 #include "message/parts.hpp"
@@ -17,6 +19,46 @@ constexpr std::array<std::string_view, 4> default_types{"image/jpeg", "audio/mpe
                                                         "application/pdf"};
 
 constexpr std::string_view video_key = "videoMetadata";
+
+constexpr std::array<std::string_view, 2> inline_bytes{"inlineData", "data"};
+
+// Whether a media part alone is not the whole part.
+bool has_more_than_medium(const json::Value& part) {
+  return has_more_than(part, {"inlineData", "fileData", video_key}) ||
+         has_more_than(part["inlineData"], {"data", "mimeType"}) ||
+         has_more_than(part["fileData"], {"fileUri", "mimeType"});
+}
+
+// Calls, results and reasoning come from a conversation's own messages, never from a part.
+bool is_of_turn(const json::Value& part) {
+  constexpr std::array<std::string_view, 6> members{"functionCall",   "functionResponse",
+                                                    "toolCall",       "toolResponse",
+                                                    "executableCode", "codeExecutionResult"};
+  return part["thought"].is_true() ||
+         std::any_of(members.begin(), members.end(),
+                     [&](std::string_view member) { return part[member].exists(); });
+}
+
+// The part that a canonical part holds, while it shows it.
+bool write_held_part(JsonBuilder& out, const json::Value& part) {
+  if (const json::Value own = stand_in_block(part, provider); own && !is_of_turn(own)) {
+    out.value(own);
+    return true;
+  }
+  const json::Value own = held_block(part, provider);
+  Media media;
+  if (!own.is_object() || is_of_turn(own) || !message::read_media(media, part)) return false;
+  const json::Value file = own["fileData"];
+  if (media.source == Media::Source::data) {
+    const json::Value data = own["inlineData"];
+    if (!data.is_object() || data["mimeType"].string() != media.mime_type) return false;
+    write_with_bytes(out, own, inline_bytes, media.value);
+    return true;
+  }
+  if (file["fileUri"].string() != media.value) return false;
+  out.value(own);
+  return true;
+}
 
 }  // namespace
 
@@ -45,6 +87,7 @@ void write_text(JsonBuilder& out, std::string_view text, std::string_view signat
 
 std::string part_of(const json::Value& part, json::Surrogates surrogates) {
   JsonBuilder out(surrogates);
+  if (write_held_part(out, part)) return out.take();
   if (part["type"].string() == "text") {
     write_text(out, part["text"].string(), {});
     return out.take();
@@ -78,7 +121,7 @@ std::string part_of(const json::Value& part, json::Surrogates surrogates) {
 bool read_medium(JsonBuilder& out, const json::Value& part) {
   const json::Value data = part["inlineData"];
   const json::Value file = part["fileData"];
-  if (!data.is_object() && !file.is_object()) return false;
+  if (!data["data"].is_string() && !file["fileUri"].is_string()) return false;
   Media media;
   media.source = data.is_object() ? Media::Source::data : Media::Source::url;
   media.value = data.is_object() ? data["data"].string() : file["fileUri"].string();
@@ -86,12 +129,54 @@ bool read_medium(JsonBuilder& out, const json::Value& part) {
   media.kind = message::kind_of_mime(media.mime_type);
   std::string metadata;
   if (const json::Value video = part[video_key]; video.is_object()) {
-    metadata = "{";
     json::append_raw_member(metadata, video_key, raw(video));
-    metadata.push_back('}');
   }
-  message::write_media(out, media, metadata);
+  if (has_more_than_medium(part)) {
+    if (!metadata.empty()) metadata.push_back(',');
+    metadata.append(block_member(provider, without_bytes(part, inline_bytes)));
+  }
+  message::write_media(out, media, metadata.empty() ? metadata : "{" + metadata + "}");
   return true;
+}
+
+void read_part(JsonBuilder& out, const json::Value& part) {
+  if (part["text"].is_string() && !has_more_than(part, {"text"})) {
+    message::write_text_part(out, part["text"].string());
+  } else if (!read_medium(out, part)) {
+    write_stand_in(out, provider, part);
+  }
+}
+
+Response read_response(const json::Value& function_response) {
+  const json::Value response = function_response["response"];
+  const json::Value error = response["error"];
+  const json::Value media = function_response["parts"];
+  const bool is_alone = response.size() == 1;
+  Response read;
+  read.failed = is_alone && !error.is_nothing();
+  const bool is_output = is_alone && response["output"].is_string();
+  const std::string text = arguments_of(read.failed ? error
+                                        : is_output ? response["output"]
+                                                    : response);
+  if (media.size() == 0) {
+    read.content = message::Content::of_text(text);
+    return read;
+  }
+  JsonBuilder parts;
+  parts.open_array();
+  if (!text.empty()) message::write_text_part(parts, text);
+  for (const json::Value part : media.items()) read_part(parts, part);
+  parts.close_array();
+  read.content = message::Content::of_parts(parts.take());
+  return read;
+}
+
+bool is_plain_response(const json::Value& part) {
+  const json::Value value = part["functionResponse"];
+  const json::Value response = value["response"];
+  const bool is_text = response["output"].is_string() || response["error"].is_string();
+  return is_text && response.size() == 1 && !has_more_than(part, {"functionResponse"}) &&
+         !has_more_than(value, {"id", "name", "response"});
 }
 
 }  // namespace millrace::format::gemini

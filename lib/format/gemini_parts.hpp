@@ -7,6 +7,7 @@
 
 #include "base/json.hpp"
 #include "message/json_builder.hpp"
+#include "message/message.hpp"
 
 namespace millrace::format::gemini {
 
@@ -27,5 +28,19 @@ std::string part_of(const json::Value& part, json::Surrogates surrogates);
 
 // Appends an inlineData or fileData part as AG-UI's; false for any other part.
 bool read_medium(message::JsonBuilder& out, const json::Value& part);
+// Appends a part of a user: a text, a medium, or the words of another part.
+void read_part(message::JsonBuilder& out, const json::Value& part);
+
+// State: the part of a result that says more than a text.
+inline constexpr std::string_view response_kind = "function_response";
+
+// What a functionResponse gives to a tool's message.
+struct Response {
+  message::Content content;
+  bool failed = false;
+};
+Response read_response(const json::Value& function_response);
+// Whether a result is one text, without further members.
+bool is_plain_response(const json::Value& part);
 
 }  // namespace millrace::format::gemini

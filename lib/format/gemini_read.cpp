@@ -7,6 +7,7 @@
 #include "format/gemini.hpp"
 #include "format/gemini_parts.hpp"
 #include "format/open_calls.hpp"
+#include "format/retained.hpp"
 #include "format/support.hpp"
 #include "message/parts.hpp"
 
@@ -21,7 +22,7 @@ using message::Role;
 using message::ToolCall;
 
 bool is_text(const json::Value& part) {
-  return part["text"].is_string();
+  return part["text"].is_string() && !has_more_than(part, {"text"});
 }
 
 // User parts as content: a string when they are one text.
@@ -31,9 +32,7 @@ Content content_of(const std::vector<json::Value>& parts) {
   }
   JsonBuilder out;
   out.open_array();
-  for (const json::Value& part : parts) {
-    if (!gemini::read_medium(out, part)) message::write_text_part(out, part["text"].string());
-  }
+  for (const json::Value& part : parts) gemini::read_part(out, part);
   out.close_array();
   return Content::of_parts(out.take());
 }
@@ -157,18 +156,16 @@ std::string GeminiReader::answered_id(const json::Value& response) {
   return id.empty() ? ids_.next_id() : std::string(id);
 }
 
-void GeminiReader::read_response(const json::Value& value, const json::Value& /*part*/) {
-  const json::Value response = value["response"];
-  const json::Value error = response["error"];
+void GeminiReader::read_response(const json::Value& value, const json::Value& part) {
   const std::string id = answered_id(value);
   in_assistant_ = false;
-  if (response.size() == 1 && !error.is_nothing()) {
-    add_result(id, error, true);
-  } else if (response.size() == 1 && response["output"].is_string()) {
-    add_result(id, response["output"], false);
-  } else {
-    add_result(id, response, false);
-  }
+  Message& message = add(Role::tool);
+  message.tool_call_id = id;
+  gemini::Response response = gemini::read_response(value);
+  message.content = std::move(response.content);
+  if (response.failed) message.error = message::text_of(message.content);
+  if (gemini::is_plain_response(part)) return;
+  message.metadata.add(gemini::provider, gemini::response_kind, raw(part));
 }
 
 void GeminiReader::add_result(std::string_view call_id, const json::Value& output, bool failed) {

@@ -128,7 +128,39 @@ class GeminiWriter final : public TurnWriter {
     out_.close_object();
   }
 
+  // A result as it came, while its content is the same and its id is free.
+  bool write_given_result(const Message& message, std::string_view id) {
+    const auto* state = message.metadata.find(gemini::provider, gemini::response_kind);
+    if (state == nullptr) return false;
+    json::Document document(message::depth_limit);
+    const auto part = document.parse(state->json);
+    if (!part) return false;
+    const json::Value given = part.value()["functionResponse"];
+    const json::Value given_id = given["id"];
+    if (!given.is_object() || (given_id.is_string() && given_id.string() != id)) return false;
+    const gemini::Response read = gemini::read_response(given);
+    const bool is_same = read.content.kind == message.content.kind &&
+                         read.content.text == message.content.text &&
+                         read.failed == message.error.has_value();
+    if (!is_same) return false;
+    out_.open_object();
+    for (const auto& [key, value] : part.value().members()) {
+      if (key != "functionResponse") {
+        out_.value(key, value);
+        continue;
+      }
+      out_.open_object(key);
+      // The call is written with its id.
+      if (!given_id.is_string() && !is_from_elsewhere(id)) out_.text("id", id);
+      for (const auto& [name, member] : value.members()) out_.value(name, member);
+      out_.close_object();
+    }
+    out_.close_object();
+    return true;
+  }
+
   void write_result(const Message& message, std::string_view name, std::string_view id) override {
+    if (write_given_result(message, id)) return;
     out_.open_object();
     out_.open_object("functionResponse");
     if (!is_from_elsewhere(id)) out_.text("id", id);

@@ -28,7 +28,7 @@ void TurnWriter::write() {
       case Role::tool: write_unmatched_result(message); break;
       case Role::reasoning: write_reasoning(message); break;
       case Role::system:
-      case Role::developer:
+      case Role::developer: write_system(message); break;
       case Role::activity: break;
     }
   }

@@ -44,6 +44,8 @@ class TurnWriter {
   // Calls are given to hold_call; the rest is written behind enter(Turn::assistant).
   virtual void write_assistant(const message::Message& message) = 0;
   virtual void write_reasoning(const message::Message& message) = 0;
+  // A prompt; most APIs have it beside the turns.
+  virtual void write_system(const message::Message& /*message*/) {}
   // The calls that follow stand in one turn.
   virtual void begin_calls() {}
   virtual void write_call(const message::ToolCall& call, std::string_view id) = 0;
@@ -53,6 +55,11 @@ class TurnWriter {
 
   // Makes sure that what follows goes into a turn of this side.
   void enter(Turn turn);
+  // Ends the turn that is open, with its calls: what is written next stands between turns.
+  void end_turn() {
+    close_calls();
+    close_turn();
+  }
   void hold_call(const message::ToolCall& call) {
     calls_.push_back({&call, at_});
     held_ids_.insert(call.id);

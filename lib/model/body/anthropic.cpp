@@ -103,7 +103,7 @@ void write_marked_messages(JsonBuilder& out, const json::Value& messages) {
   out.open_array("messages");
   std::size_t at = 0;
   for (const json::Value message : messages.items()) {
-    if (!is_last_of(at++, messages.size())) {
+    if (!is_last_of(at++, messages.size()) || !message["content"].is_array()) {
       out.value(message);
       continue;
     }

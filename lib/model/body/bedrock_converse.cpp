@@ -31,12 +31,13 @@ constexpr std::array<std::string_view, 2> merged_extra{"additionalModelRequestFi
 constexpr std::string_view cache_point = R"({"cachePoint":{"type":"default"}})";
 
 std::optional<std::string_view> refusal(const Media& media, const Draft& /*draft*/) {
-  if (media.kind == Media::Kind::audio) return "it takes no audio.";
+  const bool is_held = format::bedrock::is_held(media);
+  if (media.kind == Media::Kind::audio && !is_held) return "it takes no audio.";
   const bool is_s3 = media.source == Media::Source::url && media.value.starts_with("s3://");
   if (media.source != Media::Source::data && !is_s3) {
     return "media go by value (a data: URL) or from S3 (s3://...), not by address.";
   }
-  if (format::bedrock::knows_format(media)) return std::nullopt;
+  if (is_held || format::bedrock::knows_format(media)) return std::nullopt;
   switch (media.kind) {
     case Media::Kind::image: return "images are PNG, JPEG, GIF or WebP.";
     case Media::Kind::video: return "videos are MP4, MOV, WebM, MKV, MPEG, FLV, WMV or 3GP.";

@@ -1,0 +1,291 @@
+// What a provider's history holds beside texts, media and calls goes back to it as it came, at its
+// place.
+
+#include "format/retained.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <regex>
+#include <string>
+
+#include "base/json_tree.hpp"
+#include "format/format.hpp"
+
+using namespace millrace;
+
+namespace {
+
+// The JSON text with the members of each object in the order of their names.
+std::string sorted(const json::Value& value) {
+  if (value.is_array()) {
+    std::string out = "[";
+    for (const json::Value item : value.items()) {
+      out += (out.size() > 1 ? "," : "") + sorted(item);
+    }
+    return out + "]";
+  }
+  if (!value.is_object()) return value.to_json();
+  std::map<std::string, std::string> members;
+  for (const auto& [key, member] : value.members()) members[std::string(key)] = sorted(member);
+  std::string out = "{";
+  for (const auto& [key, member] : members) {
+    out += (out.size() > 1 ? ",\"" : "\"") + key + "\":" + member;
+  }
+  return out + "}";
+}
+
+std::string sorted_text(const std::string& text) {
+  json::Document document(512);
+  const auto value = document.parse(text);
+  return value ? sorted(value.value()) : "no JSON: " + text;
+}
+
+struct History {
+  std::string name;
+  std::string format;
+  std::string data;
+};
+
+void PrintTo(const History& history, std::ostream* out) {
+  *out << history.format << ": " << history.name;
+}
+
+std::string claude(const std::string& turns) {
+  return R"({"messages":[)" + turns + "]}";
+}
+
+std::string claude_user(const std::string& blocks) {
+  return claude(R"({"role":"user","content":[)" + blocks + "]}");
+}
+
+std::string claude_answer(const std::string& blocks) {
+  return claude(R"({"role":"user","content":[{"type":"text","text":"Ask"}]},)"
+                R"({"role":"assistant","content":[)" +
+                blocks + "]}");
+}
+
+std::string claude_result(const std::string& members) {
+  return claude(
+      R"({"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"look","input":{},)"
+      R"("toolset_name":"maps"}]},{"role":"user","content":[{"type":"tool_result",)"
+      R"("tool_use_id":"c1",)" +
+      members + "}]}");
+}
+
+std::string bedrock_user(const std::string& blocks) {
+  return R"({"messages":[{"role":"user","content":[)" + blocks + "]}]}";
+}
+
+std::string bedrock_answer(const std::string& blocks) {
+  return R"({"messages":[{"role":"user","content":[{"text":"Ask"}]},)"
+         R"({"role":"assistant","content":[)" +
+         blocks + R"(]},{"role":"user","content":[{"text":"Go on"}]}]})";
+}
+
+std::string bedrock_result(const std::string& members) {
+  return R"({"messages":[{"role":"assistant","content":[)"
+         R"({"toolUse":{"toolUseId":"c1","name":"look","input":{}}}]},)"
+         R"({"role":"user","content":[{"toolResult":{"toolUseId":"c1",)" +
+         members + "}}]}]}";
+}
+
+std::string gemini_user(const std::string& parts) {
+  return R"({"contents":[{"role":"user","parts":[)" + parts + "]}]}";
+}
+
+std::string gemini_result(const std::string& members) {
+  return R"({"contents":[{"role":"model","parts":[{"functionCall":{"id":"c1","name":"look",)"
+         R"("args":{}}}]},{"role":"user","parts":[{"functionResponse":{"id":"c1","name":"look",)" +
+         members + "}]}]}";
+}
+
+const History histories[] = {
+    {"a document with citations and context", "anthropic",
+     claude_user(R"({"type":"document","source":{"type":"base64","media_type":"application/pdf",)"
+                 R"("data":"QUJD"},"title":"T","context":"Old.","citations":{"enabled":true}})")},
+    {"a document of blocks", "anthropic",
+     claude_user(
+         R"({"type":"document","source":{"type":"content","content":[{"type":"text",)"
+         R"("text":"One."},{"type":"text","text":"Two."}]},"citations":{"enabled":true}})")},
+    {"a document of text with citations", "anthropic",
+     claude_user(
+         R"({"type":"document","source":{"type":"text","media_type":"text/plain",)"
+         R"("data":"Words."},"citations":{"enabled":true}},{"type":"text","text":"And?"})")},
+    {"an image with transformations", "anthropic",
+     claude_user(R"({"type":"image","source":{"type":"url","url":"https://e.com/a.png"},)"
+                 R"("transformations":{"oversized_image":"reject"}})")},
+    {"a search result between texts", "anthropic",
+     claude_user(R"({"type":"text","text":"A"},{"type":"search_result","source":"https://e.com",)"
+                 R"("title":"T","content":[{"type":"text","text":"Found."}]},)"
+                 R"({"type":"text","text":"B"})")},
+    {"a block of an unknown type", "anthropic",
+     claude_user(R"({"type":"hologram","depth":3,"text":"Seen."})")},
+    {"a result of tool references", "anthropic",
+     claude_result(R"("content":[{"type":"tool_reference","tool_name":"weather"}])")},
+    {"a result of several texts", "anthropic",
+     claude_result(R"("content":[{"type":"text","text":"One ü"},{"type":"text","text":"Two"}],)"
+                   R"("is_error":false,"toolset_name":"maps")")},
+    {"a result with a mark inside", "anthropic",
+     claude_result(R"("content":[{"type":"text","text":"One","cache_control":)"
+                   R"({"type":"ephemeral","ttl":"1h"}}])")},
+    {"a failed result of several texts", "anthropic",
+     claude_result(R"("content":[{"type":"text","text":"No"},{"type":"text","text":"way"}],)"
+                   R"("is_error":true)")},
+    {"a compaction between texts", "anthropic",
+     claude_answer(R"({"type":"text","text":"A"},{"type":"compaction","content":"Sum",)"
+                   R"("encrypted_content":"e","signature":"s"},{"type":"text","text":"B"})")},
+    {"a compaction before a text", "anthropic",
+     claude_answer(R"({"type":"compaction","content":"Sum","encrypted_content":"e"},)"
+                   R"({"type":"text","text":"B"})")},
+    {"a compaction alone", "anthropic",
+     claude_answer(R"({"type":"compaction","content":"Sum","signature":"s"})")},
+    {"a turn of the system", "anthropic",
+     claude(R"({"role":"user","content":[{"type":"text","text":"Ask"}]},)"
+            R"({"role":"system","content":[{"type":"text","text":"Be brief."},)"
+            R"({"type":"tool_addition","tool":{"type":"tool_reference","name":"look"}}]},)"
+            R"({"role":"user","content":[{"type":"text","text":"Go on"}]})")},
+    {"guarded content", "bedrock_converse",
+     bedrock_user(R"({"guardContent":{"text":{"text":"Guarded.","qualifiers":["query"]}}})")},
+    {"a search result", "bedrock_converse",
+     bedrock_user(R"({"searchResult":{"source":"https://e.com","title":"T",)"
+                  R"("content":[{"text":"Found."}],"citations":{"enabled":true}}})")},
+    {"sound", "bedrock_converse",
+     bedrock_user(R"({"audio":{"format":"mp3","source":{"bytes":"QUJD"}}})")},
+    {"a point of the cache between texts", "bedrock_converse",
+     bedrock_user(R"({"text":"A"},{"cachePoint":{"type":"default","ttl":"1h"}},{"text":"B"})")},
+    {"a document with citations", "bedrock_converse",
+     bedrock_user(R"({"document":{"format":"pdf","name":"My file","source":{"bytes":"QUJD"},)"
+                  R"("context":"Old.","citations":{"enabled":true}}},{"text":"And?"})")},
+    {"a document of text", "bedrock_converse",
+     bedrock_user(R"({"document":{"name":"a","source":{"text":"Words."}}},{"text":"And?"})")},
+    {"a file of another account", "bedrock_converse",
+     bedrock_user(R"({"video":{"format":"mpg","source":{"s3Location":{"uri":"s3://b/v",)"
+                  R"("bucketOwner":"123"}}}})")},
+    {"a result of JSON and of a search", "bedrock_converse",
+     bedrock_result(R"("content":[{"json":{"a":1}},{"searchResult":{"source":"s","title":"t",)"
+                    R"("content":[{"text":"Found."}]}}],"status":"success")")},
+    {"a result of several texts", "bedrock_converse",
+     bedrock_result(R"("content":[{"text":"One"},{"text":"Two"}],"status":"error")")},
+    {"an answer of texts, citations and an image", "bedrock_converse",
+     bedrock_answer(R"({"text":"A"},{"citationsContent":{"content":[{"text":"B"}],)"
+                    R"("citations":[{"title":"T"}]}},{"image":{"format":"png",)"
+                    R"("source":{"bytes":"QUJD"}}},{"text":"C"})")},
+    {"a prompt with a point of the cache", "bedrock_converse",
+     R"({"system":[{"text":"Be brief."},{"cachePoint":{"type":"default"}},)"
+     R"({"guardContent":{"text":{"text":"Guarded."}}}],"messages":[]})"},
+    {"parts with further members", "gemini",
+     gemini_user(R"({"text":"A","partMetadata":{"a":1}},{"inlineData":{"mimeType":"image/png",)"
+                 R"("data":"QUJD","displayName":"D"},"mediaResolution":)"
+                 R"({"level":"MEDIA_RESOLUTION_HIGH"}},{"fileData":{"mimeType":"video/mp4",)"
+                 R"("fileUri":"https://e.com/v"},"videoMetadata":{"fps":1},"mediaProcessing":)"
+                 R"("AGENTIC"},{"audioTranscription":{"text":"Heard."}})")},
+    {"a result that is an object", "gemini",
+     gemini_result(R"("response":{"a":1,"b":{"c":true}},"scheduling":"SILENT"},)"
+                   R"("partMetadata":{"x":1})")},
+    {"a result with media", "gemini",
+     gemini_result(R"("response":{"output":"Seen."},"parts":[{"inlineData":)"
+                   R"({"mimeType":"image/png","data":"QUJD"}}]})")},
+};
+
+class Retained : public testing::TestWithParam<History> {};
+
+std::string case_name(const testing::TestParamInfo<History>& row) {
+  return std::regex_replace(row.param.format + "_" + row.param.name, std::regex("[^A-Za-z0-9]+"),
+                            "_");
+}
+
+}  // namespace
+
+TEST_P(Retained, GoesBackAsItCame) {
+  const auto& [name, format_name, data] = GetParam();
+  const format::Format* format = format::find_format(format_name);
+  ASSERT_NE(format, nullptr);
+  CountingIds ids("id-");
+  const auto messages = format::from_api(*format, data, ids);
+  ASSERT_TRUE(messages.ok()) << messages.error().message;
+  const auto again = format::to_api(*format, messages.value());
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(sorted_text(again.value()), sorted_text(data)) << messages.value();
+}
+
+INSTANTIATE_TEST_SUITE_P(Histories, Retained, testing::ValuesIn(histories), case_name);
+
+namespace {
+
+// A history of one user read by the first format, with another text in it, written by it again.
+std::string edited(const std::string& format_name, const std::string& data, const std::string& from,
+                   const std::string& to) {
+  const format::Format* format = format::find_format(format_name);
+  CountingIds ids("id-");
+  std::string messages = format::from_api(*format, data, ids).value();
+  const std::string wanted = "\"text\":\"" + from + "\",\"metadata\"";
+  const std::size_t at = messages.find(wanted);
+  EXPECT_NE(at, std::string::npos) << messages;
+  if (at == std::string::npos) return {};
+  messages.replace(at, wanted.size(), "\"text\":\"" + to + "\",\"metadata\"");
+  return format::to_api(*format, messages).value();
+}
+
+}  // namespace
+
+TEST(RetainedBlocks, GiveWayToATextThatWasEdited) {
+  EXPECT_EQ(
+      edited("bedrock_converse", bedrock_user(R"({"guardContent":{"text":{"text":"Guarded."}}})"),
+             "Guarded.", "Other."),
+      R"({"messages":[{"role":"user","content":[{"text":"Other."}]}]})");
+  EXPECT_EQ(
+      edited("anthropic", claude_user(R"({"type":"hologram","text":"Seen."})"), "Seen.", "Other."),
+      R"({"messages":[{"role":"user","content":[{"type":"text","text":"Other."}]}]})");
+}
+
+// A part comes from whoever wrote the message: it makes no call and no result.
+TEST(RetainedBlocks, AreNoCallsAndNoResults) {
+  const auto sent = [](const std::string& format, const std::string& provider,
+                       const std::string& block) {
+    const std::string messages =
+        R"([{"id":"1","role":"user","content":[{"type":"text","text":"x","metadata":{"millrace":)"
+        R"({"providerState":[{"provider":")" +
+        provider + R"(","kind":"block","state":)" + block + "}]}}}]}]";
+    return format::to_api(*format::find_format(format), messages).value();
+  };
+  EXPECT_EQ(
+      sent("anthropic", "anthropic", R"({"type":"tool_result","tool_use_id":"c","content":"x"})"),
+      R"({"messages":[{"role":"user","content":[{"type":"text","text":"x"}]}]})");
+  EXPECT_EQ(sent("bedrock_converse", "bedrock",
+                 R"({"toolResult":{"toolUseId":"c","content":[{"text":"x"}]}})"),
+            R"({"messages":[{"role":"user","content":[{"text":"x"}]}]})");
+  EXPECT_EQ(sent("gemini", "google", R"({"text":"x","functionCall":{"name":"f"}})"),
+            R"({"contents":[{"role":"user","parts":[{"text":"x"}]}]})");
+}
+
+// Their words are a text everywhere else.
+TEST(RetainedBlocks, AreTextInOtherFormats) {
+  for (const auto& [name, format_name, data] : histories) {
+    const bool has_words =
+        data.find("Found.") != std::string::npos || data.find("Guarded.") != std::string::npos;
+    if (!has_words) continue;
+    CountingIds ids("id-");
+    const auto messages = format::from_api(*format::find_format(format_name), data, ids);
+    ASSERT_TRUE(messages.ok());
+    const std::string words = data.find("Found.") != std::string::npos ? "Found." : "Guarded.";
+    for (const char* other : {"openai", "gemini", "cohere", "ollama"}) {
+      const auto sent = format::to_api(*format::find_format(other), messages.value());
+      ASSERT_TRUE(sent.ok());
+      EXPECT_NE(sent.value().find(words), std::string::npos) << name << " into " << other;
+    }
+  }
+}
+
+TEST(RetainedLists, PartATextAtWholeCharactersOnly) {
+  message::Metadata metadata;
+  metadata.add("p", "list", "[1,1]");
+  EXPECT_TRUE(format::listed_texts(metadata, "p", "\xC3\xBC").empty());
+  EXPECT_TRUE(format::listed_texts(metadata, "p", "abc").empty());
+  EXPECT_EQ(format::listed_texts(metadata, "p", "ab").size(), 2U);
+  for (const char* wrong : {"[-1,3]", "[\"2\"]", "{}", "[9]", "[]", "no"}) {
+    message::Metadata other;
+    other.add("p", "list", wrong);
+    EXPECT_TRUE(format::listed_texts(other, "p", "ab").empty()) << wrong;
+  }
+}
