@@ -4,7 +4,9 @@
 // `{ "messages": [...] }`), plain messages and LangChain's constructor objects. Ids go both ways,
 // so that a reducer replaces a message instead of appending it again. Provider state of a message
 // under "langgraph": `content` (content blocks that are more than text; written back while the text
-// is unchanged) and `additional_kwargs`. Reasoning and activities are left out.
+// is unchanged), `additional_kwargs`, and `message` (further members); of a call `invalid_call`.
+// A message of the type `remove` is an activity, since it says nothing to a model. Reasoning and
+// other activities are left out. Parts: see format/retained.hpp.
 // Source: LangChain messages, LangGraph API (2026).
 #pragma once
 

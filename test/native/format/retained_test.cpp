@@ -186,6 +186,25 @@ const History histories[] = {
     {"a result with media", "gemini",
      gemini_result(R"("response":{"output":"Seen."},"parts":[{"inlineData":)"
                    R"({"mimeType":"image/png","data":"QUJD"}}]})")},
+    {"blocks of both versions", "langgraph",
+     R"([{"type":"human","content":[{"type":"text","text":"A","id":"t"},{"type":"image",)"
+     R"("data":"QUJD","mimeType":"image/png","id":"b1"},{"type":"file","source_type":"base64",)"
+     R"("data":"QUJD","mime_type":"application/pdf","metadata":{"filename":"f"}},)"
+     R"({"type":"audio","url":"https://e.com/a.mp3"},{"type":"video","fileId":"v1"},)"
+     R"({"type":"text-plain","text":"Words.","title":"T"},{"type":"non_standard",)"
+     R"("value":{"a":1}}],"id":"h1"}])"},
+    {"an image of a result", "langgraph",
+     R"([{"type":"tool","content":[{"type":"text","text":"Seen."},{"type":"image","url":)"
+     R"("https://e.com/a.png"}],"tool_call_id":"c1","id":"t1","name":"look","artifact":{"a":1},)"
+     R"("status":"success"}])"},
+    {"an answer with all it says of itself", "langgraph",
+     R"([{"type":"ai","content":"Yes.","tool_calls":[{"id":"c1","name":"look","args":{}}],)"
+     R"("invalid_tool_calls":[{"id":"c2","name":"look","args":"{","error":"no JSON"}],)"
+     R"("id":"a1","name":"agent","additional_kwargs":{"k":1},"response_metadata":{"m":"x"},)"
+     R"("usage_metadata":{"input_tokens":1}}])"},
+    {"messages that are removed, and results of functions", "langgraph",
+     R"([{"type":"human","content":"Ask","id":"h1"},{"type":"function","content":"Done",)"
+     R"("id":"f1","name":"look"},{"type":"remove","id":"h0","content":""}])"},
 };
 
 class Retained : public testing::TestWithParam<History> {};
