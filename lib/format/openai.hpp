@@ -1,11 +1,12 @@
 // The messages of OpenAI's Chat Completions API.
 //
-// Reads and writes an array. Provider state under "openai_chat": of a message `audio` and
-// `reasoning_details` (one state an element) and `begun`, of a reasoning message
-// `reasoning_content` or `reasoning` (the member it came from), of a tool call `extra_content` and
-// `custom`. An encrypted value that is a JSON object (of a call) or array (of an assistant message)
-// goes back as `extra_content` and `reasoning_details`. Reasoning without such a state and
-// activities are left out.
+// Reads and writes an array. Provider state under "openai_chat": of a message `audio`, `refusal`,
+// `reasoning_details` (one state an element) and `begun`, `content` (the list that its text came
+// as; under "mistral" where only Mistral knows its parts), of a result `tool_name`, of a reasoning
+// message `reasoning_content` or `reasoning` (the member it came from), of a tool call
+// `extra_content` and `custom`. An encrypted value that is a JSON object (of a call) or array (of
+// an assistant message) goes back as `extra_content` and `reasoning_details`. Reasoning without
+// such a state and activities are left out.
 // Source: OpenAI API reference, Chat Completions (2026).
 #pragma once
 
@@ -49,6 +50,10 @@ struct OpenAiWriteOptions {
   // Source: @mistralai/mistralai 2.2.5, examples/src/reasoning_multi_turn.ts.
   bool mistral_reasoning = false;
   bool names = true;  // messages say who wrote them
+  // Parts and lists go back as they came: of OpenAI's API, and those that Mistral alone knows.
+  // Other servers take fewer shapes.
+  bool openai_parts = false;
+  bool mistral_state = false;
   // Texts carry the caller's `cache_control`, as Anthropic's do.
   bool cache_marks = false;
 };

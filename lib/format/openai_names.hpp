@@ -9,6 +9,8 @@
 namespace millrace::format::openai {
 
 inline constexpr std::string_view provider = "openai_chat";
+// Parts and members that Mistral alone knows are its state.
+inline constexpr std::string_view mistral_provider = "mistral";
 inline constexpr std::string_view items_provider = "openai_responses";
 inline constexpr std::string_view custom_kind = "custom";
 inline constexpr std::string_view extra_kind = "extra_content";
@@ -16,6 +18,13 @@ inline constexpr std::string_view details_kind = "reasoning_details";
 inline constexpr std::string_view begun_kind = "begun";  // an answer that the model shall continue
 inline constexpr std::string_view audio_kind = "audio";
 inline constexpr std::string_view image_kind = "image";
+inline constexpr std::string_view refusal_kind = "refusal";
+inline constexpr std::string_view content_kind = "content";      // a list that is more than texts
+inline constexpr std::string_view tool_name_kind = "tool_name";  // of a result
+// Whose state a part is: of OpenAI's API, or of Mistral's alone.
+std::string_view provider_of(const json::Value& part);
+// The reasoning in the parts of an answer, as Mistral gives it.
+std::string reasoning_of_parts(const json::Value& content);
 // Whether the call is of a custom tool, in either API: its arguments are a text of any kind.
 bool is_custom_call(const message::ToolCall& call);
 

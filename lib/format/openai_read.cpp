@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include "format/openai.hpp"
 #include "format/openai_names.hpp"
+#include "format/retained.hpp"
 #include "format/support.hpp"
 #include "message/parts.hpp"
 
@@ -78,8 +80,28 @@ void ChatReader::read(const json::Value& value) {
   messages_.push_back(std::move(message));
 }
 
+// Where the bytes of a medium are in its part.
+constexpr std::array<std::string_view, 2> image_bytes{"image_url", "url"};
+constexpr std::array<std::string_view, 2> audio_bytes{"input_audio", "data"};
+constexpr std::array<std::string_view, 2> file_bytes{"file", "file_data"};
+
+// Metadata of a part: `own` members `"key":value,...`, and the whole part where it has members that
+// no other part has. "" for none.
+std::string chat_metadata(const json::Value& part, std::string_view member,
+                          std::span<const std::string_view> path, std::string own) {
+  if (has_more_than(part, {"type", member, "cache_control"})) {
+    json::Document document(message::depth_limit);
+    const std::string held = without(part, {"cache_control"});
+    const auto block = document.parse(held);
+    if (!own.empty()) own.push_back(',');
+    if (block) own.append(block_member(provider, without_bytes(block.value(), path)));
+  }
+  return own.empty() ? own : "{" + own + "}";
+}
+
 // An image is a `binary` part, as OpenUI knows it, that is written back as the same URL.
-void read_image(JsonBuilder& out, const json::Value& image) {
+void read_image(JsonBuilder& out, const json::Value& part) {
+  const json::Value image = part["image_url"];
   const std::string_view url = image.is_string() ? image.string() : image["url"].string();
   message::DataUrl data;
   out.open_object();
@@ -91,27 +113,36 @@ void read_image(JsonBuilder& out, const json::Value& image) {
     out.text("mimeType", "image/*");
     out.text("url", url);
   }
-  if (const auto detail = image["detail"].filled_string()) {
-    out.open_object("metadata");
-    out.text("detail", *detail);
-    out.close_object();
+  std::string detail;
+  if (const auto given = image["detail"].filled_string()) {
+    json::append_member(detail, "detail", *given, json::Surrogates::keep);
   }
+  const std::string metadata = chat_metadata(part, "image_url", image_bytes, detail);
+  if (!metadata.empty()) out.raw("metadata", metadata);
   out.close_object();
 }
 
-void read_audio(JsonBuilder& out, const json::Value& audio_data) {
+// Mistral gives the bytes or the address alone.
+void read_audio(JsonBuilder& out, const json::Value& part) {
+  const json::Value audio_data = part["input_audio"];
   const std::string_view format = audio_data["format"].string();
   const auto* row = std::find_if(audio_formats.begin(), audio_formats.end(),
                                  [&](const AudioData& s) { return s.format == format; });
   const std::string mime_type = row == audio_formats.end() ? std::string("audio/").append(format)
                                                            : std::string(row->mime_type);
-  Media media{Media::Kind::audio, Media::Source::data, audio_data["data"].string()};
-  media.mime_type = mime_type;
-  message::write_media(out, media);
+  const bool is_bare = audio_data.is_string();
+  Media media{Media::Kind::audio, Media::Source::data,
+              is_bare ? audio_data.string() : audio_data["data"].string()};
+  media.mime_type = is_bare ? std::string_view("audio/mpeg") : std::string_view(mime_type);
+  if (is_bare && media.value.find("://") != media.value.npos) media.source = Media::Source::url;
+  message::write_media(out, media, chat_metadata(part, "input_audio", audio_bytes, {}));
 }
 
-void read_file(JsonBuilder& out, const json::Value& file) {
-  Media media{Media::Kind::document, Media::Source::file, file["file_id"].string()};
+void read_file(JsonBuilder& out, const json::Value& part) {
+  const json::Value file = part["file"];
+  const auto bare_id = part["file_id"].filled_string();
+  Media media{Media::Kind::document, Media::Source::file,
+              bare_id ? *bare_id : file["file_id"].string()};
   message::DataUrl data;
   const std::string_view text = file["file_data"].string();
   if (message::read_data_url(data, text)) {
@@ -123,21 +154,86 @@ void read_file(JsonBuilder& out, const json::Value& file) {
     media.value = text;
   }
   media.filename = file["filename"].string();
+  std::string name;
+  if (!media.filename.empty()) {
+    json::append_member(name, "filename", media.filename, json::Surrogates::keep);
+  }
+  const bool is_plain = bare_id.has_value();
+  message::write_media(out, media,
+                       is_plain ? std::string() : chat_metadata(part, "file", file_bytes, name));
+}
+
+// Files of Mistral's API.
+void read_document(JsonBuilder& out, const json::Value& part) {
+  Media media{Media::Kind::document, Media::Source::url, part["document_url"].string()};
+  message::DataUrl data;
+  if (message::read_data_url(data, media.value)) {
+    media.source = Media::Source::data;
+    media.value = data.data;
+    media.mime_type = data.mime_type;
+  }
+  media.filename = part["document_name"].string();
   message::write_media(out, media);
 }
 
-void read_part(JsonBuilder& out, const json::Value& part) {
+void read_words(JsonBuilder& out, const json::Value& part) {
   const std::string_view type = part["type"].string();
-  if (type == "image_url") {
-    read_image(out, part["image_url"]);
-  } else if (type == "input_audio") {
-    read_audio(out, part["input_audio"]);
-  } else if (type == "file") {
-    read_file(out, part["file"]);
+  // The Responses API says `input_text`, some clients give no type.
+  const bool is_text = type == "text" || type == "input_text" || part["type"].is_nothing();
+  const bool is_plain = is_text && !has_more_than(part, {"type", "text", "cache_control"});
+  if (is_plain || !part.is_object()) {
+    message::write_text_part(out, part["text"].string());
+    return;
+  }
+  json::Document document(message::depth_limit);
+  const std::string held = without(part, {"cache_control"});
+  if (const auto block = document.parse(held))
+    write_stand_in(out, provider_of(part), block.value());
+}
+
+void read_part(JsonBuilder& out, const json::Value& part) {
+  struct PartRow {
+    std::string_view type;
+    void (*read)(JsonBuilder& out, const json::Value& part);
+  };
+  static constexpr std::array<PartRow, 4> part_rows{{{"image_url", read_image},
+                                                     {"input_audio", read_audio},
+                                                     {"file", read_file},
+                                                     {"document_url", read_document}}};
+  const std::string_view type = part["type"].string();
+  const auto* row = std::find_if(part_rows.begin(), part_rows.end(),
+                                 [&](const PartRow& r) { return r.type == type; });
+  row == part_rows.end() ? read_words(out, part) : row->read(out, part);
+}
+
+// Media of a result go another way, and reasoning as one text is of other clients.
+bool is_read_elsewhere(const Message& message, const json::Value& part) {
+  Media media;
+  JsonBuilder read;
+  read_part(read, part);
+  json::Document document(message::depth_limit);
+  const auto canonical = document.parse(read.take());
+  const bool is_medium = canonical && message::read_media(media, canonical.value());
+  const bool is_address = part["type"].string().ends_with("_url");
+  return (message.role == Role::tool && (is_medium || is_address)) || part["thinking"].is_string();
+}
+
+// Keeps a content that is one text to readers but a list to the API.
+void keep_content(Message& message, const json::Value& content) {
+  if (!content.is_array()) return;
+  bool is_plain = true;
+  std::string_view owner = provider;
+  for (const json::Value part : content.items()) {
+    if (part["cache_control"].is_object()) return;  // kept as blocks with marks
+    const bool is_text = part["text"].is_string() && !has_more_than(part, {"type", "text"});
+    if (!is_text && is_read_elsewhere(message, part)) return;
+    is_plain = is_plain && is_text;
+    if (provider_of(part) != provider) owner = mistral_provider;
+  }
+  if (is_plain) {
+    keep_list(message.metadata, provider, content);
   } else {
-    // The Responses API says `input_text`, some clients give no type.
-    const bool is_text = type == "text" || type == "input_text" || part["type"].is_nothing();
-    message::write_text_part(out, is_text ? part["text"].string() : "");
+    message.metadata.add(owner, content_kind, raw(content));
   }
 }
 
@@ -155,6 +251,13 @@ void ChatReader::read_user(Message& message, const json::Value& value) {
 }
 
 void ChatReader::read_reasoning(const json::Value& value) {
+  if (std::string text = reasoning_of_parts(value["content"]); !text.empty()) {
+    Message& reasoning = messages_.emplace_back();
+    reasoning.role = Role::reasoning;
+    reasoning.id = ids_.next_id();
+    reasoning.content = message::Content::of_text(text);
+    return;
+  }
   for (const std::string_view kind : reasoning_kinds) {
     const auto text = value[kind].filled_string();
     if (!text) continue;
@@ -176,7 +279,11 @@ void ChatReader::read_assistant(Message& message, const json::Value& value) {
     for (const json::Value part : content.items()) text.append(part["refusal"].string());
     text.append(refusal.string());
     message.content = message::Content::of_text(text);
+    if (refusal.is_string() && content.is_nothing()) {
+      message.metadata.add(provider, refusal_kind, "true");
+    }
   }
+  keep_content(message, content);
   for (const json::Value call : value["tool_calls"].items()) read_call(message, call);
   if (const json::Value call = value["function_call"]; call.is_object()) {
     read_function_call(message, call);
@@ -226,6 +333,10 @@ void ChatReader::read_function_call(Message& message, const json::Value& value) 
 void ChatReader::read_tool(Message& message, const json::Value& value) {
   message.content = message::Content::of_text(joined_text(value["content"]));
   message.tool_call_id = value["tool_call_id"].string();
+  keep_content(message, value["content"]);
+  if (const json::Value name = value["name"]; name.is_string()) {
+    message.metadata.add(provider, tool_name_kind, raw(name));
+  }
 }
 
 void ChatReader::read_function_result(Message& message, const json::Value& value) {
@@ -235,9 +346,26 @@ void ChatReader::read_function_result(Message& message, const json::Value& value
 
 void ChatReader::read_other(Message& message, const json::Value& value) {
   message.content = message::Content::of_text(joined_text(value["content"]));
+  keep_content(message, value["content"]);
 }
 
 }  // namespace
+
+std::string_view openai::provider_of(const json::Value& part) {
+  constexpr std::array<std::string_view, 3> types{"reference", "document_url", "thinking"};
+  const bool is_own = std::find(types.begin(), types.end(), part["type"].string()) != types.end() ||
+                      part["file_id"].is_string() || part["input_audio"].is_string();
+  return is_own ? mistral_provider : provider;
+}
+
+std::string openai::reasoning_of_parts(const json::Value& content) {
+  std::string text;
+  for (const json::Value part : content.items()) {
+    if (part["type"].string() != "thinking") continue;
+    for (const json::Value piece : part["thinking"].items()) text.append(piece["text"].string());
+  }
+  return text;
+}
 
 Result<Messages> read_openai(const json::Value& data, IdSource& ids) {
   if (!data.is_array()) return not_a_list("an array of messages", data);

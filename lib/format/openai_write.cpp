@@ -1,10 +1,12 @@
 // Canonical messages -> chat messages.
 
 #include <algorithm>
+#include <array>
 
 #include "format/anthropic_blocks.hpp"
 #include "format/openai.hpp"
 #include "format/openai_names.hpp"
+#include "format/retained.hpp"
 #include "format/support.hpp"
 #include "message/parts.hpp"
 
@@ -41,7 +43,7 @@ void write_image(JsonBuilder& out, const Media& media, std::string_view type = "
 
 // Files and sounds of Mistral's API.
 bool write_mistral_part(JsonBuilder& out, const Media& media) {
-  const bool is_audio = media.kind == Media::Kind::audio && media.source == Media::Source::data;
+  const bool is_audio = media.kind == Media::Kind::audio && media.source != Media::Source::file;
   const bool by_id = media.source == Media::Source::file;
   if (!is_audio && !by_id && media.kind != Media::Kind::document) return false;
   out.open_object();
@@ -121,14 +123,76 @@ void write_file(JsonBuilder& out, const Media& media) {
   out.close_object();
 }
 
+// Whether the API is the one whose state this is.
+bool takes_state(const OpenAiWriteOptions& options, std::string_view owner) {
+  return owner == provider ? options.openai_parts : options.mistral_state;
+}
+
+// A part as it came, from either API.
+json::Value own_part(const json::Value& part, const OpenAiWriteOptions& options) {
+  for (const std::string_view owner : {provider, mistral_provider}) {
+    if (!takes_state(options, owner)) continue;
+    if (const json::Value block = stand_in_block(part, owner)) return block;
+  }
+  return {};
+}
+
+// A medium with the members that its part had beside it.
+bool write_held_part(JsonBuilder& out, const json::Value& part, const Media& media,
+                     const OpenAiWriteOptions& options) {
+  if (!options.openai_parts) return false;
+  const json::Value block = held_block(part, provider);
+  if (!block.is_object()) return false;
+  const std::string_view type = block["type"].string();
+  const bool is_audio = type == "input_audio";
+  const bool is_file = type == "file";
+  if (is_file && media.source == Media::Source::file) {
+    if (block["file"]["file_id"].string() != media.value) return false;
+    out.value(block);
+    return true;
+  }
+  JsonBuilder url;
+  url.open_object();
+  message::write_url(url, "url", media);
+  url.close_object();
+  json::Document document;
+  const auto address = document.parse(url.take());
+  if (!address) return false;
+  const std::string_view member = is_audio ? "data" : is_file ? "file_data" : "url";
+  const std::array<std::string_view, 2> path{type, member};
+  write_with_bytes(out, block, path, is_audio ? media.value : address.value()["url"].string());
+  return true;
+}
+
 void write_content_part(JsonBuilder& out, const json::Value& part,
                         const OpenAiWriteOptions& options) {
+  if (const json::Value block = own_part(part, options)) return out.value(block);
   // A part the API has no word for keeps its place.
   const bool is_text = part["type"].string() == "text";
   const std::string_view text = is_text ? part["text"].string() : "";
+  // A block of another provider that has no words has nothing to show here.
+  if (text.empty() && part["metadata"]["millrace"].is_object()) return;
   const json::Value mark = part["metadata"]["cache_control"];
   if (!options.cache_marks || !mark.is_object()) return message::write_text_part(out, text);
   write_text_block(out, text, mark);
+}
+
+// The list that the content came as, while its texts and its reasoning are the same.
+bool write_given_content(JsonBuilder& out, const Message& message, std::string_view text,
+                         std::string_view reasoning_part, const OpenAiWriteOptions& options) {
+  for (const std::string_view owner : {provider, mistral_provider}) {
+    const auto* state = message.metadata.find(owner, content_kind);
+    if (state == nullptr || !takes_state(options, owner)) continue;
+    json::Document document(message::depth_limit);
+    const auto content = document.parse(state->json);
+    if (!content || reasoning_of_parts(content.value()) != reasoning_part) continue;
+    std::string words = joined_text(content.value());
+    for (const json::Value part : content.value().items()) words.append(part["refusal"].string());
+    if (words != text) continue;
+    out.value("content", content.value());
+    return true;
+  }
+  return false;
 }
 
 // The content of a message that is no user's: where something of it shall be cached, a list of
@@ -136,8 +200,11 @@ void write_content_part(JsonBuilder& out, const json::Value& part,
 void write_markable(JsonBuilder& out, const Message& message, std::string_view text,
                     const OpenAiWriteOptions& options) {
   const std::string blocks = options.cache_marks ? marked_blocks(message, text) : std::string();
-  if (blocks.empty()) return out.text("content", text);
-  out.raw("content", blocks);
+  if (!blocks.empty()) return out.raw("content", blocks);
+  if (write_given_content(out, message, text, {}, options)) return;
+  const bool is_list = options.openai_parts || options.mistral_state;
+  if (is_list && write_list(out, "content", message.metadata, provider, text)) return;
+  out.text("content", text);
 }
 
 void write_result(JsonBuilder& out, const Message& message, const OpenAiWriteOptions& options) {
@@ -149,6 +216,7 @@ void write_result(JsonBuilder& out, const Message& message, const OpenAiWriteOpt
 void write_part(JsonBuilder& out, const json::Value& part, const OpenAiWriteOptions& options) {
   Media media;
   if (!message::read_media(media, part)) return write_content_part(out, part, options);
+  if (write_held_part(out, part, media, options)) return;
   if (options.mistral_parts && write_mistral_part(out, media)) return;
   const bool is_binary = part["type"].string() == "binary";
   const bool is_data_document =
@@ -265,11 +333,14 @@ void write_details(JsonBuilder& out, const Message& message, std::string_view re
 // The reasoning that stands before an assistant message.
 struct ReasoningPart {
   std::string text;
-  std::string_view member;  // where it goes, or "" when it stays behind
+  std::string_view member;   // where it goes, or "" when it stays behind
+  std::string mistral = {};  // members beside Mistral's own, as `{"mistral":{...}}`
 };
 
 void add_reasoning(ReasoningPart& reasoning_part, const Message& reasoning) {
   reasoning_part.text.append(message::text_of(reasoning.content));
+  const std::string value = reasoning.encrypted_value.value_or("");
+  if (value.starts_with(R"({"mistral":)")) reasoning_part.mistral = value;
   for (const std::string_view kind : reasoning_kinds) {
     if (reasoning.metadata.find(provider, kind) != nullptr) reasoning_part.member = kind;
   }
@@ -282,16 +353,20 @@ bool has_details(const Message& message) {
 
 // What Mistral thought is a part of its answer.
 void write_mistral_content(JsonBuilder& out, const Message& message,
-                           std::string_view reasoning_part) {
+                           const ReasoningPart& reasoning_part) {
   out.open_array("content");
   out.open_object();
   out.text("type", "thinking");
   out.open_array("thinking");
   out.open_object();
   out.text("type", "text");
-  out.text("text", reasoning_part);
+  out.text("text", reasoning_part.text);
   out.close_object();
   out.close_array();
+  json::Document document(message::depth_limit);
+  if (const auto value = document.parse(reasoning_part.mistral)) {
+    for (const auto& [key, member] : value.value()["mistral"].members()) out.value(key, member);
+  }
   out.close_object();
   if (const std::string text = message::text_of(message.content); !text.empty()) {
     out.open_object();
@@ -329,8 +404,17 @@ void write_answer_images(JsonBuilder& out, const Message& message) {
 
 void write_assistant(JsonBuilder& out, const Message& message, const ReasoningPart& reasoning_part,
                      const OpenAiWriteOptions& options) {
-  if (options.mistral_reasoning && !reasoning_part.text.empty()) {
-    write_mistral_content(out, message, reasoning_part.text);
+  const message::ContentText content(message.content);
+  const bool is_refusal = options.openai_parts &&
+                          message.metadata.find(provider, refusal_kind) != nullptr &&
+                          !content.view().empty();
+  if (write_given_content(out, message, content.view(), reasoning_part.text, options)) {
+    // As it came.
+  } else if (options.mistral_reasoning && !reasoning_part.text.empty()) {
+    write_mistral_content(out, message, reasoning_part);
+  } else if (is_refusal) {
+    out.null("content");
+    out.text("refusal", content.view());
   } else if (message::has_content(message.content)) {
     write_markable(out, message, message::ContentText(message.content).view(), options);
   } else {
@@ -363,6 +447,10 @@ void write_message(JsonBuilder& out, const Message& message, const ReasoningPart
     case Role::tool:
       write_result(out, message, options);
       out.text("tool_call_id", message.tool_call_id);
+      if (const auto* name = message.metadata.find(provider, tool_name_kind);
+          name != nullptr && options.mistral_state) {
+        out.raw("name", name->json);
+      }
       break;
     case Role::system:
     case Role::developer:
@@ -399,7 +487,10 @@ bool is_begun(const Message& message) {
 }
 
 void write_openai(JsonBuilder& out, std::span<const Message> messages) {
-  write_openai(out, messages, OpenAiWriteOptions{});
+  OpenAiWriteOptions options;
+  options.openai_parts = true;
+  options.mistral_state = true;
+  write_openai(out, messages, options);
 }
 
 void write_openai(JsonBuilder& out, std::span<const Message> messages,

@@ -246,6 +246,15 @@ void leave_names_out(const Draft& draft, format::OpenAiWriteOptions& options) {
   if (has_name) draft.note("name", "The provider refuses the name of a message.");
 }
 
+// What Mistral itself gave goes back as it came; reasoning of others has no place there.
+void note_reasoning_left_out(const Draft& draft) {
+  const auto is_left_out = [](const Message& message) {
+    return message.role == Role::reasoning && !message::text_of(message.content).empty();
+  };
+  if (std::none_of(draft.messages.begin(), draft.messages.end(), is_left_out)) return;
+  draft.note("messages", "Reasoning of earlier turns is left out: the model takes its own alone.");
+}
+
 // The one member that reasoning goes back in. Groq has it for models that reason only.
 // Source: https://github.com/groq/groq-python/blob/main/src/groq/types/chat/chat_completion_assistant_message_param.py
 std::string_view reasoning_member(const Draft& draft) {
@@ -260,6 +269,10 @@ std::string_view reasoning_member(const Draft& draft) {
 
 }  // namespace
 
+bool takes_openai_parts(const ProviderConfig& config) {
+  return (config.id == "openai" && !config.own_base_url) || config.id == "azure";
+}
+
 Result<std::string> chat_messages(const Draft& draft) {
   const bool is_mistral = draft.config.provider->dialect == Dialect::mistral;
   const FileNames names = is_mistral ? FileNames::optional : FileNames::demanded;
@@ -267,12 +280,15 @@ Result<std::string> chat_messages(const Draft& draft) {
   format::OpenAiWriteOptions options;
   options.video_parts = true;  // others were refused above
   options.mistral_parts = is_mistral;
+  options.mistral_state = is_mistral;
+  options.openai_parts = takes_openai_parts(draft.config);
   options.file_url_parts = draft.has(Quirk::file_url_parts);
   options.audio_urls = draft.has(Quirk::audio_urls);
   // Only models that reason read such parts.
   options.mistral_reasoning =
       is_mistral && (draft.model.find("magistral") != draft.model.npos ||
                      draft.payload.preserve_thinking || !draft.payload.reasoning->empty());
+  if (is_mistral && !options.mistral_reasoning) note_reasoning_left_out(draft);
   set_begun(draft, is_mistral, options);
   leave_names_out(draft, options);
   options.answer_images = draft.has(Quirk::image_config);

@@ -285,9 +285,9 @@ Messages read_lobe(const json::Value& array, Messages read, IdSource& ids) {
 
 constexpr std::array<std::string_view, 6> roles{"system",    "developer", "user",
                                                 "assistant", "tool",      "function"};
-constexpr std::array<std::string_view, 9> part_types{"text",        "input_text", "image_url",
-                                                     "video_url",   "audio_url",  "file_url",
-                                                     "input_audio", "file",       "thinking"};
+constexpr std::array<std::string_view, 11> part_types{
+    "text",     "input_text",  "image_url", "video_url", "audio_url",   "file_url",
+    "thinking", "input_audio", "file",      "reference", "document_url"};
 
 Error unknown_word(const std::string& where, std::string_view what, std::string_view word,
                    std::span<const std::string_view> known) {
@@ -322,8 +322,9 @@ Result<void> check_part(const json::Value& part, const std::string& where) {
     return unknown_word(where, "type", type, part_types);
   }
   const json::Value medium = part[type];
-  if (type == "file" && part["file"]["file_id"].string().empty() &&
-      part["file"]["file_data"].string().empty()) {
+  // Mistral gives the id without an object around it.
+  if (type == "file" && part["file_id"].string().empty() &&
+      part["file"]["file_id"].string().empty() && part["file"]["file_data"].string().empty()) {
     return make_error(Errc::invalid_messages, where + " needs file.file_id or file.file_data.");
   }
   // One that is "" was left empty by a form: such media are left out.

@@ -205,6 +205,19 @@ const History histories[] = {
     {"messages that are removed, and results of functions", "langgraph",
      R"([{"type":"human","content":"Ask","id":"h1"},{"type":"function","content":"Done",)"
      R"("id":"f1","name":"look"},{"type":"remove","id":"h0","content":""}])"},
+    {"parts and refusals of OpenAI", "openai",
+     R"([{"role":"system","content":[{"type":"text","text":"A"},{"type":"text","text":"B"}]},)"
+     R"({"role":"user","content":[{"type":"text","text":"A","prompt_cache_breakpoint":)"
+     R"({"ttl":"1h"}},{"type":"image_url","image_url":{"url":"data:image/png;base64,QUJD"},)"
+     R"("prompt_cache_breakpoint":{"ttl":"1h"}}]},{"role":"assistant","content":null,)"
+     R"("refusal":"No."},{"role":"assistant","content":[{"type":"text","text":"Yes."},)"
+     R"({"type":"refusal","refusal":"No."}]}])"},
+    {"parts of Mistral", "openai",
+     R"([{"role":"user","content":[{"type":"text","text":"A"},{"type":"reference",)"
+     R"("reference_ids":[1]},{"type":"thinking","thinking":[{"type":"text","text":"Hm."}]}]},)"
+     R"({"role":"assistant","content":[{"type":"thinking","thinking":[{"type":"text",)"
+     R"("text":"Hm."}],"signature":"s","closed":true},{"type":"text","text":"Yes."},)"
+     R"({"type":"reference","reference_ids":["r"]}]}])"},
 };
 
 class Retained : public testing::TestWithParam<History> {};
