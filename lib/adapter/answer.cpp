@@ -68,6 +68,11 @@ void Answer::end_reasoning() {
   services_.parts.reasoning_close(answer_reasoning_key);
 }
 
+std::string Answer::reasoning_id() const {
+  const bool is_open = services_.parts.is_open(answer_reasoning_key);
+  return is_open ? std::string(services_.parts.id_of(answer_reasoning_key)) : std::string();
+}
+
 std::string Answer::open_call(std::string_view id, std::string_view name, bool hosted) {
   if (result_given_) begin({});
   std::string key = "call " + std::to_string(++calls_seen_);

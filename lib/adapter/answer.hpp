@@ -33,6 +33,8 @@ class Answer {
   // Gives the opaque value of the thought, which may have no text.
   void keep_for_reasoning(std::string_view value);
   void end_reasoning();
+  // The id of the reasoning part that is open, or "".
+  [[nodiscard]] std::string reasoning_id() const;
 
   // Opens a call and gives its key; an empty id becomes a new one. The provider runs a `hosted`
   // one.

@@ -10,6 +10,8 @@ namespace millrace::adapter {
 namespace {
 
 constexpr std::string_view cohere_provider = "cohere";
+constexpr std::string_view thinking_kind = "thinking";
+constexpr std::string_view plan_kind = "tool_plan";
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> cohere_sentences{{
     {"MAX_TOKENS", "The response was cut off because it reached the maximum output length."},
@@ -72,8 +74,21 @@ void Cohere::on_message_start(const json::Value& record, const json::Value& /*me
   answer_.name(record["id"].string());
 }
 
+// A plan of calls and thinking are two parts: they go back as two members. Reasoning before calls
+// is a plan, unless it is marked as thinking.
+void Cohere::add_reasoning(std::string_view kind, std::string_view text) {
+  if (text.empty()) return;
+  if (reasoning_kind_ != kind) answer_.end_reasoning();
+  const bool is_new = answer_.reasoning_id().empty();
+  reasoning_kind_ = kind;
+  answer_.reasoning_part(text);
+  if (!is_new || kind != thinking_kind) return;
+  const std::string id = answer_.reasoning_id();
+  services_.parts.pass(event::ProviderState{cohere_provider, kind, id, "true"});
+}
+
 void Cohere::give_content(const json::Value& content) {
-  answer_.reasoning_part(content["thinking"].string());
+  add_reasoning(thinking_kind, content["thinking"].string());
   answer_.text(content["text"].string());
 }
 
@@ -85,7 +100,7 @@ void Cohere::on_content(const json::Value& /*record*/, const json::Value& messag
 void Cohere::on_content_end(const json::Value& /*record*/, const json::Value& /*message*/) {}
 
 void Cohere::on_plan(const json::Value& /*record*/, const json::Value& message) {
-  answer_.reasoning_part(message["tool_plan"].string());
+  add_reasoning(plan_kind, message["tool_plan"].string());
 }
 
 void Cohere::on_call_start(const json::Value& record, const json::Value& message) {
@@ -122,7 +137,7 @@ void Cohere::on_message_end(const json::Value& record, const json::Value& messag
 void Cohere::on_whole(const json::Value& answer) {
   const json::Value message = answer["message"];
   answer_.name(answer["id"].string());
-  answer_.reasoning_part(message["tool_plan"].string());
+  add_reasoning(plan_kind, message["tool_plan"].string());
   for (const json::Value content : message["content"].items()) give_content(content);
   for (const json::Value citation : message["citations"].items()) answer_.cite(citation.to_json());
   for (const json::Value call : message["tool_calls"].items()) {

@@ -35,11 +35,13 @@ class Cohere final : public Adapter {
   void on_whole(const json::Value& answer);
 
   void give_content(const json::Value& content);
+  void add_reasoning(std::string_view kind, std::string_view text);
   void finish(const json::Value& delta);
 
   Services services_;
   Answer answer_;
-  std::string call_key_;  // of the call that is open, or ""
+  std::string call_key_;             // of the call that is open, or ""
+  std::string_view reasoning_kind_;  // of the reasoning part that is open
   bool has_arguments_ = false;
   bool finished_ = false;
 };

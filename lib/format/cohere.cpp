@@ -1,7 +1,10 @@
 #include "format/cohere.hpp"
 
+#include <array>
+#include <string>
 #include <utility>
 
+#include "format/retained.hpp"
 #include "format/support.hpp"
 #include "message/parts.hpp"
 
@@ -16,6 +19,34 @@ using message::Messages;
 using message::Role;
 using message::ToolCall;
 
+constexpr std::string_view cohere_provider = "cohere";
+// State: of reasoning whether it is a plan of calls or thinking, of a message its further members
+// and the list that its content came as.
+constexpr std::string_view plan_kind = "tool_plan";
+constexpr std::string_view thinking_kind = "thinking";
+constexpr std::string_view cohere_members_kind = "message";
+constexpr std::string_view cohere_content_kind = "content";
+
+// The reasoning before an answer. What is not marked as either is a plan where calls follow.
+struct CohereReasoning {
+  std::string thinking;
+  std::string plan;
+  std::string unmarked;
+};
+
+// An image with the members that it came with.
+void write_cohere_image(JsonBuilder& out, const Media& media, const json::Value& block) {
+  out.open_object();
+  out.text("type", "image_url");
+  out.open_object("image_url");
+  message::write_url(out, "url", media);
+  for (const auto& [key, value] : block["image_url"].members()) {
+    if (key != "url") out.value(key, value);
+  }
+  out.close_object();
+  out.close_object();
+}
+
 void write_user(JsonBuilder& out, const Content& content) {
   if (content.kind == Content::Kind::text) {
     out.text("content", content.text);
@@ -25,35 +56,77 @@ void write_user(JsonBuilder& out, const Content& content) {
   const message::Parts parts(content);
   for (const json::Value part : parts.items()) {
     Media media;
-    if (part["type"].string() == "text") {
+    if (const json::Value block = stand_in_block(part, cohere_provider)) {
+      out.value(block);
+    } else if (part["type"].string() == "text") {
       message::write_text_part(out, part["text"].string());
     } else if (message::read_media(media, part) && media.kind == Media::Kind::image) {
-      out.open_object();
-      out.text("type", "image_url");
-      out.open_object("image_url");
-      message::write_url(out, "url", media);
-      out.close_object();
-      out.close_object();
+      write_cohere_image(out, media, held_block(part, cohere_provider));
     }
   }
   out.close_array();
 }
 
-void write_assistant(JsonBuilder& out, const Message& message, std::string_view reasoning_part) {
+// A tool's content may be a list of documents.
+std::string tool_text(const json::Value& content) {
+  if (!content.is_array()) return std::string(content.string());
+  std::string text;
+  for (const json::Value part : content.items()) {
+    const json::Value data = part["document"]["data"];
+    text.append(data.is_nothing() ? std::string(part["text"].string()) : arguments_of(data));
+  }
+  return text;
+}
+
+// The reasoning in the list of an answer.
+std::string thinking_of(const json::Value& content) {
+  std::string text;
+  for (const json::Value part : content.items()) text.append(part["thinking"].string());
+  return text;
+}
+
+// The text as the list that it came as, while it and the reasoning are the same.
+bool write_given_list(JsonBuilder& out, const Message& message, std::string_view text,
+                      std::string_view thinking) {
+  if (const auto* state = message.metadata.find(cohere_provider, cohere_content_kind)) {
+    json::Document document(message::depth_limit);
+    const auto content = document.parse(state->json);
+    const bool is_same =
+        content && tool_text(content.value()) == text && thinking_of(content.value()) == thinking;
+    if (is_same) out.value("content", content.value());
+    return is_same;
+  }
+  return thinking.empty() && write_list(out, "content", message.metadata, cohere_provider, text);
+}
+
+void write_cohere_members(JsonBuilder& out, const Message& message) {
+  const auto* state = message.metadata.find(cohere_provider, cohere_members_kind);
+  if (state == nullptr) return;
+  json::Document document(message::depth_limit);
+  const auto members = document.parse(state->json);
+  if (!members) return;
+  for (const auto& [key, value] : members.value().members()) out.value(key, value);
+}
+
+void write_assistant(JsonBuilder& out, const Message& message, CohereReasoning reasoning) {
   const std::string text = message::text_of(message.content);
-  if (!reasoning_part.empty() && message.tool_calls.empty()) {
+  (message.tool_calls.empty() ? reasoning.thinking : reasoning.plan).append(reasoning.unmarked);
+  if (write_given_list(out, message, text, reasoning.thinking)) {
+    // As it came.
+  } else if (!reasoning.thinking.empty()) {
     out.open_array("content");
     out.open_object();
     out.text("type", "thinking");
-    out.text("thinking", reasoning_part);
+    out.text("thinking", reasoning.thinking);
     out.close_object();
     if (!text.empty()) message::write_text_part(out, text);
     out.close_array();
   } else if (!text.empty() || message.tool_calls.empty()) {
     out.text("content", text);
   }
+  out.filled("tool_plan", reasoning.plan);
+  write_cohere_members(out, message);
   if (message.tool_calls.empty()) return;
-  out.filled("tool_plan", reasoning_part);
   out.open_array("tool_calls");
   for (const ToolCall& call : message.tool_calls) {
     out.open_object();
@@ -68,19 +141,21 @@ void write_assistant(JsonBuilder& out, const Message& message, std::string_view 
   out.close_array();
 }
 
-void write_message(JsonBuilder& out, const Message& message, std::string_view reasoning_part) {
+void write_message(JsonBuilder& out, const Message& message, const CohereReasoning& reasoning) {
   const bool prompt = message.role == Role::developer;
   out.open_object();
   out.text("role", prompt ? "system" : message::name_of(message.role));
   if (message.role == Role::user) {
     write_user(out, message.content);
   } else if (message.role == Role::assistant) {
-    write_assistant(out, message, reasoning_part);
+    write_assistant(out, message, reasoning);
   } else if (message.role == Role::tool) {
     out.text("tool_call_id", message.tool_call_id);
-    out.text("content", result_text(message));
+    const std::string text = result_text(message);
+    if (!write_given_list(out, message, text, {})) out.text("content", text);
   } else {
-    out.text("content", message::text_of(message.content));
+    const std::string text = message::text_of(message.content);
+    if (!write_given_list(out, message, text, {})) out.text("content", text);
   }
   out.close_object();
 }
@@ -93,7 +168,11 @@ Content cohere_content(const json::Value& content) {
   for (const json::Value part : content.items()) {
     const json::Value image = part["image_url"];
     if (!image.is_object()) {
-      message::write_text_part(out, part["text"].string());
+      if (part["text"].is_string() && !has_more_than(part, {"type", "text"})) {
+        message::write_text_part(out, part["text"].string());
+      } else {
+        write_stand_in(out, cohere_provider, part);
+      }
       continue;
     }
     Media media;
@@ -104,21 +183,15 @@ Content cohere_content(const json::Value& content) {
       media.value = data.data;
       media.mime_type = data.mime_type;
     }
-    message::write_media(out, media);
+    std::string metadata;
+    if (has_more_than(image, {"url"}) || has_more_than(part, {"type", "image_url"})) {
+      constexpr std::array<std::string_view, 2> path{"image_url", "url"};
+      metadata = "{" + block_member(cohere_provider, without_bytes(part, path)) + "}";
+    }
+    message::write_media(out, media, metadata);
   }
   out.close_array();
   return Content::of_parts(out.take());
-}
-
-// A tool's content may be a list of documents.
-std::string tool_text(const json::Value& content) {
-  if (!content.is_array()) return std::string(content.string());
-  std::string text;
-  for (const json::Value part : content.items()) {
-    const json::Value data = part["document"]["data"];
-    text.append(data.is_nothing() ? std::string(part["text"].string()) : arguments_of(data));
-  }
-  return text;
 }
 
 class CohereReader {
@@ -136,8 +209,11 @@ class CohereReader {
       Message& message = add(Role::tool, value);
       message.tool_call_id = value["tool_call_id"].string();
       message.content = Content::of_text(tool_text(content));
+      keep_content(message, content);
     } else if (value.is_object()) {
-      add(Role::system, value).content = Content::of_text(joined_text(content));
+      Message& message = add(Role::system, value);
+      message.content = Content::of_text(tool_text(content));
+      keep_content(message, content);
     }
   }
 
@@ -151,14 +227,41 @@ class CohereReader {
     return message;
   }
 
+  // Keeps the list that the text of a message came as.
+  static void keep_content(Message& message, const json::Value& content) {
+    if (!content.is_array()) return;
+    bool is_plain = true;
+    for (const json::Value part : content.items()) {
+      is_plain = is_plain && part["text"].is_string() && !has_more_than(part, {"type", "text"});
+    }
+    if (is_plain) {
+      keep_list(message.metadata, cohere_provider, content);
+    } else {
+      message.metadata.add(cohere_provider, cohere_content_kind, raw(content));
+    }
+  }
+
   void read_assistant(const json::Value& value) {
     const json::Value content = value["content"];
-    std::string reasoning_part(value["tool_plan"].string());
-    for (const json::Value part : content.items()) reasoning_part.append(part["thinking"].string());
-    if (!reasoning_part.empty())
-      add(Role::reasoning, {}).content = Content::of_text(reasoning_part);
+    const bool has_calls = value["tool_calls"].size() > 0;
+    if (const std::string thinking = thinking_of(content); !thinking.empty()) {
+      Message& reasoning = add(Role::reasoning, {});
+      reasoning.content = Content::of_text(thinking);
+      // Before calls it would be a plan.
+      if (has_calls) reasoning.metadata.add(cohere_provider, thinking_kind, "true");
+    }
+    if (const auto plan = value["tool_plan"].filled_string()) {
+      Message& reasoning = add(Role::reasoning, {});
+      reasoning.content = Content::of_text(*plan);
+      if (!has_calls) reasoning.metadata.add(cohere_provider, plan_kind, "true");
+    }
     Message& message = add(Role::assistant, value);
-    if (!content.is_nothing()) message.content = Content::of_text(joined_text(content));
+    if (!content.is_nothing()) message.content = Content::of_text(tool_text(content));
+    keep_content(message, content);
+    if (has_more_than(value, {"id", "role", "content", "tool_plan", "tool_calls"})) {
+      message.metadata.add(cohere_provider, cohere_members_kind,
+                           without(value, {"id", "role", "content", "tool_plan", "tool_calls"}));
+    }
     for (const json::Value call : value["tool_calls"].items()) {
       ToolCall& added = message.tool_calls.emplace_back();
       added.id = call["id"].string();
@@ -171,19 +274,25 @@ class CohereReader {
   Messages messages_;
 };
 
+std::string& reasoning_of(const Message& message, CohereReasoning& reasoning) {
+  if (message.metadata.find(cohere_provider, plan_kind) != nullptr) return reasoning.plan;
+  const bool is_thinking = message.metadata.find(cohere_provider, thinking_kind) != nullptr;
+  return is_thinking ? reasoning.thinking : reasoning.unmarked;
+}
+
 }  // namespace
 
 void write_cohere(JsonBuilder& out, std::span<const Message> messages) {
   out.open_array();
-  std::string reasoning_part;
+  CohereReasoning reasoning;
   for (const Message& message : messages) {
     if (message.role == Role::activity) continue;
     if (message.role == Role::reasoning) {
-      reasoning_part.append(message::text_of(message.content));
+      reasoning_of(message, reasoning).append(message::text_of(message.content));
       continue;
     }
-    write_message(out, message, reasoning_part);
-    reasoning_part.clear();
+    write_message(out, message, reasoning);
+    reasoning = {};
   }
   out.close_array();
 }

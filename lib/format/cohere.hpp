@@ -1,8 +1,11 @@
 // The messages of Cohere's chat of version 2.
 //
 // A list with the roles user, assistant, system and tool. Reasoning that stands before an assistant
-// message goes back in it: as its `tool_plan` when it calls tools, else as a block of its content.
-// Images travel by address or as data URLs; other media are left out.
+// message goes back in it: as its `tool_plan` when it calls tools, else as a block of its content,
+// unless its state says which of the two it was. Images travel by address or as data URLs; other
+// media are left out. Provider state under "cohere": of reasoning `tool_plan` or `thinking`, of a
+// message `content` (the list that its text came as) and `message` (further members). Parts: see
+// format/retained.hpp.
 // Source: Cohere API reference, "Chat" v2 (2026).
 #pragma once
 

@@ -186,6 +186,19 @@ const History histories[] = {
     {"a result with media", "gemini",
      gemini_result(R"("response":{"output":"Seen."},"parts":[{"inlineData":)"
                    R"({"mimeType":"image/png","data":"QUJD"}}]})")},
+    {"thinking beside calls", "cohere",
+     R"([{"role":"assistant","content":[{"type":"thinking","thinking":"Hm."},{"type":"text",)"
+     R"("text":"Yes."}],"tool_plan":"Look.","tool_calls":[{"id":"c1","type":"function",)"
+     R"("function":{"name":"look","arguments":"{}"}}],"citations":[{"start":0,"end":2}]}])"},
+    {"text before thinking", "cohere",
+     R"([{"role":"assistant","content":[{"type":"text","text":"Yes."},)"
+     R"({"type":"thinking","thinking":"Hm."}]}])"},
+    {"documents of a result", "cohere",
+     R"([{"role":"tool","tool_call_id":"c1","content":[{"type":"document","document":)"
+     R"({"id":"d1","data":"Words."}},{"type":"text","text":"More."}]}])"},
+    {"an image with its detail", "cohere",
+     R"([{"role":"user","content":[{"type":"image_url","image_url":)"
+     R"({"url":"https://e.com/a.png","detail":"high"}}]}])"},
     {"blocks of both versions", "langgraph",
      R"([{"type":"human","content":[{"type":"text","text":"A","id":"t"},{"type":"image",)"
      R"("data":"QUJD","mimeType":"image/png","id":"b1"},{"type":"file","source_type":"base64",)"
