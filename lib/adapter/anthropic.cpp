@@ -108,6 +108,13 @@ void Anthropic::start(const json::Value& message) {
   merge_usage(usage_json_, message["usage"]);
   if (repeated) return;
   keep_transformations(message);
+  // In an answer that was not streamed these stand beside the blocks.
+  if (message["stop_reason"].is_string()) {
+    keep_state("container", message_id(), message["container"]);
+    const json::Value context = message["context_management"];
+    if (context["applied_edits"].size() > 0)
+      keep_state("context_management", message_id(), context);
+  }
   for (const json::Value content : message["content"].items()) {
     Block& block = add_block({}, kind_of(content["type"].string()));
     open_block(block, content);
@@ -178,7 +185,10 @@ void Anthropic::open_block(Block& block, const json::Value& content) {
       break;
     case Kind::tool: open_tool(block, content); break;
     case Kind::result: add_result(content); break;
-    case Kind::compaction: block.held = content["content"].string(); break;
+    case Kind::compaction:
+      block.held = content["content"].string();
+      add_rest(block, content);
+      break;
     case Kind::other:
       if (reasoning_id_.empty()) message_id();
       keep_state("content_block", reasoning_id_.empty() ? message_id_ : reasoning_id_, content);
@@ -244,11 +254,13 @@ void Anthropic::apply_delta(Block& block, const json::Value& delta) {
   } else if (type == "thinking_delta") {
     services_.parts.reasoning_delta(thinking_key, delta["thinking"].string());
   } else if (type == "signature_delta") {
-    block.held.append(delta["signature"].string());
+    block.kind == Kind::compaction ? add_rest(block, delta)
+                                   : void(block.held.append(delta["signature"].string()));
   } else if (type == "citations_delta") {
     cite(delta["citation"]);
   } else if (type == "compaction_delta") {
     block.held.append(delta["content"].string());
+    add_rest(block, delta);
   }
 }
 
@@ -273,18 +285,33 @@ void Anthropic::close_block(Block& block) {
       }
       parts.tool_close(block.key);
       break;
-    case Kind::compaction: {
-      std::string json = R"({"type":"compaction")";
-      json::append_member(json, "content", block.held);
-      json.push_back('}');
-      parts.pass(event::ProviderState{anthropic_provider, "compaction", message_id(), json});
-      break;
-    }
+    case Kind::compaction: close_compaction(block); break;
     // A text stays open: the next block may go on with it.
     case Kind::text:
     case Kind::result:
     case Kind::other: break;
   }
+}
+
+// Members of a compaction beside its summary; a later value replaces none, since each comes once.
+void Anthropic::add_rest(Block& block, const json::Value& value) {
+  for (const auto& [key, member] : value.members()) {
+    if (key == "type" || key == "content" || member.is_null()) continue;
+    json::append_member(block.rest, json::Member{key, member});
+  }
+}
+
+void Anthropic::close_compaction(const Block& block) {
+  std::string json = R"({"type":"compaction")";
+  // A compaction that failed has no content; the API takes no empty one.
+  if (block.held.empty()) {
+    json::append_raw_member(json, "content", "null");
+  } else {
+    json::append_member(json, "content", block.held);
+  }
+  if (!block.rest.empty()) json.append(",").append(block.rest);
+  json.push_back('}');
+  services_.parts.pass(event::ProviderState{anthropic_provider, "compaction", message_id(), json});
 }
 
 void Anthropic::close_blocks() {

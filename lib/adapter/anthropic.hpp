@@ -48,6 +48,7 @@ class Anthropic final : public Adapter {
     Kind kind = Kind::other;
     std::string key;   // tool: the tracker's key
     std::string held;  // signature, summary, or the input that stood in the block's start
+    std::string rest;  // compaction: its further members as `"key":value,...`
     bool has_arguments = false;
   };
   using Handler = void (Anthropic::*)(const json::Value&);
@@ -75,6 +76,8 @@ class Anthropic final : public Adapter {
   void end_calls();
   void open_tool(Block& block, const json::Value& content);
   void close_block(Block& block);
+  static void add_rest(Block& block, const json::Value& value);
+  void close_compaction(const Block& block);
   void close_blocks();
   void void_message();
   void note_id(std::string_view id);

@@ -53,6 +53,10 @@ void Anthropic::open_tool(Block& block, const json::Value& content) {
                                               block_without(content, {"id", "name", "input"})});
   } else {
     keep_state("caller", id, content["caller"]);
+    const std::string members = block_without(content, {"type", "id", "name", "input", "caller"});
+    if (members != "{}") {
+      services_.parts.pass(event::ProviderState{anthropic_provider, "tool_use", id, members});
+    }
   }
 }
 
