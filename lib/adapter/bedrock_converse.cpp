@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "adapter/usage.hpp"
+#include "base/base64.hpp"
 #include "framing/aws_event_stream.hpp"
 
 namespace millrace::adapter {
@@ -105,6 +106,9 @@ void BedrockConverse::on_block_start(const json::Value& value) {
   on_block_stop(value);
   if (use.is_object()) open_call(block_at(value["contentBlockIndex"], Kind::call), use);
   if (result.is_object()) open_result(block_at(value["contentBlockIndex"], Kind::result), result);
+  if (start["image"].is_object()) {
+    add_image(block_at(value["contentBlockIndex"], Kind::image), start["image"]);
+  }
 }
 
 void BedrockConverse::open_call(Block& block, const json::Value& use) {
@@ -150,6 +154,8 @@ void BedrockConverse::on_block_delta(const json::Value& value) {
     answer_.arguments(block.key, piece);
   } else if (const json::Value result = delta["toolResult"]; result.is_array()) {
     add_result(block_at(index, Kind::result), result);
+  } else if (delta["image"].is_object()) {
+    add_image(block_at(index, Kind::image), delta["image"]);
   } else if (const json::Value citation = delta["citation"]; citation.is_object()) {
     answer_.cite(citation.to_json());
   } else if (delta.size() > 0) {
@@ -169,6 +175,32 @@ void BedrockConverse::add_result(Block& block, const json::Value& items) {
     block.held.append(json.is_nothing() ? std::string(item["text"].string())
                                         : json.to_json(json::Surrogates::keep));
   }
+}
+
+// The format of an image comes with its start, the bytes with its deltas.
+void BedrockConverse::add_image(Block& block, const json::Value& image) {
+  const json::Value bytes = image["source"]["bytes"];
+  if (bytes.is_string()) {
+    block.has_bytes = true;
+    const auto decoded = base64::decode(bytes.string());
+    block.held.append(decoded ? *decoded : std::string());
+  }
+  for (const auto& [key, value] : image.members()) {
+    if (value.is_null() || (key == "source" && bytes.is_string())) continue;
+    json::append_member(block.state, json::Member{key, value});
+  }
+}
+
+void BedrockConverse::close_image(const Block& block) {
+  std::string json = R"({"image":{)" + block.state;
+  if (block.has_bytes) {
+    if (!block.state.empty()) json.push_back(',');
+    json.append(R"("source":{)");
+    json::append_member(json, "bytes", base64::encode(block.held));
+    json.push_back('}');
+  }
+  services_.parts.pass(
+      event::ProviderState{bedrock_provider, "content_block", answer_.message_id(), json + "}}"});
 }
 
 void BedrockConverse::on_block_stop(const json::Value& value) {
@@ -206,6 +238,7 @@ void BedrockConverse::close_block(Block& block) {
       services_.parts.pass(
           event::ProviderState{bedrock_provider, "server_tool_result", block.key, block.state});
       break;
+    case Kind::image: close_image(block); break;
     // A text stays open: the next block may go on with it.
     case Kind::text: break;
   }

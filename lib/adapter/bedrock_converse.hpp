@@ -32,17 +32,18 @@ class BedrockConverse final : public Adapter, private TaggedReader {
   [[nodiscard]] bool is_complete() const override { return !stop_reason_.empty(); }
 
  private:
-  enum class Kind : std::uint8_t { text, reasoning, call, result };
+  enum class Kind : std::uint8_t { text, reasoning, call, result, image };
   // A content block that is open.
   struct Block {
     std::int64_t index = 0;
     Kind kind = Kind::text;
     std::string key;   // call: the answer's key; result: the id of its call
-    std::string held;  // reasoning: signature; result: its text
+    std::string held;  // reasoning: signature; result: its text; image: its bytes
     std::string redacted;
-    std::string state;  // a tool that Bedrock ran
+    std::string state;  // a tool that Bedrock ran; image: further members
     bool has_arguments = false;
     bool failed = false;
+    bool has_bytes = false;
   };
   using Handler = void (BedrockConverse::*)(const json::Value& value);
   struct Row;
@@ -65,6 +66,8 @@ class BedrockConverse final : public Adapter, private TaggedReader {
   void open_result(Block& block, const json::Value& result);
   void add_reasoning(Block& block, const json::Value& content);
   void add_result(Block& block, const json::Value& items);
+  void add_image(Block& block, const json::Value& image);
+  void close_image(const Block& block);
   void close_block(Block& block);
   void close_blocks();
   void on_piece(std::string_view text);
