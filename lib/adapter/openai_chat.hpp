@@ -79,6 +79,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void on_piece(std::string_view text);
   void on_content_parts(const json::Value& parts);
   void on_image(const json::Value& image);
+  void keep_thinking(const json::Value& part);
   void on_reasoning(const json::Value& delta);
   void on_reasoning_text(std::string_view text);
   void on_tool_call(const json::Value& entry, std::optional<std::int64_t> index);

@@ -58,12 +58,25 @@ void OpenAiChat::on_content_parts(const json::Value& parts) {
       const json::Value thinking = part["thinking"];
       on_reasoning_text(thinking.string());
       for (const json::Value piece : thinking.items()) on_reasoning_text(piece["text"].string());
+      if (services_.mode == event::Mode::strict) keep_thinking(part);
     } else if (type == "reference") {
       services_.parts.pass(event::Citation{message_id_, part.to_json()});
     } else {
       on_image(part);
     }
   }
+}
+
+// What Mistral wants back beside the text of its reasoning.
+void OpenAiChat::keep_thinking(const json::Value& part) {
+  std::string members;
+  for (const std::string_view key : {"signature", "closed"}) {
+    if (const json::Value value = part[key]; !value.is_nothing()) {
+      json::append_raw_member(members, key, value.to_json(json::Surrogates::keep));
+    }
+  }
+  if (members.empty()) return;
+  services_.parts.reasoning_encrypted(reasoning_key, R"({"mistral":{)" + members + "}}");
 }
 
 // As OpenRouter sends it beside the text, and Qwen as a part of the content.
