@@ -31,11 +31,14 @@ constexpr std::array tool_rows{
     Row{"memory_20250818", "context-management-2025-06-27"},
     Row{"tool_search_tool_", "advanced-tool-use-2025-11-20"},
     Row{"mcp_toolset", "mcp-client-2025-11-20"},
+    Row{"advisor_20260301", "advisor-tool-2026-03-01"},
 };
 // Of the body, in JSON without blanks.
 constexpr std::array body_rows{
     Row{R"("source":{"type":"file")", "files-api-2025-04-14"},
     Row{R"({"type":"container_upload")", "files-api-2025-04-14"},
+    Row{R"({"type":"tool_addition")", "mid-conversation-tool-changes-2026-07-01"},
+    Row{R"({"type":"tool_removal")", "mid-conversation-tool-changes-2026-07-01"},
 };
 
 class Betas {
@@ -103,6 +106,10 @@ std::vector<std::string> claude_betas(const Draft& draft, std::string_view body)
   add_of_members(betas, draft);
   for (const Row& row : body_rows) {
     if (body.find(row.name) != std::string_view::npos) betas.add(row.beta);
+  }
+  if (draft.payload.reasoning->display == "updates" &&
+      body.find(R"("display":"updates")") != std::string_view::npos) {
+    betas.add("thinking-display-updates-2026-08-18");
   }
   const bool may_be_bound =
       draft.is(Trait::bound_reasoning) || !draft.payload.reasoning->block_binding.empty();

@@ -265,6 +265,11 @@ TEST(Claude, SendsTheBetasThatARequestNeeds) {
            Row{R"("tools":[{"type":"computer_20250124","name":"computer"}])",
                "computer-use-2025-01-24"},
            Row{R"("tools":[{"type":"web_search_20250305","name":"web_search"}])", ""},
+           Row{R"("tools":[{"type":"advisor_20260301","name":"advisor"}])",
+               "advisor-tool-2026-03-01"},
+           Row{R"("thinking":{"type":"adaptive","display":"updates"})",
+               "thinking-display-updates-2026-08-18"},
+           Row{R"("thinking":{"type":"adaptive","display":"omitted"})", ""},
            Row{R"("container":{"skills":[{"type":"anthropic","skill_id":"pptx"}]})",
                "code-execution-2025-08-25,skills-2025-10-02"},
            Row{R"("betas":["a","b"],"anthropic_beta":["b","c"])", "a,b,c"},
@@ -280,6 +285,11 @@ TEST(Claude, SendsTheBetasThatARequestNeeds) {
       {"type":"file","file":{"file_id":"file_1"}},{"type":"text","text":"Sum it up."}]}]})");
   EXPECT_TRUE(test::has(file.body, R"("source":{"type":"file","file_id":"file_1"})")) << file.body;
   EXPECT_EQ(test::header_of(file, "anthropic-beta"), "files-api-2025-04-14");
+  const net::Request added = request_sent(
+      R"({"model":"claude-opus-5","format":"anthropic","messages":[{"role":"user","content":"Hi"},
+      {"role":"system","content":[{"type":"tool_addition","tool":{"type":"tool_reference",
+      "name":"look"}}]},{"role":"user","content":"Go on"}]})");
+  EXPECT_EQ(test::header_of(added, "anthropic-beta"), "mid-conversation-tool-changes-2026-07-01");
 }
 
 constexpr std::string_view reasoning_before = R"([{"role":"user","content":"Hi"},
