@@ -58,12 +58,19 @@ class ShortIds {
 
 }  // namespace
 
-void shorten_call_ids(message::Messages& messages) {
+bool shorten_call_ids(message::Messages& messages) {
   ShortIds ids(messages);
+  bool changed = false;
+  const auto shorten = [&](std::string& id) {
+    const std::string given = id;
+    ids.shorten(id);
+    changed = changed || id != given;
+  };
   for (message::Message& message : messages) {
-    for (message::ToolCall& call : message.tool_calls) ids.shorten(call.id);
-    if (message.role == message::Role::tool) ids.shorten(message.tool_call_id);
+    for (message::ToolCall& call : message.tool_calls) shorten(call.id);
+    if (message.role == message::Role::tool) shorten(message.tool_call_id);
   }
+  return changed;
 }
 
 }  // namespace millrace::model

@@ -6,7 +6,7 @@
 namespace millrace::model {
 
 // Gives each call whose id is not of nine letters and digits such an id, made of the old one, so
-// that it is the same in every request; results follow their calls.
-void shorten_call_ids(message::Messages& messages);
+// that it is the same in every request; results follow their calls. True when any was changed.
+bool shorten_call_ids(message::Messages& messages);
 
 }  // namespace millrace::model

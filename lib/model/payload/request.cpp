@@ -14,6 +14,7 @@
 #include "model/call/call_ids.hpp"
 #include "model/call/scope.hpp"
 #include "model/payload/tool_names.hpp"
+#include "model/payload/withheld.hpp"
 #include "model/provider/address.hpp"
 #include "model/provider/dialects.hpp"
 #include "model/usage/context_check.hpp"
@@ -236,6 +237,9 @@ void note_repairs(message::SharedMessages& messages, IdSource& ids, message::Unm
   }
 }
 
+constexpr std::string_view short_ids =
+    "The API takes ids of calls of nine letters and digits alone: others are sent as such.";
+
 }  // namespace
 
 Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& given,
@@ -256,6 +260,7 @@ Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& 
   const Traits traits = traits_of(payload.model);
   chat.streamed = is_streamed(config, payload, traits);
   message::SharedMessages messages = payload.messages;
+  note_withheld(messages, config, chat.dialect, chat.notes);
   drop_foreign_state(messages, config.id);
   if (is_chat_completion(chat.dialect) && !names_gemini(chat.model)) {
     drop_unclaimed_signatures(messages);
@@ -272,7 +277,9 @@ Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& 
   MILLRACE_TRY(check_context(config, payload, chat.model, messages));
   if (to_claude) fill_empty_results(messages);
   if (chat.dialect == Dialect::mistral || traits.has(Trait::mistral_rules)) {
-    shorten_call_ids(messages.edit());
+    if (shorten_call_ids(messages.edit())) {
+      chat.notes.push_back({"messages", std::string(short_ids), false});
+    }
   }
   if (keeps_argument_text(chat.dialect)) repair_arguments(messages, chat.notes);
 

@@ -1,0 +1,184 @@
+#include "model/payload/withheld.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "message/parts.hpp"
+#include "model/body/chat_messages.hpp"
+#include "model/call/scope.hpp"
+
+namespace millrace::model {
+namespace {
+
+using message::Content;
+using message::Media;
+using message::Message;
+using message::Role;
+
+// Whose state each dialect writes into its requests.
+struct Reader {
+  Dialect dialect;
+  std::array<std::string_view, 2> providers;
+};
+constexpr std::array readers{
+    Reader{Dialect::openai_chat, {"openai_chat"}},
+    Reader{Dialect::mistral, {"openai_chat", "mistral"}},
+    Reader{Dialect::openai_responses, {"openai_responses"}},
+    Reader{Dialect::anthropic, {"anthropic"}},
+    Reader{Dialect::vertex_anthropic, {"anthropic"}},
+    Reader{Dialect::gemini, {"google"}},
+    Reader{Dialect::vertex_gemini, {"google"}},
+    Reader{Dialect::bedrock_converse, {"bedrock"}},
+    Reader{Dialect::cohere, {"cohere"}},
+    Reader{Dialect::ollama, {"ollama"}},
+};
+
+// Marks and notes of the engine's own, and of servers: no reader misses them.
+constexpr std::array<std::string_view, 10> plain_kinds{
+    "issuer", "begun",         "custom",       "reasoning_content", "reasoning",
+    "list",   "cache_control", "cache_blocks", "refusal",           "tool_name"};
+
+// Dialects that send reasoning only with their own signature, and have no note of their own.
+constexpr std::array signed_dialects{Dialect::anthropic, Dialect::vertex_anthropic, Dialect::gemini,
+                                     Dialect::vertex_gemini, Dialect::bedrock_converse};
+
+// Whose reasoning an encrypted value belongs to, by its shape.
+std::string_view maker_of(const Message& reasoning) {
+  const std::string_view value = *reasoning.encrypted_value;
+  if (value.starts_with(R"({"bedrock")")) return "bedrock";
+  if (value.starts_with(R"({"google")")) return "google";
+  if (value.starts_with(R"({"mistral")")) return "mistral";
+  if (value.starts_with("[")) return "openai_chat";
+  if (value.starts_with("gAAAA") || reasoning.id.starts_with("rs_")) return "openai_responses";
+  return "anthropic";
+}
+
+class Withheld {
+ public:
+  Withheld(const ProviderConfig& config, Dialect dialect)
+      : dialect_(dialect),
+        provider_id_(config.id),
+        takes_parts_(dialect != Dialect::mistral && takes_openai_parts(config)) {
+    const auto* row = std::find_if(readers.begin(), readers.end(),
+                                   [&](const Reader& reader) { return reader.dialect == dialect; });
+    if (row != readers.end()) own_ = row->providers;
+  }
+
+  void add(const Message& message) {
+    add(message.metadata, is_issued_elsewhere(message.metadata));
+    for (const message::ToolCall& call : message.tool_calls) {
+      add(call.metadata, is_issued_elsewhere(call.metadata));
+    }
+    if (message.role == Role::reasoning) add_reasoning(message);
+    if (message.content.kind != Content::Kind::parts) return;
+    if (message.content.text.find("providerState") == std::string::npos) return;
+    const message::Parts parts(message.content);
+    for (const json::Value part : parts.items()) add_part(part);
+  }
+
+  // The names of what was added since the last call, and of nothing else.
+  [[nodiscard]] std::string take_new() { return std::exchange(new_, {}); }
+  [[nodiscard]] const std::string& names() const { return names_; }
+
+ private:
+  [[nodiscard]] bool is_own(std::string_view provider) const {
+    return std::find(own_.begin(), own_.end(), provider) != own_.end();
+  }
+  // Servers of OpenAI's API take its lists and parts from its own wire alone.
+  [[nodiscard]] bool takes(std::string_view provider, std::string_view kind) const {
+    const bool is_list = provider == "openai_chat" && (kind == "content" || kind == "block");
+    return is_own(provider) && (!is_list || takes_parts_);
+  }
+  [[nodiscard]] bool is_issued_elsewhere(const message::Metadata& metadata) const {
+    const std::string issuer = issuer_of(metadata);
+    return !issuer.empty() && issuer != provider_id_;
+  }
+
+  void add(const message::Metadata& metadata, bool elsewhere) {
+    for (const message::ProviderState& state : metadata.provider_state) {
+      const bool is_plain =
+          std::find(plain_kinds.begin(), plain_kinds.end(), state.kind) != plain_kinds.end();
+      if (is_plain || (takes(state.provider, state.kind) && !elsewhere)) continue;
+      name(state.provider, state.kind);
+    }
+  }
+
+  void add_part(const json::Value& part) {
+    const json::Value states = part["metadata"]["millrace"]["providerState"];
+    for (const json::Value state : states.items()) {
+      const std::string_view provider = state["provider"].string();
+      const std::string_view kind = state["kind"].string();
+      if (!takes(provider, kind)) name(provider, kind);
+    }
+  }
+
+  void add_reasoning(const Message& message) {
+    const bool has_own_note = dialect_ == Dialect::openai_responses;
+    if (has_own_note) return;
+    if (message.encrypted_value && !message.encrypted_value->empty()) {
+      const std::string_view maker = maker_of(message);
+      if (!is_own(maker)) name(maker, "reasoning");
+      return;
+    }
+    const bool is_signed_only = std::find(signed_dialects.begin(), signed_dialects.end(),
+                                          dialect_) != signed_dialects.end();
+    if (is_signed_only && !message::text_of(message.content).empty()) name("unsigned", "reasoning");
+  }
+
+  void name(std::string_view provider, std::string_view kind) {
+    std::string word(provider);
+    word.append(" ").append(kind);
+    add_word(new_, word);
+    add_word(names_, word);
+  }
+  static void add_word(std::string& list, const std::string& word) {
+    constexpr std::size_t most = 512;  // bytes that a note may take
+    if (list.size() > most || list.find(word) != std::string::npos) return;
+    list.append(list.empty() ? "" : ", ").append(word);
+  }
+
+  Dialect dialect_;
+  std::string_view provider_id_;
+  bool takes_parts_;
+  std::array<std::string_view, 2> own_{};
+  std::string names_;
+  std::string new_;
+};
+
+// Whether the message shows nothing: no text, no medium, no call.
+bool is_silent(const Message& message) {
+  const bool may_be =
+      message.role == Role::user || message.role == Role::assistant || message.role == Role::tool;
+  if (!may_be || !message.tool_calls.empty() || message.error) return false;
+  if (!json::trim(message::text_of(message.content)).empty()) return false;
+  const message::Parts parts(message.content);
+  Media media;
+  for (const json::Value part : parts.items()) {
+    if (message::read_media(media, part)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void note_withheld(message::SharedMessages& messages, const ProviderConfig& config, Dialect dialect,
+                   std::vector<Note>& notes) {
+  Withheld withheld(config, dialect);
+  for (std::size_t at = 0; at < messages.size(); ++at) {
+    withheld.add(messages[at]);
+    const std::string names = withheld.take_new();
+    if (names.empty() || !is_silent(messages[at])) continue;
+    messages.edit()[at].content =
+        Content::of_text("(Content that only its own provider reads: " + names + ".)");
+  }
+  if (withheld.names().empty()) return;
+  notes.push_back({"messages",
+                   "The API does not read what other providers made: " + withheld.names() +
+                       ". It stays in the history.",
+                   false});
+}
+
+}  // namespace millrace::model

@@ -1,0 +1,19 @@
+// What a conversation holds for other providers than the one that is called: blocks, members and
+// reasoning that only they read. It stays in the history; a note names it, once a request.
+#pragma once
+
+#include <vector>
+
+#include "message/shared_messages.hpp"
+#include "model/payload/request.hpp"
+#include "model/provider/config.hpp"
+#include "model/provider/providers.hpp"
+
+namespace millrace::model {
+
+// Adds the note. A message that would say nothing without what is withheld gets a text that names
+// it, so that no turn of the conversation is lost.
+void note_withheld(message::SharedMessages& messages, const ProviderConfig& config, Dialect dialect,
+                   std::vector<Note>& notes);
+
+}  // namespace millrace::model

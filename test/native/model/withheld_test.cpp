@@ -1,0 +1,152 @@
+// What only another provider reads is named once a request, its words are sent, and no turn is
+// lost.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "model/build.hpp"
+
+using namespace millrace;
+using test::body_of;
+using test::build;
+using test::has;
+using test::settings_of;
+
+namespace {
+
+Result<model::ChatRequest> sent(std::string_view provider, std::string_view format,
+                                std::string_view messages, std::string_view more = {}) {
+  std::string payload = R"({"model":"test-model","messages":)" + std::string(messages);
+  json::append_member(payload, "format", format);
+  payload.append(more.empty() ? "" : ",").append(more).append("}");
+  const std::string keys = R"("apiKey":"","accessKeyId":"AKIDEXAMPLE","secretAccessKey":"s")";
+  return build(settings_of(provider, provider == "bedrock" ? keys : ""), payload);
+}
+
+// The sentences of notes about what other providers made.
+std::vector<std::string> withheld(const Result<model::ChatRequest>& built) {
+  std::vector<std::string> found;
+  if (!built) return found;
+  for (const model::Note& note : built.value().notes) {
+    if (has(note.sentence, "other providers made")) found.push_back(note.sentence);
+  }
+  return found;
+}
+
+struct Case {
+  std::string format;
+  std::string messages;
+  std::string named;  // in the note
+  std::string words;  // in the body
+};
+
+const Case cases[] = {
+    {"anthropic",
+     R"([{"role":"user","content":[{"type":"search_result","source":"s","title":"T","content":)"
+     R"([{"type":"text","text":"Found."}]},{"type":"search_result","source":"s","title":"U",)"
+     R"("content":[{"type":"text","text":"Again."}]}]}])",
+     "anthropic block", "Found."},
+    {"anthropic",
+     R"([{"role":"user","content":"Ask"},{"role":"assistant","content":[{"type":"text",)"
+     R"("text":"A"},{"type":"compaction","content":"Sum"},{"type":"text","text":"B"}]},)"
+     R"({"role":"user","content":"Go on"}])",
+     "anthropic text", "AB"},
+    {"anthropic",
+     R"([{"role":"user","content":"Ask"},{"role":"system","content":[{"type":"text",)"
+     R"("text":"Be brief."},{"type":"tool_addition","tool":{"type":"tool_reference",)"
+     R"("name":"look"}}]},{"role":"user","content":"Go on"}])",
+     "anthropic system_turn", "Be brief."},
+    {"bedrock_converse",
+     R"([{"role":"user","content":[{"guardContent":{"text":{"text":"Guarded."}}}]}])",
+     "bedrock block", "Guarded."},
+    {"bedrock_converse",
+     R"([{"role":"user","content":[{"text":"Ask"}]},{"role":"assistant","content":[)"
+     R"({"citationsContent":{"content":[{"text":"Cited."}],"citations":[{"title":"T"}]}}]},)"
+     R"({"role":"user","content":[{"text":"Go on"}]}])",
+     "bedrock blocks", "Cited."},
+    {"gemini", R"([{"role":"user","parts":[{"audioTranscription":{"text":"Heard."}}]}])",
+     "google block", "Heard."},
+    {"langgraph",
+     R"([{"type":"human","content":[{"type":"text-plain","text":"Words.","title":"T"}]}])",
+     "langgraph block", "Words."},
+};
+
+}  // namespace
+
+TEST(Withheld, IsNamedOnceAndItsWordsAreSent) {
+  for (const Case& row : cases) {
+    for (const char* other : {"openai", "mistral", "cohere", "ollama"}) {
+      const auto built = sent(other, row.format, row.messages);
+      EXPECT_TRUE(has(body_of(built), row.words))
+          << row.named << " to " << other << ": " << body_of(built);
+      const auto sentences = withheld(built);
+      ASSERT_EQ(sentences.size(), 1U) << row.named << " to " << other;
+      EXPECT_TRUE(has(sentences.front(), row.named)) << sentences.front();
+    }
+  }
+}
+
+TEST(Withheld, IsNothingAtItsOwnProvider) {
+  const std::string own[][2] = {
+      {"anthropic", "anthropic"}, {"bedrock_converse", "bedrock"}, {"gemini", "google"}};
+  for (const Case& row : cases) {
+    for (const auto& [format, provider] : own) {
+      if (row.format != format) continue;
+      const auto built = sent(provider, row.format, row.messages);
+      ASSERT_TRUE(built.ok()) << body_of(built);
+      EXPECT_TRUE(withheld(built).empty()) << row.named;
+    }
+  }
+}
+
+// A turn of nothing but blocks that have no words here.
+TEST(Withheld, LeavesNoTurnEmpty) {
+  const std::string user =
+      R"([{"role":"user","content":[{"type":"container_upload","file_id":"f"}]},)"
+      R"({"role":"assistant","content":[{"type":"compaction","content":"Sum"}]},)"
+      R"({"role":"user","content":"Go on"}])";
+  for (const char* other : {"openai", "mistral", "google", "bedrock", "cohere", "ollama"}) {
+    const auto built = sent(other, "anthropic", user);
+    ASSERT_TRUE(built.ok()) << body_of(built);
+    const std::string body = body_of(built);
+    EXPECT_TRUE(has(body, "(Content that only its own provider reads: anthropic block.)")) << body;
+    EXPECT_TRUE(has(body, "(Content that only its own provider reads: anthropic compaction.)"))
+        << body;
+  }
+}
+
+TEST(Withheld, NamesReasoningOfOthers) {
+  const std::string turns =
+      R"([{"role":"user","content":[{"text":"Ask"}]},{"role":"assistant","content":[)"
+      R"({"reasoningContent":{"reasoningText":{"text":"Hm.","signature":"s"}}},{"text":"Yes."}]},)"
+      R"({"role":"user","content":[{"text":"Go on"}]}])";
+  for (const char* other : {"openai", "mistral", "anthropic", "google"}) {
+    const auto sentences = withheld(sent(other, "bedrock_converse", turns));
+    ASSERT_EQ(sentences.size(), 1U) << other;
+    EXPECT_TRUE(has(sentences.front(), "bedrock reasoning")) << sentences.front();
+  }
+}
+
+// Mistral's own parts are no unknown words, and its reasoning goes back to each of its models.
+TEST(Withheld, IsNoneOfMistralsOwnParts) {
+  const std::string messages =
+      R"([{"role":"user","content":[{"type":"text","text":"Ask"},{"type":"document_url",)"
+      R"("document_url":"https://e.com/a.pdf","document_name":"a"},{"type":"file","file_id":"f1"},)"
+      R"({"type":"reference","reference_ids":[1]}]},{"role":"assistant","content":[)"
+      R"({"type":"thinking","thinking":[{"type":"text","text":"Hm."}],"signature":"s"},)"
+      R"({"type":"text","text":"Yes."}]},{"role":"user","content":"Go on"}])";
+  const auto built = build(settings_of("mistral"),
+                           R"({"model":"mistral-large-latest","messages":)" + messages + "}");
+  ASSERT_TRUE(built.ok()) << body_of(built);
+  const std::string body = body_of(built);
+  for (const char* piece :
+       {R"({"type":"document_url","document_url":"https://e.com/a.pdf","document_name":"a"})",
+        R"({"type":"file","file_id":"f1"})", R"({"type":"reference","reference_ids":[1]})",
+        R"([{"type":"thinking","thinking":[{"type":"text","text":"Hm."}],"signature":"s"},)"}) {
+    EXPECT_TRUE(has(body, piece)) << piece << " is not in " << body;
+  }
+  EXPECT_TRUE(withheld(built).empty());
+}
