@@ -146,8 +146,8 @@ bool write_held_part(JsonBuilder& out, const json::Value& part, const Media& med
   const std::string_view type = block["type"].string();
   const bool is_audio = type == "input_audio";
   const bool is_file = type == "file";
-  if (is_file && media.source == Media::Source::file) {
-    if (block["file"]["file_id"].string() != media.value) return false;
+  if (media.source == Media::Source::file) {
+    if (!is_file || block["file"]["file_id"].string() != media.value) return false;
     out.value(block);
     return true;
   }
