@@ -200,9 +200,14 @@ void AnthropicReader::read_turn(const json::Value& turn) {
     read_user(turn["content"]);
   } else {
     // Within a conversation the system's turn stands at its place, with what it adds or removes.
+    const bool is_within =
+        std::any_of(messages_.begin(), messages_.end(),
+                    [](const Message& message) { return message.role != Role::system; });
     Message& message = add(Role::system);
     message.content = Content::of_text(words_of_list(turn["content"]));
-    message.metadata.add(anthropic_provider, system_turn_kind, raw(turn["content"]));
+    if (is_within) {
+      message.metadata.add(anthropic_provider, system_turn_kind, raw(turn["content"]));
+    }
   }
 }
 

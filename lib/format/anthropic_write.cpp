@@ -259,8 +259,8 @@ class AnthropicWriter final : public TurnWriter {
     const bool structured = value && (value.value().is_object() || value.value().is_array());
     if (type != "mcp_tool_result" && structured) {
       out_.value("content", value.value());
-    } else if (result.content.kind == Content::Kind::parts) {
-      write_result_blocks(result);
+    } else if (write_result_blocks(result)) {
+      // Blocks of several kinds.
     } else if (!write_list(out_, "content", result.metadata, anthropic_provider, text)) {
       out_.text("content", text);
     }

@@ -304,6 +304,19 @@ TEST(RetainedBlocks, AreNoCallsAndNoResults) {
             R"({"contents":[{"role":"user","parts":[{"text":"x"}]}]})");
 }
 
+// A prompt that a client put first is no turn of the conversation.
+TEST(RetainedBlocks, LeaveALeadingPromptBesideTheTurns) {
+  const format::Format* format = format::find_format("anthropic");
+  CountingIds ids("id-");
+  const auto messages = format::from_api(
+      *format, claude(R"({"role":"system","content":"Be brief."},{"role":"user","content":"Ask"})"),
+      ids);
+  ASSERT_TRUE(messages.ok());
+  EXPECT_EQ(format::to_api(*format, messages.value()).value(),
+            R"({"system":"Be brief.","messages":[{"role":"user","content":[{"type":"text",)"
+            R"("text":"Ask"}]}]})");
+}
+
 // Their words are a text everywhere else.
 TEST(RetainedBlocks, AreTextInOtherFormats) {
   for (const auto& [name, format_name, data] : histories) {
