@@ -116,15 +116,18 @@ struct HeaderUse {
   std::string_view name;
   bool is_code;  // else it names the request
 };
-constexpr std::array<HeaderUse, 9> header_uses{{{"x-amzn-errortype", true},
-                                                {"x-request-id", false},
-                                                {"request-id", false},
-                                                {"x-amzn-requestid", false},
-                                                {"apim-request-id", false},
-                                                {"x-ms-request-id", false},
-                                                {"x-goog-request-id", false},
-                                                {"x-ds-trace-id", false},
-                                                {"cf-ray", false}}};
+constexpr std::array<HeaderUse, 12> header_uses{{{"x-amzn-errortype", true},
+                                                 {"x-request-id", false},
+                                                 {"request-id", false},
+                                                 {"x-amzn-requestid", false},
+                                                 {"apim-request-id", false},
+                                                 {"x-ms-request-id", false},
+                                                 {"x-goog-request-id", false},
+                                                 {"x-cloud-trace-context", false},
+                                                 {"mistral-correlation-id", false},
+                                                 {"x-debug-trace-id", false},
+                                                 {"x-ds-trace-id", false},
+                                                 {"cf-ray", false}}};
 
 void read_headers(const std::vector<net::Header>& headers, ProviderReport& report) {
   for (const HeaderUse& use : header_uses) {

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <utility>
+
 #include "base/json.hpp"
 
 namespace millrace::model {
@@ -225,6 +228,22 @@ TEST(ResponseError, DescribesAPageInsteadOfCopyingIt) {
   std::string notes;
   for (int i = 0; i < 100'000; ++i) notes += "<!---->";
   EXPECT_NE(message_of(500, notes + "<html/>").find("an HTML page. "), std::string::npos);
+}
+
+TEST(ResponseError, KnowsTheCodesOfFailedResponses) {
+  constexpr std::array<std::pair<std::string_view, Errc>, 8> codes{{
+      {"bio_policy", Errc::content_filtered},
+      {"misalignment_policy_violation", Errc::content_filtered},
+      {"image_content_policy_violation", Errc::content_filtered},
+      {"invalid_image_url", Errc::provider_bad_request},
+      {"image_too_large", Errc::provider_bad_request},
+      {"empty_image_file", Errc::provider_bad_request},
+      {"data_residency_mismatch", Errc::provider_bad_request},
+      {"server_error", Errc::provider_error},
+  }};
+  for (const auto& [code, expected] : codes) {
+    EXPECT_EQ(error_from_stream(code, "It failed.", "openai").code, expected) << code;
+  }
 }
 
 std::string relayed(std::string_view raw, std::string_view name = "OpenAI") {
