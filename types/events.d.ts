@@ -277,6 +277,36 @@ export interface CustomEvent extends AttributedEventBase {
   value?: unknown;
 }
 
+/** What an answer reports of itself. */
+export interface AnswerInfo {
+  /** The provider's id of the answer. */
+  id?: string;
+  /** The model that answered, as the provider names it. */
+  model?: string;
+  /** Seconds since 1970. */
+  created?: number;
+  /** Of an answer that the provider keeps: `queued`, `in_progress`, `completed`, ... */
+  status?: string;
+  serviceTier?: string;
+  /** OpenAI's `system_fingerprint`. */
+  fingerprint?: string;
+  conversationId?: string;
+  /** The text at which the model stopped. */
+  stopSequence?: string;
+  /** Everything else, raw, under the provider's own names. */
+  details?: Record<string, unknown>;
+}
+
+/** A further answer of a request that asked for several. */
+export interface AnswerAlternative {
+  index: number;
+  /** The provider's word for its end. */
+  finishReason?: string;
+  /** In the provider's shape: `{ role, content, ... }`, of Gemini `{ role, parts }`. */
+  message?: Record<string, unknown>;
+  [member: string]: unknown;
+}
+
 /** The values of Millrace's CUSTOM events, by name; docs/events.md says what each means. */
 export interface MillraceEventValues {
   'millrace.warning': { code: string; message: string; payload?: unknown };
@@ -291,7 +321,17 @@ export interface MillraceEventValues {
   'millrace.tool_result': { toolCallId: string; [member: string]: unknown };
   'millrace.run_usage': { usage: AgentUsage; cost: AgentRunCost; steps: number; turns: number };
   'millrace.interrupt': { interrupt: unknown; reason?: string };
-  'millrace.finish': { reason: string };
+  'millrace.finish': {
+    reason: string;
+    /** The answer goes on in a further request. */
+    incomplete?: boolean;
+    /** What that request adds to the payload. */
+    continue?: Record<string, unknown>;
+  };
+  'millrace.response': AnswerInfo;
+  'millrace.logprobs': { messageId?: string; logprobs: unknown };
+  'millrace.partial_image': { toolCallId: string; image: Record<string, unknown> };
+  'millrace.alternative': AnswerAlternative;
 }
 
 /** Millrace's CUSTOM events, told apart by `name`. */

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "adapter/answer_facts.hpp"
 #include "base/ids.hpp"
 #include "base/json.hpp"
 #include "event/event.hpp"
@@ -29,6 +30,14 @@ struct Services {
   bool reads_reasoning;     // between <think> tags
   bool vendor_ids = false;  // a message is called as the vendor calls the answer
   Answers answers = Answers::unknown;
+  // Where what an answer reports of itself is noted; null where no reader wants it. With it come
+  // further answers, unfinished images and whatever else drop-in events leave out.
+  AnswerFacts* facts = nullptr;
+  bool logprobs = false;    // the reader wants them
+  bool background = false;  // an answer that is not finished is one that goes on
+
+  // Whether the reader knows more events than those of the drop-in adapters.
+  [[nodiscard]] bool gives_all() const { return mode == event::Mode::strict || facts != nullptr; }
 };
 
 // The parts of an answer whose wire numbers none: it has one text and one chain of thoughts.
@@ -66,6 +75,10 @@ class Adapter {
   // True when a body that ended by itself may be taken for a whole answer, though it does not say
   // so.
   [[nodiscard]] virtual bool may_be_complete() const { return is_complete(); }
+  // The id of an answer that the provider goes on with in the background, or "".
+  [[nodiscard]] virtual std::string_view pending_id() const { return {}; }
+  // The number of the last record that was read, of a wire that numbers them.
+  [[nodiscard]] virtual std::optional<std::int64_t> last_number() const { return std::nullopt; }
   // True when its last record came: not even a count of tokens follows.
   [[nodiscard]] virtual bool is_over() const { return false; }
 };

@@ -161,7 +161,14 @@ bool AgUi::restore_own(std::string_view name, const json::Value& value) {
     const InterruptList questions(value["interrupt"]);
     order_.pass(event::Interrupt{raw("interrupt"), text("reason"), questions.list()}, base_);
   } else if (name == "finish") {
-    order_.pass(event::Finish{text("reason")}, base_);
+    const std::string members = value["continue"].is_object() ? raw("continue") : std::string();
+    order_.pass(event::Finish{text("reason"), value["incomplete"].is_true(), members}, base_);
+  } else if (name == "response") {
+    order_.pass(event::AnswerInfo{value.to_json()}, base_);
+  } else if (name == "logprobs") {
+    order_.pass(event::Logprobs{text("messageId"), raw("logprobs")}, base_);
+  } else if (name == "partial_image") {
+    order_.pass(event::PartialImage{text("toolCallId"), raw("image")}, base_);
   } else if (name == "stage") {
     order_.pass(event::Stage{text("name"), value["detail"].to_json()}, base_);
   } else if (name == "reset") {

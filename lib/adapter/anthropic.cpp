@@ -106,6 +106,7 @@ void Anthropic::start(const json::Value& message) {
   has_reason_ = false;
   usage_given_ = false;
   merge_usage(usage_json_, message["usage"]);
+  note_facts(message);
   if (repeated) return;
   keep_transformations(message);
   // In an answer that was not streamed these stand beside the blocks.
@@ -120,6 +121,7 @@ void Anthropic::start(const json::Value& message) {
     open_block(block, content);
     close_blocks();
   }
+  if (message["stop_reason"].filled_string()) keep_context(message, message);
   finish(message);
 }
 
@@ -338,13 +340,20 @@ void Anthropic::on_message_delta(const json::Value& record) {
   const json::Value delta = record["delta"];
   merge_usage(usage_json_, record["usage"]);
   if (record["usage"].is_object()) usage_given_ = false;
+  keep_context(record, delta);
+  keep_transformations(record);
+  note_facts(delta);
+  note_facts(record);
+  finish(delta);
+}
+
+// The container that tools ran in, and what was taken out of the conversation.
+void Anthropic::keep_context(const json::Value& source, const json::Value& delta) {
   keep_state("container", message_id(), delta["container"]);
-  if (const json::Value context = record["context_management"];
-      context["applied_edits"].size() > 0) {
+  const json::Value context = source["context_management"];
+  if (context["applied_edits"].size() > 0) {
     keep_state("context_management", message_id(), context);
   }
-  keep_transformations(record);
-  finish(delta);
 }
 
 // Reads stop_reason and stop_details.
@@ -354,7 +363,9 @@ void Anthropic::finish(const json::Value& delta) {
   has_reason_ = true;
   close_blocks();
   services_.parts.close_all();
-  services_.parts.pass(event::Finish{*reason});
+  // The model goes on when it gets its turn back.
+  const bool pauses = *reason == "pause_turn" || *reason == "compaction";
+  services_.parts.pass(event::Finish{*reason, pauses});
   const auto sentence = anthropic_sentence(*reason);
   if (!sentence) return;
   cut_code_ = *reason;

@@ -88,6 +88,8 @@ class Anthropic final : public Adapter {
   void keep_transformations(const json::Value& source);
   void keep_state(std::string_view kind, std::string_view entity_id, const json::Value& value);
   void finish(const json::Value& delta);
+  void note_facts(const json::Value& message);
+  void keep_context(const json::Value& source, const json::Value& delta);
   void flush_usage();
   void fail_when_cut();
   void begin_message(std::string_view id);

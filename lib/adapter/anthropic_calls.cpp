@@ -1,8 +1,37 @@
-// Calls of Claude and their results, and the thoughts around them.
+// Calls of Claude and their results, and the thoughts around them; what a message reports of
+// itself.
+#include <array>
+
 #include "adapter/anthropic.hpp"
 #include "adapter/anthropic_values.hpp"
 
 namespace millrace::adapter {
+namespace {
+
+constexpr std::array anthropic_fact_names{
+    FactName{"id", "id"},
+    FactName{"model", "model"},
+    FactName{"stop_sequence", "stopSequence"},
+};
+// What has events of its own, or says what the record is.
+constexpr std::array<std::string_view, 9> anthropic_left_out{"type",
+                                                             "role",
+                                                             "content",
+                                                             "usage",
+                                                             "stop_reason",
+                                                             "container",
+                                                             "context_management",
+                                                             "input_transformations",
+                                                             "delta"};
+
+}  // namespace
+
+// A message, or what its end adds to it.
+void Anthropic::note_facts(const json::Value& message) {
+  if (services_.facts == nullptr) return;
+  services_.facts->note(message, anthropic_fact_names, anthropic_left_out);
+  services_.facts->set("serviceTier", message["usage"]["service_tier"].string());
+}
 
 // The text before a thought and the text behind it are two messages, so that a reader sees the
 // order.

@@ -23,6 +23,18 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 6> bedrock_s
      "The response was cut off because the model's context window is full."},
 }};
 
+// What has events of its own, and padding.
+constexpr std::array<std::string_view, 5> bedrock_left_out{"output", "stopReason", "usage", "role",
+                                                           "p"};
+
+// What Bedrock says of an error, and what the model's own server said.
+std::string error_sentence(const json::Value& error, std::string_view otherwise) {
+  std::string message = read_error(error, otherwise).message;
+  const auto original = error["originalMessage"].filled_string();
+  if (original && *original != message) message.append(" (").append(*original).append(")");
+  return message;
+}
+
 // The value that AG-UI clients keep: it names the API, since only that one understands it.
 std::string labelled(std::string_view key, std::string_view value) {
   std::string out = R"({"bedrock":{)";
@@ -56,9 +68,8 @@ bool BedrockConverse::on_event(std::string_view name, const json::Value& value) 
 bool BedrockConverse::on_record(std::string_view name, const json::Value& record) {
   if (name.starts_with(framing::AwsEventStreamFraming::failure_mark)) {
     name.remove_prefix(framing::AwsEventStreamFraming::failure_mark.size());
-    const ErrorRecord error = read_error(record, "The provider ended the stream with an error.");
     tagged_.flush(*this);
-    services_.parts.fail(name, error.message);
+    fail_as(name, record, "The provider ended the stream with an error.");
     return true;
   }
   if (on_event(name, record)) return true;
@@ -74,12 +85,27 @@ bool BedrockConverse::on_record(std::string_view name, const json::Value& record
   for (const json::Member& member : record.members()) {
     if (member.value.is_object() && member.key.ends_with("Exception")) {
       tagged_.flush(*this);
-      services_.parts.fail(member.key, read_error(member.value, member.key).message);
+      fail_as(member.key, member.value, member.key);
       return true;
     }
     if (member.value.is_object() && on_event(member.key, member.value)) return true;
   }
   return false;
+}
+
+void BedrockConverse::fail_as(std::string_view name, const json::Value& error,
+                              std::string_view otherwise) {
+  if (services_.facts != nullptr) {
+    services_.facts->set_detail("originalStatusCode", error["originalStatusCode"]);
+    services_.facts->set_detail("originalMessage", error["originalMessage"]);
+  }
+  services_.parts.fail(name, error_sentence(error, otherwise));
+}
+
+void BedrockConverse::note_facts(const json::Value& value) {
+  if (services_.facts == nullptr) return;
+  services_.facts->note(value, {}, bedrock_left_out);
+  services_.facts->set("serviceTier", value["serviceTier"]["type"].string());
 }
 
 void BedrockConverse::on_message_start(const json::Value& /*value*/) {}
@@ -254,11 +280,13 @@ void BedrockConverse::on_message_stop(const json::Value& value) {
   close_blocks();
   services_.parts.close_all();
   stop_reason_ = value["stopReason"].filled_string().value_or("end_turn");
+  note_facts(value);
   services_.parts.pass(event::Finish{stop_reason_});
 }
 
 // Stands before or behind the end of the message.
 void BedrockConverse::on_metadata(const json::Value& value) {
+  note_facts(value);
   const json::Value usage = value["usage"];
   if (!usage.is_object()) return;
   const std::string reported = usage.to_json();

@@ -61,6 +61,8 @@ class BedrockConverse final : public Adapter, private TaggedReader {
   void on_metadata(const json::Value& value);
   void on_whole(const json::Value& answer);
 
+  void note_facts(const json::Value& value);
+  void fail_as(std::string_view name, const json::Value& error, std::string_view otherwise);
   Block& block_at(const json::Value& index, Kind kind);
   void open_call(Block& block, const json::Value& use);
   void open_result(Block& block, const json::Value& result);

@@ -21,6 +21,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> cohere_se
     {"ERROR_LIMIT", "The response was cut off because the model's context window is full."},
 }};
 
+constexpr std::array cohere_fact_names{FactName{"id", "id"}};
+constexpr std::array<std::string_view, 8> cohere_left_out{
+    "type", "delta", "index", "message", "finish_reason", "usage", "logprobs", "error"};
+
 // Of a tool without parameters they may be null.
 std::string_view arguments_of(const json::Value& call) {
   const std::string_view arguments = call["function"]["arguments"].string();
@@ -72,6 +76,17 @@ bool Cohere::on_record(std::string_view /*name*/, const json::Value& record) {
 
 void Cohere::on_message_start(const json::Value& record, const json::Value& /*message*/) {
   answer_.name(record["id"].string());
+  note_facts(record);
+}
+
+void Cohere::note_facts(const json::Value& record) {
+  if (services_.facts == nullptr) return;
+  services_.facts->note(record, cohere_fact_names, cohere_left_out);
+}
+
+void Cohere::give_logprobs(const json::Value& logprobs) {
+  if (!services_.logprobs || logprobs.size() == 0) return;
+  services_.parts.pass(event::Logprobs{answer_.message_id(), logprobs.to_json()});
 }
 
 // A plan of calls and thinking are two parts: they go back as two members. Reasoning before calls
@@ -92,8 +107,9 @@ void Cohere::give_content(const json::Value& content) {
   answer_.text(content["text"].string());
 }
 
-void Cohere::on_content(const json::Value& /*record*/, const json::Value& message) {
+void Cohere::on_content(const json::Value& record, const json::Value& message) {
   give_content(message["content"]);
+  if (services_.logprobs) give_logprobs(record["logprobs"]);
 }
 
 // A text stays open: the next block may go on with it.
@@ -131,6 +147,8 @@ void Cohere::on_citation(const json::Value& /*record*/, const json::Value& messa
 
 void Cohere::on_message_end(const json::Value& record, const json::Value& message) {
   on_call_end(record, message);
+  note_facts(record);
+  note_facts(record["delta"]);
   finish(record["delta"]);
 }
 
@@ -139,10 +157,12 @@ void Cohere::on_whole(const json::Value& answer) {
   answer_.name(answer["id"].string());
   add_reasoning(plan_kind, message["tool_plan"].string());
   for (const json::Value content : message["content"].items()) give_content(content);
+  give_logprobs(answer["logprobs"]);
   for (const json::Value citation : message["citations"].items()) answer_.cite(citation.to_json());
   for (const json::Value call : message["tool_calls"].items()) {
     answer_.whole_call(call["id"].string(), call["function"]["name"].string(), arguments_of(call));
   }
+  note_facts(answer);
   finish(answer);
 }
 

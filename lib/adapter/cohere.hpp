@@ -37,6 +37,8 @@ class Cohere final : public Adapter {
   void give_content(const json::Value& content);
   void add_reasoning(std::string_view kind, std::string_view text);
   void finish(const json::Value& delta);
+  void note_facts(const json::Value& record);
+  void give_logprobs(const json::Value& logprobs);
 
   Services services_;
   Answer answer_;

@@ -49,9 +49,12 @@ Decoder::Decoder(const Wire& wire, const DecoderOptions& options, IdSource& ids,
     : wire_(wire),
       options_(options),
       parts_(tracker_options(wire, options), ids, sink),
-      adapter_(wire.make(Services{parts_, ids, options.mode, options.reads_reasoning,
-                                  options.vendor_ids, options.answers})),
+      facts_(options.details ? std::make_unique<AnswerFacts>() : nullptr),
+      adapter_(
+          wire.make(Services{parts_, ids, options.mode, options.reads_reasoning, options.vendor_ids,
+                             options.answers, facts_.get(), options.logprobs, options.background})),
       document_(json::data_depth_limit) {
+  if (facts_) parts_.before_failure([this] { give_facts(); });
   if (!wire.json_body || !strict()) framing_ = make_framing(wire.framing, options.limits);
 }
 
@@ -68,11 +71,17 @@ Result<void> Decoder::feed(std::string_view bytes) {
   }
   auto result = framing_->feed(bytes, *this);
   if (frames_ > 0 && !head_.empty()) std::string().swap(head_);
+  if (options_.background) give_facts();
   if (!result && strict()) {
     fail(result.error());
     return {};
   }
   return result;
+}
+
+void Decoder::rejoin() {
+  framing_ = make_framing(wire_.framing, options_.limits);
+  start_.clear();
 }
 
 // Tells a body of JSON by its first character.
@@ -104,8 +113,17 @@ Result<void> Decoder::finish() {
   if (done() || report_plain_error() || report_unframed_error()) return {};
   if (is_object_ && result && frames_ == 1) adapter_->on_only_object();
   adapter_->on_end();
-  if (strict()) judge_body();
+  const bool is_pending = options_.background && !adapter_->pending_id().empty();
+  if (strict() && !is_pending) judge_body();
+  give_facts();
   return {};
+}
+
+// The last event of an answer that did not fail; of one that did, the one before the error.
+void Decoder::give_facts() {
+  if (!facts_ || !facts_->has_news()) return;
+  const std::string json = facts_->take();
+  parts_.pass(event::AnswerInfo{json});
 }
 
 void Decoder::fail(const Error& error) {

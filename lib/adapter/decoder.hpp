@@ -2,11 +2,13 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "adapter/adapter.hpp"
+#include "adapter/answer_facts.hpp"
 #include "adapter/wires.hpp"
 #include "event/part_tracker.hpp"
 #include "framing/framing.hpp"
@@ -26,6 +28,9 @@ struct DecoderOptions {
   bool vendor_ids = false;      // where the vendor names an answer, its first message is called so
   bool reads_reasoning = true;  // strict mode: what an answer says in <think> tags is reasoning
   Answers answers = Answers::unknown;  // strict mode
+  bool details = false;     // with what an answer reports of itself, and its further answers
+  bool logprobs = false;    // with the probabilities of its words
+  bool background = false;  // strict mode: see Decoder::pending_id
 };
 
 // Decodes one body. In strict mode a body that is JSON itself, an answer that was not streamed or a
@@ -51,6 +56,13 @@ class Decoder final : private framing::FrameSink {
   [[nodiscard]] bool done() const { return parts_.failed(); }
   // True when the wire has said that the answer is complete.
   [[nodiscard]] bool is_complete() const { return adapter_->is_complete(); }
+  // The id of an answer that goes on in the background, or "".
+  [[nodiscard]] std::string_view pending_id() const { return adapter_->pending_id(); }
+  // The number of the last record that was read, of a wire that numbers them.
+  [[nodiscard]] std::optional<std::int64_t> last_number() const { return adapter_->last_number(); }
+  // The body broke off: what comes next are the records behind the last one, in a body of their
+  // own.
+  void rejoin();
   // True when nothing more is to come but the end of the connection.
   [[nodiscard]] bool is_over() const {
     return is_complete() && (sentinels_ > 0 || adapter_->is_over());
@@ -62,6 +74,7 @@ class Decoder final : private framing::FrameSink {
   void on_payload(std::string_view name, std::string_view payload);
   bool report_envelope(const json::Value& record);
   void skip(std::string_view payload, const Error& error);
+  void give_facts();
   void judge_body();
   [[nodiscard]] bool is_cut_in_first_record() const;
   [[nodiscard]] bool is_empty() const;
@@ -75,6 +88,7 @@ class Decoder final : private framing::FrameSink {
   DecoderOptions options_;
   event::PartTracker parts_;
   std::unique_ptr<framing::Framing> framing_;  // nullptr until the body says what it is
+  std::unique_ptr<AnswerFacts> facts_;         // where the reader wants them
   std::unique_ptr<Adapter> adapter_;
   json::Document document_;
   bool is_object_ = false;  // the body begins like an object of JSON

@@ -40,10 +40,22 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 19> gemini_s
     {"NO_IMAGE", image_sentence},
 }};
 
-// Google adds reasons; none of them but these means that the answer is whole. The last one is that
-// of other servers of this API.
-constexpr std::array<std::string_view, 4> whole_reasons{"", "STOP", "FINISH_REASON_UNSPECIFIED",
-                                                        "FUNCTION_CALL"};
+// The answer goes on in a further request.
+constexpr std::string_view continuation_reason = "CONTINUATION";
+
+// Google adds reasons; none of them but these means that nothing of the answer failed.
+// FUNCTION_CALL is that of other servers of this API.
+constexpr std::array<std::string_view, 5> whole_reasons{"", "STOP", "FINISH_REASON_UNSPECIFIED",
+                                                        "FUNCTION_CALL", continuation_reason};
+
+constexpr std::array gemini_fact_names{
+    FactName{"responseId", "id"},
+    FactName{"modelVersion", "model"},
+};
+constexpr std::array<std::string_view, 2> gemini_left_out{"candidates", "usageMetadata"};
+constexpr std::array<std::string_view, 7> candidate_left_out{
+    "content",          "index",         "finishReason", "groundingMetadata", "urlContextMetadata",
+    "citationMetadata", "logprobsResult"};
 
 std::string_view sentence_of(std::string_view reason) {
   const auto* whole = std::find(whole_reasons.begin(), whole_reasons.end(), reason);
@@ -110,15 +122,33 @@ bool Gemini::on_record(std::string_view /*name*/, const json::Value& record) {
     usage.write(usage_json_);
   }
   note_count(usage, candidates);
+  on_candidates(candidates);
+  if (services_.facts != nullptr) note_facts(record);
+  if (feedback.is_object()) on_feedback(feedback);
+  return true;
+}
+
+void Gemini::on_candidates(const json::Value& candidates) {
   for (const json::Value candidate : candidates.items()) {
     if (candidate["index"].integer().value_or(0) == 0) {
       on_candidate(candidate);
+    } else if (services_.facts != nullptr) {
+      alternatives_.add_candidate(candidate);
     } else if (!std::exchange(warned_of_candidates_, true)) {
       warn("The answer has several candidates; only the first one is given.", candidate);
     }
   }
-  if (feedback.is_object()) on_feedback(feedback);
-  return true;
+}
+
+// Chunks repeat them: what they are in the end counts.
+void Gemini::note_facts(const json::Value& record) {
+  const json::Value candidate =
+      record["candidates"].size() > 0 ? *record["candidates"].items().begin() : json::Value();
+  const bool ends = candidate["finishReason"].is_string() || record["promptFeedback"].is_object();
+  if (std::exchange(has_facts_, true) && !ends && !candidate["continuationToken"].exists()) return;
+  services_.facts->note(record, gemini_fact_names, gemini_left_out);
+  if (candidate["index"].integer().value_or(0) != 0) return;
+  services_.facts->note(candidate, {}, candidate_left_out);
 }
 
 // Gateways forget the reason to finish, and count the tokens of the answer once, at its end: with
@@ -136,6 +166,11 @@ void Gemini::note_count(const json::Value& usage, const json::Value& candidates)
 void Gemini::on_candidate(const json::Value& candidate) {
   for (const json::Value part : candidate["content"]["parts"].items()) on_part(part);
   on_sources(candidate);
+  if (const json::Value logprobs = candidate["logprobsResult"];
+      services_.logprobs && logprobs.size() > 0) {
+    services_.parts.pass(event::Logprobs{answer_.message_id(), logprobs.to_json()});
+  }
+  if (const auto token = candidate["continuationToken"].filled_string()) continuation_ = *token;
   if (const auto reason = candidate["finishReason"].filled_string()) {
     finish_ = *reason;
     finish_message_ = candidate["finishMessage"].string();
@@ -256,16 +291,20 @@ void Gemini::on_other(const json::Value& part) {
 }
 
 void Gemini::on_sources(const json::Value& candidate) {
-  for (const std::string_view key : {"groundingMetadata", "urlContextMetadata"}) {
-    const json::Value sources = candidate[key];
+  constexpr std::array<std::string_view, 2> kinds{"groundingMetadata", "urlContextMetadata"};
+  for (std::size_t at = 0; at < kinds.size(); ++at) {
+    const json::Value sources = candidate[kinds[at]];
     if (sources.size() == 0) continue;
     std::string json = sources.to_json();
-    if (json == sources_) continue;
+    if (json == sources_[at]) continue;
     answer_.cite(json);
-    sources_ = std::move(json);
+    sources_[at] = std::move(json);
   }
-  for (const json::Value source : candidate["citationMetadata"]["citationSources"].items()) {
-    answer_.cite(source.to_json());
+  // Google's two APIs name them differently.
+  for (const std::string_view list : {"citationSources", "citations"}) {
+    for (const json::Value source : candidate["citationMetadata"][list].items()) {
+      answer_.cite(source.to_json());
+    }
   }
 }
 
@@ -305,9 +344,16 @@ void Gemini::on_end() {
   if (is_complete()) {
     end_call();
     services_.parts.close_all();
-    services_.parts.pass(event::Finish{finish_});
+    std::string members;
+    if (finish_ == continuation_reason && !continuation_.empty()) {
+      members = "{";
+      json::append_member(members, "continuationToken", continuation_);
+      members.push_back('}');
+    }
+    services_.parts.pass(event::Finish{finish_, finish_ == continuation_reason, members});
   }
   flush_usage();
+  alternatives_.give(services_.parts);
   if (blocked_) {
     services_.parts.fail(finish_, finish_message_.empty()
                                       ? "The provider blocked the prompt (" + finish_ + ")."

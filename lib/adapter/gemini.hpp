@@ -3,10 +3,12 @@
 // Source: Gemini API reference, "GenerateContentResponse" (2026).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
 #include "adapter/adapter.hpp"
+#include "adapter/alternatives.hpp"
 #include "adapter/answer.hpp"
 #include "adapter/gemini_arguments.hpp"
 
@@ -47,6 +49,8 @@ class Gemini final : public Adapter {
   void on_feedback(const json::Value& feedback);
   void on_error(const json::Value& error);
 
+  void on_candidates(const json::Value& candidates);
+  void note_facts(const json::Value& record);
   void add_arguments(const json::Value& call);
   void end_call();
   void note_count(const json::Value& usage, const json::Value& candidates);
@@ -63,7 +67,9 @@ class Gemini final : public Adapter {
   std::string code_id_;          // of the last code that was run
   std::string usage_json_;       // the latest; every chunk has one
   std::string model_;
-  std::string sources_;  // the latest, since chunks repeat them
+  std::array<std::string, 2> sources_;  // the latest of each kind, since chunks repeat them
+  Alternatives alternatives_;
+  std::string continuation_;  // with which a further request goes on
   std::string finish_;
   std::string finish_message_;
   bool blocked_ = false;
@@ -71,6 +77,7 @@ class Gemini final : public Adapter {
   bool counts_ = false;   // the tokens of an answer have been counted
   bool counted_ = false;  // the last record looks like a count at the end
   bool warned_of_candidates_ = false;
+  bool has_facts_ = false;  // of the first record
 };
 
 }  // namespace millrace::adapter

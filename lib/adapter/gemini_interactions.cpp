@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "adapter/usage.hpp"
+#include "base/error.hpp"
 
 namespace millrace::adapter {
 namespace {
@@ -13,11 +14,58 @@ constexpr std::string_view interactions_provider = "google";
 constexpr std::string_view call_suffix = "_call";
 constexpr std::string_view result_suffix = "_result";
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 3> interactions_sentences{{
-    {"incomplete", "The response was cut off because it reached a limit."},
-    {"failed", "The interaction failed."},
-    {"cancelled", "The interaction was cancelled."},
-}};
+// How an interaction ends: what its status means. Any other status is that of an answer that is
+// whole.
+struct InteractionEnd {
+  std::string_view status;
+  std::string_view sentence;  // of an error; "" for an answer that goes on in a further request
+};
+constexpr std::array interaction_ends{
+    InteractionEnd{"incomplete", "The response was cut off because it reached a limit."},
+    InteractionEnd{"failed", "The interaction failed."},
+    InteractionEnd{"cancelled", "The interaction was cancelled."},
+    InteractionEnd{"requires_continuation", {}},
+    InteractionEnd{"budget_exceeded", {}},
+    InteractionEnd{"queued", {}},
+    InteractionEnd{"in_progress", {}},
+};
+const InteractionEnd* end_of(std::string_view status) {
+  const auto* row = std::find_if(interaction_ends.begin(), interaction_ends.end(),
+                                 [&](const InteractionEnd& end) { return end.status == status; });
+  return row == interaction_ends.end() ? nullptr : row;
+}
+
+constexpr std::array interactions_fact_names{
+    FactName{"id", "id"},
+    FactName{"model", "model"},
+    FactName{"status", "status"},
+    FactName{"service_tier", "serviceTier"},
+};
+// What has events of its own, and what the interaction repeats of its request.
+constexpr std::array<std::string_view, 24> interactions_left_out{"object",
+                                                                 "steps",
+                                                                 "outputs",
+                                                                 "output_text",
+                                                                 "output_image",
+                                                                 "output_audio",
+                                                                 "output_video",
+                                                                 "usage",
+                                                                 "input",
+                                                                 "agent_config",
+                                                                 "background",
+                                                                 "cached_content",
+                                                                 "environment",
+                                                                 "generation_config",
+                                                                 "labels",
+                                                                 "previous_interaction_id",
+                                                                 "response_format",
+                                                                 "response_mime_type",
+                                                                 "response_modalities",
+                                                                 "safety_settings",
+                                                                 "store",
+                                                                 "stream",
+                                                                 "system_instruction",
+                                                                 "tools"};
 
 std::string labelled(std::string_view signature) {
   std::string out = R"({"google":{)";
@@ -71,20 +119,38 @@ bool GeminiInteractions::on_record(std::string_view /*name*/, const json::Value&
     (this->*row->handler)(record);
     return true;
   }
-  if (!record["steps"].is_array() && !record["outputs"].is_array()) return false;
+  const bool has_steps = record["steps"].is_array() || record["outputs"].is_array();
+  const bool is_interaction = record["object"].string() == "interaction";
+  if (!has_steps && !(is_interaction && record["status"].is_string())) return false;
   on_whole(record);
   return true;
 }
 
 void GeminiInteractions::on_started(const json::Value& record) {
   answer_.name(record["interaction"]["id"].string());
+  note_facts(record["interaction"]);
 }
 
-void GeminiInteractions::on_status(const json::Value& /*record*/) {}
+// The status counts where the stream ends without an interaction that is completed.
+void GeminiInteractions::on_status(const json::Value& record) {
+  update_ = "{";
+  json::append_member(update_, "id", record["interaction_id"].string());
+  for (const std::string_view key : {"status", "usage", "continuation_token", "error"}) {
+    const json::Value value = record[key];
+    if (!value.is_nothing()) json::append_raw_member(update_, key, value.to_json());
+  }
+  update_.push_back('}');
+}
+
+void GeminiInteractions::note_facts(const json::Value& interaction) {
+  if (services_.facts == nullptr) return;
+  services_.facts->note(interaction, interactions_fact_names, interactions_left_out);
+}
 
 GeminiInteractions::Step& GeminiInteractions::add_step(std::int64_t index, std::string_view type) {
   // Those that give nothing to a reader count as well: each is looked for among all.
   if (steps_.size() >= open_blocks_limit) fail_crowded(services_.parts);
+  has_steps_ = true;
   Step& step = steps_.emplace_back();
   step.index = index;
   step.type = type;
@@ -111,6 +177,7 @@ void GeminiInteractions::open_step(Step& step, const json::Value& value) {
     case Kind::output:
       if (value["text"].is_string()) give_content(value);
       for (const json::Value content : value["content"].items()) give_content(content);
+      if (value["error"].is_object()) warn_of(value["error"]);
       break;
     case Kind::reasoning_part:
       for (const json::Value item : value["summary"].items()) {
@@ -120,7 +187,7 @@ void GeminiInteractions::open_step(Step& step, const json::Value& value) {
     case Kind::call: open_call(step, value); break;
     case Kind::result:
       step.call_id = value["call_id"].string();
-      if (!value["result"].is_nothing()) give_result(value, step.call_id);
+      if (!value["result"].is_nothing() || is_whole_) give_result(value, step.call_id);
       break;
     case Kind::other:
       if (!step.type.empty()) give_content(value);
@@ -233,12 +300,28 @@ void GeminiInteractions::keep_state(std::string_view kind, std::string_view enti
     services_.parts.pass(event::ProviderState{interactions_provider, kind, entity_id, json});
 }
 
+// What a step could not do, while the interaction goes on.
+void GeminiInteractions::warn_of(const json::Value& error) {
+  constexpr std::size_t shown_bytes = 256;
+  const ErrorRecord read = read_error(error, "A step of the interaction failed.");
+  const std::string payload = redacted(error.to_json(), shown_bytes);
+  services_.parts.pass(event::Warning{row_of(Errc::provider_error).code, read.message, payload});
+}
+
 void GeminiInteractions::on_completed(const json::Value& record) {
-  finish(record["interaction"]);
+  const json::Value interaction = record["interaction"];
+  if (!has_steps_) give_steps(interaction);
+  finish(interaction);
 }
 
 void GeminiInteractions::on_whole(const json::Value& interaction) {
   answer_.name(interaction["id"].string());
+  give_steps(interaction);
+  finish(interaction);
+}
+
+void GeminiInteractions::give_steps(const json::Value& interaction) {
+  is_whole_ = true;
   for (const std::string_view list : {"steps", "outputs"}) {
     for (const json::Value step : interaction[list].items()) {
       // What the caller said stands among the steps as well.
@@ -247,7 +330,6 @@ void GeminiInteractions::on_whole(const json::Value& interaction) {
       close_steps();
     }
   }
-  finish(interaction);
 }
 
 void GeminiInteractions::finish(const json::Value& interaction) {
@@ -255,7 +337,11 @@ void GeminiInteractions::finish(const json::Value& interaction) {
   event::PartTracker& parts = services_.parts;
   parts.close_all();
   status_ = interaction["status"].filled_string().value_or("completed");
-  parts.pass(event::Finish{status_});
+  note_facts(interaction);
+  const InteractionEnd* const end = end_of(status_);
+  const bool goes_on = end != nullptr && end->sentence.empty();
+  const std::string members = goes_on ? members_to_go_on(interaction) : std::string();
+  parts.pass(event::Finish{status_, goes_on, members});
   const json::Value usage = interaction["usage"];
   if (usage.is_object()) {
     const std::string reported = usage.to_json();
@@ -267,9 +353,23 @@ void GeminiInteractions::finish(const json::Value& interaction) {
     json::append_member(state, "id", *id);
     keep_state("interaction", {}, state + "}");
   }
-  const auto* row = std::find_if(interactions_sentences.begin(), interactions_sentences.end(),
-                                 [&](const auto& r) { return r.first == status_; });
-  if (row != interactions_sentences.end()) parts.fail(status_, row->second);
+  if (end == nullptr || goes_on) return;
+  const json::Value errors = interaction["errors"];
+  const json::Value first = errors.size() > 0 ? *errors.items().begin() : interaction["error"];
+  parts.fail(status_, read_error(first, end->sentence).message);
+}
+
+// Without the input, which the provider has: a request that stores nothing adds it as it was.
+std::string GeminiInteractions::members_to_go_on(const json::Value& interaction) {
+  const auto token = interaction["continuation_token"].filled_string();
+  if (!token) return {};
+  std::string members = "{";
+  json::append_member(members, "continuation_token", *token);
+  if (const auto id = interaction["id"].filled_string()) {
+    json::append_member(members, "previous_interaction_id", *id);
+  }
+  members.push_back('}');
+  return members;
 }
 
 void GeminiInteractions::on_error(const json::Value& record) {
@@ -279,7 +379,15 @@ void GeminiInteractions::on_error(const json::Value& record) {
 }
 
 void GeminiInteractions::on_end() {
-  if (is_complete()) close_steps();
+  if (is_complete()) return close_steps();
+  if (update_.empty()) return;
+  json::Document document;
+  const auto update = document.parse(std::exchange(update_, {}));
+  if (!update) return;
+  const std::string_view status = update.value()["status"].string();
+  // An interaction that is at work was cut, unless it says how it goes on.
+  const bool is_at_work = status.empty() || status == "in_progress" || status == "queued";
+  if (!is_at_work || update.value()["continuation_token"].filled_string()) finish(update.value());
 }
 
 }  // namespace millrace::adapter

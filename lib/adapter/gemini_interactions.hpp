@@ -59,12 +59,19 @@ class GeminiInteractions final : public Adapter {
   void give_content(const json::Value& content);
   void give_result(const json::Value& value, std::string_view call_id);
   void keep_state(std::string_view kind, std::string_view entity_id, const std::string& json);
+  void give_steps(const json::Value& interaction);
+  void warn_of(const json::Value& error);
+  void note_facts(const json::Value& interaction);
+  static std::string members_to_go_on(const json::Value& interaction);
   void finish(const json::Value& interaction);
 
   Services services_;
   Answer answer_;
   std::vector<Step> steps_;
   std::string status_;  // the last one of the interaction, once it ended
+  std::string update_;  // the latest status that came by itself, as an interaction
+  bool has_steps_ = false;
+  bool is_whole_ = false;  // a step comes in one piece
 };
 
 }  // namespace millrace::adapter

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "adapter/interrupts.hpp"
 #include "adapter/langgraph_message.hpp"
 #include "adapter/usage.hpp"
 
@@ -11,7 +10,11 @@ namespace millrace::adapter {
 namespace {
 
 constexpr std::string_view langgraph_provider = "langgraph";
-constexpr std::string_view interrupt_member = "__interrupt__";
+
+// Blocks of content that have events of their own.
+constexpr std::array<std::string_view, 10> shown_blocks{
+    "text",      "refusal",         "reasoning",        "thinking",      "tool_use",
+    "tool_call", "tool_call_chunk", "input_json_delta", "function_call", "reasoning_content"};
 
 json::Value element(const json::Value& list, std::size_t position) {
   for (const json::Value item : list.items()) {
@@ -28,7 +31,7 @@ void add(std::optional<std::int64_t>& sum, const std::optional<std::int64_t>& co
 
 bool LangGraph::on_record(std::string_view name, const json::Value& record) {
   using Self = LangGraph;
-  static constexpr std::array<Row, 15> rows{{
+  static constexpr std::array<Row, 17> rows{{
       {"messages", &Self::on_messages},
       {"messages/partial", &Self::on_partial},
       {"messages/complete", &Self::on_complete},
@@ -37,14 +40,17 @@ bool LangGraph::on_record(std::string_view name, const json::Value& record) {
       {"error", &Self::on_error},
       {"end", &Self::on_finish},
       {"messages/metadata", &Self::on_nothing},
-      {"metadata", &Self::on_nothing},
-      {"custom", &Self::on_nothing},
-      {"debug", &Self::on_nothing},
-      {"tasks", &Self::on_nothing},
-      {"checkpoints", &Self::on_nothing},
-      {"events", &Self::on_nothing},
-      {"feedback", &Self::on_nothing},
+      {"metadata", &Self::on_metadata},
+      {"custom", &Self::on_stage},
+      {"debug", &Self::on_stage},
+      {"tasks", &Self::on_stage},
+      {"tools", &Self::on_stage},
+      {"lifecycle", &Self::on_stage},
+      {"checkpoints", &Self::on_stage},
+      {"events", &Self::on_stage},
+      {"feedback", &Self::on_stage},
   }};
+  name_ = name;
   const std::string_view base = name.substr(0, name.find('|'));
   nested_ = base.size() < name.size();
   const auto* row =
@@ -133,7 +139,8 @@ void LangGraph::on_ai_message(const Message& message, bool complete) {
   give_blocks(body["content"]);
   const std::string_view reason =
       first_text(body["response_metadata"], "finish_reason", "stop_reason");
-  if (!reason.empty()) services_.parts.pass(event::Finish{reason});
+  const bool is_cut = strict() && stop_sentence(reason).has_value();
+  if (!reason.empty()) services_.parts.pass(event::Finish{reason, is_cut});
   if (cumulative()) leave_segment();
 }
 
@@ -147,7 +154,9 @@ void LangGraph::give_blocks(const json::Value& content) {
     }
     const bool opaque = block["signature"].truthy() || block["encrypted_content"].truthy() ||
                         block["type"].string() == "redacted_thinking";
-    if (opaque) {
+    const auto* shown = std::find(shown_blocks.begin(), shown_blocks.end(), block["type"].string());
+    const bool is_other = shown == shown_blocks.end() && block["type"].filled_string();
+    if (opaque || (is_other && services_.gives_all())) {
       services_.parts.pass(event::ProviderState{langgraph_provider, block["type"].string(),
                                                 segment_.id, block.to_json()});
     }
@@ -169,6 +178,11 @@ void LangGraph::on_tool_message(const json::Value& body) {
   result.failed = body["status"].string() == "error";
   if (result.failed) result.error = content;
   services_.parts.tool_result(result);
+  if (const json::Value artifact = body["artifact"];
+      services_.gives_all() && !artifact.is_nothing()) {
+    const std::string others = R"("artifact":)" + artifact.to_json();
+    services_.parts.pass(event::ToolDetails{call_id, {}, {}, {}, others});
+  }
 }
 
 // ---- Segments
@@ -333,46 +347,6 @@ void LangGraph::flush_usage() {
   usage_json_.clear();
   usage_model_.clear();
   usage_provider_.clear();
-}
-
-// ---- The other records
-
-// A subgraph's interrupt is reported by the graph, too.
-void LangGraph::on_updates(const json::Value& record) {
-  const json::Value value = record[interrupt_member];
-  if (!value.exists() || (nested_ && !strict())) return;
-  std::string text = value.to_json(strict() ? json::Surrogates::replace : json::Surrogates::keep);
-  if (strict() && text == interrupt_) return;
-  interrupt_ = std::move(text);
-  const InterruptList interrupts(value);
-  services_.parts.pass(event::Interrupt{interrupt_, "langgraph:interrupt", interrupts.list()});
-}
-
-void LangGraph::on_values(const json::Value& record) {
-  if (strict()) on_updates(record);
-}
-
-void LangGraph::on_error(const json::Value& record) {
-  if (record.is_nothing() && !strict()) return;
-  flush_usage();
-  const json::Value error = record["error"];
-  if (error.is_object()) {
-    const ErrorRecord result = read_error(error, "Unknown error");
-    services_.parts.fail(result.code, result.message);
-    return;
-  }
-  std::string_view message = record.is_string() ? record.string() : record["message"].string();
-  if (message.empty()) message = error.filled_string().value_or("Unknown error");
-  services_.parts.fail(error.string(), message);
-}
-
-void LangGraph::on_finish(const json::Value& /*record*/) {
-  on_end();
-}
-
-void LangGraph::on_end() {
-  leave_segment();
-  flush_usage();
 }
 
 }  // namespace millrace::adapter

@@ -68,6 +68,8 @@ class LangGraph final : public Adapter {
   void on_error(const json::Value& record);
   void on_finish(const json::Value& record);
   void on_nothing(const json::Value& record);
+  void on_stage(const json::Value& record);
+  void on_metadata(const json::Value& record);
 
   void on_list(const json::Value& record, bool complete);
   void on_message(const json::Value& value, const json::Value& metadata, bool complete);
@@ -105,6 +107,7 @@ class LangGraph final : public Adapter {
   std::string made_id_;    // scratch: the id of a message that has none
   std::string fallback_id_;
   std::string interrupt_;  // the last one
+  std::string_view name_;  // of the record that is read
   event::Usage usage_;     // counts of one message; its texts stand below
   std::string usage_json_;
   std::string usage_wire_id_;

@@ -1,6 +1,8 @@
 #include "adapter/ollama.hpp"
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 #include "adapter/invoked_calls.hpp"
 #include "adapter/usage.hpp"
@@ -15,6 +17,32 @@ constexpr std::array<std::string_view, 6> counts{"prompt_eval_count",    "eval_c
                                                  "prompt_eval_duration", "eval_duration",
                                                  "load_duration",        "total_duration"};
 
+constexpr std::array ollama_fact_names{FactName{"model", "model"}};
+constexpr std::array<std::string_view, 15> ollama_left_out{"message",
+                                                           "response",
+                                                           "thinking",
+                                                           "done",
+                                                           "done_reason",
+                                                           "logprobs",
+                                                           "image",
+                                                           "images",
+                                                           "prompt_eval_count",
+                                                           "eval_count",
+                                                           "prompt_eval_duration",
+                                                           "eval_duration",
+                                                           "load_duration",
+                                                           "total_duration",
+                                                           "error"};
+
+// The type of an image by its first bytes, in base64.
+std::string_view image_type(std::string_view base64) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> types{
+      {{"/9j/", "image/jpeg"}, {"R0lGOD", "image/gif"}, {"UklGR", "image/webp"}}};
+  const auto* row = std::find_if(types.begin(), types.end(),
+                                 [&](const auto& r) { return base64.starts_with(r.first); });
+  return row == types.end() ? "image/png" : row->second;
+}
+
 }  // namespace
 
 bool Ollama::on_record(std::string_view /*name*/, const json::Value& record) {
@@ -26,15 +54,33 @@ bool Ollama::on_record(std::string_view /*name*/, const json::Value& record) {
   const json::Value message = record["message"];
   const json::Value response = record["response"];
   const bool done = record["done"].is_true();
-  if (!message.is_object() && !response.is_string() && !done) return false;
+  const auto image = record["image"].filled_string();
+  if (!message.is_object() && !response.is_string() && !image && !done) return false;
   if (message.is_object()) {
     on_message(message);
   } else {
     answer_.reasoning_part(record["thinking"].string());
     on_piece(response.string());
   }
+  if (image) on_image(*image);
+  for (const json::Value one : message["images"].items()) on_image(one.string());
+  if (const json::Value logprobs = record["logprobs"]; services_.logprobs && logprobs.size() > 0) {
+    services_.parts.pass(event::Logprobs{answer_.message_id(), logprobs.to_json()});
+  }
   if (done && !done_) on_done(record);
   return true;
+}
+
+// As a chat completion shows one.
+void Ollama::on_image(std::string_view base64) {
+  if (base64.empty()) return;
+  tagged_.flush(*this);
+  std::string url = "data:";
+  url.append(image_type(base64)).append(";base64,").append(base64);
+  std::string state = R"({"type":"image_url","image_url":{)";
+  json::append_member(state, "url", url);
+  services_.parts.pass(
+      event::ProviderState{ollama_provider, "image", answer_.message_id(), state + "}}"});
 }
 
 void Ollama::on_piece(std::string_view text) {
@@ -85,6 +131,9 @@ void Ollama::on_message(const json::Value& message) {
 void Ollama::on_done(const json::Value& record) {
   done_ = true;
   tagged_.flush(*this);
+  if (services_.facts != nullptr) {
+    services_.facts->note(record, ollama_fact_names, ollama_left_out);
+  }
   event::PartTracker& parts = services_.parts;
   parts.close_all();
   const std::string_view reason = record["done_reason"].filled_string().value_or("stop");

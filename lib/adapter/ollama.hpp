@@ -30,6 +30,7 @@ class Ollama final : public Adapter, private TaggedReader {
   bool on_call(std::string_view content) override;
 
   void on_piece(std::string_view text);
+  void on_image(std::string_view base64);
   void on_message(const json::Value& message);
   void on_done(const json::Value& record);
 

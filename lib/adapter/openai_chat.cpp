@@ -74,6 +74,7 @@ bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record)
   const json::Value choice = on_choices(record);
   on_moderation(record["moderation"]);
   note_usage(record, usage_of(record, choice, finished_));
+  if (services_.facts != nullptr) note_facts(record, choice);
   if (!saw_citations_) on_citations(record);
   // Other wires have records with a usage, too.
   return record["choices"].is_array();
@@ -89,11 +90,17 @@ json::Value OpenAiChat::on_choices(const json::Value& record) {
     services_.parts.fail(row_of(Errc::too_many_parts).code, crowded_sentence);
     return {};
   }
-  if (!first) return first;
+  if (!first) {
+    if (services_.facts != nullptr) note_others(record["choices"], first);
+    return first;
+  }
   ++choices_;
   if (services_.answers == Answers::one) {
     on_only_answer(record["choices"]);
     return first;
+  }
+  if (services_.facts != nullptr && record["choices"].size() > 1) {
+    note_others(record["choices"], first);
   }
   on_choice(first, given_, true);
   if (const auto reason = first["finish_reason"].filled_string()) on_finish(*reason);
@@ -108,6 +115,9 @@ void OpenAiChat::on_only_answer(const json::Value& choices) {
     if (!choice.is_object()) continue;
     const OnlyChoice::Words words = only_.words(choice, std::exchange(is_beside, true));
     on_choice(choice, before, words == OnlyChoice::Words::answer);
+    if (words == OnlyChoice::Words::alternative && services_.facts != nullptr) {
+      alternatives_.add_choice(choice);
+    }
     const std::string_view other = only_.reason(choice);
     if (!other.empty() && (reason.empty() || reason == "stop")) reason = other;
   }
@@ -142,6 +152,7 @@ void OpenAiChat::on_choice(const json::Value& choice, const Given& before, bool 
       on_annotations(message["annotations"]);
     }
   }
+  if (services_.logprobs && speaks) on_logprobs(choice["logprobs"]);
 }
 
 // An answer that was not streamed, or the record that closes a stream with the whole message: of
@@ -291,6 +302,7 @@ void OpenAiChat::on_end() {
   }
   tagged_.flush(*this);
   flush_usage();
+  alternatives_.give(services_.parts);
   // Some servers give a whole answer without a reason to finish.
   if (!finished_ && is_silent_ && choices_ == 1) {
     return services_.parts.fail(row_of(Errc::provider_error).code, silent_sentence);

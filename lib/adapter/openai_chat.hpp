@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "adapter/adapter.hpp"
+#include "adapter/alternatives.hpp"
 #include "adapter/chat_choice.hpp"
 #include "adapter/json_balance.hpp"
 #include "adapter/reasoning_details.hpp"
@@ -97,6 +98,9 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void on_citations(const json::Value& record);
   void give_state();
   void note_usage(const json::Value& record, const json::Value& usage);
+  void note_facts(const json::Value& record, const json::Value& choice);
+  void note_others(const json::Value& choices, const json::Value& own);
+  void on_logprobs(const json::Value& logprobs);
   void flush_usage();
   void open_message();
 
@@ -107,6 +111,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   std::string audio_id_;  // of the spoken answer
   ChatChoice choice_;
   OnlyChoice only_;
+  Alternatives alternatives_;
   std::vector<Call> calls_;
   ReasoningDetails details_;
   std::string usage_json_;  // the latest; some servers report it on every chunk
@@ -118,6 +123,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   bool finished_ = false;
   bool rejected_ = false;  // the message is a refusal
   bool saw_citations_ = false;
+  bool has_facts_ = false;     // of the record that came first
   bool only_message_ = false;  // the first record with a choice had a whole message
   bool is_silent_ = false;     // and that one holds neither words nor a call
 };

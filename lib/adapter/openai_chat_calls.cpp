@@ -50,7 +50,7 @@ bool OpenAiChat::has_no_number(const json::Value& entry) const {
 void OpenAiChat::on_function_call(const json::Value& delta) {
   const json::Value function = delta["function_call"];
   const bool is_repeated = delta["tool_calls"].size() > 0;
-  if (!function.is_object() || is_repeated || services_.mode != event::Mode::strict) return;
+  if (!function.is_object() || is_repeated || !services_.gives_all()) return;
   std::string text = "{";
   json::append_raw_member(text, "function", function.to_json(json::Surrogates::keep));
   text.push_back('}');

@@ -1,16 +1,55 @@
 // What an answer of chat completions says: texts, thoughts, images, sounds and sources.
+#include <array>
 #include <utility>
 
 #include "adapter/openai_chat.hpp"
 
 namespace millrace::adapter {
+namespace {
+
+constexpr std::array chat_fact_names{
+    FactName{"id", "id"},
+    FactName{"model", "model"},
+    FactName{"created", "created", true},
+    FactName{"service_tier", "serviceTier"},
+    FactName{"system_fingerprint", "fingerprint"},
+};
+// What has events of its own, says what the record is, or only pads it.
+constexpr std::array<std::string_view, 10> chat_left_out{
+    "choices",        "object",     "usage",       "moderation", "citations",
+    "search_results", "web_search", "search_info", "error",      "obfuscation"};
+constexpr std::array<std::string_view, 7> choice_left_out{
+    "index", "delta", "message", "messages", "finish_reason", "logprobs", "usage"};
+
+}  // namespace
+
+// What changes on the way stands in the records that begin and end the answer.
+void OpenAiChat::note_facts(const json::Value& record, const json::Value& choice) {
+  const bool ends = choice["finish_reason"].is_string() || record["usage"].is_object();
+  if (std::exchange(has_facts_, true) && !ends) return;
+  services_.facts->note(record, chat_fact_names, chat_left_out);
+  services_.facts->note(choice, {}, choice_left_out);
+}
+
+void OpenAiChat::note_others(const json::Value& choices, const json::Value& own) {
+  const auto index = own["index"].integer();
+  for (const json::Value choice : choices.items()) {
+    const auto other = choice["index"].integer();
+    if (other && other != index) alternatives_.add_choice(choice);
+  }
+}
+
+void OpenAiChat::on_logprobs(const json::Value& logprobs) {
+  if (logprobs.size() == 0) return;
+  if (message_id_.empty()) open_message();
+  services_.parts.pass(event::Logprobs{message_id_, logprobs.to_json()});
+}
 
 // Its words are the text of the answer; the state tells them from one.
 void OpenAiChat::on_refusal(std::string_view words) {
   open_message();
   given_.text = true;
-  const bool strict = services_.mode == event::Mode::strict;
-  if (strict && !std::exchange(rejected_, true)) {
+  if (services_.gives_all() && !std::exchange(rejected_, true)) {
     services_.parts.pass(event::ProviderState{chat_provider, refusal_kind, message_id_, "true"});
   }
   on_text(words);
@@ -61,8 +100,12 @@ void OpenAiChat::on_content_parts(const json::Value& parts) {
       if (services_.mode == event::Mode::strict) keep_thinking(part);
     } else if (type == "reference") {
       services_.parts.pass(event::Citation{message_id_, part.to_json()});
-    } else {
+    } else if (type.empty() || type.find("image") != std::string_view::npos) {
       on_image(part);
+    } else if (services_.gives_all()) {
+      open_message();
+      services_.parts.pass(
+          event::ProviderState{chat_provider, "content_part", message_id_, part.to_json()});
     }
   }
 }
@@ -85,7 +128,7 @@ void OpenAiChat::on_image(const json::Value& image) {
   while (given.is_object() && given["image_url"].exists()) given = given["image_url"];
   auto url = given.is_string() ? given.filled_string() : given["url"].filled_string();
   if (!url) url = image["image"].filled_string();
-  if (!url || services_.mode != event::Mode::strict) return;
+  if (!url || !services_.gives_all()) return;
   open_message();
   given_.images = true;
   std::string state = R"({"type":"image_url","image_url":{)";
@@ -130,7 +173,7 @@ void OpenAiChat::on_reasoning_text(std::string_view text) {
 // A spoken answer is shown by its words, beside which its sound comes in pieces; the next request
 // names it by its id.
 void OpenAiChat::on_audio(const json::Value& audio) {
-  if (!audio.is_object() || services_.mode != event::Mode::strict) return;
+  if (!audio.is_object() || !services_.gives_all()) return;
   if (const auto words = audio["transcript"].filled_string()) {
     open_message();
     on_text(*words);
@@ -142,6 +185,7 @@ void OpenAiChat::on_audio(const json::Value& audio) {
     services_.parts.pass(
         event::ProviderState{chat_provider, "audio_data", message_id_, state + "}"});
   }
+  if (services_.facts != nullptr) services_.facts->set_detail("expires_at", audio["expires_at"]);
   const auto id = audio["id"].filled_string();
   if (!id || *id == audio_id_) return;
   open_message();

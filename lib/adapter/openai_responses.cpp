@@ -30,7 +30,7 @@ std::string_view text_of_part(const json::Value& part) {
 bool OpenAiResponses::on_record(std::string_view /*name*/, const json::Value& record) {
   using Self = OpenAiResponses;
   // The frequent ones first: the table is searched from its beginning.
-  static constexpr std::array<Row, 24> rows{{
+  static constexpr std::array<Row, 30> rows{{
       {"output_text.delta", &Self::on_text_delta},
       {"function_call_arguments.delta", &Self::on_arguments_delta},
       {"reasoning_summary_text.delta", &Self::on_reasoning_delta, "summary_index", Part::summary},
@@ -49,7 +49,12 @@ bool OpenAiResponses::on_record(std::string_view /*name*/, const json::Value& re
       {"custom_tool_call_input.done", &Self::on_arguments_done, "input"},
       {"reasoning_summary_text.done", &Self::on_reasoning_done, "summary_index", Part::summary},
       {"reasoning_text.done", &Self::on_reasoning_done, "content_index", Part::reasoning_part},
+      {"image_generation_call.partial_image", &Self::on_partial_image},
+      {"audio.transcript.delta", &Self::on_audio, "transcript"},
+      {"audio.delta", &Self::on_audio, "data"},
       {"created", &Self::on_created},
+      {"queued", &Self::on_progress},
+      {"in_progress", &Self::on_progress},
       {"completed", &Self::on_completed},
       {"done", &Self::on_completed},
       {"incomplete", &Self::on_incomplete},
@@ -67,6 +72,7 @@ bool OpenAiResponses::on_record(std::string_view /*name*/, const json::Value& re
   const auto* row =
       std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return same_text(r.type, type); });
   if (row != rows.end()) (this->*row->handler)(record, *row);
+  if (services_.background) last_number_ = record["sequence_number"].integer();
   return true;
 }
 
@@ -187,6 +193,7 @@ void OpenAiResponses::on_text_delta(const json::Value& record, const Row& /*row*
   give_text(item, delta.string());
   if (!delta.truthy()) return;
   item.give(Part::text, item.number(Part::text, record["content_index"]));
+  if (services_.logprobs) give_logprobs(item, record["logprobs"]);
 }
 
 // The words of a refusal are text; the state tells them from an answer.
@@ -216,6 +223,7 @@ void OpenAiResponses::on_text_done(const json::Value& record, const Row& row) {
   const std::int64_t number = item.number(Part::text, record["content_index"]);
   if (text && item.is_new(Part::text, number)) give_text(item, *text);
   item.give(Part::text, number);
+  if (services_.logprobs && !item.has_logprobs) give_logprobs(item, record["logprobs"]);
   if (services_.mode == event::Mode::as_received) services_.parts.text_close(item.key);
 }
 
@@ -224,7 +232,10 @@ void OpenAiResponses::finish_message(Item& item, const json::Value& value) {
   for (const json::Value part : value["content"].items()) {
     const std::string_view text = text_of_part(part);
     if (is_refusal(part) && !text.empty()) reject(item);
-    if (item.is_new(Part::text, number) && !text.empty()) give_text(item, text);
+    if (item.is_new(Part::text, number) && !text.empty()) {
+      give_text(item, text);
+      if (services_.logprobs) give_logprobs(item, part["logprobs"]);
+    }
     ++number;
     if (item.has_citations) continue;
     for (const json::Value annotation : part["annotations"].items()) {
@@ -244,13 +255,14 @@ void OpenAiResponses::on_annotation(const json::Value& record, const Row& /*row*
 
 // ---- Responses
 
-void OpenAiResponses::on_created(const json::Value& record, const Row& /*row*/) {
+void OpenAiResponses::on_created(const json::Value& record, const Row& row) {
   if (services_.mode == event::Mode::strict) services_.parts.close_all();
   items_.clear();
   part_calls();
   response_id_ = record["response"]["id"].string();
   rejected_ = false;
   complete_ = false;
+  on_progress(record, row);
 }
 
 // An answer that was not streamed is read as the event that would have ended its stream.
@@ -258,8 +270,9 @@ bool OpenAiResponses::on_whole(const json::Value& response) {
   const std::string_view status = response["status"].string();
   const bool ended = status == "completed" || status == "incomplete" || status == "failed" ||
                      status == "cancelled";
-  if (services_.mode != event::Mode::strict || !ended) return false;
+  if (services_.mode != event::Mode::strict) return false;
   if (response["object"].string() != "response") return false;
+  if (!ended) return on_unfinished(response);
   std::string text = "{";
   json::append_member(text, "type", std::string(prefix).append(status));
   json::append_raw_member(text, "response", response.to_json(json::Surrogates::keep));
@@ -290,12 +303,9 @@ void OpenAiResponses::on_completed(const json::Value& record, const Row& /*row*/
   services_.parts.pass(event::Finish{rejected_ ? refusal_kind : "completed"});
   give_usage(response);
   give_moderation(response);
-  if (const auto id = response["id"].filled_string()) {
-    std::string state = "{";
-    json::append_member(state, "id", *id);
-    state.push_back('}');
-    give_state("response", {}, state);
-  }
+  give_response_id(response);
+  note_facts(response);
+  pending_id_.clear();
   complete_ = true;
 }
 
@@ -308,18 +318,21 @@ void OpenAiResponses::on_incomplete(const json::Value& record, const Row& /*row*
   services_.parts.pass(event::Finish{reason});
   give_usage(response);
   give_moderation(response);
+  note_facts(response);
   services_.parts.fail(reason, cut_sentence(reason).value_or("The response is incomplete."));
 }
 
 void OpenAiResponses::on_failed(const json::Value& record, const Row& /*row*/) {
   give_usage(record["response"]);
   give_moderation(record["response"]);
+  note_facts(record["response"]);
   const ErrorRecord error = read_error(record["response"]["error"], "Response failed");
   fail_with(services_.parts, services_.mode, error);
 }
 
 void OpenAiResponses::on_cancelled(const json::Value& record, const Row& /*row*/) {
   give_usage(record["response"]);
+  note_facts(record["response"]);
   services_.parts.fail(row_of(Errc::cancelled).code, "The response was cancelled at the provider.");
 }
 
@@ -337,12 +350,6 @@ void OpenAiResponses::give_usage(const json::Value& response) {
   const std::string text = usage.to_json();
   services_.parts.pass(
       read_usage(UsageDialect::openai_responses, "", response["model"].string(), usage, text));
-}
-
-// What was found of the input and the output, where the request asked for it.
-void OpenAiResponses::give_moderation(const json::Value& response) {
-  const json::Value found = response["moderation"];
-  if (found.is_object()) give_state("moderation", {}, found.to_json());
 }
 
 void OpenAiResponses::give_state(std::string_view kind, std::string_view entity,

@@ -23,6 +23,8 @@ class OpenAiResponses final : public Adapter {
   bool on_record(std::string_view name, const json::Value& record) override;
   [[nodiscard]] bool is_complete() const override { return complete_; }
   [[nodiscard]] bool is_over() const override { return complete_; }
+  [[nodiscard]] std::string_view pending_id() const override { return pending_id_; }
+  [[nodiscard]] std::optional<std::int64_t> last_number() const override { return last_number_; }
 
  private:
   // The numbered parts of an item.
@@ -44,6 +46,7 @@ class OpenAiResponses final : public Adapter {
     bool has_arguments = false;
     bool ended = false;  // the call's arguments are complete
     bool has_citations = false;
+    bool has_logprobs = false;
     bool done = false;
 
     // The number of a part; without one, the last.
@@ -79,6 +82,9 @@ class OpenAiResponses final : public Adapter {
   void on_item_added(const json::Value& record, const Row& row);
   void on_item_done(const json::Value& record, const Row& row);
   void on_created(const json::Value& record, const Row& row);
+  void on_progress(const json::Value& record, const Row& row);
+  void on_partial_image(const json::Value& record, const Row& row);
+  void on_audio(const json::Value& record, const Row& row);
   void on_completed(const json::Value& record, const Row& row);
   void on_incomplete(const json::Value& record, const Row& row);
   void on_failed(const json::Value& record, const Row& row);
@@ -109,11 +115,16 @@ class OpenAiResponses final : public Adapter {
   void give_result(std::string_view id, std::string_view call_id, std::string_view content,
                    const std::optional<std::string>& failure);
   void give_output(Item& item, const json::Value& value);
+  [[nodiscard]] std::string_view tool_of(const Item& result) const;
   void give_state(std::string_view kind, std::string_view entity, const std::string& state);
   bool on_whole(const json::Value& response);
+  bool on_unfinished(const json::Value& response);
+  void note_facts(const json::Value& response);
+  void give_logprobs(Item& item, const json::Value& logprobs);
   void give_items(const json::Value& response);
   void finish_open(const json::Value& response);
   void give_moderation(const json::Value& response);
+  void give_response_id(const json::Value& response);
   void give_usage(const json::Value& response);
   std::string_view call_holder();
   void part_calls();
@@ -123,6 +134,8 @@ class OpenAiResponses final : public Adapter {
   std::string response_id_;  // until a message has it as its name
   std::string message_id_;   // the last message of the current response, unless a thought followed
   std::string holder_;       // the message that holds calls without a text before them
+  std::string pending_id_;   // of an answer that goes on in the background
+  std::optional<std::int64_t> last_number_;
   std::uint64_t items_seen_ = 0;
   bool rejected_ = false;  // a message of the current response is a refusal
   bool complete_ = false;

@@ -111,7 +111,7 @@ void OpenAiResponses::finish_call(Item& item, const json::Value& value) {
   }
   give_state("item", item.call_id, openai::state_of(*item.type, value));
   if (!item.type->hosted) return;
-  if (services_.mode == event::Mode::strict) {
+  if (services_.gives_all()) {
     give_state("image", item.call_id, openai::image_of(*item.type, value));
   }
   const std::string content = openai::result_of(*item.type, value);
@@ -136,6 +136,11 @@ void OpenAiResponses::give_result(std::string_view id, std::string_view call_id,
   services_.parts.tool_result(result);
 }
 
+// The tool that a result of its own item is of.
+std::string_view OpenAiResponses::tool_of(const Item& result) const {
+  return openai::item_type(result.type->answers).tool;
+}
+
 // A result that is an item of its own.
 void OpenAiResponses::give_output(Item& item, const json::Value& value) {
   const bool strict = services_.mode == event::Mode::strict;
@@ -156,7 +161,8 @@ void OpenAiResponses::give_output(Item& item, const json::Value& value) {
     });
     if (call != items_.rend()) call_id = call->call_id;
   }
-  give_result(value["id"].string(), call_id, content, std::nullopt);
+  give_result(value["id"].string(), call_id, content,
+              strict ? openai::failure_of(tool_of(item), value) : std::nullopt);
 }
 
 }  // namespace millrace::adapter

@@ -118,7 +118,13 @@ void AgUiEncoder::on_event(const event::Event& event) {
           [&](const event::RunUsage&) { write(event); },
           [&](const event::RunEnd& end) { on_run_end(end); },
           [&](const event::Failed& failed) { fail(failed.code, failed.message, event.extra); },
-          [](const event::Finish&) { /* RUN_FINISHED says it */ },
+          [&](const event::Finish& finish) {
+            usage_.end(finish); /* RUN_FINISHED says it */
+          },
+          [](const event::AnswerInfo&) { /* for the host alone */ },
+          [](const event::Alternative&) { /* for the host alone */ },
+          [&](const event::Logprobs&) { write(event); },
+          [&](const event::PartialImage&) { write(event); },
           [&](const event::TextStart&) { write(event); },
           [](const event::TextDelta&) { /* on_delta wrote it */ },
           [&](const event::TextEnd&) { write(event); },

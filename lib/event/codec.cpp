@@ -48,6 +48,10 @@ constexpr std::array<Name, std::variant_size_v<Body>> names{{
     {"", "stage"},
     {"", "warning"},
     {"", "finish"},
+    {"", "response"},
+    {"", "logprobs"},
+    {"", "partial_image"},
+    {"", "alternative"},
     {"STEP_STARTED"},
     {"STEP_FINISHED"},
     {"SUBAGENT_STARTED", "", Further::first},
@@ -175,7 +179,24 @@ class Writer {
     text("message", e.message);
     filled("payload", e.payload);
   }
-  void operator()(const Finish& e) { text("reason", e.reason); }
+  void operator()(const Finish& e) {
+    text("reason", e.reason);
+    if (e.incomplete) append_raw_member(out_, "incomplete", "true");
+    raw("continue", e.continue_json);
+  }
+  void operator()(const AnswerInfo& e) { members(e.json); }
+  void operator()(const Logprobs& e) {
+    filled("messageId", e.message_id);
+    append_raw_member(out_, "logprobs", e.json);
+  }
+  void operator()(const PartialImage& e) {
+    text("toolCallId", e.id);
+    append_raw_member(out_, "image", e.json);
+  }
+  void operator()(const Alternative& e) {
+    append_member(out_, "index", e.index);
+    members(e.json);
+  }
   void operator()(const StepStart& e) { plain("stepName", e.name); }
   void operator()(const StepEnd& e) { plain("stepName", e.name); }
   void operator()(const SubagentStart& e) {
@@ -240,6 +261,12 @@ class Writer {
   void plain(std::string_view key, std::string_view value) { append_member(out_, key, value); }
   void filled_plain(std::string_view key, std::string_view value) {
     if (!value.empty()) plain(key, value);
+  }
+  // The members of an object.
+  void members(std::string_view json) {
+    if (json.size() <= 2) return;
+    if (out_.back() != '{') out_.push_back(',');
+    out_.append(json.substr(1, json.size() - 2));
   }
   void raw(std::string_view key, std::string_view json) {
     if (!json.empty()) append_raw_member(out_, key, json);

@@ -180,6 +180,27 @@ struct Warning {
 // The model ended its turn. `reason` is the provider's own word.
 struct Finish {
   std::string_view reason;
+  bool incomplete = false;              // the answer goes on in a further request
+  std::string_view continue_json = {};  // an object: the members that this request adds; "" is none
+};
+// What an answer reports of itself (adapter/answer_facts.hpp). A later one replaces it.
+struct AnswerInfo {
+  std::string_view json;
+};
+// How probable the pieces of a text were, as the provider wrote it.
+struct Logprobs {
+  std::string_view message_id;
+  std::string_view json;
+};
+// An image that a call of the provider's has not finished, as the provider wrote it.
+struct PartialImage {
+  std::string_view id;  // of the call
+  std::string_view json;
+};
+// A further answer of the request, whole: an object with its message and its end.
+struct Alternative {
+  std::int64_t index = 0;
+  std::string_view json;
 };
 // One turn of the model and the calls it makes.
 struct StepStart {
@@ -248,8 +269,9 @@ using Body =
                  ReasoningStart, ReasoningDelta, ReasoningEnd, EncryptedValue, ToolStart, ToolArgs,
                  ToolEnd, ToolResult, ToolProgress, ToolDetails, StateSnapshot, StateDelta,
                  MessagesSnapshot, ActivitySnapshot, ActivityDelta, Usage, ProviderState, Citation,
-                 Interrupt, Reset, Retry, Stage, Warning, Finish, StepStart, StepEnd, SubagentStart,
-                 SubagentEnd, SubagentFailed, RunStart, RunUsage, RunEnd, Failed, Foreign>;
+                 Interrupt, Reset, Retry, Stage, Warning, Finish, AnswerInfo, Logprobs,
+                 PartialImage, Alternative, StepStart, StepEnd, SubagentStart, SubagentEnd,
+                 SubagentFailed, RunStart, RunUsage, RunEnd, Failed, Foreign>;
 
 struct Event {
   Body body;

@@ -1,6 +1,7 @@
 #include "event/part_tracker.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/utf8.hpp"
@@ -263,6 +264,7 @@ void PartTracker::fail(std::string_view code, std::string_view message, std::str
     close_all();
     if (code.empty()) code = row_of(Errc::provider_error).code;
   }
+  if (before_failure_) std::exchange(before_failure_, nullptr)();
   sink_.on_event(Event{Failed{message, code}, extra});
   parts_.clear();
   failed_ = true;

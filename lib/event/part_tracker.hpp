@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -95,6 +96,8 @@ class PartTracker {
   // ignored. `extra` are further members of the event (see Event::extra).
   void fail(std::string_view code, std::string_view message, std::string_view extra = {});
   [[nodiscard]] bool failed() const { return failed_; }
+  // Called once, before the event of an error: the last moment at which another event can come.
+  void before_failure(std::function<void()> before) { before_failure_ = std::move(before); }
 
   // Passes an event that has no place in the order.
   void pass(const Body& body);
@@ -162,6 +165,7 @@ class PartTracker {
   // The id a reader sees for a tool call whose own id was used before.
   Rare<std::unordered_map<std::string, std::string>> renamed_calls_;
   std::string scratch_;
+  std::function<void()> before_failure_;
   bool failed_ = false;
 };
 

@@ -9,12 +9,12 @@
 namespace millrace::event {
 namespace {
 
-// The members of an object with the mark of an estimate beside what their metadata has.
-std::string marked(std::string_view members) {
+// The members of an object with `marks`, an object's as well, beside what their metadata has.
+std::string marked(std::string_view members, const std::string& marks) {
   if (members.find("\"metadata\"") == std::string_view::npos) {
     std::string all(members);
     if (!all.empty()) all.push_back(',');
-    return all.append(R"("metadata":{"millrace":{"usageSource":"estimated"}})");
+    return all.append(R"("metadata":{"millrace":{)").append(marks).append("}}");
   }
   auto parsed = json::Tree::parse("{" + std::string(members) + "}");
   if (!parsed) return std::string(members);
@@ -26,7 +26,9 @@ std::string marked(std::string_view members) {
     // Somebody else's, of which nobody knows how to read it.
     if (!level->is_object()) return std::string(members);
   }
-  level->set("usageSource", "estimated");
+  json::Document document;
+  if (const auto parsed_marks = document.parse("{" + marks + "}"))
+    level->merge(parsed_marks.value());
   const std::string json = tree.to_json();
   return json.substr(1, json.size() - 2);
 }
@@ -42,8 +44,24 @@ void UsageList::add(const Usage& usage) {
   estimated_ = estimated_ || usage.estimated;
 }
 
+void UsageList::end(const Finish& finish) {
+  incomplete_.clear();
+  if (!finish.incomplete) return;
+  incomplete_ = "{";
+  json::append_member(incomplete_, "reason", finish.reason);
+  if (!finish.continue_json.empty()) {
+    json::append_raw_member(incomplete_, "continue", finish.continue_json);
+  }
+  incomplete_.push_back('}');
+}
+
 void UsageList::append_to(std::string& object, std::string_view members) const {
-  const std::string all = estimated_ ? marked(members) : std::string(members);
+  std::string marks = estimated_ ? R"("usageSource":"estimated")" : "";
+  if (!incomplete_.empty()) {
+    if (!marks.empty()) marks.push_back(',');
+    marks.append(R"("incomplete":)").append(incomplete_);
+  }
+  const std::string all = marks.empty() ? std::string(members) : marked(members, marks);
   if (!all.empty() && object.back() != '{') object.push_back(',');
   object.append(all);
   if (!items_.empty()) json::append_raw_member(object, "usage", "[" + items_ + "]");

@@ -1,4 +1,4 @@
-// The usage that the last event of a run tells.
+// The usage that the last event of a run tells, and whether its answer is whole.
 #pragma once
 
 #include <string>
@@ -13,10 +13,12 @@ class UsageList {
  public:
   // Takes what one answer of a model used; what is unknown is left out.
   void add(const Usage& usage);
+  // Takes the end of an answer; the last one counts.
+  void end(const Finish& finish);
   // Appends the members of RUN_FINISHED and RUN_ERROR to an open JSON object: `members`, which are
   // of it as well ("" for none), and what is known of the usage.
-  // Shape: "usage": TokenUsage[], and when one of them is an estimate
-  // "metadata": {"millrace": {"usageSource": "estimated"}} beside what `members` has there.
+  // Shape: "usage": TokenUsage[], and beside what `members` has there "metadata": {"millrace":
+  // {"usageSource"?: "estimated", "incomplete"?: {"reason": string, "continue"?: object}}}.
   void append_to(std::string& object, std::string_view members = {}) const;
   // A whole object of them.
   [[nodiscard]] std::string object_with(std::string_view members) const {
@@ -27,7 +29,8 @@ class UsageList {
   }
 
  private:
-  std::string items_;  // JSON objects, comma separated
+  std::string items_;       // JSON objects, comma separated
+  std::string incomplete_;  // JSON, or "" for an answer that is whole
   bool estimated_ = false;
 };
 

@@ -92,6 +92,8 @@ class AgentStream::Items final : public event::EventSink {
     if (const auto* usage = std::get_if<event::Usage>(&event.body)) {
       usage_.add(*usage);
     }
+    const auto* finish = std::get_if<event::Finish>(&event.body);
+    if (finish != nullptr && event.subagent.empty()) usage_.end(*finish);
     if (const auto* failed = std::get_if<event::Failed>(&event.body)) {
       std::string members = R"("type":"RUN_ERROR")";
       json::append_member(members, "message", failed->message);

@@ -107,6 +107,10 @@ class Folder::Typed {
   void operator()(const event::Stage&) {}
   void operator()(const event::Warning&) {}
   void operator()(const event::Finish&) {}
+  void operator()(const event::AnswerInfo&) {}
+  void operator()(const event::Logprobs&) {}
+  void operator()(const event::PartialImage&) {}
+  void operator()(const event::Alternative&) {}
   void operator()(const event::StepEnd&) {}
   void operator()(const event::SubagentStart&) {}
   void operator()(const event::SubagentEnd&) {}

@@ -37,7 +37,8 @@ constexpr std::array dialect_members{
         "inference_geo diagnostics speed user_profile_id workspace_id billing_policy compaction "
         "fallback_credit_token fallbacks thread"},
     DialectMembers{Dialect::gemini,
-                   "safetySettings cachedContent labels store serviceTier modelArmorConfig"},
+                   "safetySettings cachedContent labels store serviceTier modelArmorConfig "
+                   "continuationToken"},
     DialectMembers{Dialect::bedrock_converse,
                    "guardrailConfig additionalModelResponseFieldPaths performanceConfig "
                    "requestMetadata promptVariables serviceTier"},

@@ -130,6 +130,7 @@ class ModelOutput::Fork final : public event::EventSink {
     if (encoder_) encoder_->on_event(event);
     if (!items_) return;
     if (const auto* usage = std::get_if<event::Usage>(&event.body)) usage_.add(*usage);
+    if (const auto* finish = std::get_if<event::Finish>(&event.body)) usage_.end(*finish);
     // The report comes before the event that ends the run.
     if (std::holds_alternative<event::Failed>(event.body)) return;
     batch_.on_event(event);

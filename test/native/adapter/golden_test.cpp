@@ -2,7 +2,7 @@
 //
 // The first line of a file's prose names the wire: `Wire: openai_chat`. Ids that the adapter makes
 // are id-1, id-2 ... Diagnostics (types that start with "@") are compared when the fence says
-// `all`.
+// `all`; `details` has those as well that a reader must ask for.
 
 #include <gtest/gtest.h>
 
@@ -49,11 +49,13 @@ std::vector<Row> rows() {
 }
 
 std::string decode(const adapter::Wire& wire, event::Mode mode, const std::string& input,
-                   const std::vector<std::size_t>& cuts, bool all) {
+                   const std::vector<std::size_t>& cuts, bool all, bool details) {
   CountingIds ids("id-");
   test::Collector collector;
   adapter::DecoderOptions options;
   options.mode = mode;
+  options.details = details;
+  options.logprobs = details;
   adapter::Decoder decoder(wire, options, ids, collector);
   std::size_t from = 0;
   for (const std::size_t cut : cuts) {
@@ -98,15 +100,17 @@ TEST_P(GoldenAdapter, GivesTheExpectedEvents) {
     const bool strict = block.info.starts_with("strict");
     if (!strict && !block.info.starts_with("as_received")) continue;
     ++compared;
-    const bool all = block.info.find("all") != std::string::npos;
+    const bool details = block.info.find("details") != std::string::npos;
+    const bool all = details || block.info.find("all") != std::string::npos;
     const event::Mode mode = strict ? event::Mode::strict : event::Mode::as_received;
-    EXPECT_EQ(decode(*wire, mode, input, {}, all), block.text) << "whole, " << block.info;
-    EXPECT_EQ(decode(*wire, mode, input, every_byte(input.size()), all), block.text)
+    EXPECT_EQ(decode(*wire, mode, input, {}, all, details), block.text) << "whole, " << block.info;
+    EXPECT_EQ(decode(*wire, mode, input, every_byte(input.size()), all, details), block.text)
         << "byte by byte, " << block.info;
     const unsigned seed = std::random_device{}();
     std::mt19937 random(seed);
     for (int round = 0; round < 16; ++round) {
-      ASSERT_EQ(decode(*wire, mode, input, random_cuts(input.size(), random), all), block.text)
+      ASSERT_EQ(decode(*wire, mode, input, random_cuts(input.size(), random), all, details),
+                block.text)
           << "random splits, seed " << seed << ", " << block.info;
     }
   }

@@ -47,6 +47,35 @@ TEST(AgUiEncoder, FramesARun) {
           data_frame(R"({"type":"TEXT_MESSAGE_END","messageId":"m"})") + finished());
 }
 
+TEST(AgUiEncoder, TellsHowAnIncompleteAnswerGoesOn) {
+  const auto ended = [](std::string_view reason, bool incomplete, std::string_view members = {}) {
+    return event::Event{event::Finish{reason, incomplete, members}};
+  };
+  const std::string paused =
+      R"(,"metadata":{"millrace":{"incomplete":{"reason":"CONTINUATION","continue":{"a":"b"}}}})";
+  EXPECT_EQ(encoded("1.0", {ended("CONTINUATION", true, R"({"a":"b"})")}), finished(paused));
+  // The last end counts.
+  EXPECT_EQ(encoded("1.0", {ended("pause_turn", true), ended("end_turn", false)}), finished());
+  event::Usage guessed;
+  guessed.input_tokens = 1;
+  guessed.estimated = true;
+  EXPECT_EQ(encoded("1.0", {ended("queued", true), {guessed}}),
+            finished(R"(,"metadata":{"millrace":{"usageSource":"estimated",)"
+                     R"("incomplete":{"reason":"queued"}}},"usage":[{"inputTokens":1}])"));
+}
+
+TEST(AgUiEncoder, LeavesOutWhatIsForTheHostAlone) {
+  EXPECT_EQ(encoded("1.0", {{event::AnswerInfo{R"({"id":"a"})"}},
+                            {event::Alternative{1, R"({"message":{}})"}},
+                            {event::Logprobs{"m", "[1]"}},
+                            {event::PartialImage{"c", R"({"size":"s"})"}}}),
+            data_frame(R"({"type":"CUSTOM","name":"millrace.logprobs",)"
+                       R"("value":{"messageId":"m","logprobs":[1]}})") +
+                data_frame(R"({"type":"CUSTOM","name":"millrace.partial_image",)"
+                           R"("value":{"toolCallId":"c","image":{"size":"s"}}})") +
+                finished());
+}
+
 TEST(AgUiEncoder, EndsOnce) {
   EXPECT_EQ(
       encoded("1.0", {{event::Failed{"broken", "c"}, R"("metadata":{})"}, {event::TextStart{"m"}}}),

@@ -239,6 +239,7 @@ export default {
   headers: ['x-goog-request-id', 'x-cloud-trace-context'],
   structural: [/\.(id|name|mimeType|fileUri|data)$/],
   carriers: [
+    [/^response\.modelVersion$/, /^report\.response\.model$/],
     [/part:text\.text$/, /^TEXT_MESSAGE_CONTENT\.delta$/],
     [/part:thought\.text$/, /^REASONING_MESSAGE_CONTENT\.delta$/],
     [

@@ -245,6 +245,7 @@ export default {
   ),
   structural: [/\.(id|name|schema)$/],
   carriers: [
+    [/\.system_fingerprint$/, /^report\.response\.fingerprint$/],
     [/message:(text|calls)\.content$/, /^TEXT_MESSAGE_CONTENT\.delta$/],
     [/:refusal\.refusal$/, /^TEXT_MESSAGE_CONTENT\.delta$/],
     [/audio\.transcript$/, /^TEXT_MESSAGE_CONTENT\.delta$/],

@@ -241,6 +241,8 @@ export default {
   ),
   structural: [/\.(file_url|file_data|image_url)$/],
   carriers: [
+    [/^response\.created_at$/, /^report\.response\.created$/],
+    [/^response\.conversation\.id$/, /^report\.response\.conversationId$/],
     [/:message\.content\[\]:output_text\.text$/, /^TEXT_MESSAGE_CONTENT\.delta$/],
     [/:message\.content\[\]:refusal\.refusal$/, /^TEXT_MESSAGE_CONTENT\.delta$/],
     [/:message\.id$/, /^TEXT_MESSAGE_START\.messageId$/],

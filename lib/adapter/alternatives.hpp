@@ -1,0 +1,31 @@
+// The further answers of a request that asked for several, put together from their pieces.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string_view>
+
+#include "base/json.hpp"
+#include "base/json_tree.hpp"
+#include "event/part_tracker.hpp"
+
+namespace millrace::adapter {
+
+// Thread: any, one at a time.
+class Alternatives {
+ public:
+  // Takes a choice of a chat endpoint: a piece of its message, or the whole of it.
+  void add_choice(const json::Value& choice);
+  // Takes a candidate of Gemini, whose parts come one after another.
+  void add_candidate(const json::Value& candidate);
+  // Hands over all of them in the order of their numbers, each as event::Alternative.
+  void give(event::PartTracker& parts);
+
+ private:
+  // What all answers of one number together say; no request asks for more than 1,024.
+  json::Tree* find(std::int64_t index);
+
+  std::map<std::int64_t, json::Tree> answers_;
+};
+
+}  // namespace millrace::adapter

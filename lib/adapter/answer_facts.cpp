@@ -1,0 +1,75 @@
+#include "adapter/answer_facts.hpp"
+
+#include <algorithm>
+
+namespace millrace::adapter {
+namespace {
+
+bool is_empty_value(const json::Value& value) {
+  const bool is_list = value.is_array() || value.is_object();
+  return value.is_nothing() || (is_list && value.size() == 0) ||
+         (value.is_string() && value.string().empty());
+}
+
+}  // namespace
+
+void AnswerFacts::note(const json::Value& object, std::span<const FactName> names,
+                       std::span<const std::string_view> left_out) {
+  for (const json::Member& member : object.members()) {
+    const bool is_left_out =
+        std::find(left_out.begin(), left_out.end(), member.key) != left_out.end();
+    if (is_left_out || is_empty_value(member.value)) continue;
+    const auto row = std::find_if(names.begin(), names.end(), [&](const FactName& name) {
+      return name.member == member.key &&
+             (name.is_number ? member.value.is_number() : member.value.is_string());
+    });
+    if (row != names.end()) {
+      put(facts_, row->name, member.value.to_json());
+    } else {
+      put(details_, member.key, member.value.to_json());
+    }
+  }
+}
+
+void AnswerFacts::set(std::string_view name, std::string_view text) {
+  if (text.empty()) return;
+  std::string json;
+  json::append_string(json, text);
+  put(facts_, name, std::move(json));
+}
+
+void AnswerFacts::set_detail(std::string_view member, const json::Value& value) {
+  if (!is_empty_value(value)) put(details_, member, value.to_json());
+}
+
+void AnswerFacts::put(List& list, std::string_view name, std::string json) {
+  const auto known =
+      std::find_if(list.begin(), list.end(), [&](const auto& row) { return row.first == name; });
+  if (known == list.end()) {
+    list.emplace_back(name, std::move(json));
+  } else if (known->second != json) {
+    known->second = std::move(json);
+  } else {
+    return;
+  }
+  has_news_ = true;
+}
+
+std::string AnswerFacts::take() {
+  has_news_ = false;
+  const auto object_of = [](const List& list) {
+    std::string out = "{";
+    for (const auto& [name, json] : list) {
+      if (out.size() > 1) out.push_back(',');
+      json::append_string(out, name);
+      out.append(":").append(json);
+    }
+    return out;
+  };
+  std::string out = object_of(facts_);
+  if (!details_.empty()) json::append_raw_member(out, "details", object_of(details_) + "}");
+  out.push_back('}');
+  return out;
+}
+
+}  // namespace millrace::adapter
