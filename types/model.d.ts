@@ -10,7 +10,7 @@ import type {
   ModelUsage,
 } from './chat-stream';
 import type { ErrorCode } from './errors';
-import type { AGUIEvent } from './events';
+import type { AGUIEvent, AnswerAlternative, AnswerInfo } from './events';
 import type { MessageInput } from './messages';
 import type { ProviderId } from './providers';
 
@@ -165,6 +165,23 @@ export interface ProviderCircuit {
   retryAfterMs?: number;
 }
 
+/** One of a provider's rate limits, as its answer reports it. */
+export interface RateLimit {
+  limit?: number;
+  remaining?: number;
+  /** When it is full again, as the provider writes it: a duration or a date. */
+  reset?: string;
+}
+
+export interface ResponseReport extends AnswerInfo {
+  /** The provider's id of the request. */
+  requestId?: string;
+  /** By what they limit: `requests`, `tokens`, `inputTokens`, `outputTokens`, ... */
+  rateLimits?: Record<string, RateLimit>;
+  /** The response headers that the provider documents, by their names in lower case. */
+  headers?: Record<string, string>;
+}
+
 /** What is known of a call at its end. */
 export interface CallReport {
   /** Of the last attempt. */
@@ -172,6 +189,17 @@ export interface CallReport {
   model: string;
   /** The provider's word for the end of the answer. */
   finishReason?: string;
+  /** The answer is not whole and goes on in a further request. */
+  incomplete?: {
+    /** The provider's word. */
+    reason: string;
+    /** What the further request adds to the payload. */
+    continue?: Record<string, unknown>;
+  };
+  /** What the last answer reports of itself, in its body and in its head. */
+  response?: ResponseReport;
+  /** Further answers, where `n` asked for several. */
+  alternatives?: AnswerAlternative[];
   /** One for each request that was sent. */
   attempts: CallAttempt[];
   /** Of all attempts together. */

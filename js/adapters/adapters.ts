@@ -19,7 +19,10 @@ export interface AdapterOptions {
   onUsage?: (usage: UsageReport) => void;
   /** Called with opaque state that the next request must carry. */
   onState?: (state: ProviderState) => void;
-  /** Give usage, state, citations and interrupts also as CUSTOM `millrace.*` events. */
+  /**
+   * Give everything else of the answer as CUSTOM `millrace.*` events: usage, state, citations, interrupts, what
+   * it reports of itself, probabilities of its words, unfinished images and further answers.
+   */
   extended?: boolean;
   /**
    * In a run and where an adapter reads strictly: whether what an answer says in `<think>` tags at its
@@ -98,9 +101,13 @@ function engineAdapter(row: WireRow, options: LangGraphAdapterOptions): StreamAd
     extended: strict || (checkBoolean(row.name, 'extended', options.extended) ?? false),
     logSkipped: !strict,
   };
+  const details = options.extended === true || options.onState !== undefined;
   const hasHooks = Boolean(hooks.onUsage ?? hooks.onState ?? hooks.onInterrupt);
   const thinkTags = checkBoolean(row.name, 'thinkTags', options.thinkTags);
-  const spec: PipeSpec = { kind: 'events', options: { wire: row.wire, strict, limits, thinkTags } };
+  const spec: PipeSpec = {
+    kind: 'events',
+    options: { wire: row.wire, strict, limits, thinkTags, details },
+  };
   const traits: AdapterTraits = { wire: row.wire, limits, thinkTags };
   if (hasHooks) {
     const whole: PipeSpec = { ...spec, options: { ...spec.options, strict: true } };

@@ -7,7 +7,7 @@ import type { Taker } from '../runs/taker';
 import { oneOf } from '../runs/taker';
 import { engine } from '../transport/engine';
 import type { Output } from '../transport/source';
-import { FetchTransfer, type HostRequest } from './fetch-transfer';
+import { FetchTransfer, type HostRequest, type TransferSink } from './fetch-transfer';
 
 /** The three JSON texts that a call is made of; see read_model_call in lib/host/model_stream.hpp. */
 export interface CallTexts {
@@ -219,7 +219,7 @@ class EngineAgentCall extends EngineCall implements AgentCall {
 }
 
 type CallRequest =
-  | ({ do: 'send' } & HostRequest)
+  | ({ do: 'send' | 'dispatch' } & HostRequest)
   | { do: 'abandon' | 'open' | 'pause' }
   | { do: 'wait'; ms: number }
   | { do: 'end'; error: string };
@@ -276,7 +276,8 @@ class FetchCall extends WaitingOutputs implements Call {
     if (requests === undefined) return;
     for (const request of JSON.parse(requests) as CallRequest[]) {
       // A reader may have ended the call on the way: what runs is left, and nothing else begun.
-      if (!this.ended || request.do === 'abandon') this.#do(request);
+      const isLast = request.do === 'abandon' || request.do === 'dispatch';
+      if (!this.ended || isLast) this.#do(request);
     }
   }
 
@@ -284,6 +285,9 @@ class FetchCall extends WaitingOutputs implements Call {
     switch (request.do) {
       case 'send':
         this.#transfer = this.#transferOf(request);
+        break;
+      case 'dispatch':
+        new FetchTransfer(this.#send, request, unread);
         break;
       case 'abandon':
         this.#transfer?.abort();
@@ -331,6 +335,14 @@ class FetchCall extends WaitingOutputs implements Call {
     });
   }
 }
+
+// Of a transfer whose answer nobody reads.
+const unread: TransferSink = {
+  head: () => undefined,
+  data: () => undefined,
+  done: () => undefined,
+  room: () => undefined,
+};
 
 // Characters or bytes that wait for a reader before no more is fetched.
 const mostWaiting = 1 << 16;

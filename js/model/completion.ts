@@ -1,8 +1,22 @@
 // A whole answer as one chat completion, as OpenAI's API writes it.
+import type { AnswerAlternative } from '../../types/events';
 import type { ChatCallbacks } from '../../types/model';
 import { AnswerText, isRefusal } from './answer-text';
 import { CallbackDriver } from './callbacks';
 import type { ModelRun } from './run';
+
+// A further answer, of a provider whose messages are those of a completion or lists of parts.
+function choiceOf({ index, message = {}, finishReason, logprobs }: AnswerAlternative) {
+  const given = message['parts'];
+  const parts = Array.isArray(given) ? (given as { text?: string; thought?: boolean }[]) : undefined;
+  const text = parts?.map((part) => (part.thought ? '' : (part.text ?? ''))).join('');
+  return {
+    index,
+    message: parts ? { role: 'assistant', content: text } : { role: 'assistant', ...message },
+    finish_reason: finishReason ?? 'stop',
+    ...(logprobs === undefined ? {} : { logprobs }),
+  };
+}
 
 /** Rejects with the error of the call. */
 export async function completionOf(
@@ -46,6 +60,7 @@ export async function completionOf(
         },
         finish_reason: report.finishReason ?? 'stop',
       },
+      ...(report.alternatives ?? []).map(choiceOf),
     ],
     usage: {
       prompt_tokens: usage.totalInputTokens,

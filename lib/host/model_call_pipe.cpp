@@ -10,8 +10,9 @@
 namespace millrace::host {
 namespace {
 
-std::string request_json(const net::Request& request) {
-  std::string out = R"({"do":"send")";
+std::string request_json(std::string_view what, const net::Request& request) {
+  std::string out = "{";
+  json::append_member(out, "do", what);
   append_request(out, request);
   out.push_back('}');
   return out;
@@ -76,7 +77,11 @@ std::string& ModelCallPipe::output() {
 }
 
 void ModelCallPipe::send(net::Request request) {
-  requests_.append(",").append(request_json(request));
+  requests_.append(",").append(request_json("send", request));
+}
+
+void ModelCallPipe::dispatch(net::Request request) {
+  requests_.append(",").append(request_json("dispatch", request));
 }
 
 bool ModelCallPipe::abandon() {

@@ -14,7 +14,8 @@
 
 namespace millrace::host {
 
-// Wishes: {"do":"send", and append_request()}, {"do":"abandon"}, {"do":"wait","ms"}, {"do":"open"},
+// Wishes: {"do":"send", and append_request()}, {"do":"dispatch", and append_request()} for a
+// request whose answer nobody reads, {"do":"abandon"}, {"do":"wait","ms"}, {"do":"open"},
 // {"do":"end","error": string},
 // {"do":"pause"}: no more data before complete() was called. Questions to user code are among the
 // items of the output.
@@ -44,6 +45,7 @@ class ModelCallPipe final : private model::CallHost {
  private:
   void send(net::Request request) override;
   bool abandon() override;
+  void dispatch(net::Request request) override;
   void wait(std::chrono::milliseconds time) override;
   void call_hook(std::uint64_t id, model::Hook hook, std::string json) override;
   void opened() override;

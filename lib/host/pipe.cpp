@@ -169,6 +169,8 @@ Result<PipeSpec> read_pipe_spec(std::string_view kind, std::string_view options_
   spec.decoder.mode = strict ? event::Mode::strict : event::Mode::as_received;
   read_limits(options["limits"], spec.decoder);
   spec.decoder.reads_reasoning = !options["thinkTags"].is(json::Type::boolean_false);
+  spec.decoder.details = options["details"].is_true();
+  spec.decoder.logprobs = spec.decoder.details;
   spec.run = read_run_options(options);
   spec.run_started = options["runStarted"].is_true();
   if (!needs_wire(spec.kind)) return spec;

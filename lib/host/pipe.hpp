@@ -62,8 +62,8 @@ struct PipeSpec {
 
 // Reads `kind` (bytes, payloads, records, events, ag_ui) and its options.
 // Shape: {"wire": string, "strict": boolean, "limits": {"lineBytes", "eventBytes",
-// "toolArgumentsBytes": number}, "thinkTags"?: boolean, "threadId", "runId", "parentRunId",
-// "protocolVersion": string, "runStarted": boolean}.
+// "toolArgumentsBytes": number}, "thinkTags"?, "details"?: boolean, "threadId", "runId",
+// "parentRunId", "protocolVersion": string, "runStarted": boolean}.
 // Errors: invalid_option, invalid_json, unknown_wire.
 Result<PipeSpec> read_pipe_spec(std::string_view kind, std::string_view options_json);
 

@@ -126,7 +126,8 @@ void write_sampling(JsonBuilder& out, const Draft& draft) {
 void write_include(JsonBuilder& out, const Draft& draft) {
   constexpr std::string_view reasoning_parts = "reasoning.encrypted_content";
   const std::string_view given = extra_of(draft.payload, "include");
-  const bool is_stored = extra_of(draft.payload, "store") == "true";
+  const bool is_stored =
+      extra_of(draft.payload, "store") == "true" || extra_of(draft.payload, "background") == "true";
   const bool reasons = draft.is(Trait::reasons) || draft.has(Quirk::responses_first);
   json::Document document;
   const auto requested = document.parse(given.empty() ? "[]" : given);
@@ -143,8 +144,20 @@ void write_include(JsonBuilder& out, const Draft& draft) {
   out.close_array();
 }
 
+bool is_background(const Draft& draft) {
+  return extra_of(draft.payload, "background") == "true";
+}
+
+// What is made in the background is stored until it is fetched.
+Result<void> check_background(const Draft& draft) {
+  if (!is_background(draft) || extra_of(draft.payload, "store") != "false") return {};
+  return make_error(Errc::invalid_body,
+                    "`background: true` needs a stored answer, and `store` is false. Leave `store` "
+                    "out, or `background`.");
+}
+
 void write_state(JsonBuilder& out, const Draft& draft) {
-  if (extra_of(draft.payload, "store").empty()) out.flag("store", false);
+  if (extra_of(draft.payload, "store").empty()) out.flag("store", is_background(draft));
   write_include(out, draft);
 }
 
@@ -168,6 +181,7 @@ void note_reasoning(const Draft& draft) {
 
 Result<std::string> openai_responses_body(const Draft& draft) {
   MILLRACE_TRY(check_tools(draft));
+  MILLRACE_TRY(check_background(draft));
   MILLRACE_TRY(check_media(draft, refusal, FileNames::demanded));
   JsonBuilder items(json::Surrogates::replace);
   format::write_openai_conversation(items, draft.messages);

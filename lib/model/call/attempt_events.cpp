@@ -22,6 +22,24 @@ RecordedUsage record(const event::Usage& usage) {
   return recorded;
 }
 
+std::string incomplete_json(const event::Finish& finish) {
+  if (!finish.incomplete) return {};
+  std::string out = "{";
+  json::append_member(out, "reason", finish.reason);
+  if (!finish.continue_json.empty()) json::append_raw_member(out, "continue", finish.continue_json);
+  out.push_back('}');
+  return out;
+}
+
+// The members of an answer behind its number.
+std::string alternative_json(const event::Alternative& other) {
+  std::string out = "{";
+  json::append_member(out, "index", other.index);
+  if (other.json.size() > 2) out.append(",").append(other.json.substr(1, other.json.size() - 2));
+  out.push_back('}');
+  return out;
+}
+
 }  // namespace
 
 event::Usage RecordedUsage::view(std::string_view provider, std::string_view model) const {
@@ -79,8 +97,18 @@ bool AttemptEvents::keep(const event::Body& body) {
     failure_ = Failure{std::string(failed->code), std::string(failed->message)};
     return true;
   }
+  if (const auto* info = std::get_if<event::AnswerInfo>(&body)) {
+    info_ = info->json;
+    return true;
+  }
+  if (const auto* other = std::get_if<event::Alternative>(&body)) {
+    if (!alternatives_.empty()) alternatives_.push_back(',');
+    alternatives_.append(alternative_json(*other));
+    return true;
+  }
   if (const auto* finish = std::get_if<event::Finish>(&body)) {
     if (finish_reason_.empty()) finish_reason_ = finish->reason;
+    incomplete_ = incomplete_json(*finish);
   }
   return false;
 }
@@ -105,7 +133,11 @@ bool AttemptEvents::hold(const event::Body& body) {
                      std::string(warning->payload),
                      {}});
   } else if (const auto* finish = std::get_if<event::Finish>(&body)) {
-    held_.push_back({Kind::finish, std::string(finish->reason), {}, {}, {}});
+    held_.push_back({Kind::finish,
+                     std::string(finish->reason),
+                     std::string(finish->incomplete ? "incomplete" : ""),
+                     std::string(finish->continue_json),
+                     {}});
   } else if (const auto* opaque = std::get_if<event::EncryptedValue>(&body)) {
     held_.push_back({Kind::opaque,
                      std::string(opaque->subtype),
@@ -128,7 +160,7 @@ void AttemptEvents::release() {
       case Held::Kind::state: show({event::ProviderState{one.a, one.b, one.c, one.d}}); break;
       case Held::Kind::citation: show({event::Citation{one.a, one.b}}); break;
       case Held::Kind::warning: show({event::Warning{one.a, one.b, one.c}}); break;
-      case Held::Kind::finish: show({event::Finish{one.a}}); break;
+      case Held::Kind::finish: show({event::Finish{one.a, !one.b.empty(), one.c}}); break;
       case Held::Kind::span_start: show({event::ReasoningSpanStart{one.a}}); break;
       case Held::Kind::span_end: show({event::ReasoningSpanEnd{one.a}}); break;
       case Held::Kind::reasoning_start: show({event::ReasoningStart{one.a}}); break;

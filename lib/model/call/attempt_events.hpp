@@ -73,6 +73,12 @@ class AttemptEvents final : public event::EventSink {
   [[nodiscard]] bool has_token() const { return has_token_; }
   [[nodiscard]] const OptionalBox<Failure>& failure() const { return failure_; }
   [[nodiscard]] const std::string& finish_reason() const { return finish_reason_; }
+  // JSON: {"reason", "continue"?} of an answer that goes on in a further request, or "".
+  [[nodiscard]] const std::string& incomplete() const { return incomplete_; }
+  // What the answer reports of itself, as JSON, or "".
+  [[nodiscard]] const std::string& info() const { return info_; }
+  // Further answers, as JSON objects separated by commas.
+  [[nodiscard]] const std::string& alternatives() const { return alternatives_; }
   [[nodiscard]] const OptionalBox<RecordedUsage>& reported() const { return reported_; }
   // Of messages and reasoning, as shown.
   [[nodiscard]] const std::vector<std::string>& message_ids() const { return message_ids_; }
@@ -121,6 +127,9 @@ class AttemptEvents final : public event::EventSink {
   OptionalBox<Failure> failure_;
   OptionalBox<RecordedUsage> reported_;
   std::string finish_reason_;
+  std::string incomplete_;
+  std::string info_;
+  std::string alternatives_;
   TokenEstimator text_bytes_;
   TokenEstimator reasoning_;
   bool shown_ = false;

@@ -94,6 +94,8 @@ class CallHost {
   // Closes the transfer; nothing more of it may reach the call. Tells whether its request had begun
   // to go out.
   virtual bool abandon() = 0;
+  // Sends a request whose answer nobody reads, beside the transfer.
+  virtual void dispatch(net::Request request) = 0;
   // Calls on_timer after this time, instead of after an earlier one.
   virtual void wait(std::chrono::milliseconds time) = 0;
   // Asks user code; the answer goes to complete. While events are asked for, the transfer pauses.
@@ -137,6 +139,13 @@ struct CallServices {
   CircuitStore& circuits;
 };
 
+// What an answer reports besides its content, as JSON; "" is nothing.
+struct AnswerReport {
+  std::string response;      // model/call/answer_info.hpp
+  std::string incomplete;    // {"reason", "continue"?}
+  std::string alternatives;  // the elements of a list
+};
+
 // One request in the books.
 struct Attempt {
   std::string provider;
@@ -150,6 +159,7 @@ struct Attempt {
   bool shown = false;   // a reader saw something of it
   bool counts = false;  // its answer began, so that tokens were used
   Rare<RecordedUsage> usage;
+  Rare<AnswerReport> answer;
   std::shared_ptr<const CostOptions> prices;  // the call's
 };
 
@@ -193,7 +203,9 @@ class ModelCall {
   [[nodiscard]] std::string_view wire() const;
   // The provider's word for the end of the answer, or "".
   [[nodiscard]] std::string_view finish_reason() const;
-  // Shape: {"provider", "model", "finishReason"?, "attempts": [{"provider", "model", "status",
+  // Shape: {"provider", "model", "finishReason"?, "incomplete"?: {"reason", "continue"?},
+  // "response"?: {...}, "alternatives"?: [{"index", "finishReason"?, "message", ...}],
+  // "attempts": [{"provider", "model", "status",
   // "shown", "waitedMs", "durationMs", "firstTokenMs"?, "error"?, "usage"?, "reportedUsage"?}],
   // "usage", "notes": [..]}; the shape of a usage is that of model/usage/usage.hpp.
   [[nodiscard]] std::string report_json() const;

@@ -21,6 +21,13 @@ class TimerWait final : public TimeSource::Wait {
   os::Timer timer_;
 };
 
+class Unread final : public net::TransferHandler {
+ public:
+  void on_head(net::ResponseHead /*head*/) override {}
+  void on_data(std::string_view /*decoded*/) override {}
+  void on_done(std::optional<Error> /*error*/) override {}
+};
+
 }  // namespace
 
 model::Moment DriverServices::now() const {
@@ -127,6 +134,10 @@ bool CallDriver::abandon() {
   std::exchange(attempt_, nullptr)->detach();
   services_.client.cancel(transfer_);
   return was_sent;
+}
+
+void CallDriver::dispatch(net::Request request) {
+  services_.client.start(std::move(request), std::make_shared<Unread>());
 }
 
 void CallDriver::wait(std::chrono::milliseconds time) {

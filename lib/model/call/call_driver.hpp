@@ -74,6 +74,7 @@ class CallDriver : public std::enable_shared_from_this<CallDriver>, private mode
 
   void send(net::Request request) override;
   bool abandon() override;
+  void dispatch(net::Request request) override;
   void wait(std::chrono::milliseconds time) override;
   void call_hook(std::uint64_t id, model::Hook hook, std::string json) override;
   void opened() override { taken(); }

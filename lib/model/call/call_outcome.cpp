@@ -84,6 +84,7 @@ void ModelCall::State::on_timer(Moment now) {
   switch (phase_) {
     case Phase::building: return watch_building(now);
     case Phase::waiting: return begin_attempt(now);
+    case Phase::background: return poll_background(now);
     case Phase::sent: return linger(now);
     case Phase::payload_hook:
     case Phase::events_hook:
@@ -167,11 +168,12 @@ void ModelCall::State::stop(Moment now) {
   if (ended()) return;
   const bool is_out = phase_ == Phase::sent || phase_ == Phase::token;
   const bool was_sent = is_out && host_.abandon();
+  cancel_background();
   const Error error = make_error(Errc::cancelled);
   if (std::exchange(entered_, false)) services_.circuits.left(link().config, key_);
-  if (phase_ == Phase::sent) {
+  if (phase_ == Phase::sent || phase_ == Phase::background) {
     if (decoder_) decoder_->fail(error);
-    if (was_sent) {
+    if (was_sent || polling_ || phase_ == Phase::background) {
       record(error, now);
     } else {
       attempts_.pop_back();

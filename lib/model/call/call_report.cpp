@@ -1,5 +1,8 @@
 // What a call says of itself, without what is secret.
+#include <utility>
+
 #include "base/json.hpp"
+#include "model/call/answer_info.hpp"
 #include "model/call/call_state.hpp"
 #include "model/call/call_usage.hpp"
 #include "model/provider/secrets.hpp"
@@ -41,11 +44,31 @@ std::string ModelCall::State::first_failure_json() const {
   return error_json(first_failure_->error, first_failure_->provider, first_failure_->place);
 }
 
+void ModelCall::State::record_answer(Attempt& attempt) {
+  const std::vector<net::Header>& head = refusal_ ? refusal_->headers : head_;
+  AnswerReport answer;
+  answer.response = answer_info_json(events_ ? events_->info() : std::string(), head);
+  if (events_) answer.incomplete = events_->incomplete();
+  if (events_) answer.alternatives = events_->alternatives();
+  const bool has_any =
+      !answer.response.empty() || !answer.incomplete.empty() || !answer.alternatives.empty();
+  if (has_any) attempt.answer = std::move(answer);
+}
+
 std::string ModelCall::State::report_json() const {
   std::string out = "{";
   json::append_member(out, "provider", link().config.id);
   json::append_member(out, "model", payload_->model);
   if (!finish_reason_.empty()) json::append_member(out, "finishReason", finish_reason_);
+  if (!attempts_.empty()) {
+    const AnswerReport& answer = attempts_.back().answer;
+    const auto member = [&](std::string_view key, const std::string& json) {
+      if (!json.empty()) json::append_raw_member(out, key, json);
+    };
+    member("incomplete", answer.incomplete);
+    member("response", answer.response);
+    if (!answer.alternatives.empty()) member("alternatives", "[" + answer.alternatives + "]");
+  }
   std::string attempts = "[";
   for (const Attempt& attempt : attempts_) {
     if (attempts.size() > 1) attempts.push_back(',');

@@ -26,6 +26,15 @@ constexpr milliseconds longest_refusal{10'000};
 constexpr std::size_t most_losses = 100;
 constexpr const char* further_losses = "Further parts of the conversation were left out.";
 
+// Asked for by OpenAI's members, or by those of another API that bodies pass on.
+bool wants_logprobs(const ChatPayload& payload) {
+  if (payload.logprobs.value_or(false) || payload.top_logprobs) return true;
+  return std::any_of(payload.extra.begin(), payload.extra.end(), [](const auto& member) {
+    return member.first.find("ogprobs") != std::string::npos ||
+           member.second.find("ogprobs") != std::string::npos;
+  });
+}
+
 }  // namespace
 
 ModelCall::State::State(CallOptions options, ChatPayload payload, const CallServices& services,
@@ -68,6 +77,9 @@ void ModelCall::State::begin_attempt(Moment now) {
   decoder_.reset();
   complete_at_.reset();
   is_over_ = false;
+  background_.reset();
+  background_info_.clear();
+  polling_ = false;
   error_name_.clear();
   place_ = {};
   if (auto entered = enter_circuit(now); !entered) return settle(std::move(entered).error(), now);
@@ -188,6 +200,7 @@ void ModelCall::State::send(Moment now) {
   wire_ = request_->wire;
   answers_ = requested_answers();
   report_address(request_->request);
+  note_background(request_->request, now);
   limit_time(request_->request, now);
   host_.send(std::move(request_->request));
   request_.reset();
@@ -199,6 +212,7 @@ void ModelCall::State::on_head(net::ResponseHead head, Moment now) {
     return;
   }
   if (phase_ != Phase::sent) return;
+  if (polling_) return on_background_head(std::move(head), now);
   attempts_.back().status = head.status;
   if (!is_good(head.status)) {
     refusal_ = std::move(head);
@@ -210,16 +224,23 @@ void ModelCall::State::on_head(net::ResponseHead head, Moment now) {
   events_ = std::make_unique<AttemptEvents>(hooked_, services_.ids, void_ids_, payload_->tools,
                                             link().config.id, attempts_.back().model);
   events_->reports_thread([this] { return thread_json(); });
-  adapter::DecoderOptions decoding = options_.decoder;
-  if (link().config.quirks.has(Quirk::plain_think_tags)) decoding.reads_reasoning = false;
-  decoding.answers = answers_;
-  decoder_ = std::make_unique<adapter::Decoder>(*wire_, decoding, services_.ids, *events_);
+  make_decoder();
   if (!std::exchange(opened_, true)) host_.opened();
   for (; losses_reported_ < losses_.size(); ++losses_reported_) {
     hooked_.on_event(
         {event::Warning{row_of(Errc::capability_not_supported).code, losses_[losses_reported_]},
          {}});
   }
+}
+
+void ModelCall::State::make_decoder() {
+  adapter::DecoderOptions decoding = options_.decoder;
+  if (link().config.quirks.has(Quirk::plain_think_tags)) decoding.reads_reasoning = false;
+  decoding.answers = answers_;
+  decoding.details = true;
+  decoding.logprobs = wants_logprobs(*payload_);
+  decoding.background = background_.has_value();
+  decoder_ = std::make_unique<adapter::Decoder>(*wire_, decoding, services_.ids, *events_);
 }
 
 void ModelCall::State::on_data(std::string_view decoded, Moment now) {
@@ -238,6 +259,7 @@ void ModelCall::State::on_data(std::string_view decoded, Moment now) {
 void ModelCall::State::read_answer(std::string_view decoded, Moment now) {
   const bool had_token = events_->has_token();
   if (auto fed = decoder_->feed(decoded); !fed) decoder_->fail(fed.error());
+  if (background_) report_background();
   if (!had_token && events_->has_token()) {
     attempts_.back().first_token = duration_cast<milliseconds>(now.steady - sent_at_);
   }
@@ -278,16 +300,21 @@ void ModelCall::State::on_done(std::optional<Error> error, Moment now) {
     return take_token(now);
   }
   if (phase_ != Phase::sent) return;
-  if (refusal_) return conclude(error_of_refusal(now), now);
+  const bool ends_well = decoder_ && !refusal_ && (!error || decoder_->is_complete());
+  if (ends_well) {
+    if (auto finished = decoder_->finish(); !finished) decoder_->fail(finished.error());
+  }
+  if (background_) report_background();
+  if (wait_for_background(error, now)) return;
+  if (refusal_) return conclude(of_background(error_of_refusal(now)), now);
   if (!decoder_) {
     const Error lost = error ? *error : make_error(Errc::protocol_error);
-    return conclude(error_of_provider(lost, link().config.id), now);
+    return conclude(of_background(error_of_provider(lost, link().config.id)), now);
   }
   if (error && !decoder_->is_complete()) {
     decoder_->fail(*error);
-    return conclude(*std::move(error), now);
+    return conclude(of_background(*std::move(error)), now);
   }
-  if (auto finished = decoder_->finish(); !finished) decoder_->fail(finished.error());
   if (decoder_->done()) return conclude(error_of_failure(), now);
   conclude(std::nullopt, now);
 }
@@ -349,6 +376,7 @@ void ModelCall::State::conclude_events(Moment now) {
 
 void ModelCall::State::record(const std::optional<Error>& error, Moment now) {
   Attempt& attempt = attempts_.back();
+  record_answer(attempt);
   attempt.duration = duration_cast<milliseconds>(now.steady - sent_at_);
   if (error) attempt.error = cleaned(*error);
   if (error) attempt.place = place_;

@@ -10,6 +10,7 @@
 #include "adapter/decoder.hpp"
 #include "base/optional_box.hpp"
 #include "model/call/attempt_events.hpp"
+#include "model/call/background.hpp"
 #include "model/call/call.hpp"
 #include "model/call/hooked_events.hpp"
 #include "model/failure/error_body.hpp"
@@ -55,6 +56,7 @@ class ModelCall::State {
     building,      // the body is made on another thread
     payload_hook,  // user code has the body
     sent,          // the request is on its way, or its answer
+    background,    // the provider is at work; the call waits to ask how far it is
     events_hook,   // the answer ended, user code has its last events
     error_hook,    // user code has the error
     retry_hook,    // user code is told of the next attempt
@@ -89,12 +91,22 @@ class ModelCall::State {
   [[nodiscard]] adapter::Answers requested_answers() const;
   void limit_time(net::Request& request, Moment now) const;
   void send(Moment now);
+  void make_decoder();
+  void note_background(const net::Request& request, Moment now);
+  void report_background();
+  bool wait_for_background(std::optional<Error>& error, Moment now);
+  bool note_progress();
+  void poll_background(Moment now);
+  void on_background_head(net::ResponseHead head, Moment now);
+  [[nodiscard]] Error of_background(Error error) const;
+  void cancel_background();
   void read_answer(std::string_view decoded, Moment now);
   void linger(Moment now);
   [[nodiscard]] std::chrono::milliseconds grace_period() const;
   void conclude(std::optional<Error> error, Moment now);
   void conclude_events(Moment now);
   void record(const std::optional<Error>& error, Moment now);
+  void record_answer(Attempt& attempt);
 
   // How the first of several providers failed.
   struct FirstFailure {
@@ -167,6 +179,9 @@ class ModelCall::State {
   bool is_over_ = false;  // nothing is to come but the end of the connection
   std::unique_ptr<AttemptEvents> events_;
   std::unique_ptr<adapter::Decoder> decoder_;
+  OptionalBox<Background> background_;  // of an answer that was asked for so
+  std::string background_info_;         // that readers have
+  bool polling_ = false;                // the transfer asks about it
 
   std::vector<Attempt> attempts_;
   VoidIds void_ids_;

@@ -59,6 +59,7 @@ class FakeHost final : public CallHost {
     ++abandoned;
     return goes_out;
   }
+  void dispatch(net::Request request) override { dispatched.push_back(std::move(request)); }
   void wait(std::chrono::milliseconds time) override { waits.push_back(time); }
   void call_hook(std::uint64_t id, Hook hook, std::string json) override {
     requested.push_back({id, hook, std::move(json)});
@@ -78,6 +79,7 @@ class FakeHost final : public CallHost {
   std::vector<std::function<void()>> works;
   std::vector<std::uint64_t> numbers;  // of the works
   std::vector<net::Request> sent;
+  std::vector<net::Request> dispatched;
   std::vector<std::chrono::milliseconds> waits;
   std::vector<Requested> requested;
   int abandoned = 0;

@@ -1,0 +1,118 @@
+// An answer that its provider makes in the background, while the call waits for it.
+#include <algorithm>
+#include <utility>
+
+#include "model/body/fields.hpp"
+#include "model/call/call_state.hpp"
+
+namespace millrace::model {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::string_view background_wire = "openai_responses";
+
+bool asks_for_background(const ChatPayload& payload) {
+  return extra_of(payload, "background") == "true";
+}
+
+}  // namespace
+
+void ModelCall::State::note_background(const net::Request& request, Moment now) {
+  background_.reset();
+  if (wire_->name != background_wire || !asks_for_background(*payload_)) return;
+  Background& answer = background_.emplace();
+  answer.base = background_base(request);
+  answer.since = now.steady;
+}
+
+// Who reads the events learns the id as soon as it is known, and each further state.
+void ModelCall::State::report_background() {
+  if (!background_ || !decoder_ || events_->info() == background_info_) return;
+  background_info_ = events_->info();
+  hooked_.on_event({event::AnswerInfo{background_info_}, {}});
+}
+
+// What was read of the answer, or of its state, has ended. True when the call waits for more of it.
+// Else `error` says why not.
+bool ModelCall::State::wait_for_background(std::optional<Error>& error, Moment now) {
+  if (!background_ || (decoder_ && (decoder_->is_complete() || decoder_->done()))) return false;
+  Background& answer = *background_;
+  const bool progressed = note_progress();
+  if (answer.id.empty()) return false;
+  std::optional<Error> failure = error;
+  if (refusal_) failure = error_of_refusal(now);
+  if (!failure && !progressed) failure = make_error(Errc::stream_truncated);
+  if (progressed) answer.failures = 0;
+  if (failure && !progressed) {
+    ++answer.failures;
+    if (answer.failures > link().config.max_retries || failure->retry() == RetryClass::no) {
+      error = std::move(failure);
+      return false;
+    }
+  }
+  const auto left = time_left(now);
+  const bool is_late =
+      left ? *left <= milliseconds{0} : now.steady - answer.since >= longest_background;
+  if (is_late) {
+    error = of_provider(make_error(Errc::total_timeout));
+    return false;
+  }
+  refusal_.reset();
+  refusal_body_.clear();
+  complete_at_.reset();
+  phase_ = Phase::background;
+  const milliseconds requested =
+      failure ? failure->retry_after.value_or(milliseconds{0}) : milliseconds{0};
+  host_.wait(std::max(requested, background_wait(answer)));
+  return true;
+}
+
+// Whether anything came: of a stream further records, else a state.
+bool ModelCall::State::note_progress() {
+  Background& answer = *background_;
+  if (!decoder_ || refusal_ || decoder_->pending_id().empty()) return false;
+  answer.id = decoder_->pending_id();
+  const auto number = decoder_->last_number();
+  answer.joins = number.has_value();
+  return std::exchange(answer.last_number, number) != number || !number;
+}
+
+void ModelCall::State::poll_background(Moment now) {
+  Background& answer = *background_;
+  ++answer.polls;
+  polling_ = true;
+  phase_ = Phase::sent;
+  // Each state is an answer of its own.
+  if (!answer.joins) decoder_.reset();
+  net::Request request = answer.joins ? join_request(answer) : poll_request(answer);
+  limit_time(request, now);
+  host_.send(std::move(request));
+}
+
+// The head of what was asked about the answer.
+void ModelCall::State::on_background_head(net::ResponseHead head, Moment now) {
+  if (!is_good(head.status)) {
+    refusal_ = std::move(head);
+    rejected_at_ = now.steady;
+    return;
+  }
+  if (background_->joins) return decoder_->rejoin();
+  make_decoder();
+}
+
+// An answer that could not be waited for is not asked for again: it is paid for.
+Error ModelCall::State::of_background(Error error) const {
+  if (background_ && !background_->id.empty()) error.should_retry = false;
+  return error;
+}
+
+// Whoever stops the call wants no answer.
+void ModelCall::State::cancel_background() {
+  if (!background_) return;
+  if (decoder_ && background_->id.empty()) background_->id = decoder_->pending_id();
+  const bool is_over = decoder_ && (decoder_->is_complete() || decoder_->done());
+  if (!background_->id.empty() && !is_over) host_.dispatch(cancel_request(*background_));
+}
+
+}  // namespace millrace::model
