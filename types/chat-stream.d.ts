@@ -11,6 +11,8 @@ export interface ModelUsage {
   inputCachedTokens?: number;
   inputCacheMissTokens?: number;
   inputWriteCacheTokens?: number;
+  /** Of these, what stays in the cache for an hour. */
+  inputWriteCacheLongTokens?: number;
   inputCachedTextTokens?: number;
   inputCachedImageTokens?: number;
   inputCachedAudioTokens?: number;
@@ -27,6 +29,8 @@ export interface ModelUsage {
   totalTokens?: number;
   /** US dollars. */
   cost?: number;
+  /** What is not in the cost: members of the provider's report, such as `service_tier` or `server_tool_use.web_search_requests`. */
+  unpriced?: string[];
   /** Whether the provider counted the tokens, we did, or nobody could. */
   source?: 'reported' | 'estimated' | 'unknown';
 }

@@ -70,8 +70,20 @@ RecordedUsage record_silence(const ChatPayload& payload) {
 
 ModelUsage model_usage(const Attempt& attempt) {
   ModelUsage usage = read_vendor_usage(attempt.usage->view(attempt.provider, attempt.model));
+  const bool is_reported = usage.cost.has_value();
   usage.cost = known_cost(attempt.provider, attempt.model, usage,
                           attempt.prices ? *attempt.prices : CostOptions{});
+  if (is_reported || !usage.cost) {
+    usage.unpriced.clear();
+    return usage;
+  }
+  json::Document document;
+  const auto response = document.parse(attempt.answer->response);
+  const json::Value facts = response ? response.value() : json::Value();
+  note_unpriced(attempt.provider, attempt.model, facts["serviceTier"].string(), usage);
+  if (facts["details"]["tool_usage"]["web_search"]["num_requests"].truthy()) {
+    usage.unpriced.emplace_back("tool_usage.web_search");
+  }
   return usage;
 }
 

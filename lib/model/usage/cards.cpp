@@ -51,6 +51,24 @@ std::string card_json(const ModelCard& card) {
   return out;
 }
 
+void note_unpriced(std::string_view provider, std::string_view model, std::string_view service_tier,
+                   ModelUsage& usage) {
+  constexpr std::array<std::string_view, 5> usual_tiers{"", "default", "standard", "auto",
+                                                        "on_demand"};
+  const bool is_usual =
+      std::find(usual_tiers.begin(), usual_tiers.end(), service_tier) != usual_tiers.end();
+  if (!is_usual) usage.unpriced.emplace_back("service_tier");
+  if (usage[Tokens::input_write_cache_long].value_or(0) == 0) return;
+  const ModelCard* card = find_card(provider, model);
+  json::Document document;
+  const auto pricing = document.parse(card == nullptr ? "{}" : card->pricing);
+  if (!pricing) return;
+  const auto prices = read_price_card(pricing.value());
+  const bool is_priced = prices && std::any_of(prices.value().units.begin(),
+                                               prices.value().units.end(), has_hour_price);
+  if (!is_priced) usage.unpriced.emplace_back(name_of(Tokens::input_write_cache_long));
+}
+
 std::optional<double> known_cost(std::string_view provider, std::string_view model,
                                  const ModelUsage& usage, const CostOptions& options) {
   if (usage.cost) return usage.cost;

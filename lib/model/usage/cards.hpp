@@ -36,4 +36,9 @@ std::string card_json(const ModelCard& card);
 std::optional<double> known_cost(std::string_view provider, std::string_view model,
                                  const ModelUsage& usage, const CostOptions& options = {});
 
+// Names what of the usage the price of known_cost leaves out; `service_tier` is the provider's word
+// for the terms of the answer, or "".
+void note_unpriced(std::string_view provider, std::string_view model, std::string_view service_tier,
+                   ModelUsage& usage);
+
 }  // namespace millrace::model

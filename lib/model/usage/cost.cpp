@@ -14,6 +14,10 @@ constexpr double credits_per_dollar = 1'000'000;
 // A product such as 300 * 0.1 lies a little above what it is; this is no reason for another credit.
 constexpr double rounding = 1e-6;
 
+// How long what was written stays in a cache.
+constexpr std::string_view ttl = "ttl";
+constexpr std::string_view hour_ttl = "1h";
+
 using Count = std::optional<std::int64_t>;
 
 bool has_unit(const PriceCard& card, std::string_view name) {
@@ -179,7 +183,7 @@ std::string lookup_key(const PriceUnit& unit, const CostOptions& options) {
     const auto value = options.parameters.find(parameter);
     if (value != options.parameters.end()) {
       key.append(value->second);
-    } else if (parameter == "ttl") {
+    } else if (parameter == ttl) {
       key.append("5m");
     }
   }
@@ -203,6 +207,35 @@ std::optional<double> rate_of(const PriceUnit& unit, const ModelUsage& usage,
   if (price != unit.prices.end()) return price->second;
   reason = "The card has no price for '" + line.key + "'.";
   return std::nullopt;
+}
+
+// What stays in a cache for an hour, unless the caller says how long all of it does.
+std::int64_t written_for_an_hour(const ModelUsage& usage, const CostOptions& options) {
+  if (options.parameters.contains(ttl)) return 0;
+  return usage[Tokens::input_write_cache_long].value_or(0);
+}
+
+struct Pricing {
+  const PriceCard& card;
+  const ModelUsage& usage;
+  const CostOptions& options;
+};
+
+void add_line(ChatCost& cost, const Pricing& pricing, const PriceUnit& unit,
+              std::int64_t quantity) {
+  CostLine line{&unit, quantity, 0, {}, 0};
+  std::string reason;
+  const auto rate = rate_of(unit, pricing.usage, pricing.options, line, reason);
+  if (!rate) {
+    cost.issues.push_back({&unit, std::move(reason)});
+    return;
+  }
+  line.rate = *rate;
+  double credits = static_cast<double>(quantity) * *rate;
+  if (pricing.card.yuan) credits /= pricing.options.yuan_per_dollar;
+  line.credits = static_cast<std::int64_t>(std::ceil(std::min(credits, 9e15) - rounding));
+  cost.credits += line.credits;
+  cost.lines.push_back(std::move(line));
 }
 
 // ---- JSON
@@ -265,6 +298,12 @@ void append_unit(std::string& out, const PriceUnit& unit) {
 
 }  // namespace
 
+bool has_hour_price(const PriceUnit& unit) {
+  return unit.name == "textInput_cacheWrite" && unit.strategy == PriceUnit::Strategy::lookup &&
+         unit.parameters.size() == 1 && unit.parameters.front() == ttl &&
+         unit.prices.contains(hour_ttl);
+}
+
 Result<PriceCard> read_price_card(const json::Value& card) {
   PriceCard result;
   const std::string_view currency = card["currency"].filled_string().value_or("USD");
@@ -309,22 +348,18 @@ Result<std::optional<ChatCost>> compute_chat_cost(const PriceCard& card, const M
                      usage[Tokens::input_audio].value_or(0) > 0 && has_unit(card, "audioInput");
   if (mixed) return std::optional<ChatCost>();
   ChatCost cost;
+  const bool is_split_by_time = written_for_an_hour(usage, options) > 0;
   for (const PriceUnit& unit : card.units) {
-    const Count quantity = quantity_of(unit, card, usage);
+    Count quantity = quantity_of(unit, card, usage);
     if (!quantity || *quantity <= 0) continue;
-    CostLine line{&unit, *quantity, 0, {}, 0};
-    std::string reason;
-    const auto rate = rate_of(unit, usage, options, line, reason);
-    if (!rate) {
-      cost.issues.push_back({&unit, std::move(reason)});
-      continue;
+    if (is_split_by_time && has_hour_price(unit)) {
+      const std::int64_t hour = std::min(written_for_an_hour(usage, options), *quantity);
+      CostOptions by_hour = options;
+      by_hour.parameters.insert_or_assign(std::string(ttl), std::string(hour_ttl));
+      add_line(cost, {card, usage, by_hour}, unit, hour);
+      *quantity -= hour;
     }
-    line.rate = *rate;
-    double credits = static_cast<double>(*quantity) * *rate;
-    if (card.yuan) credits /= options.yuan_per_dollar;
-    line.credits = static_cast<std::int64_t>(std::ceil(std::min(credits, 9e15) - rounding));
-    cost.credits += line.credits;
-    cost.lines.push_back(std::move(line));
+    if (*quantity > 0) add_line(cost, {card, usage, options}, unit, *quantity);
   }
   return std::optional<ChatCost>(std::move(cost));
 }

@@ -47,6 +47,9 @@ struct PriceCard {
 // Errors: invalid_argument.
 Result<PriceCard> read_price_card(const json::Value& card);
 
+// Whether it is the price of writing to a cache and has one for an hour in it.
+bool has_hour_price(const PriceUnit& unit);
+
 struct CostOptions {
   // Values for lookup prices by parameter; "ttl" of cache writes is "5m" unless it is given.
   std::map<std::string, std::string, std::less<>> parameters;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <string>
+#include <utility>
 
 #include "base/counts.hpp"
 
@@ -10,29 +11,14 @@ namespace millrace::model {
 namespace {
 
 constexpr std::array<std::string_view, tokens_count> counter_names{
-    "inputTextTokens",
-    "inputImageTokens",
-    "inputAudioTokens",
-    "inputVideoTokens",
-    "inputToolTokens",
-    "inputCitationTokens",
-    "inputCachedTokens",
-    "inputCacheMissTokens",
-    "inputWriteCacheTokens",
-    "inputCachedTextTokens",
-    "inputCachedImageTokens",
-    "inputCachedAudioTokens",
-    "inputCachedVideoTokens",
-    "outputTextTokens",
-    "outputImageTokens",
-    "outputAudioTokens",
-    "outputVideoTokens",
-    "outputReasoningTokens",
-    "acceptedPredictionTokens",
-    "rejectedPredictionTokens",
-    "totalInputTokens",
-    "totalOutputTokens",
-    "totalTokens",
+    "inputTextTokens",           "inputImageTokens",         "inputAudioTokens",
+    "inputVideoTokens",          "inputToolTokens",          "inputCitationTokens",
+    "inputCachedTokens",         "inputCacheMissTokens",     "inputWriteCacheTokens",
+    "inputWriteCacheLongTokens", "inputCachedTextTokens",    "inputCachedImageTokens",
+    "inputCachedAudioTokens",    "inputCachedVideoTokens",   "outputTextTokens",
+    "outputImageTokens",         "outputAudioTokens",        "outputVideoTokens",
+    "outputReasoningTokens",     "acceptedPredictionTokens", "rejectedPredictionTokens",
+    "totalInputTokens",          "totalOutputTokens",        "totalTokens",
 };
 
 constexpr std::array<std::string_view, 3> sources{"unknown", "estimated", "reported"};
@@ -65,6 +51,9 @@ ModelUsage read_usage(const json::Value& usage) {
   }
   const auto cost = usage["cost"].number();
   if (cost && *cost >= 0) result.cost = cost;
+  for (const json::Value member : usage["unpriced"].items()) {
+    if (const auto name = member.filled_string()) result.unpriced.emplace_back(*name);
+  }
   const auto* source = std::find(sources.begin(), sources.end(), usage["source"].string());
   if (source != sources.end()) {
     result.source = static_cast<UsageSource>(source - sources.begin());
@@ -80,6 +69,14 @@ void write_json(std::string& out, const ModelUsage& usage, bool with_source) {
     if (usage.counts[index]) json::append_member(out, counter_names[index], *usage.counts[index]);
   }
   if (usage.cost) append_number(out, "cost", *usage.cost);
+  if (!usage.unpriced.empty()) {
+    std::string list = "[";
+    for (const std::string& member : usage.unpriced) {
+      if (list.size() > 1) list.push_back(',');
+      json::append_string(list, member);
+    }
+    json::append_raw_member(out, "unpriced", list + "]");
+  }
   if (with_source) json::append_member(out, "source", name_of(usage.source));
   out.push_back('}');
 }
@@ -92,6 +89,11 @@ json::Tree to_tree(const ModelUsage& usage) {
     }
   }
   if (usage.cost) made.set("cost", json::Tree::number(*usage.cost));
+  if (!usage.unpriced.empty()) {
+    json::Tree list = json::Tree::array();
+    for (const std::string& member : usage.unpriced) list.push(json::Tree::text(member));
+    made.set("unpriced", std::move(list));
+  }
   made.set("source", name_of(usage.source));
   return made;
 }
@@ -109,6 +111,11 @@ void add(ModelUsage& sum, const ModelUsage& more) {
   // What costs an unknown amount beside a known one costs an unknown amount.
   if (!is_empty(more)) {
     sum.cost = sum.cost && more.cost ? std::optional(*sum.cost + *more.cost) : std::nullopt;
+  }
+  for (const std::string& member : more.unpriced) {
+    const bool known =
+        std::find(sum.unpriced.begin(), sum.unpriced.end(), member) != sum.unpriced.end();
+    if (!known) sum.unpriced.push_back(member);
   }
   sum.source = std::min(sum.source, more.source);
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json_tree.hpp"
 #include "base/result.hpp"
@@ -26,6 +27,7 @@ enum class Tokens : std::uint8_t {
   input_cached,
   input_cache_miss,
   input_write_cache,
+  input_write_cache_long,  // of these, what stays in the cache for an hour
   input_cached_text,
   input_cached_image,
   input_cached_audio,
@@ -56,6 +58,9 @@ std::string_view name_of(UsageSource source);
 struct ModelUsage {
   std::array<std::optional<std::int64_t>, tokens_count> counts;
   std::optional<double> cost;  // US dollars
+  // What was used beside tokens, or changes their price, and is not in the cost: members of the
+  // provider's report by their names.
+  std::vector<std::string> unpriced;
   UsageSource source = UsageSource::unknown;
 
   [[nodiscard]] std::optional<std::int64_t> operator[](Tokens tokens) const {
@@ -81,7 +86,7 @@ ModelUsage read_vendor_usage(const event::Usage& usage);
 ModelUsage read_usage(const json::Value& usage);
 
 // Appends the usage as one JSON object.
-// Shape: the counts by name_of, "cost"?: number, "source"?: "reported" | "estimated" | "unknown".
+// Shape: the counts by name_of, "cost"?: number, "unpriced"?: [string], "source"?: "reported" | "estimated" | "unknown".
 void write_json(std::string& out, const ModelUsage& usage, bool with_source = true);
 
 // The same as a tree.

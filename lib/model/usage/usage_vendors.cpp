@@ -172,6 +172,8 @@ ModelUsage anthropic(std::string_view, const json::Value& v) {
     set(usage, Tokens::output_reasoning, reasoning_parts);
     set(usage, Tokens::output_text, positive(number(v, "output_tokens") - reasoning_parts));
   }
+  set(usage, Tokens::input_write_cache_long,
+      member_count(v["cache_creation"], "ephemeral_1h_input_tokens"));
   return usage;
 }
 
@@ -305,6 +307,19 @@ bool has_count(const json::Value& reported) {
   });
 }
 
+// What price lists have beside tokens, and what multiplies their prices.
+void set_unpriced(ModelUsage& usage, const json::Value& v) {
+  if (const auto speed = v["speed"].filled_string(); speed && *speed != "standard") {
+    usage.unpriced.emplace_back("speed");
+  }
+  for (const json::Member& tool : v["server_tool_use"].members()) {
+    if (count_of(tool.value).value_or(0) > 0) {
+      usage.unpriced.push_back("server_tool_use." + std::string(tool.key));
+    }
+  }
+  if (v["grounding_tool_count"].size() > 0) usage.unpriced.emplace_back("grounding_tool_count");
+}
+
 // What the provider says it cost, in US dollars.
 std::optional<double> reported_cost(const json::Value& v) {
   constexpr double dollars_per_tick = 1e-10;
@@ -324,6 +339,7 @@ ModelUsage read_vendor_usage(std::string_view provider, const json::Value& repor
     if (reported[vendor.member].is_nothing()) continue;
     ModelUsage usage = vendor.read(provider, reported);
     usage.cost = reported_cost(reported);
+    if (!usage.cost) set_unpriced(usage, reported);
     usage.source = has_count(reported) ? UsageSource::reported : UsageSource::unknown;
     return usage;
   }

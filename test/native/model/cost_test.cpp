@@ -6,6 +6,8 @@
 
 #include <set>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "model/usage/cards.hpp"
 #include "model/usage/usage_counter.hpp"
@@ -55,6 +57,43 @@ std::string with(const std::string& totals, const std::string& members) {
 }
 
 }  // namespace
+
+TEST(ChatCost, PricesWhatStaysInTheCacheForAnHour) {
+  const std::string card =
+      R"({"units":[{"name":"textInput_cacheWrite","strategy":"lookup","lookup":)"
+      R"({"pricingParams":["ttl"],"prices":{"5m":2,"1h":4}}}]})";
+  const std::string usage = R"({"inputWriteCacheTokens":10,"inputWriteCacheLongTokens":3})";
+  EXPECT_EQ(
+      worded(card, usage, "{}"),
+      "credits 26\ntextInput_cacheWrite 3 x 4 = 12 (1h)\ntextInput_cacheWrite 7 x 2 = 14 (5m)\n");
+  // The caller's word holds for all of it.
+  EXPECT_EQ(worded(card, usage, R"({"parameters":{"ttl":"5m"}})"),
+            "credits 20\ntextInput_cacheWrite 10 x 2 = 20 (5m)\n");
+}
+
+TEST(ChatCost, NamesWhatThePriceLeavesOut) {
+  json::Document document;
+  const auto reported = document.parse(
+      R"({"input_tokens":1,"output_tokens":1,"speed":"fast","service_tier":"standard",)"
+      R"("cache_creation":{"ephemeral_1h_input_tokens":5},"cache_creation_input_tokens":5,)"
+      R"("server_tool_use":{"web_search_requests":2,"web_fetch_requests":0}})");
+  ASSERT_TRUE(reported);
+  ModelUsage usage = model::read_vendor_usage("anthropic", reported.value());
+  EXPECT_EQ(usage.unpriced,
+            (std::vector<std::string>{"speed", "server_tool_use.web_search_requests"}));
+  ModelUsage tiered = usage;
+  model::note_unpriced("anthropic", "claude-sonnet-5-5", "standard", usage);
+  EXPECT_EQ(usage.unpriced.size(), 2U);
+  // The card of this model has no price for an hour.
+  model::note_unpriced("anthropic", "claude-haiku-5-5", "priority", tiered);
+  EXPECT_EQ(tiered.unpriced,
+            (std::vector<std::string>{"speed", "server_tool_use.web_search_requests",
+                                      "service_tier", "inputWriteCacheLongTokens"}));
+  std::string json;
+  model::write_json(json, usage);
+  EXPECT_NE(json.find(R"("unpriced":["speed","server_tool_use.web_search_requests"])"),
+            std::string::npos);
+}
 
 TEST(ChatCost, FollowsTheFormula) {
   std::size_t cases = 0;
