@@ -173,6 +173,7 @@ export interface RateLimit {
   reset?: string;
 }
 
+/** What an answer reports of itself, in its body and in its head. */
 export interface ResponseReport extends AnswerInfo {
   /** The provider's id of the request. */
   requestId?: string;
