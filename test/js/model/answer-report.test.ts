@@ -184,8 +184,7 @@ describe('the report of a call', () => {
         apiKey: 'k',
         baseURL: `${provider.url}/v1`,
         circuit: false,
-        firstWaitMs: 1,
-      } as object).stream({ model: 'gpt-5.2', apiMode: 'responses', messages });
+      }).stream({ model: 'gpt-5.2', apiMode: 'responses', messages });
       await expect(run.text()).rejects.toMatchObject({ code: expected });
       expect(requests).toHaveLength(1);
       expect((await run.report).response?.details).toEqual({
