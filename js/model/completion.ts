@@ -8,7 +8,9 @@ import type { ModelRun } from './run';
 // A further answer, of a provider whose messages are those of a completion or lists of parts.
 function choiceOf({ index, message = {}, finishReason, logprobs }: AnswerAlternative) {
   const given = message['parts'];
-  const parts = Array.isArray(given) ? (given as { text?: string; thought?: boolean }[]) : undefined;
+  const parts = Array.isArray(given)
+    ? (given as { text?: string; thought?: boolean }[])
+    : undefined;
   const text = parts?.map((part) => (part.thought ? '' : (part.text ?? ''))).join('');
   return {
     index,
