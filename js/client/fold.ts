@@ -8,6 +8,7 @@ import { randomId } from '../random-id';
 import { patched } from './json-patch';
 import type { Call, Entity, Json, FoldedMessage } from './messages';
 import {
+  carry,
   gather,
   merge,
   newCall,
@@ -19,6 +20,7 @@ import {
   stateOf,
   textOf,
 } from './messages';
+import { AnswerOrder } from './order';
 
 /**
  * The messages that an AG-UI client builds from these events, and the provider state that the next
@@ -62,6 +64,7 @@ class Folder {
   readonly #chunks = new Map<string, string>();
   // Added since the step began.
   #step: FoldedMessage[] = [];
+  readonly #order = new AnswerOrder();
   #thinkingId = '';
 
   feed(event: unknown): void {
@@ -97,17 +100,22 @@ class Folder {
     },
     MESSAGES_SNAPSHOT: (event) => this.#onSnapshot(event['messages']),
     RUN_STARTED: (event) => {
+      this.#closeAnswer();
       for (const message of readRows(objectOf(event['input'])['messages'])) {
         if (!this.#byRole(message.role).has(message.id)) this.#add(message);
       }
       this.#step = [];
     },
-    STEP_STARTED: () => void (this.#step = []),
+    STEP_STARTED: () => {
+      this.#closeAnswer();
+      this.#step = [];
+    },
     CUSTOM: ({ name, value }) => this.#onCustom(name, objectOf(value)),
   };
 
   // Called once, at the end.
   messages(): Message[] {
+    this.#closeAnswer();
     const folded = this.#folded;
     const rest = [...this.#waiting].sort(([a], [b]) => (bytesOf(a) < bytesOf(b) ? -1 : 1));
     const opaque = rest.find(([id, { metadata }]) => id && metadata.states.length > 0);
@@ -130,7 +138,9 @@ class Folder {
     this.#folded.splice(at, 0, message);
     this.#index(message);
     this.#step.push(message);
+    const states = message.metadata.states.length;
     this.#settle(message.id, message);
+    this.#order.place(message.id, message, states);
     return message;
   }
 
@@ -157,6 +167,8 @@ class Folder {
   #begin(role: string, id: string, event: Json): FoldedMessage {
     const message = newRow(role, id);
     message.subagentRunId = textOf(event['subagentRunId']) || undefined;
+    const isPart = role === 'assistant' || role === 'reasoning';
+    if (isPart && !message.subagentRunId) this.#order.begin(message);
     return this.#add(message);
   }
 
@@ -172,13 +184,18 @@ class Folder {
     const message = isEnd
       ? known
       : (known ?? (isText ? this.#text(id, event) : this.#reasoningMessage(id, event)));
-    if (message && !isEnd && piece !== 'START') append(message, event);
+    if (message && !isEnd && piece !== 'START') {
+      if (isText && textOf(event['delta'])) this.#order.noteText(message);
+      append(message, event);
+    }
     merge(message, event['metadata']);
   }
 
   #text(id: string, event: Json): FoldedMessage {
-    const role = textOf(event['role']);
-    const message = this.#begin(speakers.includes(role) ? role : 'assistant', id, event);
+    const named = textOf(event['role']);
+    const role = speakers.includes(named) ? named : 'assistant';
+    if (role !== 'assistant') this.#closeAnswer();
+    const message = this.#begin(role, id, event);
     message.content = '';
     message.name = textOf(event['name']) || undefined;
     return message;
@@ -189,6 +206,7 @@ class Folder {
     if (known) return known;
     const message = this.#begin('reasoning', id, event);
     message.content = '';
+    this.#order.note('reasoning', message);
     return message;
   }
 
@@ -235,6 +253,8 @@ class Folder {
       owner.toolCalls.push(call);
       setNew(this.#calls, id, { owner, call });
       this.#settle(id, call);
+      this.#order.place(id, undefined, 0);
+      this.#order.note('call', owner, owner.toolCalls.length - 1);
     }
     call.function.name = textOf(event['toolCallName']) || call.function.name;
     merge(call, event['metadata']);
@@ -253,6 +273,8 @@ class Folder {
       message = newRow('tool', textOf(event['messageId']));
       message.toolCallId = callId;
       this.#add(message, this.#placeOfResult(callId));
+      const { owner, call } = this.#calls.get(callId) ?? {};
+      if (owner && call) this.#order.note('result', owner, owner.toolCalls.indexOf(call));
     }
     const { content, error, isError } = event;
     const parts = Array.isArray(content) && content;
@@ -311,6 +333,7 @@ class Folder {
       }
     }
     fresh.forEach((message) => this.#add(message));
+    this.#order.start();
     this.#step = [];
     this.#indexAll();
   }
@@ -320,7 +343,7 @@ class Folder {
   #onCustom(name: unknown, value: Json): void {
     const { state, citation, messageIds } = value;
     if (name === 'millrace.provider_state' && isThere(state)) {
-      this.#entityOf(textOf(value['entityId'])).metadata.states.push(stateOf(value));
+      this.#onState(textOf(value['entityId']), stateOf(value));
     } else if (name === 'millrace.citation' && isThere(citation)) {
       this.#entityOf(textOf(value['messageId'])).metadata.citations.push(citation);
     } else if (name === 'millrace.reset') {
@@ -328,10 +351,23 @@ class Folder {
     }
   }
 
+  #onState(id: string, state: Json): void {
+    const holder = this.#entityOf(id);
+    holder.metadata.states.push(state);
+    this.#order.noteState(state, holder, id, this.#waiting.get(id) === holder);
+  }
+
+  #closeAnswer(): void {
+    const made = this.#order.close(this.#waiting);
+    this.#order.start();
+    if (made) this.#add(made);
+  }
+
   // The messages named, or all since the step began, are void and come again.
   #onReset(ids: unknown): void {
     const isVoid = (message: FoldedMessage): boolean =>
       !Array.isArray(ids) || ids.map(textOf).includes(message.id);
+    this.#order.drop(isVoid, !Array.isArray(ids), (id) => this.#results.get(id));
     const gone = this.#step.filter(isVoid);
     const stays = (message: FoldedMessage): boolean => !gone.includes(message);
     this.#step = this.#step.filter(stays);
@@ -370,17 +406,6 @@ function setNew<T>(map: Map<unknown, T>, key: unknown, value: T): void {
 function append(message: FoldedMessage, { delta }: Json): void {
   if (typeof (message.content ?? '') === 'string' && typeof delta === 'string') {
     message.content = `${(message.content ?? '') as string}${delta}`;
-  }
-}
-
-// Keeps what the next turn needs when a snapshot, which may not know it, replaces a message or call.
-function carry(to: Entity & { toolCalls?: Call[] }, from: Entity & { toolCalls?: Call[] }): void {
-  if (to.metadata.states.length === 0) to.metadata.states = from.metadata.states;
-  if (to.metadata.citations.length === 0) to.metadata.citations = from.metadata.citations;
-  to.encryptedValue ??= from.encryptedValue;
-  for (const call of to.toolCalls ?? []) {
-    const before = from.toolCalls?.find(({ id }) => id === call.id);
-    if (before) carry(call, before);
   }
 }
 

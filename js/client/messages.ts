@@ -73,6 +73,23 @@ export function gather(to: Entity, { metadata }: Entity): void {
   to.metadata.citations.push(...metadata.citations);
 }
 
+/** Keeps what the next turn needs when a snapshot, which may not know it, replaces a message or call. */
+export function carry(
+  to: Entity & { toolCalls?: Call[] },
+  from: Entity & { toolCalls?: Call[] },
+): void {
+  if (to.metadata.states.length === 0) to.metadata.states = from.metadata.states;
+  if (to.metadata.citations.length === 0) to.metadata.citations = from.metadata.citations;
+  if (!('order' in to.metadata.own) && 'order' in from.metadata.own) {
+    to.metadata.own['order'] = from.metadata.own['order'];
+  }
+  to.encryptedValue ??= from.encryptedValue;
+  for (const call of to.toolCalls ?? []) {
+    const before = from.toolCalls?.find(({ id }) => id === call.id);
+    if (before) carry(call, before);
+  }
+}
+
 function shownMetadata({ states, citations, own, others }: Metadata): Json | undefined {
   const all = { providerState: filled(states), citations: filled(citations), ...own };
   const millrace = filled(defined(all));

@@ -285,7 +285,8 @@ std::optional<std::string> failure_of(std::string_view tool, const json::Value& 
 }
 
 std::string state_of(const ItemType& type, const json::Value& item) {
-  if (type.hosted) return hosted_state(item);
+  // So does a call of a tool that the provider made and the host runs.
+  if (type.hosted || (type.by_call_id && !type.tool.empty())) return hosted_state(item);
   const bool has_other_id = type.by_call_id && item["call_id"].filled_string();
   std::string out = "{";
   json::append_member(out, "type", type.type);
@@ -301,6 +302,15 @@ std::string state_of(const ItemType& type, const json::Value& item) {
   if (out.size() == bare) return {};
   out.push_back('}');
   return out;
+}
+
+std::string output_state_of(const ItemType& type, const json::Value& item) {
+  if (type.answers == "function_call") return {};
+  std::string out = "{";
+  for (const auto& [key, value] : item.members()) {
+    if (key != type.result) json::append_raw_member(out, key, value.to_json(keep));
+  }
+  return out.append("}");
 }
 
 std::string image_of(const ItemType& type, const json::Value& item) {

@@ -67,6 +67,9 @@ std::optional<std::string> failure_of(std::string_view tool, const json::Value& 
 // The members of a visible item that the next request needs, as a JSON object, or "".
 std::string state_of(const ItemType& type, const json::Value& item);
 
+// The members of a result's item but for what a reader sees, as a JSON object, or "".
+std::string output_state_of(const ItemType& type, const json::Value& item);
+
 // The image that a call made, as a chat completion shows one, or "".
 std::string image_of(const ItemType& type, const json::Value& item);
 

@@ -112,8 +112,8 @@ class OpenAiResponses final : public Adapter {
   void finish_call(Item& item, const json::Value& value);
   void give_announced(Item& item, bool more_follow);
   void give_whole(Item& item, std::string_view arguments);
-  void give_result(std::string_view id, std::string_view call_id, std::string_view content,
-                   const std::optional<std::string>& failure);
+  std::string give_result(std::string_view id, std::string_view call_id, std::string_view content,
+                          const std::optional<std::string>& failure);
   void give_output(Item& item, const json::Value& value);
   [[nodiscard]] std::string_view tool_of(const Item& result) const;
   void give_state(std::string_view kind, std::string_view entity, const std::string& state);

@@ -121,9 +121,9 @@ void OpenAiResponses::finish_call(Item& item, const json::Value& value) {
 
 // `id` is the item's; a message must not have the id of the call in strict mode, where the call
 // itself may be the message that has it.
-void OpenAiResponses::give_result(std::string_view id, std::string_view call_id,
-                                  std::string_view content,
-                                  const std::optional<std::string>& failure) {
+std::string OpenAiResponses::give_result(std::string_view id, std::string_view call_id,
+                                         std::string_view content,
+                                         const std::optional<std::string>& failure) {
   std::string message_id(id);
   if (id.empty()) message_id = call_id;
   if (services_.mode == event::Mode::strict && message_id == call_id) message_id += "-output";
@@ -134,6 +134,7 @@ void OpenAiResponses::give_result(std::string_view id, std::string_view call_id,
   result.failed = failure.has_value();
   if (failure) result.error = *failure;
   services_.parts.tool_result(result);
+  return message_id;
 }
 
 // The tool that a result of its own item is of.
@@ -161,8 +162,10 @@ void OpenAiResponses::give_output(Item& item, const json::Value& value) {
     });
     if (call != items_.rend()) call_id = call->call_id;
   }
-  give_result(value["id"].string(), call_id, content,
-              strict ? openai::failure_of(tool_of(item), value) : std::nullopt);
+  const std::string id =
+      give_result(value["id"].string(), call_id, content,
+                  strict ? openai::failure_of(tool_of(item), value) : std::nullopt);
+  if (strict) give_state("item", id, openai::output_state_of(*item.type, value));
 }
 
 }  // namespace millrace::adapter

@@ -156,12 +156,23 @@ class AnthropicWriter final : public TurnWriter {
   void write_assistant(const Message& message) override {
     write_blocks(message);
     write_assistant_text(message);
-    for (const ToolCall& call : message.tool_calls) {
-      if (const auto* server = call.metadata.find(anthropic_provider, "server_tool")) {
-        write_server_call(call, server->json);
-      } else {
-        hold_call(call);
-      }
+    for (const ToolCall& call : message.tool_calls) place_call(call);
+  }
+
+  void place_call(const ToolCall& call) override {
+    if (const auto* server = call.metadata.find(anthropic_provider, "server_tool")) {
+      write_server_call(call, server->json);
+    } else {
+      hold_call(call);
+    }
+  }
+
+  void write_text(const Message& message, std::string_view text) override {
+    if (text.size() == message::text_of(message.content).size()) {
+      write_assistant_text(message);
+    } else if (!is_blank(text)) {
+      enter(Turn::assistant);
+      write_text_block(out_, text);
     }
   }
 
@@ -208,21 +219,26 @@ class AnthropicWriter final : public TurnWriter {
   }
 
   void write_reasoning_part(const Message& message) {
-    if (is_signed_here(message)) {
-      enter(Turn::assistant);
-      write_thinking(out_, message::text_of(message.content), *message.encrypted_value);
-    }
+    write_reasoning_alone(message);
     write_blocks(message);
+  }
+
+  void write_reasoning_alone(const Message& message) override {
+    if (!is_signed_here(message)) return;
+    enter(Turn::assistant);
+    write_thinking(out_, message::text_of(message.content), *message.encrypted_value);
   }
 
   // Blocks that go back as they are.
   void write_blocks(const Message& message) {
-    for (const message::ProviderState& state : message.metadata.provider_state) {
-      const bool is_block = state.kind == "compaction" || state.kind == "content_block";
-      if (state.provider != anthropic_provider || !is_block) continue;
-      enter(Turn::assistant);
-      out_.raw(state.json);
-    }
+    for (const message::ProviderState& state : message.metadata.provider_state) write_item(state);
+  }
+
+  void write_item(const message::ProviderState& state) override {
+    const bool is_block = state.kind == "compaction" || state.kind == "content_block";
+    if (state.provider != anthropic_provider || !is_block) return;
+    enter(Turn::assistant);
+    out_.raw(state.json);
   }
 
   // The provider ran the tool itself: call and result are blocks of its own turn.

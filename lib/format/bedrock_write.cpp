@@ -75,13 +75,13 @@ class BedrockWriter final : public TurnWriter {
         is_result ? holds(Held::files) || holds(Held::other) : holds(Held::results);
     if ((turns_.lone_results && meets_any) || (turns_.no_files_beside && meets_file)) {
       enter(Turn::assistant);
-      write_text(".");
+      write_text_block(".");
       enter(Turn::user);
     }
     holds_.at(static_cast<std::size_t>(what)) = true;
   }
 
-  void write_text(std::string_view text) {
+  void write_text_block(std::string_view text) {
     out_.open_object();
     out_.text("text", text);
     out_.close_object();
@@ -91,7 +91,7 @@ class BedrockWriter final : public TurnWriter {
     if (message.content.kind == Content::Kind::text) {
       if (is_blank(message.content.text)) return;
       enter_user(Held::other);
-      write_text(message.content.text);
+      write_text_block(message.content.text);
       return;
     }
     const message::Parts parts(message.content);
@@ -111,26 +111,33 @@ class BedrockWriter final : public TurnWriter {
     enter_user(has_file ? Held::files : Held::other);
     for (const std::string& block : blocks) out_.written(block);
     // The API refuses a document without a text beside it.
-    if (has_document && !has_text) write_text("The document is attached.");
+    if (has_document && !has_text) write_text_block("The document is attached.");
   }
 
   void write_assistant(const Message& message) override {
-    for (const message::ProviderState& state : message.metadata.provider_state) {
-      if (state.provider != bedrock::provider || state.kind != "content_block") continue;
-      enter(Turn::assistant);
-      out_.raw(state.json);
-    }
+    for (const message::ProviderState& state : message.metadata.provider_state) write_item(state);
     const std::string text = message::text_of(message.content);
-    if (!write_blocks(message, text) && !is_blank(text)) {
-      enter(Turn::assistant);
-      write_text(text);
-    }
-    for (const ToolCall& call : message.tool_calls) {
-      if (is_server_call(call)) {
-        write_server_call(call);
-      } else {
-        hold_call(call);
-      }
+    if (!write_blocks(message, text)) write_text(message, text);
+    for (const ToolCall& call : message.tool_calls) place_call(call);
+  }
+
+  void write_text(const Message& /*message*/, std::string_view text) override {
+    if (is_blank(text)) return;
+    enter(Turn::assistant);
+    write_text_block(text);
+  }
+
+  void write_item(const message::ProviderState& state) override {
+    if (state.provider != bedrock::provider || state.kind != "content_block") return;
+    enter(Turn::assistant);
+    out_.raw(state.json);
+  }
+
+  void place_call(const ToolCall& call) override {
+    if (is_server_call(call)) {
+      write_server_call(call);
+    } else {
+      hold_call(call);
     }
   }
 
@@ -237,8 +244,8 @@ class BedrockWriter final : public TurnWriter {
     std::string text = result_text(message);
     if (text.empty() && message.error) text = "The tool failed.";
     const auto texts = listed_texts(message.metadata, bedrock::provider, text);
-    for (const std::string_view piece : texts) write_text(piece);
-    if (!any && texts.empty() && !text.empty()) write_text(text);
+    for (const std::string_view piece : texts) write_text_block(piece);
+    if (!any && texts.empty() && !text.empty()) write_text_block(text);
     out_.close_array();
     if (message.error && !turns_.no_status) out_.text("status", "error");
     out_.close_object();

@@ -14,6 +14,7 @@ namespace millrace::format {
 namespace {
 
 using message::Content;
+using message::ContentText;
 using message::JsonBuilder;
 using message::Message;
 using message::Role;
@@ -67,23 +68,35 @@ class GeminiWriter final : public TurnWriter {
   }
 
   void write_assistant(const Message& message) override {
-    const std::string text = message::text_of(message.content);
-    const std::string signature = gemini::signature_of(message.encrypted_value);
-    if (!is_blank(text) || !signature.empty()) {
-      enter(Turn::assistant);
-      gemini::write_text(out_, text, signature);
-    }
-    for (const message::ProviderState& state : message.metadata.provider_state) {
-      if (state.provider != gemini::provider || state.kind != "part") continue;
-      enter(Turn::assistant);
-      out_.raw(state.json);
-    }
-    for (const ToolCall& call : message.tool_calls) {
-      if (const auto* code = call.metadata.find(gemini::provider, "server_tool")) {
-        write_server_call(call, code->json);
-      } else {
-        hold_call(call);
-      }
+    write_signed(message::text_of(message.content), gemini::signature_of(message.encrypted_value));
+    for (const message::ProviderState& state : message.metadata.provider_state) write_item(state);
+    for (const ToolCall& call : message.tool_calls) place_call(call);
+  }
+
+  // The signature closes the last piece of its text.
+  void write_text(const Message& message, std::string_view text) override {
+    const ContentText whole(message.content);
+    const bool is_last = text.data() + text.size() == whole.view().data() + whole.view().size();
+    write_signed(text, is_last ? gemini::signature_of(message.encrypted_value) : std::string());
+  }
+
+  void write_signed(std::string_view text, std::string_view signature) {
+    if (is_blank(text) && signature.empty()) return;
+    enter(Turn::assistant);
+    gemini::write_text(out_, text, signature);
+  }
+
+  void write_item(const message::ProviderState& state) override {
+    if (state.provider != gemini::provider || state.kind != "part") return;
+    enter(Turn::assistant);
+    out_.raw(state.json);
+  }
+
+  void place_call(const ToolCall& call) override {
+    if (const auto* code = call.metadata.find(gemini::provider, "server_tool")) {
+      write_server_call(call, code->json);
+    } else {
+      hold_call(call);
     }
   }
 

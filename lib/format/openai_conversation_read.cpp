@@ -4,9 +4,11 @@
 #include <array>
 #include <iterator>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "format/openai_conversation.hpp"
+#include "format/openai_items.hpp"
 #include "format/openai_names.hpp"
 #include "format/support.hpp"
 #include "message/parts.hpp"
@@ -113,6 +115,8 @@ message::Content content_of(const json::Value& content, std::string_view text) {
   return message::Content::of_parts(out.take());
 }
 
+constexpr std::string_view custom_type = "custom_tool_call";
+
 // One pass over the items: calls gather on the current assistant message, results wait behind it.
 class ItemReader {
  public:
@@ -127,9 +131,10 @@ class ItemReader {
  private:
   void read_message(const json::Value& item);
   void read_call(const json::Value& item);
-  void read_custom_call(const json::Value& item);
   void read_output(const json::Value& item);
   void read_mcp_call(const json::Value& item);
+  void read_item_call(const json::Value& item, const openai::CallType& type);
+  void add_result(const ToolCall& call, std::string text);
   void read_reasoning(const json::Value& item);
   void keep(const json::Value& item);
 
@@ -152,13 +157,14 @@ class ItemReader {
   std::optional<Message> assistant_;
   Messages results_;                           // of the current assistant message
   std::vector<message::ProviderState> state_;  // items that wait for the next assistant message
+  std::unordered_map<std::string, std::string> open_calls_;  // the latest id, by type of the call
 };
 
 const std::array<ItemReader::Row, ItemReader::types> ItemReader::rows{{
     {"message", &ItemReader::read_message},
     {"function_call", &ItemReader::read_call},
     {"function_call_output", &ItemReader::read_output},
-    {"custom_tool_call", &ItemReader::read_custom_call},
+    {custom_type, &ItemReader::read_call},
     {"custom_tool_call_output", &ItemReader::read_output},
     {"mcp_call", &ItemReader::read_mcp_call},
     {"reasoning", &ItemReader::read_reasoning},
@@ -170,6 +176,10 @@ void ItemReader::read(const json::Value& item) {
       std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.type == type; });
   if (row != rows.end()) {
     (this->*row->handler)(item);
+  } else if (const openai::CallType* call = openai::call_type(type)) {
+    read_item_call(item, *call);
+  } else if (openai::answered_type(type) != nullptr) {
+    read_output(item);
   } else if (!type.empty()) {
     keep(item);
   } else if (item["role"].is_string()) {
@@ -238,14 +248,16 @@ void ItemReader::read_message(const json::Value& item) {
 }
 
 void ItemReader::read_call(const json::Value& item) {
+  const bool is_custom = item["type"].string() == custom_type;
   ToolCall call;
   call.id = item["call_id"].filled_string().value_or(item["id"].string());
   call.name = item["name"].string();
-  call.arguments = arguments_of(item["arguments"]);
+  call.arguments =
+      is_custom ? std::string(item["input"].string()) : arguments_of(item["arguments"]);
   const json::Value space = item["namespace"];
   const json::Value caller = item["caller"];
-  if (space.is_string() || caller.is_object()) {
-    std::string state = R"({"type":"function_call")";
+  if (is_custom || space.is_string() || caller.is_object()) {
+    std::string state = is_custom ? R"({"type":"custom_tool_call")" : R"({"type":"function_call")";
     if (space.is_string()) state.append(R"(,"namespace":)").append(raw(space));
     if (caller.is_object()) state.append(R"(,"caller":)").append(raw(caller));
     call.metadata.add(openai::items_provider, "item", state + "}");
@@ -253,20 +265,72 @@ void ItemReader::read_call(const json::Value& item) {
   assistant().tool_calls.push_back(std::move(call));
 }
 
-void ItemReader::read_custom_call(const json::Value& item) {
-  read_call(item);
-  ToolCall& call = assistant_->tool_calls.back();
-  call.arguments = item["input"].string();
-  call.metadata.add(openai::items_provider, "item", R"({"type":"custom_tool_call"})");
+// A call of a tool that the provider made. One that it ran has its result in the same item, so that
+// it is a message of its own.
+void ItemReader::read_item_call(const json::Value& item, const openai::CallType& type) {
+  const bool is_hosted = type.output_type.empty();
+  ToolCall call;
+  const auto call_id = item["call_id"].filled_string();
+  call.id = !is_hosted && call_id ? std::string(*call_id) : id_of(item, ids_);
+  call.name = type.tool;
+  call.arguments = openai::arguments_of(type, item);
+  const bool is_image = type.type == "image_generation_call";
+  call.metadata.add(openai::items_provider, "item",
+                    is_image ? without(item, {"result"}) : raw(item));
+  if (const auto data = item["result"].filled_string(); is_image && data) {
+    JsonBuilder image;
+    image.open_object();
+    image.text("type", "image_url");
+    image.open_object("image_url");
+    const auto format = item["output_format"].filled_string().value_or("png");
+    image.joined("url", "data:image/" + std::string(format) + ";base64,", *data);
+    image.close_object();
+    image.close_object();
+    call.metadata.add(openai::items_provider, "image", image.take());
+  }
+  open_calls_.insert_or_assign(std::string(type.type), call.id);
+  if (!is_hosted) {
+    assistant().tool_calls.push_back(std::move(call));
+    return;
+  }
+  if (assistant_) flush();
+  add_result(call, openai::result_of(type, item));
+  assistant().tool_calls.push_back(std::move(call));
+  flush();
+}
+
+void ItemReader::add_result(const ToolCall& call, std::string text) {
+  Message& result = results_.emplace_back();
+  result.role = Role::tool;
+  result.id = call.id + "-output";
+  result.tool_call_id = call.id;
+  result.content = message::Content::of_text(text);
 }
 
 void ItemReader::read_output(const json::Value& item) {
-  const json::Value output = item["output"];
+  const std::string_view type = item["type"].string();
+  const openai::CallType* answered = openai::answered_type(type);
+  const bool is_tools = answered != nullptr && answered->output == openai::OutputKind::tools;
+  const json::Value output = item[is_tools ? "tools" : "output"];
   Message& result = results_.emplace_back();
   result.role = Role::tool;
   result.id = id_of(item, ids_);
   result.tool_call_id = item["call_id"].string();
+  if (result.tool_call_id.empty() && answered != nullptr) {
+    // A local shell's output names its call by its own id; a search of the provider's names none.
+    const bool is_named = answered->output == openai::OutputKind::text;
+    const auto call = open_calls_.find(std::string(answered->type));
+    if (is_named) result.tool_call_id = item["id"].string();
+    if (!is_named && call != open_calls_.end()) result.tool_call_id = call->second;
+  }
   result.content = content_of(output, arguments_of(output));
+  if (answered != nullptr || type == "custom_tool_call_output") {
+    result.metadata.add(openai::items_provider, "item",
+                        without(item, {is_tools ? "tools" : "output"}));
+  }
+  if (answered != nullptr && item["status"].string() == "failed") {
+    result.error = result.content.text;
+  }
 }
 
 void ItemReader::read_mcp_call(const json::Value& item) {
@@ -276,17 +340,15 @@ void ItemReader::read_mcp_call(const json::Value& item) {
   call.arguments = arguments_of(item["arguments"]);
   call.metadata.add(openai::items_provider, "item",
                     without(item, {"id", "name", "arguments", "output", "error"}));
-  Message& result = results_.emplace_back();
-  result.role = Role::tool;
-  result.id = call.id + "-output";
-  result.tool_call_id = call.id;
-  result.content = message::Content::of_text(arguments_of(item["output"]));
-  if (const auto error = item["error"].filled_string()) result.error = *error;
+  if (assistant_) flush();
+  add_result(call, arguments_of(item["output"]));
+  if (const auto error = item["error"].filled_string()) results_.back().error = *error;
   assistant().tool_calls.push_back(std::move(call));
+  flush();
 }
 
 void ItemReader::read_reasoning(const json::Value& item) {
-  flush();
+  settle();
   const bool is_content = item["content"].size() > 0;
   const std::size_t first = messages_.size();
   const std::string id = id_of(item, ids_);
@@ -313,6 +375,7 @@ void ItemReader::read_reasoning(const json::Value& item) {
 
 // An item without a canonical form goes back before the next assistant message.
 void ItemReader::keep(const json::Value& item) {
+  if (assistant_) flush();
   const std::string type(item["type"].string());
   const bool is_image = type == "image_generation_call";
   state_.push_back({std::string(openai::items_provider), type,

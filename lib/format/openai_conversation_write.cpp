@@ -6,8 +6,10 @@
 #include <unordered_set>
 
 #include "format/openai_conversation.hpp"
+#include "format/openai_items.hpp"
 #include "format/openai_names.hpp"
 #include "format/support.hpp"
+#include "message/ordered_answers.hpp"
 #include "message/parts.hpp"
 
 namespace millrace::format {
@@ -16,6 +18,8 @@ namespace {
 using message::JsonBuilder;
 using message::Media;
 using message::Message;
+using message::Part;
+using message::PartKind;
 using message::ProviderState;
 using message::Role;
 using message::ToolCall;
@@ -104,6 +108,7 @@ class ItemState {
   [[nodiscard]] bool exists() const { return value_.exists(); }
   [[nodiscard]] bool is(std::string_view type) const { return value_["type"].string() == type; }
   json::Value operator[](std::string_view key) const { return value_[key]; }
+  [[nodiscard]] const json::Value& value() const { return value_; }
   [[nodiscard]] json::Members members() const { return value_.members(); }
 
  private:
@@ -148,7 +153,8 @@ std::size_t count_parts(std::span<const Message> messages, std::size_t at) {
 // Writes the items of one conversation.
 class ItemWriter {
  public:
-  ItemWriter(JsonBuilder& out, std::span<const Message> messages) : out_(out), messages_(messages) {
+  ItemWriter(JsonBuilder& out, std::span<const Message> messages)
+      : out_(out), messages_(messages), answers_(messages) {
     for (const Message& message : messages) {
       if (message.role == Role::tool) results_.try_emplace(message.tool_call_id, &message);
     }
@@ -156,25 +162,57 @@ class ItemWriter {
 
   void write() {
     for (std::size_t at = 0; at < messages_.size(); ++at) {
-      const Message& message = messages_[at];
-      switch (message.role) {
-        case Role::user:
-        case Role::system:
-        case Role::developer: write_message(message); break;
-        case Role::assistant: write_assistant(message); break;
-        case Role::tool: write_result(message); break;
-        case Role::reasoning: {
-          const std::size_t parts = count_parts(messages_, at);
-          write_reasoning(messages_.subspan(at, parts));
-          at += parts - 1;
-          break;
-        }
-        case Role::activity: break;
+      if (answers_.covers(at)) {
+        write_answer(answers_.at(at));
+      } else {
+        at += write_one(at) - 1;
       }
     }
   }
 
  private:
+  // Writes a message, or those that are one item; gives how many they are.
+  std::size_t write_one(std::size_t at) {
+    const Message& message = messages_[at];
+    switch (message.role) {
+      case Role::user:
+      case Role::system:
+      case Role::developer: write_message(message); break;
+      case Role::assistant: write_assistant(message); break;
+      case Role::tool: write_result(message); break;
+      case Role::reasoning: {
+        const std::size_t parts = count_parts(messages_, at);
+        write_reasoning(messages_.subspan(at, parts));
+        return parts;
+      }
+      case Role::activity: break;
+    }
+    return 1;
+  }
+
+  // The parts of an answer whose order is recorded.
+  void write_answer(std::span<const Part> parts) {
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const Part& part = parts[i];
+      switch (part.kind) {
+        case PartKind::text: write_text(*part.message, part.text); break;
+        case PartKind::item: write_retained_item(*part.state); break;
+        case PartKind::call: write_call(*part.call); break;
+        case PartKind::result: write_result(*part.message); break;
+        case PartKind::reasoning: {
+          const std::size_t count = count_parts(messages_, part.at);
+          write_reasoning(messages_.subspan(part.at, count));
+          // The others are parts of the same item.
+          while (i + 1 < parts.size() && parts[i + 1].kind == PartKind::reasoning &&
+                 parts[i + 1].at > part.at && parts[i + 1].at < part.at + count) {
+            ++i;
+          }
+          break;
+        }
+      }
+    }
+  }
+
   void write_message(const Message& message) {
     write_retained_items(message.metadata);
     const bool is_empty = message.content.kind == message::Content::Kind::absent;
@@ -192,16 +230,19 @@ class ItemWriter {
 
   void write_assistant(const Message& message) {
     write_retained_items(message.metadata);
-    if (const std::string text = message::text_of(message.content); !text.empty()) {
-      out_.open_object();
-      out_.text("role", "assistant");
-      out_.text("content", text);
-      out_.text("type", "message");
-      const ItemState item(message.metadata);
-      if (item["phase"].is_string()) out_.value("phase", item["phase"]);
-      out_.close_object();
-    }
+    write_text(message, message::text_of(message.content));
     for (const ToolCall& call : message.tool_calls) write_call(call);
+  }
+
+  void write_text(const Message& message, std::string_view text) {
+    if (text.empty()) return;
+    out_.open_object();
+    out_.text("role", "assistant");
+    out_.text("content", text);
+    out_.text("type", "message");
+    const ItemState item(message.metadata);
+    if (item["phase"].is_string()) out_.value("phase", item["phase"]);
+    out_.close_object();
   }
 
   static bool may_be_retained_item(const ProviderState& state) {
@@ -214,12 +255,14 @@ class ItemWriter {
   }
 
   void write_retained_items(const message::Metadata& metadata) {
-    for (const ProviderState& state : metadata.provider_state) {
-      if (!may_be_retained_item(state)) continue;
-      json::Document document(message::depth_limit);
-      const auto item = document.parse(state.json);
-      if (item && item.value()["type"].string() == state.kind) out_.value(item.value());
-    }
+    for (const ProviderState& state : metadata.provider_state) write_retained_item(state);
+  }
+
+  void write_retained_item(const ProviderState& state) {
+    if (!may_be_retained_item(state)) return;
+    json::Document document(message::depth_limit);
+    const auto item = document.parse(state.json);
+    if (item && item.value()["type"].string() == state.kind) out_.value(item.value());
   }
 
   void write_call(const ToolCall& call) {
@@ -230,6 +273,12 @@ class ItemWriter {
     }
     if (is_hosted(item)) {
       write_hosted_call(call, item);
+      return;
+    }
+    const openai::CallType* type = openai::call_type(item["type"].string());
+    if (type != nullptr && !type->output_type.empty()) {
+      openai::write_item_call(out_, *type, call, item.value());
+      item_calls_.emplace(call.id, type);
       return;
     }
     const bool custom = openai::is_custom_call(call);
@@ -277,7 +326,13 @@ class ItemWriter {
   void write_result(const Message& message) {
     const std::string& id = message.tool_call_id;
     if (written_results_.contains(id)) return;
-    const bool custom = custom_calls_.contains(id);
+    const ItemState item(message.metadata);
+    const auto called = item_calls_.find(id);
+    // The call may be in an earlier response.
+    const openai::CallType* type =
+        called != item_calls_.end() ? called->second : openai::answered_type(item["type"].string());
+    if (type != nullptr) return openai::write_item_output(out_, *type, message, item.value());
+    const bool custom = custom_calls_.contains(id) || item.is("custom_tool_call_output");
     out_.open_object();
     out_.text("type", custom ? "custom_tool_call_output" : "function_call_output");
     out_.text("call_id", id);
@@ -326,8 +381,10 @@ class ItemWriter {
 
   JsonBuilder& out_;
   std::span<const Message> messages_;
+  message::OrderedAnswers answers_;
   std::unordered_map<std::string_view, const Message*> results_;
-  std::unordered_map<std::string_view, std::string> callers_;  // by id of the call
+  std::unordered_map<std::string_view, const openai::CallType*> item_calls_;  // by id
+  std::unordered_map<std::string_view, std::string> callers_;                 // by id of the call
   std::unordered_set<std::string_view> custom_calls_;
   std::unordered_set<std::string_view> written_results_;
 };

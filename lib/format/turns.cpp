@@ -5,11 +5,12 @@
 namespace millrace::format {
 
 using message::Message;
+using message::PartKind;
 using message::Role;
 
 TurnWriter::TurnWriter(message::JsonBuilder& out, std::span<const Message> messages,
                        const TurnNames& names)
-    : out_(out), messages_(messages), names_(names) {
+    : out_(out), messages_(messages), answers_(messages), names_(names) {
   for (std::size_t i = 0; i < messages.size(); ++i) {
     if (messages[i].role == Role::tool) results_[messages[i].tool_call_id].at.push_back(i);
   }
@@ -18,22 +19,46 @@ TurnWriter::TurnWriter(message::JsonBuilder& out, std::span<const Message> messa
 
 void TurnWriter::write() {
   for (at_ = 0; at_ < messages_.size(); ++at_) {
-    const Message& message = messages_[at_];
-    switch (message.role) {
-      case Role::user:
-        close_calls();
-        write_user(message);
-        break;
-      case Role::assistant: write_assistant(message); break;
-      case Role::tool: write_unmatched_result(message); break;
-      case Role::reasoning: write_reasoning(message); break;
-      case Role::system:
-      case Role::developer: write_system(message); break;
-      case Role::activity: break;
+    if (!answers_.covers(at_)) {
+      write_message(messages_[at_]);
+    } else if (const auto parts = answers_.at(at_); !parts.empty()) {
+      const std::size_t at = at_;
+      write_answer(parts);
+      at_ = at;
     }
   }
   close_calls();
   close_turn();
+}
+
+void TurnWriter::write_message(const Message& message) {
+  switch (message.role) {
+    case Role::user:
+      close_calls();
+      write_user(message);
+      break;
+    case Role::assistant: write_assistant(message); break;
+    case Role::tool: write_unmatched_result(message); break;
+    case Role::reasoning: write_reasoning(message); break;
+    case Role::system:
+    case Role::developer: write_system(message); break;
+    case Role::activity: break;
+  }
+}
+
+// The parts as they came.
+void TurnWriter::write_answer(std::span<const message::Part> parts) {
+  for (const message::Part& part : parts) {
+    at_ = part.at;
+    if (part.kind != PartKind::call && part.kind != PartKind::result) write_calls();
+    switch (part.kind) {
+      case PartKind::text: write_text(*part.message, part.text); break;
+      case PartKind::reasoning: write_reasoning_alone(*part.message); break;
+      case PartKind::item: write_item(*part.state); break;
+      case PartKind::call: place_call(*part.call); break;
+      case PartKind::result: write_unmatched_result(*part.message); break;
+    }
+  }
 }
 
 void TurnWriter::enter(Turn turn) {
@@ -53,22 +78,28 @@ void TurnWriter::close_turn() {
   turn_ = Turn::none;
 }
 
+void TurnWriter::write_calls() {
+  if (written_calls_ == calls_.size()) return;
+  enter(Turn::assistant);
+  if (written_calls_ == 0) begin_calls();
+  for (; written_calls_ < calls_.size(); ++written_calls_) {
+    Call& entry = calls_[written_calls_];
+    entry.wire_id = wire_id(entry.call->id);
+    write_call(*entry.call, entry.wire_id);
+  }
+}
+
 void TurnWriter::close_calls() {
   if (calls_.empty()) return;
-  enter(Turn::assistant);
-  begin_calls();
-  std::vector<std::string> wire_ids;
+  write_calls();
   for (const Call& entry : calls_) {
-    wire_ids.push_back(wire_id(entry.call->id));
-    write_call(*entry.call, wire_ids.back());
-  }
-  for (std::size_t i = 0; i < calls_.size(); ++i) {
-    const Message* result = take_result(calls_[i]);
+    const Message* result = take_result(entry);
     if (result == nullptr) continue;
     enter(Turn::user);
-    write_result(*result, calls_[i].call->name, wire_ids[i]);
+    write_result(*result, entry.call->name, entry.wire_id);
   }
   calls_.clear();
+  written_calls_ = 0;
   held_ids_.clear();
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "message/message.hpp"
+#include "message/ordered_answers.hpp"
 
 namespace millrace::format {
 
@@ -23,7 +24,8 @@ struct TurnNames {
 };
 
 // Writes turns from left to right. A turn opens with its first block; an assistant turn holds its
-// calls back, so that they end it and their results can begin the next.
+// calls back, so that they end it and their results can begin the next. Where the order of an
+// answer is recorded, its calls stand where they came, and only their results wait.
 class TurnWriter {
  public:
   TurnWriter(message::JsonBuilder& out, std::span<const message::Message> messages,
@@ -46,6 +48,13 @@ class TurnWriter {
   virtual void write_reasoning(const message::Message& message) = 0;
   // A prompt; most APIs have it beside the turns.
   virtual void write_system(const message::Message& /*message*/) {}
+  // The parts of a recorded answer, each behind enter(Turn::assistant). `text` is a piece of the
+  // message's; an item may be another provider's.
+  virtual void write_text(const message::Message& message, std::string_view text) = 0;
+  virtual void write_item(const message::ProviderState& state) = 0;
+  virtual void write_reasoning_alone(const message::Message& message) { write_reasoning(message); }
+  // Writes a call that the provider ran, with its result, or holds it.
+  virtual void place_call(const message::ToolCall& call) = 0;
   // The calls that follow stand in one turn.
   virtual void begin_calls() {}
   virtual void write_call(const message::ToolCall& call, std::string_view id) = 0;
@@ -67,6 +76,8 @@ class TurnWriter {
   [[nodiscard]] bool holds_call(std::string_view id) const;
   // Ends the assistant turn by its calls and begins the next by their results.
   void close_calls();
+  // Writes the calls that are held; their results wait.
+  void write_calls();
   // The first result behind the call that no other call has taken, or nullptr.
   const message::Message* take_result(const message::ToolCall& call);
   // Keeps an id that is written as it is from being given again.
@@ -76,7 +87,8 @@ class TurnWriter {
  private:
   struct Call {
     const message::ToolCall* call;
-    std::size_t at;  // index of its message
+    std::size_t at;            // index of its message
+    std::string wire_id = {};  // once it is written
   };
   // The messages that answer calls of one id, in order.
   struct Results {
@@ -84,6 +96,8 @@ class TurnWriter {
     std::size_t next = 0;
   };
 
+  void write_message(const message::Message& message);
+  void write_answer(std::span<const message::Part> parts);
   void close_turn();
   void write_unmatched_result(const message::Message& message);
   const message::Message* take_result(const Call& call);
@@ -91,10 +105,12 @@ class TurnWriter {
 
   message::JsonBuilder& out_;
   std::span<const message::Message> messages_;
+  message::OrderedAnswers answers_;
   TurnNames names_;
   std::size_t at_ = 0;
   Turn turn_ = Turn::none;
   std::vector<Call> calls_;
+  std::size_t written_calls_ = 0;                  // of calls_, whose results wait
   std::unordered_set<std::string_view> held_ids_;  // of calls_
   std::unordered_map<std::string_view, Results> results_;
   std::vector<bool> used_;  // results that are written

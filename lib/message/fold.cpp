@@ -15,6 +15,7 @@ namespace {
 void carry_state(Metadata& to, Metadata& from) {
   if (to.provider_state.empty()) to.provider_state = std::move(from.provider_state);
   if (to.citations.empty()) to.citations = std::move(from.citations);
+  if (to.order->empty()) to.order = std::move(from.order);
 }
 
 // Keeps what the next turn needs when a snapshot, which may not know it, replaces a message.
@@ -74,7 +75,7 @@ const Folder::Row* Folder::find_row(std::string_view type) {
 
 void Folder::begin_with(Messages messages) {
   for (Message& message : messages) add(std::move(message), entries_.end());
-  step_.clear();
+  start_step();
 }
 
 Result<void> Folder::feed(std::string_view events_json) {
@@ -95,28 +96,42 @@ void Folder::feed(const json::Value& event) {
 
 Messages Folder::messages() const {
   Messages messages;
-  messages.reserve(entries_.size());
-  for (const Entry& entry : entries_) {
-    Message& message = messages.emplace_back(entry.message);
-    if (!entry.activity) continue;
+  messages.reserve(entries_.size() + 1);
+  Message* anchor = nullptr;
+  for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
+    Message& message = messages.emplace_back(entry->message);
+    if (entry == anchor_) anchor = &message;
+    if (!entry->activity) continue;
     message.content = {Content::Kind::object, {}};
-    entry.activity->write(message.content.text, json::Surrogates::keep);
+    entry->activity->write(message.content.text, json::Surrogates::keep);
   }
-  give_rest(messages);
+  if (order_.is_shown()) {
+    give_rest(messages, waiting_);
+    return messages;
+  }
+  Index<Waiting> rest = waiting_;
+  const bool is_new = anchor == nullptr;
+  if (const std::string id = id_of_items(); is_new && !id.empty()) {
+    anchor = &messages.emplace_back();
+    anchor->role = Role::assistant;
+    anchor->id = id;
+  }
+  if (anchor != nullptr) close_into(*anchor, is_new, rest);
+  give_rest(messages, rest);
   return messages;
 }
 
 // What belongs to nothing that is shown belongs to the latest answer. An answer that said nothing
 // but such things is a message of its own, lest it seem to be part of the one before the question.
-void Folder::give_rest(Messages& messages) const {
-  const auto opaque = std::find_if(waiting_.begin(), waiting_.end(), [](const auto& one) {
+void Folder::give_rest(Messages& messages, const Index<Waiting>& rest) {
+  const auto opaque = std::find_if(rest.begin(), rest.end(), [](const auto& one) {
     return !one.first.empty() && !one.second.metadata.provider_state.empty();
   });
   const auto question = std::find_if(messages.rbegin(), messages.rend(), [](const Message& m) {
     return m.role == Role::user || m.role == Role::assistant;
   });
   const bool is_open = question == messages.rend() || question->role == Role::user;
-  if (is_open && opaque != waiting_.end()) {
+  if (is_open && opaque != rest.end()) {
     Message& answer = messages.emplace_back();
     answer.role = Role::assistant;
     answer.id = opaque->first;
@@ -124,7 +139,7 @@ void Folder::give_rest(Messages& messages) const {
   const auto last = std::find_if(messages.rbegin(), messages.rend(),
                                  [](const Message& m) { return m.role == Role::assistant; });
   if (last == messages.rend()) return;
-  for (const auto& [id, waiting] : waiting_) {
+  for (const auto& [id, waiting] : rest) {
     auto& states = last->metadata.provider_state;
     states.insert(states.end(), waiting.metadata.provider_state.begin(),
                   waiting.metadata.provider_state.end());
@@ -211,11 +226,13 @@ void Folder::on_snapshot(const json::Value& event) {
     add(std::move(found->second), entries_.end());
     fresh.erase(found);
   }
+  start_answer();
   step_.clear();
   index_all();
 }
 
 void Folder::on_run_started(const json::Value& event) {
+  close_answer();
   for (const json::Value item : event["input"]["messages"].items()) {
     auto message = read_message(item, "message");
     if (!message) continue;
@@ -226,7 +243,7 @@ void Folder::on_run_started(const json::Value& event) {
 }
 
 void Folder::on_step_started(const json::Value& /*event*/) {
-  step_.clear();
+  start_step();
 }
 
 // ---- events of our own
@@ -251,7 +268,9 @@ void Folder::on_provider_state(const json::Value& event) {
 
 void Folder::add_state(std::string_view entity_id, std::string_view provider, std::string_view kind,
                        std::string json) {
-  metadata_of(entity_id).add(provider, kind, std::move(json));
+  const Holder holder = holder_of(entity_id);
+  holder.metadata->add(provider, kind, std::move(json));
+  if (is_item(provider, kind)) note_item(entity_id, holder);
 }
 
 void Folder::on_citation(const json::Value& event) {
@@ -274,6 +293,8 @@ void Folder::take_back(std::optional<std::vector<std::string_view>> ids) {
   std::unordered_set<std::string_view> named;
   if (ids) named.insert(ids->begin(), ids->end());
   const auto is_void = [&](const Place place) { return !ids || named.contains(place->message.id); };
+  drop_notes(is_void);
+  if (!ids) order_.clear();
   const std::size_t dropped = std::erase_if(step_, [&](const Place place) {
     if (!is_void(place)) return false;
     entries_.erase(place);
@@ -281,7 +302,9 @@ void Folder::take_back(std::optional<std::vector<std::string_view>> ids) {
   });
   waiting_.clear();
   chunks_.clear();
-  if (dropped > 0) index_all();
+  if (dropped == 0) return;
+  index_all();
+  find_anchor();
 }
 
 }  // namespace millrace::message

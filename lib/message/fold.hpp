@@ -1,11 +1,13 @@
 // AG-UI events -> canonical messages: what an AG-UI client would build, for hosts without one.
 //
 // Beyond AG-UI it keeps what the next turn needs: provider state (REASONING_ENCRYPTED_VALUE and
-// CUSTOM millrace.provider_state), citations, and a reset of the current step.
+// CUSTOM millrace.provider_state), citations, the order of an answer's parts (part_order.hpp), and
+// a reset of the current step.
 // Source: AG-UI protocol 1.0, behaviour of @ag-ui/client 1.0.0.
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <list>
 #include <map>
 #include <optional>
@@ -19,6 +21,7 @@
 #include "base/result.hpp"
 #include "event/event.hpp"
 #include "message/message.hpp"
+#include "message/part_order.hpp"
 
 namespace millrace::message {
 
@@ -53,7 +56,10 @@ class Folder {
  private:
   struct Entry {
     Message message;
-    std::optional<json::Tree> activity;  // content of an activity, which patches change
+    std::optional<json::Tree> activity = {};  // content of an activity, which patches change
+    std::size_t answer = 0;  // number of the answer that it is part of; 0 is none that is open
+    std::size_t begun = 0;   // a number of its own, greater than those before
+    std::size_t piece = 0;   // number of the latest piece of its text in the order
   };
   using Entries = std::list<Entry>;
   using Place = Entries::iterator;
@@ -147,8 +153,38 @@ class Folder {
     std::optional<std::string> encrypted_value;
   };
 
-  void give_rest(Messages& messages) const;
-  Place add(Message message, Place before);
+  // Who holds the state of an entity.
+  struct Holder {
+    Metadata* metadata;
+    std::optional<Place> owner = {};  // a message that has parts
+    bool is_waiting = false;
+  };
+  // An item whose message has not begun.
+  struct EarlyItem {
+    std::size_t note;
+    std::string entity_id;
+  };
+  using Notes = PartOrder<Place>;
+
+  // The order of the answer's parts (fold_order.cpp)
+  void note(PartKind kind, Place owner, std::size_t number = 0);
+  void note_text(Place place);
+  void note_item(std::string_view entity_id, const Holder& holder);
+  void place_items(std::string_view entity_id, Place owner, std::size_t states_before);
+  void drop_notes(const std::function<bool(Place)>& is_void);
+  void find_anchor();
+  void close_answer();
+  void start_answer();
+  void start_step();
+  [[nodiscard]] std::string id_of_items() const;
+  void close_into(Message& anchor, bool is_new, Index<Waiting>& waiting) const;
+  [[nodiscard]] std::vector<std::size_t> give_items(Message& anchor, bool is_new,
+                                                    Index<Waiting>& waiting) const;
+  [[nodiscard]] std::string order_of(const Message& anchor,
+                                     const std::vector<std::size_t>& early) const;
+
+  static void give_rest(Messages& messages, const Index<Waiting>& waiting);
+  Place add(Message message, Place before, bool is_answer = false);
   Place add(Role role, std::string_view id, const Source& source);
   void index(Place place);
   void index_all();
@@ -158,7 +194,8 @@ class Folder {
   ToolCall& start_call(std::string_view call_id, const Source& source);
   ToolCall* find_call(std::string_view id);
   Place place_of_result(std::string_view call_id);
-  Metadata& metadata_of(std::string_view entity_id);
+  Holder holder_of(std::string_view entity_id);
+  Metadata& metadata_of(std::string_view entity_id) { return *holder_of(entity_id).metadata; }
   void settle(std::string_view id, Metadata& metadata, std::optional<std::string>& encrypted);
   // The id of a chunk: its own, or that of the chunk before it in its lane.
   std::string chunk_id(const json::Value& event, std::string_view member);
@@ -173,6 +210,11 @@ class Folder {
   Index<Waiting> waiting_;                        // by entity id
   Index<std::string> chunks_;                     // by lane
   std::vector<Place> step_;                       // added since the step began
+  std::size_t answer_ = 1;                        // number of the answer that is open
+  std::size_t begun_ = 0;                         // how many messages began
+  Notes order_;                                   // of the open answer
+  std::vector<EarlyItem> early_items_;            // of it, as they came
+  Place anchor_ = entries_.end();                 // its last assistant message
   std::string thinking_id_;
 };
 

@@ -88,8 +88,8 @@ class Folder::Typed {
     }
     folder_.take_back(std::move(ids));
   }
-  void operator()(const event::StepStart&) { folder_.step_.clear(); }
-  void operator()(const event::RunStart&) { folder_.step_.clear(); }
+  void operator()(const event::StepStart&) { folder_.start_step(); }
+  void operator()(const event::RunStart&) { folder_.start_step(); }
   void operator()(const event::Foreign& e) {
     json::Document document(depth_limit);
     folder_.feed(parsed(document, e.json));

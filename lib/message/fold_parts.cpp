@@ -36,7 +36,9 @@ void Folder::begin_text(std::string_view id, const Source& source) {
 
 void Folder::add_text(std::string_view id, std::optional<std::string_view> delta,
                       const Source& source) {
-  Message& message = text(id, source)->message;
+  const Place place = text(id, source);
+  Message& message = place->message;
+  if (delta && !delta->empty()) note_text(place);
   append_text(message, delta);
   merge_members(message.metadata, source.metadata());
 }
@@ -96,6 +98,7 @@ Message& Folder::result(std::string_view call_id, std::string_view message_id) {
   const Place place = add(std::move(message), place_of_result(call_id));
   if (const auto call = calls_.find(call_id); call != calls_.end()) {
     last_results_[&call->second.owner->message] = place;
+    note(PartKind::result, call->second.owner, call->second.at);
   }
   return results_.find(call_id)->second->message;
 }

@@ -45,8 +45,10 @@ void Folder::index_all() {
   for (Place place = entries_.begin(); place != entries_.end(); ++place) index(place);
 }
 
-Folder::Place Folder::add(Message message, Place before) {
-  Entry entry{std::move(message), std::nullopt};
+Folder::Place Folder::add(Message message, Place before, bool is_answer) {
+  Entry entry{std::move(message)};
+  entry.answer = is_answer ? answer_ : 0;
+  entry.begun = ++begun_;
   if (entry.message.role == Role::activity) {
     json::Document document(depth_limit);
     const auto content = document.parse(entry.message.content.text);
@@ -56,7 +58,9 @@ Folder::Place Folder::add(Message message, Place before) {
   const Place place = entries_.insert(before, std::move(entry));
   index(place);
   step_.push_back(place);
+  const std::size_t states = place->message.metadata.provider_state.size();
   settle(place->message.id, place->message.metadata, place->message.encrypted_value);
+  if (!early_items_.empty()) place_items(place->message.id, place, states);
   return place;
 }
 
@@ -67,7 +71,11 @@ Folder::Place Folder::add(Role role, std::string_view id, const Source& source) 
   if (const auto subagent = source.subagent(); !subagent.empty()) {
     message.subagent_run_id = subagent;
   }
-  return add(std::move(message), entries_.end());
+  const bool is_assistant = role == Role::assistant;
+  const bool is_answer = source.subagent().empty() && (is_assistant || role == Role::reasoning);
+  const Place place = add(std::move(message), entries_.end(), is_answer);
+  if (is_answer && is_assistant) anchor_ = place;
+  return place;
 }
 
 // Gives a message or call that begins what came before it.
@@ -87,7 +95,9 @@ void Folder::settle(std::string_view id, Metadata& metadata,
 Folder::Place Folder::text(std::string_view id, const Source& source) {
   const auto found = messages_.find(id);
   if (found != messages_.end()) return found->second;
-  const Place place = add(role_of(source.role()), id, source);
+  const Role role = role_of(source.role());
+  if (role != Role::assistant) close_answer();
+  const Place place = add(role, id, source);
   place->message.content = Content::of_text("");
   if (const auto name = source.name(); !name.empty()) place->message.name = name;
   return place;
@@ -98,6 +108,7 @@ Folder::Place Folder::reasoning(std::string_view id, const Source& source) {
   if (found != reasoning_.end()) return found->second;
   const Place place = add(Role::reasoning, id, source);
   place->message.content = Content::of_text("");
+  note(PartKind::reasoning, place);
   return place;
 }
 
@@ -127,6 +138,8 @@ ToolCall& Folder::start_call(std::string_view call_id, const Source& source) {
     call = &calls.emplace_back();
     call->id = call_id;
     settle(call_id, call->metadata, call->encrypted_value);
+    if (!early_items_.empty()) place_items(call_id, entries_.end(), 0);
+    note(PartKind::call, owner, calls.size() - 1);
   }
   if (const auto name = source.tool_name(); !name.empty()) call->name = name;
   merge_members(call->metadata, source.metadata());
@@ -158,19 +171,18 @@ std::string Folder::chunk_id(const json::Value& event, std::string_view member) 
 // The metadata of the call, message or thought of this id; without an id, of the latest answer. A
 // result whose call is in an earlier turn keeps what the call would. What comes before its entity
 // waits for it.
-Metadata& Folder::metadata_of(std::string_view entity_id) {
+Folder::Holder Folder::holder_of(std::string_view entity_id) {
   if (entity_id.empty() && !entries_.empty()) {
-    Message& last = entries_.back().message;
-    if (last.role == Role::assistant || last.role == Role::reasoning) return last.metadata;
+    const Place last = std::prev(entries_.end());
+    const Role role = last->message.role;
+    if (role == Role::assistant || role == Role::reasoning) return {&last->message.metadata, last};
   }
-  if (ToolCall* call = find_call(entity_id)) return call->metadata;
-  const auto message = messages_.find(entity_id);
-  if (message != messages_.end()) return message->second->message.metadata;
-  const auto reasoning_part = reasoning_.find(entity_id);
-  if (reasoning_part != reasoning_.end()) return reasoning_part->second->message.metadata;
-  const auto result = results_.find(entity_id);
-  if (result != results_.end()) return result->second->message.metadata;
-  return waiting_[std::string(entity_id)].metadata;
+  if (ToolCall* call = find_call(entity_id)) return {&call->metadata};
+  for (const Index<Place>* places : {&messages_, &reasoning_, &results_}) {
+    const auto found = places->find(entity_id);
+    if (found != places->end()) return {&found->second->message.metadata, found->second};
+  }
+  return {&waiting_[std::string(entity_id)].metadata, std::nullopt, true};
 }
 
 }  // namespace millrace::message

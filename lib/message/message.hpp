@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "base/optional_box.hpp"
 #include "base/result.hpp"
 #include "message/json_builder.hpp"
 
@@ -50,11 +51,13 @@ struct ProviderState {
 struct Metadata {
   std::vector<ProviderState> provider_state;  // millrace.providerState
   std::vector<std::string> citations;         // millrace.citations, JSON text each
+  Rare<std::string> order;                    // millrace.order, JSON text (part_order.hpp)
   std::string own;                            // further members of `millrace`: `"key":value,...`
   std::vector<std::pair<std::string, std::string>> others;  // key and JSON text
 
   [[nodiscard]] bool empty() const {
-    return provider_state.empty() && citations.empty() && own.empty() && others.empty();
+    return provider_state.empty() && citations.empty() && order->empty() && own.empty() &&
+           others.empty();
   }
   // The first state of this provider and kind, or nullptr.
   [[nodiscard]] const ProviderState* find(std::string_view provider, std::string_view kind) const;

@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 11> message_members{
 constexpr std::array<std::string_view, 5> call_members{"id", "type", "function", "encryptedValue",
                                                        "metadata"};
 constexpr std::array<std::string_view, 2> function_members{"name", "arguments"};
-constexpr std::array<std::string_view, 2> own_members{"providerState", "citations"};
+constexpr std::array<std::string_view, 3> own_members{"providerState", "citations", "order"};
 constexpr std::size_t most_searched = 16;  // names, one after the other
 
 Error wrong(std::string_view where, std::string_view rest) {
@@ -68,6 +68,9 @@ void read_own_metadata(Metadata& out, const json::Value& own) {
   }
   for (const json::Value citation : own["citations"].items()) {
     out.citations.push_back(citation.to_json(json::Surrogates::keep));
+  }
+  if (const json::Value order = own["order"]; order.exists()) {
+    out.order.edit() = order.to_json(json::Surrogates::keep);
   }
   out.own = further_members(own, own_members);
 }
@@ -170,6 +173,7 @@ void Metadata::merge(const json::Value& object) {
     if (key == "millrace" && value.is_object()) {
       provider_state.clear();
       citations.clear();
+      order = {};
       read_own_metadata(*this, value);
       continue;
     }

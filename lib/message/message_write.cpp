@@ -76,7 +76,10 @@ void write_text(Out& out, std::string_view key, const std::optional<std::string>
 
 template <class Out>
 void write_own_metadata(Out& out, const Metadata& metadata) {
-  if (metadata.provider_state.empty() && metadata.citations.empty() && metadata.own.empty()) return;
+  if (metadata.provider_state.empty() && metadata.citations.empty() && metadata.order->empty() &&
+      metadata.own.empty()) {
+    return;
+  }
   out.open_object("millrace");
   if (!metadata.provider_state.empty()) {
     out.open_array("providerState");
@@ -94,6 +97,7 @@ void write_own_metadata(Out& out, const Metadata& metadata) {
     for (const std::string& citation : metadata.citations) out.raw(citation);
     out.close_array();
   }
+  if (!metadata.order->empty()) out.raw("order", *metadata.order);
   out.members(metadata.own);
   out.close_object();
 }

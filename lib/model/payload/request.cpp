@@ -7,6 +7,7 @@
 #include "base/partial_json.hpp"
 #include "format/openai_names.hpp"
 #include "message/history.hpp"
+#include "message/ordered_answers.hpp"
 #include "model/body/answer_schema.hpp"
 #include "model/body/claude_betas.hpp"
 #include "model/body/left_out.hpp"
@@ -240,6 +241,15 @@ void note_repairs(message::SharedMessages& messages, IdSource& ids, message::Unm
 constexpr std::string_view short_ids =
     "The API takes ids of calls of nine letters and digits alone: others are sent as such.";
 
+void note_orders(const message::SharedMessages& messages, std::vector<Note>& notes) {
+  const std::size_t count = message::OrderedAnswers(messages.list()).unfit();
+  if (count == 0) return;
+  notes.push_back({"messages",
+                   "The recorded order of earlier answers is left out: " + std::to_string(count) +
+                       ". Their messages are no longer what they were.",
+                   false});
+}
+
 }  // namespace
 
 Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& given,
@@ -274,6 +284,7 @@ Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& 
     return make_error(Errc::invalid_body,
                       "`messages` has no content to send: add a text, an image or a file.");
   if (keeps_prompt_apart(chat.dialect)) add_user_turn(messages, chat.notes);
+  note_orders(messages, chat.notes);
   MILLRACE_TRY(check_context(config, payload, chat.model, messages));
   if (to_claude) fill_empty_results(messages);
   if (chat.dialect == Dialect::mistral || traits.has(Trait::mistral_rules)) {

@@ -52,6 +52,7 @@ describe('the fold of a page', () => {
       one<unknown>(
         ...[undefined, undefined, undefined, { k: random(5) }, { millrace: 1 }, 'none', null],
         { millrace: { citations: [random(3)], providerState: [{ provider: 'p', state: 1 }, 2] } },
+        { millrace: { own: true, order: one<unknown>([{ type: 'text' }], null, 1) } },
         { millrace: { own: true }, other: { deep: [1] } },
       );
     const call = (): unknown =>
@@ -86,8 +87,8 @@ describe('the fold of a page', () => {
         {
           entityId: id(),
           messageId: id(),
-          provider: 'p',
-          kind: one<unknown>('k', 3),
+          provider: one('p', 'google'),
+          kind: one<unknown>('k', 3, 'part', 'part'),
           state: state(),
         },
         { citation: one<unknown>({ url: 'u' }, null), messageId: id() },

@@ -1,0 +1,244 @@
+// In which order the parts of an answer came, and the record of it in `metadata.millrace.order`. The engine's
+// (lib/message/fold_order.cpp, part_order.hpp) decides; a test gives the same events to both.
+import type { Entity, FoldedMessage, Json } from './messages';
+import { gather, newRow, textOf } from './messages';
+
+const kinds = ['reasoning', 'item', 'text', 'call', 'result'] as const;
+type Kind = (typeof kinds)[number];
+
+interface Part {
+  kind: Kind;
+  /** The message that it is of; an item may wait for it. */
+  owner: FoldedMessage | undefined;
+  /** Where a text begins, which call or which state it is. */
+  number: number;
+  isGone: boolean;
+}
+
+interface Begun {
+  at: number;
+  /** Number of the latest piece of its text. */
+  piece: number;
+}
+
+type Waiting = Map<string, Entity>;
+
+const attributes = ['item', 'response', 'refusal', 'moderation', 'image'];
+const itemKinds: Readonly<Record<string, readonly string[]>> = {
+  anthropic: ['content_block', 'compaction'],
+  google: ['part'],
+  bedrock: ['content_block'],
+};
+
+/** True for state that is a part of its own. */
+function isItem({ provider, kind }: Json): boolean {
+  if (provider === 'openai_responses') return !attributes.includes(textOf(kind));
+  const known = Object.hasOwn(itemKinds, textOf(provider)) ? itemKinds[textOf(provider)] : [];
+  return known?.includes(textOf(kind)) ?? false;
+}
+
+/** The parts of the answer that is open. */
+export class AnswerOrder {
+  #parts: Part[] = [];
+  #early: { part: Part; id: string }[] = [];
+  #begun = new Map<FoldedMessage, Begun>();
+  #count = 0;
+  #anchor: FoldedMessage | undefined;
+  #isShown = true;
+  #last = { at: 0, rank: 0 };
+  #openCalls = 0;
+  #lastBreak = 0;
+
+  /** A message of the answer begins. */
+  begin(message: FoldedMessage): void {
+    this.#begun.set(message, { at: ++this.#count, piece: 0 });
+    if (message.role === 'assistant') this.#anchor = message;
+  }
+
+  /** A part begins. */
+  note(kind: Kind, owner: FoldedMessage, number = 0): void {
+    const begun = this.#begun.get(owner);
+    if (begun) this.#push({ kind, owner, number, isGone: false }, begun.at);
+  }
+
+  /** Text is about to be added. */
+  noteText(owner: FoldedMessage): void {
+    const begun = this.#begun.get(owner);
+    if (!begun || (begun.piece > 0 && begun.piece >= this.#lastBreak)) return;
+    const content = owner.content ?? '';
+    if (typeof content !== 'string') return;
+    this.note('text', owner, content.length);
+    begun.piece = this.#parts.length;
+  }
+
+  /** A state was added to a message, to a call, or to what waits. */
+  noteState(state: Json, holder: Entity, id: string, isWaiting: boolean): void {
+    if (!isItem(state)) return;
+    const number = holder.metadata.states.length - 1;
+    if (!isWaiting) return this.note('item', holder as FoldedMessage, number);
+    const part: Part = { kind: 'item', owner: undefined, number, isGone: false };
+    this.#push(part, Infinity);
+    this.#early.push({ part, id });
+  }
+
+  /** The message begins that these items waited for, or the call, which has no items. */
+  place(id: string, owner: FoldedMessage | undefined, statesBefore: number): void {
+    const isOwn = (item: { id: string }): boolean => item.id === id;
+    for (const { part } of this.#early.filter(isOwn)) {
+      part.owner = owner;
+      part.number += statesBefore;
+      part.isGone = !owner || !this.#begun.has(owner);
+    }
+    this.#early = this.#early.filter((item) => !isOwn(item));
+  }
+
+  /** Messages are void, all of the answer or some; `resultOf` finds the result of a call. */
+  drop(
+    isVoid: (message: FoldedMessage) => boolean,
+    isAll: boolean,
+    resultOf: (callId: string) => FoldedMessage | undefined,
+  ): void {
+    for (const part of this.#parts) {
+      const { kind, owner, number } = part;
+      const result = kind === 'result' ? resultOf(owner?.toolCalls[number]?.id ?? '') : undefined;
+      part.isGone ||= !owner || isVoid(owner) || (result !== undefined && isVoid(result));
+    }
+    this.#early = [];
+    if (isAll) this.#clearParts();
+    for (const message of [...this.#begun.keys()].filter(isVoid)) this.#begun.delete(message);
+    this.#anchor = [...this.#begun.keys()].findLast(({ role }) => role === 'assistant');
+  }
+
+  /** What follows is another answer. */
+  start(): void {
+    this.#clearParts();
+    this.#early = [];
+    this.#begun = new Map();
+    this.#anchor = undefined;
+  }
+
+  /**
+   * Gives the items that belong to nothing that is shown, and the record, to the last message of the answer; gives that
+   * message when it is a new one.
+   */
+  close(waiting: Waiting): FoldedMessage | undefined {
+    if (this.#isShown) return undefined;
+    const id = this.#early.find((item) => item.id !== '')?.id;
+    const made = !this.#anchor && id !== undefined ? newRow('assistant', id) : undefined;
+    const anchor = this.#anchor ?? made;
+    if (!anchor) return undefined;
+    this.#giveItems(anchor, made !== undefined, waiting);
+    const order = this.#entries(anchor);
+    if (order) anchor.metadata.own['order'] = order;
+    return made;
+  }
+
+  #clearParts(): void {
+    this.#parts = [];
+    this.#isShown = true;
+    this.#last = { at: 0, rank: 0 };
+    this.#openCalls = 0;
+    this.#lastBreak = 0;
+  }
+
+  #push(part: Part, at: number): void {
+    const { kind } = part;
+    const rank = kinds.indexOf(kind);
+    this.#isShown &&= this.#follows(kind, rank, at);
+    this.#last = { at, rank };
+    if (kind === 'call') this.#openCalls += 1;
+    if (kind === 'result' && this.#openCalls > 0) this.#openCalls -= 1;
+    this.#parts.push(part);
+    if (kind !== 'text') this.#lastBreak = this.#parts.length;
+  }
+
+  #follows(kind: Kind, rank: number, at: number): boolean {
+    if (kind === 'item') return false;
+    if (this.#parts.length === 0) return true;
+    if (at === this.#last.at) return rank >= this.#last.rank;
+    const partsCalls = this.#openCalls > 0 && (kind === 'text' || kind === 'reasoning');
+    return at > this.#last.at && !partsCalls;
+  }
+
+  #giveItems(anchor: FoldedMessage, isNew: boolean, waiting: Waiting): void {
+    const own = waiting.get(anchor.id);
+    if (isNew && own) {
+      gather(anchor, own);
+      Object.assign(anchor, { encryptedValue: own.encryptedValue });
+    }
+    const given = new Map<Entity, Set<number>>();
+    for (const { part, id } of this.#early) {
+      const from = waiting.get(id);
+      if (!from) continue;
+      if (!isNew || id !== anchor.id) {
+        given.set(from, (given.get(from) ?? new Set()).add(part.number));
+        anchor.metadata.states.push(from.metadata.states[part.number] as Json);
+        part.number = anchor.metadata.states.length - 1;
+      }
+      part.owner = anchor;
+    }
+    given.forEach((numbers, { metadata }) => {
+      metadata.states = metadata.states.filter((_, at) => !numbers.has(at));
+    });
+    if (isNew) waiting.delete(anchor.id);
+  }
+
+  // The entries of the record, or nothing when there is nothing to order.
+  #entries(anchor: FoldedMessage): Json[] | undefined {
+    const entries: Json[] = [];
+    // Where the piece of a text behind begins.
+    const ends = new Map<FoldedMessage, number>();
+    for (const { kind, owner = anchor, number, isGone } of [...this.#parts].reverse()) {
+      if (isGone) continue;
+      const { id } = owner;
+      const text = textOf(owner.content);
+      const call = owner.toolCalls[number];
+      if (kind === 'reasoning') entries.push({ type: kind, id, ...hashOf(text) });
+      else if (kind === 'call')
+        entries.push({ type: kind, id: call?.id, ...hashOf(call?.function.arguments ?? '') });
+      else if (kind === 'result') entries.push({ type: kind, id: call?.id });
+      else if (kind === 'text') {
+        const begin = beginOfCharacter(text, number);
+        const piece = text.slice(begin, ends.get(owner) ?? text.length);
+        ends.set(owner, begin);
+        if (piece) entries.push({ type: kind, id, ...hashOf(piece) });
+      } else {
+        const state = owner.metadata.states[number];
+        // The metadata may have come anew, whole.
+        if (!state) return undefined;
+        entries.push({ type: kind, id, kind: state['kind'], at: number });
+      }
+    }
+    return entries.length < 2 ? undefined : entries.reverse();
+  }
+}
+
+// Halves of a surrogate pair may come in two.
+function beginOfCharacter(text: string, at: number): number {
+  const isSplit =
+    /^[\uDC00-\uDFFF]$/.test(text[at] ?? '') && /[\uD800-\uDBFF]/.test(text[at - 1] ?? '');
+  return isSplit ? at - 1 : at;
+}
+
+// A hash of the first bytes of a text and of its size.
+function hashOf(text: string): { size: number; hash: string } {
+  const most = 64;
+  const size = new TextEncoder().encode(text).length;
+  let hash = 0x811c9dc5;
+  const add = (byte: number): void => void (hash = Math.imul(hash ^ byte, 0x01000193));
+  bytesOf(text.slice(0, most)).slice(0, most).forEach(add);
+  for (let shift = 0; shift < 32; shift += 8) add((size >>> shift) & 0xff);
+  return { size, hash: (hash >>> 0).toString(16).padStart(8, '0') };
+}
+
+// As UTF-8 in which halves of a surrogate pair have three bytes each.
+function bytesOf(text: string): number[] {
+  return [...text].flatMap((character) => {
+    const code = character.codePointAt(0) ?? 0;
+    if (code < 0x80) return [code];
+    const tail = (shift: number): number => ((code >> shift) & 0x3f) | 0x80;
+    if (code < 0x800) return [(code >> 6) | 0xc0, tail(0)];
+    if (code < 0x10000) return [(code >> 12) | 0xe0, tail(6), tail(0)];
+    return [(code >> 18) | 0xf0, tail(12), tail(6), tail(0)];
+  });
+}

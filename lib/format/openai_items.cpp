@@ -1,0 +1,204 @@
+#include "format/openai_items.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "format/support.hpp"
+#include "message/parts.hpp"
+
+namespace millrace::format::openai {
+namespace {
+
+using message::JsonBuilder;
+using message::Message;
+
+constexpr std::string_view actions = "actions";
+
+constexpr std::array call_types{
+    CallType{.type = "web_search_call", .tool = "web_search", .arguments = "action"},
+    CallType{.type = "file_search_call",
+             .tool = "file_search",
+             .arguments = "queries",
+             .wrapped = true,
+             .result = "results"},
+    CallType{.type = "code_interpreter_call",
+             .tool = "code_interpreter",
+             .arguments = "code",
+             .wrapped = true,
+             .result = "outputs"},
+    CallType{.type = "image_generation_call", .tool = "image_generation", .arguments = ""},
+    CallType{.type = "mcp_list_tools",
+             .tool = "mcp_list_tools",
+             .arguments = "server_label",
+             .wrapped = true,
+             .result = "tools"},
+    CallType{.type = "computer_call",
+             .tool = "computer",
+             .arguments = "action",
+             .output_type = "computer_call_output",
+             .output = OutputKind::screenshot},
+    CallType{.type = "local_shell_call",
+             .tool = "local_shell",
+             .arguments = "action",
+             .output_type = "local_shell_call_output",
+             .output = OutputKind::text},
+    CallType{.type = "shell_call",
+             .tool = "shell",
+             .arguments = "action",
+             .output_type = "shell_call_output",
+             .output = OutputKind::shell},
+    CallType{.type = "apply_patch_call",
+             .tool = "apply_patch",
+             .arguments = "operation",
+             .output_type = "apply_patch_call_output",
+             .output = OutputKind::patch},
+    CallType{.type = "tool_search_call",
+             .tool = "tool_search",
+             .arguments = "arguments",
+             .output_type = "tool_search_output",
+             .output = OutputKind::tools},
+};
+
+const CallType* find(std::string_view CallType::*member, std::string_view name) {
+  const auto* row = std::find_if(call_types.begin(), call_types.end(),
+                                 [&](const CallType& t) { return t.*member == name; });
+  return row == call_types.end() || name.empty() ? nullptr : row;
+}
+
+// Newer computer calls hold a list of actions.
+std::string_view arguments_key(const CallType& type, const json::Value& item) {
+  const bool is_list =
+      type.arguments == "action" && item["action"].is_nothing() && !item[actions].is_nothing();
+  return is_list ? actions : type.arguments;
+}
+
+std::string text_or_json(const json::Value& value) {
+  if (value.is_nothing()) return {};
+  return value.is_string() ? std::string(value.string()) : raw(value);
+}
+
+// Writes the member from a text that is JSON, else `other`.
+void write_json(JsonBuilder& out, std::string_view key, std::string_view text,
+                std::string_view other) {
+  json::Document document(message::depth_limit);
+  const auto value = document.parse(text);
+  const bool is_json = value && (value.value().is_object() || value.value().is_array());
+  out.raw(key, is_json ? text : other);
+}
+
+void write_screenshot(JsonBuilder& out, const Message& result) {
+  const message::Parts parts(result.content);
+  for (const json::Value part : parts.items()) {
+    message::Media media;
+    if (!message::read_media(media, part) || media.kind != message::Media::Kind::image) continue;
+    out.open_object("output");
+    out.text("type", "computer_screenshot");
+    if (media.source == message::Media::Source::file) {
+      out.text("file_id", media.value);
+    } else {
+      message::write_url(out, "image_url", media);
+    }
+    out.close_object();
+    return;
+  }
+  write_json(out, "output", result_text(result), R"({"type":"computer_screenshot"})");
+}
+
+// Programs that are no shell give one text.
+void write_shell_output(JsonBuilder& out, const Message& result) {
+  const std::string text = result_text(result);
+  json::Document document(message::depth_limit);
+  const auto value = document.parse(text);
+  if (value && value.value().is_array()) {
+    out.value("output", value.value());
+    return;
+  }
+  out.open_array("output");
+  out.open_object();
+  out.text("stdout", result.error ? "" : text);
+  out.text("stderr", result.error ? text : "");
+  out.raw("outcome",
+          result.error ? R"({"type":"exit","exit_code":1})" : R"({"type":"exit","exit_code":0})");
+  out.close_object();
+  out.close_array();
+}
+
+void write_output(JsonBuilder& out, const CallType& type, const Message& result) {
+  switch (type.output) {
+    case OutputKind::screenshot: write_screenshot(out, result); break;
+    case OutputKind::shell: write_shell_output(out, result); break;
+    case OutputKind::tools: write_json(out, "tools", result_text(result), "[]"); break;
+    case OutputKind::patch: out.filled("output", result_text(result)); break;
+    case OutputKind::text: out.text("output", result_text(result)); break;
+    case OutputKind::in_call: break;
+  }
+}
+
+}  // namespace
+
+const CallType* call_type(std::string_view type) {
+  return find(&CallType::type, type);
+}
+
+const CallType* answered_type(std::string_view output_type) {
+  return find(&CallType::output_type, output_type);
+}
+
+std::string arguments_of(const CallType& type, const json::Value& item) {
+  const std::string_view key = arguments_key(type, item);
+  const json::Value value = item[key];
+  if (value.is_nothing()) return {};
+  if (!type.wrapped) return text_or_json(value);
+  JsonBuilder out;
+  out.open_object();
+  out.value(key, value);
+  out.close_object();
+  return out.take();
+}
+
+std::string result_of(const CallType& type, const json::Value& item) {
+  return text_or_json(item[type.result]);
+}
+
+void write_item_call(JsonBuilder& out, const CallType& type, const message::ToolCall& call,
+                     const json::Value& item) {
+  const std::string_view key = arguments_key(type, item);
+  out.open_object();
+  out.text("type", type.type);
+  for (const auto& [name, value] : item.members()) {
+    if (name != "type" && name != key) out.value(name, value);
+  }
+  if (!item["call_id"].exists()) out.text("call_id", call.id);
+  const std::string given = item[key].exists() ? raw(item[key]) : "{}";
+  write_json(out, key, call.arguments, given);
+  if (!item["status"].exists()) out.text("status", "completed");
+  if (type.output == OutputKind::screenshot && !item["pending_safety_checks"].exists()) {
+    out.raw("pending_safety_checks", "[]");
+  }
+  out.close_object();
+}
+
+void write_item_output(JsonBuilder& out, const CallType& type, const Message& result,
+                       const json::Value& item) {
+  const std::string_view content = type.output == OutputKind::tools ? "tools" : "output";
+  const bool is_of_type = item["type"].string() == type.output_type;
+  // A local shell's output is known by the id of its call.
+  const std::string_view id = type.output == OutputKind::text ? "id" : "call_id";
+  out.open_object();
+  out.text("type", type.output_type);
+  if (is_of_type) {
+    for (const auto& [name, value] : item.members()) {
+      if (name != "type" && name != content && name != "status") out.value(name, value);
+    }
+  }
+  if (!is_of_type || !item[id].exists()) out.text(id, result.tool_call_id);
+  write_output(out, type, result);
+  if (type.output == OutputKind::patch) {
+    out.text("status", result.error ? "failed" : "completed");
+  } else if (is_of_type && item["status"].exists()) {
+    out.value("status", item["status"]);
+  }
+  out.close_object();
+}
+
+}  // namespace millrace::format::openai
