@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "base/bytes.hpp"
+#include "base/error.hpp"
 #include "base/json.hpp"
 #include "encoder/ag_ui_downgrade.hpp"
 
@@ -29,10 +30,18 @@ bool is_modern(std::string_view version) {
 // Events of other producers that older clients know.
 constexpr std::array<std::string_view, 2> known_of_old{"RAW", "CUSTOM"};
 
+bool begins_part(const event::Body& body) {
+  return std::holds_alternative<event::TextStart>(body) ||
+         std::holds_alternative<event::ReasoningStart>(body) ||
+         std::holds_alternative<event::ToolStart>(body);
+}
+
 }  // namespace
 
 AgUiEncoder::AgUiEncoder(AgUiOptions options)
-    : options_(std::move(options)), modern_(is_modern(options_.client_version)) {
+    : options_(std::move(options)),
+      modern_(is_modern(options_.client_version)),
+      state_([this](const event::Event& event) { write(event); }) {
   spelling_.tool_result_parts = modern_;
   // Clients from before 1.0 keep members they do not know; OpenUI's reads these.
   spelling_.tool_error_members = !modern_;
@@ -71,7 +80,13 @@ void AgUiEncoder::write(const event::Event& event) {
 template <class Delta>
 void AgUiEncoder::write_delta(const event::Event& event, const Delta& delta) {
   constexpr std::string_view tail = "\"}\n\n";
-  if (!event.extra.empty() || !event.subagent.empty()) return write(event);
+  if (state_.has_ends()) state_.release();
+  if (!event.extra.empty() || !event.subagent.empty()) {
+    if (modern_ && event.subagent.empty()) {
+      state_.add_delta(state_.part_of(event.body.index(), delta.id), delta.delta);
+    }
+    return write(event);
+  }
   if (event.body.index() != delta_kind_ || !same_text(delta.id, delta_id_)) {
     delta_kind_ = event.body.index();
     delta_id_ = delta.id;
@@ -79,7 +94,9 @@ void AgUiEncoder::write_delta(const event::Event& event, const Delta& delta) {
     write(event::Event{Delta{delta.id, {}}});
     delta_head_.assign(out_, before, out_.size() - before - tail.size());
     out_.resize(before);
+    delta_part_ = modern_ ? state_.part_of(delta_kind_, delta_id_) : 0;
   }
+  state_.add_delta(delta_part_, delta.delta);
   out_.append(delta_head_);
   json::append_escaped(out_, delta.delta, spelling_.surrogates);
   out_.append(tail);
@@ -103,6 +120,8 @@ void AgUiEncoder::on_event(const event::Event& event) {
   if (ended_) return;
   start();
   if (on_delta(event)) return;
+  if (modern_ && !state_.take(event)) return;
+  if (begins_part(event.body)) delta_kind_ = std::variant_npos;
   std::visit(
       event::Overloaded{
           [&](const event::Usage& usage) { usage_.add(usage); },
@@ -144,7 +163,7 @@ void AgUiEncoder::on_event(const event::Event& event) {
           [&](const event::MessagesSnapshot& snapshot) { on_messages(event, snapshot); },
           [&](const event::ActivitySnapshot&) { write(event); },
           [&](const event::ActivityDelta&) { write(event); },
-          [&](const event::ProviderState&) { write(event); },
+          [&](const event::ProviderState& state) { on_state(event, state); },
           [&](const event::Citation&) { write(event); },
           [&](const event::Interrupt& interrupt) { on_interrupt(interrupt); },
           [&](const event::Reset&) { write(event); },
@@ -171,6 +190,16 @@ void AgUiEncoder::on_tool_start(const event::Event& event, const event::ToolStar
   std::erase(pending_calls_, call.id);
   pending_calls_.emplace_back(call.id);
   write(event);
+}
+
+// An older client stores no metadata of a message.
+void AgUiEncoder::on_state(const event::Event& event, const event::ProviderState& state) {
+  write(event);
+  if (modern_ || warned_ || !message::is_item(state.provider, state.kind)) return;
+  warned_ = true;
+  write(event::Event{event::Warning{
+      row_of(Errc::capability_not_supported).code,
+      "The client stores no metadata: items of the provider and their order are not sent again."}});
 }
 
 void AgUiEncoder::on_messages(const event::Event& event, const event::MessagesSnapshot& snapshot) {
@@ -269,6 +298,7 @@ void AgUiEncoder::finish() {
   if (ended_) return;
   if (cancelled_) return fail("cancelled", "The run was cancelled.");
   start();
+  state_.finish();
   close_steps();
   frame_begin();
   out_.append(R"({"type":"RUN_FINISHED")");
@@ -284,6 +314,7 @@ void AgUiEncoder::finish() {
 void AgUiEncoder::fail(std::string_view code, std::string_view message, std::string_view extra) {
   if (ended_) return;
   start();
+  state_.finish();
   close_steps();
   frame_begin();
   out_.append(R"({"type":"RUN_ERROR")");

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "encoder/ag_ui_state.hpp"
 #include "event/codec.hpp"
 #include "event/event.hpp"
 #include "event/usage_list.hpp"
@@ -27,6 +28,8 @@ struct AgUiOptions {
 class AgUiEncoder final : public event::EventSink {
  public:
   explicit AgUiEncoder(AgUiOptions options);
+  AgUiEncoder(const AgUiEncoder&) = delete;
+  AgUiEncoder& operator=(const AgUiEncoder&) = delete;
 
   // Writes RUN_STARTED.
   void start();
@@ -63,6 +66,7 @@ class AgUiEncoder final : public event::EventSink {
   void write_delta(const event::Event& event, const Delta& delta);
   void on_tool_result(const event::Event& event, const event::ToolResult& result);
   void on_tool_start(const event::Event& event, const event::ToolStart& call);
+  void on_state(const event::Event& event, const event::ProviderState& state);
   void on_messages(const event::Event& event, const event::MessagesSnapshot& snapshot);
   void on_foreign(const event::Event& event, const event::Foreign& foreign);
   void on_step(const event::Event& event, std::string_view name, bool starts);
@@ -81,6 +85,8 @@ class AgUiEncoder final : public event::EventSink {
   std::string delta_head_;
   std::string delta_id_;
   std::size_t delta_kind_ = std::variant_npos;
+  std::size_t delta_part_ = 0;  // of state_
+  AgUiState state_;             // what a client of 1.0 stores
   event::UsageList usage_;
   std::string finished_members_;            // further members of the source's RUN_FINISHED
   std::string outcome_;                     // of the source's RUN_FINISHED, as JSON
@@ -89,6 +95,7 @@ class AgUiEncoder final : public event::EventSink {
   std::string interrupts_;                  // JSON objects, comma separated
   std::unordered_set<std::string> interrupt_ids_;
   bool started_ = false;
+  bool warned_ = false;     // of what the client does not store
   bool cancelled_ = false;  // the source was cancelled, and the client has no word for it
   bool ended_ = false;
 };
