@@ -17,8 +17,7 @@ constexpr std::size_t index_of_event = Event{Alternative{}}.body.index();
 
 // Events that say nothing to a reader between a part and its end.
 bool is_silent(const event::Body& body) {
-  return std::holds_alternative<event::EncryptedValue>(body) ||
-         std::holds_alternative<event::Usage>(body) ||
+  return std::holds_alternative<event::Usage>(body) ||
          std::holds_alternative<event::Finish>(body) || std::holds_alternative<event::Failed>(body);
 }
 
