@@ -87,7 +87,11 @@ const Row* row_of_format(Media::Kind kind, std::string_view format) {
 // Whether a media part alone is not the whole block: sound is known by its block.
 bool has_more_than_medium(Media::Kind kind, const json::Value& medium) {
   const json::Value source = medium["source"];
-  return kind == Media::Kind::audio || row_of_format(kind, medium["format"].string()) == nullptr ||
+  const json::Value uri = source["s3Location"]["uri"];
+  // By address a medium is known as Amazon's by its scheme alone.
+  const bool is_odd = uri.is_string() && !uri.string().starts_with("s3://");
+  return kind == Media::Kind::audio || is_odd ||
+         row_of_format(kind, medium["format"].string()) == nullptr ||
          has_more_than(medium, {"format", "name", "source"}) ||
          has_more_than(source["s3Location"], {"uri"});
 }

@@ -162,6 +162,9 @@ const History histories[] = {
     {"a file of another account", "bedrock_converse",
      bedrock_user(R"({"video":{"format":"mpg","source":{"s3Location":{"uri":"s3://b/v",)"
                   R"("bucketOwner":"123"}}}})")},
+    {"a medium of an address that is none of S3", "bedrock_converse",
+     bedrock_result(R"("content":[{"video":{"format":"flv","source":{"s3Location":)"
+                    R"({"uri":"arn:v"}}}}])")},
     {"a result of JSON and of a search", "bedrock_converse",
      bedrock_result(R"("content":[{"json":{"a":1}},{"searchResult":{"source":"s","title":"t",)"
                     R"("content":[{"text":"Found."}]}}],"status":"success")")},
