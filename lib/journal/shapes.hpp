@@ -304,6 +304,8 @@ MILLRACE_RECORD(event::Warning, 91) {
 }
 MILLRACE_RECORD(event::Finish, 92) {
   fields.text(1, value.reason);
+  fields.flag(2, value.incomplete);
+  fields.text(3, value.continue_json);
 }
 MILLRACE_RECORD(event::StepStart, 93) {
   fields.text(1, value.name);
@@ -356,6 +358,21 @@ MILLRACE_RECORD(event::Failed, 101) {
 }
 MILLRACE_RECORD(event::Foreign, 102) {
   fields.text(1, value.type);
+  fields.text(2, value.json);
+}
+MILLRACE_RECORD(event::AnswerInfo, 103) {
+  fields.text(1, value.json);
+}
+MILLRACE_RECORD(event::Logprobs, 104) {
+  fields.text(1, value.message_id);
+  fields.text(2, value.json);
+}
+MILLRACE_RECORD(event::PartialImage, 105) {
+  fields.text(1, value.id);
+  fields.text(2, value.json);
+}
+MILLRACE_RECORD(event::Alternative, 106) {
+  fields.number(1, value.index);
   fields.text(2, value.json);
 }
 
