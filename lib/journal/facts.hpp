@@ -1,8 +1,8 @@
 // What a run's journal records beside the events of its answer: one struct for each kind of fact.
 // A fact decides what happens after a crash; an event is what a reader saw.
 //
-// Members are views, as those of events are: whoever keeps a fact copies it. Members named `*_json`
-// are JSON text, "" is absent. Numbers of enumerations are stored: append, never renumber.
+// Members are views, as those of events are: a fact that is kept longer is copied. Members named
+// `*_json` are JSON text, "" is absent. Numbers of enumerations are stored: append, never renumber.
 #pragma once
 
 #include <cstdint>

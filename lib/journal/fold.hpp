@@ -1,5 +1,5 @@
-// Where a run stands, from its journal. Recovery decides by it, and `storage check` compares the
-// tables that only repeat the journal with it.
+// The place a run has reached, from its journal. Recovery decides by it, and `storage check`
+// compares the tables that only repeat the journal with it.
 #pragma once
 
 #include <cstdint>

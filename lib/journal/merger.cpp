@@ -39,10 +39,10 @@ Delta delta_of(const event::Event& event) {
 
 void append_text(std::string& text, std::string_view more) {
   if (utf8::ends_with_high_surrogate(text) && utf8::begins_with_low_surrogate(more)) {
-    const std::size_t kept = text.size() - utf8::surrogate_bytes;
-    const char32_t joined = utf8::join_surrogates(std::string_view(text).substr(kept),
+    const std::size_t whole = text.size() - utf8::surrogate_bytes;
+    const char32_t joined = utf8::join_surrogates(std::string_view(text).substr(whole),
                                                   more.substr(0, utf8::surrogate_bytes));
-    text.resize(kept);
+    text.resize(whole);
     utf8::append_code_point(text, joined);
     more.remove_prefix(utf8::surrogate_bytes);
   }

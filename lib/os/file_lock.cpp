@@ -34,10 +34,10 @@ bool write_holder(int file) {
 
 }  // namespace
 
-Result<FileLock> FileLock::take(const std::string& path, std::chrono::milliseconds patience) {
+Result<FileLock> FileLock::take(const std::string& path, std::chrono::milliseconds timeout) {
   Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (file.get() < 0) return lock_failed(path, errno);
-  const auto until = std::chrono::steady_clock::now() + patience;
+  const auto until = std::chrono::steady_clock::now() + timeout;
   for (;;) {
     const int locked = try_lock(file.get());
     if (locked < 0) return lock_failed(path, errno);

@@ -14,9 +14,9 @@ namespace millrace::os {
 // Nothing else in this process gets it either. Programs started by this process do not inherit it.
 class FileLock {
  public:
-  // Waits up to `patience` for the one who has it; makes the file when it is not there. Blocks.
+  // Waits up to `timeout` for the one who has it; makes the file when it is not there. Blocks.
   // Errors: store_failed when the file cannot be opened or the system has no locks for it.
-  static Result<FileLock> take(const std::string& path, std::chrono::milliseconds patience);
+  static Result<FileLock> take(const std::string& path, std::chrono::milliseconds timeout);
 
   FileLock(FileLock&& other) noexcept = default;
   FileLock& operator=(FileLock&& other) noexcept = default;

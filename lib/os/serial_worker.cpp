@@ -23,18 +23,18 @@ struct SerialWorker::State {
 
 void SerialWorker::State::serve() {
   std::unique_lock lock(mutex);
-  std::chrono::milliseconds patience = forever;
+  std::chrono::milliseconds timeout = forever;
   for (;;) {
     const auto is_wanted = [&] { return is_woken || is_closing; };
-    if (patience < std::chrono::milliseconds::zero()) {
+    if (timeout < std::chrono::milliseconds::zero()) {
       changed.wait(lock, is_wanted);
     } else {
-      changed.wait_for(lock, patience, is_wanted);
+      changed.wait_for(lock, timeout, is_wanted);
     }
     is_woken = false;
     const bool is_last = is_closing;
     lock.unlock();
-    patience = turn(is_last);
+    timeout = turn(is_last);
     lock.lock();
     if (is_last) return;
   }

@@ -46,7 +46,7 @@ class StorageBackend {
   virtual Result<std::vector<StoredPage>> read(const RunId& root, std::uint64_t after,
                                                std::size_t max_bytes) = 0;
 
-  // Takes over up to `most` root runs of these names that nobody works on and whose time has come,
+  // Takes over up to `most` root runs of these names that have no owner and whose time has come,
   // the longest waiting first, each with its children: epoch + 1, the fact `claimed`, and before it
   // a gap over numbers that may have been shown and are lost. A run whose thread is busy is left.
   virtual Result<std::vector<Claim>> claim(std::span<const std::string> names,

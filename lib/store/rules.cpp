@@ -53,11 +53,11 @@ bool is_due(const RunRow& row, std::int64_t now) {
   }
 }
 
-journal::Page take_over(RunRow& row, Claim& claim, std::string_view owner, std::int64_t now) {
+journal::Page take_over(RunRow& row, Claim& claim, std::string_view owner, std::int64_t since,
+                        std::int64_t now) {
   const bool was_running = row.state == RunState::running;
   claim.cause = was_running ? "recovered" : journal::name_of(row.state);
-  claim.downtime_ms =
-      row.state == RunState::queued ? 0 : std::max<std::int64_t>(now - row.run.run_at, 0);
+  claim.downtime_ms = since == 0 ? 0 : std::max<std::int64_t>(now - since, 0);
   row.epoch += 1;
   if (was_running) row.recoveries += 1;
   row.state = RunState::running;
@@ -70,6 +70,16 @@ journal::Page take_over(RunRow& row, Claim& claim, std::string_view owner, std::
   const journal::Claimed fact{owner, row.epoch, claim.cause, claim.downtime_ms};
   page.add({.at_ms = now, .body = journal::Fact(fact)});
   return page.take();
+}
+
+std::int64_t end_of(const StoredPage& page) {
+  journal::PageReader reader(page.bytes, page.last, page.count);
+  std::int64_t end = 0;
+  for (auto record = reader.next(); record.ok() && record.value() != nullptr;
+       record = reader.next()) {
+    end = record.value()->at_ms;
+  }
+  return end;
 }
 
 journal::Page page_of(const journal::Fact& fact, std::int64_t now) {

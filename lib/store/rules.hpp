@@ -23,12 +23,16 @@ inline bool is_fenced(const RunRow& row, std::int64_t epoch) {
 inline bool holds_thread(journal::RunState state) {
   return state == journal::RunState::running || state == journal::RunState::waiting;
 }
-// True for a run that nobody works on and whose time has come.
+// True for a run without an owner whose time has come.
 bool is_due(const RunRow& row, std::int64_t now);
 
 // Makes `row` its new owner's. Gives the page that says so: a gap over numbers that were reserved
 // and not written, then the fact.
-journal::Page take_over(RunRow& row, Claim& claim, std::string_view owner, std::int64_t now);
+// `since` is when its last record was made.
+journal::Page take_over(RunRow& row, Claim& claim, std::string_view owner, std::int64_t since,
+                        std::int64_t now);
+// When the last record of a page was made; 0 for one that cannot be read.
+std::int64_t end_of(const StoredPage& page);
 
 journal::Page page_of(const journal::Fact& fact, std::int64_t now);
 

@@ -27,7 +27,7 @@ Writer::~Writer() = default;
 
 void Writer::append(AppendBatch batch, Done done) {
   const std::size_t bytes = bytes_of(batch);
-  bool is_news = false;
+  bool needs_wake = false;
   {
     const std::lock_guard lock(mutex_);
     const bool was_urgent = is_urgent_ || queued_bytes_ >= options_.most_bytes;
@@ -35,11 +35,11 @@ void Writer::append(AppendBatch batch, Done done) {
     is_urgent_ = is_urgent_ || batch.is_urgent;
     queued_bytes_ += bytes;
     const bool is_urgent = is_urgent_ || queued_bytes_ >= options_.most_bytes;
-    is_news = queue_.empty() || (is_urgent && !was_urgent);
+    needs_wake = queue_.empty() || (is_urgent && !was_urgent);
     queue_.push_back({std::move(batch), std::move(done), {}});
   }
   backlog_ += bytes;
-  if (is_news) worker_.wake();
+  if (needs_wake) worker_.wake();
 }
 
 void Writer::run(Work work) {

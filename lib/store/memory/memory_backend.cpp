@@ -390,7 +390,9 @@ class MemoryBackend final : public StorageBackend {
   std::optional<Claim> take(RunRow& row, std::string_view owner, std::int64_t at) {
     if (tables_.at_work_in(row.run) != nullptr) return std::nullopt;
     Claim claim;
-    tables_.write(row, take_over(row, claim, owner, at));
+    const auto& pages = tables_.journals[row.run.id];
+    const std::int64_t since = pages.empty() ? 0 : end_of(pages.back());
+    tables_.write(row, take_over(row, claim, owner, since, at));
     for (RunRow* child : tables_.children_of(row.run.id)) {
       if (journal::is_over(child->state)) continue;
       child->epoch += 1;

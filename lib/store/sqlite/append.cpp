@@ -1,5 +1,6 @@
 // The commit of what runs append.
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -76,10 +77,12 @@ Backend::Live* Backend::live(const RunId& id) {
 
 bool Backend::needs_sync(std::span<const AppendBatch> batches) {
   if (options_.durability != Durability::balanced) return true;
+  std::map<RunId, std::uint64_t> counts;  // of the numbers that this commit takes
   return std::any_of(batches.begin(), batches.end(), [&](const AppendBatch& batch) {
     if (batch.is_urgent || batch.accept) return true;
     const Live* run = live(batch.run);
-    return run != nullptr && run->last + batch.page.count > run->reserved;
+    const std::uint64_t count = counts[batch.run] += batch.page.count;
+    return run != nullptr && run->last + count > run->reserved;
   });
 }
 
@@ -128,7 +131,7 @@ AppendOutcome Backend::append_one(const AppendBatch& batch, std::int64_t at, boo
   }
   if (!check_segment(batch, outcome)) return outcome;
   const std::uint64_t wanted = root->last + batch.page.count + reserve_ahead / 4;
-  // Of a run that nobody works on, nothing is shown before its commit.
+  // Of a run without an owner nothing is shown before its commit.
   const bool looks_ahead = synced && root->is_open && options_.durability == Durability::balanced;
   if (looks_ahead && root->reserved < wanted) {
     root->reserved = root->last + batch.page.count + reserve_ahead;

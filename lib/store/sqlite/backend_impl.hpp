@@ -131,6 +131,7 @@ class Backend final : public StorageBackend {
 
   // claims.cpp
   std::optional<Claim> take(RunRow row, std::string_view owner, std::int64_t at);
+  std::int64_t last_time(std::int64_t run);
   std::optional<RunId> at_work_in(const NewRun& run);
   void write_fact(RunRow& row, const journal::Fact& fact, std::int64_t at);
 

@@ -17,13 +17,21 @@ std::optional<RunId> Backend::at_work_in(const NewRun& run) {
   return rows.next() ? std::optional(RunId::of_bytes(rows.view(0))) : std::nullopt;
 }
 
+std::int64_t Backend::last_time(std::int64_t run) {
+  Rows rows = database_.rows(
+      "SELECT last, count, page FROM journal WHERE run=?1 ORDER BY last DESC LIMIT 1", run);
+  if (!rows.next()) return 0;
+  return end_of({static_cast<std::uint64_t>(rows.number(0)),
+                 static_cast<std::uint64_t>(rows.number(1)), rows.text(2)});
+}
+
 std::optional<Claim> Backend::take(RunRow row, std::string_view owner, std::int64_t at) {
   if (at_work_in(row.run)) return std::nullopt;
   Claim claim;
-  const journal::Page page = take_over(row, claim, owner, at);
   live_.erase(row.run.id);
   Live* known = live(row.run.id);
   if (known == nullptr) return std::nullopt;
+  const journal::Page page = take_over(row, claim, owner, last_time(known->no), at);
   known->epoch = row.epoch;
   known->is_open = true;
   write_page(row.run.id, *known, page);

@@ -7,7 +7,8 @@ namespace {
 
 constexpr int oldest_version = 3051003;  // before it, commits could be lost when a WAL was reset
 constexpr int withdrawn_version = 3052000;
-constexpr int busy_timeout_ms = 5000;
+// Another program may look at the file, and some lock it for writing meanwhile.
+constexpr int busy_timeout_ms = 15'000;
 
 Errc errc_of(int code) {
   if (code == SQLITE_READONLY_DBMOVED) return Errc::store_moved;

@@ -57,13 +57,13 @@ struct Row {
 const Entry accepted{Accepted{}};
 const Entry claimed{Claimed{"o", 1, "", 0}};
 const Entry step{StepStarted{1}};
-const Entry asked{ModelRequested{1, 1, 0}};
+const Entry requested_model{ModelRequested{1, 1, 0}};
 const Entry answered{ModelCompleted{1, "stop", "", "", ""}};
 const Entry saved{Checkpoint{1, 1, true}};
 
 std::vector<Entry> with_call(Effect effect, std::vector<Entry> more) {
   std::vector<Entry> entries{
-      accepted, claimed, step, asked, shown_text, answered, Entry{intent("c", effect)}};
+      accepted, claimed, step, requested_model, shown_text, answered, Entry{intent("c", effect)}};
   entries.insert(entries.end(), more.begin(), more.end());
   return entries;
 }
@@ -88,28 +88,29 @@ std::vector<Row> rows() {
       {"segment", {accepted, Entry{Segment{}}}, RecoveryMove::begin_step},
       {"claimed", {accepted, claimed}, RecoveryMove::begin_step},
       {"step_started", {accepted, claimed, step}, RecoveryMove::begin_step},
-      {"checkpoint", {accepted, step, asked, answered, saved}, RecoveryMove::begin_step},
-      {"model_requested", {accepted, step, asked}, RecoveryMove::ask_again, {}, 2},
+      {"checkpoint", {accepted, step, requested_model, answered, saved}, RecoveryMove::begin_step},
+      {"model_requested", {accepted, step, requested_model}, RecoveryMove::ask_again, {}, 2},
       {"model_requested, shown",
-       {accepted, step, asked, shown_text},
+       {accepted, step, requested_model, shown_text},
        RecoveryMove::ask_again,
        {},
        2,
        true},
       {"model_opened",
-       {accepted, step, asked, Entry{ModelOpened{1, "r", false}}},
+       {accepted, step, requested_model, Entry{ModelOpened{1, "r", false}}},
        RecoveryMove::ask_again,
        {},
        2},
       {"model_opened in the background",
-       {accepted, step, asked, Entry{ModelOpened{1, "r", true}}, Entry{ModelProgress{17}}},
+       {accepted, step, requested_model, Entry{ModelOpened{1, "r", true}},
+        Entry{ModelProgress{17}}},
        RecoveryMove::join_response},
-      {"asked three times",
+      {"requested three times",
        {accepted, step, Entry{ModelRequested{1, 3, 0}}},
        RecoveryMove::fail,
        {},
        4},
-      {"model_completed", {accepted, step, asked, answered}, RecoveryMove::begin_step},
+      {"model_completed", {accepted, step, requested_model, answered}, RecoveryMove::begin_step},
       {"tool_intent",
        with_call(Effect::once, {saved}),
        RecoveryMove::begin_step,
@@ -190,10 +191,10 @@ std::vector<Row> rows() {
        RecoveryMove::finish_stop,
        {CallMove::cancel}},
       {"stop_requested while the model answers",
-       {accepted, step, asked, shown_text, stop},
+       {accepted, step, requested_model, shown_text, stop},
        RecoveryMove::finish_stop},
       {"completed", {accepted, over(RunState::completed)}, RecoveryMove::deliver},
-      {"failed", {accepted, asked, over(RunState::failed)}, RecoveryMove::deliver},
+      {"failed", {accepted, requested_model, over(RunState::failed)}, RecoveryMove::deliver},
       {"cancelled", with_call(Effect::once, {started, stop, over(RunState::cancelled)}),
        RecoveryMove::deliver},
   };
@@ -214,8 +215,8 @@ TEST(Recovery, FollowsItsTable) {
 }
 
 TEST(Recovery, JoinsABackgroundResponseOnlyWhileTheProviderKeepsIt) {
-  const FoldedBranch branch =
-      folded({accepted, asked, Entry{ModelOpened{1, "resp", true}}, Entry{ModelProgress{17}}});
+  const FoldedBranch branch = folded(
+      {accepted, requested_model, Entry{ModelOpened{1, "resp", true}}, Entry{ModelProgress{17}}});
   const RecoveryPlan soon = plan_recovery(branch, {now_ms, 1, 599'999});
   EXPECT_EQ(soon.response_id, "resp");
   EXPECT_EQ(soon.upstream_seq, 17);
@@ -223,10 +224,10 @@ TEST(Recovery, JoinsABackgroundResponseOnlyWhileTheProviderKeepsIt) {
 }
 
 TEST(Recovery, BuriesWhatWasRecoveredTooOften) {
-  const FoldedBranch branch = folded({accepted, asked});
+  const FoldedBranch branch = folded({accepted, requested_model});
   EXPECT_EQ(plan_recovery(branch, {now_ms, 5, 0}).move, RecoveryMove::ask_again);
   EXPECT_EQ(plan_recovery(branch, {now_ms, 6, 0}).move, RecoveryMove::bury);
-  const FoldedBranch stopped = folded({accepted, asked, Entry{StopRequested{"u", ""}}});
+  const FoldedBranch stopped = folded({accepted, requested_model, Entry{StopRequested{"u", ""}}});
   EXPECT_EQ(plan_recovery(stopped, {now_ms, 6, 0}).move, RecoveryMove::finish_stop);
 }
 

@@ -64,7 +64,7 @@ TEST_P(StorageConformance, ReadsAtLeastOnePageAndNoMoreBytesThanWanted) {
   EXPECT_EQ(some.value().size(), 5U);
 }
 
-TEST_P(StorageConformance, FencesWhoeverHasNoClaim) {
+TEST_P(StorageConformance, FencesWritersWithoutAClaim) {
   EXPECT_EQ(append(text_batch(9, "x")).status, AppendStatus::fenced);
   append(accepting(new_run(1)));
   EXPECT_EQ(append(text_batch(1, "x", 0)).status, AppendStatus::fenced);
@@ -181,6 +181,7 @@ TEST_P(StorageConformance, RecoversWhatItsOwnerLeft) {
   EXPECT_EQ(claims[0].run.epoch, 2);
   EXPECT_EQ(claims[0].run.recoveries, 1);
   EXPECT_EQ(claims[0].cause, "recovered");
+  EXPECT_EQ(claims[0].downtime_ms, now_ - 1);  // since its last record
   ASSERT_EQ(claims[0].children.size(), 1U);
   EXPECT_EQ(claims[0].children[0].run.id, id_of(11));
   EXPECT_EQ(claims[0].children[0].epoch, 2);

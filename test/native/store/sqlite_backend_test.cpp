@@ -8,6 +8,7 @@
 
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "store/conformance.hpp"
 #include "store/sqlite/database.hpp"
@@ -124,6 +125,21 @@ TEST_F(SqliteStore, IsReadBesideItsOwner) {
   EXPECT_EQ(outcome.error->code, Errc::invalid_state);
   EXPECT_FALSE(reader->sweep({}).ok());
   EXPECT_FALSE(reader->delete_run(id_of(1)).ok());
+}
+
+TEST_F(SqliteStore, WaitsForAnotherProgramThatWrites) {
+  auto backend = opened();
+  append(*backend, accepting(new_run(1)));
+  sqlite3* other = nullptr;
+  ASSERT_EQ(sqlite3_open(folder_.file().c_str(), &other), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+  std::thread ends([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    sqlite3_exec(other, "COMMIT", nullptr, nullptr, nullptr);
+  });
+  EXPECT_EQ(append(*backend, text_batch(1, "x")).status, AppendStatus::committed);
+  ends.join();
+  sqlite3_close(other);
 }
 
 TEST_F(SqliteStore, LeavesForeignFilesAlone) {
@@ -279,6 +295,27 @@ TEST_F(SqliteStore, PassesOverNumbersThatMayHaveBeenShown) {
   ASSERT_EQ(claims.value().size(), 1U);
   EXPECT_EQ(claims.value()[0].run.last, before->reserved + 1);
   EXPECT_EQ(texts_of(*backend, 1, 5899), "x|-" + std::to_string(before->reserved - 5900) + "|#");
+}
+
+TEST_F(SqliteStore, ReservesNumbersBeforeAGroupUsesThem) {
+  durability_ = Durability::balanced;
+  auto backend = opened();
+  append(*backend, accepting(new_run(1)));
+  const std::vector<AppendBatch> group(1000, text_batch(1, "x"));
+  for (int round = 0; round < 6; ++round) {
+    const auto outcomes = backend->append(group);
+    ASSERT_EQ(outcomes.back().status, AppendStatus::committed);
+    const auto row = backend->run(id_of(1)).value();
+    EXPECT_GE(row->reserved, row->last);
+    sqlite3* other = nullptr;
+    ASSERT_EQ(sqlite3_open(folder_.file().c_str(), &other), SQLITE_OK);
+    sqlite3_stmt* read = nullptr;
+    sqlite3_prepare_v2(other, "SELECT reserved FROM runs", -1, &read, nullptr);
+    ASSERT_EQ(sqlite3_step(read), SQLITE_ROW);
+    EXPECT_GE(static_cast<std::uint64_t>(sqlite3_column_int64(read, 0)), row->last) << round;
+    sqlite3_finalize(read);
+    sqlite3_close(other);
+  }
 }
 
 TEST_F(SqliteStore, LeavesNoGapWhereNothingIsLost) {

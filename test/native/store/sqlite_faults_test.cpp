@@ -69,8 +69,8 @@ class FaultyStore {
   }
 
   // What must be there is there, once, in its order.
-  void expect_kept(const std::map<RunId, std::uint64_t>& kept) {
-    for (const auto& [run, last] : kept) {
+  void expect_stored(const std::map<RunId, std::uint64_t>& expected) {
+    for (const auto& [run, last] : expected) {
       auto pages = backend->read(run, 0, std::size_t{1} << 30U);
       ASSERT_TRUE(pages.ok()) << pages.error().message;
       std::uint64_t next = 1;
@@ -94,7 +94,7 @@ class FaultyStore {
 
   FaultVfs vfs;
   std::unique_ptr<StorageBackend> backend;
-  std::map<RunId, std::uint64_t> shown;     // told to be committed
+  std::map<RunId, std::uint64_t> shown;     // reported as committed
   std::map<RunId, std::uint64_t> promised;  // also after a power cut
   std::optional<Error> error;
 
@@ -107,7 +107,7 @@ int operations_of(Durability durability) {
   FaultyStore store(durability);
   EXPECT_TRUE(store.open());
   EXPECT_TRUE(store.work());
-  store.expect_kept(store.shown);
+  store.expect_stored(store.shown);
   store.backend.reset();
   return store.vfs.operations();
 }
@@ -127,7 +127,7 @@ TEST_P(PowerCuts, LoseNothingThatWasPromised) {
     store.backend.reset();
     store.vfs.restart(seed + static_cast<std::uint32_t>(cut));
     ASSERT_TRUE(store.open()) << store.error->message << store.error->detail;
-    ASSERT_NO_FATAL_FAILURE(store.expect_kept(store.promised));
+    ASSERT_NO_FATAL_FAILURE(store.expect_stored(store.promised));
     const std::string name = "support";
     ASSERT_TRUE(store.backend->claim({&name, 1}, "next", 10).ok());
   }
@@ -147,11 +147,11 @@ TEST(SqliteFaults, LosesNothingWhenOneCallFails) {
       store.vfs.fail_at(at, code);
       if (store.open()) {
         store.work();
-        ASSERT_NO_FATAL_FAILURE(store.expect_kept(store.shown));
+        ASSERT_NO_FATAL_FAILURE(store.expect_stored(store.shown));
       }
       store.backend.reset();
       ASSERT_TRUE(store.open()) << store.error->message;
-      ASSERT_NO_FATAL_FAILURE(store.expect_kept(store.shown));
+      ASSERT_NO_FATAL_FAILURE(store.expect_stored(store.shown));
     }
   }
 }
@@ -170,7 +170,7 @@ TEST(SqliteFaults, LosesNothingWhenTheDiskIsFull) {
   EXPECT_EQ(texts_of(*store.backend, 1), "#|0.");  // what is there can be read
   store.vfs.set_full(false);
   EXPECT_TRUE(store.committed(text_batch(1, "1.")));
-  store.expect_kept(store.shown);
+  store.expect_stored(store.shown);
 }
 
 }  // namespace

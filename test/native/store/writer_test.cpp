@@ -62,7 +62,7 @@ class Held {
 };
 
 TEST(Writer, CommitsWhatCameDuringACommitTogether) {
-  // A backend in memory asks the clock once a commit.
+  // A backend in memory reads the clock once a commit.
   std::atomic<int> commits = 0;
   Outcomes outcomes(101);
   Writer writer(make_memory_backend([&] {
@@ -204,7 +204,7 @@ std::vector<int> numbers_of(StorageBackend& backend, std::uint64_t run) {
 }
 
 // The child: appends numbers to each run, going on where the store ends, and notes in a synced file
-// what it was told is committed. Never returns.
+// what was reported as committed. Never returns.
 [[noreturn]] void work_until_killed(const StoreFolder& folder, Durability durability) {
   auto backend = open_store(folder, durability);
   if (!backend) _exit(2);
@@ -244,18 +244,18 @@ std::vector<int> numbers_of(StorageBackend& backend, std::uint64_t run) {
 }
 
 void expect_nothing_lost(StorageBackend& backend, const StoreFolder& folder) {
-  std::map<std::uint64_t, int> told;
+  std::map<std::uint64_t, int> reported;
   std::ifstream witness(folder.file("witness"));
   std::uint64_t run = 0;
   int number = 0;
-  while (witness >> run >> number) told[run] = std::max(told[run], number);
+  while (witness >> run >> number) reported[run] = std::max(reported[run], number);
   for (run = 1; run <= killed_runs; ++run) {
     const std::vector<int> numbers = numbers_of(backend, run);
     for (std::size_t at = 0; at < numbers.size(); ++at) {
       ASSERT_EQ(numbers[at], static_cast<int>(at)) << "run " << run;  // lost, or doubled
     }
-    if (told.contains(run)) {
-      ASSERT_GT(static_cast<int>(numbers.size()), told[run]) << run;
+    if (reported.contains(run)) {
+      ASSERT_GT(static_cast<int>(numbers.size()), reported[run]) << run;
     }
   }
   const auto problems = backend.check();
@@ -266,6 +266,9 @@ void expect_nothing_lost(StorageBackend& backend, const StoreFolder& folder) {
 class KilledStore : public testing::TestWithParam<Durability> {};
 
 TEST_P(KilledStore, LosesNothingThatWasCommitted) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the child is a fork with threads, which ThreadSanitizer does not follow";
+#endif
   const std::uint32_t seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
