@@ -110,7 +110,8 @@ function engineAdapter(row: WireRow, options: LangGraphAdapterOptions): StreamAd
   };
   const traits: AdapterTraits = { wire: row.wire, limits, thinkTags };
   if (hasHooks) {
-    const whole: PipeSpec = { ...spec, options: { ...spec.options, strict: true } };
+    const asked = { ...spec.options, strict: true, details: options.extended === true };
+    const whole: PipeSpec = { ...spec, options: asked };
     const reported: DiagnosticHooks = { ...hooks, extended: true, logSkipped: false };
     traits.parseForRun = (response) => eventsOf(response, whole, new EngineEventReader(reported));
   }
