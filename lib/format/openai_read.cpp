@@ -237,17 +237,18 @@ void keep_content(Message& message, const json::Value& content) {
   }
 }
 
-void ChatReader::read_user(Message& message, const json::Value& value) {
-  const json::Value content = value["content"];
-  if (!content.is_array()) {
-    message.content = message::Content::of_text(content.string());
-    return;
-  }
+message::Content content_of_list(const json::Value& content) {
   JsonBuilder parts;
   parts.open_array();
   for (const json::Value part : content.items()) read_part(parts, part);
   parts.close_array();
-  message.content = message::Content::of_parts(parts.take());
+  return message::Content::of_parts(parts.take());
+}
+
+void ChatReader::read_user(Message& message, const json::Value& value) {
+  const json::Value content = value["content"];
+  message.content =
+      content.is_array() ? content_of_list(content) : message::Content::of_text(content.string());
 }
 
 void ChatReader::read_reasoning(const json::Value& value) {
@@ -331,9 +332,15 @@ void ChatReader::read_function_call(Message& message, const json::Value& value) 
 }
 
 void ChatReader::read_tool(Message& message, const json::Value& value) {
-  message.content = message::Content::of_text(joined_text(value["content"]));
+  const json::Value content = value["content"];
+  bool has_media = false;
+  for (const json::Value part : content.items()) {
+    has_media = has_media || (part["type"].is_string() && is_read_elsewhere(message, part));
+  }
+  message.content =
+      has_media ? content_of_list(content) : message::Content::of_text(joined_text(content));
   message.tool_call_id = value["tool_call_id"].string();
-  keep_content(message, value["content"]);
+  keep_content(message, content);
   if (const json::Value name = value["name"]; name.is_string()) {
     message.metadata.add(provider, tool_name_kind, raw(name));
   }
