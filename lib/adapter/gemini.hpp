@@ -16,7 +16,7 @@ namespace millrace::adapter {
 
 // What the next request needs besides the text: a thought signature is an EncryptedValue of the
 // call, the reasoning message or the assistant message whose part had it, as the JSON text
-// `{"google":{"reasoning_signature":...}}`; parts that have no event of their own are ProviderState
+// `{"google":{"thought_signature":...}}`; parts that have no event of their own are ProviderState
 // events of the kind `part`, code that Google ran one of the kinds `server_tool` and
 // `server_tool_result`.
 class Gemini final : public Adapter {
