@@ -10,6 +10,7 @@
 #include "base/shown.hpp"
 #include "format/format.hpp"
 #include "message/body_size.hpp"
+#include "message/client_state.hpp"
 #include "message/foreign.hpp"
 
 namespace millrace::run {
@@ -32,6 +33,16 @@ Result<std::string> optional_text(const json::Value& body, std::string_view key)
   return std::string(value.string());
 }
 
+// Without the state that a client may not give.
+Result<std::string> trusted(Result<std::string> canonical, const InputOptions& options) {
+  if (!options.from_client || !canonical) return canonical;
+  if (canonical.value().find(R"("providerState")") == std::string::npos) return canonical;
+  auto messages = message::parse_messages(canonical.value());
+  if (!messages) return std::move(messages).error();
+  if (message::drop_untrusted_state(messages.value()) == 0) return canonical;
+  return message::to_json(messages.value());
+}
+
 // The canonical messages as the text of an array.
 Result<std::string> read_messages(const json::Value& messages, const InputOptions& options,
                                   IdSource& ids) {
@@ -47,13 +58,14 @@ Result<std::string> read_messages(const json::Value& messages, const InputOption
       format::find_format(is_canonical ? std::string_view("identity") : format_name);
   if (format == nullptr) return format::unknown_format(format_name);
   if (format->name != "identity") {
-    return format::from_api(*format, messages.to_json(json::Surrogates::keep), ids);
+    return trusted(format::from_api(*format, messages.to_json(json::Surrogates::keep), ids),
+                   options);
   }
   const auto adopted =
       message::adopt_foreign(messages, options.from_client ? message::UnknownParts::retained
                                                            : message::UnknownParts::rejected);
   if (!adopted) return adopted.error();
-  return format::from_api(*format, adopted.value(), ids);
+  return trusted(format::from_api(*format, adopted.value(), ids), options);
 }
 
 // The tools of the client as the text of an array, "" without any. A model is offered each by its

@@ -1,0 +1,89 @@
+#include "message/client_state.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+namespace millrace::message {
+namespace {
+
+constexpr std::array<std::string_view, 0> any_members{};
+constexpr std::array<std::string_view, 5> compaction_members{"type", "id", "content",
+                                                             "encrypted_content", "signature"};
+constexpr std::array<std::string_view, 4> item_members{"type", "id", "phase", "namespace"};
+constexpr std::array<std::string_view, 3> fallback_members{"type", "from", "to"};
+constexpr std::array<std::string_view, 4> part_members{"inlineData", "thoughtSignature",
+                                                       "videoMetadata", "audioTranscription"};
+constexpr std::array<std::string_view, 1> citation_members{"citationsContent"};
+constexpr std::array<std::string_view, 1> google_member{"google"};
+constexpr std::array<std::string_view, 2> cache_members{"type", "ttl"};
+constexpr std::array<std::string_view, 1> cache_types{"ephemeral"};
+
+constexpr std::array<std::string_view, 1> compaction_types{"compaction"};
+constexpr std::array<std::string_view, 6> item_types{"message",          "reasoning",
+                                                     "reasoning_text",   "function_call",
+                                                     "custom_tool_call", "custom_tool_call_output"};
+constexpr std::array<std::string_view, 1> fallback_types{"fallback"};
+
+// State that a client may give. An object has no other members, and its type is one of these.
+struct Row {
+  std::string_view provider;
+  std::string_view kind;
+  std::span<const std::string_view> members = any_members;  // none: no object
+  std::span<const std::string_view> types = any_members;    // none: it has no type
+};
+constexpr std::array<Row, 14> rows{{
+    {"millrace", "issuer"},
+    {"anthropic", "after_call"},
+    {"anthropic", "cache_control", cache_members, cache_types},
+    {"anthropic", "compaction", compaction_members, compaction_types},
+    {"anthropic", "content_block", fallback_members, fallback_types},
+    {"google", "part", part_members},
+    {"bedrock", "content_block", citation_members},
+    {"openai_responses", "item", item_members, item_types},
+    {"openai_responses", "compaction", compaction_members, compaction_types},
+    {"openai_responses", "refusal"},
+    {"openai_chat", "refusal"},
+    {"openai_chat", "custom"},
+    {"openai_chat", "reasoning_content"},
+    {"openai_chat", "extra_content", google_member},
+}};
+
+bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool may_be_given(const ProviderState& state) {
+  const auto* row = std::find_if(rows.begin(), rows.end(), [&](const Row& r) {
+    return r.provider == state.provider && r.kind == state.kind;
+  });
+  if (row == rows.end()) return false;
+  json::Document document(depth_limit);
+  const auto value = document.parse(state.json);
+  if (!value) return false;
+  if (row->members.empty()) return !value.value().is_object() && !value.value().is_array();
+  if (!value.value().is_object()) return false;
+  const auto members = value.value().members();
+  for (const auto& [key, member] : members) {
+    if (!is_one_of(row->members, key)) return false;
+  }
+  return row->types.empty() || is_one_of(row->types, value.value()["type"].string());
+}
+
+std::size_t drop_untrusted(Metadata& metadata) {
+  return std::erase_if(metadata.provider_state,
+                       [](const ProviderState& state) { return !may_be_given(state); });
+}
+
+}  // namespace
+
+std::size_t drop_untrusted_state(Messages& messages) {
+  std::size_t count = 0;
+  for (Message& message : messages) {
+    count += drop_untrusted(message.metadata);
+    for (ToolCall& call : message.tool_calls) count += drop_untrusted(call.metadata);
+  }
+  return count;
+}
+
+}  // namespace millrace::message
