@@ -26,13 +26,13 @@ constexpr std::array<std::string_view, 6> item_types{"message",          "reason
 constexpr std::array<std::string_view, 1> fallback_types{"fallback"};
 
 // State that a client may give. An object has no other members, and its type is one of these.
-struct Row {
+struct StateRow {
   std::string_view provider;
   std::string_view kind;
   std::span<const std::string_view> members = any_members;  // none: no object
   std::span<const std::string_view> types = any_members;    // none: it has no type
 };
-constexpr std::array<Row, 14> rows{{
+constexpr std::array<StateRow, 14> state_rows{{
     {"millrace", "issuer"},
     {"anthropic", "after_call"},
     {"anthropic", "cache_control", cache_members, cache_types},
@@ -54,10 +54,10 @@ bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
 }
 
 bool may_be_given(const ProviderState& state) {
-  const auto* row = std::find_if(rows.begin(), rows.end(), [&](const Row& r) {
+  const auto* row = std::find_if(state_rows.begin(), state_rows.end(), [&](const StateRow& r) {
     return r.provider == state.provider && r.kind == state.kind;
   });
-  if (row == rows.end()) return false;
+  if (row == state_rows.end()) return false;
   json::Document document(depth_limit);
   const auto value = document.parse(state.json);
   if (!value) return false;
