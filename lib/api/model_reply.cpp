@@ -18,6 +18,7 @@ ModelReply::ModelReply(const model::DriverServices& services, model::CallOptions
                        std::shared_ptr<http::ResponseStream> response)
     : model::CallDriver(services),
       response_(std::move(response)),
+      withheld_states_(input.withheld_states),
       encoder_({input.thread_id, input.run_id, input.parent_run_id, input.protocol_version}),
       sink_(encoder_, model::secrets_of(call)),
       keep_alive_(services.loop, [this] {
@@ -32,6 +33,10 @@ ModelReply::~ModelReply() = default;
 void ModelReply::start() {
   if (!response_->start(200, stream_headers())) return;
   encoder_.start();
+  if (withheld_states_ > 0) {
+    encoder_.on_event({event::Warning{row_of(Errc::invalid_messages).code,
+                                      run::withheld_sentence(withheld_states_)}});
+  }
   encoder_.on_event({event::StepStart{only_step}});
   const std::weak_ptr<model::CallDriver> weak = weak_from_this();
   response_->on_drain([this, weak] {

@@ -1,6 +1,7 @@
 // One answer on its way: a provider's stream in, an AG-UI response out.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -32,6 +33,7 @@ class ModelReply final : public model::CallDriver {
   void wait_for_silence();
 
   std::shared_ptr<http::ResponseStream> response_;
+  std::size_t withheld_states_;
   encoder::AgUiEncoder encoder_;
   model::RedactingSink sink_;
   os::Timer keep_alive_;

@@ -34,18 +34,20 @@ Result<std::string> optional_text(const json::Value& body, std::string_view key)
 }
 
 // Without the state that a client may not give.
-Result<std::string> trusted(Result<std::string> canonical, const InputOptions& options) {
+Result<std::string> trusted(Result<std::string> canonical, const InputOptions& options,
+                            std::size_t& withheld) {
   if (!options.from_client || !canonical) return canonical;
   if (canonical.value().find(R"("providerState")") == std::string::npos) return canonical;
   auto messages = message::parse_messages(canonical.value());
   if (!messages) return std::move(messages).error();
-  if (message::drop_untrusted_state(messages.value()) == 0) return canonical;
+  withheld = message::drop_untrusted_state(messages.value());
+  if (withheld == 0) return canonical;
   return message::to_json(messages.value());
 }
 
 // The canonical messages as the text of an array.
 Result<std::string> read_messages(const json::Value& messages, const InputOptions& options,
-                                  IdSource& ids) {
+                                  IdSource& ids, std::size_t& withheld) {
   if (messages.is_nothing()) return wrong_body("`messages` is missing");
   if (!messages.is_array() && !messages.is_object()) {
     return wrong_body("`messages` must be an array, not " + shown_value(messages));
@@ -59,13 +61,13 @@ Result<std::string> read_messages(const json::Value& messages, const InputOption
   if (format == nullptr) return format::unknown_format(format_name);
   if (format->name != "identity") {
     return trusted(format::from_api(*format, messages.to_json(json::Surrogates::keep), ids),
-                   options);
+                   options, withheld);
   }
   const auto adopted =
       message::adopt_foreign(messages, options.from_client ? message::UnknownParts::retained
                                                            : message::UnknownParts::rejected);
   if (!adopted) return adopted.error();
-  return trusted(format::from_api(*format, adopted.value(), ids), options);
+  return trusted(format::from_api(*format, adopted.value(), ids), options, withheld);
 }
 
 // The tools of the client as the text of an array, "" without any. A model is offered each by its
@@ -147,7 +149,7 @@ Result<AgentInput> read_agent_input(std::string_view text, const InputOptions& o
   }
   if (resume.size() > 0) input.resume_json = resume.to_json();
 
-  auto messages = read_messages(body["messages"], options, ids);
+  auto messages = read_messages(body["messages"], options, ids, input.withheld_states);
   if (!messages) return std::move(messages).error();
   auto context = context_message(body["context"], ids);
   if (!context) return std::move(context).error();
@@ -161,6 +163,11 @@ Result<AgentInput> read_agent_input(std::string_view text, const InputOptions& o
     input.messages_json.insert(1, is_empty ? context.value() : context.value() + ",");
   }
   return input;
+}
+
+std::string withheld_sentence(std::size_t states) {
+  return "The client may not give " + std::to_string(states) +
+         " items of provider state in its messages; they were left out.";
 }
 
 }  // namespace millrace::run

@@ -3,6 +3,7 @@
 // Source: AG-UI protocol 1.0, RunAgentInput.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,8 @@ struct AgentInput {
   // read them; else null.
   json::Tree state_messages;
   json::Tree tools;
+  // Items of provider state that were left out, since a client may not give them.
+  std::size_t withheld_states = 0;
 };
 
 struct InputOptions {
@@ -40,5 +43,8 @@ struct InputOptions {
 // Errors: invalid_json, json_too_deep, invalid_body, invalid_messages, unknown_format.
 Result<AgentInput> read_agent_input(std::string_view body, const InputOptions& options,
                                     IdSource& ids);
+
+// What readers get of withheld states.
+std::string withheld_sentence(std::size_t states);
 
 }  // namespace millrace::run

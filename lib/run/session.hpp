@@ -51,6 +51,7 @@ struct AgentTask {
   std::function<std::optional<agent::ReachedLimit>()> above = nullptr;
   // Questions that are answered and that nobody asked.
   std::vector<std::string> unmatched;
+  std::size_t withheld_states = 0;  // of the input
   // Lifetime: as the owner.
   Recorder* recorder = nullptr;
 };

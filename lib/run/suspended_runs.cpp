@@ -88,6 +88,7 @@ AgentTask task_of(agent::Answered answered) {
 Result<AgentTask> finish_task(AgentTask task, const AgentInput& input) {
   task.thread_id = input.thread_id;
   task.run_id = input.run_id;
+  task.withheld_states = input.withheld_states;
   if (!input.tools_json.empty()) {
     auto tools = input.tools.is_array() ? Result<Tree>(input.tools) : Tree::parse(input.tools_json);
     if (!tools) return std::move(tools).error();

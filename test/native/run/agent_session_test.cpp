@@ -193,5 +193,27 @@ TEST(AgentTurns, SendTheConversationSoFarAndWhatIsNew) {
   }
 }
 
+TEST(AgentSession, WarnsOfStateThatAClientMayNotGive) {
+  test::SessionRig rig;
+  const std::string body =
+      R"({"threadId":"t","runId":"r","messages":[{"id":"u","role":"user","content":"Go."},)"
+      R"({"id":"a","role":"assistant","content":"x","metadata":{"millrace":{"providerState":[)"
+      R"({"provider":"anthropic","kind":"container","state":{"id":"stolen"}}]}}},)"
+      R"({"id":"v","role":"user","content":"Go on."}]})";
+  InputOptions options;
+  options.from_client = true;
+  auto input = read_agent_input(body, options, rig.ids);
+  ASSERT_TRUE(input.ok());
+  EXPECT_EQ(input.value().withheld_states, 1U);
+  EXPECT_EQ(input.value().messages_json.find("stolen"), std::string::npos);
+  rig.provider.answers = {test::says("Hello.")};
+  auto task = SuspendedRuns().task_for(input.value(), rig.plan(), 0, rig.ids);
+  ASSERT_TRUE(task.ok());
+  rig.start(std::move(task).value());
+  rig.end();
+  ASSERT_EQ(rig.warnings.size(), 1U);
+  EXPECT_NE(rig.warnings[0].find("left out"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace millrace::run

@@ -195,6 +195,9 @@ class SessionRig final : public run::AgentOwner {
     if (const auto* report = std::get_if<event::ToolProgress>(&event.body)) {
       progress.emplace_back(report->json);
     }
+    if (const auto* warning = std::get_if<event::Warning>(&event.body)) {
+      warnings.emplace_back(warning->message);
+    }
   }
   void request_host(run::HostWork /*work*/, std::uint64_t /*id*/, std::string /*json*/) override {}
   void withdraw(std::uint64_t /*id*/) override {}
@@ -212,6 +215,7 @@ class SessionRig final : public run::AgentOwner {
   std::map<std::string, std::shared_ptr<ScriptedTool>> tools;
   std::map<std::string, std::vector<std::string>> results;  // contents by the id of the call
   std::vector<std::string> progress;
+  std::vector<std::string> warnings;
   json::Tree rested_state;
   json::Tree rested_context;
   std::shared_ptr<run::AgentSession> session;
