@@ -110,8 +110,8 @@ function engineAdapter(row: WireRow, options: LangGraphAdapterOptions): StreamAd
   };
   const traits: AdapterTraits = { wire: row.wire, limits, thinkTags };
   if (hasHooks) {
-    const asked = { ...spec.options, strict: true, details: options.extended === true };
-    const whole: PipeSpec = { ...spec, options: asked };
+    const detailed = { ...spec.options, strict: true, details: options.extended === true };
+    const whole: PipeSpec = { ...spec, options: detailed };
     const reported: DiagnosticHooks = { ...hooks, extended: true, logSkipped: false };
     traits.parseForRun = (response) => eventsOf(response, whole, new EngineEventReader(reported));
   }

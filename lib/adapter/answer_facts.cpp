@@ -52,11 +52,11 @@ void AnswerFacts::put(List& list, std::string_view name, std::string json) {
   } else {
     return;
   }
-  has_news_ = true;
+  has_changes_ = true;
 }
 
 std::string AnswerFacts::take() {
-  has_news_ = false;
+  has_changes_ = false;
   const auto object_of = [](const List& list) {
     std::string out = "{";
     for (const auto& [name, json] : list) {

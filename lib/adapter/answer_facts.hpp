@@ -33,7 +33,7 @@ class AnswerFacts {
   void set_detail(std::string_view member, const json::Value& value);
 
   // Whether something was noted since the last call of take.
-  [[nodiscard]] bool has_news() const { return has_news_; }
+  [[nodiscard]] bool has_changes() const { return has_changes_; }
   // Shape: {"id"?, "model"?, "created"?, "status"?, "serviceTier"?, "fingerprint"?,
   // "conversationId"?, "stopSequence"?, "details"?: {...}}
   std::string take();
@@ -44,7 +44,7 @@ class AnswerFacts {
 
   List facts_;
   List details_;
-  bool has_news_ = false;
+  bool has_changes_ = false;
 };
 
 }  // namespace millrace::adapter

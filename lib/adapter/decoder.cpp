@@ -121,7 +121,7 @@ Result<void> Decoder::finish() {
 
 // The last event of an answer that did not fail; of one that did, the one before the error.
 void Decoder::give_facts() {
-  if (!facts_ || !facts_->has_news()) return;
+  if (!facts_ || !facts_->has_changes()) return;
   const std::string json = facts_->take();
   parts_.pass(event::AnswerInfo{json});
 }

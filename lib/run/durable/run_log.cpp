@@ -190,9 +190,9 @@ bool RunLog::call_ended(std::string_view id, const tool::ToolOutcome& outcome) {
 
 void RunLog::rest(const Tree& state, const Tree& context) {
   Tree saved = Tree::object();
-  Tree& kept = saved.set("state", state);
+  Tree& stored = saved.set("state", state);
   // Both are the plan's; the one of a later process counts.
-  for (const std::string_view member : {"tools", "toolManifestMap"}) kept.erase(member);
+  for (const std::string_view member : {"tools", "toolManifestMap"}) stored.erase(member);
   saved.set("context", context);
   const std::int64_t number = place_.next_checkpoint;
   const bool is_full = place_.checkpoint.is_null() || number % journal::full_checkpoint_every == 0;

@@ -111,7 +111,7 @@ std::shared_ptr<RunHub> RunRegistry::hub_for(const store::RunId& run, std::uint6
   return std::make_shared<RunHub>(services_.loop, writer_, run, committed, false);
 }
 
-// The hub of a run that is not at work here. What waits for the user has said all it can.
+// The hub of a run that is not at work here. A run that waits for the user gives nothing more.
 std::shared_ptr<RunHub> RunRegistry::hub_of(const store::RunRow& row) {
   const store::RunId& run = row.run.id;
   const bool is_over = journal::is_over(row.state) || row.state == RunState::waiting;
@@ -284,50 +284,51 @@ void RunRegistry::end_or_start(RunLog& log, const StoredRun& stored,
 void RunRegistry::answer(const store::RunId& run, std::string principal, AgentInput input,
                          Done<StartedRun> done) {
   os::EventLoop& loop = services_.loop;
-  const auto asked = std::make_shared<Answering>(
+  const auto answering = std::make_shared<Answering>(
       Answering{run, std::move(principal), std::move(input), std::move(done)});
-  writer_->run([weak = weak_from_this(), &loop, asked](store::StorageBackend& backend) {
+  writer_->run([weak = weak_from_this(), &loop, answering](store::StorageBackend& backend) {
     const auto row =
-        std::make_shared<Result<std::optional<store::RunRow>>>(backend.run(asked->run));
-    const auto state = std::make_shared<Result<StoredState>>(load_state(backend, asked->run));
-    loop.post([weak, asked, row, state] {
-      if (const auto self = weak.lock()) self->check_answer(asked, *row, *state);
+        std::make_shared<Result<std::optional<store::RunRow>>>(backend.run(answering->run));
+    const auto state = std::make_shared<Result<StoredState>>(load_state(backend, answering->run));
+    loop.post([weak, answering, row, state] {
+      if (const auto self = weak.lock()) self->check_answer(answering, *row, *state);
     });
   });
 }
 
-void RunRegistry::check_answer(const std::shared_ptr<Answering>& asked,
+void RunRegistry::check_answer(const std::shared_ptr<Answering>& answering,
                                const Result<std::optional<store::RunRow>>& row,
                                const Result<StoredState>& state) {
-  if (!row) return asked->done(row.error());
-  if (!row.value() || row.value()->run.principal != asked->principal) {
-    return asked->done(no_run(asked->run));
+  if (!row) return answering->done(row.error());
+  if (!row.value() || row.value()->run.principal != answering->principal) {
+    return answering->done(no_run(answering->run));
   }
   const auto agent = agents_.find(row.value()->run.name);
-  if (agent == agents_.end()) return asked->done(unknown_name(row.value()->run.name));
-  if (!state) return asked->done(state.error());
-  if (row.value()->state != RunState::waiting) return asked->done(not_waiting());
-  auto task = saved_task(state.value().checkpoint["state"], state.value().checkpoint["context"],
-                         asked->input, *agent->second.plan, services_.now_ms(), services_.call.ids);
-  if (!task) return asked->done(std::move(task).error());
-  decide(asked);
+  if (agent == agents_.end()) return answering->done(unknown_name(row.value()->run.name));
+  if (!state) return answering->done(state.error());
+  if (row.value()->state != RunState::waiting) return answering->done(not_waiting());
+  auto task =
+      saved_task(state.value().checkpoint["state"], state.value().checkpoint["context"],
+                 answering->input, *agent->second.plan, services_.now_ms(), services_.call.ids);
+  if (!task) return answering->done(std::move(task).error());
+  decide(answering);
 }
 
-void RunRegistry::decide(const std::shared_ptr<Answering>& asked) {
+void RunRegistry::decide(const std::shared_ptr<Answering>& answering) {
   os::EventLoop& loop = services_.loop;
   writer_->run(
-      [weak = weak_from_this(), &loop, asked, owner = owner_](store::StorageBackend& backend) {
-        const auto stored = std::make_shared<Result<std::shared_ptr<StoredRun>>>(
-            take_answered(backend, asked->run, asked->principal, asked->input.resume_json, owner));
-        loop.post([weak, asked, stored] {
+      [weak = weak_from_this(), &loop, answering, owner = owner_](store::StorageBackend& backend) {
+        const auto stored = std::make_shared<Result<std::shared_ptr<StoredRun>>>(take_answered(
+            backend, answering->run, answering->principal, answering->input.resume_json, owner));
+        loop.post([weak, answering, stored] {
           const auto self = weak.lock();
           if (!self) return;
           if (!*stored) {
             // What was decided before the failure lets the run go on all the same.
             self->recover();
-            return asked->done(stored->error());
+            return answering->done(stored->error());
           }
-          self->go_on(stored->value(), &asked->input, asked->done);
+          self->go_on(stored->value(), &answering->input, answering->done);
         });
       });
 }

@@ -90,10 +90,10 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
     AgentInput input;
     Done<StartedRun> done;
   };
-  void check_answer(const std::shared_ptr<Answering>& asked,
+  void check_answer(const std::shared_ptr<Answering>& answering,
                     const Result<std::optional<store::RunRow>>& row,
                     const Result<StoredState>& state);
-  void decide(const std::shared_ptr<Answering>& asked);
+  void decide(const std::shared_ptr<Answering>& answering);
   std::shared_ptr<RunHub> hub_for(const store::RunId& run, std::uint64_t committed);
   std::shared_ptr<RunHub> hub_of(const store::RunRow& row);
   std::shared_ptr<RunLog> make_log(const DurableAgent& agent, LogPlace place, LogOptions options,

@@ -86,12 +86,12 @@ const rest = [
 describe('a response in the background', () => {
   let provider: Loopback;
   let handlers: Handler[] = [];
-  let asked: Asked[] = [];
+  let requests: Asked[] = [];
 
   beforeAll(async () => {
     provider = await loopback((request, answer) => {
       void bodyOf(request).then((body) => {
-        asked.push({ method: request.method ?? '', url: request.url ?? '', body });
+        requests.push({ method: request.method ?? '', url: request.url ?? '', body });
         const handler = handlers.shift();
         if (handler) handler(request, answer, body);
         else answer.writeHead(500).end('{}');
@@ -100,7 +100,7 @@ describe('a response in the background', () => {
   });
   afterAll(() => provider.close());
   beforeEach(() => {
-    asked = [];
+    requests = [];
   });
 
   const runtime = (settings: object = {}) =>
@@ -110,7 +110,7 @@ describe('a response in the background', () => {
       circuit: false,
       ...settings,
     });
-  const paths = () => asked.map(({ method, url }) => `${method} ${url}`);
+  const paths = () => requests.map(({ method, url }) => `${method} ${url}`);
 
   it('is waited for where it is not streamed, and its states are events', async () => {
     handlers = [
@@ -136,7 +136,7 @@ describe('a response in the background', () => {
       'GET /v1/responses/resp_1',
       'GET /v1/responses/resp_1',
     ]);
-    expect(JSON.parse(asked[0]?.body ?? '')).toMatchObject({ background: true, store: true });
+    expect(JSON.parse(requests[0]?.body ?? '')).toMatchObject({ background: true, store: true });
     const report = await run.report;
     expect(report.attempts).toHaveLength(1);
     expect(report.response).toMatchObject({ id: 'resp_1', status: 'completed', created: 1 });
@@ -169,9 +169,9 @@ describe('a response in the background', () => {
       (_, answer) => json(answer, response('cancelled')),
     ];
     const run = runtime().stream({ ...payload, stream: false });
-    await until(() => asked.length === 2, 'the state is fetched');
+    await until(() => requests.length === 2, 'the state is fetched');
     run.stop();
-    await until(() => asked.length === 3, 'the provider hears of the abort');
+    await until(() => requests.length === 3, 'the provider hears of the abort');
     expect(paths()[2]).toBe('POST /v1/responses/resp_1/cancel');
     await expect(run.text()).rejects.toMatchObject({ code: 'cancelled' });
   });
@@ -192,6 +192,6 @@ describe('a response in the background', () => {
     handlers = [];
     const run = runtime().stream({ ...payload, store: false });
     await expect(run.text()).rejects.toMatchObject({ code: 'invalid_body' });
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
   });
 });

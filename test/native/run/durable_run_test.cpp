@@ -127,18 +127,18 @@ TEST(DurableRun, TakesOneAnswerOfTheUserAlsoInAnotherProcess) {
   rig.provider.answers = {calls({{"a", "send"}}), says("Sent.")};
   rig.tools["send"]->outcomes = {{"sent"}};
   const store::RunId run = rig.start("Go.");
-  const auto asked = rig.read(run, 0);
-  ASSERT_EQ(asked->interrupts.size(), 1U);
+  const auto waiting = rig.read(run, 0);
+  ASSERT_EQ(waiting->interrupts.size(), 1U);
   EXPECT_EQ(rig.state_of(run), RunState::waiting);
   rig.crash();
-  const std::string resume = R"([{"interruptId":")" + asked->interrupts[0] +
+  const std::string resume = R"([{"interruptId":")" + waiting->interrupts[0] +
                              R"(","status":"resolved","payload":{"approved":true}}])";
   EXPECT_FALSE(rig.answer(run, resume, "somebody else").ok());
   EXPECT_FALSE(rig.answer(run, R"([{"interruptId":"made up","status":"resolved"}])").ok());
   EXPECT_EQ(rig.state_of(run), RunState::waiting);
   ASSERT_TRUE(rig.answer(run, resume).ok());
   EXPECT_EQ(rig.answer(run, resume).error().code, Errc::approval_answered);
-  const auto whole = rig.read(run, asked->seqs.back());
+  const auto whole = rig.read(run, waiting->seqs.back());
   EXPECT_EQ(whole->text, "Sent.");
   EXPECT_EQ(rig.tools["send"]->started, 1U);
   EXPECT_EQ(rig.state_of(run), RunState::completed);
