@@ -109,13 +109,6 @@ void Anthropic::start(const json::Value& message) {
   note_facts(message);
   if (repeated) return;
   keep_transformations(message);
-  // In an answer that was not streamed these stand beside the blocks.
-  if (message["stop_reason"].is_string()) {
-    keep_state("container", message_id(), message["container"]);
-    const json::Value context = message["context_management"];
-    if (context["applied_edits"].size() > 0)
-      keep_state("context_management", message_id(), context);
-  }
   for (const json::Value content : message["content"].items()) {
     Block& block = add_block({}, kind_of(content["type"].string()));
     open_block(block, content);

@@ -37,7 +37,11 @@ void TurnWriter::write_message(const Message& message) {
       close_calls();
       write_user(message);
       break;
-    case Role::assistant: write_assistant(message); break;
+    case Role::assistant:
+      // Calls of the message before stand before its words.
+      if (!message::text_of(message.content).empty()) write_calls();
+      write_assistant(message);
+      break;
     case Role::tool: write_unmatched_result(message); break;
     case Role::reasoning: write_reasoning(message); break;
     case Role::system:

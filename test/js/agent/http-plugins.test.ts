@@ -458,9 +458,9 @@ describe('HTTP tools', () => {
 
     it('has no option that is misspelt', () => {
       const given = { runtime: { createImage: async () => ({ imageUrl: '' }) }, model: 'm' };
-      const more = { store: () => '', aprove: true };
+      const more = { store: () => '', aproval: true };
       expect(() => imageTool({ ...given, ...more })).toThrow(/mean 'approval'/);
-      expect(() => tool({ name: 'a', aprove: true, run: () => '' } as never)).toThrow(/aprove/);
+      expect(() => tool({ name: 'a', aproval: true, run: () => '' } as never)).toThrow(/aproval/);
     });
 
     it.each([

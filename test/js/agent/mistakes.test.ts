@@ -76,7 +76,7 @@ describe('the text of a run that waits for a person', () => {
     expect(await (await run.resume(true)).text()).toBe('Sent.');
   });
 
-  it.each([{ aproved: true }, { approval: true }])(
+  it.each([{ aproved: true }, { approve: true }])(
     'is not reached by the answer %j, which says what is needed',
     async (answer) => {
       const { agent } = await agentOf([mail], { tools: [sendMail] });

@@ -74,6 +74,9 @@ class RecordLog final : public run::RunReader {
 
 class DurableRig final : public run::RunHost {
  public:
+  // As the manual clock begins.
+  static constexpr std::int64_t start_ms = 3'600'000;
+
   struct Kind {
     const char* name;
     tool::Effect effect;
@@ -81,8 +84,9 @@ class DurableRig final : public run::RunHost {
   };
 
   DurableRig()
-      : writer(std::make_shared<store::Writer>(
-            store::make_memory_backend(), store::WriterOptions{std::chrono::milliseconds{1}})) {
+      : writer(
+            std::make_shared<store::Writer>(store::make_memory_backend([] { return start_ms; }),
+                                            store::WriterOptions{std::chrono::milliseconds{1}})) {
     std::string builtin;
     for (const Kind& kind :
          {Kind{"look", tool::Effect::read}, Kind{"pay", tool::Effect::once},

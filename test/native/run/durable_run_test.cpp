@@ -136,7 +136,8 @@ TEST(DurableRun, TakesOneAnswerOfTheUserAlsoInAnotherProcess) {
   EXPECT_FALSE(rig.answer(run, resume, "somebody else").ok());
   EXPECT_FALSE(rig.answer(run, R"([{"interruptId":"made up","status":"resolved"}])").ok());
   EXPECT_EQ(rig.state_of(run), RunState::waiting);
-  ASSERT_TRUE(rig.answer(run, resume).ok());
+  const auto answered = rig.answer(run, resume);
+  ASSERT_TRUE(answered.ok()) << answered.error().message;
   EXPECT_EQ(rig.answer(run, resume).error().code, Errc::approval_answered);
   const auto whole = rig.read(run, waiting->seqs.back());
   EXPECT_EQ(whole->text, "Sent.");
