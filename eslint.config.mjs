@@ -25,6 +25,7 @@ export default typescript.config(
             'Buffer',
             'URL',
             'fetch',
+            'Request',
             'Response',
             'TextDecoder',
             'TextEncoder',

@@ -121,6 +121,25 @@ void StepMachine::compress_context(const Tree& instruction) {
       });
 }
 
+void StepMachine::report_uncompressed(std::int64_t tokens, Tree error) {
+  state_.set("failedCompression", Tree::object()).set("tokens", Tree::integer(tokens));
+  report(CompressionFailure{std::string(error["type"].string()),
+                            std::string(error["message"].string())});
+  Tree event = typed("compression_error");
+  event.set("error", std::move(error));
+  emit(std::move(event));
+}
+
+void StepMachine::report_compressed(const std::string& group) {
+  state_.erase("failedCompression");
+  Tree event = typed("compression_complete");
+  event.set("groupId", group);
+  if (!context_["payload"]["parentMessageId"].is_null()) {
+    event.set("parentMessageId", context_["payload"]["parentMessageId"]);
+  }
+  emit(std::move(event));
+}
+
 // Puts the summary in, or leaves the rows as they are; what is still too long loses whole turns,
 // and then the middles of its longest texts.
 void StepMachine::finish_compression(const Tree& messages, std::size_t cut, Window window,
@@ -146,20 +165,9 @@ void StepMachine::finish_compression(const Tree& messages, std::size_t cut, Wind
     }
   }
   if (!error.is_null()) {
-    state_.set("failedCompression", Tree::object()).set("tokens", Tree::integer(before));
-    report(CompressionFailure{std::string(error["type"].string()),
-                              std::string(error["message"].string())});
-    Tree event = typed("compression_error");
-    event.set("error", std::move(error));
-    emit(std::move(event));
+    report_uncompressed(before, std::move(error));
   } else if (helped) {
-    state_.erase("failedCompression");
-    Tree event = typed("compression_complete");
-    event.set("groupId", group);
-    if (!context_["payload"]["parentMessageId"].is_null()) {
-      event.set("parentMessageId", context_["payload"]["parentMessageId"]);
-    }
-    emit(std::move(event));
+    report_compressed(group);
   }
   made = truncate_turns(made, window.room);
   if (window.known) made = shorten_messages(made, window.room);

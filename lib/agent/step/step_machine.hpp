@@ -211,6 +211,8 @@ class StepMachine {
     std::int64_t room = 0;  // of the rows
     bool known = false;
   };
+  void report_uncompressed(std::int64_t tokens, Tree error);
+  void report_compressed(const std::string& group);
   void finish_compression(const Tree& messages, std::size_t cut, Window window,
                           std::optional<std::string> summary, Tree error);
 
