@@ -68,8 +68,6 @@ bool AgUiState::take(const Event& event) {
     if (!is_known) note(PartKind::reasoning, at, 0);
   } else if (const auto* reasoning_end = std::get_if<event::ReasoningEnd>(&body)) {
     return hold(event, Kind::reasoning, reasoning_end->id);
-  } else if (std::holds_alternative<event::ReasoningSpanStart>(body)) {
-    release();
   } else if (const auto* span = std::get_if<event::ReasoningSpanEnd>(&body)) {
     if (ends_.empty() || !event.extra.empty()) return true;
     ends_.push_back({Kind::reasoning, std::string(span->id), none});

@@ -72,6 +72,11 @@ void LobeEncoder::write_data(const event::Event& event) {
   end();
 }
 
+void LobeEncoder::begin_reasoning(std::string_view id) {
+  summaries_.emplace_back();
+  reasoning_.push_back({std::string(id), 0, {}});
+}
+
 void LobeEncoder::on_event(const event::Event& event) {
   if (ended_) return;
   const auto data = [&] { write_data(event); };
@@ -81,10 +86,7 @@ void LobeEncoder::on_event(const event::Event& event) {
                  [](const event::TextEnd&) {},
                  [](const event::ReasoningSpanStart&) {},
                  [](const event::ReasoningSpanEnd&) {},
-                 [&](const event::ReasoningStart& start) {
-                   summaries_.emplace_back();
-                   reasoning_.push_back({std::string(start.id), 0, {}});
-                 },
+                 [&](const event::ReasoningStart& start) { begin_reasoning(start.id); },
                  [&](const event::ReasoningDelta& text) {
                    if (!summaries_.empty()) summaries_.back().append(text.delta);
                    if (!reasoning_.empty()) reasoning_.back().bytes += text.delta.size();

@@ -85,6 +85,7 @@ class LobeEncoder final : public event::EventSink {
   void write_data(const event::Event& event);
 
   void on_text(std::string_view id, std::string_view delta);
+  void begin_reasoning(std::string_view id);
   void on_reasoning(std::string_view id, std::string_view delta);
   void write_text(std::string_view text);
   void write_part(const Part& part);

@@ -134,7 +134,7 @@ class ItemReader {
   void read_output(const json::Value& item);
   void read_mcp_call(const json::Value& item);
   void read_item_call(const json::Value& item, const openai::CallType& type);
-  void add_result(const ToolCall& call, std::string text);
+  void add_result(const ToolCall& call, std::string_view text);
   void read_reasoning(const json::Value& item);
   void keep(const json::Value& item);
 
@@ -299,7 +299,7 @@ void ItemReader::read_item_call(const json::Value& item, const openai::CallType&
   flush();
 }
 
-void ItemReader::add_result(const ToolCall& call, std::string text) {
+void ItemReader::add_result(const ToolCall& call, std::string_view text) {
   Message& result = results_.emplace_back();
   result.role = Role::tool;
   result.id = call.id + "-output";

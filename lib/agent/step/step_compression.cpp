@@ -86,7 +86,7 @@ void StepMachine::compress_context(const Tree& instruction) {
   const Tree request_messages = summary_request(messages, cut, payload["existingSummary"].string());
   const bool nothing = cut == 0 || request_messages.items()[1]["content"].string().empty();
   if (nothing || !options_.model || !is_worth_a_summary(messages)) {
-    return finish_compression(std::move(messages), cut, window, std::nullopt, Tree());
+    return finish_compression(messages, cut, window, std::nullopt, Tree());
   }
   if (over_limit_before("llm")) return finish_instruction();
   answer_ = Tree::object();
