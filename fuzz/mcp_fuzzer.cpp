@@ -23,8 +23,8 @@ class Host final : public mcp::SessionHost {
     fuzz::require(++ends[call] == 1, "a call ends once");
   }
   void progressed(mcp::CallId, std::string_view params) override { check(params); }
-  void requested(mcp::ServerRequestId, mcp::CallId, std::string_view,
-                 std::string_view params) override {
+  void server_requested(mcp::ServerRequestId, mcp::CallId, std::string_view,
+                        std::string_view params) override {
     check(params);
   }
   void withdrawn(mcp::ServerRequestId) override {}
@@ -54,7 +54,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   session.open(now);
   constexpr mcp::CallId calls = 4;
   for (mcp::CallId call = 1; call <= calls; ++call) {
-    mcp::Request request;
+    mcp::CallSpec request;
     request.method = call == 1 ? "tools/list" : "tools/call";
     if (call == 1) request.list_key = "tools";
     request.wants_progress = call == 2;
