@@ -43,12 +43,17 @@ void read_event(const FieldTarget& target) {
 }
 
 constexpr std::size_t most_kinds = 128;
-using Readers = std::array<ReadBody, most_kinds>;
+struct Readers {
+  std::array<ReadBody, most_kinds> read{};
+  // Which entries there are; comparing functions is no constant under UndefinedBehaviorSanitizer.
+  std::array<bool, most_kinds> has{};
+};
 
 template <class T>
 constexpr void enter(Readers& readers, ReadBody reader) {
   static_assert(Shape<T>::kind < most_kinds);
-  readers[Shape<T>::kind] = reader;
+  readers.read[Shape<T>::kind] = reader;
+  readers.has[Shape<T>::kind] = true;
 }
 
 template <std::size_t... at>
@@ -77,7 +82,7 @@ constexpr Readers body_readers = all_readers();
 
 constexpr std::size_t count_of_readers() {
   std::size_t count = 0;
-  for (const ReadBody reader : body_readers) count += reader != nullptr ? 1 : 0;
+  for (const bool is_there : body_readers.has) count += is_there ? 1 : 0;
   return count;
 }
 // Two kinds with one number would share an entry.
@@ -122,7 +127,7 @@ void append_fields(std::string& out, const Record& record) {
 
 Result<void> read_fields(Record& record, std::uint32_t kind, std::string_view bytes, Arena& arena) {
   FieldReader fields(bytes, arena);
-  const ReadBody read = kind < most_kinds ? body_readers[kind] : nullptr;
+  const ReadBody read = kind < most_kinds ? body_readers.read[kind] : nullptr;
   if (read != nullptr) {
     read({record, fields});
   } else {
