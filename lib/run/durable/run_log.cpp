@@ -67,7 +67,10 @@ RunLog::RunLog(const model::DriverServices& services, std::shared_ptr<store::Wri
       events_(std::make_unique<Events>(*this)),
       sink_(*events_, model::secrets_of(plan_->chain)) {}
 
-RunLog::~RunLog() = default;
+// What is at work ends without a record: another process goes on from what is committed.
+RunLog::~RunLog() {
+  if (session_) session_->leave();
+}
 
 void RunLog::note(const journal::Fact& fact) {
   if (!is_over_) merger_.add(now(), 0, fact);
