@@ -59,7 +59,7 @@ constexpr std::array call_types{
              .output = OutputKind::tools},
 };
 
-const CallType* find(std::string_view CallType::*member, std::string_view name) {
+const CallType* find_call_type(std::string_view CallType::*member, std::string_view name) {
   const auto* row = std::find_if(call_types.begin(), call_types.end(),
                                  [&](const CallType& t) { return t.*member == name; });
   return row == call_types.end() || name.empty() ? nullptr : row;
@@ -137,11 +137,11 @@ void write_output(JsonBuilder& out, const CallType& type, const Message& result)
 }  // namespace
 
 const CallType* call_type(std::string_view type) {
-  return find(&CallType::type, type);
+  return find_call_type(&CallType::type, type);
 }
 
 const CallType* answered_type(std::string_view output_type) {
-  return find(&CallType::output_type, output_type);
+  return find_call_type(&CallType::output_type, output_type);
 }
 
 std::string arguments_of(const CallType& type, const json::Value& item) {

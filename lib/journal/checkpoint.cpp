@@ -76,14 +76,14 @@ void write_delta(std::string& out, const json::Tree& before, const json::Tree& a
   }
 }
 
-bool apply(json::Tree& state, const json::Value& delta, std::size_t level);
+bool apply_change(json::Tree& state, const json::Value& delta, std::size_t level);
 
 bool apply_members(json::Tree& state, const json::Value& delta, std::size_t level) {
   if (!state.is_object()) return false;
   for (const auto [key, change] : delta["m"].members()) {
     json::Tree* old = state.find(key);
     if (old == nullptr && !change["v"].exists()) return false;
-    if (!apply(old != nullptr ? *old : state.set(key, json::Tree()), change, level + 1)) {
+    if (!apply_change(old != nullptr ? *old : state.set(key, json::Tree()), change, level + 1)) {
       return false;
     }
   }
@@ -110,12 +110,12 @@ bool apply_elements(json::Tree& state, const json::Value& delta, std::size_t lev
       }
     }
     if (!at || *at < 0 || static_cast<std::size_t>(*at) >= wanted) return false;
-    if (!apply(items[static_cast<std::size_t>(*at)], inner, level + 1)) return false;
+    if (!apply_change(items[static_cast<std::size_t>(*at)], inner, level + 1)) return false;
   }
   return true;
 }
 
-bool apply(json::Tree& state, const json::Value& delta, std::size_t level) {
+bool apply_change(json::Tree& state, const json::Value& delta, std::size_t level) {
   if (!delta.is_object() || level > most_levels) return false;
   if (const json::Value whole = delta["v"]; whole.exists()) {
     state = json::Tree(whole);
@@ -139,7 +139,7 @@ Result<void> apply_checkpoint(json::Tree& state, std::string_view delta) {
   // A state may nest as deep as JSON may at all; the delta adds levels of its own.
   json::Document document(json::Document::default_depth_limit * 2);
   auto parsed = document.parse(delta);
-  if (!parsed || !apply(state, parsed.value(), 0)) {
+  if (!parsed || !apply_change(state, parsed.value(), 0)) {
     return make_error(Errc::store_damaged, "A checkpoint does not fit the one before it.");
   }
   return {};

@@ -39,7 +39,7 @@ Result<FileLock> FileLock::take(const std::string& path, std::chrono::millisecon
   if (file.get() < 0) return lock_failed(path, errno);
   const auto until = std::chrono::steady_clock::now() + timeout;
   for (;;) {
-    const int locked = try_lock(file.get());
+    const int locked = lock_at_once(file.get());
     if (locked < 0) return lock_failed(path, errno);
     if (locked == 1) {
       // Who waits is shown the holder; the lock itself does not depend on it.

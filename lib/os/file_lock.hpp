@@ -38,6 +38,6 @@ class FileLock {
 
 // Tries once to lock the whole file for writing. 1: locked; 0: another one has it; -1: errno says
 // why.
-int try_lock(int file);
+int lock_at_once(int file);
 
 }  // namespace millrace::os

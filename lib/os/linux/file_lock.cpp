@@ -8,7 +8,7 @@ namespace millrace::os {
 
 // A lock of the open file, not of the process: closing another descriptor of the same file, which a
 // library may do, does not free it.
-int try_lock(int file) {
+int lock_at_once(int file) {
   struct flock range {};
   range.l_type = F_WRLCK;
   range.l_whence = SEEK_SET;

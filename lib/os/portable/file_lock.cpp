@@ -6,7 +6,7 @@
 
 namespace millrace::os {
 
-int try_lock(int file) {
+int lock_at_once(int file) {
   if (flock(file, LOCK_EX | LOCK_NB) == 0) return 1;
   return errno == EWOULDBLOCK ? 0 : -1;
 }

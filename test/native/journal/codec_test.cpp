@@ -23,7 +23,7 @@ using test::random_record;
 using test::RandomFields;
 using test::text_of;
 
-std::string hex(std::string_view bytes) {
+std::string hex_text(std::string_view bytes) {
   constexpr std::string_view digits = "0123456789abcdef";
   std::string text;
   for (const char c : bytes) {
@@ -110,7 +110,7 @@ TEST(JournalCodec, RejectsMalformedFields) {
     Arena arena;
     Record read;
     const auto result = read_fields(read, Shape<ToolStarted>::kind, fields, arena);
-    ASSERT_FALSE(result.ok()) << hex(fields);
+    ASSERT_FALSE(result.ok()) << hex_text(fields);
     EXPECT_EQ(result.error().code, Errc::store_damaged);
   }
 }
@@ -231,7 +231,7 @@ TEST(JournalPage, ReadsWhatTheFirstReleaseWrote) {
   fact(ToolResult{"c1", CallState::unknown, "gone", "code", "{}"});
   fact(Terminal{RunState::failed, "why", R"({"code":"x"})", "", ""});
   const Page page = writer.take();
-  EXPECT_EQ(hex(page.bytes), golden) << "write it to " << file;
+  EXPECT_EQ(hex_text(page.bytes), golden) << "write it to " << file;
   EXPECT_EQ(read_all(page.bytes, 11, 11), 11U);
 }
 
