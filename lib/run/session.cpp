@@ -33,6 +33,7 @@ tool::ToolOutcome outcome_of(const agent::CallEnd& end) {
                                                    : result;
   outcome.content = text.is_string() ? std::string(text.string()) : text.to_json();
   if (outcome.is_error) {
+    outcome.code = error["type"].string();
     outcome.details = tool::read_details(end.details);
   } else if (result["content"].is_string()) {
     Tree beside = result;

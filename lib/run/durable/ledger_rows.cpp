@@ -11,6 +11,12 @@ namespace millrace::run {
 
 using json::Tree;
 
+namespace {
+
+constexpr std::string_view unknown_code = "tool_outcome_unknown";
+
+}  // namespace
+
 journal::Effect effect_of(const CallIntent& call) {
   if (call.is_agent) return journal::Effect::once;
   static constexpr std::array effects{journal::Effect::read, journal::Effect::idempotent,
@@ -21,6 +27,13 @@ journal::Effect effect_of(const CallIntent& call) {
 // Their numbers grow with what they allow.
 journal::Effect stricter(journal::Effect one, journal::Effect other) {
   return std::min(one, other);
+}
+
+journal::CallState state_of(const tool::ToolOutcome& outcome) {
+  if (!outcome.is_error) return journal::CallState::ok;
+  if (outcome.code == unknown_code) return journal::CallState::unknown;
+  const bool is_cancelled = outcome.code == row_of(Errc::cancelled).code;
+  return is_cancelled ? journal::CallState::cancelled : journal::CallState::error;
 }
 
 std::string result_json(const tool::ToolOutcome& outcome) {
@@ -48,7 +61,7 @@ tool::ToolOutcome outcome_of(const store::CallRow& row) {
 tool::ToolOutcome unknown_outcome(std::string_view name) {
   return {"The process ended while " + shown_text(name) +
               " was at work. Whether the call had an effect is unknown; it was not repeated.",
-          true, "tool_outcome_unknown"};
+          true, std::string(unknown_code)};
 }
 
 }  // namespace millrace::run

@@ -15,6 +15,8 @@ journal::Effect effect_of(const CallIntent& call);
 // The one that allows less.
 journal::Effect stricter(journal::Effect one, journal::Effect other);
 
+// What a call that ended like this has become.
+journal::CallState state_of(const tool::ToolOutcome& outcome);
 std::string result_json(const tool::ToolOutcome& outcome);
 // What a call of the ledger that is over came to.
 tool::ToolOutcome outcome_of(const store::CallRow& row);

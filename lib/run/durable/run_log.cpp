@@ -145,11 +145,15 @@ std::optional<tool::ToolOutcome> RunLog::known_outcome(const CallIntent& call) {
   const auto found = place_.ledger.find(call.id);
   if (found == place_.ledger.end()) return std::nullopt;
   store::CallRow& row = found->second;
-  if (row.state == CallState::ok || row.state == CallState::error) return outcome_of(row);
+  const bool may_retry = options_.unknown == UnknownPolicy::retry;
+  if (journal::is_over(row.state)) {
+    if (row.state == CallState::unknown && may_retry) return std::nullopt;
+    return outcome_of(row);
+  }
   if (row.state != CallState::started || row.epoch == place_.epoch) return std::nullopt;
   // Of two effects the stricter counts: the tool may have changed.
   if (stricter(row.effect, effect_of(call)) != journal::Effect::once) return std::nullopt;
-  if (options_.unknown == UnknownPolicy::retry) return std::nullopt;
+  if (may_retry) return std::nullopt;
   return unknown_outcome(row.name);
 }
 
@@ -179,11 +183,8 @@ void RunLog::before_call(const CallIntent& call, Begin begin) {
 
 bool RunLog::call_ended(std::string_view id, const tool::ToolOutcome& outcome) {
   store::CallRow& row = ledger_row(id);
-  if (journal::is_over(row.state) && row.state != CallState::unknown) return false;
-  const bool is_cancelled = outcome.code == "cancelled";
-  row.state = !outcome.is_error ? CallState::ok
-              : is_cancelled    ? CallState::cancelled
-                                : CallState::error;
+  if (journal::is_over(row.state)) return false;
+  row.state = state_of(outcome);
   row.result = result_json(outcome);
   const std::string extra = tool::members_json(outcome.details);
   note(journal::ToolResult{id, row.state, outcome.content, outcome.code, extra});

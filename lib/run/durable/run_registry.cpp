@@ -6,6 +6,7 @@
 #include "journal/recovery.hpp"
 #include "os/event_loop.hpp"
 #include "run/suspended_runs.hpp"
+#include "store/rules.hpp"
 
 namespace millrace::run {
 namespace {
@@ -37,10 +38,6 @@ const journal::FoldedBranch& root_of(const StoredRun& stored) {
   static const journal::FoldedBranch none;
   const auto found = stored.fold.branches().find(0);
   return found == stored.fold.branches().end() ? none : found->second;
-}
-
-Error no_run(const store::RunId& run) {
-  return make_error(Errc::run_not_found, "There is no run " + run.text() + ".");
 }
 
 Error not_waiting() {
@@ -78,6 +75,28 @@ Result<std::shared_ptr<StoredRun>> take_answered(store::StorageBackend& backend,
   if (!claim) return claim.error();
   if (!claim.value()) return not_waiting();
   return load_run(backend, std::move(*claim.value()));
+}
+
+// Calls `done` once the first batch of a log is committed, or why it is not.
+void report_start(RunLog& log, const store::RunId& run, const RunRegistry::Done<StartedRun>& done) {
+  log.on_first_commit([hub = log.hub(), run, done](const store::AppendOutcome& outcome) {
+    if (outcome.status != store::AppendStatus::committed) return done(error_of(outcome));
+    done(StartedRun{run, hub});
+  });
+}
+
+// Gives back a claimed run whose records cannot be read, with the reason.
+void park(store::StorageBackend& backend, const store::RunRow& row, const Error& error) {
+  store::AppendBatch batch;
+  batch.run = row.run.id;
+  batch.epoch = row.epoch;
+  batch.is_urgent = true;
+  batch.page = store::page_of(journal::Parked{error.code_name()}, backend.now());
+  store::RunChange change;
+  change.run = row.run.id;
+  change.state = RunState::parked;
+  batch.changes.push_back(std::move(change));
+  backend.append({&batch, 1});
 }
 
 LogPlace place_of(const StoredRun& stored) {
@@ -167,10 +186,7 @@ void RunRegistry::start(StartRequest request, Done<StartedRun> done) {
   accepted.client_tools_json = input.tools_json;
   log->note(accepted);
   log->note(journal::Segment{input.run_id, input.parent_run_id, input.protocol_version, {}});
-  log->on_first_commit([log, run = place.run, done](const store::AppendOutcome& outcome) {
-    if (outcome.status != store::AppendStatus::committed) return done(error_of(outcome));
-    done(StartedRun{run, log->hub()});
-  });
+  report_start(*log, place.run, done);
   log->start(std::move(task).value());
 }
 
@@ -187,11 +203,22 @@ void RunRegistry::claim(std::vector<std::string> names) {
   writer_->run([weak = weak_from_this(), &loop, names = std::move(names),
                 owner = owner_](store::StorageBackend& backend) {
     auto claims = backend.claim(names, owner, claims_at_once);
-    if (!claims) return;
+    if (!claims) {
+      return loop.post([weak, error = claims.error()] {
+        if (const auto self = weak.lock()) self->report(std::nullopt, error);
+      });
+    }
     for (store::Claim& claim : claims.value()) {
+      const store::RunRow row = claim.run;
       auto stored = load_run(backend, std::move(claim));
-      // A damaged run is parked by what reads it; the others go on.
-      if (!stored) continue;
+      if (!stored) {
+        // The others go on.
+        park(backend, row, stored.error());
+        loop.post([weak, run = row.run.id, error = stored.error()] {
+          if (const auto self = weak.lock()) self->report(run, error);
+        });
+        continue;
+      }
       loop.post([weak, run = std::move(stored).value()] {
         if (const auto self = weak.lock()) self->go_on(run, nullptr, nullptr);
       });
@@ -247,13 +274,7 @@ void RunRegistry::go_on(const std::shared_ptr<StoredRun>& stored, const AgentInp
   }
   const auto log = log_of(*stored);
   if (!log) return done ? done(unknown_name(stored->claim.run.run.name)) : void();
-  if (done) {
-    log->on_first_commit(
-        [log, run = stored->claim.run.run.id, done](const store::AppendOutcome& outcome) {
-          if (outcome.status != store::AppendStatus::committed) return done(error_of(outcome));
-          done(StartedRun{run, log->hub()});
-        });
-  }
+  if (done) report_start(*log, stored->claim.run.run.id, done);
   log->go_on(*stored, plan, segment);
   end_or_start(*log, *stored, plan);
 }
@@ -301,7 +322,7 @@ void RunRegistry::check_answer(const std::shared_ptr<Answering>& answering,
                                const Result<StoredState>& state) {
   if (!row) return answering->done(row.error());
   if (!row.value() || row.value()->run.principal != answering->principal) {
-    return answering->done(no_run(answering->run));
+    return answering->done(store::no_run(answering->run));
   }
   const auto agent = agents_.find(row.value()->run.name);
   if (agent == agents_.end()) return answering->done(unknown_name(row.value()->run.name));
@@ -345,9 +366,7 @@ void RunRegistry::find(const store::RunId& run, Done<std::shared_ptr<RunHub>> do
       const auto self = weak.lock();
       if (!self) return;
       if (!*row) return done(row->error());
-      if (!row->value()) {
-        return done(no_run(run));
-      }
+      if (!row->value()) return done(store::no_run(run));
       // It may have begun work here meanwhile.
       const auto log = self->logs_.find(run);
       done(log != self->logs_.end() ? log->second->hub() : self->hub_of(*row->value()));

@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,6 +53,10 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
   RunRegistry(const model::DriverServices& services, std::shared_ptr<store::Writer> writer,
               std::string owner);
 
+  // Called with what keeps runs from being taken over: of one run, which is parked, or of all.
+  using OnError = std::function<void(const std::optional<store::RunId>& run, const Error& error)>;
+  void on_error(OnError on_error) { on_error_ = std::move(on_error); }
+
   // Makes runs of this name possible, and takes over those that wait for somebody who knows it.
   void add(const std::string& name, DurableAgent agent);
 
@@ -81,6 +84,9 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
 
  private:
   void claim(std::vector<std::string> names);
+  void report(const std::optional<store::RunId>& run, const Error& error) const {
+    if (on_error_) on_error_(run, error);
+  }
   void go_on(const std::shared_ptr<StoredRun>& stored, const AgentInput* segment,
              const Done<StartedRun>& done);
   void end_or_start(RunLog& log, const StoredRun& stored, const journal::RecoveryPlan& plan);
@@ -104,6 +110,7 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
   model::DriverServices services_;
   std::shared_ptr<store::Writer> writer_;
   std::string owner_;
+  OnError on_error_;
   std::map<std::string, DurableAgent, std::less<>> agents_;
   std::map<store::RunId, std::shared_ptr<RunLog>> logs_;
   // Of runs that have readers here and nobody who works on them yet.

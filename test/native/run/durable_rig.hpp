@@ -141,6 +141,9 @@ class DurableRig final : public run::RunHost {
       const model::DriverServices services{loop, provider, services_, nullptr, &clock};
       runs = std::make_shared<run::RunRegistry>(services, writer,
                                                 "process-" + std::to_string(++processes_));
+      runs->on_error([this](const std::optional<store::RunId>& run, const Error& error) {
+        problems.emplace_back(run.value_or(store::RunId()), error);
+      });
       runs->add("agent", agent);
     });
   }
@@ -244,6 +247,7 @@ class DurableRig final : public run::RunHost {
   run::DurableAgent agent;
   std::shared_ptr<run::RunRegistry> runs;
   std::vector<std::shared_ptr<run::RunHub>> hubs;  // of readers
+  std::vector<std::pair<store::RunId, Error>> problems;
 
  private:
   os::RandomIds ids_;

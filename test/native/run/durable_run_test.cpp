@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "durable_rig.hpp"
+#include "store/rules.hpp"
 
 namespace millrace::run {
 namespace {
@@ -108,6 +109,52 @@ TEST(DurableRun, ReportsACallWhoseOutcomeIsUnknown) {
   ASSERT_EQ(whole->results["a"].size(), 1U);
   EXPECT_NE(whole->results["a"][0].find("unknown"), std::string::npos);
   EXPECT_EQ(whole->text, "I do not know.");
+}
+
+TEST(DurableRun, ReportsAnUnknownOutcomeOnce) {
+  DurableRig rig;
+  rig.provider.answers = {calls({{"a", "pay"}, {"b", "look"}}), says("Done.")};
+  const store::RunId run = rig.start("Go.");
+  rig.wait_for_call("pay", "a");
+  rig.wait_for_call("look", "b");
+  rig.tools["look"]->open.clear();
+  rig.crash();
+  const auto before = rig.attach(run, 0);
+  for (bool shown = false; !shown;) rig.on_loop([&] { shown = !before->results["a"].empty(); });
+  rig.wait_for_call("look", "b");
+  rig.tools["look"]->open.clear();
+  rig.crash();
+  rig.finish("look", "b", {"seen"});
+  const auto whole = rig.read(run, 0);
+  EXPECT_EQ(whole->results["a"].size(), 1U);
+  EXPECT_EQ(rig.tools["pay"]->started, 1U);
+  EXPECT_EQ(whole->text, "Done.");
+  rig.on_store([&](store::StorageBackend& backend) {
+    const auto rows = backend.calls(run);
+    ASSERT_TRUE(rows.ok());
+    for (const store::CallRow& row : rows.value()) {
+      EXPECT_EQ(row.state, row.call == "a" ? journal::CallState::unknown : journal::CallState::ok);
+    }
+  });
+}
+
+TEST(DurableRun, IsParkedWithAReasonWhenItCannotBeRead) {
+  DurableRig rig;
+  rig.provider.answers = {half("Hel")};
+  const store::RunId run = rig.start("Go.");
+  rig.on_store([&](store::StorageBackend& backend) {
+    store::AppendBatch batch;
+    batch.run = run;
+    batch.epoch = backend.run(run).value()->epoch;
+    batch.page = store::page_of(journal::Checkpoint{1, 99, true}, backend.now());
+    batch.checkpoints.push_back({run, 99, 0, true, "{"});
+    EXPECT_EQ(backend.append({&batch, 1})[0].status, store::AppendStatus::committed);
+  });
+  rig.crash();
+  for (bool reported = false; !reported;) rig.on_loop([&] { reported = !rig.problems.empty(); });
+  EXPECT_EQ(rig.problems[0].first, run);
+  EXPECT_EQ(rig.problems[0].second.code, Errc::store_damaged);
+  EXPECT_EQ(rig.state_of(run), RunState::parked);
 }
 
 TEST(DurableRun, RepeatsACallWhoseKeyMakesItHarmless) {
