@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "adapter/chat_choice.hpp"
 
@@ -16,57 +18,92 @@ constexpr std::array<std::string_view, 8> texts_in_pieces{
     "content", "refusal", "reasoning_content", "reasoning", "arguments",
     "input",   "data",    "transcript"};
 
-void add_members(Tree& all, const json::Value& more);
+bool comes_in_pieces(std::string_view name) {
+  return std::find(texts_in_pieces.begin(), texts_in_pieces.end(), name) != texts_in_pieces.end();
+}
 
-// Pieces of a call have its number; anything else is a further element.
-void add_elements(Tree& all, const json::Value& more) {
-  for (const json::Value element : more.items()) {
-    const auto number = element["index"].integer();
-    Tree* known = nullptr;
-    if (number) {
-      for (Tree& one : all.items()) {
-        if (one["index"].integer_or(-1) == *number) known = &one;
+// Joins pieces of one answer. A tree's text cannot grow in place, so texts in pieces are kept
+// beside the tree, by the way to them, until it is given.
+class Joiner {
+ public:
+  explicit Joiner(std::map<std::string, std::string, std::less<>>& texts) : texts_(texts) {}
+
+  void add_members(Tree& all, const json::Value& more, const std::string& way) {
+    for (const json::Member& member : more.members()) {
+      if (member.value.is_nothing()) continue;
+      const std::string to = way + '/' + std::string(member.key);
+      Tree* const known = all.find(member.key);
+      if (comes_in_pieces(member.key) && member.value.is_string() &&
+          (known == nullptr || known->is_null() || known->is_string())) {
+        const auto [text, is_new] = texts_.try_emplace(to);
+        if (is_new && known != nullptr) text->second = known->string();
+        text->second.append(member.value.string());
+        if (known == nullptr || known->is_null()) all.set(member.key, "");
+      } else if (known != nullptr && known->is_array() && member.value.is_array()) {
+        add_elements(*known, member.value, to);
+      } else if (known != nullptr && known->is_object() && member.value.is_object()) {
+        add_members(*known, member.value, to);
+      } else {
+        texts_.erase(to);
+        replace(all, member, to);
       }
     }
-    if (known != nullptr) {
-      add_members(*known, element);
-    } else {
-      all.push(Tree(element));
-    }
   }
-}
 
-void add_members(Tree& all, const json::Value& more) {
-  for (const json::Member& member : more.members()) {
-    if (member.value.is_nothing()) continue;
-    Tree* const known = all.find(member.key);
-    const bool is_piece = std::find(texts_in_pieces.begin(), texts_in_pieces.end(), member.key) !=
-                          texts_in_pieces.end();
-    if (known == nullptr || known->is_null()) {
-      all.set(member.key, Tree(member.value));
-    } else if (known->is_array() && member.value.is_array()) {
-      add_elements(*known, member.value);
-    } else if (known->is_object() && member.value.is_object()) {
-      add_members(*known, member.value);
-    } else if (is_piece && known->is_string() && member.value.is_string()) {
-      std::string text(known->string());
-      text.append(member.value.string());
-      *known = Tree::text(text);
-    } else {
-      *known = Tree(member.value);
+  // Puts the texts in.
+  void finish(Tree& all, const std::string& way) const {
+    if (const auto text = texts_.find(way); text != texts_.end()) all = Tree::text(text->second);
+    if (all.is_object()) {
+      std::vector<std::string> keys;
+      for (const auto& [key, value] : all.members()) keys.emplace_back(key);
+      for (const std::string& key : keys) finish(*all.find(key), way + '/' + key);
+    } else if (all.is_array()) {
+      std::size_t at = 0;
+      for (Tree& element : all.items()) finish(element, way + '/' + std::to_string(at++));
     }
   }
-}
+
+ private:
+  // Pieces of a call have its number; anything else is a further element.
+  void add_elements(Tree& all, const json::Value& more, const std::string& way) {
+    for (const json::Value element : more.items()) {
+      auto& known = all.items();
+      const auto number = element["index"].integer();
+      const auto found = std::find_if(known.begin(), known.end(), [&](const Tree& one) {
+        return number && one["index"].integer_or(-1) == *number;
+      });
+      const auto at = static_cast<std::size_t>(found - known.begin());
+      if (!element.is_object()) {
+        all.push(Tree(element));
+        continue;
+      }
+      Tree& into = found != known.end() ? *found : all.push(Tree::object());
+      add_members(into, element, way + '/' + std::to_string(at));
+    }
+  }
+
+  void replace(Tree& all, const json::Member& member, const std::string& to) {
+    if (member.value.is_object()) {
+      add_members(all.set(member.key, Tree::object()), member.value, to);
+    } else if (member.value.is_array()) {
+      add_elements(all.set(member.key, Tree::array()), member.value, to);
+    } else {
+      all.set(member.key, Tree(member.value));
+    }
+  }
+
+  std::map<std::string, std::string, std::less<>>& texts_;
+};
 
 // The members of an answer besides its number, its content and its end.
-void add_others(Tree& answer, const json::Value& given,
+void add_others(Joiner& joiner, Tree& answer, const json::Value& given,
                 std::initializer_list<std::string_view> handled) {
   for (const json::Member& member : given.members()) {
     const bool is_handled = std::find(handled.begin(), handled.end(), member.key) != handled.end();
     if (is_handled || member.value.is_nothing()) continue;
     Tree* const known = answer.find(member.key);
     if (known != nullptr && known->is_object() && member.value.is_object()) {
-      add_members(*known, member.value);
+      joiner.add_members(*known, member.value, '/' + std::string(member.key));
     } else {
       answer.set(member.key, Tree(member.value));
     }
@@ -79,38 +116,43 @@ void set_end(Tree& answer, const json::Value& reason) {
 
 }  // namespace
 
-Tree* Alternatives::find(std::int64_t index) {
+Alternatives::Answer* Alternatives::find(std::int64_t index) {
   const auto known = answers_.find(index);
   if (known != answers_.end()) return &known->second;
   if (answers_.size() >= ChatChoice::most_others) return nullptr;
-  return &answers_.emplace(index, Tree::object()).first->second;
+  return &answers_.emplace(index, Answer{Tree::object(), {}}).first->second;
 }
 
 void Alternatives::add_choice(const json::Value& choice) {
   const auto index = choice["index"].integer();
-  Tree* const answer = index ? find(*index) : nullptr;
+  Answer* const answer = index ? find(*index) : nullptr;
   if (answer == nullptr) return;
+  Joiner joiner(answer->texts);
   const json::Value message = choice["message"];
   if (message.is_object()) {
-    answer->set("message", Tree(message));
+    std::erase_if(answer->texts,
+                  [](const auto& text) { return text.first.starts_with("/message/"); });
+    answer->json.set("message", Tree(message));
   } else {
-    add_members(answer->at("message"), choice["delta"]);
+    joiner.add_members(answer->json.at("message"), choice["delta"], "/message");
   }
-  add_others(*answer, choice, {"index", "message", "delta", "finish_reason"});
-  set_end(*answer, choice["finish_reason"]);
+  add_others(joiner, answer->json, choice, {"index", "message", "delta", "finish_reason"});
+  set_end(answer->json, choice["finish_reason"]);
 }
 
 void Alternatives::add_candidate(const json::Value& candidate) {
-  Tree* const answer = find(candidate["index"].integer().value_or(0));
+  Answer* const answer = find(candidate["index"].integer().value_or(0));
   if (answer == nullptr) return;
-  add_members(answer->at("message"), candidate["content"]);
-  add_others(*answer, candidate, {"index", "content", "finishReason"});
-  set_end(*answer, candidate["finishReason"]);
+  Joiner joiner(answer->texts);
+  joiner.add_members(answer->json.at("message"), candidate["content"], "/message");
+  add_others(joiner, answer->json, candidate, {"index", "content", "finishReason"});
+  set_end(answer->json, candidate["finishReason"]);
 }
 
 void Alternatives::give(event::PartTracker& parts) {
-  for (const auto& [index, answer] : answers_) {
-    const std::string json = answer.to_json();
+  for (auto& [index, answer] : answers_) {
+    Joiner(answer.texts).finish(answer.json, {});
+    const std::string json = answer.json.to_json();
     parts.pass(event::Alternative{index, json});
   }
   answers_.clear();

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <string>
 #include <string_view>
 
 #include "base/json.hpp"
@@ -23,9 +25,13 @@ class Alternatives {
 
  private:
   // What all answers of one number together say; no request asks for more than 1,024.
-  json::Tree* find(std::int64_t index);
+  struct Answer {
+    json::Tree json;
+    std::map<std::string, std::string, std::less<>> texts;  // that come in pieces
+  };
+  Answer* find(std::int64_t index);
 
-  std::map<std::int64_t, json::Tree> answers_;
+  std::map<std::int64_t, Answer> answers_;
 };
 
 }  // namespace millrace::adapter
