@@ -69,7 +69,9 @@ bool AgUiState::take(const Event& event) {
   } else if (const auto* reasoning_end = std::get_if<event::ReasoningEnd>(&body)) {
     return hold(event, Kind::reasoning, reasoning_end->id);
   } else if (const auto* span = std::get_if<event::ReasoningSpanEnd>(&body)) {
-    if (ends_.empty() || !event.extra.empty()) return true;
+    // Nothing overtakes an end that waits.
+    if (!event.extra.empty()) release();
+    if (ends_.empty()) return true;
     ends_.push_back({Kind::reasoning, std::string(span->id), none});
     return false;
   } else if (const auto* call = std::get_if<event::ToolStart>(&body)) {
