@@ -262,3 +262,17 @@ TEST(AgUiEncoder, IsAsItWasAfterItsBytesAreTaken) {
   EXPECT_TRUE(AgUiEncoder::keep_alive.starts_with(":") &&
               AgUiEncoder::keep_alive.ends_with("\n\n"));
 }
+
+// The end of a message waits for its state, and nothing that follows comes before it.
+TEST(AgUiEncoder, KeepsTheEndOfASpanBehindTheEndsBeforeIt) {
+  const std::string body = encoded("1.0", {{event::ReasoningSpanStart{"span"}},
+                                           {event::ReasoningStart{"r1"}},
+                                           {event::ReasoningDelta{"r1", "Hm."}},
+                                           {event::ReasoningEnd{"r1"}},
+                                           {event::ReasoningSpanEnd{"span"}, R"("metadata":{})"}});
+  const std::size_t message = body.find("REASONING_MESSAGE_END");
+  const std::size_t span = body.find(R"("type":"REASONING_END")");
+  ASSERT_NE(message, std::string::npos);
+  ASSERT_NE(span, std::string::npos);
+  EXPECT_LT(message, span);
+}
