@@ -125,6 +125,9 @@ export const errorTypes: Readonly<Record<ErrorCode, ErrorType>> = {
   run_not_found: 'BadRequest',
   run_conflict: 'BadRequest',
   cursor_ahead: 'BadRequest',
+  run_not_recoverable: 'AgentRuntimeError',
+  agent_not_registered: 'AgentRuntimeError',
+  not_authorized: 'PermissionDenied',
 };
 
 /** What to do about each code: `MillraceError.fix`. */
@@ -266,6 +269,11 @@ export const errorFixes: Readonly<Record<ErrorCode, string>> = {
   run_not_found: 'Correct the id; finished runs are there until retention removes them.',
   run_conflict: 'Wait for the run that the message names, stop it, or use another thread or key.',
   cursor_ahead: 'Read the run from a number that it has given.',
+  run_not_recoverable: 'Start the run again; `millrace runs show` prints how far it came.',
+  agent_not_registered:
+    'Create the agent with this `name` on the same runtime; the run goes on then.',
+  not_authorized:
+    "Give the handler an `authorize` function that returns the caller's principal and scopes.",
 };
 
 /** The number and the HTTP status of each class; 0 is no number. */

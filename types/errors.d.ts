@@ -246,6 +246,12 @@ export interface ErrorStatuses {
   run_conflict: 409;
   /** The cursor is behind the last record of the run. Read the run from a number that it has given. HTTP 409; fails again. */
   cursor_ahead: 409;
+  /** The run cannot go on after its process ended. Start the run again; `millrace runs show` prints how far it came. HTTP 500; fails again. */
+  run_not_recoverable: 500;
+  /** No agent of this name is registered in this process. Create the agent with this `name` on the same runtime; the run goes on then. HTTP 503; may be sent again later. */
+  agent_not_registered: 503;
+  /** The caller may not do this. Give the handler an `authorize` function that returns the caller's principal and scopes. HTTP 403; fails again. */
+  not_authorized: 403;
 }
 
 export type ErrorCode = keyof ErrorStatuses;

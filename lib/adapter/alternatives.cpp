@@ -22,6 +22,14 @@ bool comes_in_pieces(std::string_view name) {
   return std::find(texts_in_pieces.begin(), texts_in_pieces.end(), name) != texts_in_pieces.end();
 }
 
+std::string joined(const std::string& way, std::string_view key) {
+  std::string longer;
+  longer.reserve(way.size() + 1 + key.size());
+  longer.append(way).push_back('/');
+  longer.append(key);
+  return longer;
+}
+
 // Joins pieces of one answer. A tree's text cannot grow in place, so texts in pieces are kept
 // beside the tree, by the way to them, until it is given.
 class Joiner {
@@ -31,7 +39,7 @@ class Joiner {
   void add_members(Tree& all, const json::Value& more, const std::string& way) {
     for (const json::Member& member : more.members()) {
       if (member.value.is_nothing()) continue;
-      const std::string to = way + '/' + std::string(member.key);
+      const std::string to = joined(way, member.key);
       Tree* const known = all.find(member.key);
       if (comes_in_pieces(member.key) && member.value.is_string() &&
           (known == nullptr || known->is_null() || known->is_string())) {
@@ -56,10 +64,10 @@ class Joiner {
     if (all.is_object()) {
       std::vector<std::string> keys;
       for (const auto& [key, value] : all.members()) keys.emplace_back(key);
-      for (const std::string& key : keys) finish(*all.find(key), way + '/' + key);
+      for (const std::string& key : keys) finish(*all.find(key), joined(way, key));
     } else if (all.is_array()) {
       std::size_t at = 0;
-      for (Tree& element : all.items()) finish(element, way + '/' + std::to_string(at++));
+      for (Tree& element : all.items()) finish(element, joined(way, std::to_string(at++)));
     }
   }
 
@@ -78,7 +86,7 @@ class Joiner {
         continue;
       }
       Tree& into = found != known.end() ? *found : all.push(Tree::object());
-      add_members(into, element, way + '/' + std::to_string(at));
+      add_members(into, element, joined(way, std::to_string(at)));
     }
   }
 

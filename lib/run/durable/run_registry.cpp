@@ -18,7 +18,8 @@ using json::Tree;
 constexpr std::size_t claims_at_once = 256;
 
 Error unknown_name(std::string_view name) {
-  return make_error(Errc::invalid_argument, "No agent is registered as " + shown_text(name) + ".");
+  return make_error(Errc::agent_not_registered,
+                    "No agent is registered as " + shown_text(name) + " in this process.");
 }
 
 Error error_of(const store::AppendOutcome& outcome) {
@@ -286,7 +287,7 @@ void RunRegistry::end_or_start(RunLog& log, const StoredRun& stored,
   }
   const bool is_dead = plan.move == RecoveryMove::bury;
   Error error =
-      make_error(Errc::internal, is_dead ? "The run was taken over too often and is given up."
+      make_error(Errc::run_not_recoverable, is_dead ? "The run was taken over too often and is given up."
                                          : "The run cannot go on after its process ended.");
   const bool can_go_on =
       plan.move != RecoveryMove::fail && plan.move != RecoveryMove::deliver && !is_dead;

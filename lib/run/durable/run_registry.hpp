@@ -61,7 +61,7 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
   void add(const std::string& name, DurableAgent agent);
 
   // Starts a run; `done` is called after its first commit.
-  // Errors: invalid_argument for a name that nobody registered; run_conflict where the thread is
+  // Errors: agent_not_registered; run_conflict where the thread is
   // busy or the key was used; those of task_for.
   void start(StartRequest request, Done<StartedRun> done);
   // Goes on with a run that waits for the user, whose answers are in the input: each counts once,

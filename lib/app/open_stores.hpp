@@ -1,0 +1,39 @@
+// The stores that this process has open: one for each file, whichever environments use it.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "base/json_tree.hpp"
+#include "base/result.hpp"
+#include "store/writer.hpp"
+
+namespace millrace::app {
+
+struct StoreOptions {
+  std::string storage = "memory";  // or "file:" and a path
+  store::Durability durability = store::Durability::full;
+  bool read_only = false;
+  std::chrono::milliseconds open_timeout{2000};
+  bool allow_network = false;
+};
+
+// Reads the options from a JSON object; unknown members are errors.
+// Shape: {"storage": string, "durability"?: "full" | "balanced", "role"?: "owner" | "reader",
+// "openTimeoutMs"?: number, "allowNetworkFileSystem"?: boolean}.
+// Errors: invalid_option.
+Result<StoreOptions> read_store_options(const json::Tree& options);
+
+// Opens the store, or joins those that have it open in this process already. Stores in memory and
+// those that are only read are never shared. The folder of a file is made where it is missing.
+// Blocks.
+// Errors: those of store::open_sqlite_backend.
+// Thread: any.
+// Lifetime: the store is closed with its last user.
+Result<std::shared_ptr<store::Writer>> open_store(const StoreOptions& options);
+
+// A name for an owner of runs that no other one has: the process and a random part.
+std::string owner_name();
+
+}  // namespace millrace::app
