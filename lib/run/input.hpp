@@ -26,6 +26,8 @@ struct AgentInput {
   // read them; else null.
   json::Tree state_messages;
   json::Tree tools;
+  // SHA-256 of the body that it was read from, by which a repeated request is known; "" is none.
+  std::string body_hash;
   // Items of provider state that were left out, since a client may not give them.
   std::size_t withheld_states = 0;
 };

@@ -70,6 +70,17 @@ void RunHub::publish(store::StoredPage page) {
   for (const CursorPtr& cursor : std::vector(cursors_.begin(), cursors_.end())) pump(cursor);
 }
 
+void RunHub::advance(std::uint64_t committed, bool is_over) {
+  if (committed <= committed_) return;
+  // What is between is read from the store.
+  ring_.clear();
+  ring_bytes_ = 0;
+  committed_ = committed;
+  const auto self = shared_from_this();
+  for (const CursorPtr& cursor : std::vector(cursors_.begin(), cursors_.end())) pump(cursor);
+  if (is_over) end();
+}
+
 void RunHub::end(std::optional<Error> error) {
   if (std::exchange(is_over_, true)) return;
   error_ = std::move(error);

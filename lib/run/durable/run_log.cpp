@@ -76,6 +76,17 @@ void RunLog::note(const journal::Fact& fact) {
   if (!is_over_) merger_.add(now(), 0, fact);
 }
 
+void RunLog::note_segment(const AgentInput& input, std::string_view answers_json) {
+  note(journal::Segment{input.run_id, input.parent_run_id, input.protocol_version, answers_json});
+  store::SegmentRow row;
+  row.run = place_.run;
+  row.principal = options_.principal;
+  row.thread = options_.thread_id;
+  row.ag_ui_run = input.run_id;
+  row.body_hash = input.body_hash;
+  batch_.segment = std::move(row);
+}
+
 void RunLog::start(AgentTask task) {
   task.recorder = this;
   if (!is_resumed_) {
@@ -92,8 +103,9 @@ void RunLog::go_on(const StoredRun& stored, const journal::RecoveryPlan& plan,
   place_.model_attempt = plan.attempt;
   is_resumed_ = segment == nullptr;
   if (segment != nullptr) {
-    note(journal::Segment{segment->run_id, segment->parent_run_id, segment->protocol_version,
-                          segment->resume_json});
+    AgentInput begun = *segment;
+    begun.protocol_version = stored.protocol;
+    note_segment(begun, segment->resume_json);
   }
   stored.open.close(sink_);
   if (plan.needs_reset) on_event({event::Reset{"process_ended", plan.attempt - 1}});
@@ -103,6 +115,10 @@ void RunLog::go_on(const StoredRun& stored, const journal::RecoveryPlan& plan,
 void RunLog::stop(std::string_view by, std::string_view reason) {
   if (is_over_ || is_lost_ || !session_) return;
   note(journal::StopRequested{by, reason});
+  store::RunChange change;
+  change.run = place_.run;
+  change.stop = true;
+  batch_.changes.push_back(std::move(change));
   gates_.emplace_back([weak = weak_from_this()] {
     if (const auto self = weak.lock(); self && self->session_) self->session_->stop();
   });

@@ -80,6 +80,8 @@ class RunLog final : public AgentOwner,
   // The first batch of a run, or of a process that goes on with one; before start.
   [[nodiscard]] store::AppendBatch& batch() { return batch_; }
   void note(const journal::Fact& fact);
+  // An AG-UI run begins with the batch, with these answers to what the run waited for.
+  void note_segment(const AgentInput& input, std::string_view answers_json);
   // Called once with what became of the first batch.
   void on_first_commit(std::function<void(const store::AppendOutcome&)> committed) {
     first_commit_ = std::move(committed);

@@ -27,9 +27,9 @@ Error error_of(const store::AppendOutcome& outcome) {
     case store::AppendStatus::busy:
       return make_error(Errc::run_conflict,
                         "The run " + outcome.run.text() + " is at work in this thread.");
-    case store::AppendStatus::existing:
     case store::AppendStatus::conflict:
-      return make_error(Errc::run_conflict, "The run " + outcome.run.text() + " has this key.");
+      return make_error(Errc::run_conflict,
+                        "Another request began the run " + outcome.run.text() + " with this key.");
     default: break;
   }
   return outcome.error.value_or(make_error(Errc::store_failed));
@@ -81,8 +81,11 @@ Result<std::shared_ptr<StoredRun>> take_answered(store::StorageBackend& backend,
 // Calls `done` once the first batch of a log is committed, or why it is not.
 void report_start(RunLog& log, const store::RunId& run, const RunRegistry::Done<StartedRun>& done) {
   log.on_first_commit([hub = log.hub(), run, done](const store::AppendOutcome& outcome) {
+    if (outcome.status == store::AppendStatus::existing) {
+      return done(StartedRun{outcome.run, nullptr});
+    }
     if (outcome.status != store::AppendStatus::committed) return done(error_of(outcome));
-    done(StartedRun{run, hub});
+    done(StartedRun{run, hub, outcome.first});
   });
 }
 
@@ -98,6 +101,11 @@ void park(store::StorageBackend& backend, const store::RunRow& row, const Error&
   change.state = RunState::parked;
   batch.changes.push_back(std::move(change));
   backend.append({&batch, 1});
+}
+
+// A run that waits for the user gives nothing more before the answer, which is a run for its readers.
+bool can_go_on_here(RunState state) {
+  return !journal::is_over(state) && state != RunState::waiting;
 }
 
 LogPlace place_of(const StoredRun& stored) {
@@ -131,11 +139,12 @@ std::shared_ptr<RunHub> RunRegistry::hub_for(const store::RunId& run, std::uint6
   return std::make_shared<RunHub>(services_.loop, writer_, run, committed, false);
 }
 
-// The hub of a run that is not at work here. A run that waits for the user gives nothing more.
+// The hub of a run that is not at work here.
 std::shared_ptr<RunHub> RunRegistry::hub_of(const store::RunRow& row) {
   const store::RunId& run = row.run.id;
-  const bool is_over = journal::is_over(row.state) || row.state == RunState::waiting;
-  if (is_over) return std::make_shared<RunHub>(services_.loop, writer_, run, row.last, true);
+  if (!can_go_on_here(row.state)) {
+    return std::make_shared<RunHub>(services_.loop, writer_, run, row.last, true);
+  }
   std::erase_if(waiting_hubs_, [](const auto& entry) { return entry.second.expired(); });
   auto hub = waiting_hubs_[run].lock();
   if (!hub) hub = std::make_shared<RunHub>(services_.loop, writer_, run, row.last, false);
@@ -186,7 +195,7 @@ void RunRegistry::start(StartRequest request, Done<StartedRun> done) {
   accepted.principal = request.principal;
   accepted.client_tools_json = input.tools_json;
   log->note(accepted);
-  log->note(journal::Segment{input.run_id, input.parent_run_id, input.protocol_version, {}});
+  log->note_segment(input, {});
   report_start(*log, place.run, done);
   log->start(std::move(task).value());
 }
@@ -228,18 +237,23 @@ void RunRegistry::claim(std::vector<std::string> names) {
 }
 
 // A run that goes on from its last checkpoint, with what the user answered since.
-Result<AgentTask> RunRegistry::task_of(const StoredRun& stored, const AgentPlan& plan) {
+Result<AgentTask> RunRegistry::task_of(const StoredRun& stored, const AgentInput* segment,
+                                       const AgentPlan& plan) {
   AgentTask task;
-  if (stored.answers.empty()) {
+  if (stored.answers.empty() && segment == nullptr) {
     task.state = stored.checkpoint["state"];
     task.context = stored.checkpoint["context"];
     task.thread_id = stored.claim.run.run.thread;
     task.run_id = stored.ag_ui_run;
   } else {
     AgentInput input;
+    if (segment != nullptr) {
+      input = *segment;
+    } else {
+      input.messages_json = "[]";
+      input.run_id = stored.ag_ui_run;
+    }
     input.thread_id = stored.claim.run.run.thread;
-    input.run_id = stored.ag_ui_run;
-    input.messages_json = "[]";
     input.resume_json = list_of(stored.answers);
     auto answered = saved_task(stored.checkpoint["state"], stored.checkpoint["context"], input,
                                plan, services_.now_ms(), services_.call.ids);
@@ -272,15 +286,16 @@ void RunRegistry::go_on(const std::shared_ptr<StoredRun>& stored, const AgentInp
   if (segment != nullptr) {
     stored->ag_ui_run = segment->run_id;
     stored->parent_run_id = segment->parent_run_id;
+    if (!segment->protocol_version.empty()) stored->protocol = segment->protocol_version;
   }
   const auto log = log_of(*stored);
   if (!log) return done ? done(unknown_name(stored->claim.run.run.name)) : void();
   if (done) report_start(*log, stored->claim.run.run.id, done);
   log->go_on(*stored, plan, segment);
-  end_or_start(*log, *stored, plan);
+  end_or_start(*log, *stored, segment, plan);
 }
 
-void RunRegistry::end_or_start(RunLog& log, const StoredRun& stored,
+void RunRegistry::end_or_start(RunLog& log, const StoredRun& stored, const AgentInput* segment,
                                const journal::RecoveryPlan& plan) {
   if (plan.move == RecoveryMove::finish_stop) {
     return log.end_as(RunState::cancelled, "user_aborted", nullptr);
@@ -292,7 +307,7 @@ void RunRegistry::end_or_start(RunLog& log, const StoredRun& stored,
   const bool can_go_on =
       plan.move != RecoveryMove::fail && plan.move != RecoveryMove::deliver && !is_dead;
   if (can_go_on && stored.checkpoint.is_object()) {
-    auto task = task_of(stored, *agents_.at(stored.claim.run.run.name).plan);
+    auto task = task_of(stored, segment, *agents_.at(stored.claim.run.run.name).plan);
     if (task) return log.start(std::move(task).value());
     error = std::move(task).error();
   }
@@ -356,6 +371,29 @@ void RunRegistry::decide(const std::shared_ptr<Answering>& answering) {
 }
 
 // --- readers and hosts
+
+void RunRegistry::refresh(const store::RunId& run) {
+  const auto found = waiting_hubs_.find(run);
+  const auto hub = found == waiting_hubs_.end() ? nullptr : found->second.lock();
+  if (!hub) return;
+  os::EventLoop& loop = services_.loop;
+  writer_->run([&loop, hub, run](store::StorageBackend& backend) {
+    const auto row = std::make_shared<Result<std::optional<store::RunRow>>>(backend.run(run));
+    loop.post([hub, row] {
+      if (!*row || !row->value()) return;
+      hub->advance(row->value()->last, !can_go_on_here(row->value()->state));
+    });
+  });
+}
+
+// What is at work ends without a record, and goes on from what is committed.
+void RunRegistry::close() {
+  logs_.clear();
+  writer_->run([owner = owner_](store::StorageBackend& backend) {
+    // A store that fails keeps the runs until it is opened again.
+    static_cast<void>(backend.release(owner));
+  });
+}
 
 void RunRegistry::find(const store::RunId& run, Done<std::shared_ptr<RunHub>> done) {
   if (const auto log = logs_.find(run); log != logs_.end()) return done(log->second->hub());

@@ -40,7 +40,8 @@ struct StartRequest {
 
 struct StartedRun {
   store::RunId run;
-  std::shared_ptr<RunHub> hub;
+  std::shared_ptr<RunHub> hub;  // null: the same request was accepted before, as `run`
+  std::uint64_t first = 1;      // the first record of the AG-UI run
 };
 
 // Thread: engine thread.
@@ -61,8 +62,8 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
   void add(const std::string& name, DurableAgent agent);
 
   // Starts a run; `done` is called after its first commit.
-  // Errors: agent_not_registered; run_conflict where the thread is
-  // busy or the key was used; those of task_for.
+  // Errors: agent_not_registered; run_conflict where the thread is busy, or the key or the AG-UI
+  // run is that of another request; those of task_for.
   void start(StartRequest request, Done<StartedRun> done);
   // Goes on with a run that waits for the user, whose answers are in the input: each counts once,
   // from whatever process.
@@ -79,6 +80,11 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
   void complete(const store::RunId& run, std::uint64_t id, std::string_view json);
   // Takes over what is due and has no owner.
   void recover();
+  // Gives the readers of a run that is not at work here what the store has got since.
+  void refresh(const store::RunId& run);
+  // Lets go of every run, so that other processes can go on with them at once.
+  void close();
+  [[nodiscard]] const std::string& owner() const { return owner_; }
 
   [[nodiscard]] std::size_t at_work() const { return logs_.size(); }
 
@@ -89,7 +95,8 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
   }
   void go_on(const std::shared_ptr<StoredRun>& stored, const AgentInput* segment,
              const Done<StartedRun>& done);
-  void end_or_start(RunLog& log, const StoredRun& stored, const journal::RecoveryPlan& plan);
+  void end_or_start(RunLog& log, const StoredRun& stored, const AgentInput* segment,
+                    const journal::RecoveryPlan& plan);
   struct Answering {
     store::RunId run;
     std::string principal;
@@ -105,7 +112,8 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
   std::shared_ptr<RunLog> make_log(const DurableAgent& agent, LogPlace place, LogOptions options,
                                    std::uint64_t committed);
   [[nodiscard]] std::shared_ptr<RunLog> log_of(const StoredRun& stored);
-  Result<AgentTask> task_of(const StoredRun& stored, const AgentPlan& plan);
+  Result<AgentTask> task_of(const StoredRun& stored, const AgentInput* segment,
+                            const AgentPlan& plan);
 
   model::DriverServices services_;
   std::shared_ptr<store::Writer> writer_;

@@ -22,11 +22,17 @@ void take_fact(StoredRun& run, const journal::Fact& fact) {
     run.ag_ui_run = segment->ag_ui_run;
     run.parent_run_id = segment->parent;
     run.protocol = segment->protocol;
+    run.is_between_segments = false;
   } else if (const auto* decided = std::get_if<journal::ApprovalDecided>(&fact)) {
     run.answers.emplace_back(decided->decision_json);
   } else if (std::holds_alternative<journal::Checkpoint>(fact)) {
     run.answers.clear();
   }
+}
+
+bool ends_ag_ui_run(const event::Event& event) {
+  return event.subagent.empty() && (std::holds_alternative<event::RunEnd>(event.body) ||
+                                    std::holds_alternative<event::Failed>(event.body));
 }
 
 Result<void> read_records(store::StorageBackend& backend, StoredRun& run) {
@@ -44,8 +50,13 @@ Result<void> read_records(store::StorageBackend& backend, StoredRun& run) {
         if (record.value() == nullptr) break;
         run.fold.add(*record.value());
         run.open.add(*record.value());
+        if (record.value()->branch != 0) continue;
         const auto* fact = std::get_if<journal::Fact>(&record.value()->body);
-        if (fact != nullptr && record.value()->branch == 0) take_fact(run, *fact);
+        if (fact != nullptr) {
+          take_fact(run, *fact);
+        } else if (ends_ag_ui_run(std::get<event::Event>(record.value()->body))) {
+          run.is_between_segments = true;
+        }
       }
       after = page.last;
     }
@@ -54,55 +65,6 @@ Result<void> read_records(store::StorageBackend& backend, StoredRun& run) {
 }
 
 }  // namespace
-
-// What one event begins or ends.
-class OpenParts::Change {
- public:
-  explicit Change(OpenParts& open) : open_(open) {}
-
-  void operator()(const event::TextStart& event) const { begin(Part::Kind::text, event.id); }
-  void operator()(const event::TextEnd& event) const { end(Part::Kind::text, event.id); }
-  void operator()(const event::ReasoningStart& event) const {
-    begin(Part::Kind::reasoning, event.id);
-  }
-  void operator()(const event::ReasoningEnd& event) const { end(Part::Kind::reasoning, event.id); }
-  void operator()(const event::ReasoningSpanStart& event) const {
-    begin(Part::Kind::span, event.id);
-  }
-  void operator()(const event::ReasoningSpanEnd& event) const { end(Part::Kind::span, event.id); }
-  void operator()(const event::ToolStart& event) const { begin(Part::Kind::call, event.id); }
-  void operator()(const event::ToolEnd& event) const { end(Part::Kind::call, event.id); }
-  void operator()(const event::StepStart& event) const { open_.step_ = event.name; }
-  void operator()(const event::StepEnd& /*event*/) const { open_.step_.clear(); }
-  template <class Other>
-  void operator()(const Other& /*event*/) const {}
-
- private:
-  void begin(Part::Kind kind, std::string_view id) const {
-    open_.parts_.push_back({kind, std::string(id)});
-  }
-  void end(Part::Kind kind, std::string_view id) const {
-    std::erase(open_.parts_, Part{kind, std::string(id)});
-  }
-  OpenParts& open_;
-};
-
-void OpenParts::add(const journal::Record& record) {
-  if (record.branch != 0) return;
-  const auto* event = std::get_if<event::Event>(&record.body);
-  if (event != nullptr && event->subagent.empty()) std::visit(Change(*this), event->body);
-}
-
-void OpenParts::close(event::EventSink& sink) const {
-  for (auto part = parts_.rbegin(); part != parts_.rend(); ++part) {
-    switch (part->kind) {
-      case Part::Kind::text: sink.on_event({event::TextEnd{part->id}}); break;
-      case Part::Kind::reasoning: sink.on_event({event::ReasoningEnd{part->id}}); break;
-      case Part::Kind::span: sink.on_event({event::ReasoningSpanEnd{part->id}}); break;
-      case Part::Kind::call: sink.on_event({event::ToolEnd{part->id}}); break;
-    }
-  }
-}
 
 Result<StoredState> load_state(store::StorageBackend& backend, const store::RunId& run) {
   auto rows = backend.checkpoints(run);

@@ -11,36 +11,16 @@
 #include "base/result.hpp"
 #include "event/event.hpp"
 #include "journal/fold.hpp"
+#include "journal/open_parts.hpp"
 #include "journal/record.hpp"
 #include "store/backend.hpp"
 
 namespace millrace::run {
 
-// Parts of an answer that began and did not end.
-class OpenParts {
- public:
-  void add(const journal::Record& record);
-  // Ends the parts, the last one first.
-  void close(event::EventSink& sink) const;
-  // The step that is open; "" is none.
-  [[nodiscard]] const std::string& step() const { return step_; }
-
- private:
-  struct Part {
-    enum class Kind : std::uint8_t { text, reasoning, span, call };
-    Kind kind = Kind::text;
-    std::string id;
-    bool operator==(const Part&) const = default;
-  };
-  class Change;
-  std::vector<Part> parts_;  // in the order in which they began
-  std::string step_;
-};
-
 struct StoredRun {
   store::Claim claim;
   journal::RunFold fold;
-  OpenParts open;
+  journal::OpenParts open;
   json::Tree checkpoint;  // {"state", "context"}; null: none
   std::int64_t next_checkpoint = 0;
   std::map<std::string, store::CallRow, std::less<>> ledger;
@@ -49,6 +29,7 @@ struct StoredRun {
   std::string ag_ui_run;
   std::string parent_run_id;
   std::string protocol;
+  bool is_between_segments = false;  // its last AG-UI run has ended for the readers
   // Answers of the user since the last checkpoint, as AG-UI's resume entries.
   std::vector<std::string> answers;
 };

@@ -1,0 +1,26 @@
+// Ends of recorded runs that nobody works on: the user stopped them, or said something else.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.hpp"
+#include "store/backend.hpp"
+#include "store/types.hpp"
+
+namespace millrace::run {
+
+// How a run is to end that is not at work.
+struct LeftEnd {
+  store::RunId run;
+  std::string_view owner;  // takes it over for its end
+  std::string_view by;
+  std::string_view reason;
+};
+
+// Ends it as cancelled: what is open in its answer is closed, calls that had begun are unknown,
+// others cancelled, and its open approvals can no longer be answered. False when it is over
+// already, or at work.
+// Errors: run_not_found; those of the backend.
+Result<bool> end_left_run(store::StorageBackend& backend, const LeftEnd& end);
+
+}  // namespace millrace::run
