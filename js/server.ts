@@ -26,6 +26,16 @@ export interface ServerOptions {
   readonly maxSteps?: number;
   /** MCP servers whose tools the agent has, too. */
   readonly mcp?: readonly McpServerSettings[];
+  /** Where runs are recorded: `file:` and a path. Without it they live as long as their readers. */
+  readonly storage?: string;
+  /** How long to wait for another process that has the store open. Units: milliseconds. */
+  readonly openTimeoutMs?: number;
+  /** What a recorded run does when its last reader goes away; default `continue`. */
+  readonly onDisconnect?: 'continue' | 'stop';
+  /** How long a run may work that its readers have left. Units: milliseconds. */
+  readonly detachedTimeoutMs?: number;
+  /** How many of them there may be; beyond it, the one that was left first is stopped. */
+  readonly maxDetachedRuns?: number;
   /** How long stop() waits for answers on their way. Units: milliseconds. */
   readonly drainMs?: number;
 }

@@ -35,6 +35,10 @@ Options:
   --max-output-tokens <n> output limit for providers that require one (default 4096)
   --allow-host <name>     also accept this Host header; may be repeated
   --allow-origin <origin> accept requests of pages from this origin; may be repeated
+  --storage <file:path>   record runs in this SQLite file: a run goes on after a crash or a restart, and may be read
+                          and stopped at /agent/runs; default: runs live as long as their readers
+  --wait <seconds>        how long to wait for another process to close the store (default 2)
+  --on-disconnect <what>  what a recorded run does when its last reader goes away: continue (default) or stop
   --json                  print one line of JSON instead of text when the server is ready
   --help                  print this
 
@@ -60,17 +64,23 @@ const options = {
   'max-output-tokens': { type: 'string' },
   'allow-host': { type: 'string', multiple: true },
   'allow-origin': { type: 'string', multiple: true },
+  storage: { type: 'string' },
+  wait: { type: 'string' },
+  'on-disconnect': { type: 'string' },
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 
-function greeting(url: string, model: string, hosts: readonly string[]): string {
+function greeting(url: string, model: string, hosts: readonly string[], storage?: string): string {
   const body = '{"threadId":"t1","messages":[{"id":"m1","role":"user","content":"Hello"}]}';
   const lines = [
     `millrace ${version()} serves ${model} at ${url}`,
     '',
     `  POST ${url}/agent                   AG-UI event stream`,
     `  POST ${url}/webapi/chat/<provider>  LobeHub chat stream`,
+    ...(storage === undefined
+      ? []
+      : [`  GET  ${url}/agent/runs              runs in ${storage}, and below it each one from any record on`]),
     `  GET  ${url}/health`,
     '',
     `Requests may name the hosts ${hosts.join(', ')}; --allow-host adds more.`,
@@ -151,6 +161,32 @@ function agentOptions(values: {
   };
 }
 
+function storageOptions(values: {
+  storage?: string;
+  wait?: string;
+  'on-disconnect'?: string;
+}): Pick<ServerOptions, 'storage' | 'openTimeoutMs' | 'onDisconnect'> {
+  const { storage, 'on-disconnect': onDisconnect } = values;
+  const wait = integerOption('wait', values.wait, 0, 86_400);
+  if (storage === undefined) {
+    if (wait !== undefined || onDisconnect !== undefined) {
+      throw new UsageError('--wait and --on-disconnect need --storage file:PATH.');
+    }
+    return {};
+  }
+  if (!/^file:./u.test(storage)) {
+    throw new UsageError(`--storage must be file:PATH, not '${storage}'.`);
+  }
+  if (onDisconnect !== undefined && onDisconnect !== 'continue' && onDisconnect !== 'stop') {
+    throw new UsageError(`--on-disconnect must be continue or stop, not '${onDisconnect}'.`);
+  }
+  return {
+    storage,
+    ...(wait === undefined ? {} : { openTimeoutMs: wait * 1000 }),
+    ...(onDisconnect === undefined ? {} : { onDisconnect }),
+  };
+}
+
 const farewell =
   'Stopping: answers on their way have 5 seconds to end. Another signal (Ctrl-C) ends them now.\n';
 
@@ -187,6 +223,7 @@ export const serve: Command = {
       ...choice,
       mcp: plan.servers,
       ...agentOptions(values),
+      ...storageOptions(values),
       ...(maxSteps === undefined ? {} : { maxSteps }),
       providers: configuredProviders(),
       host,
@@ -219,7 +256,7 @@ export const serve: Command = {
     const url = urlOf(host, server);
     const ready = { url, port: server.port, model: choice.model, version: version(), mcp };
     const hello = (): string =>
-      values.json === true ? `${JSON.stringify(ready)}\n` : greeting(url, choice.model, [...hosts]);
+      values.json === true ? `${JSON.stringify(ready)}\n` : greeting(url, choice.model, [...hosts], values.storage);
     if (!isStopped) process.stdout.write(hello());
     await stopped;
     attendant.stop();

@@ -4,6 +4,7 @@
 
 #include "agent/state_messages.hpp"
 #include "base/json.hpp"
+#include "base/sha256.hpp"
 #include "model/payload/request.hpp"
 #include "os/random_ids.hpp"
 
@@ -50,7 +51,8 @@ Result<void> read_for_agent(AgentRequest& request_body) {
 }  // namespace
 
 Result<AgentRequest> read_agent_request(const http::Request& request, const ServedModel& defaults,
-                                        std::shared_ptr<const run::Offer> offer) {
+                                        std::shared_ptr<const run::Offer> offer,
+                                        bool is_recorded) {
   os::RandomIds ids;
   const std::string format = request.query_value("format").value_or("");
   run::InputOptions read_as;
@@ -59,8 +61,9 @@ Result<AgentRequest> read_agent_request(const http::Request& request, const Serv
   auto input = run::read_agent_input(request.body, read_as, ids);
   if (!input) return std::move(input).error();
   AgentRequest request_body{std::move(input).value(), std::move(offer), std::nullopt, nullptr};
+  if (is_recorded) request_body.input.body_hash = sha256_hex(request.body);
   // A chat without tools of the engine needs none of the agent's machinery.
-  if (!request_body.offer->names.empty() || !request_body.input.resume_json.empty()) {
+  if (is_recorded || !request_body.offer->names.empty() || !request_body.input.resume_json.empty()) {
     MILLRACE_TRY(read_for_agent(request_body));
     return request_body;
   }

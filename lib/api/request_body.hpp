@@ -30,11 +30,12 @@ struct AgentRequest {
   std::shared_ptr<const Result<model::ChatPayload>> request;
 };
 
-// Reads a POST /agent.
+// Reads a POST /agent; of a run that is recorded, with the hash of its body.
 // Errors: those of read_agent_input and model::read_payload.
 // Thread: any.
 Result<AgentRequest> read_agent_request(const http::Request& request, const ServedModel& defaults,
-                                        std::shared_ptr<const run::Offer> offer);
+                                        std::shared_ptr<const run::Offer> offer,
+                                        bool is_recorded = false);
 
 struct ChatRequest {
   model::ChatPayload payload;

@@ -40,11 +40,17 @@ void Routes::set_plan(std::shared_ptr<const run::AgentPlan> plan, bool settled) 
   plan_ = std::move(plan);
   settled_ = settled;
   if (!settled_) return;
+  if (runs_.is_open()) runs_.set_agent(plan_, served_.version);
   for (const auto& work : std::exchange(held_, {})) work();
+}
+
+void Routes::record_runs(RecordingOptions options) {
+  runs_.open(services(), std::move(options));
 }
 
 void Routes::close() {
   held_.clear();
+  runs_.close();
   bodies_.clear();
 }
 
@@ -69,6 +75,7 @@ http::Router Routes::router() {
       {"GET", "/health",
        [this](http::Request&&, const Response& response) { on_health(response); }},
   };
+  for (http::Route& route : runs_.routes()) routes.push_back(std::move(route));
   return http::Router(std::move(routes));
 }
 
@@ -79,12 +86,15 @@ model::DriverServices Routes::services() {
 void Routes::on_agent(const std::shared_ptr<http::Request>& request, Response response) {
   bodies_.read(
       request->body.size(), std::move(response),
-      [request, model = served_.model, offer = plan_->offer] {
-        return read_agent_request(*request, model, offer);
+      [request, model = served_.model, offer = plan_->offer, is_recorded = runs_.is_open()] {
+        return read_agent_request(*request, model, offer, is_recorded);
       },
       [this](Result<AgentRequest> requested, Response responder) {
-        if (requested) return answer(std::move(requested).value(), std::move(responder));
-        (void)responder->send_error(requested.error());
+        if (!requested) return (void)responder->send_error(requested.error());
+        if (runs_.is_open()) {
+          return runs_.answer(std::move(requested.value().input), std::move(responder));
+        }
+        answer(std::move(requested).value(), std::move(responder));
       });
 }
 

@@ -10,6 +10,7 @@
 
 #include "api/large_bodies.hpp"
 #include "api/request_body.hpp"
+#include "api/run_routes.hpp"
 #include "http/server.hpp"
 #include "model/call/call.hpp"
 #include "model/call/call_driver.hpp"
@@ -32,20 +33,23 @@ struct Served {
   std::int64_t max_steps = 0;  // of the agent; 0 is no limit
 };
 
-// POST /agent, GET /agent/capabilities, POST /webapi/chat/<provider> and GET /health.
+// POST /agent, GET /agent/capabilities, /agent/runs, POST /webapi/chat/<provider> and GET /health.
 // Thread: engine thread, but for open() and the first set_plan(), which come before the first
 // request.
 // Lifetime: outlives the server that has its router.
 class Routes {
  public:
-  Routes(os::EventLoop& loop, os::BlockingPool& pool) : loop_(loop), pool_(pool), bodies_(pool) {}
+  Routes(os::EventLoop& loop, os::BlockingPool& pool) : loop_(loop), pool_(pool), bodies_(pool), runs_(loop) {}
 
   // Lifetime: `client` until close().
   void open(net::Client& client, Served served);
+  // Records the agent's runs. After open() and before the first set_plan().
+  void record_runs(RecordingOptions options);
   // The agent of the requests to come. Requests to the agent wait until its tools are settled.
   void set_plan(std::shared_ptr<const run::AgentPlan> plan, bool settled);
   [[nodiscard]] http::Router router();
-  // Forgets the requests that wait.
+  // Forgets the requests that wait, and lets go of recorded runs. Thread: engine thread, or any
+  // when it has ended.
   void close();
 
  private:
@@ -72,6 +76,7 @@ class Routes {
   std::shared_ptr<const run::AgentPlan> plan_;
   bool settled_ = false;
   run::SuspendedRuns suspended_;
+  RunRoutes runs_;
   std::vector<std::function<void()>> held_;  // requests that wait for the agent's tools
   os::RandomIds ids_;
   model::SystemRandom random_source_;

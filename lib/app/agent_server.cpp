@@ -1,5 +1,7 @@
 #include "app/agent_server.hpp"
 
+#include <arpa/inet.h>
+
 #include <chrono>
 #include <future>
 #include <utility>
@@ -8,12 +10,21 @@
 #include "app/agent_server_state.hpp"
 #include "app/demo_provider.hpp"
 #include "app/demo_tools.hpp"
+#include "app/open_stores.hpp"
 #include "base/json.hpp"
 #include "model/payload/request.hpp"
 #include "run/plan.hpp"
 
 namespace millrace::app {
 namespace {
+
+bool is_loopback(const std::string& host) {
+  if (host == "localhost") return true;
+  in_addr four{};
+  if (inet_pton(AF_INET, host.c_str(), &four) == 1) return (ntohl(four.s_addr) >> 24U) == 127;
+  in6_addr six{};
+  return inet_pton(AF_INET6, host.c_str(), &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
+}
 
 model::CallChain chain_of(model::ProviderConfig config) {
   std::vector<model::CallLink> links;
@@ -74,6 +85,32 @@ Result<api::Served> AgentServer::State::read_served() const {
   served.chain = chain_of(provider);
   served.chats.insert_or_assign(provider.id, served.chain);
   return served;
+}
+
+// Whoever can reach the server may read and stop every run, so that only this machine can.
+Result<void> AgentServer::State::open_storage() {
+  if (options.storage.empty()) return {};
+  if (!is_loopback(options.host)) {
+    return make_error(Errc::invalid_option,
+                      "A server that records runs listens on a loopback address alone, and '" +
+                          options.host + "' is none: whoever reaches it could read every run.");
+  }
+  json::Tree store = json::Tree::object();
+  store.set("storage", options.storage);
+  store.set("openTimeoutMs", json::Tree::integer(options.open_timeout_ms));
+  auto store_options = read_store_options(store);
+  if (!store_options) return std::move(store_options).error();
+  auto writer = open_store(store_options.value());
+  if (!writer) return std::move(writer).error();
+  api::RecordingOptions recording;
+  recording.writer = std::move(writer).value();
+  recording.owner = owner_name();
+  recording.on_disconnect =
+      options.on_disconnect == "stop" ? api::OnDisconnect::stop : api::OnDisconnect::go_on;
+  recording.left.most_time = std::chrono::milliseconds(options.left_timeout_ms);
+  recording.left.most_runs = static_cast<std::size_t>(options.left_runs);
+  routes.record_runs(std::move(recording));
+  return {};
 }
 
 Result<void> AgentServer::State::open_agent() {
@@ -145,11 +182,13 @@ Result<void> AgentServer::State::open() {
   client = std::make_unique<net::Client>(loop, client_options,
                                          [] { return std::chrono::microseconds{0}; });
   loop.start();
+  is_running = true;
   if (options.model.starts_with("demo:") && options.base_url.empty()) MILLRACE_TRY(open_demo());
   MILLRACE_TRY(open_provider());
   auto served = read_served();
   if (!served) return std::move(served).error();
   routes.open(*client, std::move(served).value());
+  MILLRACE_TRY(open_storage());
   MILLRACE_TRY(open_agent());
 
   http::ServerOptions server_options;
@@ -222,17 +261,31 @@ void AgentServer::stop() {
   stop_within(state_->options.drain_ms);
 }
 
+// The engine thread lets go of recorded runs before what they use ends: they go on at the next
+// start, and record no failure.
+void AgentServer::State::close_routes() {
+  if (!std::exchange(is_running, false)) return;
+  std::promise<void> closed;
+  loop.post([this, &closed] {
+    routes.close();
+    closed.set_value();
+  });
+  closed.get_future().wait();
+}
+
 void AgentServer::stop_within(std::int64_t drain_ms) {
   const std::lock_guard lock(state_->stopping);
-  for (auto* server : {&state_->server, &state_->demo}) {
-    if (!*server) continue;
+  const auto stop = [drain_ms](http::Server* server) {
+    if (server == nullptr) return;
     std::promise<void> stopped;
-    (*server)->stop(std::chrono::milliseconds(drain_ms), [&stopped] { stopped.set_value(); });
+    server->stop(std::chrono::milliseconds(drain_ms), [&stopped] { stopped.set_value(); });
     stopped.get_future().wait();
-  }
+  };
+  stop(state_->server.get());
+  state_->close_routes();
+  stop(state_->demo.get());
   if (state_->mcp && drain_ms > 0) state_->close_mcp();
   state_->loop.stop();
-  state_->routes.close();
   state_->server.reset();
   state_->demo.reset();
   {

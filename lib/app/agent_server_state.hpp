@@ -32,6 +32,7 @@ struct AgentServer::State {
   std::unique_ptr<http::Server> demo;
   std::unique_ptr<http::Server> server;
   std::uint16_t port = 0;
+  bool is_running = false;  // the engine thread
   std::mutex stopping;
   std::atomic<bool> hurried = false;
   std::mutex mcp_ending;  // its end on one thread, its status asked for on another
@@ -40,10 +41,12 @@ struct AgentServer::State {
   Result<void> open_demo();
   Result<void> open_provider();
   [[nodiscard]] Result<api::Served> read_served() const;
+  Result<void> open_storage();
   Result<void> open_agent();
   [[nodiscard]] Result<std::shared_ptr<const run::AgentPlan>> make_plan() const;
   void on_mcp();
   void close_mcp();
+  void close_routes();
 };
 
 }  // namespace millrace::app

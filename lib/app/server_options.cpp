@@ -90,12 +90,21 @@ Result<void> read_port(AgentServerOptions& options, std::string_view key,
   return {};
 }
 
+Result<void> read_on_disconnect(AgentServerOptions& options, std::string_view key,
+                                const json::Value& value) {
+  if (value.string() != "continue" && value.string() != "stop") {
+    return wrong_option(key, "'continue' or 'stop'", value);
+  }
+  options.on_disconnect = value.string();
+  return {};
+}
+
 struct Row {
   std::string_view key;
   Reader read;
 };
 
-constexpr std::array<Row, 18> rows{{
+constexpr std::array<Row, 23> rows{{
     {"host", read_text<&AgentServerOptions::host>},
     {"port", read_port},
     {"model", read_text<&AgentServerOptions::model>},
@@ -113,6 +122,11 @@ constexpr std::array<Row, 18> rows{{
     {"caFile", read_text<&AgentServerOptions::ca_file>},
     {"extraCaFiles", read_list<&AgentServerOptions::extra_ca_files>},
     {"version", read_text<&AgentServerOptions::version>},
+    {"storage", read_text<&AgentServerOptions::storage>},
+    {"openTimeoutMs", read_count<&AgentServerOptions::open_timeout_ms>},
+    {"onDisconnect", read_on_disconnect},
+    {"detachedTimeoutMs", read_count<&AgentServerOptions::left_timeout_ms>},
+    {"maxDetachedRuns", read_count<&AgentServerOptions::left_runs>},
     {"drainMs", read_count<&AgentServerOptions::drain_ms>},
 }};
 

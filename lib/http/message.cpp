@@ -7,7 +7,8 @@
 namespace millrace::http {
 namespace {
 
-std::string form_decoded(std::string_view text) {
+// In a query, '+' is a space.
+std::string decoded(std::string_view text, bool is_form) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -16,10 +17,14 @@ std::string form_decoded(std::string_view text) {
       out.push_back(static_cast<char>(hex_value(text[at + 1]) * 16 + hex_value(text[at + 2])));
       at += 2;
     } else {
-      out.push_back(text[at] == '+' ? ' ' : text[at]);
+      out.push_back(is_form && text[at] == '+' ? ' ' : text[at]);
     }
   }
   return out;
+}
+
+std::string form_decoded(std::string_view text) {
+  return decoded(text, true);
 }
 
 }  // namespace
@@ -36,6 +41,14 @@ std::size_t Headers::count(std::string_view name) const {
   return static_cast<std::size_t>(
       std::count_if(fields_.begin(), fields_.end(),
                     [&](const Header& field) { return equal_ignoring_case(field.name, name); }));
+}
+
+std::string Request::path_segment(std::size_t at) const {
+  std::string_view rest = std::string_view(path).substr(path.starts_with('/') ? 1 : 0);
+  for (; at > 0 && !rest.empty(); --at) {
+    rest.remove_prefix(std::min(rest.size(), rest.substr(0, rest.find('/')).size() + 1));
+  }
+  return decoded(rest.substr(0, rest.find('/')), false);
 }
 
 std::optional<std::string> Request::query_value(std::string_view name) const {

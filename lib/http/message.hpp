@@ -1,6 +1,7 @@
 // The plain data of HTTP: header fields and a complete request.
 #pragma once
 
+#include <cstddef>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -48,6 +49,9 @@ struct Request {
   // The first parameter of this name in the query, with '+' and percent escapes decoded.
   // Errors: none; the bytes need not be UTF-8.
   [[nodiscard]] std::optional<std::string> query_value(std::string_view name) const;
+  // The segment of the path at this place, from 0, with percent escapes decoded; "" when there is
+  // none. Errors: none; the bytes need not be UTF-8.
+  [[nodiscard]] std::string path_segment(std::size_t at) const;
 };
 
 }  // namespace millrace::http

@@ -1,5 +1,7 @@
 #include "http/router.hpp"
 
+#include <algorithm>
+
 #include "http/syntax.hpp"
 
 namespace millrace::http {
@@ -11,11 +13,25 @@ void add_method(std::string& allow, std::string_view method) {
   allow.append(method);
 }
 
+// The front of the text up to the next '/', which is cut off with it.
+std::string_view next_segment(std::string_view& rest) {
+  const std::string_view segment = rest.substr(0, rest.find('/'));
+  rest.remove_prefix(std::min(rest.size(), segment.size() + 1));
+  return segment;
+}
+
 bool is_path_of(std::string_view path, std::string_view route) {
-  if (!route.ends_with("/*")) return path == route;
-  route.remove_suffix(1);
-  return path.size() > route.size() && path.starts_with(route) &&
-         path.find('/', route.size()) == std::string_view::npos;
+  if (route.find('*') == std::string_view::npos) return path == route;
+  const auto slashes = [](std::string_view text) {
+    return std::count(text.begin(), text.end(), '/');
+  };
+  if (slashes(path) != slashes(route)) return false;
+  while (!route.empty()) {
+    const std::string_view pattern = next_segment(route);
+    const std::string_view segment = next_segment(path);
+    if (pattern == "*" ? segment.empty() : pattern != segment) return false;
+  }
+  return true;
 }
 
 }  // namespace

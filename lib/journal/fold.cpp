@@ -94,10 +94,13 @@ struct RunFold::FactFold {
   }
   void operator()(const ToolResult& fact) const { move(call(fact.call), fact.status); }
   void operator()(const ApprovalRequested& fact) const {
-    FoldedApproval& entry = branch.approvals.emplace_back();
-    entry.id = fact.id;
-    entry.call = fact.call;
-    entry.expires_ms = fact.expires_ms;
+    // A run that waits again for the rest of its answers requests what is open once more.
+    if (approval(fact.id) == nullptr) {
+      FoldedApproval& entry = branch.approvals.emplace_back();
+      entry.id = fact.id;
+      entry.call = fact.call;
+      entry.expires_ms = fact.expires_ms;
+    }
     move(call(fact.call), CallState::waiting);
     branch.state = RunState::waiting;
   }

@@ -189,7 +189,7 @@ struct AppendBatch {
   std::vector<NewRun> children;
   std::vector<RunChange> changes;
   std::vector<CallRow> calls;  // a state that the ledger does not allow fails the batch
-  std::vector<ApprovalRow> approvals;
+  std::vector<ApprovalRow> approvals;  // one that is there already stays as it is
   std::vector<CheckpointRow> checkpoints;  // their seq is the batch's last
   std::optional<SegmentRow> segment;       // its first is the batch's first
   // Of the run's thread; a message with a known id takes its place.

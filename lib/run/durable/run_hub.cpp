@@ -33,6 +33,7 @@ Result<void> RunHub::attach(Reader reader, std::uint64_t after) {
   cursor->reader = std::move(reader);
   cursor->at = after;
   cursors_.push_back(cursor);
+  if (cursors_.size() == 1 && on_readers_ && !is_over_) on_readers_(true);
   pump(cursor);
   return {};
 }
@@ -48,6 +49,7 @@ void RunHub::detach(const RunReader& reader) {
   if (const auto cursor = find(reader)) {
     cursors_.remove(cursor);
     cursor->reader = nullptr;
+    if (cursors_.empty() && on_readers_ && !is_over_) on_readers_(false);
   }
 }
 

@@ -56,6 +56,8 @@ class RunHub final : public std::enable_shared_from_this<RunHub> {
   [[nodiscard]] std::uint64_t committed() const { return committed_; }
   [[nodiscard]] bool is_over() const { return is_over_; }
   [[nodiscard]] std::size_t readers() const { return cursors_.size(); }
+  // Called when the first reader comes and when the last one goes, unless the run is over.
+  void on_readers(std::function<void(bool any)> changed) { on_readers_ = std::move(changed); }
 
  private:
   struct Cursor {
@@ -83,6 +85,7 @@ class RunHub final : public std::enable_shared_from_this<RunHub> {
   std::deque<store::StoredPage> ring_;  // the latest pages, without gaps
   std::size_t ring_bytes_ = 0;
   std::list<CursorPtr> cursors_;
+  std::function<void(bool any)> on_readers_;
 };
 
 }  // namespace millrace::run

@@ -99,6 +99,7 @@ void park(store::StorageBackend& backend, const store::RunRow& row, const Error&
   store::RunChange change;
   change.run = row.run.id;
   change.state = RunState::parked;
+  change.head = error.code_name();
   batch.changes.push_back(std::move(change));
   backend.append({&batch, 1});
 }
@@ -160,10 +161,31 @@ std::shared_ptr<RunLog> RunRegistry::make_log(const DurableAgent& agent, LogPlac
   auto log = std::make_shared<RunLog>(services_, writer_, agent.plan, std::move(place),
                                       std::move(options), *agent.host, std::move(hub));
   log->on_over([weak = weak_from_this(), run] {
-    if (const auto self = weak.lock()) self->logs_.erase(run);
+    const auto self = weak.lock();
+    if (!self) return;
+    self->readers_changed(run, true);
+    self->logs_.erase(run);
+  });
+  log->hub()->on_readers([weak = weak_from_this(), run](bool any) {
+    if (const auto self = weak.lock()) self->readers_changed(run, any);
   });
   logs_.insert_or_assign(run, log);
   return log;
+}
+
+// A run that nobody reads any more may work for a while, but not for ever.
+void RunRegistry::readers_changed(const store::RunId& run, bool any) {
+  std::erase_if(left_, [&](const Left& left) { return left.run == run; });
+  if (any || !logs_.contains(run)) return;
+  Left left{run, std::make_unique<os::Timer>(services_.loop, [weak = weak_from_this(), run] {
+              if (const auto self = weak.lock()) self->stop(run, {}, "readers_left");
+            })};
+  left.deadline->start_at(os::Timer::Clock::now() + left_limits_.most_time);
+  left_.push_back(std::move(left));
+  if (left_.size() <= left_limits_.most_runs) return;
+  const store::RunId first = left_.front().run;
+  left_.pop_front();
+  stop(first, {}, "too_many_runs_without_readers");
 }
 
 void RunRegistry::start(StartRequest request, Done<StartedRun> done) {

@@ -2,8 +2,11 @@
 // finds them for readers.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,6 +15,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "os/timer.hpp"
 #include "run/durable/run_hub.hpp"
 #include "run/durable/run_log.hpp"
 #include "run/durable/stored_run.hpp"
@@ -44,6 +48,12 @@ struct StartedRun {
   std::uint64_t first = 1;      // the first record of the AG-UI run
 };
 
+// How long a run may work whose readers have all gone; one that never had a reader has no limit.
+struct LeftLimits {
+  std::chrono::milliseconds most_time{std::chrono::minutes{30}};
+  std::size_t most_runs = 1024;  // beyond it, the run that was left first is stopped
+};
+
 // Thread: engine thread.
 class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
  public:
@@ -57,6 +67,8 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
   // Called with what keeps runs from being taken over: of one run, which is parked, or of all.
   using OnError = std::function<void(const std::optional<store::RunId>& run, const Error& error)>;
   void on_error(OnError on_error) { on_error_ = std::move(on_error); }
+
+  void limit_left(LeftLimits limits) { left_limits_ = limits; }
 
   // Makes runs of this name possible, and takes over those that wait for somebody who knows it.
   void add(const std::string& name, DurableAgent agent);
@@ -107,6 +119,7 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
                     const Result<std::optional<store::RunRow>>& row,
                     const Result<StoredState>& state);
   void decide(const std::shared_ptr<Answering>& answering);
+  void readers_changed(const store::RunId& run, bool any);
   std::shared_ptr<RunHub> hub_for(const store::RunId& run, std::uint64_t committed);
   std::shared_ptr<RunHub> hub_of(const store::RunRow& row);
   std::shared_ptr<RunLog> make_log(const DurableAgent& agent, LogPlace place, LogOptions options,
@@ -123,6 +136,13 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
   std::map<store::RunId, std::shared_ptr<RunLog>> logs_;
   // Of runs that have readers here and nobody who works on them yet.
   std::map<store::RunId, std::weak_ptr<RunHub>> waiting_hubs_;
+  // Runs at work whose readers have all gone, the one that was left first in front.
+  struct Left {
+    store::RunId run;
+    std::unique_ptr<os::Timer> deadline;
+  };
+  LeftLimits left_limits_;
+  std::list<Left> left_;
 };
 
 }  // namespace millrace::run

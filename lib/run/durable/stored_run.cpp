@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/json.hpp"
 #include "journal/checkpoint.hpp"
 #include "journal/page.hpp"
 
@@ -25,6 +26,10 @@ void take_fact(StoredRun& run, const journal::Fact& fact) {
     run.is_between_segments = false;
   } else if (const auto* decided = std::get_if<journal::ApprovalDecided>(&fact)) {
     run.answers.emplace_back(decided->decision_json);
+  } else if (const auto* expired = std::get_if<journal::ApprovalExpired>(&fact)) {
+    std::string entry = R"({"status":"cancelled")";
+    json::append_member(entry, "interruptId", expired->id);
+    run.answers.push_back(entry + "}");
   } else if (std::holds_alternative<journal::Checkpoint>(fact)) {
     run.answers.clear();
   }

@@ -113,10 +113,18 @@ class Append {
     return nullptr;
   }
 
+  void close_approvals(const RunId& run) {
+    for (auto& [id, row] : tables_.approvals) {
+      if (row.run == run && !row.decided) row.has_expired = true;
+    }
+  }
+
   void write_rows(RunRow& root) {
     for (const NewRun& child : batch_.children) tables_.runs[child.id] = row_of(child, now_);
     for (const RunChange& change : batch_.changes) {
-      apply_change(*tables_.find(change.run), change, now_);
+      RunRow& row = *tables_.find(change.run);
+      apply_change(row, change, now_);
+      if (journal::is_over(row.state)) close_approvals(row.run.id);
     }
     for (const CallRow& row : batch_.calls) {
       if (CallRow* old = call(row.run, row.call)) {
@@ -125,7 +133,7 @@ class Append {
         tables_.calls[row.run].push_back(row);
       }
     }
-    for (const ApprovalRow& row : batch_.approvals) tables_.approvals[row.id] = row;
+    for (const ApprovalRow& row : batch_.approvals) tables_.approvals.try_emplace(row.id, row);
     for (CheckpointRow row : batch_.checkpoints) {
       row.seq = root.last;
       auto& list = tables_.checkpoints[row.run];

@@ -214,6 +214,9 @@ bool Backend::write_rows(const AppendBatch& batch, Live& root, std::int64_t at,
       if (row->reserved == 0) root.reserved = root.last;
     }
     store_run(*row);
+    if (!journal::is_over(row->state)) continue;
+    database_.run("UPDATE approvals SET expired=1 WHERE run=?1 AND decided IS NULL",
+                  number_of(change.run));
   }
   if (!write_calls(batch, outcome)) return false;
   write_approvals(batch, root);
@@ -270,7 +273,7 @@ void Backend::write_approvals(const AppendBatch& batch, const Live& root) {
   for (const ApprovalRow& row : batch.approvals) {
     database_.run(
         "INSERT INTO approvals(id, run, call, kind, principal, args_hash, tools_hash, shown,"
-        " expires) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        " expires) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT(id) DO NOTHING",
         row.id, root.no, row.call, row.kind, name(row.principal), Bytes{row.args_hash},
         Bytes{row.tools_hash}, Bytes{row.shown}, row.expires);
   }

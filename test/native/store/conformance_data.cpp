@@ -98,6 +98,34 @@ TEST_P(StorageConformance, LetsApprovalsExpireAndTheirRunsGoOn) {
   EXPECT_EQ(claim().size(), 1U);
 }
 
+TEST_P(StorageConformance, ClosesTheApprovalsOfARunThatIsOver) {
+  append(accepting(new_run(1)));
+  AppendBatch batch = text_batch(1, "asked");
+  batch.approvals = {approval("a"), approval("b")};
+  append(batch);
+  EXPECT_EQ(backend().decide(decision("b")).value().status, DecisionStatus::decided);
+  AppendBatch end = text_batch(1, "stopped");
+  end.changes.push_back({.run = id_of(1), .state = RunState::cancelled});
+  append(end);
+  EXPECT_TRUE(backend().approvals({}).value().empty());
+  EXPECT_EQ(backend().decide(decision("a")).value().status, DecisionStatus::expired);
+  EXPECT_EQ(backend().decide(decision("b")).value().status, DecisionStatus::answered);
+}
+
+TEST_P(StorageConformance, KeepsAnApprovalThatIsRequestedAgain) {
+  append(accepting(new_run(1)));
+  AppendBatch batch = text_batch(1, "asked");
+  batch.approvals = {approval("a", now_ + 50), approval("b")};
+  append(batch);
+  EXPECT_EQ(backend().decide(decision("b")).value().status, DecisionStatus::decided);
+  AppendBatch again = text_batch(1, "asked again");
+  again.approvals = {approval("a", now_ + 500), approval("b")};
+  append(again);
+  EXPECT_EQ(backend().decide(decision("b")).value().status, DecisionStatus::answered);
+  now_ += 50;
+  EXPECT_EQ(backend().decide(decision("a")).value().status, DecisionStatus::expired);
+}
+
 TEST_P(StorageConformance, LetsNoClockThatIsSetBackRenewAnApproval) {
   append(accepting(new_run(1)));
   AppendBatch batch = text_batch(1, "asked");

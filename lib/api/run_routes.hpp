@@ -1,0 +1,71 @@
+// The routes of recorded runs: POST /agent where runs are recorded, and everything below
+// /agent/runs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "encoder/recorded_ag_ui.hpp"
+#include "http/server.hpp"
+#include "run/durable/run_requests.hpp"
+#include "run/durable/run_upkeep.hpp"
+#include "run/input.hpp"
+
+namespace millrace::api {
+
+// What happens to a run whose last reader goes away.
+enum class OnDisconnect : std::uint8_t { go_on, stop };
+
+struct RecordingOptions {
+  std::shared_ptr<store::Writer> writer;
+  std::string owner;  // of the runs of this process
+  OnDisconnect on_disconnect = OnDisconnect::go_on;
+  run::LeftLimits left = {};
+};
+
+// Thread: engine thread, but for open(), which comes before the first request.
+// Lifetime: outlives the server that has its routes.
+class RunRoutes {
+ public:
+  using Response = std::shared_ptr<http::ResponseStream>;
+
+  explicit RunRoutes(os::EventLoop& loop);
+  ~RunRoutes();
+  RunRoutes(const RunRoutes&) = delete;
+  RunRoutes& operator=(const RunRoutes&) = delete;
+
+  // Runs are recorded from now on.
+  // Lifetime: what `services` refers to until close().
+  void open(const model::DriverServices& services, RecordingOptions options);
+  // The agent of the runs to come, and of those that another process left.
+  // Thread: any.
+  void set_agent(std::shared_ptr<const run::AgentPlan> plan, std::string version);
+  // Lets go of all runs; readers that come are refused.
+  void close();
+  [[nodiscard]] bool is_open() const { return requests_ != nullptr; }
+
+  // GET, DELETE /agent/runs/<id>, GET /agent/runs, POST /agent/runs/<id>/approvals/<approval>.
+  [[nodiscard]] std::vector<http::Route> routes();
+  // Answers a POST /agent whose body was read.
+  void answer(run::AgentInput input, Response response);
+
+ private:
+  class NoHost;
+  void on_list(const http::Request& request, const Response& response);
+  void on_read(const http::Request& request, const Response& response);
+  void on_stop(const http::Request& request, const Response& response);
+  void on_decision(const http::Request& request, const Response& response);
+  void read(const run::FoundRun& found, const Response& response, encoder::RecordedOptions options);
+
+  os::EventLoop& loop_;
+  std::unique_ptr<NoHost> host_;
+  std::shared_ptr<run::RunRegistry> registry_;
+  std::shared_ptr<run::RunRequests> requests_;
+  std::shared_ptr<run::RunUpkeep> upkeep_;
+  std::string principal_ = "local";
+  OnDisconnect on_disconnect_ = OnDisconnect::go_on;
+};
+
+}  // namespace millrace::api
