@@ -24,16 +24,14 @@ std::string hash_in(const Tree& state, std::string_view call_id) {
 
 // A question that is still open keeps its entry.
 Tree pending_for(const Tree& before, std::string_view key, const std::string& hash,
-                 std::int64_t now_ms, IdSource& ids) {
+                 std::int64_t expires_ms, IdSource& ids) {
   const Tree* known = find_by(before, "key", key);
   if (known != nullptr && (*known)["hash"].string() == hash) return *known;
-  constexpr std::int64_t lifetime =
-      std::chrono::duration_cast<std::chrono::milliseconds>(interrupt_lifetime).count();
   Tree made = Tree::object();
   made.set("id", ids.next_id());
   made.set("key", key);
   made.set("hash", hash);
-  made.set("expiresAtMs", Tree::integer(now_ms + lifetime));
+  made.set("expiresAtMs", Tree::integer(expires_ms));
   return made;
 }
 
@@ -74,14 +72,16 @@ Tree input_interrupt(const Tree& pending, const Tree& requested) {
 
 }  // namespace
 
-Tree open_interrupts(Tree& state, std::int64_t now_ms, IdSource& ids) {
+Tree open_interrupts(Tree& state, std::int64_t now_ms, IdSource& ids,
+                     std::chrono::milliseconds lifetime) {
+  const std::int64_t expires_ms = now_ms + lifetime.count();
   const Tree before = state["openQuestions"];
   Tree all_pending = Tree::array();
   Tree interrupts = Tree::array();
   if (agent::status_of(state) == agent::Status::waiting_for_human) {
     for (const Tree& call : state["pendingToolsCalling"].items()) {
       const std::string_view id = call["id"].string();
-      Tree pending = pending_for(before, id, hash_in(state, id), now_ms, ids);
+      Tree pending = pending_for(before, id, hash_in(state, id), expires_ms, ids);
       interrupts.push(approval_interrupt(pending, call));
       all_pending.push(std::move(pending));
     }
@@ -89,7 +89,7 @@ Tree open_interrupts(Tree& state, std::int64_t now_ms, IdSource& ids) {
          {std::pair<std::string_view, std::string_view>("prompt", "pendingHumanPrompt"),
           {"select", "pendingHumanSelect"}}) {
       if (!state[member].is_object()) continue;
-      Tree pending = pending_for(before, key, "", now_ms, ids);
+      Tree pending = pending_for(before, key, "", expires_ms, ids);
       interrupts.push(input_interrupt(pending, state[member]));
       all_pending.push(std::move(pending));
     }

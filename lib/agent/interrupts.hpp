@@ -14,13 +14,14 @@
 
 namespace millrace::agent {
 
-// How long a question may be answered.
+// How long a question may be answered that lives in memory.
 constexpr std::chrono::minutes interrupt_lifetime{15};
 
 // The interrupts of what the state waits for; none when it waits for nobody. Writes down in the
 // state which they are, so that a question that stays open keeps its id.
 // Units: milliseconds since 1970.
-json::Tree open_interrupts(json::Tree& state, std::int64_t now_ms, IdSource& ids);
+json::Tree open_interrupts(json::Tree& state, std::int64_t now_ms, IdSource& ids,
+                           std::chrono::milliseconds lifetime = interrupt_lifetime);
 
 // A state with answers in it, ready for AgentTask.
 struct Answered {

@@ -145,6 +145,7 @@ void AgentSession::call_agent(std::uint64_t action, const SubAgent& agent, const
   AgentTask task;
   task.thread_id = task_.thread_id;
   task.used = task_.used;
+  task.interrupt_lifetime = task_.interrupt_lifetime;
   task.state_messages = Tree::array();
   if (agent.inherit_messages) {
     for (const Tree& state_message : inherited_.items()) {
@@ -324,6 +325,7 @@ void AgentSession::resume_children() {
       AgentTask task;
       task.thread_id = task_.thread_id;
       task.used = task_.used;
+      task.interrupt_lifetime = task_.interrupt_lifetime;
       task.state = answer["state"];
       task.context = answer["context"];
       task.children = answer["children"];

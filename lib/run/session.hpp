@@ -2,6 +2,7 @@
 // agents that it calls, until the run ends or waits for somebody.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -15,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/interrupts.hpp"
 #include "agent/provider_rows.hpp"
 #include "agent/state_messages.hpp"
 #include "agent/step/step_machine.hpp"
@@ -52,6 +54,8 @@ struct AgentTask {
   // Questions that are answered and that nobody asked.
   std::vector<std::string> unmatched;
   std::size_t withheld_states = 0;  // of the input
+  // How long questions to the user may be answered.
+  std::chrono::milliseconds interrupt_lifetime = agent::interrupt_lifetime;
   // Lifetime: as the owner.
   Recorder* recorder = nullptr;
 };

@@ -89,6 +89,7 @@ void RunLog::note_segment(const AgentInput& input, std::string_view answers_json
 
 void RunLog::start(AgentTask task) {
   task.recorder = this;
+  task.interrupt_lifetime = std::chrono::milliseconds(options_.approval_ms);
   if (!is_resumed_) {
     on_event({event::RunStart{options_.thread_id, options_.ag_ui_run, options_.parent_run_id}});
   }
