@@ -2,6 +2,7 @@
 // that answers with given bytes, tools that a test answers.
 #pragma once
 
+#include <atomic>
 #include <future>
 #include <map>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "run/durable/run_registry.hpp"
+#include "run/durable/run_requests.hpp"
 #include "session_rig.hpp"
 #include "store/memory/memory_backend.hpp"
 
@@ -85,7 +87,7 @@ class DurableRig final : public run::RunHost {
 
   DurableRig()
       : writer(
-            std::make_shared<store::Writer>(store::make_memory_backend([] { return start_ms; }),
+            std::make_shared<store::Writer>(store::make_memory_backend([this] { return store_ms.load(); }),
                                             store::WriterOptions{std::chrono::milliseconds{1}})) {
     std::string builtin;
     for (const Kind& kind :
@@ -111,7 +113,10 @@ class DurableRig final : public run::RunHost {
     open();
   }
   ~DurableRig() override {
-    on_loop([this] { runs.reset(); });
+    on_loop([this] {
+      requests.reset();
+      runs.reset();
+    });
     writer.reset();
     loop.stop();
   }
@@ -144,12 +149,16 @@ class DurableRig final : public run::RunHost {
       runs->on_error([this](const std::optional<store::RunId>& run, const Error& error) {
         problems.emplace_back(run.value_or(store::RunId()), error);
       });
-      runs->add("agent", agent);
+      runs->add(name, agent);
+      requests = std::make_shared<run::RunRequests>(loop, writer, runs);
     });
   }
   // It ends in the middle of whatever it does, and another one begins.
   void crash() {
-    on_loop([this] { runs.reset(); });
+    on_loop([this] {
+      requests.reset();
+      runs.reset();
+    });
     on_store([this](store::StorageBackend& backend) {
       EXPECT_TRUE(backend.release("process-" + std::to_string(processes_)).ok());
     });
@@ -188,6 +197,29 @@ class DurableRig final : public run::RunHost {
                    [&](Result<run::StartedRun> result) { answered.set_value(std::move(result)); });
     });
     return answered.get_future().get();
+  }
+  // Calls a member of RunRequests and waits for what it gives.
+  template <class T, class Call>
+  Result<T> request(Call call) {
+    const auto given = std::make_shared<std::promise<Result<T>>>();
+    on_loop([&] { call(*requests, [given](Result<T> result) { given->set_value(std::move(result)); }); });
+    return given->get_future().get();
+  }
+  Result<run::FoundRun> open_run(const std::string& ag_ui_run, const std::string& text,
+                                 const std::string& body_hash, const std::string& resume = "",
+                                 const std::string& thread = "thread") {
+    run::StartRequest request;
+    request.name = "agent";
+    request.principal = "local";
+    request.input.thread_id = thread;
+    request.input.run_id = ag_ui_run;
+    request.input.body_hash = body_hash;
+    request.input.resume_json = resume;
+    request.input.messages_json =
+        text.empty() ? "[]" : R"([{"id":"u","role":"user","content":")" + text + R"("}])";
+    return this->request<run::FoundRun>([&](run::RunRequests& requests, auto done) {
+      requests.open(std::move(request), std::move(done));
+    });
   }
   std::shared_ptr<RecordLog> attach(const store::RunId& run, std::uint64_t after,
                                     std::size_t most = std::numeric_limits<std::size_t>::max()) {
@@ -245,7 +277,10 @@ class DurableRig final : public run::RunHost {
   std::shared_ptr<store::Writer> writer;
   std::map<std::string, std::shared_ptr<ScriptedTool>> tools;
   run::DurableAgent agent;
+  std::string name = "agent";              // that the next process registers
+  std::atomic<std::int64_t> store_ms = start_ms;  // the time of the store
   std::shared_ptr<run::RunRegistry> runs;
+  std::shared_ptr<run::RunRequests> requests;
   std::vector<std::shared_ptr<run::RunHub>> hubs;  // of readers
   std::vector<std::pair<store::RunId, Error>> problems;
 

@@ -192,6 +192,21 @@ TEST(DurableRun, TakesOneAnswerOfTheUserAlsoInAnotherProcess) {
   EXPECT_EQ(rig.state_of(run), RunState::completed);
 }
 
+TEST(DurableRun, GivesTheUserAWeekForAnAnswer) {
+  DurableRig rig;
+  rig.provider.answers = {calls({{"s", "send"}}), says("Sent.")};
+  rig.tools["send"]->outcomes = {{"sent"}};
+  const store::RunId run = rig.start("Go.");
+  const auto first = rig.read(run, 0);
+  ASSERT_EQ(first->interrupts.size(), 1U);
+  rig.crash();
+  rig.on_loop([&] { rig.clock.advance(std::chrono::hours{6 * 24}); });
+  const auto answered = rig.answer(run, R"([{"interruptId":")" + first->interrupts[0] +
+                                            R"(","status":"resolved","payload":{"approved":true}}])");
+  ASSERT_TRUE(answered.ok()) << answered.error().message;
+  EXPECT_EQ(rig.read(run, 0)->text, "Sent.");
+}
+
 TEST(DurableRun, StopsForGood) {
   DurableRig rig;
   rig.provider.answers = {half("Hel")};
