@@ -1,0 +1,183 @@
+// The bytes of recorded runs: from every record on the same ones, whoever reads and whenever.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "durable_rig.hpp"
+#include "encoder/recorded_ag_ui.hpp"
+#include "journal/page.hpp"
+
+namespace millrace::run {
+namespace {
+
+using encoder::RecordedAgUi;
+using encoder::RecordedOptions;
+using journal::RunState;
+using test::calls;
+using test::chat_record;
+using test::DurableRig;
+using test::ModelAnswer;
+using test::says;
+
+std::vector<store::StoredPage> pages_of(DurableRig& rig, const store::RunId& run) {
+  std::vector<store::StoredPage> pages;
+  rig.on_store([&](store::StorageBackend& backend) {
+    pages = backend.read(run, 0, std::size_t{1} << 24U).value();
+  });
+  return pages;
+}
+
+// What a reader with these options gets of the records behind `before`.
+std::string bytes_of(const std::vector<store::StoredPage>& pages, RecordedOptions options,
+                     std::uint64_t before = 0) {
+  RecordedAgUi encoder(std::move(options));
+  std::string all;
+  std::string piece;
+  for (const store::StoredPage& page : pages) {
+    journal::PageReader records(page.bytes, page.last, page.count);
+    while (true) {
+      const auto record = records.next();
+      EXPECT_TRUE(record.ok());
+      if (!record || record.value() == nullptr) break;
+      if (record.value()->seq <= before) continue;
+      encoder.on_record(*record.value());
+      encoder.take_into(piece);
+      all += piece;
+    }
+  }
+  return all;
+}
+
+// The part of a stream behind the frame with this number.
+std::string behind(const std::string& whole, std::uint64_t after) {
+  std::size_t from = 0;
+  std::size_t at = 0;
+  while ((at = whole.find("id: ", at)) != std::string::npos) {
+    const std::uint64_t seq = std::stoull(whole.substr(at + 4));
+    const std::size_t end = whole.find("\n\n", at) + 2;
+    if (seq > after) break;
+    from = end;
+    at = end;
+  }
+  return whole.substr(from);
+}
+
+std::size_t count(std::string_view text, std::string_view what) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(what); at != std::string_view::npos;
+       at = text.find(what, at + what.size())) {
+    ++found;
+  }
+  return found;
+}
+
+ModelAnswer begun_answer(const std::string& text) {
+  return {chat_record(R"({"role":"assistant","content":")" + text + R"("})", "null"), 200, true};
+}
+
+// A run with everything: a crash in an answer, calls, an approval and its answer.
+struct Eventful {
+  DurableRig rig;
+  store::RunId run;
+  std::uint64_t second = 0;  // the last record before the second AG-UI run
+
+  Eventful() {
+    rig.provider.answers = {begun_answer("Hel"), calls({{"a", "look"}, {"b", "put"}}),
+                            calls({{"c", "send"}}), says("All done.")};
+    rig.tools["look"]->outcomes = {{"seen"}};
+    rig.tools["put"]->outcomes = {{"put"}};
+    rig.tools["send"]->outcomes = {{"sent"}};
+    run = rig.open_run("r1", "Go.", "1").value().run;
+    const auto reader = rig.attach(run, 0);
+    for (bool shown = false; !shown;) rig.on_loop([&] { shown = reader->text == "Hel"; });
+    rig.crash();
+    const auto waiting = rig.read(run, 0);
+    const auto answered =
+        rig.open_run("r2", "", "2", R"([{"interruptId":")" + waiting->interrupts.at(0) +
+                                        R"(","status":"resolved","payload":{"approved":true}}])");
+    second = answered.value().before;
+    while (rig.state_of(run) != RunState::completed) {
+    }
+  }
+};
+
+TEST(RecordedAgUi, GivesTheExactRestBehindEveryRecord) {
+  Eventful eventful;
+  const auto pages = pages_of(eventful.rig, eventful.run);
+  const std::string whole = bytes_of(pages, {});
+  EXPECT_EQ(count(whole, "RUN_STARTED"), 2U);
+  EXPECT_EQ(count(whole, "RUN_FINISHED"), 2U);
+  EXPECT_EQ(count(whole, "millrace.reset"), 1U);
+  EXPECT_NE(whole.find("All done."), std::string::npos);
+  for (std::uint64_t after = 0; after <= pages.back().last; ++after) {
+    RecordedOptions options;
+    options.after = after;
+    EXPECT_EQ(bytes_of(pages, options), behind(whole, after)) << after;
+  }
+}
+
+TEST(RecordedAgUi, GivesOneAgUiRunAsItWas) {
+  Eventful eventful;
+  const auto pages = pages_of(eventful.rig, eventful.run);
+  const std::string whole = bytes_of(pages, {});
+  RecordedOptions first;
+  first.one_run = true;
+  const std::string before = bytes_of(pages, first);
+  RecordedOptions second;
+  second.one_run = true;
+  second.thread_id = "thread";
+  const std::string after = bytes_of(pages, second, eventful.second);
+  EXPECT_EQ(before + after, whole);
+  EXPECT_EQ(count(before, R"("runId":"r1")"), 2U);
+  EXPECT_EQ(count(after, R"("runId":"r2")"), 2U);
+  for (std::uint64_t cut = eventful.second; cut <= pages.back().last; ++cut) {
+    second.after = cut;
+    EXPECT_EQ(bytes_of(pages, second, eventful.second), behind(after, cut)) << cut;
+  }
+}
+
+TEST(RecordedAgUi, OpensAgainWhatIsOpenForAReaderThatRemembersNothing) {
+  Eventful eventful;
+  const auto pages = pages_of(eventful.rig, eventful.run);
+  const std::string whole = bytes_of(pages, {});
+  std::size_t open_texts = 0;
+  for (std::uint64_t after = 1; after <= pages.back().last; ++after) {
+    RecordedOptions options;
+    options.after = after;
+    options.fresh = true;
+    const std::string fresh = bytes_of(pages, options);
+    const std::string rest = behind(whole, after);
+    ASSERT_TRUE(fresh.ends_with(rest)) << after;
+    const std::string opened = fresh.substr(0, fresh.size() - rest.size());
+    EXPECT_EQ(opened.find("id: "), std::string::npos) << after;
+    // Every delta and end has its beginning.
+    EXPECT_EQ(count(fresh, "TEXT_MESSAGE_START"), count(fresh, "TEXT_MESSAGE_END")) << after;
+    EXPECT_EQ(count(fresh, "TOOL_CALL_START"), count(fresh, "TOOL_CALL_END")) << after;
+    EXPECT_EQ(count(fresh, "STEP_STARTED"), count(fresh, "STEP_FINISHED")) << after;
+    EXPECT_EQ(count(fresh, "RUN_STARTED"), count(fresh, "RUN_FINISHED")) << after;
+    open_texts += count(opened, "TEXT_MESSAGE_START");
+  }
+  EXPECT_GT(open_texts, 0U);
+}
+
+TEST(RecordedAgUi, GivesEachLineOfClientsWhatItCanRead) {
+  Eventful eventful;
+  const auto pages = pages_of(eventful.rig, eventful.run);
+  std::vector<std::string> all;
+  for (const std::string version : {"", "1.0"}) {
+    RecordedOptions options;
+    options.client_version = version;
+    const std::string whole = bytes_of(pages, options);
+    all.push_back(whole);
+    for (std::uint64_t after = 0; after <= pages.back().last; ++after) {
+      options.after = after;
+      EXPECT_EQ(bytes_of(pages, options), behind(whole, after)) << after;
+    }
+  }
+  EXPECT_NE(all[0], all[1]);
+}
+
+}  // namespace
+}  // namespace millrace::run
