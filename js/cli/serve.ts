@@ -80,7 +80,9 @@ function greeting(url: string, model: string, hosts: readonly string[], storage?
     `  POST ${url}/webapi/chat/<provider>  LobeHub chat stream`,
     ...(storage === undefined
       ? []
-      : [`  GET  ${url}/agent/runs              runs in ${storage}, and below it each one from any record on`]),
+      : [
+          `  GET  ${url}/agent/runs              runs in ${storage}, and below it each one from any record on`,
+        ]),
     `  GET  ${url}/health`,
     '',
     `Requests may name the hosts ${hosts.join(', ')}; --allow-host adds more.`,
@@ -256,7 +258,9 @@ export const serve: Command = {
     const url = urlOf(host, server);
     const ready = { url, port: server.port, model: choice.model, version: version(), mcp };
     const hello = (): string =>
-      values.json === true ? `${JSON.stringify(ready)}\n` : greeting(url, choice.model, [...hosts], values.storage);
+      values.json === true
+        ? `${JSON.stringify(ready)}\n`
+        : greeting(url, choice.model, [...hosts], values.storage);
     if (!isStopped) process.stdout.write(hello());
     await stopped;
     attendant.stop();

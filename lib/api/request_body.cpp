@@ -51,8 +51,7 @@ Result<void> read_for_agent(AgentRequest& request_body) {
 }  // namespace
 
 Result<AgentRequest> read_agent_request(const http::Request& request, const ServedModel& defaults,
-                                        std::shared_ptr<const run::Offer> offer,
-                                        bool is_recorded) {
+                                        std::shared_ptr<const run::Offer> offer, bool is_recorded) {
   os::RandomIds ids;
   const std::string format = request.query_value("format").value_or("");
   run::InputOptions read_as;
@@ -63,7 +62,8 @@ Result<AgentRequest> read_agent_request(const http::Request& request, const Serv
   AgentRequest request_body{std::move(input).value(), std::move(offer), std::nullopt, nullptr};
   if (is_recorded) request_body.input.body_hash = sha256_hex(request.body);
   // A chat without tools of the engine needs none of the agent's machinery.
-  if (is_recorded || !request_body.offer->names.empty() || !request_body.input.resume_json.empty()) {
+  if (is_recorded || !request_body.offer->names.empty() ||
+      !request_body.input.resume_json.empty()) {
     MILLRACE_TRY(read_for_agent(request_body));
     return request_body;
   }

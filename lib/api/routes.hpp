@@ -39,7 +39,8 @@ struct Served {
 // Lifetime: outlives the server that has its router.
 class Routes {
  public:
-  Routes(os::EventLoop& loop, os::BlockingPool& pool) : loop_(loop), pool_(pool), bodies_(pool), runs_(loop) {}
+  Routes(os::EventLoop& loop, os::BlockingPool& pool)
+      : loop_(loop), pool_(pool), bodies_(pool), runs_(loop) {}
 
   // Lifetime: `client` until close().
   void open(net::Client& client, Served served);

@@ -45,9 +45,9 @@ Result<std::uint64_t> read_cursor(std::string_view name, std::string_view text) 
   const char* const last = text.data() + text.size();
   const auto [end, failed] = std::from_chars(text.data(), last, cursor);
   if (failed == std::errc() && end == last) return cursor;
-  return make_error(Errc::invalid_argument, "`" + std::string(name) +
-                                                "` must be the number of a record, not " +
-                                                shown_text(text) + ".");
+  return make_error(
+      Errc::invalid_argument,
+      "`" + std::string(name) + "` must be the number of a record, not " + shown_text(text) + ".");
 }
 
 // The cursor of a reader: the header of one that comes again counts more than the address, which
@@ -166,8 +166,8 @@ void RunRoutes::read(const run::FoundRun& found, const Response& response,
   reading.records.one_run = found.one_run;
   reading.records.thread_id = found.thread_id;
   if (on_disconnect_ == OnDisconnect::stop) {
-    reading.on_leave = [weak = std::weak_ptr(requests_), hub = found.hub,
-                        id = found.run.text(), principal = principal_] {
+    reading.on_leave = [weak = std::weak_ptr(requests_), hub = found.hub, id = found.run.text(),
+                        principal = principal_] {
       const auto requests = weak.lock();
       if (!requests || hub->readers() > 0) return;
       requests->stop(id, principal, {}, "reader_left", [](const Result<std::string>&) {});
@@ -199,12 +199,12 @@ void RunRoutes::on_read(const http::Request& request, const Response& response) 
   }
   auto options = read_options(request);
   if (!options) return (void)response->send_error(options.error());
-  requests_->find(id, principal_, thread,
-                  [this, response, options = std::move(options).value()](
-                      Result<run::FoundRun> found) {
-                    if (!found) return (void)response->send_error(found.error());
-                    read(found.value(), response, options);
-                  });
+  requests_->find(
+      id, principal_, thread,
+      [this, response, options = std::move(options).value()](Result<run::FoundRun> found) {
+        if (!found) return (void)response->send_error(found.error());
+        read(found.value(), response, options);
+      });
 }
 
 void RunRoutes::on_stop(const http::Request& request, const Response& response) {

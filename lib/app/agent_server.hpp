@@ -36,10 +36,10 @@ struct AgentServerOptions {
   std::vector<McpServerOptions> mcp;
   // Where runs are recorded: "file:" and a path; "" records none.
   std::string storage;
-  std::int64_t open_timeout_ms = 2'000;       // how long to wait for another owner to end
-  std::string on_disconnect = "continue";     // or "stop": of a recorded run without readers
-  std::int64_t left_timeout_ms = 1'800'000;   // how long such a run may work
-  std::int64_t left_runs = 1024;              // how many of them there may be
+  std::int64_t open_timeout_ms = 2'000;      // how long to wait for another owner to end
+  std::string on_disconnect = "continue";    // or "stop": of a recorded run without readers
+  std::int64_t left_timeout_ms = 1'800'000;  // how long such a run may work
+  std::int64_t left_runs = 1024;             // how many of them there may be
   std::int64_t drain_ms = 5'000;  // how long stop waits for answers that are on their way
 };
 
@@ -48,7 +48,8 @@ struct AgentServerOptions {
 Result<AgentServerOptions> read_server_options(std::string_view text);
 
 // Serves POST /agent, GET /agent/capabilities, POST /webapi/chat/<provider> for every provider of
-// the table, GET /health and, where runs are recorded, everything below /agent/runs. A demo model brings a tool of its own along.
+// the table, GET /health and, where runs are recorded, everything below /agent/runs. A demo model
+// brings a tool of its own along.
 // Thread: any that is not the engine's own.
 // Lifetime: its end stops without waiting for answers.
 class AgentServer {

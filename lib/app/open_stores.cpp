@@ -60,8 +60,8 @@ Result<void> read_choice(StoreOptions& options, std::string_view name, const Tre
 Result<void> read_option(StoreOptions& options, std::string_view name, const Tree& value) {
   if (name == "storage") {
     options.storage = value.string();
-    const bool is_file = options.storage.starts_with(file_scheme) &&
-                         options.storage.size() > file_scheme.size();
+    const bool is_file =
+        options.storage.starts_with(file_scheme) && options.storage.size() > file_scheme.size();
     if (options.storage == "memory" || is_file) return {};
     return wrong_option(name, "'memory' or 'file:' and a path", value);
   }

@@ -15,8 +15,8 @@ namespace millrace::http {
 // Thread: called on the engine thread; must not block.
 using Handler = std::function<void(Request&&, std::shared_ptr<ResponseStream>)>;
 
-// `path` is compared byte by byte with the path as it was sent; a segment "*" stands for any segment
-// that is not empty. A GET route answers HEAD too.
+// `path` is compared byte by byte with the path as it was sent; a segment "*" stands for any
+// segment that is not empty. A GET route answers HEAD too.
 struct Route {
   std::string method;
   std::string path;

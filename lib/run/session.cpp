@@ -306,7 +306,7 @@ void AgentSession::finish() {
 // What people are asked; from here on the run waits for them, also when an agent it calls asks.
 Tree AgentSession::take_interrupts() {
   Tree interrupts = agent::open_interrupts(state_, services_.now_ms(), services_.call.ids,
-                                            task_.interrupt_lifetime);
+                                           task_.interrupt_lifetime);
   if (!interrupts.items().empty() && state_["humanWaitingSince"].is_null()) {
     state_.set("humanWaitingSince", Tree::integer(services_.now_ms()));
   }

@@ -188,8 +188,8 @@ struct AppendBatch {
   std::optional<NewRun> accept;
   std::vector<NewRun> children;
   std::vector<RunChange> changes;
-  std::vector<CallRow> calls;  // a state that the ledger does not allow fails the batch
-  std::vector<ApprovalRow> approvals;  // one that is there already stays as it is
+  std::vector<CallRow> calls;              // a state that the ledger does not allow fails the batch
+  std::vector<ApprovalRow> approvals;      // one that is there already stays as it is
   std::vector<CheckpointRow> checkpoints;  // their seq is the batch's last
   std::optional<SegmentRow> segment;       // its first is the batch's first
   // Of the run's thread; a message with a known id takes its place.

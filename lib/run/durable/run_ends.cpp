@@ -36,8 +36,11 @@ void end_calls(const StoredRun& stored, store::AppendBatch& batch, EndPage& page
     row.state = had_begun ? CallState::unknown : CallState::cancelled;
     const tool::ToolOutcome outcome = unknown_outcome(row.name);
     if (had_begun) row.result = result_json(outcome);
-    page.note(journal::ToolResult{id, row.state, had_begun ? outcome.content : std::string_view(),
-                                  had_begun ? outcome.code : std::string_view(), {}});
+    page.note(journal::ToolResult{id,
+                                  row.state,
+                                  had_begun ? outcome.content : std::string_view(),
+                                  had_begun ? outcome.code : std::string_view(),
+                                  {}});
     batch.calls.push_back(std::move(row));
   }
 }

@@ -14,8 +14,9 @@ using journal::RunState;
 using json::Tree;
 
 constexpr std::array<RunState, 9> all_states{
-    RunState::queued,    RunState::running, RunState::waiting,   RunState::sleeping, RunState::parked,
-    RunState::completed, RunState::failed,  RunState::cancelled, RunState::dead};
+    RunState::queued,   RunState::running,   RunState::waiting,
+    RunState::sleeping, RunState::parked,    RunState::completed,
+    RunState::failed,   RunState::cancelled, RunState::dead};
 
 void set_text(Tree& to, std::string_view name, std::string_view text) {
   if (!text.empty()) to.set(name, text);

@@ -31,8 +31,8 @@ Result<json::Tree> describe_run(store::StorageBackend& backend, const store::Run
 // Shape: {"runs": [run_info], "nextCursor"?: string}.
 json::Tree run_list(const store::RunList& list);
 
-// Reads a query of runs. Shape: {"state"?, "threadId"?, "limit"?: 1 to 1000, "cursor"?, "children"?:
-// boolean}; unknown members are errors.
+// Reads a query of runs. Shape: {"state"?, "threadId"?, "limit"?: 1 to 1000, "cursor"?,
+// "children"?: boolean}; unknown members are errors.
 // Errors: invalid_argument.
 Result<store::RunQuery> read_run_query(const json::Tree& query);
 

@@ -104,7 +104,8 @@ void park(store::StorageBackend& backend, const store::RunRow& row, const Error&
   backend.append({&batch, 1});
 }
 
-// A run that waits for the user gives nothing more before the answer, which is a run for its readers.
+// A run that waits for the user gives nothing more before the answer, which is a run for its
+// readers.
 bool can_go_on_here(RunState state) {
   return !journal::is_over(state) && state != RunState::waiting;
 }
@@ -323,9 +324,9 @@ void RunRegistry::end_or_start(RunLog& log, const StoredRun& stored, const Agent
     return log.end_as(RunState::cancelled, "user_aborted", nullptr);
   }
   const bool is_dead = plan.move == RecoveryMove::bury;
-  Error error =
-      make_error(Errc::run_not_recoverable, is_dead ? "The run was taken over too often and is given up."
-                                         : "The run cannot go on after its process ended.");
+  Error error = make_error(Errc::run_not_recoverable,
+                           is_dead ? "The run was taken over too often and is given up."
+                                   : "The run cannot go on after its process ended.");
   const bool can_go_on =
       plan.move != RecoveryMove::fail && plan.move != RecoveryMove::deliver && !is_dead;
   if (can_go_on && stored.checkpoint.is_object()) {

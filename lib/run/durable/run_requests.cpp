@@ -25,11 +25,11 @@ using json::Tree;
 template <class T, class Work>
 void on_store(store::Writer& writer, os::EventLoop& loop, Work work,
               std::function<void(Result<T>)> done) {
-  writer.run([&loop, work = std::move(work),
-              done = std::move(done)](store::StorageBackend& backend) {
-    const auto result = std::make_shared<Result<T>>(work(backend));
-    loop.post([result, done] { done(std::move(*result)); });
-  });
+  writer.run(
+      [&loop, work = std::move(work), done = std::move(done)](store::StorageBackend& backend) {
+        const auto result = std::make_shared<Result<T>>(work(backend));
+        loop.post([result, done] { done(std::move(*result)); });
+      });
 }
 
 Error no_such_run(std::string_view id) {
@@ -200,9 +200,10 @@ void RunRequests::decide_how(const std::shared_ptr<Opening>& opening,
 }
 
 void RunRequests::begin(const std::shared_ptr<Opening>& opening) {
-  registry_->start(opening->request, [weak = weak_from_this(), opening](Result<StartedRun> started) {
-    if (const auto self = weak.lock()) self->give(opening, std::move(started));
-  });
+  registry_->start(opening->request,
+                   [weak = weak_from_this(), opening](Result<StartedRun> started) {
+                     if (const auto self = weak.lock()) self->give(opening, std::move(started));
+                   });
 }
 
 void RunRequests::give(const std::shared_ptr<Opening>& opening, Result<StartedRun> started) {
@@ -217,8 +218,8 @@ void RunRequests::give(const std::shared_ptr<Opening>& opening, Result<StartedRu
 }
 
 void RunRequests::give_known(const store::SegmentRow& segment, Done<FoundRun> done) {
-  registry_->find(segment.run, [segment, done = std::move(done)](
-                                   Result<std::shared_ptr<RunHub>> hub) {
+  registry_->find(segment.run, [segment,
+                                done = std::move(done)](Result<std::shared_ptr<RunHub>> hub) {
     if (!hub) return done(hub.error());
     done(FoundRun{segment.run, std::move(hub).value(), segment.first - 1, true, segment.thread});
   });
@@ -335,8 +336,8 @@ void RunRequests::decide(const Text& id, const Text& approval, const Text& princ
       [id, principal](store::StorageBackend& backend) {
         return find_place(backend, id, principal, {});
       },
-      [weak, principal, resume = "[" + entry.to_json() + "]", done = std::move(done)](
-          Result<Place> found) {
+      [weak, principal, resume = "[" + entry.to_json() + "]",
+       done = std::move(done)](Result<Place> found) {
         const auto self = weak.lock();
         if (!self) return;
         if (!found) return done(found.error());

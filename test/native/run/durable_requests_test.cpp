@@ -95,9 +95,8 @@ TEST(RunRequests, AnswersInARunOfTheReadersOwn) {
   wait_for(rig, first.value().run, RunState::completed);
   // The AG-UI runs have their own places, the run has both.
   const auto find = [&](const std::string& id) {
-    return rig.request<FoundRun>([&](RunRequests& requests, auto done) {
-      requests.find(id, "local", "", std::move(done));
-    });
+    return rig.request<FoundRun>(
+        [&](RunRequests& requests, auto done) { requests.find(id, "local", "", std::move(done)); });
   };
   EXPECT_EQ(find("r1").value().before, 0U);
   EXPECT_EQ(find("r2").value().before, second.value().before);
@@ -155,8 +154,9 @@ TEST(RunRequests, ShowsARunToItsPrincipalAlone) {
       requests.list(Tree::parse(query).value(), principal, std::move(done));
     });
   };
-  EXPECT_EQ(Tree::parse(list("local", R"({"state":"waiting"})").value()).value()["runs"].items().size(),
-            1U);
+  EXPECT_EQ(
+      Tree::parse(list("local", R"({"state":"waiting"})").value()).value()["runs"].items().size(),
+      1U);
   EXPECT_EQ(Tree::parse(list("bob", "{}").value()).value()["runs"].items().size(), 0U);
   EXPECT_EQ(list("local", R"({"state":"lost"})").error().code, Errc::invalid_argument);
   EXPECT_EQ(list("local", R"({"limit":0})").error().code, Errc::invalid_argument);

@@ -86,9 +86,9 @@ class DurableRig final : public run::RunHost {
   };
 
   DurableRig()
-      : writer(
-            std::make_shared<store::Writer>(store::make_memory_backend([this] { return store_ms.load(); }),
-                                            store::WriterOptions{std::chrono::milliseconds{1}})) {
+      : writer(std::make_shared<store::Writer>(
+            store::make_memory_backend([this] { return store_ms.load(); }),
+            store::WriterOptions{std::chrono::milliseconds{1}})) {
     std::string builtin;
     for (const Kind& kind :
          {Kind{"look", tool::Effect::read}, Kind{"pay", tool::Effect::once},
@@ -202,7 +202,9 @@ class DurableRig final : public run::RunHost {
   template <class T, class Call>
   Result<T> request(Call call) {
     const auto given = std::make_shared<std::promise<Result<T>>>();
-    on_loop([&] { call(*requests, [given](Result<T> result) { given->set_value(std::move(result)); }); });
+    on_loop([&] {
+      call(*requests, [given](Result<T> result) { given->set_value(std::move(result)); });
+    });
     return given->get_future().get();
   }
   Result<run::FoundRun> open_run(const std::string& ag_ui_run, const std::string& text,
@@ -277,7 +279,7 @@ class DurableRig final : public run::RunHost {
   std::shared_ptr<store::Writer> writer;
   std::map<std::string, std::shared_ptr<ScriptedTool>> tools;
   run::DurableAgent agent;
-  std::string name = "agent";              // that the next process registers
+  std::string name = "agent";                     // that the next process registers
   std::atomic<std::int64_t> store_ms = start_ms;  // the time of the store
   std::shared_ptr<run::RunRegistry> runs;
   std::shared_ptr<run::RunRequests> requests;

@@ -201,8 +201,9 @@ TEST(DurableRun, GivesTheUserAWeekForAnAnswer) {
   ASSERT_EQ(first->interrupts.size(), 1U);
   rig.crash();
   rig.on_loop([&] { rig.clock.advance(std::chrono::hours{6 * 24}); });
-  const auto answered = rig.answer(run, R"([{"interruptId":")" + first->interrupts[0] +
-                                            R"(","status":"resolved","payload":{"approved":true}}])");
+  const auto answered =
+      rig.answer(run, R"([{"interruptId":")" + first->interrupts[0] +
+                          R"(","status":"resolved","payload":{"approved":true}}])");
   ASSERT_TRUE(answered.ok()) << answered.error().message;
   EXPECT_EQ(rig.read(run, 0)->text, "Sent.");
 }

@@ -95,8 +95,9 @@ struct Eventful {
     rig.crash();
     const auto waiting = rig.read(run, 0);
     const auto answered =
-        rig.open_run("r2", "", "2", R"([{"interruptId":")" + waiting->interrupts.at(0) +
-                                        R"(","status":"resolved","payload":{"approved":true}}])");
+        rig.open_run("r2", "", "2",
+                     R"([{"interruptId":")" + waiting->interrupts.at(0) +
+                         R"(","status":"resolved","payload":{"approved":true}}])");
     second = answered.value().before;
     while (rig.state_of(run) != RunState::completed) {
     }
