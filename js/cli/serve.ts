@@ -36,7 +36,7 @@ Options:
   --allow-host <name>     also accept this Host header; may be repeated
   --allow-origin <origin> accept requests of pages from this origin; may be repeated
   --storage <file:path>   record runs in this SQLite file: a run goes on after a crash or a restart, and may be read
-                          and stopped at /agent/runs; default: runs live as long as their readers
+                          and stopped at /agent/runs; off (default): runs live as long as their readers
   --wait <seconds>        how long to wait for another process to close the store (default 2)
   --on-disconnect <what>  what a recorded run does when its last reader goes away: continue (default) or stop
   --json                  print one line of JSON instead of text when the server is ready
@@ -170,14 +170,14 @@ function storageOptions(values: {
 }): Pick<ServerOptions, 'storage' | 'openTimeoutMs' | 'onDisconnect'> {
   const { storage, 'on-disconnect': onDisconnect } = values;
   const wait = integerOption('wait', values.wait, 0, 86_400);
-  if (storage === undefined) {
+  if (storage === undefined || storage === 'off') {
     if (wait !== undefined || onDisconnect !== undefined) {
       throw new UsageError('--wait and --on-disconnect need --storage file:PATH.');
     }
     return {};
   }
   if (!/^file:./u.test(storage)) {
-    throw new UsageError(`--storage must be file:PATH, not '${storage}'.`);
+    throw new UsageError(`--storage must be file:PATH or off, not '${storage}'.`);
   }
   if (onDisconnect !== undefined && onDisconnect !== 'continue' && onDisconnect !== 'stop') {
     throw new UsageError(`--on-disconnect must be continue or stop, not '${onDisconnect}'.`);
@@ -221,11 +221,12 @@ export const serve: Command = {
     const authorization = authorizationChoice(values);
     const plan =
       file === undefined ? noServers : await readMcpFile(file, process.env, authorization);
+    const recording = storageOptions(values);
     const server = started({
       ...choice,
       mcp: plan.servers,
       ...agentOptions(values),
-      ...storageOptions(values),
+      ...recording,
       ...(maxSteps === undefined ? {} : { maxSteps }),
       providers: configuredProviders(),
       host,
@@ -260,7 +261,7 @@ export const serve: Command = {
     const hello = (): string =>
       values.json === true
         ? `${JSON.stringify(ready)}\n`
-        : greeting(url, choice.model, [...hosts], values.storage);
+        : greeting(url, choice.model, [...hosts], recording.storage);
     if (!isStopped) process.stdout.write(hello());
     await stopped;
     attendant.stop();

@@ -68,7 +68,7 @@ export function removeFolder(folder: string): void {
 
 export async function runExample(example: Example, folder: string): Promise<Outcome> {
   if (!example.setUp.startsWith('server')) return runCode(example, example.code, folder);
-  const server = await startServer();
+  const server = await startServer(folder);
   try {
     return await runCode(example, example.code.replaceAll(printedAddress, server.address), folder);
   } finally {
@@ -100,12 +100,13 @@ async function finished(child: ChildProcess): Promise<Outcome> {
   return { code, output };
 }
 
-/** `millrace serve` on a free port, with the demo model. */
-async function startServer(): Promise<{ child: ChildProcess; address: string }> {
+/** `millrace serve` on a free port, with the demo model; its runs are recorded. */
+async function startServer(folder: string): Promise<{ child: ChildProcess; address: string }> {
   const cli = join(root, 'dist/cjs/cli/main.js');
   // Without any key in its environment, the model is the demo.
   const env = { PATH: process.env['PATH'] ?? '' };
-  const child = spawn(process.execPath, [cli, 'serve', '--port', '0'], { cwd: root, env });
+  const args = [cli, 'serve', '--port', '0', '--storage', `file:${join(folder, 'store.db')}`];
+  const child = spawn(process.execPath, args, { cwd: root, env });
   let output = '';
   const address = await new Promise<string>((resolve, reject) => {
     for (const stream of [child.stdout, child.stderr]) {

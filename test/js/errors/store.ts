@@ -1,4 +1,4 @@
-// The store of durable runs, which nothing in JavaScript opens yet.
+// The store of durable runs, and the runs in it.
 import type { Rows } from './row';
 
 export const storeRows: Rows = {
@@ -28,6 +28,12 @@ export const storeRows: Rows = {
   },
   run_conflict: {
     native: ['run/durable_run_test.cpp', 'DurableRun.LeavesAThreadToTheRunThatIsInIt'],
+  },
+  run_not_recoverable: {
+    native: ['run/durable_run_test.cpp', 'DurableRun.IsGivenUpWhenItsProcessesKeepEnding'],
+  },
+  agent_not_registered: {
+    native: ['run/durable_requests_test.cpp', 'RunRequests.ParksARunThatNobodyCanRun'],
   },
   cursor_ahead: { native: ['run/durable_run_test.cpp', 'DurableRun.RefusesACursorBehindItsEnd'] },
 };

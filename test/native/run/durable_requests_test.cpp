@@ -225,6 +225,8 @@ TEST(RunRequests, ParksARunThatNobodyCanRun) {
   wait_for(rig, run, RunState::parked);
   const auto info = Tree::parse(describe(rig, run.text(), "local").value()).value();
   EXPECT_EQ(info["waitsFor"]["reason"].string(), "agent_not_registered");
+  EXPECT_EQ(rig.open_run("r2", "Go.", "2", "", "another thread").error().code,
+            Errc::agent_not_registered);
   // Whoever registers the name goes on with it.
   rig.on_loop([&] {
     upkeep.reset();

@@ -43,6 +43,7 @@ class RecordLog final : public run::RunReader {
   std::map<std::string, std::vector<std::string>> results;
   std::vector<std::string> interrupts;
   std::vector<std::string> order;  // begins and ends
+  std::string failed_with;         // the code of a run that failed
   std::optional<Error> failure;
   std::promise<void> ended;
 
@@ -70,7 +71,10 @@ class RecordLog final : public run::RunReader {
           interrupts.emplace_back(one["id"].string());
       }
     }
-    if (std::holds_alternative<event::Failed>(event.body)) order.emplace_back("failed");
+    if (const auto* failed = std::get_if<event::Failed>(&event.body)) {
+      order.emplace_back("failed");
+      failed_with = failed->code;
+    }
   }
 };
 

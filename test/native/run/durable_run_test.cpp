@@ -234,6 +234,7 @@ TEST(DurableRun, IsGivenUpWhenItsProcessesKeepEnding) {
   }
   const auto whole = rig.read(run, 0);
   EXPECT_EQ(whole->order.back(), "failed");
+  EXPECT_EQ(whole->failed_with, "run_not_recoverable");
   EXPECT_EQ(rig.state_of(run), RunState::failed);
   EXPECT_EQ(rig.provider.bodies.size(), 3U);
 }
