@@ -1,7 +1,7 @@
 // Ends processes and environments with live streams, again and again: the scenes of
 // test/js/fixtures/teardown.cjs in numbers that the fast tests do not have time for. Plays random model
 // calls whose tokens are booked twice (books) and random runs of agents (histories), and lets
-// an MCP server die (restarts), too.
+// an MCP server die (restarts), and ends processes at work on recorded runs with kill -9 (kills), too.
 //   node scripts/test-stress.mjs            the full numbers (a bounded sample where CI is set)
 //   node scripts/test-stress.mjs --sample   the bounded sample
 //   node scripts/test-stress.mjs --node <path>   under another Node binary
@@ -114,7 +114,7 @@ async function run(scene, url) {
   return scene.check?.(out, scene);
 }
 
-await buildEngine(root, { targets: ['heap_probe'] });
+await buildEngine(root, { targets: ['heap_probe', 'run_kills'] });
 const server = await startServer();
 const url = `http://127.0.0.1:${server.address().port}/`;
 let passed = 0;
@@ -173,6 +173,17 @@ if ('restarts'.startsWith(only)) {
   if (done.status === 0) passed += 1;
   else failed += 1;
   console.log('restarts: once');
+}
+// Processes that are ended with kill -9 while they work on recorded runs.
+if ('kills'.startsWith(only)) {
+  const program = join(root, 'build/release/test/native/run_kills');
+  const done = spawnSync(program, ['--kills', sample ? '300' : '3000'], {
+    stdio: ['ignore', 'pipe', 2],
+    encoding: 'utf8',
+  });
+  console.log(done.stdout.replace(/^\d+ passed, \d+ failed$/mu, '').trim());
+  if (done.status === 0) passed += 1;
+  else failed += 1;
 }
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
