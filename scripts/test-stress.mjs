@@ -114,7 +114,7 @@ async function run(scene, url) {
   return scene.check?.(out, scene);
 }
 
-await buildEngine(root, { targets: ['heap_probe', 'run_kills'] });
+await buildEngine(root, { tests: true, targets: ['heap_probe', 'run_kills'] });
 const server = await startServer();
 const url = `http://127.0.0.1:${server.address().port}/`;
 let passed = 0;

@@ -276,11 +276,14 @@ void end_human_wait(Tree& state, std::int64_t now_ms) {
   Tree& human = state.at("usage").at("humanInteraction");
   human.set("totalWaitingTimeMs",
             Tree::integer(human["totalWaitingTimeMs"].integer_or(0) + waited));
-  // The limit of time is about the run's own work.
-  if (const std::int64_t started = state["limits"]["startedAtMs"].integer_or(0); started > 0) {
-    state.at("limits").set("startedAtMs", Tree::integer(started + waited));
-  }
+  leave_out_time(state, waited);
   state.erase("humanWaitingSince");
+}
+
+void leave_out_time(Tree& state, std::int64_t ms) {
+  const std::int64_t started = state["limits"]["startedAtMs"].integer_or(0);
+  if (started <= 0 || ms <= 0) return;
+  state.at("limits").set("startedAtMs", Tree::integer(started + ms));
 }
 
 std::string_view name_of(Status status) {

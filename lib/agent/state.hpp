@@ -42,6 +42,8 @@ void mark_doubt(json::Tree& state, const json::Tree& usage);
 // Adds the time since the run began to wait for a person to its usage; it is no part of the time
 // that the run may take.
 void end_human_wait(json::Tree& state, std::int64_t now_ms);
+// Time that the run did not work in is not counted by its limit of time.
+void leave_out_time(json::Tree& state, std::int64_t ms);
 
 // When the time that the run may take is over, where it has such a limit and has begun.
 // Units: milliseconds since 1970.

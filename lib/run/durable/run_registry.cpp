@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "agent/state.hpp"
 #include "base/shown.hpp"
 #include "journal/recovery.hpp"
 #include "os/event_loop.hpp"
@@ -265,6 +266,7 @@ Result<AgentTask> RunRegistry::task_of(const StoredRun& stored, const AgentInput
   AgentTask task;
   if (stored.answers.empty() && segment == nullptr) {
     task.state = stored.checkpoint["state"];
+    agent::leave_out_time(task.state, stored.claim.downtime_ms);
     task.context = stored.checkpoint["context"];
     task.thread_id = stored.claim.run.run.thread;
     task.run_id = stored.ag_ui_run;

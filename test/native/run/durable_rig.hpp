@@ -89,7 +89,8 @@ class DurableRig final : public run::RunHost {
     bool needs_approval = false;
   };
 
-  DurableRig()
+  // `options` are further members of the plan.
+  explicit DurableRig(const std::string& options = "")
       : writer(std::make_shared<store::Writer>(
             store::make_memory_backend([this] { return store_ms.load(); }),
             store::WriterOptions{std::chrono::milliseconds{1}})) {
@@ -108,7 +109,7 @@ class DurableRig final : public run::RunHost {
     }
     auto plan = run::read_agent_plan(
         R"({"chain":[{"provider":"openai","apiKey":"k","model":"scripted"}],"builtin":[)" +
-            builtin + "]}",
+            builtin + "]" + options + "}",
         {registry_});
     EXPECT_TRUE(plan.ok()) << (plan.ok() ? "" : plan.error().message);
     agent.plan = plan.value();
@@ -157,8 +158,8 @@ class DurableRig final : public run::RunHost {
       requests = std::make_shared<run::RunRequests>(loop, writer, runs);
     });
   }
-  // It ends in the middle of whatever it does, and another one begins.
-  void crash() {
+  // It ends in the middle of whatever it does, and another one begins, later.
+  void crash(std::chrono::milliseconds downtime = {}) {
     on_loop([this] {
       requests.reset();
       runs.reset();
@@ -166,6 +167,8 @@ class DurableRig final : public run::RunHost {
     on_store([this](store::StorageBackend& backend) {
       EXPECT_TRUE(backend.release("process-" + std::to_string(processes_)).ok());
     });
+    store_ms += downtime.count();
+    on_loop([&] { clock.advance(downtime); });
     open();
   }
 

@@ -208,6 +208,16 @@ TEST(DurableRun, GivesTheUserAWeekForAnAnswer) {
   EXPECT_EQ(rig.read(run, 0)->text, "Sent.");
 }
 
+TEST(DurableRun, CountsNoTimeWithoutAProcess) {
+  DurableRig rig(R"(,"limits":{"maxDurationMs":3600000})");
+  rig.provider.answers = {half("Hel"), says("Hello.")};
+  const store::RunId run = rig.start("Go.");
+  const auto before = rig.attach(run, 0);
+  for (bool shown = false; !shown;) rig.on_loop([&] { shown = before->text == "Hel"; });
+  rig.crash(std::chrono::hours{2});
+  EXPECT_EQ(rig.read(run, 0)->text, "Hello.");
+}
+
 TEST(DurableRun, StopsForGood) {
   DurableRig rig;
   rig.provider.answers = {half("Hel")};
