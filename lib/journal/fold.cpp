@@ -56,6 +56,7 @@ struct RunFold::FactFold {
   void operator()(const Claimed& fact) const {
     run.epoch_ = fact.epoch;
     ++run.claims_;
+    if (branch.state == RunState::running) ++branch.recoveries;
     if (!is_over(branch.state)) branch.state = RunState::running;
   }
   void operator()(const StepStarted& fact) const {
@@ -139,6 +140,8 @@ struct RunFold::FactFold {
     branch.step = fact.step;
     branch.checkpoint = fact.number;
     branch.checkpoint_seq = seq;
+    if (fact.step != branch.checkpoint_step) branch.recoveries = 0;
+    branch.checkpoint_step = fact.step;
     branch.model = {};
   }
   void operator()(const Compressed& /*fact*/) const {}

@@ -51,6 +51,8 @@ struct FoldedBranch {
   std::int64_t step = 0;
   std::int64_t checkpoint = -1;  // number of the last one
   std::uint64_t checkpoint_seq = 0;
+  std::int64_t checkpoint_step = -1;
+  std::int64_t recoveries = 0;  // since its last step ended
   FoldedModel model;
   std::vector<FoldedCall> calls;  // in the order of their intents
   std::vector<FoldedApproval> approvals;

@@ -58,16 +58,23 @@ RecoveryPlan stopped(const FoldedBranch& branch, RecoveryPlan plan) {
   return plan;
 }
 
-RecoveryPlan model_cut(const FoldedBranch& branch, const RecoveryInput& input,
-                       const RecoveryLimits& limits, RecoveryPlan plan) {
+bool can_join(const FoldedModel& model, const RecoveryInput& input, const RecoveryLimits& limits) {
+  return model.phase == Phase::opened && model.background &&
+         input.downtime_ms < limits.background_window_ms;
+}
+
+RecoveryPlan joined(const FoldedModel& model, RecoveryPlan plan) {
+  plan.move = RecoveryMove::join_response;
+  plan.response_id = model.response_id;
+  plan.was_shown = model.was_shown;
+  plan.attempt = model.attempt;
+  plan.upstream_seq = model.upstream_seq;
+  return plan;
+}
+
+RecoveryPlan model_cut(const FoldedBranch& branch, const RecoveryLimits& limits,
+                       RecoveryPlan plan) {
   const FoldedModel& model = branch.model;
-  if (model.phase == Phase::opened && model.background &&
-      input.downtime_ms < limits.background_window_ms) {
-    plan.move = RecoveryMove::join_response;
-    plan.response_id = model.response_id;
-    plan.upstream_seq = model.upstream_seq;
-    return plan;
-  }
   plan.attempt = model.attempt + 1;
   plan.needs_reset = model.was_shown;
   plan.move = plan.attempt > limits.model_attempts ? RecoveryMove::fail : RecoveryMove::ask_again;
@@ -111,12 +118,14 @@ RecoveryPlan plan_recovery(const FoldedBranch& branch, const RecoveryInput& inpu
     return plan;
   }
   if (branch.stop_requested) return stopped(branch, std::move(plan));
+  // The provider's time bounds how often, and nothing is generated twice.
+  if (can_join(branch.model, input, limits)) return joined(branch.model, std::move(plan));
   if (input.recoveries > limits.recoveries) {
     plan.move = RecoveryMove::bury;
     return plan;
   }
   if (branch.model.phase == Phase::requested || branch.model.phase == Phase::opened) {
-    return model_cut(branch, input, limits, std::move(plan));
+    return model_cut(branch, limits, std::move(plan));
   }
   if (branch.is_job) plan.move = RecoveryMove::enter_job;
   settle_calls(branch, input, plan);

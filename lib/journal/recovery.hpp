@@ -52,7 +52,7 @@ struct RecoveryLimits {
 
 struct RecoveryInput {
   std::int64_t now_ms = 0;
-  std::int64_t recoveries = 0;  // with this one
+  std::int64_t recoveries = 0;  // since the last step ended, with this one
   std::int64_t downtime_ms = 0;
 };
 
@@ -62,6 +62,7 @@ struct RecoveryPlan {
   std::int64_t attempt = 1;  // of ask_again: of this request
   bool needs_reset = false;  // readers have seen text that comes again
   std::string response_id;
+  bool was_shown = false;  // readers have seen a part of it
   std::int64_t upstream_seq = 0;
   std::int64_t wake_at_ms = 0;
   std::vector<CallRecovery> calls;

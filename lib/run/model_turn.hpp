@@ -44,6 +44,8 @@ class ModelTurn final : public model::CallDriver, private event::EventSink {
   using model::CallDriver::release;
   // Ends the call; the reader sees what is open being closed, when it is `heard`.
   void leave(bool heard);
+  // Another process goes on with the run.
+  using model::CallDriver::leave_background;
 
   [[nodiscard]] bool silent() const { return silent_; }
   [[nodiscard]] bool ended() const { return call().ended(); }

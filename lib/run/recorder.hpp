@@ -25,14 +25,15 @@ struct CallIntent {
 // Lifetime: as the owner of the run.
 class Recorder {
  public:
-  using Go = std::function<void()>;
+  // Gets the id of a response in the background that an earlier process requested, or "".
+  using Request = std::function<void(const std::string& join_response)>;
   // Gets what the call came to in an earlier process, or null where the call has to be made.
   using Begin = std::function<void(const tool::ToolOutcome* known)>;
 
   virtual ~Recorder() = default;
 
-  // The model is about to be requested; `go` requests it, once all that happened before is safe.
-  virtual void before_model(std::int64_t step, Go go) = 0;
+  // The model is about to be requested; `request` does it, once all that happened before is safe.
+  virtual void before_model(std::int64_t step, Request request) = 0;
   // A call is about to begin; `begin` does it, once that cannot be forgotten any more.
   virtual void before_call(const CallIntent& call, Begin begin) = 0;
   // The end of a call, before readers see it. False where they have seen it in an earlier process.

@@ -58,13 +58,13 @@ void AgentSession::close_step() {
 }
 
 void AgentSession::begin_model(std::uint64_t action, const Tree& payload) {
-  if (task_.recorder == nullptr) return call_model(action, payload);
+  if (task_.recorder == nullptr) return call_model(action, payload, {});
   unrecorded_.insert(action);
   const std::weak_ptr<AgentSession> weak = weak_from_this();
-  task_.recorder->before_model(step_ + 1, [weak, action, payload] {
+  task_.recorder->before_model(step_ + 1, [weak, action, payload](const std::string& join_response) {
     const auto self = weak.lock();
     if (!self || self->unrecorded_.erase(action) == 0) return;
-    self->call_model(action, payload);
+    self->call_model(action, payload, join_response);
     self->pump();
   });
 }
@@ -85,7 +85,8 @@ void AgentSession::begin_call(std::uint64_t action, CallIntent intent,
       });
 }
 
-void AgentSession::call_model(std::uint64_t action, const Tree& payload) {
+void AgentSession::call_model(std::uint64_t action, const Tree& payload,
+                              const std::string& join_response) {
   const bool silent = payload["purpose"].string() == "compression";
   if (plan_->rounds) {
     const auto room = agent::check_room(payload["messages"], plan_->definitions, *plan_->rounds);
@@ -105,6 +106,7 @@ void AgentSession::call_model(std::uint64_t action, const Tree& payload) {
   call.chain = plan_->chain;
   call.retry.after_first_token = plan_->retry_after_first_token;
   call.decoder = plan_->decoder;
+  if (!silent) call.join_response = join_response;
   turn_action_ = action;
   if (owner_ == nullptr) return;
   turn_ = std::make_shared<ModelTurn>(services_, std::move(call), std::move(requested), *owner_,

@@ -100,7 +100,8 @@ void AgentSession::stop() {
 
 void AgentSession::leave() {
   owner_ = nullptr;
-  task_.recorder = nullptr;
+  // What is recorded goes on in another process.
+  if (std::exchange(task_.recorder, nullptr) != nullptr && turn_) turn_->leave_background();
   stop();
 }
 

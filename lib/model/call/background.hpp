@@ -21,6 +21,7 @@ struct Background {
   net::Request base;   // where the answer was asked for and by whom, without a body
   bool joins = false;  // it comes as a stream
   std::string id;      // "" until it is known
+  bool was_known = false;  // an earlier call asked for it
   int polls = 0;
   int failures = 0;                         // one behind the other
   std::optional<std::int64_t> last_number;  // of the records that were read

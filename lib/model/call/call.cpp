@@ -61,6 +61,10 @@ void ModelCall::complete(std::uint64_t id, std::string_view json, Moment now) {
   state_->complete(id, json, now);
 }
 
+void ModelCall::leave_background() {
+  state_->leave_background();
+}
+
 void ModelCall::stop(Moment now) {
   state_->stop(now);
 }

@@ -76,6 +76,9 @@ struct CallOptions {
   std::shared_ptr<const CostOptions> prices;  // what prices depend on; absent: the usual
   Hooks hooks;
   adapter::DecoderOptions decoder;
+  // The id of an answer in the background that another process asked for: the first attempt reads
+  // its stream from the beginning instead of asking again.
+  std::string join_response = {};
 };
 
 // The moment of an input, on both clocks.
@@ -185,6 +188,8 @@ class ModelCall {
   void complete(std::uint64_t id, std::string_view json, Moment now);
   // Ends the call with `cancelled`; what was shown is closed and booked.
   void stop(Moment now);
+  // An answer in the background is not cancelled by a stop: another process joins it.
+  void leave_background();
   // Lets go of the conversation, when the call has ended: nobody reads it any more.
   void release();
 

@@ -24,6 +24,10 @@ void ModelCall::State::note_background(const net::Request& request, Moment now) 
   Background& answer = background_.emplace();
   answer.base = background_base(request);
   answer.since = now.steady;
+  if (attempts_.size() > 1 || options_.join_response.empty()) return;
+  answer.id = options_.join_response;
+  answer.joins = true;
+  answer.was_known = true;
 }
 
 // Who reads the events learns the id as soon as it is known, and each further state.
@@ -41,6 +45,9 @@ bool ModelCall::State::wait_for_background(std::optional<Error>& error, Moment n
   const bool progressed = note_progress();
   if (answer.id.empty()) return false;
   std::optional<Error> failure = error;
+  // What an earlier call asked for is gone.
+  constexpr int not_found = 404;
+  if (answer.was_known && !decoder_ && refusal_ && refusal_->status == not_found) return false;
   if (refusal_) failure = error_of_refusal(now);
   if (!failure && !progressed) failure = make_error(Errc::stream_truncated);
   if (progressed) answer.failures = 0;
@@ -102,8 +109,11 @@ void ModelCall::State::on_background_head(net::ResponseHead head, Moment now) {
 }
 
 // An answer that could not be waited for is not asked for again: it is paid for.
+// One that an earlier call asked for may be gone: then another attempt asks anew.
 Error ModelCall::State::of_background(Error error) const {
-  if (background_ && !background_->id.empty()) error.should_retry = false;
+  if (background_ && background_->was_known && !decoder_) {
+    error.should_retry = true;
+  } else if (background_ && !background_->id.empty()) error.should_retry = false;
   return error;
 }
 

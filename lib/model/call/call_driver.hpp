@@ -50,6 +50,7 @@ class CallDriver : public std::enable_shared_from_this<CallDriver>, private mode
   void resume();
   // Ends the call as cancelled.
   void halt();
+  void leave_background() { call_->leave_background(); }
   void answer(std::uint64_t id, std::string_view json);
   // Lets go of the conversation, when the call has ended.
   void release() { call_->release(); }

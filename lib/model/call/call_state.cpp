@@ -201,6 +201,7 @@ void ModelCall::State::send(Moment now) {
   answers_ = requested_answers();
   report_address(request_->request);
   note_background(request_->request, now);
+  if (background_ && background_->was_known) request_->request = join_request(*background_);
   limit_time(request_->request, now);
   host_.send(std::move(request_->request));
   request_.reset();

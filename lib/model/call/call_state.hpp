@@ -37,6 +37,7 @@ class ModelCall::State {
   void on_built(std::uint64_t number, Moment now);
   void complete(std::uint64_t id, std::string_view json, Moment now);
   void stop(Moment now);
+  void leave_background() { background_.reset(); }
   void release();
 
   [[nodiscard]] bool ended() const { return phase_ == Phase::ended; }

@@ -1,5 +1,6 @@
 #include "run/durable/run_log.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error_json.hpp"
@@ -31,6 +32,15 @@ RunState state_of(const AgentOutcome& outcome) {
     case AgentOutcome::Kind::failed: break;
   }
   return RunState::failed;
+}
+
+// The id of a response that the provider goes on with when this process ends.
+std::string background_id(std::string_view answer_info) {
+  const auto info = Tree::parse(answer_info);
+  if (!info) return {};
+  const std::string_view status = info.value()["status"].string();
+  if (status != "queued" && status != "in_progress") return {};
+  return std::string(info.value()["id"].string());
 }
 
 }  // namespace
@@ -102,6 +112,7 @@ void RunLog::go_on(const StoredRun& stored, const journal::RecoveryPlan& plan,
                    const AgentInput* segment) {
   step_ = plan.step;
   place_.model_attempt = plan.attempt;
+  join_response_ = plan.response_id;
   is_resumed_ = segment == nullptr;
   if (segment != nullptr) {
     AgentInput begun = *segment;
@@ -109,7 +120,9 @@ void RunLog::go_on(const StoredRun& stored, const journal::RecoveryPlan& plan,
     note_segment(begun, segment->resume_json);
   }
   stored.open.close(sink_);
-  if (plan.needs_reset) on_event({event::Reset{"process_ended", plan.attempt - 1}});
+  // A response that is joined again comes from its beginning.
+  const bool comes_again = plan.needs_reset || (!plan.response_id.empty() && plan.was_shown);
+  if (comes_again) on_event({event::Reset{"process_ended", std::max<std::int64_t>(plan.attempt - 1, 1)}});
   if (!stored.open.step().empty()) on_event({event::StepEnd{stored.open.step()}});
 }
 
@@ -140,11 +153,24 @@ void RunLog::withdraw(std::uint64_t id) {
 
 // --- what is about to happen
 
-void RunLog::before_model(std::int64_t step, Go go) {
+void RunLog::on_event(const event::Event& event) {
+  if (const auto* info = std::get_if<event::AnswerInfo>(&event.body)) {
+    std::string id = background_id(info->json);
+    if (!id.empty() && id != background_) {
+      background_ = std::move(id);
+      note(journal::ModelOpened{step_, background_, true});
+    }
+  }
+  sink_.on_event(event);
+}
+
+void RunLog::before_model(std::int64_t step, Request request) {
   if (step != step_) note(journal::StepStarted{step});
   step_ = step;
   note(journal::ModelRequested{step, std::exchange(place_.model_attempt, 1), 0});
-  gates_.push_back(std::move(go));
+  background_.clear();
+  gates_.emplace_back([request = std::move(request),
+                       join = std::exchange(join_response_, {})] { request(join); });
 }
 
 store::CallRow& RunLog::ledger_row(std::string_view id) {

@@ -99,19 +99,20 @@ class RunLog final : public AgentOwner,
   void complete(std::uint64_t id, std::string_view json);
   [[nodiscard]] const std::shared_ptr<RunHub>& hub() const { return hub_; }
 
-  void on_event(const event::Event& event) override { sink_.on_event(event); }
+  void on_event(const event::Event& event) override;
   void moved() override;
   void request_host(HostWork work, std::uint64_t id, std::string json) override;
   void withdraw(std::uint64_t id) override;
   void rest(const json::Tree& state, const json::Tree& context) override;
 
-  void before_model(std::int64_t step, Go go) override;
+  void before_model(std::int64_t step, Request request) override;
   void before_call(const CallIntent& call, Begin begin) override;
   bool call_ended(std::string_view id, const tool::ToolOutcome& outcome) override;
 
  private:
   class Events;
   struct Commit;
+  using Go = std::function<void()>;
 
   [[nodiscard]] std::int64_t now() const { return services_.now_ms(); }
   void finish();
@@ -145,6 +146,8 @@ class RunLog final : public AgentOwner,
   std::vector<Go> gates_;  // what the next batch lets begin
   std::size_t in_flight_ = 0;
   std::int64_t step_ = 0;
+  std::string join_response_;  // of the next request: what an earlier process asked for
+  std::string background_;     // the response that the request at work has
   bool is_resumed_ = false;  // its reader's run began in another process
   bool is_over_ = false;     // nothing more is recorded
   bool is_lost_ = false;     // another owner has the run, or the store failed

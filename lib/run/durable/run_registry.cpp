@@ -305,7 +305,7 @@ void RunRegistry::go_on(const std::shared_ptr<StoredRun>& stored, const AgentInp
                         const Done<StartedRun>& done) {
   journal::RecoveryInput input;
   input.now_ms = services_.now_ms();
-  input.recoveries = stored->claim.run.recoveries;
+  input.recoveries = root_of(*stored).recoveries;
   input.downtime_ms = stored->claim.downtime_ms;
   const journal::RecoveryPlan plan = journal::plan_recovery(root_of(*stored), input);
   if (segment != nullptr) {

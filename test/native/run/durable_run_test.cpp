@@ -1,5 +1,6 @@
 // Runs that are recorded: what is safe before it happens, what readers see, and what becomes of a
 // run whose process ends.
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -247,6 +248,110 @@ TEST(DurableRun, IsGivenUpWhenItsProcessesKeepEnding) {
   EXPECT_EQ(whole->failed_with, "run_not_recoverable");
   EXPECT_EQ(rig.state_of(run), RunState::failed);
   EXPECT_EQ(rig.provider.bodies.size(), 3U);
+}
+
+TEST(DurableRun, IsNotGivenUpWhileItComesAlong) {
+  DurableRig rig;
+  constexpr int rounds = 8;
+  for (int round = 0; round < rounds; ++round) {
+    rig.provider.answers.push_back(half("a"));
+    rig.provider.answers.push_back(calls({{"c" + std::to_string(round), "look"}}));
+    rig.tools["look"]->outcomes.push_back({"seen"});
+  }
+  rig.provider.answers.push_back(says("Done."));
+  const store::RunId run = rig.start("Go.");
+  for (std::size_t crash = 1; crash <= rounds; ++crash) {
+    for (bool begun = false; !begun;) {
+      rig.on_loop([&] { begun = rig.provider.bodies.size() == 2 * crash - 1; });
+    }
+    rig.crash();
+  }
+  EXPECT_EQ(rig.read(run, 0)->text, "Done.");
+  EXPECT_EQ(rig.tools["look"]->started, 8U);
+}
+
+TEST(DurableRun, JoinsAResponseThatTheProviderMakesInTheBackground) {
+  DurableRig rig(R"(,"payload":{"background":true,"apiMode":"responses"})");
+  const std::string created =
+      R"(data: {"type":"response.created","sequence_number":0,"response":{"id":"resp_1","status":"queued","background":true}})"
+      "\n\n"
+      R"(data: {"type":"response.in_progress","sequence_number":1,"response":{"id":"resp_1","status":"in_progress","background":true}})"
+      "\n\n"
+      R"(data: {"type":"response.output_item.added","sequence_number":2,"output_index":0,"item":{"id":"msg_1","type":"message","role":"assistant","content":[]}})"
+      "\n\n"
+      R"(data: {"type":"response.output_text.delta","sequence_number":3,"item_id":"msg_1","output_index":0,"content_index":0,"delta":"Hel"})"
+      "\n\n";
+  const std::string rest =
+      R"(data: {"type":"response.output_text.delta","sequence_number":4,"item_id":"msg_1","output_index":0,"content_index":0,"delta":"lo."})"
+      "\n\n"
+      R"(data: {"type":"response.completed","sequence_number":5,"response":{"id":"resp_1","status":"completed","output":[{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"output_text","text":"Hello."}]}]}})"
+      "\n\n";
+  constexpr int kills = 10;
+  for (int kill = 0; kill < kills; ++kill) rig.provider.answers.push_back({created, 200, true});
+  rig.provider.answers.push_back({created + rest});
+  const store::RunId run = rig.start("Go.");
+  std::shared_ptr<test::RecordLog> before;
+  for (int kill = 0; kill < kills; ++kill) {
+    before = rig.attach(run, 0);
+    const auto resets = static_cast<std::size_t>(kill);
+    for (bool shown = false; !shown;) {
+      rig.on_loop([&] { shown = before->text == "Hel" && before->resets == resets; });
+    }
+    if (kill == kills - 1) break;
+    rig.crash();
+  }
+  rig.crash();
+  const auto whole = rig.read(run, 0);
+  EXPECT_EQ(whole->text, "Hello.");
+  EXPECT_EQ(rig.state_of(run), RunState::completed);
+  ASSERT_EQ(rig.provider.requests.size(), kills + 1U);
+  EXPECT_TRUE(rig.provider.requests[0].starts_with("POST ")) << rig.provider.requests[0];
+  for (std::size_t at = 1; at < rig.provider.requests.size(); ++at) {
+    EXPECT_TRUE(rig.provider.requests[at].starts_with("GET ")) << rig.provider.requests[at];
+    EXPECT_NE(rig.provider.requests[at].find("/responses/resp_1?stream=true"), std::string::npos)
+        << rig.provider.requests[at];
+  }
+}
+
+TEST(DurableRun, AsksAnewForABackgroundResponseThatIsGone) {
+  DurableRig rig(R"(,"payload":{"background":true,"apiMode":"responses"})");
+  const std::string created =
+      R"(data: {"type":"response.created","sequence_number":0,"response":{"id":"resp_1","status":"queued","background":true}})"
+      "\n\n";
+  rig.provider.answers = {
+      {created, 200, true},
+      {R"({"error":{"message":"No such response."}})", 404},
+      {R"(data: {"type":"response.output_item.added","sequence_number":0,"output_index":0,"item":{"id":"m","type":"message","role":"assistant","content":[]}})"
+       "\n\n"
+       R"(data: {"type":"response.output_text.delta","sequence_number":1,"item_id":"m","output_index":0,"content_index":0,"delta":"Again."})"
+       "\n\n"
+       R"(data: {"type":"response.completed","sequence_number":2,"response":{"id":"resp_2","status":"completed"}})"
+       "\n\n"}};
+  const store::RunId run = rig.start("Go.");
+  const auto before = rig.attach(run, 0);
+  for (bool opened = false; !opened;) {
+    rig.on_loop([&] {
+      opened = std::count(before->facts.begin(), before->facts.end(),
+                          journal::Fact(journal::ModelOpened{}).index()) > 0;
+    });
+  }
+  rig.crash();
+  const auto reader = rig.attach(run, 0);
+  for (bool asked = false; !asked;) {
+    rig.on_loop([&] {
+      asked = rig.provider.requests.size() == 2;
+      if (asked) rig.clock.advance(std::chrono::minutes{1});
+    });
+  }
+  for (bool over = false; !over;) {
+    rig.on_loop([&] {
+      rig.clock.advance(std::chrono::seconds{10});
+      over = rig.provider.requests.size() == 3;
+    });
+  }
+  reader->ended.get_future().wait();
+  EXPECT_EQ(reader->text, "Again.");
+  EXPECT_TRUE(rig.provider.requests[2].starts_with("POST ")) << rig.provider.requests[2];
 }
 
 TEST(DurableRun, LeavesAThreadToTheRunThatIsInIt) {

@@ -60,10 +60,12 @@ class ScriptedModel final : public net::Sender {
 
   std::deque<ModelAnswer> answers;
   std::vector<std::string> bodies;
+  std::vector<std::string> requests;  // methods and addresses
 
   net::TransferId start(net::Request request,
                         std::shared_ptr<net::TransferHandler> handler) override {
     bodies.push_back(std::move(request.body));
+    requests.push_back(request.method + " " + request.url);
     ModelAnswer answer;
     if (!answers.empty()) {
       answer = std::move(answers.front());
