@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "message/parts.hpp"
+
 namespace millrace::format {
 
 using message::Message;
