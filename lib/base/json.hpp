@@ -25,13 +25,16 @@ namespace detail {
 // One entry of the flat tree. Children follow their parent; `end` is the index behind the subtree.
 // An object's children are key, value, key, value.
 struct Node {
-  const char* text = nullptr;  // string or number
-  std::uint32_t size = 0;      // bytes of text, or number of elements or members
+  union {
+    const char* text = nullptr;  // string or number
+    std::uint64_t keys;          // object: the bits of its keys
+  };
+  std::uint32_t size = 0;  // bytes of text, or number of elements or members
   std::uint32_t end = 0;
   Type type = Type::null;
   bool is_key = false;
-  bool repeats = false;    // object: two keys share a bit, so that they may be equal
-  std::uint32_t keys = 0;  // object: the bits of its keys; key: its mark
+  bool repeats = false;    // object: two of its keys may be equal
+  std::uint32_t mark = 0;  // of a key
 };
 
 // Equal keys have equal marks, and few others.
@@ -44,9 +47,10 @@ constexpr std::uint32_t key_mark(std::string_view key) {
          (at(key.size() - 1) << 8U) ^ at(0);
 }
 
-// Most lookups are for keys that are not there; the bit tells it without a search.
-constexpr std::uint32_t key_bit(std::uint32_t mark) {
-  return std::uint32_t{1} << ((mark * 0x9E3779B1U) >> 27U);
+// Most lookups are for keys that are not there; the bit shows it without a search. Of many factors
+// this one gives the keys that adapters look for the fewest bits of keys that deltas have.
+constexpr std::uint64_t key_bit(std::uint32_t mark) {
+  return std::uint64_t{1} << ((mark * 0xF93897B1U) >> 26U);
 }
 }  // namespace detail
 
@@ -102,15 +106,16 @@ class Value {
 
   // Elements of an array, members of an object, else 0.
   [[nodiscard]] std::size_t size() const { return is_array() || is_object() ? node().size : 0; }
-  // A member of an object; the last one when the key is repeated.
-  Value operator[](std::string_view key) const {
+  // A member of an object; the last one when the key is repeated. In line, so that the mark of a
+  // constant key is a constant: adapters look for dozens of members that a record does not have.
+  [[gnu::always_inline]] Value operator[](std::string_view key) const {
     const std::uint32_t mark = detail::key_mark(key);
     if (!is_object() || (node().keys & detail::key_bit(mark)) == 0) return {};
     return member(key, mark);
   }
   // False when the object has none of these members; true when it may have one.
   [[nodiscard]] bool may_have(std::initializer_list<std::string_view> keys) const {
-    std::uint32_t bits = 0;
+    std::uint64_t bits = 0;
     for (const std::string_view key : keys) bits |= detail::key_bit(detail::key_mark(key));
     return is_object() && (node().keys & bits) != 0;
   }
@@ -127,7 +132,7 @@ class Value {
   friend class Members;
   Value(const detail::Node* tree, std::uint32_t index) : tree_(tree), index_(index) {}
   [[nodiscard]] const detail::Node& node() const { return tree_[index_]; }
-  [[nodiscard]] Value member(std::string_view key, std::uint32_t mark) const;
+  [[nodiscard, gnu::pure]] Value member(std::string_view key, std::uint32_t mark) const;
   [[nodiscard]] std::optional<std::int64_t> read_integer() const;
 
   const detail::Node* tree_ = nullptr;

@@ -162,8 +162,10 @@ struct Document::Handler {
       const std::size_t step = nodes.size() < 64 ? 8 : nodes.size() / 4;
       nodes.reserve(nodes.size() + step);
     }
-    nodes.push_back({text, static_cast<std::uint32_t>(size),
-                     static_cast<std::uint32_t>(nodes.size() + 1), type});
+    nodes.push_back({{text},
+                     static_cast<std::uint32_t>(size),
+                     static_cast<std::uint32_t>(nodes.size() + 1),
+                     type});
   }
   bool open(Type type) {
     if (document.open_.size() >= document.depth_limit_) {
@@ -172,7 +174,20 @@ struct Document::Handler {
     }
     document.open_.push_back(static_cast<std::uint32_t>(document.nodes_.size()));
     leaf(type, nullptr, 0);
+    document.nodes_.back().keys = 0;
     return true;
+  }
+  // `object.size` counts its members while it is open.
+  [[nodiscard]] bool may_repeat(const detail::Node& object, std::uint32_t mark) const {
+    constexpr std::uint32_t compared_keys = 32;
+    if (object.size > compared_keys) return true;
+    const auto& nodes = document.nodes_;
+    std::size_t at = document.open_.back() + 1;
+    for (std::uint32_t i = 0; i < object.size; ++i) {
+      if (nodes[at].mark == mark) return true;
+      at = nodes[at + 1].end;
+    }
+    return false;
   }
   bool close(std::size_t count) {
     detail::Node& node = document.nodes_[document.open_.back()];
@@ -202,10 +217,11 @@ struct Document::Handler {
     document.nodes_.back().is_key = true;
     detail::Node& object = document.nodes_[document.open_.back()];
     const std::uint32_t mark = detail::key_mark({s, n});
-    const std::uint32_t bit = detail::key_bit(mark);
-    document.nodes_.back().keys = mark;
-    object.repeats = object.repeats || (object.keys & bit) != 0;
+    const std::uint64_t bit = detail::key_bit(mark);
+    document.nodes_.back().mark = mark;
+    object.repeats = object.repeats || ((object.keys & bit) != 0 && may_repeat(object, mark));
     object.keys |= bit;
+    ++object.size;
     return true;
   }
   bool StartObject() { return open(Type::object); }
@@ -309,7 +325,7 @@ Value Value::member(std::string_view key, std::uint32_t mark) const {
   const detail::Node& object = node();
   for (std::uint32_t at = index_ + 1; at < object.end; at = tree_[at + 1].end) {
     const detail::Node& name = tree_[at];
-    if (name.keys == mark && same_text({name.text, name.size}, key)) {
+    if (name.mark == mark && same_text({name.text, name.size}, key)) {
       found = Value(tree_, at + 1);
       if (!object.repeats) break;
     }

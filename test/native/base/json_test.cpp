@@ -42,6 +42,27 @@ TEST(JsonDocument, LastOfEqualKeysWins) {
   EXPECT_EQ(value.value()["a"].integer(), 2);
 }
 
+// Small objects and large ones find out in different ways whether a key is repeated.
+TEST(JsonDocument, LastOfEqualKeysWinsAmongManyKeys) {
+  for (const int count : {2, 31, 32, 33, 34, 200}) {
+    std::string text = "{";
+    for (const int round : {1, 2}) {
+      for (int i = 0; i < count; ++i) {
+        if (text.size() > 1) text.push_back(',');
+        text.append("\"k").append(std::to_string(i)).append("\":");
+        text.append(std::to_string(i * 10 + round));
+      }
+    }
+    json::Document document;
+    const auto value = document.parse(text + "}");
+    ASSERT_TRUE(value.ok()) << count;
+    for (int i = 0; i < count; ++i) {
+      EXPECT_EQ(value.value()["k" + std::to_string(i)].integer(), i * 10 + 2) << count;
+    }
+    EXPECT_FALSE(value.value()["k" + std::to_string(count)].exists()) << count;
+  }
+}
+
 TEST(JsonDocument, TellsApartKeysThatLookAlike) {
   // Equal in length, first, middle and last character.
   json::Document document;
