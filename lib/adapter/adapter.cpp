@@ -83,6 +83,7 @@ ErrorRecord read_error(const json::Value& error, std::string_view otherwise) {
 std::optional<ErrorRecord> error_of(const json::Value& record) {
   // vLLM's errors are the record itself.
   const json::Value error = record["object"].string() == "error" ? record : record["error"];
+  if (error.is_nothing()) return std::nullopt;
   ErrorRecord result = read_error(error, {});
   if (result.message.empty() && result.code.empty()) return std::nullopt;
   if (result.message.empty()) result.message = "Stream error";

@@ -14,8 +14,7 @@ bool has_text(const json::Value& received) {
 
 }  // namespace
 
-json::Value ChatChoice::of(const json::Value& record, bool has_text) {
-  const json::Value choices = record["choices"];
+json::Value ChatChoice::of(const json::Value& choices, bool has_text) {
   for (const json::Value choice : choices.items()) {
     if (!choice.is_object()) continue;
     if (answers_ == Answers::one) return choice;

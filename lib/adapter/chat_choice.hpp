@@ -21,8 +21,8 @@ class ChatChoice {
  public:
   explicit ChatChoice(Answers answers) : answers_(answers) {}
 
-  // The choice of a record that counts, or nothing; `has_text`: the answer has words already.
-  json::Value of(const json::Value& record, bool has_text);
+  // Which of a record's choices counts, or nothing; `has_text`: the answer has words already.
+  json::Value of(const json::Value& choices, bool has_text);
 
   // Other choices that are told apart; no request can ask for so many answers.
   static constexpr std::size_t most_others = 1024;

@@ -17,9 +17,10 @@ constexpr std::string_view crowded_sentence =
     "The answer of the provider has more than 1024 choices besides its own.";
 
 // Groq and Moonshot have places of their own for the counts, where the answer ends.
-json::Value usage_of(const json::Value& record, const json::Value& choice, bool finished) {
-  if (const json::Value usage = record["usage"]; usage.is_object() || !finished) return usage;
-  if (const json::Value usage = record["x_groq"]["usage"]; usage.is_object()) return usage;
+json::Value usage_of(const json::Value& record, const json::Value& usage, const json::Value& choice,
+                     bool finished) {
+  if (usage.is_object() || !finished) return usage;
+  if (const json::Value groq = record["x_groq"]["usage"]; groq.is_object()) return groq;
   return choice["usage"];
 }
 
@@ -34,15 +35,15 @@ bool is_failure(std::string_view code) {
 
 // Errors that stand in the place of a chunk: MiniMax's `base_resp`, and SiliconFlow's record of a
 // code and a message.
-std::optional<ErrorRecord> error_in_place(const json::Value& record) {
+std::optional<ErrorRecord> error_in_place(const json::Value& record, bool is_chunk) {
   const json::Value base = record["base_resp"];
-  const json::Value status = base["status_code"];
-  const std::string code = status.is_string() ? std::string(status.string()) : status.to_json();
-  if (status.truthy() && is_failure(code)) {
+  if (const json::Value status = base["status_code"]; status.truthy()) {
+    const std::string code = status.is_string() ? std::string(status.string()) : status.to_json();
     const std::string_view received = base["status_msg"].string();
-    return ErrorRecord{std::string(received.empty() ? "Stream error" : received), code};
+    if (is_failure(code)) {
+      return ErrorRecord{std::string(received.empty() ? "Stream error" : received), code};
+    }
   }
-  const bool is_chunk = record["choices"].exists() || record["usage"].is_object();
   if (is_chunk || !record["message"].filled_string()) return std::nullopt;
   ErrorRecord error = read_error(record, {});
   if (!is_failure(error.code)) return std::nullopt;
@@ -52,11 +53,15 @@ std::optional<ErrorRecord> error_in_place(const json::Value& record) {
 }  // namespace
 
 bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record) {
+  const json::Value choices = record["choices"];
+  const json::Value usage = record["usage"];
   auto error = error_of(record);
-  if (!error && services_.mode == event::Mode::strict) error = error_in_place(record);
+  if (!error && services_.mode == event::Mode::strict) {
+    error = error_in_place(record, choices.exists() || usage.is_object());
+  }
   if (error) {
     tagged_.flush(*this);
-    note_usage(record, record["usage"]);
+    note_usage(record, usage);
     flush_usage();
     if (services_.mode == event::Mode::strict) {
       error->message = relayed_message(error->message, record["error"]);
@@ -64,44 +69,42 @@ bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record)
     fail_with(services_.parts, services_.mode, *error);
     return true;
   }
-  const bool is_chunk = record["choices"].is_array() || record["usage"].is_object();
+  const bool is_chunk = choices.is_array() || usage.is_object();
   // An answer that was not streamed is read in strict mode.
   const bool whole = record["object"].string() == "chat.completion";
   if (!is_chunk || (whole && services_.mode == event::Mode::as_received)) return false;
   // Sources that come with the end of the answer stand before it.
   if (!message_id_.empty() && !saw_citations_) on_citations(record);
   if (services_.vendor_ids && answer_id_.empty()) answer_id_ = record["id"].string();
-  const json::Value choice = on_choices(record);
+  const json::Value choice = on_choices(choices);
   on_moderation(record["moderation"]);
-  note_usage(record, usage_of(record, choice, finished_));
+  note_usage(record, usage_of(record, usage, choice, finished_));
   if (services_.facts != nullptr) note_facts(record, choice);
   if (!saw_citations_) on_citations(record);
   // Other wires have records with a usage, too.
-  return record["choices"].is_array();
+  return choices.is_array();
 }
 
 // The choice of the answer. Where one was asked for, all of them are its parts: GitHub Copilot
 // gives each block of Claude's a choice of its own. But a text beside the answer's is another
 // answer.
 // Source: HKUDS/nanobot, pull request 1555 (2026-03).
-json::Value OpenAiChat::on_choices(const json::Value& record) {
-  json::Value first = choice_.of(record, given_.text);
+json::Value OpenAiChat::on_choices(const json::Value& choices) {
+  json::Value first = choice_.of(choices, given_.text);
   if (choice_.has_too_many()) {
     services_.parts.fail(row_of(Errc::too_many_parts).code, crowded_sentence);
     return {};
   }
   if (!first) {
-    if (services_.facts != nullptr) note_others(record["choices"], first);
+    if (services_.facts != nullptr) note_others(choices, first);
     return first;
   }
   ++choices_;
   if (services_.answers == Answers::one) {
-    on_only_answer(record["choices"]);
+    on_only_answer(choices);
     return first;
   }
-  if (services_.facts != nullptr && record["choices"].size() > 1) {
-    note_others(record["choices"], first);
-  }
+  if (services_.facts != nullptr && choices.size() > 1) note_others(choices, first);
   on_choice(first, given_, true);
   if (const auto reason = first["finish_reason"].filled_string()) on_finish(*reason);
   return first;
@@ -248,6 +251,7 @@ void OpenAiChat::on_finish(std::string_view reason) {
 }
 
 void OpenAiChat::on_citations(const json::Value& record) {
+  if (!record.may_have({"search_results", "search_info", "citations", "web_search"})) return;
   json::Value best;
   for (const auto& [key, value] : record.members()) {
     // Qwen's stand in an object, Zhipu's under a name of their own.

@@ -67,7 +67,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
     std::uint64_t calls = 0;
   };
 
-  json::Value on_choices(const json::Value& record);
+  json::Value on_choices(const json::Value& choices);
   void on_only_answer(const json::Value& choices);
   void finish_only_answer(std::string_view reason);
   void on_choice(const json::Value& choice, const Given& before, bool speaks);
