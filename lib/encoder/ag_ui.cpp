@@ -41,7 +41,8 @@ bool begins_part(const event::Body& body) {
 AgUiEncoder::AgUiEncoder(AgUiOptions options)
     : options_(std::move(options)),
       modern_(is_modern(options_.client_version)),
-      state_([this](const event::Event& event) { write(event); }) {
+      state_(modern_ ? std::make_unique<AgUiState>([this](const event::Event& e) { write(e); })
+                     : nullptr) {
   spelling_.tool_result_parts = modern_;
   // Clients from before 1.0 keep members they do not know; OpenUI's reads these.
   spelling_.tool_error_members = !modern_;
@@ -80,10 +81,10 @@ void AgUiEncoder::write(const event::Event& event) {
 template <class Delta>
 void AgUiEncoder::write_delta(const event::Event& event, const Delta& delta) {
   constexpr std::string_view tail = "\"}\n\n";
-  if (state_.has_ends()) state_.release();
+  if (state_ && state_->has_ends()) state_->release();
   if (!event.extra.empty() || !event.subagent.empty()) {
-    if (modern_ && event.subagent.empty()) {
-      state_.add_delta(state_.part_of(event.body.index(), delta.id), delta.delta);
+    if (state_ && event.subagent.empty()) {
+      state_->add_delta(state_->part_of(event.body.index(), delta.id), delta.delta);
     }
     return write(event);
   }
@@ -94,9 +95,9 @@ void AgUiEncoder::write_delta(const event::Event& event, const Delta& delta) {
     write(event::Event{Delta{delta.id, {}}});
     delta_head_.assign(out_, before, out_.size() - before - tail.size());
     out_.resize(before);
-    delta_part_ = modern_ ? state_.part_of(delta_kind_, delta_id_) : 0;
+    delta_part_ = state_ ? state_->part_of(delta_kind_, delta_id_) : 0;
   }
-  state_.add_delta(delta_part_, delta.delta);
+  if (delta_part_ != 0) state_->add_delta(delta_part_, delta.delta);
   out_.append(delta_head_);
   json::append_escaped(out_, delta.delta, spelling_.surrogates);
   out_.append(tail);
@@ -120,7 +121,7 @@ void AgUiEncoder::on_event(const event::Event& event) {
   if (ended_) return;
   start();
   if (on_delta(event)) return;
-  if (modern_ && !state_.take(event)) return;
+  if (state_ && !state_->take(event)) return;
   if (begins_part(event.body)) delta_kind_ = std::variant_npos;
   std::visit(
       event::Overloaded{
@@ -298,7 +299,7 @@ void AgUiEncoder::finish() {
   if (ended_) return;
   if (cancelled_) return fail("cancelled", "The run was cancelled.");
   start();
-  state_.finish();
+  if (state_) state_->finish();
   close_steps();
   frame_begin();
   out_.append(R"({"type":"RUN_FINISHED")");
@@ -314,7 +315,7 @@ void AgUiEncoder::finish() {
 void AgUiEncoder::fail(std::string_view code, std::string_view message, std::string_view extra) {
   if (ended_) return;
   start();
-  state_.finish();
+  if (state_) state_->finish();
   close_steps();
   frame_begin();
   out_.append(R"({"type":"RUN_ERROR")");

@@ -3,6 +3,7 @@
 // Source: AG-UI protocol 1.0; @ag-ui/client 0.0.59 and 1.0.0.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -85,8 +86,8 @@ class AgUiEncoder final : public event::EventSink {
   std::string delta_head_;
   std::string delta_id_;
   std::size_t delta_kind_ = std::variant_npos;
-  std::size_t delta_part_ = 0;  // of state_
-  AgUiState state_;             // what a client of 1.0 stores
+  std::size_t delta_part_ = 0;        // of state_
+  std::unique_ptr<AgUiState> state_;  // what a client of 1.0 stores; none of an older one
   event::UsageList usage_;
   std::string finished_members_;            // further members of the source's RUN_FINISHED
   std::string outcome_;                     // of the source's RUN_FINISHED, as JSON

@@ -113,16 +113,15 @@ void AgUiState::note_other(const event::Body& body) {
   release();
   std::visit(
       [this](const auto& e) {
-        if constexpr (requires { e.id; }) theirs_.emplace(e.id);
-        if constexpr (requires { e.parent_id; }) theirs_.emplace(e.parent_id);
+        if constexpr (requires { e.id; }) theirs_.edit().emplace(e.id);
+        if constexpr (requires { e.parent_id; }) theirs_.edit().emplace(e.parent_id);
       },
       body);
 }
 
 std::size_t AgUiState::find(Kind kind, std::string_view id) const {
-  const Index& index = indexes_[static_cast<std::size_t>(kind)];
-  const auto found = index.find(std::string(id));
-  return found == index.end() ? none : found->second;
+  const auto found = index_.find(id);
+  return found == index_.end() ? none : found->second.at[static_cast<std::size_t>(kind)];
 }
 
 std::size_t AgUiState::part_of(std::size_t event_kind, std::string_view id) const {
@@ -147,12 +146,16 @@ void AgUiState::add_delta(std::size_t part, std::string_view delta) {
 // ---- parts
 
 std::size_t AgUiState::begin(Kind kind, std::string_view id) {
-  const auto [known, is_new] = index_of(kind).try_emplace(std::string(id), entities_.size());
-  const std::size_t at = known->second;
-  if (!is_new) return at;
+  auto& [key, places] = *index_.try_emplace(std::string(id)).first;
+  std::size_t& place = places.at[static_cast<std::size_t>(kind)];
+  if (place != none) return place;
+  const std::size_t at = place = entities_.size();
   Entity& entity = entities_.emplace_back();
   entity.kind = kind;
-  entity.id = id;
+  entity.id = &key;
+  // A text takes its places with its first delta.
+  order_.reserve_one();
+  if (hashes_.size() == hashes_.capacity()) hashes_.reserve(hashes_.size() * 2 + 2);
   if (kind == Kind::message) {
     anchor_ = at;
   } else {
@@ -212,13 +215,14 @@ std::size_t AgUiState::append_state(Entity& entity, std::string_view provider,
   json::append_member(state, "provider", provider);
   json::append_member(state, "kind", kind);
   json::append_raw_member(state, "state", json);
-  append_element(entity.states, state.append("}"));
+  Stored& stored = entity.stored.edit();
+  append_element(stored.states, state.append("}"));
   entity.is_late = true;
-  return entity.state_count++;
+  return stored.state_count++;
 }
 
 void AgUiState::append_citation(Entity& entity, std::string_view json) {
-  append_element(entity.citations, json);
+  append_element(entity.stored.edit().citations, json);
   entity.is_late = true;
 }
 
@@ -255,7 +259,7 @@ void AgUiState::add_citation(const event::Citation& citation) {
 void AgUiState::place_early(std::size_t at) {
   Entity& entity = entities_[at];
   std::erase_if(early_, [&](const Early& early) {
-    if (early.entity_id != entity.id) return false;
+    if (early.entity_id != *entity.id) return false;
     if (early.provider.empty()) {
       append_citation(entity, early.json);
       return true;
@@ -273,7 +277,7 @@ void AgUiState::place_early(std::size_t at) {
 
 // What belongs to nothing that is shown belongs to the latest message.
 void AgUiState::give_early(std::size_t anchor) {
-  for (Early& early : early_) early.entity_id = entities_[anchor].id;
+  for (Early& early : early_) early.entity_id = *entities_[anchor].id;
   place_early(anchor);
 }
 
@@ -287,7 +291,7 @@ void AgUiState::release(std::size_t anchor, std::string_view order) {
       continue;
     }
     Entity& entity = entities_[end.entity];
-    const std::string extra = metadata_of(entity.states, entity.citations,
+    const std::string extra = metadata_of(entity.stored->states, entity.stored->citations,
                                           end.entity == anchor ? order : std::string_view());
     entity.is_late = false;
     switch (end.kind) {
@@ -300,21 +304,22 @@ void AgUiState::release(std::size_t anchor, std::string_view order) {
 
 // A part that has ended, or a message that has calls alone, begins and ends once more.
 void AgUiState::announce(Entity& entity, std::string_view order) {
-  const std::string extra = metadata_of(entity.states, entity.citations, order);
-  if (extra.empty() || is_silent_ || theirs_.contains(entity.id)) return;
-  if (std::count(open_.begin(), open_.end(), std::pair(entity.kind, entity.id)) > 0) return;
+  const std::string& id = *entity.id;
+  const std::string extra = metadata_of(entity.stored->states, entity.stored->citations, order);
+  if (extra.empty() || is_silent_ || theirs_->contains(id)) return;
+  if (std::count(open_.begin(), open_.end(), std::pair(entity.kind, id)) > 0) return;
   switch (entity.kind) {
     case Kind::message:
-      write_(Event{event::TextStart{entity.id}});
-      write_(Event{event::TextEnd{entity.id}, extra});
+      write_(Event{event::TextStart{id}});
+      write_(Event{event::TextEnd{id}, extra});
       break;
     case Kind::reasoning:
-      write_(Event{event::ReasoningStart{entity.id}});
-      write_(Event{event::ReasoningEnd{entity.id}, extra});
+      write_(Event{event::ReasoningStart{id}});
+      write_(Event{event::ReasoningEnd{id}, extra});
       break;
     case Kind::call:
-      write_(Event{event::ToolStart{entity.id, entity.name}});
-      write_(Event{event::ToolEnd{entity.id}, extra});
+      write_(Event{event::ToolStart{id, entity.name}});
+      write_(Event{event::ToolEnd{id}, extra});
       break;
   }
 }
@@ -350,7 +355,7 @@ std::string AgUiState::order_of() const {
   std::size_t count = 0;
   for (const auto& note : order_.notes()) {
     if (note.is_gone || note.owner == none) continue;
-    message::OrderEntry entry{note.kind, entities_[note.owner].id};
+    message::OrderEntry entry{note.kind, *entities_[note.owner].id};
     switch (note.kind) {
       case PartKind::text: entry.hash = hashes_[note.number]; break;
       case PartKind::reasoning: entry.hash = hashes_[entities_[note.owner].hash]; break;
@@ -359,10 +364,10 @@ std::string AgUiState::order_of() const {
         entry.at = items_[note.number].at;
         break;
       case PartKind::call:
-        entry.id = entities_[note.number].id;
+        entry.id = *entities_[note.number].id;
         entry.hash = hashes_[entities_[note.number].hash];
         break;
-      case PartKind::result: entry.id = entities_[note.number].id; break;
+      case PartKind::result: entry.id = *entities_[note.number].id; break;
     }
     message::append_entry(out, entry);
     ++count;
@@ -372,7 +377,7 @@ std::string AgUiState::order_of() const {
 
 void AgUiState::clear() {
   entities_.clear();
-  for (Index& index : indexes_) index.clear();
+  index_.clear();
   anchor_ = none;
   order_.clear();
   hashes_.clear();

@@ -5,6 +5,7 @@
 // Source: @ag-ui/client 1.0.0; docs/decisions/ordered-parts.md.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -15,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/optional_box.hpp"
 #include "event/event.hpp"
 #include "message/part_order.hpp"
 
@@ -41,13 +43,16 @@ class AgUiState {
  private:
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
   enum class Kind : std::uint8_t { message, reasoning, call };
+  struct Stored {
+    std::string states;     // elements of an array
+    std::string citations;  // the same
+    std::size_t state_count = 0;
+  };
   struct Entity {
     Kind kind = Kind::message;
-    std::string id;
-    std::string name = {};       // of a call's tool
-    std::string states = {};     // elements of an array
-    std::string citations = {};  // the same
-    std::size_t state_count = 0;
+    const std::string* id = nullptr;  // in the index
+    std::string name = {};            // of a call's tool
+    Rare<Stored> stored = {};
     std::size_t piece = 0;  // number of the latest piece of its text in the order
     std::size_t hash = 0;   // of its latest piece
     bool is_late = false;   // it has state that its end did not bring
@@ -69,9 +74,17 @@ class AgUiState {
     std::string id;
     std::size_t entity;  // none: the end of a span of reasoning
   };
-  using Index = std::unordered_map<std::string, std::size_t>;
+  // Found by a view, so that the first delta of a part makes no string.
+  struct IdHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view id) const { return std::hash<std::string_view>()(id); }
+  };
+  // The entities of an id, one of each kind.
+  struct Places {
+    std::array<std::size_t, 3> at{none, none, none};
+  };
+  using Index = std::unordered_map<std::string, Places, IdHash, std::equal_to<>>;
 
-  [[nodiscard]] Index& index_of(Kind kind) { return indexes_[static_cast<std::size_t>(kind)]; }
   [[nodiscard]] std::size_t find(Kind kind, std::string_view id) const;
   [[nodiscard]] std::size_t find_entity(std::string_view id) const;
   std::size_t begin(Kind kind, std::string_view id);
@@ -94,7 +107,7 @@ class AgUiState {
 
   std::function<void(const event::Event&)> write_;
   std::vector<Entity> entities_;
-  Index indexes_[3];
+  Index index_;
   std::size_t anchor_ = none;  // the latest message
   message::PartOrder<std::size_t> order_;
   std::vector<message::PartHash> hashes_;  // of texts, reasoning and arguments
@@ -102,7 +115,7 @@ class AgUiState {
   std::vector<Early> early_;
   std::vector<End> ends_;                           // that wait
   std::vector<std::pair<Kind, std::string>> open_;  // what a client is in the middle of
-  std::unordered_set<std::string> theirs_;          // ids of what other agents began
+  Rare<std::unordered_set<std::string>> theirs_;    // ids of what other agents began
   bool has_state_ = false;                          // the answer has state of a provider
   // The source says itself what a client stores, or others may have begun what has calls alone.
   bool is_silent_ = false;

@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::array<std::string_view, 5> part_names{"reasoning", "item", "text", "call", "result"};
 
-constexpr std::size_t hashed_bytes = 64;
 constexpr std::uint32_t hash_prime = 0x01000193U;
 
 struct ItemKind {
@@ -44,13 +43,10 @@ bool is_item(std::string_view provider, std::string_view kind) {
   });
 }
 
-void PartHash::add(std::string_view text) {
-  if (size_ < hashed_bytes) {
-    for (const char byte : text.substr(0, hashed_bytes - size_)) {
-      hash_ = hashed(hash_, static_cast<unsigned char>(byte));
-    }
+void PartHash::add_start(std::string_view text) {
+  for (const char byte : text.substr(0, hashed_bytes - size_)) {
+    hash_ = hashed(hash_, static_cast<unsigned char>(byte));
   }
-  size_ += text.size();
 }
 
 std::string PartHash::text() const {

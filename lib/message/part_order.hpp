@@ -29,12 +29,18 @@ class PartHash {
  public:
   PartHash() = default;
   explicit PartHash(std::string_view text) { add(text); }
-  void add(std::string_view text);
+  void add(std::string_view text) {
+    if (size_ < hashed_bytes) add_start(text);
+    size_ += text.size();
+  }
   [[nodiscard]] std::size_t size() const { return size_; }
   // Eight hexadecimal digits.
   [[nodiscard]] std::string text() const;
 
  private:
+  static constexpr std::size_t hashed_bytes = 64;
+  void add_start(std::string_view text);
+
   std::uint32_t hash_ = 0x811C9DC5U;
   std::size_t size_ = 0;
 };
@@ -82,6 +88,10 @@ class PartOrder {
 
   [[nodiscard]] bool is_shown() const { return is_shown_; }
   [[nodiscard]] std::size_t size() const { return notes_.size(); }
+  // Makes room, so that the next part costs no memory.
+  void reserve_one() {
+    if (notes_.size() == notes_.capacity()) notes_.reserve(notes_.size() * 2 + 2);
+  }
   std::vector<Note>& notes() { return notes_; }
   [[nodiscard]] const std::vector<Note>& notes() const { return notes_; }
   void clear() { *this = PartOrder(); }
