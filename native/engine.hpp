@@ -51,6 +51,26 @@ class Engine {
     return engine_.plan(json);
   }
 
+  Result<StreamId> start_runtime(std::string_view options, napi_value deliver) {
+    auto id = engine_.start_runtime(options);
+    if (id) watch(id.value(), deliver);
+    return id;
+  }
+
+  void add_agent(StreamId runtime, std::string name, run::DurableAgent agent) {
+    engine_.add_agent(runtime, std::move(name), std::move(agent));
+  }
+
+  template <class Spec>
+  StreamId start(StreamId runtime, Spec run, napi_value deliver) {
+    return watch(engine_.start(runtime, std::move(run)), deliver);
+  }
+
+  void keep_alive(StreamId id, bool is_on) {
+    engine_.keep_alive(id, is_on);
+    settle();
+  }
+
   void stop(StreamId id) { engine_.stop(id); }
 
   void complete(StreamId id, std::uint64_t request_id, std::string json) {
@@ -118,7 +138,7 @@ class Engine {
   bool goes_on_ = false;  // in the next turn
   JsWaker waker_;
   app::Engine engine_;
-  LiveEngine live_{[this] { engine_.loop().stop(); }};
+  LiveEngine live_{[this] { engine_.shut_down(); }};
   std::unordered_map<StreamId, napi_ref> callbacks_;
 };
 

@@ -21,6 +21,7 @@ void export_pipe(Napi::Env env, Napi::Object exports);
 void export_usage(Napi::Env env, Napi::Object exports);
 void export_schema(Napi::Env env, Napi::Object exports);
 void export_streams(Napi::Env env, Napi::Object exports);
+void export_runtime(Napi::Env env, Napi::Object exports);
 void export_tools(Napi::Env env, Napi::Object exports);
 
 // The model call that the first three arguments describe (host::read_model_call).

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "app/demo_provider.hpp"
+#include "app/open_stores.hpp"
+#include "base/error_json.hpp"
 #include "host/body_stream.hpp"
 #include "host/mcp_stream.hpp"
 #include "host/turn_waker.hpp"
@@ -39,6 +41,9 @@ class Engine::State {
     demo.reset();
     loop.stop();
     for (const auto& [id, stream] : streams) stream->silence();
+    for (const auto& [id, weak] : runtimes) {
+      if (const auto runtime = weak.lock()) runtime->end();
+    }
   }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
@@ -79,7 +84,17 @@ class Engine::State {
   void forget(StreamId id) {
     mcp_calls.erase(id);
     agents.erase(id);
+    runtimes.erase(id);
     streams.erase(id);
+  }
+
+  // Calls `work` with a runtime on the engine thread, unless it has ended.
+  template <class Work>
+  void on_runtime(StreamId id, Work work) {
+    loop.post([this, id, work = std::move(work)]() mutable {
+      const auto at = runtimes.find(id);
+      work(at == runtimes.end() ? nullptr : at->second.lock());
+    });
   }
 
   // A tool of the engine for a plan; null when there is none.
@@ -124,6 +139,8 @@ class Engine::State {
   net::Client client;
   std::unordered_map<StreamId, std::shared_ptr<mcp::RemoteCalls>> mcp_calls;  // engine thread
   std::unordered_map<StreamId, std::weak_ptr<host::AgentStream>> agents;      // engine thread
+  // Engine thread, or none once that has stopped.
+  std::unordered_map<StreamId, std::weak_ptr<host::RuntimeStream>> runtimes;
   std::unordered_map<StreamId, OutputShape> shapes;
   std::vector<std::shared_ptr<const tool::Registry>> toolsets;
   std::unordered_map<std::string, std::size_t> toolset_of;  // by their options
@@ -240,6 +257,72 @@ Engine::StreamId Engine::start(host::AgentBytesTask bytes) {
     agent->add(std::move(stream));
   });
   return id;
+}
+
+Result<Engine::StreamId> Engine::start_runtime(std::string_view options_json) {
+  auto parsed = json::Tree::parse(options_json);
+  if (!parsed) return std::move(parsed).error();
+  auto options = read_store_options(parsed.value());
+  if (!options) return std::move(options).error();
+  const StreamId id = state_->next_id++;
+  state_->shapes[id] = OutputShape::items;
+  state_->queue.open(id);
+  host::RuntimeSpec spec;
+  spec.owner = owner_name();
+  spec.is_shared = options.value().storage != "memory";
+  spec.open = [options = std::move(options).value()] { return open_store(options); };
+  state_->loop.post([state = state_.get(), id, spec = std::move(spec)] {
+    auto stream = std::make_shared<host::RuntimeStream>(id, state->owner, spec);
+    state->streams.emplace(id, stream);
+    state->runtimes.emplace(id, stream);
+    stream->start();
+  });
+  return id;
+}
+
+void Engine::add_agent(StreamId runtime, std::string name, run::DurableAgent agent) {
+  state_->on_runtime(runtime, [name = std::move(name), agent = std::move(agent)](
+                                  const std::shared_ptr<host::RuntimeStream>& found) {
+    if (found) found->add(name, agent);
+  });
+}
+
+template <class Stream, class Spec>
+Engine::StreamId Engine::start_reader(StreamId runtime, OutputShape shape, Spec spec) {
+  const StreamId id = state_->next_id++;
+  state_->shapes[id] = shape;
+  state_->queue.open(id);
+  auto shared = std::make_shared<Spec>(std::move(spec));
+  state_->on_runtime(runtime, [state = state_.get(), id,
+                               shared](const std::shared_ptr<host::RuntimeStream>& found) {
+    if (!found) {
+      return state->queue.end(
+          id, error_json(make_error(Errc::engine_closed, "The runtime is closed.")));
+    }
+    auto stream = std::make_shared<Stream>(id, state->owner, found, std::move(*shared));
+    state->streams.emplace(id, stream);
+    stream->start();
+  });
+  return id;
+}
+
+Engine::StreamId Engine::start(StreamId runtime, host::RunSpec run) {
+  return start_reader<host::RunStream>(runtime, OutputShape::items, std::move(run));
+}
+
+Engine::StreamId Engine::start(StreamId runtime, host::RunBytesSpec run) {
+  return start_reader<host::RunBytes>(runtime, OutputShape::bytes, std::move(run));
+}
+
+void Engine::keep_alive(StreamId stream, bool is_on) {
+  state_->queue.set_quiet(stream, !is_on);
+}
+
+void Engine::shut_down() {
+  state_->loop.stop();
+  for (const auto& [id, weak] : state_->runtimes) {
+    if (const auto runtime = weak.lock()) runtime->release();
+  }
 }
 
 Result<std::shared_ptr<const run::AgentPlan>> Engine::plan(std::string_view json) {

@@ -17,6 +17,9 @@
 #include "host/host_task.hpp"
 #include "host/model_stream.hpp"
 #include "host/pipe.hpp"
+#include "host/run_bytes.hpp"
+#include "host/run_stream.hpp"
+#include "host/runtime_stream.hpp"
 #include "host/tool_stream.hpp"
 #include "net/client.hpp"
 #include "tool/mcp/client.hpp"
@@ -82,6 +85,16 @@ class Engine {
   StreamId start(host::AgentSpec agent);
   // Gives the bytes of a run that waits to begin; they end with it.
   StreamId start(host::AgentBytesTask bytes);
+  // Opens a runtime, whose output is items (host/runtime_stream.hpp) and which takes commands.
+  // Shape: that of read_store_options.
+  // Errors: invalid_json, invalid_option.
+  Result<StreamId> start_runtime(std::string_view options_json);
+  // Makes runs of the name possible in a runtime, and goes on with those that were left.
+  void add_agent(StreamId runtime, std::string name, run::DurableAgent agent);
+  // Begins a durable run of a runtime, or reads one.
+  StreamId start(StreamId runtime, host::RunSpec run);
+  // The same for the bytes of its AG-UI response.
+  StreamId start(StreamId runtime, host::RunBytesSpec run);
   // The plan of this text; the latest ones are kept. Its tools may name tools of the engine:
   // {"set": number, "name"} or {"stream": that of an MCP client, "name": the server's,
   // "outputSchema"?, "timeoutMs"?}.
@@ -111,6 +124,11 @@ class Engine {
   // Closes the connection and forgets the stream; nothing more comes of it.
   void cancel(StreamId stream);
 
+  // Whether a stream whose reader always waits keeps the host alive.
+  void keep_alive(StreamId stream, bool is_on);
+  // The process ends: stops the engine's thread and gives back the runs that are at work here.
+  void shut_down();
+
   // Readers that wait.
   [[nodiscard]] std::size_t waiting() const;
   // For the rooms that run on the same thread.
@@ -118,6 +136,8 @@ class Engine {
 
  private:
   class State;
+  template <class Stream, class Spec>
+  StreamId start_reader(StreamId runtime, OutputShape shape, Spec spec);
   std::unique_ptr<State> state_;
 };
 

@@ -7,8 +7,24 @@ namespace millrace {
 
 void DrainQueue::open(StreamId stream) {
   const std::lock_guard lock(mutex_);
-  streams_[stream].reader_waits = true;
-  ++waiting_;
+  await(streams_[stream]);
+}
+
+bool DrainQueue::await(Stream& stream) {
+  if (std::exchange(stream.reader_waits, true)) return false;
+  if (!stream.is_quiet) ++waiting_;
+  return true;
+}
+
+void DrainQueue::unawait(Stream& stream) {
+  if (std::exchange(stream.reader_waits, false) && !stream.is_quiet) --waiting_;
+}
+
+void DrainQueue::set_quiet(StreamId stream, bool is_quiet) {
+  const std::lock_guard lock(mutex_);
+  const auto at = streams_.find(stream);
+  if (at == streams_.end() || std::exchange(at->second.is_quiet, is_quiet) == is_quiet) return;
+  if (at->second.reader_waits) is_quiet ? --waiting_ : ++waiting_;
 }
 
 DrainQueue::WakeRequest DrainQueue::offer(StreamId id, Stream& stream) {
@@ -76,7 +92,7 @@ DrainQueue::Batch DrainQueue::collect(Streams::iterator at) {
   batch.end = std::exchange(stream.end, {});
   batch.was_paused = std::exchange(stream.paused, false);
   buffered_bytes_ -= batch.data.size();
-  if (std::exchange(stream.reader_waits, false)) --waiting_;
+  unawait(stream);
   stream.is_ready = false;
   batch.is_urgent = std::exchange(stream.is_urgent, false);
   if (batch.end) streams_.erase(at);
@@ -88,15 +104,14 @@ std::optional<DrainQueue::Batch> DrainQueue::take(StreamId stream) {
   const auto at = streams_.find(stream);
   if (at == streams_.end()) return std::nullopt;
   if (at->second.has_something()) return collect(at);
-  if (!std::exchange(at->second.reader_waits, true)) ++waiting_;
+  await(at->second);
   return std::nullopt;
 }
 
 void DrainQueue::want(StreamId stream) {
   std::unique_lock lock(mutex_);
   const auto at = streams_.find(stream);
-  if (at == streams_.end() || std::exchange(at->second.reader_waits, true)) return;
-  ++waiting_;
+  if (at == streams_.end() || !await(at->second)) return;
   const WakeRequest wake_request =
       at->second.has_something() ? offer(stream, at->second) : WakeRequest{};
   lock.unlock();
@@ -161,7 +176,7 @@ void DrainQueue::drop(StreamId stream) {
   const auto at = streams_.find(stream);
   if (at == streams_.end()) return;
   buffered_bytes_ -= at->second.data.size();
-  if (at->second.reader_waits) --waiting_;
+  unawait(at->second);
   streams_.erase(at);
 }
 

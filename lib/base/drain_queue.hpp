@@ -89,6 +89,8 @@ class DrainQueue {
   // Forgets a stream and what it holds.
   void drop(StreamId stream);
 
+  // A stream whose reader always waits does not keep the host alive while it is quiet.
+  void set_quiet(StreamId stream, bool is_quiet);
   // Readers that wait; while there is one, the host must stay alive.
   [[nodiscard]] std::size_t waiting() const;
   [[nodiscard]] std::size_t buffered_bytes() const;
@@ -100,6 +102,7 @@ class DrainQueue {
     std::optional<std::string> end;
     std::size_t limit = 0;  // in place of stream_bytes, where it is larger
     bool reader_waits = false;
+    bool is_quiet = false;
     bool paused = false;
     bool is_ready = false;  // listed in ready_ or urgent_
     bool is_urgent = false;
@@ -113,6 +116,9 @@ class DrainQueue {
     bool wakes = false;
     bool flushes = false;
   };
+  // Notes that the reader waits; false where that is known.
+  bool await(Stream& stream);
+  void unawait(Stream& stream);
   // Lists a stream for the next drain.
   WakeRequest offer(StreamId id, Stream& stream);
   void report(WakeRequest wake_request);

@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "agent/budget.hpp"
 #include "agent/host_turn.hpp"
 #include "agent/interrupts.hpp"
 #include "base/json.hpp"
-#include "event/usage_list.hpp"
+#include "host/run_items.hpp"
 #include "model/call/chain.hpp"
 #include "model/call/clock.hpp"
-#include "model/call/model_output.hpp"
-#include "run/children.hpp"
 #include "run/run_end.hpp"
 
 namespace millrace::host {
@@ -21,8 +18,7 @@ using json::Tree;
 
 std::string_view status_of(const run::AgentOutcome& outcome) {
   switch (outcome.kind) {
-    case run::AgentOutcome::Kind::finished:
-      return agent::limit_code(outcome.reason) ? "limited" : "completed";
+    case run::AgentOutcome::Kind::finished: return "completed";
     case run::AgentOutcome::Kind::delegated: return "delegated";
     case run::AgentOutcome::Kind::waiting: return "interrupted";
     case run::AgentOutcome::Kind::cancelled: return "cancelled";
@@ -48,18 +44,6 @@ bool is_of_the_loop(const event::Body& body) {
                     body);
 }
 
-// Which limit ended the run, and how far it was passed.
-Error error_of_limit(Errc code, const Tree& state) {
-  const std::int64_t longest = state["limits"]["maxDurationMs"].integer_or(0);
-  if (code == Errc::timeout && longest > 0) {
-    return make_error(code, "The run reached its time limit of " + std::to_string(longest) +
-                                " ms; `result` has the answer so far.");
-  }
-  const auto reached = agent::reached_limit(state);
-  if (!reached || reached->reason != row_of(code).code) return make_error(code);
-  return make_error(code, reached->detail + ". `result` has the answer so far.");
-}
-
 // The error of the run, with what is known of the provider that failed.
 std::string failure_json(const run::AgentOutcome& outcome) {
   return outcome.failure ? outcome.failure->json : error_json(*outcome.error);
@@ -67,52 +51,28 @@ std::string failure_json(const run::AgentOutcome& outcome) {
 
 }  // namespace
 
-// Writes items, and keeps the books that RUN_FINISHED tells.
+// Writes what its reader gets, and what those of its bytes get.
 class AgentStream::Items final : public event::EventSink {
  public:
   Items(std::string& out, Throttle& throttle,
         const std::vector<std::shared_ptr<AgentBytes>>& readers)
-      : throttle_(throttle), readers_(readers), batch_(out, model::diagnostic_spelling()) {}
+      : throttle_(throttle), readers_(readers), items_(out, throttle) {}
 
   void write_no_events() { with_events_ = false; }
 
-  void add(std::string_view json) {
-    throttle_.flush();
-    batch_.add_json(json);
-  }
+  void add(std::string_view json) { items_.add(json); }
 
   void on_event(const event::Event& event) override {
     throttle_.note(event);
     for (const auto& reader : readers_) reader->on_event(event);
-    if (with_events_) write(event);
+    if (with_events_) items_.on_event(event);
   }
 
  private:
-  void write(const event::Event& event) {
-    if (const auto* usage = std::get_if<event::Usage>(&event.body)) {
-      usage_.add(*usage);
-    }
-    const auto* finish = std::get_if<event::Finish>(&event.body);
-    if (finish != nullptr && event.subagent.empty()) usage_.end(*finish);
-    if (const auto* failed = std::get_if<event::Failed>(&event.body)) {
-      std::string members = R"("type":"RUN_ERROR")";
-      json::append_member(members, "message", failed->message);
-      json::append_member(members, "code", failed->code);
-      return add(usage_.object_with(members));
-    }
-    if (std::holds_alternative<event::RunEnd>(event.body)) {
-      std::string members;
-      event::write_json(members, event, model::diagnostic_spelling());
-      return add(usage_.object_with(std::string_view(members).substr(1, members.size() - 2)));
-    }
-    batch_.on_event(event);
-  }
-
   Throttle& throttle_;
   const std::vector<std::shared_ptr<AgentBytes>>& readers_;
   bool with_events_ = true;
-  event::JsonBatch batch_;
-  event::UsageList usage_;
+  RunItems items_;
 };
 
 Result<AgentSpec> read_agent_spec(std::shared_ptr<const run::AgentPlan> plan,
@@ -297,36 +257,18 @@ void AgentStream::finish() {
   const Tree& state = session_->state();
   if (agent::must_be_suspended(state))
     suspended_.keep(spec_.input.thread_id, state, *spec_.plan, model::now_ms());
-  Tree result = Tree::object();
-  result.set("type", "@result");
-  result.set("status", status_of(outcome));
-  result.set("reason", outcome.reason);
-  result.set("text", run::final_text(state));
-  result.set("usage", state["usage"]);
-  result.set("cost", run::reported_cost(state["cost"]));
-  result.set("steps", state["stepCount"]);
-  result.set("turns", state["modelTurns"]);
-  if (outcome.kind == run::AgentOutcome::Kind::waiting)
-    result.set("interrupts", outcome.interrupts);
+  RunResult result{status_of(outcome), outcome.reason, state, {}, {}};
+  if (outcome.kind == run::AgentOutcome::Kind::waiting) result.interrupts = outcome.interrupts;
   if (spec_.plan->rounds) {
-    result.set("messages", agent::plain_messages(state["messages"], session_->given_messages()));
+    result.messages = agent::plain_messages(state["messages"], session_->given_messages());
   }
-  std::string item = result.to_json();
-  const auto limit = agent::limit_code(outcome.reason);
-  if (limit && outcome.kind == run::AgentOutcome::Kind::finished) {
-    item.pop_back();
-    json::append_raw_member(item, "limit", error_json(error_of_limit(*limit, state)));
-    item.push_back('}');
-  }
-  items_->add(item);
-  if (outcome.error) {
-    items_->add(R"({"type":"@failed","error":)" + failure_json(outcome) + "}");
-  }
+  items_->add(result_item(result));
+  if (outcome.error) items_->add(failed_item(failure_json(outcome)));
   run::report_end(*session_, spec_.input.thread_id, spec_.input.run_id, sink_);
 }
 
 void AgentStream::fail(const Error& error) {
-  items_->add(R"({"type":"@failed","error":)" + error_json(error) + "}");
+  items_->add(failed_item(error_json(error)));
   sink_.on_event({event::Failed{error.message, error.code_name()}});
   deliver(true);
 }

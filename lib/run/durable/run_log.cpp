@@ -352,7 +352,9 @@ void RunLog::note_terminal(RunState state, const AgentOutcome& outcome) {
   };
   const std::string usage = json_of(end["usage"]);
   const std::string cost = json_of(reported_cost(end["cost"]));
-  const std::string error = outcome.error ? error_json(*outcome.error) : std::string();
+  std::string error = outcome.error ? error_json(*outcome.error) : std::string();
+  // With what is known of the provider that failed.
+  if (outcome.failure && !outcome.failure->json.empty()) error = outcome.failure->json;
   note(journal::Terminal{state, outcome.reason, error, usage, cost});
 }
 

@@ -167,11 +167,13 @@ std::shared_ptr<RunLog> RunRegistry::make_log(const DurableAgent& agent, LogPlac
     if (!self) return;
     self->readers_changed(run, true);
     self->logs_.erase(run);
+    if (self->on_change_) self->on_change_();
   });
   log->hub()->on_readers([weak = weak_from_this(), run](bool any) {
     if (const auto self = weak.lock()) self->readers_changed(run, any);
   });
   logs_.insert_or_assign(run, log);
+  if (on_change_) on_change_();
   return log;
 }
 
@@ -198,7 +200,7 @@ void RunRegistry::start(StartRequest request, Done<StartedRun> done) {
       SuspendedRuns().task_for(input, *agent->second.plan, services_.now_ms(), services_.call.ids);
   if (!task) return done(std::move(task).error());
   LogPlace place;
-  place.run = store::RunId::of_uuid(services_.call.ids.next_id());
+  place.run = request.id.value_or(store::RunId::of_uuid(services_.call.ids.next_id()));
   LogOptions options{input.thread_id, input.run_id, input.parent_run_id, request.principal};
   const auto log = make_log(agent->second, place, std::move(options), 0);
   store::NewRun made;

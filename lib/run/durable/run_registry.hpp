@@ -40,6 +40,7 @@ struct StartRequest {
   std::string principal;
   std::string idem_key;  // "": none
   std::string idem_hash;
+  std::optional<store::RunId> id = {};  // where its reader has to know it at once
 };
 
 struct StartedRun {
@@ -69,6 +70,8 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
   void on_error(OnError on_error) { on_error_ = std::move(on_error); }
 
   void limit_left(LeftLimits limits) { left_limits_ = limits; }
+  // Called after `at_work` changed.
+  void on_change(std::function<void()> on_change) { on_change_ = std::move(on_change); }
 
   // Makes runs of this name possible, and takes over those that wait for somebody who knows it.
   void add(const std::string& name, DurableAgent agent);
@@ -99,6 +102,7 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
   [[nodiscard]] const std::string& owner() const { return owner_; }
 
   [[nodiscard]] std::size_t at_work() const { return logs_.size(); }
+  [[nodiscard]] bool works_on(const store::RunId& run) const { return logs_.contains(run); }
 
  private:
   void claim(std::vector<std::string> names);
@@ -132,6 +136,7 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
   std::shared_ptr<store::Writer> writer_;
   std::string owner_;
   OnError on_error_;
+  std::function<void()> on_change_;
   std::map<std::string, DurableAgent, std::less<>> agents_;
   std::map<store::RunId, std::shared_ptr<RunLog>> logs_;
   // Of runs that have readers here and nobody who works on them yet.

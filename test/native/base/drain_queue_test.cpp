@@ -117,6 +117,31 @@ TEST(DrainQueue, PausesTheSlowButNotTheQuickAtTheCeiling) {
   EXPECT_EQ(queue.buffered_bytes(), 4U);
 }
 
+TEST(DrainQueue, DoesNotCountAQuietReader) {
+  CountingWaker waker;
+  DrainQueue queue(waker, {});
+  queue.open(1);
+  queue.open(2);
+  EXPECT_EQ(queue.waiting(), 2U);
+  queue.set_quiet(1, true);
+  queue.set_quiet(1, true);
+  EXPECT_EQ(queue.waiting(), 1U);
+  // It is woken all the same.
+  EXPECT_TRUE(queue.push(1, "a"));
+  EXPECT_EQ(waker.wakes, 1);
+  EXPECT_EQ(queue.drain().size(), 1U);
+  queue.want(1);
+  EXPECT_EQ(queue.waiting(), 1U);
+  queue.set_quiet(1, false);
+  EXPECT_EQ(queue.waiting(), 2U);
+  queue.set_quiet(1, true);
+  queue.drop(1);
+  EXPECT_EQ(queue.waiting(), 1U);
+  queue.set_quiet(1, false);
+  queue.drop(2);
+  EXPECT_EQ(queue.waiting(), 0U);
+}
+
 TEST(DrainQueue, IgnoresADroppedStream) {
   CountingWaker waker;
   DrainQueue queue(waker, {});

@@ -1,0 +1,82 @@
+// The AG-UI response of a durable run for the host: begins the run or finds it, and gives the bytes
+// of its records.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "encoder/recorded_ag_ui.hpp"
+#include "host/host_task.hpp"
+#include "os/timer.hpp"
+#include "run/durable/run_requests.hpp"
+
+namespace millrace::host {
+
+class RuntimeStream;
+
+// Whose response it is.
+struct RunBytesSpec {
+  // A request that begins a run or answers one; without, `id` is read.
+  std::optional<run::StartRequest> request;
+  bool only_new = false;  // a request that begins no new run is rejected
+  std::string id;         // of a run, or of an AG-UI run
+  std::string principal;
+  std::string thread;  // "": any
+  bool stops_unread = false;
+  encoder::RecordedOptions records;
+};
+
+// Shape: `options` is { "name"?: string, "onlyNew"?: boolean, "id"?, "principal"?, "threadId"?: string,
+// "stopsUnread"?: boolean, "after"?: number, "fresh"?: boolean, "protocolVersion"?: string,
+// "format"?: string, "inputHash"?: string }; `plan` is null where a run is read.
+// Errors: those of read_agent_input.
+Result<RunBytesSpec> read_run_bytes(const std::shared_ptr<const run::AgentPlan>& plan,
+                                    std::string_view input_json, std::string_view options_json,
+                                    IdSource& ids);
+
+// The head is { "run": string, "status": 200 | 204 }, where a run is found; what is wrong before is
+// the end of the stream. Leaving does not stop the run.
+// Thread: engine thread.
+class RunBytes final : public HostTask,
+                       public run::RunReader,
+                       public std::enable_shared_from_this<RunBytes> {
+ public:
+  RunBytes(DrainQueue::StreamId id, HostServices& services, std::shared_ptr<RuntimeStream> runtime,
+           RunBytesSpec spec);
+
+  void start();
+
+  void read_as(const PipeSpec& spec) override { static_cast<void>(spec); }
+  void resume() override;
+  void cancel() override;
+  void silence() override { closed_ = true; }
+
+  bool on_record(const journal::Record& record) override;
+  void on_end(const Error* error) override;
+
+ private:
+  void begin();
+  void open();
+  void read(const run::FoundRun& found);
+  void open_head(int status);
+  bool push(std::string_view bytes);
+  void fail(const Error& error);
+  void close(std::string end);
+
+  DrainQueue::StreamId id_;
+  HostServices& services_;
+  std::shared_ptr<RuntimeStream> runtime_;
+  RunBytesSpec spec_;
+  encoder::RecordedAgUi encoder_;
+  os::Timer keep_alive_;
+  std::shared_ptr<run::RunHub> hub_;
+  store::RunId run_;
+  std::string buffer_;
+  bool has_head_ = false;
+  bool is_full_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace millrace::host

@@ -1,0 +1,369 @@
+#include "host/run_stream.hpp"
+
+#include <utility>
+#include <variant>
+
+#include "base/error_json.hpp"
+#include "base/json.hpp"
+#include "host/runtime_stream.hpp"
+#include "os/event_loop.hpp"
+#include "run/durable/stored_run.hpp"
+#include "store/rules.hpp"
+
+namespace millrace::host {
+namespace {
+
+using journal::RunState;
+using json::Tree;
+
+constexpr std::string_view stop_reason = "user_aborted";
+constexpr std::size_t most_pending_bytes = std::size_t{256} << 10U;
+
+}  // namespace
+
+// What the store knows of a run that ended.
+struct RunStream::Rest {
+  std::optional<store::RunRow> row;
+  run::StoredState state;
+  Tree interrupts = Tree::array();
+};
+
+Result<RunSpec> read_run_spec(std::shared_ptr<const run::AgentPlan> plan,
+                              std::string_view input_json, std::string_view options_json,
+                              IdSource& ids) {
+  auto parsed = Tree::parse(options_json);
+  if (!parsed) return std::move(parsed).error();
+  const Tree& options = parsed.value();
+  RunSpec spec;
+  if (plan) {
+    run::InputOptions read_as;
+    read_as.format = options["format"].string();
+    read_as.from_client = options["fromClient"].truthy();
+    auto input = run::read_agent_input(input_json, read_as, ids);
+    if (!input) return std::move(input).error();
+    spec.input = std::move(input).value();
+    spec.input.body_hash = options["inputHash"].string();
+  }
+  spec.plan = std::move(plan);
+  spec.name = options["name"].string();
+  spec.principal = options["principal"].string();
+  spec.idem_key = options["idempotencyKey"].string();
+  spec.idem_hash = options["inputHash"].string();
+  // What is no id is not found.
+  if (options["run"].is_string()) {
+    spec.run = store::RunId::parse(options["run"].string()).value_or(store::RunId());
+  }
+  spec.after = static_cast<std::uint64_t>(options["after"].integer_or(0));
+  spec.has_seqs = options["seqs"].truthy();
+  spec.wants_state = options["checkpoint"].truthy();
+  if (const Tree& span = options["throttleMs"]; span.is_number()) {
+    spec.throttle = Throttle::Span(span.integer_or(0));
+  }
+  return spec;
+}
+
+RunStream::RunStream(DrainQueue::StreamId id, HostServices& services,
+                     std::shared_ptr<RuntimeStream> runtime, RunSpec spec)
+    : id_(id),
+      services_(services),
+      runtime_(std::move(runtime)),
+      spec_(std::move(spec)),
+      throttle_(services.loop, spec_.throttle,
+                [this] {
+                  const auto self = shared_from_this();
+                  if (!closed_) deliver(false);
+                }),
+      items_(output_, throttle_) {}
+
+void RunStream::start() {
+  services_.queue.push_head(id_, "{}");
+  runtime_->join(id_, [weak = weak_from_this()](const Error& error) {
+    if (const auto self = weak.lock()) self->fail(error);
+  });
+  runtime_->when_open([weak = weak_from_this()](const Error* error) {
+    const auto self = weak.lock();
+    if (!self || self->closed_) return;
+    error != nullptr ? self->fail(*error) : self->begin();
+  });
+}
+
+void RunStream::begin() {
+  if (spec_.name.empty()) return find();
+  const bool is_answer = !spec_.input.resume_json.empty();
+  if (is_answer && spec_.run) return answer(*spec_.run);
+  run::StartRequest request;
+  request.name = spec_.name;
+  request.input = spec_.input;
+  request.principal = spec_.principal;
+  request.idem_key = spec_.idem_key;
+  request.idem_hash = spec_.idem_hash;
+  request.id = spec_.run;
+  runtime_->requests().open(std::move(request),
+                            [weak = weak_from_this()](const Result<run::FoundRun>& found) {
+                              if (const auto self = weak.lock()) self->began(found);
+                            });
+}
+
+void RunStream::answer(const store::RunId& run) {
+  runtime_->runs().answer(
+      run, spec_.principal, spec_.input,
+      [weak = weak_from_this()](const Result<run::StartedRun>& started) {
+        const auto self = weak.lock();
+        if (!self) return;
+        if (!started) return self->began(started.error());
+        const run::StartedRun& given = started.value();
+        self->began(run::FoundRun{given.run, given.hub, given.first - 1, true, {}});
+      });
+}
+
+void RunStream::began(const Result<run::FoundRun>& found) {
+  if (closed_) return;
+  if (!found) return fail(found.error());
+  read(found.value(), found.value().before);
+}
+
+// Its readers get what is behind a record as those do that have all before it: what the end of an
+// AG-UI run reports of the usage is counted from its begin.
+void RunStream::find() {
+  using Row = Result<std::optional<store::RunRow>>;
+  runtime_->with_store<Row>(
+      [run = *spec_.run](store::StorageBackend& backend) { return backend.run(run); },
+      [self = shared_from_this()](const Row& row) {
+        if (self->closed_) return;
+        if (!row) return self->fail(row.error());
+        if (!row.value()) return self->fail(store::no_run(*self->spec_.run));
+        self->found(row.value()->run);
+      });
+}
+
+void RunStream::found(const store::NewRun& run) {
+  spec_.name = run.name;
+  spec_.input.thread_id = run.thread;
+  spec_.principal = run.principal;
+  runtime_->runs().find(
+      run.id, [weak = weak_from_this()](const Result<std::shared_ptr<run::RunHub>>& hub) {
+        const auto self = weak.lock();
+        if (!self || self->closed_) return;
+        if (!hub) return self->fail(hub.error());
+        self->read({*self->spec_.run, hub.value(), 0, false, {}}, self->spec_.after);
+      });
+}
+
+void RunStream::read(const run::FoundRun& found, std::uint64_t after) {
+  run_ = found.run;
+  hub_ = found.hub;
+  after_ = after;
+  is_one_run_ = found.one_run;
+  if (after > hub_->committed()) {
+    return fail(make_error(Errc::cursor_ahead, "The cursor " + std::to_string(after) +
+                                                   " is ahead of the run, whose last record is " +
+                                                   std::to_string(hub_->committed()) + "."));
+  }
+  last_seq_ = given_seq_ = after;
+  std::string item = R"({"type":"@run")";
+  json::append_member(item, "id", run_.text());
+  json::append_member(item, "name", spec_.name);
+  json::append_member(item, "threadId", spec_.input.thread_id);
+  json::append_member(item, "principal", spec_.principal);
+  items_.add(item + "}");
+  plan_delivery();
+  const auto hub = hub_;
+  if (const auto attached = hub->attach(shared_from_this(), found.before); !attached) {
+    return fail(attached.error());
+  }
+  if (!closed_ && !runtime_->runs().works_on(run_)) runtime_->follow(run_, hub);
+  if (stop_requested_) stop();
+}
+
+void RunStream::stop() {
+  stop_requested_ = true;
+  if (!hub_) return;
+  runtime_->requests().stop(run_.text(), {}, {}, std::string(stop_reason),
+                            [](const Result<std::string>&) {});
+}
+
+// --- records
+
+bool RunStream::on_record(const journal::Record& record) {
+  if (closed_) return false;
+  const auto* event = std::get_if<event::Event>(&record.body);
+  event != nullptr ? note(*event) : note(std::get<journal::Fact>(record.body));
+  if (record.seq <= after_) {
+    if (event != nullptr) items_.count(*event);
+    return true;
+  }
+  last_seq_ = record.seq;
+  if (event != nullptr) {
+    throttle_.note(*event);
+    items_.on_event(*event);
+    if (spec_.has_seqs) push_seq();
+  }
+  if (is_one_run_ && end_.outcome == event::RunOutcome::interrupt) {
+    end_reading();
+    return false;
+  }
+  plan_delivery();
+  lags_ = is_full_ || output_.size() > most_pending_bytes;
+  return !lags_;
+}
+
+// What follows is of another AG-UI run.
+void RunStream::end_reading() {
+  const auto hub = hub_;
+  hub->detach(*this);
+  on_end(nullptr);
+}
+
+void RunStream::note(const event::Event& event) {
+  if (std::holds_alternative<event::RunStart>(event.body)) end_ = {};
+  const auto* end = std::get_if<event::RunEnd>(&event.body);
+  if (end == nullptr) return;
+  end_.outcome = end->outcome;
+  end_.interrupts_json = end->interrupts_json;
+  const auto result = Tree::parse(end->result_json);
+  if (result) end_.reason = result.value()["reason"].string();
+}
+
+void RunStream::note(const journal::Fact& fact) {
+  const auto* end = std::get_if<journal::Terminal>(&fact);
+  if (end == nullptr) return;
+  end_.state = end->status;
+  end_.reason = end->reason;
+  end_.error_json = end->error_json;
+}
+
+// What the records do not have is in the run's last checkpoint.
+void RunStream::on_end(const Error* error) {
+  if (closed_) return;
+  hub_.reset();
+  if (error != nullptr) return fail(*error);
+  using Loaded = Result<Rest>;
+  runtime_->with_store<Loaded>(
+      [run = run_](store::StorageBackend& backend) -> Loaded {
+        Rest rest;
+        auto row = backend.run(run);
+        if (!row) return row.error();
+        rest.row = std::move(row).value();
+        auto state = run::load_state(backend, run);
+        if (!state) return state.error();
+        rest.state = std::move(state).value();
+        store::ApprovalQuery query;
+        query.run = run;
+        auto approvals = backend.approvals(query);
+        if (!approvals) return approvals.error();
+        for (const store::ApprovalRow& approval : approvals.value()) {
+          if (auto shown = Tree::parse(approval.shown)) {
+            rest.interrupts.push(std::move(shown).value());
+          }
+        }
+        return rest;
+      },
+      [self = shared_from_this()](const Loaded& loaded) {
+        if (self->closed_) return;
+        loaded ? self->finish(loaded.value()) : self->fail(loaded.error());
+      });
+}
+
+std::string_view RunStream::status_of(const Rest& rest) const {
+  if (end_.outcome == event::RunOutcome::interrupt) return "interrupted";
+  if (end_.outcome == event::RunOutcome::success) return "delegated";
+  const RunState row = rest.row ? rest.row->state : RunState::failed;
+  switch (end_.state.value_or(row)) {
+    case RunState::completed: return "completed";
+    case RunState::cancelled: return "cancelled";
+    case RunState::waiting: return "interrupted";
+    default: return "error";
+  }
+}
+
+void RunStream::finish(const Rest& rest) {
+  const Tree& state = rest.state.checkpoint["state"];
+  const std::string_view status = status_of(rest);
+  const bool waits = status == "interrupted";
+  if (end_.reason.empty()) {
+    end_.reason =
+        waits ? std::string("waiting_for_human") : std::string(state["endReason"].string());
+  }
+  RunResult result{status, end_.reason, state, {}, {}};
+  if (waits) {
+    const auto seen = Tree::parse(end_.interrupts_json);
+    result.interrupts = seen && seen.value().is_array() ? seen.value() : rest.interrupts;
+  }
+  if (spec_.wants_state) {
+    std::string item = R"({"type":"@checkpoint")";
+    json::append_raw_member(item, "state", state.to_json());
+    const Tree& context = rest.state.checkpoint["context"];
+    json::append_raw_member(item, "context", context.is_object() ? context.to_json() : "null");
+    items_.add(item + "}");
+  }
+  items_.add(result_item(result));
+  if (status == "error") {
+    const bool is_known = !end_.error_json.empty();
+    items_.add(failed_item(is_known ? end_.error_json
+                                    : error_json(make_error(Errc::run_not_recoverable))));
+  }
+  deliver(true);
+}
+
+void RunStream::fail(const Error& error) {
+  if (closed_) return;
+  items_.add(failed_item(error_json(error)));
+  items_.on_event({event::Failed{error.message, error.code_name()}});
+  deliver(true);
+}
+
+// --- what JavaScript gets
+
+void RunStream::push_seq() {
+  if (given_seq_ == last_seq_) return;
+  given_seq_ = last_seq_;
+  std::string item = R"({"type":"@seq")";
+  json::append_member(item, "seq", static_cast<std::int64_t>(last_seq_));
+  items_.add(item + "}");
+}
+
+// Records come in pages: what is there is handed over together.
+void RunStream::plan_delivery() {
+  if (std::exchange(is_planned_, true)) return;
+  services_.loop.post([weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->is_planned_ = false;
+    if (!self->closed_) self->deliver(false);
+  });
+}
+
+void RunStream::deliver(bool ended) {
+  const bool is_due = ended || lags_ || !throttle_.holds();
+  if (!output_.empty() && is_due) {
+    push_seq();
+    services_.on_output(output_.size());
+    if (!services_.queue.push(id_, output_)) is_full_ = true;
+    std::string().swap(output_);
+    throttle_.handed_over();
+  }
+  if (ended) return close();
+  if (is_due && lags_ && !is_full_) resume();
+}
+
+void RunStream::resume() {
+  is_full_ = false;
+  if (!std::exchange(lags_, false)) return;
+  if (const auto hub = hub_) hub->resume(*this);
+}
+
+void RunStream::cancel() {
+  closed_ = true;
+  runtime_->leave(id_);
+  if (const auto hub = std::exchange(hub_, nullptr)) hub->detach(*this);
+}
+
+void RunStream::close() {
+  if (std::exchange(closed_, true)) return;
+  runtime_->leave(id_);
+  if (const auto hub = std::exchange(hub_, nullptr)) hub->detach(*this);
+  services_.queue.end(id_, {});
+  services_.forget(id_);
+}
+
+}  // namespace millrace::host

@@ -1,0 +1,118 @@
+// One reader of a durable run in JavaScript: begins the run or finds it, and gives what it records.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "event/event.hpp"
+#include "host/host_task.hpp"
+#include "host/run_items.hpp"
+#include "host/throttle.hpp"
+#include "run/durable/run_requests.hpp"
+#include "run/input.hpp"
+
+namespace millrace::host {
+
+class RuntimeStream;
+
+// What of a run is to be read.
+struct RunSpec {
+  std::string name;  // of the agent; "" attaches to a run that is there
+  std::shared_ptr<const run::AgentPlan> plan;
+  run::AgentInput input;
+  std::string principal;
+  std::string idem_key;
+  std::string idem_hash;
+  // Of the run that begins, that is attached to, or whose interrupts are answered.
+  std::optional<store::RunId> run;
+  std::uint64_t after = 0;
+  bool has_seqs = false;  // the number of each record, not of the last one of a batch alone
+  bool wants_state = false;
+  Throttle::Span throttle = Throttle::usual;
+};
+
+// Shape: `options` is { "name"?: string, "run"?: string, "principal"?, "idempotencyKey"?: string,
+// "inputHash"?: of what the request is known by, "after"?: number, "seqs"?: boolean, "checkpoint"?:
+// boolean, "throttleMs"?: number, "format"?, "fromClient"? as in read_agent_spec }; `plan` is null
+// where a run is attached to.
+// Errors: those of read_agent_input; invalid_argument.
+Result<RunSpec> read_run_spec(std::shared_ptr<const run::AgentPlan> plan,
+                              std::string_view input_json, std::string_view options_json,
+                              IdSource& ids);
+
+// Items: those of AgentStream for a reader of events, without requests to the host, and
+// {"type":"@run","id","name","threadId","principal"} before the first event, {"type":"@seq","seq"}
+// behind events. Reading ends where the run ends or waits for the user. Stopping stops the run,
+// leaving does not.
+// Thread: engine thread.
+class RunStream final : public HostTask,
+                        public run::RunReader,
+                        public std::enable_shared_from_this<RunStream> {
+ public:
+  RunStream(DrainQueue::StreamId id, HostServices& services, std::shared_ptr<RuntimeStream> runtime,
+            RunSpec spec);
+
+  void start();
+  void fail(const Error& error);
+
+  void read_as(const PipeSpec& spec) override { static_cast<void>(spec); }
+  void resume() override;
+  void cancel() override;
+  void silence() override { closed_ = true; }
+  void stop() override;
+
+  bool on_record(const journal::Record& record) override;
+  void on_end(const Error* error) override;
+
+ private:
+  // What the records report of the end.
+  struct End {
+    std::optional<event::RunOutcome> outcome;
+    std::string reason;
+    std::string interrupts_json;
+    std::string error_json;
+    std::optional<journal::RunState> state;
+  };
+  struct Rest;
+
+  void begin();
+  void answer(const store::RunId& run);
+  void began(const Result<run::FoundRun>& found);
+  void find();
+  void found(const store::NewRun& run);
+  void read(const run::FoundRun& found, std::uint64_t after);
+  void end_reading();
+  void note(const event::Event& event);
+  void note(const journal::Fact& fact);
+  void finish(const Rest& rest);
+  [[nodiscard]] std::string_view status_of(const Rest& rest) const;
+  void plan_delivery();
+  void deliver(bool ended);
+  void push_seq();
+  void close();
+
+  DrainQueue::StreamId id_;
+  HostServices& services_;
+  std::shared_ptr<RuntimeStream> runtime_;
+  RunSpec spec_;
+  std::string output_;
+  Throttle throttle_;
+  RunItems items_;
+  std::shared_ptr<run::RunHub> hub_;
+  store::RunId run_;
+  End end_;
+  std::uint64_t after_ = 0;  // what the reader has
+  bool is_one_run_ = false;  // ends with the first AG-UI run
+  std::uint64_t last_seq_ = 0;
+  std::uint64_t given_seq_ = 0;
+  bool is_planned_ = false;  // a delivery comes
+  bool is_full_ = false;     // JavaScript lags behind
+  bool lags_ = false;        // the hub waits for room
+  bool stop_requested_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace millrace::host

@@ -1,0 +1,297 @@
+#include "host/runtime_stream.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <limits>
+
+#include "base/error_json.hpp"
+#include "base/json.hpp"
+#include "os/event_loop.hpp"
+
+namespace millrace::host {
+namespace {
+
+using json::Tree;
+using std::chrono::milliseconds;
+
+// How often what other environments of the process gave back is looked for, and what others record.
+constexpr milliseconds tick_every{1000};
+constexpr milliseconds poll_every{200};
+constexpr std::chrono::hours no_limit{24 * 365 * 10};
+// Whatever the disk does, an environment ends.
+constexpr std::chrono::seconds release_wait{5};
+
+Error runtime_closed() {
+  return make_error(Errc::engine_closed,
+                    "The runtime is closed. A run goes on where its store is opened next.");
+}
+
+}  // namespace
+
+class RuntimeStream::Host final : public run::RunHost {
+ public:
+  Host(RuntimeStream& owner, std::string agent) : owner_(owner), agent_(std::move(agent)) {}
+  void request_host(const store::RunId& run, run::HostWork work, std::uint64_t id,
+                    std::string json) override {
+    owner_.request(agent_, run, work, id, json);
+  }
+  void withdraw(const store::RunId& run, std::uint64_t id) override { owner_.withdraw(run, id); }
+
+ private:
+  RuntimeStream& owner_;
+  std::string agent_;
+};
+
+RuntimeStream::RuntimeStream(DrainQueue::StreamId id, HostServices& services, RuntimeSpec spec)
+    : id_(id), services_(services), spec_(std::move(spec)) {}
+
+RuntimeStream::~RuntimeStream() {
+  end();
+}
+
+void RuntimeStream::end() {
+  tick_.reset();
+  poll_.reset();
+  drain_.reset();
+  // A log that ends reports it.
+  if (runs_) runs_->on_change(nullptr);
+  upkeep_.reset();
+  requests_.reset();
+  runs_.reset();
+  release();
+}
+
+void RuntimeStream::post(os::EventLoop& loop, std::function<void()> work) {
+  loop.post(std::move(work));
+}
+
+void RuntimeStream::start() {
+  services_.queue.push_head(id_, "{}");
+  os::EventLoop& loop = services_.loop;
+  const auto ticket = services_.pool.run([weak = weak_from_this(), open = spec_.open, &loop] {
+    const auto opened = std::make_shared<Result<std::shared_ptr<store::Writer>>>(open());
+    return [weak, opened] {
+      if (const auto self = weak.lock()) self->opened(std::move(*opened));
+    };
+  });
+  if (!ticket) opened(ticket.error());
+}
+
+void RuntimeStream::opened(Result<std::shared_ptr<store::Writer>> writer) {
+  if (closed_) return;
+  if (!writer) {
+    failure_ = writer.error();
+    settle_waiting(&*failure_);
+    closed_ = true;
+    services_.queue.end(id_, error_json(*failure_));
+    return services_.forget(id_);
+  }
+  writer_ = std::move(writer).value();
+  net::Sender& client = services_.client;
+  const model::DriverServices driver{services_.loop, client, services_.call, &services_.pool};
+  runs_ = std::make_shared<run::RunRegistry>(driver, writer_, spec_.owner);
+  // Who leaves a run in this process has not gone.
+  runs_->limit_left({no_limit, std::numeric_limits<std::size_t>::max()});
+  runs_->on_change([this] { count_work(); });
+  requests_ = std::make_shared<run::RunRequests>(services_.loop, writer_, runs_);
+  runs_->on_error([this](const std::optional<store::RunId>& run, const Error& error) {
+    std::string item = R"({"type":"@problem")";
+    if (run) json::append_member(item, "run", run->text());
+    json::append_raw_member(item, "error", error_json(error));
+    push(item + "}");
+  });
+  push(R"({"type":"@opened"})");
+  settle_waiting(nullptr);
+}
+
+void RuntimeStream::when_open(Ready ready) {
+  if (runs_) return ready(nullptr);
+  if (failure_) return ready(&*failure_);
+  if (closed_) {
+    const Error error = runtime_closed();
+    return ready(&error);
+  }
+  waiting_.push_back(std::move(ready));
+}
+
+void RuntimeStream::settle_waiting(const Error* error) {
+  const auto self = shared_from_this();
+  for (const Ready& ready : std::exchange(waiting_, {})) ready(error);
+}
+
+void RuntimeStream::add(const std::string& name, run::DurableAgent agent) {
+  when_open([this, name, agent = std::move(agent)](const Error* error) mutable {
+    if (error != nullptr) return;
+    // Runs at work keep the host that they began with.
+    auto& host = hosts_[name];
+    if (!host) host = std::make_unique<Host>(*this, name);
+    agent.host = host.get();
+    runs_->add(name, std::move(agent));
+    if (!upkeep_) {
+      upkeep_ = std::make_shared<run::RunUpkeep>(services_.loop, writer_, runs_);
+      upkeep_->start();
+    }
+    // Behind the runs that were left, which are at work then.
+    with_store<bool>([](store::StorageBackend&) { return true; },
+                     [this](bool) { push(R"({"type":"@registered"})"); });
+    if (tick_ || !spec_.is_shared) return;
+    tick_ = std::make_unique<os::Timer>(services_.loop, [this] { tick(); });
+    tick_->start_at(os::Timer::Clock::now() + tick_every);
+  });
+}
+
+// Another environment of this process may have given runs back.
+void RuntimeStream::tick() {
+  if (!runs_) return;
+  runs_->recover();
+  tick_->start_at(os::Timer::Clock::now() + tick_every);
+}
+
+void RuntimeStream::push(const std::string& item) {
+  if (closed_) return;
+  services_.on_output(item.size());
+  // Requests and answers are few and wait for nothing: their reader always reads.
+  static_cast<void>(services_.queue.push(id_, "," + item));
+}
+
+// --- what runs ask of JavaScript
+
+void RuntimeStream::request(const std::string& agent, const store::RunId& run, run::HostWork work,
+                            std::uint64_t id, const std::string& json) {
+  pending_[++last_request_] = {run, id};
+  std::string item = "{";
+  json::append_member(item, "type", work == run::HostWork::tool ? "@tool" : "@model");
+  json::append_member(item, "id", static_cast<std::int64_t>(last_request_));
+  json::append_member(item, "run", run.text());
+  json::append_member(item, "agent", agent);
+  json::append_raw_member(item, "value", json);
+  push(item + "}");
+}
+
+void RuntimeStream::withdraw(const store::RunId& run, std::uint64_t id) {
+  const auto found = std::find_if(pending_.begin(), pending_.end(), [&](const auto& entry) {
+    return entry.second.run == run && entry.second.id == id;
+  });
+  if (found == pending_.end()) return;
+  std::string item = R"({"type":"@withdraw")";
+  json::append_member(item, "id", static_cast<std::int64_t>(found->first));
+  pending_.erase(found);
+  push(item + "}");
+}
+
+void RuntimeStream::complete(std::uint64_t id, std::string_view json) {
+  const auto found = pending_.find(id);
+  if (found == pending_.end() || !runs_) return;
+  const Request request = found->second;
+  const bool is_progress = json.starts_with(R"({"progress")");
+  if (!is_progress) pending_.erase(found);
+  runs_->complete(request.run, request.id, json);
+}
+
+void RuntimeStream::count_work() {
+  const std::size_t at_work = runs_ ? runs_->at_work() : 0;
+  if (at_work == at_work_) return;
+  at_work_ = at_work;
+  std::string item = R"({"type":"@busy")";
+  json::append_member(item, "runs", static_cast<std::int64_t>(at_work));
+  push(item + "}");
+  if (at_work > 0 || !drained_) return;
+  // The run that ended is still being called.
+  post(services_.loop, std::exchange(drained_, nullptr));
+}
+
+// --- what others record
+
+void RuntimeStream::follow(const store::RunId& run, const std::shared_ptr<run::RunHub>& hub) {
+  if (hub->is_over()) return;
+  followed_[run] = hub;
+  if (!poll_) poll_ = std::make_unique<os::Timer>(services_.loop, [this] { poll(); });
+  if (!poll_->is_running()) poll_->start_at(os::Timer::Clock::now() + poll_every);
+}
+
+void RuntimeStream::poll() {
+  std::erase_if(followed_, [](const auto& entry) {
+    const auto hub = entry.second.lock();
+    return !hub || hub->is_over() || hub->readers() == 0;
+  });
+  if (followed_.empty() || !runs_) return;
+  poll_->start_at(os::Timer::Clock::now() + poll_every);
+  for (const auto& [run, hub] : followed_) runs_->refresh(run);
+}
+
+// --- ends
+
+void RuntimeStream::release() {
+  const auto open = std::exchange(writer_, nullptr);
+  const auto writer = open ? open : std::exchange(closing_, nullptr);
+  if (!writer) return;
+  const auto wait_for = [&](const std::string& owner) {
+    const auto done = std::make_shared<std::promise<void>>();
+    auto released = done->get_future();
+    writer->run([owner, done](store::StorageBackend& backend) {
+      if (!owner.empty()) static_cast<void>(backend.release(owner));
+      done->set_value();
+    });
+    return released.wait_for(release_wait) == std::future_status::ready;
+  };
+  // Behind all that was given before, of which nothing reaches for the loop later; and once more,
+  // so that what it held has ended.
+  if (wait_for(spec_.owner)) wait_for({});
+}
+
+void RuntimeStream::cancel() {
+  closed_ = true;
+}
+
+void RuntimeStream::shut(const Reply& reply) {
+  const auto self = shared_from_this();
+  tick_.reset();
+  poll_.reset();
+  drain_.reset();
+  drained_ = nullptr;
+  runs_->on_change(nullptr);
+  const Error closed = runtime_closed();
+  for (const auto& [reader, report] : std::exchange(readers_, {})) report(closed);
+  upkeep_.reset();
+  requests_.reset();
+  runs_.reset();
+  failure_ = closed;
+  closing_ = std::exchange(writer_, nullptr);
+  // As release does, without waiting.
+  on_closing(spec_.owner, [this, reply] { on_closing({}, [this, reply] { close_store(reply); }); });
+}
+
+void RuntimeStream::on_closing(const std::string& owner, std::function<void()> then) {
+  const auto after = std::make_shared<std::function<void()>>(std::move(then));
+  closing_->run([weak = weak_from_this(), &loop = services_.loop, owner,
+                 after](store::StorageBackend& backend) {
+    if (!owner.empty()) static_cast<void>(backend.release(owner));
+    post(loop, [weak, after] {
+      const auto call = std::exchange(*after, nullptr);
+      if (weak.lock()) call();
+    });
+  });
+}
+
+// The last user of a store closes its file, which takes a moment.
+void RuntimeStream::close_store(const Reply& reply) {
+  const auto held = std::make_shared<std::shared_ptr<store::Writer>>(std::move(closing_));
+  const auto end = [weak = weak_from_this(), reply] {
+    const auto self = weak.lock();
+    if (!self) return;
+    reply(Tree());
+    self->closed_ = true;
+    self->services_.queue.end(self->id_, {});
+    self->services_.forget(self->id_);
+  };
+  const auto ticket = services_.pool.run([held, end]() -> os::BlockingPool::Done {
+    held->reset();
+    return end;
+  });
+  if (ticket) return;
+  held->reset();
+  end();
+}
+
+}  // namespace millrace::host

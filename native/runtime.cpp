@@ -1,0 +1,94 @@
+// The functions of durable runs: runtimes, the agents that are registered in them, their runs.
+#include "engine_call.hpp"
+#include "exports.hpp"
+#include "os/random_ids.hpp"
+
+namespace millrace::native {
+namespace {
+
+// startRuntime(optionsJson, deliver) -> stream
+Napi::Value start_runtime(const Napi::CallbackInfo& info) {
+  EngineCall call(info);
+  const std::string options = call.text(0);
+  const napi_value deliver = call.function(1);
+  if (!call) return call.raised();
+  const auto id = call.value_of(call.engine().start_runtime(options, deliver));
+  return call ? call.started(id) : call.raised();
+}
+
+// runtimeAgent(runtime, name, planJson, unknown: "report" | "retry", version)
+Napi::Value runtime_agent(const Napi::CallbackInfo& info) {
+  EngineCall call(info);
+  const Engine::StreamId runtime = call.number(0);
+  std::string name = call.text(1);
+  const std::string plan = call.text(2);
+  const std::string unknown = call.text(3);
+  run::DurableAgent agent;
+  agent.version = call.text(4);
+  if (!call) return call.raised();
+  agent.plan = call.value_of(call.engine().plan(plan));
+  if (!call) return call.raised();
+  if (unknown == "retry") agent.unknown = run::UnknownPolicy::retry;
+  call.engine().add_agent(runtime, std::move(name), std::move(agent));
+  return call.nothing();
+}
+
+// Null for a text of "".
+std::shared_ptr<const run::AgentPlan> plan_at(EngineCall& call, std::size_t at) {
+  const std::string json = call.text(at);
+  if (!call || json.empty()) return nullptr;
+  return call.value_of(call.engine().plan(json));
+}
+
+// startRun(runtime, planJson, inputJson, optionsJson, deliver) -> stream; a plan of "" reads a run
+// that is there
+Napi::Value start_run(const Napi::CallbackInfo& info) {
+  EngineCall call(info);
+  const Engine::StreamId runtime = call.number(0);
+  const auto plan = plan_at(call, 1);
+  const std::string input = call.text(2);
+  const std::string options = call.text(3);
+  const napi_value deliver = call.function(4);
+  if (!call) return call.raised();
+  os::RandomIds ids;
+  host::RunSpec spec = call.value_of(host::read_run_spec(plan, input, options, ids));
+  if (!call) return call.raised();
+  return call.started(call.engine().start(runtime, std::move(spec), deliver));
+}
+
+// runBytes(runtime, planJson, inputJson, optionsJson, deliver) -> stream of an AG-UI response; a
+// plan of "" reads a run that is there
+Napi::Value run_bytes(const Napi::CallbackInfo& info) {
+  EngineCall call(info);
+  const Engine::StreamId runtime = call.number(0);
+  const auto plan = plan_at(call, 1);
+  const std::string input = call.text(2);
+  const std::string options = call.text(3);
+  const napi_value deliver = call.function(4);
+  if (!call) return call.raised();
+  os::RandomIds ids;
+  host::RunBytesSpec spec = call.value_of(host::read_run_bytes(plan, input, options, ids));
+  if (!call) return call.raised();
+  return call.started(call.engine().start(runtime, std::move(spec), deliver));
+}
+
+// keepAlive(stream, isOn): whether a stream that is always read keeps the process alive
+Napi::Value keep_alive(const Napi::CallbackInfo& info) {
+  EngineCall call(info);
+  const Engine::StreamId stream = call.number(0);
+  const bool is_on = info[1].ToBoolean().Value();
+  if (call) call.engine().keep_alive(stream, is_on);
+  return call.nothing();
+}
+
+}  // namespace
+
+void export_runtime(Napi::Env env, Napi::Object exports) {
+  set_function<start_runtime>(env, exports, "startRuntime");
+  set_function<runtime_agent>(env, exports, "runtimeAgent");
+  set_function<start_run>(env, exports, "startRun");
+  set_function<run_bytes>(env, exports, "runBytes");
+  set_function<keep_alive>(env, exports, "keepAlive");
+}
+
+}  // namespace millrace::native
