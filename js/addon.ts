@@ -212,7 +212,34 @@ export interface Addon {
   startAgent(planJson: string, inputJson: string, optionsJson: string, deliver: Deliver): number;
   /** The bytes of a run that waits to begin, but its RUN_STARTED; the options are those of AgUiRun. */
   agentBytes(stream: number, optionsJson: string, deliver: Deliver): number;
-  /** Throws what is wrong with an agent's plan. */
+  /** Opens a runtime of durable runs; see lib/host/runtime_stream.hpp for its options, items and commands. */
+  startRuntime(optionsJson: string, deliver: Deliver): number;
+  /** Makes runs of the name possible, and goes on with those that were left. */
+  runtimeAgent(
+    runtime: number,
+    name: string,
+    planJson: string,
+    unknown: string,
+    version: string,
+  ): void;
+  /** Begins a durable run, or reads one where the plan is ""; see lib/host/run_stream.hpp. */
+  startRun(
+    runtime: number,
+    planJson: string,
+    inputJson: string,
+    optionsJson: string,
+    deliver: Deliver,
+  ): number;
+  /** The bytes of an AG-UI response of a durable run; see lib/host/run_bytes.hpp. */
+  runBytes(
+    runtime: number,
+    planJson: string,
+    inputJson: string,
+    optionsJson: string,
+    deliver: Deliver,
+  ): number;
+  /** Whether a stream that is always read keeps the process alive. */
+  keepAlive(stream: number, isOn: boolean): void;
   /** JSON text of sentences: which keys are missing. Throws what is wrong with the plan. */
   checkAgent(planJson: string): string;
   /** AG-UI's AgentCapabilities of an agent's plan, as JSON text. */

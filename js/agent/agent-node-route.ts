@@ -4,6 +4,7 @@ import { gathered, jsonOf, rejectCoding } from '../request-body';
 import { type NodeResponse, pipeAGUI } from '../runs/ag-ui';
 import { messageOf } from '../thrown';
 import { answerOf, bodyLimit } from './agent-route';
+import type { StreamAnswer } from './route-types';
 import type { RunnableAgent } from './types';
 
 /** What the handler needs of a request of `node:http` or a framework on top of it. */
@@ -36,13 +37,52 @@ export async function answerNode(
   const { method = '', url = '' } = request;
   const body = (): Promise<unknown> => bodyOf(request);
   let piped: Promise<void> | undefined;
-  const answer = await answerOf(agent, { method, url, signal: undefined, body }, (run) => {
+  const header = (name: string): string | undefined => {
+    const value = (request.headers as Record<string, unknown> | undefined)?.[name];
+    return typeof value === 'string' ? value : undefined;
+  };
+  const known = { method, url, signal: undefined, body, header, original: request };
+  const answer = await answerOf(agent, known, (run) => {
     piped = pipeAGUI(run, response);
   });
   if (answer === undefined) return piped;
+  if ('stream' in answer) return pipeAnswer(answer, response);
   const { status, headers, body: plain } = answer;
   response.writeHead(status, { 'Content-Type': 'application/json', ...headers });
   response.end(JSON.stringify(plain));
+}
+
+// Whoever leaves ends the reading, not the run.
+async function pipeAnswer(
+  { status, headers, stream }: StreamAnswer,
+  response: NodeResponse,
+): Promise<void> {
+  response.writeHead(status, headers);
+  response.flushHeaders?.();
+  const reader = stream?.getReader();
+  const leave = (): void => void reader?.cancel().catch(() => undefined);
+  response.on('close', leave).on('error', leave);
+  try {
+    for (let read = await reader?.read(); read?.value; read = await reader?.read()) {
+      if (!response.write(read.value)) await roomIn(response);
+    }
+  } catch {
+    // The rest of the answer is missing: the connection shows it.
+    response.destroy();
+    return;
+  }
+  response.off('close', leave);
+  response.end();
+}
+
+function roomIn(response: NodeResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      response.off('drain', done).off('close', done);
+      resolve();
+    };
+    response.on('drain', done).on('close', done);
+  });
 }
 
 // A middleware leaves undefined, or an empty object, where it did not read the body: the type was not its own.

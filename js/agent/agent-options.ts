@@ -3,6 +3,7 @@ import { MillraceError } from '../errors';
 import { checkNames } from '../known-names';
 import { checkFallback } from '../model/call-options';
 import { ModelRuntime } from '../model/runtime';
+import type { DurableRuntime } from './durable-types';
 import type { AgentOptionsOf, SubAgentOf } from './types';
 import { shown } from '../shown';
 
@@ -20,6 +21,11 @@ const known: readonly (keyof AgentOptionsOf<unknown>)[] = [
   'compression',
   'concurrency',
   'retryAfterFirstToken',
+  'runtime',
+  'name',
+  'version',
+  'unknown',
+  'authorize',
 ];
 
 const ofSubAgent: readonly (keyof SubAgentOf<unknown>)[] = [
@@ -55,6 +61,41 @@ const ofCompression: readonly (keyof NonNullable<AgentOptionsOf<unknown>['compre
   'driftMultiplier',
 ];
 
+const ofDurable = ['name', 'version', 'unknown', 'authorize'] as const;
+
+function checkDurable(options: Partial<AgentOptionsOf<unknown>>): void {
+  const { runtime, name, version, unknown, authorize } = options;
+  if (runtime === undefined) {
+    const alone = ofDurable.find((member) => options[member] !== undefined);
+    if (alone === undefined) return;
+    throw new MillraceError(
+      'invalid_option',
+      `createAgent(): \`${alone}\` is of agents with a \`runtime\`; see createRuntime().`,
+    );
+  }
+  if (typeof (runtime as Partial<DurableRuntime> | null)?.register !== 'function') {
+    throw new MillraceError(
+      'invalid_option',
+      `createAgent(): runtime must be one of createRuntime(), not ${shown(runtime)}.`,
+    );
+  }
+  if (typeof name !== 'string' || name === '') {
+    throw new MillraceError(
+      'invalid_option',
+      'createAgent(): an agent with a `runtime` needs a `name`, by which its runs find it after a restart.',
+    );
+  }
+  const wanted: [string, unknown, boolean][] = [
+    ['authorize must be a function', authorize, typeof authorize === 'function'],
+    ['version must be a string', version, typeof version === 'string'],
+    ["unknown must be 'report' or 'retry'", unknown, unknown === 'report' || unknown === 'retry'],
+  ];
+  for (const [sentence, value, isRight] of wanted) {
+    if (value === undefined || isRight) continue;
+    throw new MillraceError('invalid_option', `createAgent(): ${sentence}, not ${shown(value)}.`);
+  }
+}
+
 // As AI SDK, OpenAI Agents and Mastra call them.
 const otherWords = {
   approve: 'approval',
@@ -80,6 +121,7 @@ export function checkOptions<Agent>(
       `\`concurrency\` must be a whole number of at least 1, not ${shown(concurrency)}.`,
     );
   }
+  checkDurable(options ?? {});
   checkFallback('createAgent', fallback);
   checkAgents(agents, isAgent);
   if (instructions !== undefined && typeof instructions !== 'string') {

@@ -6,25 +6,12 @@ import { MillraceError } from '../errors';
 import { jsonOfRequest, refusalStatus } from '../request-body';
 import { shown } from '../shown';
 import type { AgentRun } from './agent-run';
+import { answerDurable } from './durable-route';
+import type { AgentRequest, PlainAnswer, StreamAnswer } from './route-types';
 import type { RunnableAgent } from './types';
 
 /** Bytes of a body. */
 export const bodyLimit: number = 16 * 1024 * 1024;
-
-/** What a handler knows of a request, whatever it is made of. */
-export interface AgentRequest {
-  method: string;
-  url: string;
-  signal: AbortSignal | undefined;
-  body: () => Promise<unknown>;
-}
-
-/** An answer that is no run. */
-export interface PlainAnswer {
-  status: number;
-  headers?: Record<string, string>;
-  body: object;
-}
 
 /** Throws for what is no Request, the pair of a Node server for instance. */
 export function checkRequest(request: unknown): void {
@@ -46,8 +33,13 @@ function isStream(body: unknown): boolean {
 export async function answerRequest(agent: RunnableAgent, request: Request): Promise<Response> {
   const { method, url, signal } = request;
   const body = (): Promise<unknown> => jsonOfRequest(request, bodyLimit);
-  const answer = await answerOf(agent, { method, url, signal, body }, (run) => run.response());
+  const header = (name: string): string | undefined => request.headers.get(name) ?? undefined;
+  const known = { method, url, signal, body, header, original: request };
+  const answer = await answerOf(agent, known, (run) => run.response());
   if (answer instanceof Response) return answer;
+  if ('stream' in answer) {
+    return new Response(answer.stream ?? null, { status: answer.status, headers: answer.headers });
+  }
   const { status, headers, body: plain } = answer;
   return Response.json(plain, { status, ...(headers && { headers }) });
 }
@@ -55,11 +47,15 @@ export async function answerRequest(agent: RunnableAgent, request: Request): Pro
 /** What `give` makes of the run that a request starts, or the plain answer to it. Never rejects. */
 export async function answerOf<Answer>(
   agent: RunnableAgent,
-  { method, url, signal, body }: AgentRequest,
+  request: AgentRequest,
   give: (run: AgentRun) => Answer,
-): Promise<Answer | PlainAnswer> {
+): Promise<Answer | PlainAnswer | StreamAnswer> {
+  const { method, url, signal, body } = request;
   const { pathname, searchParams } = new URL(url, 'http://localhost');
   const isAbout = pathname.endsWith('/capabilities');
+  if (agent.durable && !isAbout) {
+    return answerDurable(agent.durable, request).catch((error: unknown) => refusal(error, signal));
+  }
   const allowed = isAbout ? 'GET' : 'POST';
   if (method !== allowed) {
     const answer = plainAnswer('method_not_allowed', `Send a ${allowed} request.`, 405);
@@ -90,8 +86,23 @@ function plainAnswer(code: ErrorCode, message: string, status: number): PlainAns
   return { status, body: { error: { code, message, fix: errorFixes[code] } } };
 }
 
+const durableStatus: Partial<Record<ErrorCode, number>> = {
+  not_authorized: 403,
+  run_not_found: 404,
+  run_conflict: 409,
+  cursor_ahead: 409,
+  approval_answered: 409,
+  approval_mismatch: 409,
+  agent_not_registered: 503,
+  store_in_use: 503,
+  engine_closed: 503,
+  store_full: 507,
+};
+
 function statusOf({ code, errorType }: MillraceError): number {
-  return refusalStatus[code] ?? (errorType === 'InternalServerError' ? 500 : 400);
+  return (
+    refusalStatus[code] ?? durableStatus[code] ?? (errorType === 'InternalServerError' ? 500 : 400)
+  );
 }
 
 function inputOf(value: unknown): RunAgentInput {

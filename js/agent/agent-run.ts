@@ -24,6 +24,7 @@ import type { Source } from '../transport/source';
 import type { HostRequest } from '../model/fetch-transfer';
 import { type SuspendedTools, rememberSuspended } from './suspended-tools';
 import type { AgentResult, AgentResultBase, LimitedResult } from './agent-result';
+import type { DurablePart } from './durable-types';
 import { type AgentDecisions, entriesOf, noAnswer } from './decisions';
 import { HostCalls, type ToolRequest } from './host-calls';
 import { HostFetches } from './host-fetches';
@@ -42,6 +43,8 @@ export interface RunHost {
   signal: AbortSignal | undefined;
   onCheckpoint: ((saved: RunCheckpoint) => void) | undefined;
   replayBufferSize: number;
+  /** Of a run that is recorded. */
+  durable?: DurablePart | undefined;
   /** Starts the run that goes on with these answers. */
   goOn(entries: ResumeEntry[], options: ResumeOptions): AgentRun;
 }
@@ -62,7 +65,17 @@ type Item =
   | { type: '@fetch'; id: number; value: HostRequest }
   | ({ type: '@checkpoint' } & RunCheckpoint)
   | { type: '@failed'; error: object }
+  | ({ type: '@run' } & Begun)
+  | { type: '@seq'; seq: number }
   | ({ type: '@result' } & ReportedResult);
+
+// A durable run as the engine found or made it.
+interface Begun {
+  id: string;
+  name: string;
+  threadId: string;
+  principal: string;
+}
 
 // Characters that a reader may lag behind before the run waits for it.
 const mostLag = 1 << 22;
@@ -109,6 +122,10 @@ export class AgentRun implements AsyncIterable<RunEvent> {
   #failure: MillraceError | undefined;
   #result: ReportedResult | undefined;
   #saved: RunCheckpoint | undefined;
+  #seq = 0;
+  // Of a run that is recorded: when it is, or why it could not be.
+  readonly #committed: Promise<void>;
+  #commit: (error?: MillraceError) => void = () => undefined;
 
   constructor(call: AgentCall, host: RunHost) {
     this.threadId = host.threadId;
@@ -119,13 +136,19 @@ export class AgentRun implements AsyncIterable<RunEvent> {
     this.#events = new ReplayEvents(host.replayBufferSize, { waits: true });
     this.#calls = new HostCalls(host, call, this.#scope);
     if (host.send) this.#fetches = new HostFetches(call, this.#scope, host.send);
+    this.#committed = new Promise((resolve, reject) => {
+      if (host.durable) this.#commit = (error) => (error ? reject(error) : resolve());
+      else resolve();
+    });
+    // The result of the run reports it as well.
+    this.#committed.catch(() => undefined);
     this.#done = this.#read();
     if (host.signal) {
       const leave = onAbort(host.signal, () => this.stop());
       this.#done = this.#done.finally(leave);
       if (host.signal.aborted) this.stop();
     }
-    rememberBytes(this, (bytes) => this.#openBytes(bytes));
+    if (!host.durable) rememberBytes(this, (bytes) => this.#openBytes(bytes));
     queueMicrotask(() => this.#begin());
   }
 
@@ -171,8 +194,34 @@ export class AgentRun implements AsyncIterable<RunEvent> {
     return undefined;
   }
 
-  // Whoever left was the last.
+  /** @internal */
+  protected get durable(): DurablePart {
+    return this.#host.durable as DurablePart;
+  }
+
+  /**
+   * Ends the reading; the run goes on.
+   * @internal
+   */
+  leave(): void {
+    if (this.#over) return;
+    this.#failure = new MillraceError('cancelled', 'The run is not read any more; it goes on.');
+    this.#call.cancel();
+  }
+
+  /** @internal */
+  protected get seq(): number {
+    return this.#seq;
+  }
+
+  /** @internal */
+  protected get committed(): Promise<void> {
+    return this.#committed;
+  }
+
+  // Whoever left was the last. A run that is recorded goes on.
   #stopUnread(): void {
+    if (this.#host.durable && !this.#host.durable.stopsUnread) return;
     if (this.#events.readers + this.#byteReaders + this.#waiters === 0) this.stop();
   }
 
@@ -268,6 +317,7 @@ export class AgentRun implements AsyncIterable<RunEvent> {
       this.#failure = asError(error);
     }
     this.#over = true;
+    this.#commit(this.#failure);
     this.#calls.end();
     this.#fetches?.end();
     this.#wakes.call();
@@ -328,17 +378,31 @@ export class AgentRun implements AsyncIterable<RunEvent> {
       case '@failed':
         this.#failure = errorFromNative(JSON.stringify(item.error));
         break;
+      case '@run':
+        this.#begins(item);
+        break;
+      case '@seq':
+        this.#seq = item.seq;
+        break;
       case '@result': {
         const { type: _type, ...result } = item;
         this.#result = result;
         // Answers that were refused leave the questions open.
-        if (result.status !== 'error') {
+        if (result.status !== 'error' && !this.#host.durable) {
           const { tools, suspended: requested } = this.#host;
           rememberSuspended(this.threadId, result.interrupts ?? [], tools, requested);
         }
         break;
       }
     }
+  }
+
+  // Of a run that was attached to, or has a key that was used before, the ids are known only now.
+  #begins({ id, name, threadId, principal }: Begun): void {
+    const { durable } = this.#host;
+    if (durable) Object.assign(durable, { id, name, principal });
+    (this as { threadId: string }).threadId = threadId;
+    this.#commit();
   }
 
   // A failure of the caller's own code is the caller's.

@@ -1,10 +1,7 @@
 // createAgent: an agent that works inside the engine. JavaScript runs only its tools.
-import { randomUUID } from 'node:crypto';
-
 import { checkSignal, neverSent } from '../abort';
 import type { AgentCapabilities, RunCheckpoint } from '../../types/agent-run';
 import type { ResumeEntry, RunAgentInput } from '../../types/events';
-import type { Message } from '../../types/messages';
 import { MillraceError, rethrow } from '../errors';
 import { checkNames } from '../known-names';
 import { startAgentCall } from '../model/call';
@@ -19,6 +16,10 @@ import { checkOptions } from './agent-options';
 import { answerRequest, checkRequest } from './agent-route';
 import { answerNode, checkNodePair, type NodeRequest } from './agent-node-route';
 import { AgentRun, type ResumeOptions } from './agent-run';
+import type { DurableRun } from './durable-run';
+import type { DurableRoutes, DurableRuntime } from './durable-types';
+import { inputOf, isFromClient } from './run-input';
+import { durableRun } from './start-durable';
 import { engineToolOf } from '../tool/engine-tools';
 import { suspendedTools } from './suspended-tools';
 import type { SendMessageOptions, SentMessage } from './send-message';
@@ -26,12 +27,23 @@ import { sendMessage } from './send-message';
 import { toJson } from '../serialize';
 import { agentToolName, toolList, toolPlan } from '../tool/tool';
 import type { HostTool } from '../tool/types';
-import type { AgentInput, AgentOptionsOf, AgentRunOptions, SubAgentOf } from './types';
+import type {
+  AgentInput,
+  AgentOptionsOf,
+  AgentRunOptions,
+  DurableRunOptions,
+  SubAgentOf,
+} from './types';
 
 /** Another agent that the model may give work to. */
 export type SubAgentOptions = SubAgentOf<EngineAgent>;
 
 export type CreateAgentOptions = AgentOptionsOf<EngineAgent>;
+
+/** An agent with a runtime, whose runs are recorded. */
+export interface DurableAgent extends EngineAgent {
+  run(input: AgentInput, options?: DurableRunOptions): DurableRun;
+}
 
 const defaultReplayBufferSize = 1 << 24;
 
@@ -55,6 +67,7 @@ export class EngineAgent {
   readonly #tools = new Map<string, HostTool>();
   readonly #runtime: ModelRuntime;
   readonly #called: EngineAgent[] = [];
+  readonly #durable: DurableRoutes | undefined;
 
   constructor(options: CreateAgentOptions) {
     checkOptions<EngineAgent>(options, (one) => one instanceof EngineAgent);
@@ -70,6 +83,18 @@ export class EngineAgent {
     }
     this.#planJson = toJson(this.#plan, 'agent');
     warnOfMissingKeys(this.#planJson);
+    const { runtime, name = '', version: ofAgent, unknown, authorize } = options;
+    if (!runtime) return;
+    if (this.#sender()) {
+      throw new MillraceError(
+        'invalid_option',
+        'createAgent(): the engine sends the requests of an agent with a `runtime`, as its runs go on without this ' +
+          'process: leave out `fetch` and `transport`.',
+      );
+    }
+    const agent = { planJson: this.#planJson, tools: this.#tools, version: ofAgent, unknown };
+    this.#durable = { runtime, name, agent, authorize };
+    runtime.register(name, agent);
   }
 
   // The engine names a tool only: one name stands for one function in an agent and those it calls. What
@@ -101,14 +126,25 @@ export class EngineAgent {
     return this.#plan;
   }
 
+  /** @internal */
+  get durable(): DurableRoutes | undefined {
+    return this.#durable;
+  }
+
   /** Starts a run. It goes on whether or not it is read. */
   run(input: AgentInput, options: AgentRunOptions = {}): AgentRun {
-    const fromClient = typeof input === 'object' && !Array.isArray(input);
-    return this.#start(inputOf(input, options), options, {}, fromClient);
+    if (this.#durable) return durableRun(this.#durable, input, options);
+    return this.#start(inputOf(input, options), options, {}, isFromClient(input));
   }
 
   /** Goes on from a saved step, in this process or another one. */
   continue(saved: RunCheckpoint, options: AgentRunOptions = {}): AgentRun {
+    if (this.#durable) {
+      throw new MillraceError(
+        'invalid_option',
+        'continue() is of agents without a `runtime`: with one, runs go on by themselves.',
+      );
+    }
     const { state, context } = (saved ?? {}) as Partial<RunCheckpoint>;
     if (typeof state !== 'object' || state === null) {
       throw new MillraceError(
@@ -231,6 +267,10 @@ export class EngineAgent {
 }
 
 /** Makes an agent whose loop, model calls and limits are the engine's. */
+export function createAgent(
+  options: CreateAgentOptions & { runtime: DurableRuntime; name: string },
+): DurableAgent;
+export function createAgent(options: CreateAgentOptions): EngineAgent;
 export function createAgent(options: CreateAgentOptions): EngineAgent {
   return new EngineAgent(options);
 }
@@ -246,31 +286,6 @@ function warnOfMissingKeys(planJson: string): void {
   for (const sentence of missing) {
     process.emitWarning(`createAgent(): ${sentence}`, { code: 'MILLRACE_MISSING_API_KEY' });
   }
-}
-
-function inputOf(input: AgentInput, options: AgentRunOptions): RunAgentInput {
-  const { threadId, runId, clientTools, resume } = options;
-  let given: Partial<RunAgentInput>;
-  if (typeof input === 'string') {
-    given = { messages: [{ id: randomUUID(), role: 'user', content: input }] };
-  } else if (Array.isArray(input)) {
-    given = { messages: input as Message[] };
-  } else if (typeof input !== 'object' || input === null) {
-    throw new MillraceError(
-      'invalid_argument',
-      'A run needs a text, a list of messages, or the body of an AG-UI request.',
-    );
-  } else {
-    given = input as Partial<RunAgentInput>;
-  }
-  return {
-    ...given,
-    messages: given.messages ?? [],
-    threadId: threadId ?? given.threadId ?? randomUUID(),
-    runId: runId ?? given.runId ?? randomUUID(),
-    ...(clientTools && { tools: [...clientTools] }),
-    ...(resume && { resume: [...resume] }),
-  };
 }
 
 function planOf(

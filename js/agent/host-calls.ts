@@ -43,13 +43,13 @@ export class OpenRequest {
 
 /** Questions of the engine that are being answered. */
 export class HostRequests {
-  readonly #call: Call;
+  readonly #call: Pick<Call, 'complete'>;
   readonly #scope: AsyncResource;
   readonly #outer: AbortSignal | undefined;
   readonly #open = new Map<number, OpenRequest>();
 
   /** User code runs in the `scope` of whoever started the run, and learns the reason of its signal. */
-  constructor(call: Call, scope: AsyncResource, outer?: AbortSignal) {
+  constructor(call: Pick<Call, 'complete'>, scope: AsyncResource, outer?: AbortSignal) {
     this.#call = call;
     this.#scope = scope;
     this.#outer = outer;
@@ -108,7 +108,7 @@ export class HostCalls {
       tools,
       suspended: requested,
     }: { tools: ReadonlyMap<string, HostTool>; suspended?: SuspendedTools | undefined },
-    call: Call,
+    call: Pick<Call, 'complete'>,
     scope: AsyncResource,
   ) {
     this.#tools = tools;

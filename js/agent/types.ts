@@ -9,6 +9,7 @@ import type { Fallback, ModelRuntimeOptions } from '../model/runtime-options';
 import type { ProviderSettings } from '../model/settings';
 import type { HostTools } from '../tool/types';
 import type { AgentRun } from './agent-run';
+import type { Authorized, DurableRoutes, DurableRuntime, UnknownPolicy } from './durable-types';
 
 /** Who is asked before tools run. The security blacklist asks in any case. */
 export type ApprovalPolicy =
@@ -73,6 +74,19 @@ export interface AgentOptionsOf<Agent> {
   /** Calls of tools at a time; 8 when absent. */
   concurrency?: number | undefined;
   retryAfterFirstToken?: boolean | undefined;
+  /** Records the runs, so that they outlive their readers and this process; see createRuntime(). */
+  runtime?: DurableRuntime | undefined;
+  /** What the runtime knows the agent by: runs of an earlier process go on with the agent of their name. */
+  name?: string | undefined;
+  /** Of the agent, as `get` and `list` of the runtime give it. */
+  version?: string | undefined;
+  /**
+   * Who sends a request to the handlers: without it they only begin runs. Null, undefined or false, or what it throws,
+   * turns the request down. It gets the Request, or the Node request of nodeHandler.
+   */
+  authorize?: ((request: never) => AuthorizedOrNot | Promise<AuthorizedOrNot>) | undefined;
+  /** What is done with a call that a crash cut and that must not run twice; `report` when absent. */
+  unknown?: UnknownPolicy | undefined;
 }
 
 export interface AgentRunOptions {
@@ -95,14 +109,29 @@ export interface AgentRunOptions {
   throttleMs?: number | undefined;
 }
 
+/** Of an agent with a runtime. */
+export interface DurableRunOptions extends Omit<AgentRunOptions, 'onCheckpoint'> {
+  /** The same key gives the run that it began, and is an error with another input. */
+  idempotencyKey?: string | undefined;
+  /** Whose run it is; "" when absent. */
+  principal?: string | undefined;
+  /** What the leaving of its last reader does: the run goes on, or is stopped. */
+  onDisconnect?: 'continue' | 'stop' | undefined;
+}
+
 /** What a run begins with: a question, a conversation, or the body that an AG-UI client sends. */
 export type AgentInput =
   | string
   | readonly MessageInput[]
   | (Partial<Omit<RunAgentInput, 'messages'>> & { messages?: readonly MessageInput[] | undefined });
 
+/** What `authorize` of an agent gives. */
+export type AuthorizedOrNot = Authorized | null | undefined | false;
+
 /** An agent, as its routes and stored threads use it. */
 export interface RunnableAgent {
   readonly capabilities: AgentCapabilities;
   run(input: AgentInput, options?: AgentRunOptions): AgentRun;
+  /** @internal */
+  readonly durable?: DurableRoutes | undefined;
 }

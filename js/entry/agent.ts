@@ -1,6 +1,7 @@
 // `millrace/agent`: agents, and the agent runtime and groups of LobeHub.
 export type * from '../../types/agent';
 export type * from '../../types/agent-run';
+export type * from '../../types/runtime';
 export type * from '../agent/agent-result';
 export { AgentRun } from '../agent/agent-run';
 export type { NodeRequest } from '../agent/agent-node-route';
@@ -10,7 +11,15 @@ export type { CompressionCheck, CompressionOptions } from '../agent/compression'
 export { contextEngineering } from '../agent/context';
 export type { BuiltContext, ContextInput, ContextModelCard } from '../agent/context';
 export { createAgent, EngineAgent } from '../agent/create-agent';
-export type { CreateAgentOptions, SubAgentOptions } from '../agent/create-agent';
+export type { CreateAgentOptions, DurableAgent, SubAgentOptions } from '../agent/create-agent';
+export { DurableRun } from '../agent/durable-run';
+export type {
+  Authorized,
+  DurableRuntime,
+  RunRecord,
+  RunScope,
+  UnknownPolicy,
+} from '../agent/durable-types';
 export { GeneralChatAgent } from '../agent/general-agent';
 export type { GeneralChatAgentConfig } from '../agent/general-agent';
 export { GroupOrchestrationRuntime, GroupOrchestrationSupervisor } from '../agent/group';
@@ -35,9 +44,18 @@ export type {
   SendMessageOptions,
   SentMessage,
 } from '../agent/send-message';
-export type { AgentInput, AgentRunOptions, ApprovalPolicy } from '../agent/types';
+export type {
+  AgentInput,
+  AgentRunOptions,
+  ApprovalPolicy,
+  AuthorizedOrNot,
+  DurableRunOptions,
+} from '../agent/types';
 export { createAgentExecutors, createAgentToolsEngine } from '../agent/tools-engine';
 export type { AgentToolsEngine } from '../agent/tools-engine';
+export { createRuntime, Runtime } from '../runtime/runtime';
+export type { AttachOptions } from '../runtime/runtime';
+export type { RuntimeOptions } from '../runtime/runtime-options';
 export { pipeAGUI, toAGUIResponse } from '../runs/ag-ui';
 export type { NodeResponse } from '../runs/ag-ui';
 export type { RunOptions, RunSource } from '../runs/run-source';

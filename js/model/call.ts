@@ -2,7 +2,7 @@
 import { neverSent } from '../abort';
 import type { Addon, Deliver, ModelCallStep, NativeModelCallPipe } from '../addon';
 import { addon } from '../addon';
-import { errorFromNative, rethrow } from '../errors';
+import { errorFromNative, MillraceError, rethrow } from '../errors';
 import type { Taker } from '../runs/taker';
 import { oneOf } from '../runs/taker';
 import { engine } from '../transport/engine';
@@ -57,6 +57,11 @@ export interface AgentCall extends Call {
 
 export function startAgentCall(start: (native: Addon, deliver: Deliver) => number): AgentCall {
   return new EngineAgentCall(start);
+}
+
+/** A reader of a durable run, which begins by itself and whose bytes are made of its events. */
+export function startDurableCall(start: (native: Addon, deliver: Deliver) => number): AgentCall {
+  return new DurableCall(start);
 }
 
 /** What both kinds share: outputs that wait for their reader, a head, an end. */
@@ -215,6 +220,16 @@ class EngineAgentCall extends EngineCall implements AgentCall {
 
   beginRun(withEvents: boolean): void {
     if (!this.ended) engine().command(this.id, 'begin', 0, withEvents ? '' : 'bytes', '');
+  }
+}
+
+class DurableCall extends EngineCall implements AgentCall {
+  bytes(): Call {
+    throw new MillraceError('internal', 'A durable run has no bytes of its own.');
+  }
+
+  beginRun(): void {
+    // It did when it was opened.
   }
 }
 

@@ -1,0 +1,197 @@
+// The routes of an agent with a runtime: begin, read again, stop, approve.
+import { createHash } from 'node:crypto';
+
+import { MillraceError } from '../errors';
+import { toJson } from '../serialize';
+import { shown } from '../shown';
+import type { Authorized, DurableRoutes, DurableRuntime, RunResponse } from './durable-types';
+import type { AgentRequest, PlainAnswer, StreamAnswer } from './route-types';
+
+interface Caller {
+  principal: string;
+  isAuthorized: boolean;
+  may(scope: string): boolean;
+}
+
+interface Route {
+  target: DurableRoutes;
+  request: AgentRequest;
+  query: URLSearchParams;
+  caller: Caller;
+  /** Of a run; "" in a list of runs. */
+  id: string;
+  approval: string;
+}
+
+type Answer = Promise<PlainAnswer | StreamAnswer>;
+
+const place = /\/runs(?:\/([^/]+)(?:\/approvals\/([^/]+))?)?\/?$/;
+
+/** Answers one request; throws what is wrong with it. */
+export async function answerDurable(target: DurableRoutes, request: AgentRequest): Answer {
+  const { pathname, searchParams: query } = new URL(request.url, 'http://localhost');
+  const [isRun, id = '', approval = ''] = place.exec(pathname) ?? [];
+  const kind = isRun === undefined ? 'agent' : approval ? 'approval' : id ? 'run' : 'runs';
+  const methods = routes[kind];
+  const route = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
+  if (!route) return wrongMethod(Object.keys(methods));
+  const caller = await callerOf(target, request);
+  if (!caller.may(route.scope)) throw notAuthorized();
+  const [decodedId, decodedApproval] = [id, approval].map(decoded) as [string, string];
+  return route.answer({ target, request, query, caller, id: decodedId, approval: decodedApproval });
+}
+
+const routes: Record<
+  'agent' | 'run' | 'runs' | 'approval',
+  Record<string, { scope: string; answer: (route: Route) => Answer }>
+> = {
+  agent: { POST: { scope: 'start', answer: begin } },
+  runs: { GET: { scope: 'read', answer: list } },
+  run: { GET: { scope: 'read', answer: read }, DELETE: { scope: 'stop', answer: stop } },
+  approval: { POST: { scope: 'approve', answer: decide } },
+};
+
+// Without `authorize` the caller is unknown, and may only begin what is new.
+async function callerOf({ authorize }: DurableRoutes, { original }: AgentRequest): Promise<Caller> {
+  if (!authorize) {
+    return { principal: '', isAuthorized: false, may: (scope) => scope === 'start' };
+  }
+  const given = (await authorize(original as never)) as
+    Partial<Authorized> | null | undefined | false;
+  if (!given) throw notAuthorized();
+  const { principal, scopes } = given;
+  if (typeof principal !== 'string' || principal === '') {
+    throw new MillraceError(
+      'invalid_option',
+      `authorize must give { principal: string, scopes? } or nothing, not ${shown(given)}.`,
+    );
+  }
+  const may = (scope: string): boolean => scopes === undefined || scopes.includes(scope as never);
+  return { principal, isAuthorized: true, may };
+}
+
+async function begin({ target, request, query, caller }: Route): Answer {
+  const body = await request.body();
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw new MillraceError(
+      'invalid_body',
+      `The request body must be an AG-UI RunAgentInput, not ${shown(body)}.`,
+    );
+  }
+  const isAnswer = ((body as { resume?: unknown[] }).resume ?? []).length > 0;
+  if (isAnswer && !caller.may('approve')) throw notAuthorized();
+  const input = toJson(body, 'input');
+  const response = await target.runtime.respond({
+    plan: target.agent.planJson,
+    input,
+    options: {
+      name: target.name,
+      principal: caller.principal,
+      onlyNew: !caller.isAuthorized,
+      format: query.get('format') ?? undefined,
+      inputHash: createHash('sha256').update(input).digest('hex'),
+    },
+  });
+  return streamed(response);
+}
+
+async function read({ target, request, query, caller, id }: Route): Answer {
+  const threadId = query.get('threadId') ?? undefined;
+  const { principal } = caller;
+  const accepted = request.header('accept') ?? '';
+  if (accepted.includes('application/json') && !accepted.includes('text/event-stream')) {
+    return described(target.runtime, 200, 'get', { run: id, principal, threadId });
+  }
+  const given = request.header('last-event-id') || query.get('after');
+  const response = await target.runtime.respond({
+    plan: '',
+    input: '',
+    options: {
+      ...{ id, principal, threadId, after: numberOf('after', given) ?? 0 },
+      fresh: query.get('fresh') === '1',
+      protocolVersion: query.get('protocolVersion') ?? undefined,
+    },
+  });
+  return streamed(response);
+}
+
+function stop({ target, caller, id }: Route): Answer {
+  const { principal } = caller;
+  return described(target.runtime, 202, 'stop', { run: id, principal, reason: 'user_aborted' });
+}
+
+function list({ target, query, caller }: Route): Answer {
+  const { principal } = caller;
+  const options: Record<string, unknown> = {
+    principal,
+    limit: numberOf('limit', query.get('limit')),
+  };
+  for (const name of ['state', 'threadId', 'cursor']) options[name] = query.get(name) ?? undefined;
+  if (query.get('children') === '1') options['children'] = true;
+  return described(target.runtime, 200, 'list', options);
+}
+
+async function decide({ target, request, caller, id, approval }: Route): Answer {
+  const entry = await request.body();
+  if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) {
+    throw new MillraceError(
+      'invalid_body',
+      'The body must be an object such as {"approved":true}.',
+    );
+  }
+  const { principal } = caller;
+  return described(target.runtime, 200, 'decide', { run: id, approval, principal, entry });
+}
+
+async function described(
+  runtime: DurableRuntime,
+  status: number,
+  command: string,
+  options: object,
+): Promise<PlainAnswer> {
+  const body = await runtime.ask<object>(command, options);
+  return { status, headers: { 'Cache-Control': 'no-store' }, body };
+}
+
+const streamHeaders = {
+  'Content-Type': 'text/event-stream',
+  'Cache-Control': 'no-cache, no-transform',
+  'X-Accel-Buffering': 'no',
+};
+
+function streamed({ run, status, body }: RunResponse): StreamAnswer {
+  const id = { 'Millrace-Run-Id': run };
+  if (status === 200) return { status, headers: { ...streamHeaders, ...id }, stream: body };
+  void body.cancel();
+  return { status, headers: id, stream: undefined };
+}
+
+function numberOf(name: string, text: string | null): number | undefined {
+  if (text === null) return undefined;
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new MillraceError(
+    'invalid_argument',
+    `\`${name}\` must be a whole number, not ${shown(text)}.`,
+  );
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+function notAuthorized(): MillraceError {
+  return new MillraceError('not_authorized', 'The caller may not do this.');
+}
+
+function wrongMethod(methods: string[]): PlainAnswer {
+  const message = `Send a ${methods.join(' or ')} request.`;
+  return {
+    status: 405,
+    headers: { Allow: methods.join(', ') },
+    body: { error: { code: 'method_not_allowed', message } },
+  };
+}

@@ -1,0 +1,42 @@
+// DurableRun: a run that is recorded, so that it outlives its readers and its process.
+import { onAbort } from '../abort';
+import type { AgentCall } from '../model/call';
+import { AgentRun, type RunHost } from './agent-run';
+import type { RunRecord } from './durable-types';
+import { recordsOf } from './run-records';
+
+/**
+ * A run of an agent with a runtime. Leaving a loop or response detaches: the run goes on, here or in the process that
+ * opens the store next, until it ends, waits for the user, or is stopped by `stop()` or its signal.
+ */
+export class DurableRun extends AgentRun {
+  /** @internal */
+  constructor(call: AgentCall, host: RunHost) {
+    super(call, host);
+    const signal = host.durable?.leaves;
+    if (signal?.aborted) this.leave();
+    else if (signal) void this.result.finally(onAbort(signal, () => this.leave()));
+  }
+
+  /** `run_` and 32 hexadecimal digits. */
+  get id(): string {
+    return this.durable.id;
+  }
+
+  /** The number of the last record that was read here: `after` of a later `attach`. */
+  get lastSeq(): number {
+    return this.seq;
+  }
+
+  /** Resolves when the run is stored; rejects when it could not be. */
+  get started(): Promise<void> {
+    return this.committed;
+  }
+
+  /** The events behind a record, each with the number of its record. */
+  async *records({ after = 0 }: { after?: number } = {}): AsyncGenerator<RunRecord, undefined> {
+    await this.committed;
+    yield* recordsOf(this.durable.runtime, this.id, after);
+    return undefined;
+  }
+}

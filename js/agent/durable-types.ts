@@ -1,0 +1,88 @@
+// What agents and their runs need of a runtime, which is a room above theirs.
+import type { AGUIEvent } from '../../types/events';
+import type { AgentCall } from '../model/call';
+import type { HostTool } from '../tool/types';
+
+/** An agent as a runtime goes on with its runs. */
+export interface RegisteredAgent {
+  planJson: string;
+  tools: ReadonlyMap<string, HostTool>;
+  version?: string | undefined;
+  unknown?: UnknownPolicy | undefined;
+}
+
+/** What is done with a call of a tool that was cut by a crash and must not run twice. */
+export type UnknownPolicy =
+  /** The model gets an error that says that the outcome is unknown; the default. */
+  | 'report'
+  /** It runs again. */
+  | 'retry';
+
+/** The texts that a run begins with; see read_run_spec in lib/host/run_stream.hpp. */
+export interface RunTexts {
+  plan: string;
+  input: string;
+  options: Record<string, unknown>;
+}
+
+/** The AG-UI response of a run. */
+export interface RunResponse {
+  run: string;
+  /** 204 where nothing follows. */
+  status: number;
+  body: ReadableStream<Uint8Array>;
+}
+
+/** What a caller of a handler may do: begin runs, read them, stop them, answer what they wait for. */
+export type RunScope = 'start' | 'read' | 'stop' | 'approve';
+
+/** Who calls a handler. */
+export interface Authorized {
+  /** Not empty; runs of other principals are not found. */
+  principal: string;
+  /** All when absent. */
+  scopes?: readonly RunScope[] | undefined;
+}
+
+/** A runtime as agents use it. */
+export interface DurableRuntime {
+  /** @internal */
+  register(name: string, agent: RegisteredAgent): void;
+  /** @internal */
+  openRun(texts: RunTexts): AgentCall;
+  /** @internal */
+  respond(texts: RunTexts): Promise<RunResponse>;
+  /** @internal */
+  ask<T>(command: string, options: object): Promise<T>;
+}
+
+/** What a durable run has beside others. */
+export interface DurablePart {
+  id: string;
+  /** Of its agent; known with its first item where the run is attached to, as is `principal`. */
+  name: string;
+  principal: string | undefined;
+  runtime: DurableRuntime;
+  /** Its last reader's leaving stops it. */
+  stopsUnread: boolean;
+  /** Ends the reading of a run that is attached to. */
+  leaves?: AbortSignal | undefined;
+}
+
+/** One event of a durable run with the number of the record that it is from. */
+export interface RunRecord {
+  seq: number;
+  event: AGUIEvent;
+}
+
+/** An agent as a runtime has it. */
+export interface DurableTarget {
+  runtime: DurableRuntime;
+  name: string;
+  agent: RegisteredAgent;
+}
+
+/** What a handler needs of an agent with a runtime. */
+export interface DurableRoutes extends DurableTarget {
+  authorize: ((request: never) => unknown) | undefined;
+}

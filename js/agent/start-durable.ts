@@ -1,0 +1,111 @@
+// Begins the runs of an agent with a runtime.
+import { createHash, randomUUID } from 'node:crypto';
+
+import type { ResumeEntry } from '../../types/events';
+import { checkSignal } from '../abort';
+import { MillraceError } from '../errors';
+import { checkNames } from '../known-names';
+import { toJson } from '../serialize';
+import { shown } from '../shown';
+import { checkValues, milliseconds, text } from '../value-checks';
+import type { AgentRun, ResumeOptions } from './agent-run';
+import { DurableRun } from './durable-run';
+import type { DurablePart, DurableTarget } from './durable-types';
+import { inputOf, isFromClient } from './run-input';
+import type { AgentInput, DurableRunOptions } from './types';
+
+/** Characters of events that a durable run keeps for a second reading. */
+export const defaultReplaySize: number = 1 << 24;
+
+const names: readonly (keyof DurableRunOptions)[] = [
+  'signal',
+  'threadId',
+  'runId',
+  'clientTools',
+  'resume',
+  'format',
+  'checkpoint',
+  'replayBufferSize',
+  'throttleMs',
+  'idempotencyKey',
+  'principal',
+  'onDisconnect',
+];
+
+function check(options: DurableRunOptions): void {
+  checkNames('A durable run', options, names, { abortSignal: 'signal' });
+  const { signal, throttleMs, principal, idempotencyKey, onDisconnect } = options;
+  checkSignal('A run', signal);
+  checkValues(
+    'A run',
+    { throttleMs, principal, idempotencyKey },
+    { throttleMs: milliseconds, principal: text, idempotencyKey: text },
+  );
+  if (onDisconnect === undefined || ['continue', 'stop'].includes(onDisconnect)) return;
+  throw new MillraceError(
+    'invalid_option',
+    `A run: onDisconnect must be 'continue' or 'stop', not ${shown(onDisconnect)}.`,
+  );
+}
+
+/** Begins a run, or goes on with the one that waits: `answered`, or that of the thread. */
+export function durableRun(
+  { runtime, name, agent }: DurableTarget,
+  input: AgentInput,
+  options: DurableRunOptions,
+  answered?: string,
+): DurableRun {
+  check(options);
+  const body = inputOf(input, options);
+  const isAnswer = (body.resume ?? []).length > 0;
+  // As the store gives them.
+  const id = answered ?? `run_${randomUUID().replaceAll('-', '')}`;
+  const { format, checkpoint, throttleMs, principal, idempotencyKey } = options;
+  const texts = {
+    plan: agent.planJson,
+    input: toJson(body, 'input'),
+    options: {
+      ...{ name, format, checkpoint, throttleMs, principal, idempotencyKey },
+      fromClient: isFromClient(input),
+      run: isAnswer ? answered : id,
+      inputHash: hashOf(name, input, options),
+    },
+  };
+  const { threadId, runId, protocolVersion } = body;
+  const durable: DurablePart = {
+    ...{ id, name, runtime, principal },
+    stopsUnread: options.onDisconnect === 'stop',
+  };
+  return new DurableRun(runtime.openRun(texts), {
+    ...{ threadId, runId, durable },
+    protocolVersion: typeof protocolVersion === 'string' ? protocolVersion : undefined,
+    tools: agent.tools,
+    send: undefined,
+    suspended: undefined,
+    signal: options.signal,
+    onCheckpoint: undefined,
+    replayBufferSize: options.replayBufferSize ?? defaultReplaySize,
+    goOn: goingOn({ runtime, name, agent }, options, threadId, durable),
+  });
+}
+
+// What a request is known by that comes again: all but the ids that were made for it.
+function hashOf(name: string, input: AgentInput, options: DurableRunOptions): string | undefined {
+  const { idempotencyKey, runId, threadId, clientTools, resume } = options;
+  const isKnown = [idempotencyKey, runId, (input as { runId?: unknown }).runId];
+  if (isKnown.every((one) => one === undefined)) return undefined;
+  const text = toJson([name, input, threadId ?? null, clientTools ?? [], resume ?? []], 'input');
+  return createHash('sha256').update(text).digest('hex');
+}
+
+// Made where the input is out of reach: the run holds it for as long as it lives.
+function goingOn(
+  target: DurableTarget,
+  options: DurableRunOptions,
+  threadId: string,
+  durable: DurablePart,
+): (resume: ResumeEntry[], more: ResumeOptions) => AgentRun {
+  const { runId: _runId, format: _format, idempotencyKey: _key, signal: first, ...rest } = options;
+  return (resume, { signal = first }) =>
+    durableRun(target, [], { ...rest, threadId, resume, signal: signal ?? undefined }, durable.id);
+}

@@ -1,0 +1,177 @@
+// The stream of an open runtime: commands to the engine and their answers, and the calls of tools that runs ask for.
+import { AsyncResource } from 'node:async_hooks';
+
+import type { RegisteredAgent } from '../agent/durable-types';
+import { HostCalls, type ToolRequest } from '../agent/host-calls';
+import { errorFromNative, MillraceError, rethrow } from '../errors';
+import { engine } from '../transport/engine';
+
+type Item =
+  | { type: '@opened' | '@registered' }
+  | { type: '@busy'; runs: number }
+  | { type: '@tool' | '@model'; id: number; run: string; agent: string; value: ToolRequest }
+  | { type: '@withdraw'; id: number }
+  | { type: '@answer'; id: number; value: unknown }
+  | { type: '@refused'; id: number; error: object }
+  | { type: '@problem'; run?: string; error: { code: string; message: string } };
+
+interface Waiting {
+  resolve: (value: unknown) => void;
+  reject: (error: unknown) => void;
+}
+
+export interface StreamHost {
+  agents: ReadonlyMap<string, RegisteredAgent>;
+  /** The store could not be opened, or was closed. */
+  onEnd(error: MillraceError | undefined): void;
+}
+
+/** One opening of a store. */
+export class RuntimeStream {
+  readonly #host: StreamHost;
+  readonly #native = engine();
+  readonly #scope = new AsyncResource('MillraceRuntime');
+  readonly #id: number;
+  readonly #commands = new Map<number, Waiting>();
+  readonly #calls = new Map<string, HostCalls>();
+  readonly #callOf = new Map<number, HostCalls>();
+  #lastCommand = 0;
+  #isOver = false;
+  // Why it could not be opened has reached somebody.
+  #isReported = false;
+  // Registrations whose runs are still to be taken over, and runs at work: they keep the process alive.
+  #registering = 0;
+  #busy = 0;
+
+  constructor(optionsJson: string, host: StreamHost) {
+    this.#host = host;
+    try {
+      this.#id = this.#native.startRuntime(optionsJson, this.#deliver);
+    } catch (error) {
+      rethrow(error);
+    }
+    for (const [name, agent] of host.agents) this.register(name, agent);
+  }
+
+  /** For a reader, who gets why the store cannot be opened. */
+  forReader(): number {
+    this.#isReported = true;
+    return this.#id;
+  }
+
+  register(name: string, { planJson, unknown = 'report', version = '' }: RegisteredAgent): void {
+    this.#registering += 1;
+    this.#calls.delete(name);
+    try {
+      this.#native.runtimeAgent(this.#id, name, planJson, unknown, version);
+    } catch (error) {
+      rethrow(error);
+    }
+    this.#settle();
+  }
+
+  command<T>(name: string, options: object): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const id = (this.#lastCommand += 1);
+      this.#commands.set(id, { resolve: resolve as Waiting['resolve'], reject });
+      this.#native.command(this.#id, name, id, '', JSON.stringify(options));
+      this.#settle();
+    });
+  }
+
+  readonly #deliver = (_head?: string, data?: string | Buffer, end?: string): boolean => {
+    if (data !== undefined) {
+      for (const item of JSON.parse(data as string) as Item[]) this.#take(item);
+    }
+    if (end !== undefined) this.#end(end === '' ? undefined : errorFromNative(end));
+    this.#settle();
+    return end === undefined;
+  };
+
+  #take(item: Item): void {
+    switch (item.type) {
+      case '@opened':
+        break;
+      case '@registered':
+        this.#registering -= 1;
+        break;
+      case '@busy':
+        this.#busy = item.runs;
+        break;
+      case '@tool':
+        this.#callsOf(item.agent, item.id).start(item.id, item.value);
+        break;
+      case '@model':
+        this.#native.completeHook(this.#id, item.id, noModel);
+        break;
+      case '@withdraw':
+        this.#callOf.get(item.id)?.withdraw(item.id);
+        this.#callOf.delete(item.id);
+        break;
+      case '@answer':
+        this.#settleCommand(item.id)?.resolve(item.value);
+        break;
+      case '@refused':
+        this.#isReported = true;
+        this.#settleCommand(item.id)?.reject(errorFromNative(JSON.stringify(item.error)));
+        break;
+      case '@problem': {
+        const { run, error } = item;
+        const place = run === undefined ? 'Runs cannot be taken over' : `The run ${run} is parked`;
+        process.emitWarning(`createRuntime(): ${place}: ${error.message}`, {
+          code: 'MILLRACE_RUNTIME',
+        });
+        break;
+      }
+    }
+  }
+
+  #settleCommand(id: number): Waiting | undefined {
+    const waiting = this.#commands.get(id);
+    this.#commands.delete(id);
+    return waiting;
+  }
+
+  // Tools run in the scope of whoever opened the runtime: a recovered run has no other.
+  #callsOf(agent: string, id: number): HostCalls {
+    let calls = this.#calls.get(agent);
+    if (!calls) {
+      const tools = this.#host.agents.get(agent)?.tools ?? new Map<string, never>();
+      const complete = (question: number, json: string): void => {
+        if (!json.startsWith('{"progress"')) this.#callOf.delete(question);
+        if (!this.#isOver) this.#native.completeHook(this.#id, question, json);
+      };
+      calls = new HostCalls({ tools }, { complete }, this.#scope);
+      this.#calls.set(agent, calls);
+    }
+    this.#callOf.set(id, calls);
+    return calls;
+  }
+
+  #end(error: MillraceError | undefined): void {
+    this.#isOver = true;
+    for (const calls of this.#calls.values()) calls.end();
+    const closed = error ?? new MillraceError('engine_closed', 'The runtime is closed.');
+    for (const { reject } of this.#commands.values()) reject(closed);
+    this.#isReported ||= this.#commands.size > 0;
+    this.#commands.clear();
+    if (error && !this.#isReported) {
+      process.emitWarning(`createRuntime(): the store could not be opened: ${error.message}`, {
+        code: 'MILLRACE_RUNTIME',
+      });
+    }
+    this.#host.onEnd(error);
+  }
+
+  // The process lives on for as long as something is at work.
+  #settle(): void {
+    if (this.#isOver) return;
+    const isOn = this.#commands.size + this.#registering + this.#busy > 0;
+    this.#native.keepAlive(this.#id, isOn);
+  }
+}
+
+const noModel = JSON.stringify({
+  type: 'error',
+  error: { code: 'invalid_state', message: 'An agent with a runtime has a model of its own.' },
+});

@@ -1,0 +1,338 @@
+// Durable runs in one process: their ids, readers that come and go, stopping, what is stored of them.
+import { rmSync } from 'node:fs';
+
+import type { AGUIEvent, RunRecord } from 'millrace';
+import { createAgent, createRuntime, DurableRun, type Runtime, tool } from 'millrace';
+
+import { eventsOf, startModel } from '../../support/agents';
+import { cleanUp, makeStore } from '../support/durable-child';
+
+type Script = Parameters<typeof startModel>[0];
+
+const runtimes: Runtime[] = [];
+afterEach(async () => {
+  await Promise.all(runtimes.splice(0).map((one) => one.close()));
+  await cleanUp();
+});
+
+function runtimeOf(storage: 'memory' | `file:${string}` = 'memory'): Runtime {
+  const runtime = createRuntime({ storage });
+  runtimes.push(runtime);
+  return runtime;
+}
+
+async function agentOf(runtime: Runtime, script: Script, options: object = {}) {
+  const model = await startModel(script);
+  const agent = createAgent({
+    model: 'openai:scripted',
+    provider: { baseURL: model.url, apiKey: 'k', maxRetries: 0 },
+    runtime,
+    name: 'helper',
+    ...options,
+  });
+  return { agent, model };
+}
+
+async function recordsOf(run: DurableRun, after = 0): Promise<RunRecord[]> {
+  const records: RunRecord[] = [];
+  for await (const record of run.records({ after })) records.push(record);
+  return records;
+}
+
+const textOf = (events: AGUIEvent[]): string =>
+  events.flatMap((one) => (one.type === 'TEXT_MESSAGE_CONTENT' ? [one.delta] : [])).join('');
+
+const add = tool<{ a: number; b: number }>({
+  name: 'add',
+  input: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } },
+  effect: 'read',
+  run: ({ a, b }) => a + b,
+});
+
+describe('a durable run', () => {
+  it('reads as other runs do, and has an id and numbers', async () => {
+    const runtime = runtimeOf();
+    const script = [
+      { calls: [{ id: 'c1', name: 'add', args: { a: 1, b: 2 } }] },
+      { text: 'three' },
+    ];
+    const { agent } = await agentOf(runtime, script, { tools: [add] });
+    const run = agent.run('1 + 2', { threadId: 't', runId: 'r' });
+    expect(run).toBeInstanceOf(DurableRun);
+    expect(run.id).toMatch(/^run_[0-9a-f]{32}$/);
+    const events = await eventsOf(run);
+    expect(events[0]).toMatchObject({ type: 'RUN_STARTED', threadId: 't', runId: 'r' });
+    expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED' });
+    expect(textOf(events)).toBe('three');
+    await expect(run.text()).resolves.toBe('three');
+    expect(await run.result).toMatchObject({
+      ...{ status: 'completed', text: 'three', turns: 2, threadId: 't', runId: 'r' },
+      usage: { llm: {} },
+    });
+
+    const records = await recordsOf(run);
+    expect(records.map(({ event }) => event)).toEqual(events);
+    const seqs = records.map(({ seq }) => seq);
+    expect(seqs).toEqual([...seqs].sort((a, b) => a - b));
+    const info = await runtime.get(run.id);
+    expect(info).toMatchObject({
+      ...{ id: run.id, name: 'helper', state: 'completed', threadId: 't', recoveries: 0 },
+    });
+    expect(run.lastSeq).toBeLessThanOrEqual(info?.lastSeq as number);
+    expect(run.lastSeq).toBeGreaterThanOrEqual(seqs.at(-1) as number);
+    for (const { seq } of records) {
+      expect(await recordsOf(run, seq)).toEqual(records.filter((one) => one.seq > seq));
+    }
+  });
+
+  it('goes on when its reader leaves, for readers that come later', async () => {
+    const runtime = runtimeOf();
+    const { agent } = await agentOf(runtime, [{ text: 'a b c' }]);
+    const run = agent.run('go');
+    for await (const event of run) if (event.type === 'RUN_STARTED') break;
+    const readers = [runtime.attach(run.id), runtime.attach(run.id)];
+    const [first, second] = await Promise.all(readers.map(eventsOf));
+    expect(textOf(first as AGUIEvent[])).toBe('a b c');
+    expect(second).toEqual(first);
+    expect(await run.result).toMatchObject({ status: 'completed', text: 'a b c' });
+    expect(await readers[0]?.result).toMatchObject({ status: 'completed', text: 'a b c' });
+  });
+
+  it('is stopped by stop(), by its signal, by the runtime, and by a reader that wants it so', async () => {
+    const runtime = runtimeOf();
+    const { agent } = await agentOf(runtime, () => ({ text: 'a b', hang: true }));
+    const begun = async (run: DurableRun) => {
+      for await (const event of run) if (event.type === 'TEXT_MESSAGE_CONTENT') break;
+      return run;
+    };
+    const stops: ((run: DurableRun, controller: AbortController) => unknown)[] = [
+      (run) => run.stop(),
+      (_run, controller) => controller.abort(),
+      (run) => runtime.stop(run.id, 'enough'),
+    ];
+    for (const stop of stops) {
+      const controller = new AbortController();
+      const run = await begun(agent.run('go', { signal: controller.signal }));
+      await stop(run, controller);
+      expect(await run.result).toMatchObject({
+        status: 'cancelled',
+        text: expect.stringMatching(/^a/),
+      });
+      expect(await runtime.get(run.id)).toMatchObject({ state: 'cancelled' });
+    }
+    const left = await begun(agent.run('go', { onDisconnect: 'stop' }));
+    expect(await eventsOf(runtime.attach(left.id))).not.toEqual([]);
+    expect(await runtime.get(left.id)).toMatchObject({ state: 'cancelled' });
+  });
+
+  it('that fails is stored with its error, for each of its readers', async () => {
+    const runtime = runtimeOf();
+    const { agent, model } = await agentOf(runtime, []);
+    model.answer = (response) => {
+      response.writeHead(401, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ error: { message: 'wrong key', code: 'invalid_api_key' } }));
+    };
+    const run = agent.run('go');
+    const { status, error } = await run.result;
+    expect(status).toBe('error');
+    await expect(run.text()).rejects.toBe(error);
+    const again = await runtime.attach(run.id).result;
+    expect(again).toMatchObject({ status: 'error' });
+    expect(error?.provider).toBe('openai');
+    expect(again.error).toEqual(error);
+    expect((await eventsOf(run)).at(-1)).toMatchObject({ type: 'RUN_ERROR' });
+    expect(await runtime.get(run.id)).toMatchObject({ state: 'failed' });
+  });
+
+  it('waits for approvals, which resume() and the runtime decide once', async () => {
+    const sent: string[] = [];
+    const mail = tool<{ to: string }>({
+      name: 'send_mail',
+      input: { type: 'object', properties: { to: { type: 'string' } } },
+      approval: true,
+      run: ({ to }) => sent.push(to),
+    });
+    const runtime = runtimeOf();
+    const script: Script = (_body, index) =>
+      index % 2 === 0
+        ? { calls: [{ id: `c${index}`, name: 'send_mail', args: { to: `ada${index}` } }] }
+        : { text: 'sent' };
+    const { agent } = await agentOf(runtime, script, { tools: [mail] });
+
+    const first = agent.run('mail ada', { threadId: 'a' });
+    expect(await first.result).toMatchObject({
+      status: 'interrupted',
+      interrupts: [{ toolCallId: 'c0' }],
+    });
+    expect(sent).toEqual([]);
+    expect(await runtime.get(first.id)).toMatchObject({
+      state: 'waiting',
+      approvals: [{ toolCallId: 'c0' }],
+    });
+    const next = (await first.resume(true)) as DurableRun;
+    expect(await next.result).toMatchObject({ status: 'completed', text: 'sent' });
+    expect(next.id).toBe(first.id);
+    expect((await eventsOf(next))[0]).toMatchObject({ type: 'RUN_STARTED', threadId: 'a' });
+    expect(sent).toEqual(['ada0']);
+    const late = await first.resume(true);
+    expect((await late.result).error?.code).toBe('approval_answered');
+
+    const second = agent.run('mail ada again', { threadId: 'b' });
+    await second.result;
+    const [approval, ...others] = await runtime.approvals.list();
+    expect(others).toEqual([]);
+    expect(approval).toMatchObject({ runId: second.id, toolCallId: 'c2' });
+    const id = approval?.id as string;
+    await runtime.approvals.decide(id, { approved: true, editedArgs: { to: 'bob' } });
+    expect(await runtime.attach(second.id).text()).toBe('sent');
+    expect(sent).toEqual(['ada0', 'bob']);
+    await expect(runtime.approvals.decide(id, true)).rejects.toMatchObject({
+      code: 'approval_answered',
+    });
+    expect(await runtime.approvals.list()).toEqual([]);
+    expect(await runtime.approvals.list({ all: true })).toHaveLength(2);
+  });
+});
+
+describe('a durable run of a thread', () => {
+  it('is the one that its key began, and is in the way of others while it works', async () => {
+    const runtime = runtimeOf();
+    const { agent, model } = await agentOf(runtime, (body) => ({
+      text: 'a b',
+      hang: JSON.stringify(body.messages).includes('hang'),
+    }));
+    const options = { idempotencyKey: 'k', threadId: 't' };
+    const first = agent.run('go', options);
+    await first.result;
+    const again = agent.run('go', options);
+    expect(await eventsOf(again)).toEqual(await eventsOf(first));
+    expect(again.id).toBe(first.id);
+    expect((await runtime.start('helper', 'go', options)).id).toBe(first.id);
+    expect(model.calls).toHaveLength(1);
+    const other = agent.run('something else', options);
+    expect((await other.result).error?.code).toBe('run_conflict');
+
+    const busy = agent.run('hang', { threadId: 'u' });
+    await busy.started;
+    expect((await agent.run('go', { threadId: 'u' }).result).error?.code).toBe('run_conflict');
+    busy.stop();
+    expect(await busy.result).toMatchObject({ status: 'cancelled' });
+    expect(await agent.run('go', { threadId: 'u' }).text()).toBe('a b');
+  });
+
+  it('that waits for the user is ended by a new message', async () => {
+    const runtime = runtimeOf();
+    const script: Script = (_body, index) =>
+      index === 0 ? { calls: [{ id: 'c1', name: 'ask' }] } : { text: 'never mind' };
+    const ask = tool({ name: 'ask', approval: true, run: () => 'asked' });
+    const { agent } = await agentOf(runtime, script, { tools: [ask] });
+    const first = agent.run('go', { threadId: 't' });
+    expect(await first.result).toMatchObject({ status: 'interrupted' });
+    expect(await agent.run('leave it', { threadId: 't' }).text()).toBe('never mind');
+    expect(await runtime.get(first.id)).toMatchObject({ state: 'cancelled' });
+    expect(await runtime.approvals.list()).toEqual([]);
+    expect((await (await first.resume(true)).result).error?.code).toBe('approval_answered');
+  });
+});
+
+describe('a runtime', () => {
+  it('starts runs by name, and lists them', async () => {
+    const runtime = runtimeOf();
+    await agentOf(runtime, () => ({ text: 'hello' }));
+    const info = await runtime.start('helper', 'hi', { threadId: 'x', principal: 'ada' });
+    expect(info).toMatchObject({ name: 'helper', threadId: 'x', principal: 'ada' });
+    expect(await runtime.attach(info.id).text()).toBe('hello');
+    const other = runtime.run('helper', 'hi', { threadId: 'y' });
+    await other.result;
+    const ids = async (query?: Parameters<Runtime['list']>[0]) =>
+      (await runtime.list(query)).runs.map(({ id }) => id);
+    expect(await ids()).toEqual([other.id, info.id]);
+    expect(await ids({ principal: 'ada' })).toEqual([info.id]);
+    expect(await ids({ threadId: 'y' })).toEqual([other.id]);
+    expect(await ids({ state: 'running' })).toEqual([]);
+    const page = await runtime.list({ limit: 1 });
+    expect(page.runs).toHaveLength(1);
+    expect(await ids({ cursor: page.nextCursor })).toEqual([info.id]);
+  });
+
+  it('keeps runs in a file, for the runtime that opens it next', async () => {
+    const { store } = makeStore();
+    const first = runtimeOf(`file:${store}`);
+    const { agent } = await agentOf(first, [{ text: 'kept' }]);
+    const run = agent.run('go');
+    const events = await eventsOf(run);
+    await first.close();
+    expect(() => agent.run('go')).toThrow(expect.objectContaining({ code: 'engine_closed' }));
+    const second = runtimeOf(`file:${store}`);
+    expect(await eventsOf(second.attach(run.id))).toEqual(events);
+    expect(await second.attach(run.id).result).toMatchObject({ text: 'kept' });
+  });
+
+  it('leaves what is at work when it is closed, and goes on with it when it is opened', async () => {
+    const { store } = makeStore();
+    const first = runtimeOf(`file:${store}`);
+    const turns: Script = [{ text: 'cut', hang: true }, { text: 'whole' }];
+    const { agent, model } = await agentOf(first, turns);
+    const run = agent.run('go');
+    for await (const event of run) if (event.type === 'TEXT_MESSAGE_CONTENT') break;
+    await first.close({ drainMs: 1 });
+    expect((await run.result).error?.code).toBe('engine_closed');
+    const second = runtimeOf(`file:${store}`);
+    createAgent({
+      model: 'openai:scripted',
+      provider: { baseURL: model.url, apiKey: 'k', maxRetries: 0 },
+      runtime: second,
+      name: 'helper',
+    });
+    expect(await second.attach(run.id).text()).toBe('whole');
+    expect(await second.get(run.id)).toMatchObject({ recoveries: 1 });
+  });
+
+  it('that could not open its store tries again with the next use', async () => {
+    const { store } = makeStore();
+    const first = runtimeOf(`file:${store}/folder`);
+    const taken = runtimeOf(`file:${store}`);
+    await taken.list();
+    await expect(first.list()).rejects.toMatchObject({ name: 'MillraceError' });
+    await taken.close();
+    rmSync(store);
+    expect(await first.list()).toEqual({ runs: [] });
+  });
+
+  it('says what is wrong with what it is given', async () => {
+    const runtime = runtimeOf();
+    const code = (name: string) => expect.objectContaining({ code: name });
+    const wrong: [() => unknown, string][] = [
+      [() => createRuntime(undefined as never), 'invalid_option'],
+      [() => createRuntime({ storage: 'runs.db' as never }), 'invalid_option'],
+      [() => createRuntime({ storage: 'memory', role: 'boss' as never }), 'invalid_option'],
+      [() => createRuntime({ storage: 'memory', durable: true } as never), 'invalid_option'],
+      [() => createAgent({ model: 'demo:demo', runtime }), 'invalid_option'],
+      [() => createAgent({ model: 'demo:demo', name: 'helper' }), 'invalid_option'],
+      [
+        () => createAgent({ model: 'demo:demo', runtime: {} as never, name: 'a' }),
+        'invalid_option',
+      ],
+      [() => runtime.run('nobody', 'hi'), 'agent_not_registered'],
+      [() => runtime.attach('x', { after: -1 }), 'invalid_option'],
+    ];
+    for (const [call, name] of wrong) expect(call).toThrow(code(name));
+    const { agent } = await agentOf(runtime, [{ text: 'a' }]);
+    expect(() => agent.run('go', { onCheckpoint: () => undefined } as never)).toThrow(
+      code('invalid_option'),
+    );
+    expect(() => agent.run({ messages: 'none' } as never)).toThrow(code('invalid_body'));
+    const none = `run_${'1'.repeat(32)}`;
+    expect((await runtime.attach('no run').result).error?.code).toBe('run_not_found');
+    expect(await runtime.get(none)).toBeUndefined();
+    expect((await runtime.attach(none).result).error?.code).toBe('run_not_found');
+    await expect(runtime.stop(none)).rejects.toMatchObject({ code: 'run_not_found' });
+    await expect(runtime.approvals.decide('none', true)).rejects.toMatchObject({
+      code: 'approval_mismatch',
+    });
+    const run = agent.run('go');
+    await run.result;
+    const ahead = runtime.attach(run.id, { after: 1_000_000 });
+    expect((await ahead.result).error?.code).toBe('cursor_ahead');
+  });
+});
