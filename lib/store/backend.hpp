@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "store/any_row.hpp"
 #include "store/types.hpp"
 
 namespace millrace::store {
@@ -121,6 +122,13 @@ class StorageBackend {
   // A copy of the whole store in another file, which must not exist.
   virtual Result<void> backup(const std::string& path) = 0;
   virtual Result<std::vector<Problem>> check() = 0;
+  // Every row as of one moment, in an order in which `load` takes them.
+  // Errors: that of `each`; store_damaged where a page does not have its checksum.
+  virtual Result<void> dump(const EachRow& each) = 0;
+  // Puts rows into a store without any: all of them or none.
+  // Errors: that of `next`; invalid_argument for a row that refers to one which is not there;
+  // invalid_state when the store has rows.
+  virtual Result<void> load(const NextRow& next) = 0;
   // Does what can wait: checkpoints of a write-ahead log, giving back pages.
   virtual Result<void> tidy() = 0;
   // Never earlier than what the store has seen.

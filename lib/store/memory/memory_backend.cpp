@@ -6,6 +6,7 @@
 #include "base/sha256.hpp"
 #include "store/memory/append.hpp"
 #include "store/memory/tables.hpp"
+#include "store/memory/transfer.hpp"
 #include "store/rules.hpp"
 
 namespace millrace::store {
@@ -383,6 +384,8 @@ class MemoryBackend final : public StorageBackend {
     return make_error(Errc::invalid_state, "A store in memory has no file to back up.");
   }
   Result<std::vector<Problem>> check() override { return std::vector<Problem>(); }
+  Result<void> dump(const EachRow& each) override { return memory::dump(tables_, each); }
+  Result<void> load(const NextRow& next) override { return memory::load(tables_, next); }
   Result<void> tidy() override { return {}; }
   std::int64_t now() override { return seen_ = std::max(seen_, clock_()); }
 

@@ -71,6 +71,8 @@ class Backend final : public StorageBackend {
   Result<void> delete_run(const RunId& root) override;
   Result<void> backup(const std::string& path) override;
   Result<std::vector<Problem>> check() override;
+  Result<void> dump(const EachRow& each) override;
+  Result<void> load(const NextRow& next) override;
   Result<void> tidy() override;
   std::int64_t now() override;
 
@@ -140,6 +142,15 @@ class Backend final : public StorageBackend {
   Result<void> forget_for_good();
   void checkpoint_log(int mode);
   void check_pages(std::vector<Problem>& problems);
+
+  // transfer.cpp
+  class Loader;
+  Result<void> load_rows(const NextRow& next);
+  Result<void> dump_runs(const EachRow& each);
+  Result<void> dump_journal(const EachRow& each);
+  Result<void> dump_ledger(const EachRow& each);
+  Result<void> dump_threads(const EachRow& each);
+  Result<void> dump_blobs(const EachRow& each);
 
   SqliteOptions options_;
   std::string real_path_;
