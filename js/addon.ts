@@ -180,6 +180,15 @@ export interface Addon {
   /** What an answer is worth. */
   judgeObject(plan: string, answer: string, validate: boolean): Promise<string>;
 
+  /**
+   * Carries out a command on a store (lib/app/store_commands.hpp) on a thread of its own. `report` is called with
+   * how many rows long work has come through, and once with the result or the error as JSON text.
+   */
+  storeCommand(
+    optionsJson: string,
+    report: (rows?: number, resultJson?: string, errorJson?: string) => void,
+  ): void;
+
   /** Starts the engine of this environment; does nothing when it runs. */
   startEngine(optionsJson: string): void;
   /** Starts a request; `deliver` is called once with the head of the answer, or with its error. */

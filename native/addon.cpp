@@ -17,6 +17,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   millrace::native::export_pipe(env, exports);
   millrace::native::export_usage(env, exports);
   millrace::native::export_schema(env, exports);
+  millrace::native::export_store(env, exports);
   millrace::native::export_streams(env, exports);
   millrace::native::export_runtime(env, exports);
   millrace::native::export_tools(env, exports);

@@ -20,6 +20,7 @@ void export_model(Napi::Env env, Napi::Object exports);
 void export_pipe(Napi::Env env, Napi::Object exports);
 void export_usage(Napi::Env env, Napi::Object exports);
 void export_schema(Napi::Env env, Napi::Object exports);
+void export_store(Napi::Env env, Napi::Object exports);
 void export_streams(Napi::Env env, Napi::Object exports);
 void export_runtime(Napi::Env env, Napi::Object exports);
 void export_tools(Napi::Env env, Napi::Object exports);

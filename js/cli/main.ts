@@ -7,10 +7,21 @@ import { fail } from './command';
 import { mcp } from './mcp';
 import { models } from './models';
 import { providers } from './providers';
+import { runs } from './runs';
 import { serve } from './serve';
+import { storage } from './storage';
 import { version } from '../version';
 
-const commands: Record<string, Command> = { serve, chat, models, providers, convert, mcp };
+const commands: Record<string, Command> = {
+  serve,
+  chat,
+  models,
+  providers,
+  convert,
+  mcp,
+  runs,
+  storage,
+};
 
 function usage(): string {
   const rows = Object.entries(commands).map(

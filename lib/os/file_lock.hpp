@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,9 @@ class FileLock {
   // Waits up to `timeout` for the one who has it; makes the file when it is not there. Blocks.
   // Errors: store_failed when the file cannot be opened or the system has no locks for it.
   static Result<FileLock> take(const std::string& path, std::chrono::milliseconds timeout);
+
+  // What the one who has it wrote into the file; nothing when nobody has it.
+  static std::optional<std::string> holder_of(const std::string& path);
 
   FileLock(FileLock&& other) noexcept = default;
   FileLock& operator=(FileLock&& other) noexcept = default;

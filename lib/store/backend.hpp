@@ -76,7 +76,8 @@ class StorageBackend {
   virtual Result<std::vector<CallRow>> calls(const RunId& run) = 0;
 
   virtual Result<std::vector<ApprovalRow>> approvals(const ApprovalQuery& query) = 0;
-  // Decides once. The fact is on the run's line with the decision.
+  // Decides once. The fact is on the run's line with the decision. The last one of its run lets a
+  // run that waits go on.
   virtual Result<DecisionOutcome> decide(const Decision& decision) = 0;
 
   // Threads belong to a principal; another one's are not found.

@@ -204,7 +204,12 @@ class MemoryBackend final : public StorageBackend {
     row.decided = at;
     row.decision = decision.decision;
     row.decided_by = decision.by;
-    answer_waiting(root, at);
+    const bool is_last = std::none_of(
+        tables_.approvals.begin(), tables_.approvals.end(), [&](const auto& entry) {
+          const ApprovalRow& other = entry.second;
+          return other.run == row.run && !other.decided && !other.has_expired;
+        });
+    if (is_last) answer_waiting(root, at);
     return outcome;
   }
 

@@ -133,7 +133,11 @@ Result<DecisionOutcome> Backend::decide(const Decision& decision) {
              journal::ApprovalDecided{approval.id, decision.decision, decision.edits, decision.by},
              at);
   outcome.seq = row->last;
-  answer_waiting(*row, at);
+  const auto others = database_.number(
+      "SELECT count(*) FROM approvals a JOIN runs r ON r.no=a.run WHERE r.id=?1 AND a.id<>?2"
+      " AND a.decided IS NULL AND a.expired=0",
+      Bytes{approval.run.bytes()}, approval.id);
+  if (others == 0) answer_waiting(*row, at);
   store_run(*row);
   database_.run("UPDATE approvals SET decided=?2, decision=?3, decided_by=?4 WHERE id=?1",
                 approval.id, at, Bytes{decision.decision}, decision.by);
