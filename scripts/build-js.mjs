@@ -1,5 +1,5 @@
 // Builds dist/ from js/ and types/: dist/cjs (code and declarations), dist/types (copied declarations) and
-// dist/esm, which re-exports the CommonJS build, and dist/client, the modules of `millrace/client` for bundlers. There is one copy of the module state, so the addon is initialised
+// dist/esm, which re-exports the CommonJS build, and dist/client, the modules of `millrace/client` and `millrace/ag-ui` for bundlers. There is one copy of the module state, so the addon is initialised
 // once per environment whichever way the package is loaded. An entry lists its names one by one, each with the module
 // that has it: require loads a module when one of its exports is first read, and bundlers leave out what is not used.
 import { createHash } from 'node:crypto';
@@ -19,9 +19,18 @@ import { run } from './setup/report.mjs';
 // Each public entry of package.json's "exports", by its file in js/.
 const entries = [
   'index',
-  ...['agent', 'channels', 'client', 'frost', 'lobe', 'mcp', 'model', 'tools', 'usage'].map(
-    (name) => `entry/${name}`,
-  ),
+  ...[
+    'ag-ui',
+    'agent',
+    'channels',
+    'client',
+    'frost',
+    'lobe',
+    'mcp',
+    'model',
+    'tools',
+    'usage',
+  ].map((name) => `entry/${name}`),
 ];
 const inputs = [
   'js',
@@ -122,6 +131,9 @@ const notInPages = `// For bundlers: millrace itself runs in Node.js alone.
 import 'millrace runs in Node.js alone: import millrace/client in pages and edge functions';
 `;
 
+// What a page brings along itself.
+const besideClient = new Set(['@ag-ui/client']);
+
 // Modules that pages have in another form.
 const inPages = { 'error-types': 'client/error-types', shown: 'client/shown' };
 
@@ -129,11 +141,12 @@ const inPages = { 'error-types': 'client/error-types', shown: 'client/shown' };
 function writeClient(typescript, root) {
   mkdirSync(join(root, 'dist/client'), { recursive: true });
   writeFileSync(join(root, 'dist/client/not-in-pages.mjs'), notInPages);
-  const modules = new Set(['entry/client']);
+  const modules = new Set(['entry/client', 'entry/ag-ui']);
   // A set goes on with what is added to it.
   for (const module of modules) {
     const source = readFileSync(join(root, 'js', `${module}.ts`), 'utf8');
     const rename = (specifier) => {
+      if (besideClient.has(specifier)) return specifier;
       const next = moduleInPages(module, specifier);
       modules.add(next);
       const path = posix.relative(posix.dirname(module), `${next}.mjs`);
