@@ -24,8 +24,8 @@ class StoreWork final : public ProgressWorker {
   // Files and foreign data: nothing may leave this thread as an exception.
   void Execute(const ExecutionProgress& progress) override {
     try {
-      result_ = app::run_store_command(
-          options_, [&](std::uint64_t rows) { progress.Send(&rows, 1); });
+      result_ =
+          app::run_store_command(options_, [&](std::uint64_t rows) { progress.Send(&rows, 1); });
     } catch (const std::exception& exception) {
       result_ = make_error(Errc::internal, exception.what());
     }

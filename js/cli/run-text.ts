@@ -171,7 +171,9 @@ export function shownRun(report: RunReport, now: number): string {
   const approvals = (report.approvals ?? []).flatMap((approval) =>
     approvalText(approval, callOf(approval.toolCallId)),
   );
-  const children = (report.children ?? []).map((child) => `  ${child.id}  ${child.name}  ${child.state}`);
+  const children = (report.children ?? []).map(
+    (child) => `  ${child.id}  ${child.name}  ${child.state}`,
+  );
   return `${[
     id,
     ...lines,

@@ -46,6 +46,9 @@ class Routes {
   void open(net::Client& client, Served served);
   // Records the agent's runs. After open() and before the first set_plan().
   void record_runs(RecordingOptions options);
+  [[nodiscard]] const std::shared_ptr<run::RunRequests>& run_requests() const {
+    return runs_.requests();
+  }
   // The agent of the requests to come. Requests to the agent wait until its tools are settled.
   void set_plan(std::shared_ptr<const run::AgentPlan> plan, bool settled);
   [[nodiscard]] http::Router router();

@@ -45,6 +45,8 @@ class RunRoutes {
   // Lets go of all runs; readers that come are refused.
   void close();
   [[nodiscard]] bool is_open() const { return requests_ != nullptr; }
+  // Nullptr where no runs are recorded, and after close().
+  [[nodiscard]] const std::shared_ptr<run::RunRequests>& requests() const { return requests_; }
 
   // GET, DELETE /agent/runs/<id>, GET /agent/runs, POST /agent/runs/<id>/approvals/<approval>.
   [[nodiscard]] std::vector<http::Route> routes();

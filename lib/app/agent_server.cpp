@@ -110,6 +110,9 @@ Result<void> AgentServer::State::open_storage() {
   recording.left.most_time = std::chrono::milliseconds(options.left_timeout_ms);
   recording.left.most_runs = static_cast<std::size_t>(options.left_runs);
   routes.record_runs(std::move(recording));
+  auto opened = StoreControl::open(loop, options.storage, [this] { return routes.run_requests(); });
+  if (!opened) return std::move(opened).error();
+  control = std::move(opened).value();
   return {};
 }
 
@@ -282,6 +285,7 @@ void AgentServer::stop_within(std::int64_t drain_ms) {
     stopped.get_future().wait();
   };
   stop(state_->server.get());
+  state_->control.reset();
   state_->close_routes();
   stop(state_->demo.get());
   if (state_->mcp && drain_ms > 0) state_->close_mcp();

@@ -10,6 +10,7 @@
 #include "api/routes.hpp"
 #include "app/agent_server.hpp"
 #include "app/mcp_servers.hpp"
+#include "app/store_control.hpp"
 #include "http/server.hpp"
 #include "net/client.hpp"
 #include "os/blocking_pool.hpp"
@@ -31,6 +32,7 @@ struct AgentServer::State {
   std::unique_ptr<McpServers> mcp;
   std::unique_ptr<http::Server> demo;
   std::unique_ptr<http::Server> server;
+  std::unique_ptr<StoreControl> control;  // where runs are recorded
   std::uint16_t port = 0;
   bool is_running = false;  // the engine thread
   std::mutex stopping;

@@ -12,6 +12,7 @@
 
 #include "base/shown.hpp"
 #include "os/file_place.hpp"
+#include "os/protected_files.hpp"
 #include "os/random_ids.hpp"
 #include "store/memory/memory_backend.hpp"
 #include "store/sqlite/sqlite_backend.hpp"
@@ -123,6 +124,10 @@ Result<std::shared_ptr<store::Writer>> open_store(const StoreOptions& options) {
   if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
   auto backend = store::open_sqlite_backend(file);
   if (!backend) return std::move(backend).error();
+  // Built-in tools of this process leave them alone.
+  for (const char* end : {"", "-wal", "-shm", "-journal", ".lock", ".control"}) {
+    os::protect_file(file.path + end);
+  }
   auto writer = std::make_shared<store::Writer>(std::move(backend).value());
   stores.files[key_of(os::place_of(file.path))] = writer;
   return writer;

@@ -152,8 +152,8 @@ Result<Tree> stop_run(CommandPlace& at) {
   if (!row) return row.error();
   if (row.value() && !journal::is_over(row.value()->state)) {
     const std::string owner = owner_name();
-    const auto ended = run::end_left_run(
-        at.backend, {run.value(), owner, "cli", at.options["reason"].string()});
+    const auto ended =
+        run::end_left_run(at.backend, {run.value(), owner, "cli", at.options["reason"].string()});
     if (!ended) return ended.error();
   }
   return run::describe_run(at.backend, run.value(), {});
@@ -185,9 +185,9 @@ Result<Tree> decide_approval(CommandPlace& at) {
   entry.set("interruptId", decision.approval);
   decision.decision = entry.to_json();
   decision.by = "cli";
-  const bool is_there = std::any_of(
-      approvals.value().begin(), approvals.value().end(),
-      [&](const store::ApprovalRow& row) { return row.id == decision.approval; });
+  const bool is_there =
+      std::any_of(approvals.value().begin(), approvals.value().end(),
+                  [&](const store::ApprovalRow& row) { return row.id == decision.approval; });
   if (!is_there) return decision_error(store::DecisionStatus::not_found, decision.approval);
   auto decided = at.backend.decide(decision);
   if (!decided) return std::move(decided).error();

@@ -188,9 +188,9 @@ Result<TransferFile> TransferFile::to_write(const Tree& options) {
   constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   made.file_ = os::Descriptor(::open(made.path_.c_str(), flags, 0600));
   if (made.file_.get() >= 0) return made;
-  return make_error(Errc::invalid_option, "The file " + shown_text(made.path_) +
-                                              " cannot be made: " +
-                                              std::generic_category().message(errno) + ".");
+  return make_error(Errc::invalid_option,
+                    "The file " + shown_text(made.path_) +
+                        " cannot be made: " + std::generic_category().message(errno) + ".");
 }
 
 Result<TransferFile> TransferFile::to_read(const Tree& options) {
@@ -202,9 +202,9 @@ Result<TransferFile> TransferFile::to_read(const Tree& options) {
   }
   made.file_ = os::Descriptor(::open(made.path_.c_str(), O_RDONLY | O_CLOEXEC));
   if (made.file_.get() >= 0) return made;
-  return make_error(Errc::invalid_option, "The file " + shown_text(made.path_) +
-                                              " cannot be read: " +
-                                              std::generic_category().message(errno) + ".");
+  return make_error(Errc::invalid_option,
+                    "The file " + shown_text(made.path_) +
+                        " cannot be read: " + std::generic_category().message(errno) + ".");
 }
 
 Result<void> TransferFile::finish() {
@@ -265,7 +265,8 @@ Result<Tree> import_store(store::StorageBackend& backend, TransferFile& from,
   if (auto loaded = backend.load(next); !loaded) {
     // The row that the store did not take is that of the last line.
     const Error& error = loaded.error();
-    const bool has_place = error.code != Errc::invalid_argument || error.message.starts_with("Line ");
+    const bool has_place =
+        error.code != Errc::invalid_argument || error.message.starts_with("Line ");
     return has_place ? error : lines.wrong(error.message);
   }
   Tree result = Tree::object();

@@ -24,7 +24,9 @@ struct KindNames {
 
 // As docs/journal.md has them.
 constexpr KindNames names_of_kinds[] = {
-    {1, "Accepted", "agent version plan_hash thread principal input_json client_tools_json context_json from_run from_seq"},
+    {1, "Accepted",
+     "agent version plan_hash thread principal input_json client_tools_json context_json from_run "
+     "from_seq"},
     {2, "Segment", "ag_ui_run parent protocol answers_json"},
     {3, "Claimed", "owner epoch cause downtime_ms"},
     {4, "StepStarted", "step"},
@@ -69,7 +71,9 @@ constexpr KindNames names_of_kinds[] = {
     {81, "MessagesSnapshot", "json"},
     {82, "ActivitySnapshot", "message_id activity_type json replace"},
     {83, "ActivityDelta", "message_id activity_type json"},
-    {84, "Usage", "provider model input_tokens output_tokens total_tokens reasoning_tokens cached_input_tokens cache_write_input_tokens json estimated"},
+    {84, "Usage",
+     "provider model input_tokens output_tokens total_tokens reasoning_tokens cached_input_tokens "
+     "cache_write_input_tokens json estimated"},
     {85, "ProviderState", "provider kind entity_id json"},
     {86, "Citation", "message_id json"},
     {87, "Interrupt", "json reason questions"},
@@ -85,7 +89,8 @@ constexpr KindNames names_of_kinds[] = {
     {97, "SubagentFailed", "run_id message code"},
     {98, "RunStart", "thread_id run_id parent_run_id protocol_version"},
     {99, "RunUsage", "usage_json cost_json steps turns"},
-    {100, "RunEnd", "thread_id run_id outcome calls_json interrupts_json result_json metadata_json"},
+    {100, "RunEnd",
+     "thread_id run_id outcome calls_json interrupts_json result_json metadata_json"},
     {101, "Failed", "message code"},
     {102, "Foreign", "type json"},
     {103, "AnswerInfo", "json"},

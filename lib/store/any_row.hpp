@@ -27,8 +27,9 @@ struct BlobRow {
   std::string bytes;
 };
 
-using AnyRow = std::variant<RunRow, SegmentRow, JournalRow, CheckpointRow, CallRow, ApprovalRow,
-                            OutboxRow, ThreadRow, ThreadMessage, ArtifactRow, BlobRow, AttachmentRow>;
+using AnyRow =
+    std::variant<RunRow, SegmentRow, JournalRow, CheckpointRow, CallRow, ApprovalRow, OutboxRow,
+                 ThreadRow, ThreadMessage, ArtifactRow, BlobRow, AttachmentRow>;
 
 // Takes one row; an error ends it.
 using EachRow = std::function<Result<void>(const AnyRow& row)>;

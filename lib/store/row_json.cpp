@@ -147,14 +147,14 @@ class RowReader {
 template <class Row>
 struct Members;
 
-#define MILLRACE_ROW(Type, word)                          \
-  template <>                                             \
-  struct Members<Type> {                                  \
-    static constexpr std::string_view name = word;        \
-    template <class Fields, class Row>                    \
-    static void each(Fields& fields, Row& row);           \
-  };                                                      \
-  template <class Fields, class Row>                      \
+#define MILLRACE_ROW(Type, word)                   \
+  template <>                                      \
+  struct Members<Type> {                           \
+    static constexpr std::string_view name = word; \
+    template <class Fields, class Row>             \
+    static void each(Fields& fields, Row& row);    \
+  };                                               \
+  template <class Fields, class Row>               \
   void Members<Type>::each(Fields& fields, Row& row)
 
 MILLRACE_ROW(RunRow, "run") {

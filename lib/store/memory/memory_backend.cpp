@@ -204,8 +204,8 @@ class MemoryBackend final : public StorageBackend {
     row.decided = at;
     row.decision = decision.decision;
     row.decided_by = decision.by;
-    const bool is_last = std::none_of(
-        tables_.approvals.begin(), tables_.approvals.end(), [&](const auto& entry) {
+    const bool is_last =
+        std::none_of(tables_.approvals.begin(), tables_.approvals.end(), [&](const auto& entry) {
           const ApprovalRow& other = entry.second;
           return other.run == row.run && !other.decided && !other.has_expired;
         });

@@ -14,9 +14,8 @@ std::uint64_t unsigned_at(const Rows& rows, int column) {
 }
 
 Error nothing_there(std::string_view what, std::string_view id) {
-  return make_error(Errc::invalid_argument,
-                    "It refers to the " + std::string(what) + " '" + std::string(id) +
-                        "', which is not there.");
+  return make_error(Errc::invalid_argument, "It refers to the " + std::string(what) + " '" +
+                                                std::string(id) + "', which is not there.");
 }
 
 }  // namespace
@@ -91,12 +90,11 @@ Result<void> Backend::dump_ledger(const EachRow& each) {
         " c.epoch, c.result FROM calls c JOIN runs r ON r.no=c.run JOIN names m ON m.n=c.name"
         " ORDER BY c.n");
     while (rows.next()) {
-      MILLRACE_TRY(each(CallRow{
-          RunId::of_bytes(rows.view(0)), rows.text(1),
-          static_cast<journal::CallKind>(rows.number(2)), rows.text(3),
-          static_cast<journal::Effect>(rows.number(4)), rows.text(5), rows.text(6),
-          static_cast<journal::CallState>(rows.number(7)), rows.number(8), rows.number(9),
-          rows.text(10)}));
+      MILLRACE_TRY(each(CallRow{RunId::of_bytes(rows.view(0)), rows.text(1),
+                                static_cast<journal::CallKind>(rows.number(2)), rows.text(3),
+                                static_cast<journal::Effect>(rows.number(4)), rows.text(5),
+                                rows.text(6), static_cast<journal::CallState>(rows.number(7)),
+                                rows.number(8), rows.number(9), rows.text(10)}));
     }
   }
   {
@@ -128,8 +126,8 @@ Result<void> Backend::dump_threads(const EachRow& each) {
         "SELECT p.text, t.id, m.id, m.place, m.json FROM messages m JOIN threads t ON t.n=m.thread"
         " JOIN names p ON p.n=t.principal ORDER BY p.text, t.id, m.place");
     while (rows.next()) {
-      MILLRACE_TRY(each(ThreadMessage{
-          rows.text(0), rows.text(1), MessageRow{rows.text(2), rows.number(3), rows.text(4)}}));
+      MILLRACE_TRY(each(ThreadMessage{rows.text(0), rows.text(1),
+                                      MessageRow{rows.text(2), rows.number(3), rows.text(4)}}));
     }
   }
   Rows rows = database_.rows(

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/shown.hpp"
+#include "os/protected_files.hpp"
 
 namespace millrace::tool {
 namespace {
@@ -48,6 +49,13 @@ Error failed_at(std::string_view path, int reason) {
   }
   return make_error(Errc::invalid_argument,
                     "'" + shown + "': " + std::generic_category().message(reason) + ".");
+}
+
+// A store of runs: what waits for the user there is not for an agent to decide.
+Error protected_at(std::string_view path) {
+  return make_error(Errc::not_authorized, "'" + std::string(path.substr(0, 200)) +
+                                              "' belongs to a store of runs, which tools must not "
+                                              "read or write.");
 }
 
 // The parts of a path below the root. A leading "/" means the root of the tree, as models write it.
@@ -106,6 +114,7 @@ Result<struct stat> regular(const Descriptor& file, std::string_view path) {
     return make_error(Errc::invalid_argument,
                       "'" + std::string(path.substr(0, 200)) + "' is not a regular file.");
   }
+  if (os::is_protected_file(file.get())) return protected_at(path);
   return facts;
 }
 
@@ -212,6 +221,7 @@ Result<void> Folder::write(std::string_view path, std::string_view text, bool is
   const int folder = parent.value().get();
   const std::string& name = parts.value().back();
   constexpr mode_t file_mode = 0666;
+  if (os::is_protected_name(folder, name)) return protected_at(path);
   if (is_appended) {
     constexpr int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
     const Descriptor file(openat(folder, name.c_str(), flags, file_mode));

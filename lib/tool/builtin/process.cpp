@@ -9,6 +9,7 @@
 #include "base/shown.hpp"
 #include "os/event_loop.hpp"
 #include "os/process.hpp"
+#include "os/protected_files.hpp"
 #include "os/timer.hpp"
 #include "tool/builtin/builtin.hpp"
 #include "tool/fetch.hpp"
@@ -157,6 +158,18 @@ Result<Rules> read_rules(const Tree& options, const Surroundings& around) {
   return rules;
 }
 
+// Whether an argument names a file of a store of runs, alone or behind an equals sign. A program
+// that finds such a file by itself runs under the same user, and cannot be kept from it here.
+bool names_protected(const os::ProcessOptions& wanted) {
+  return std::any_of(wanted.arguments.begin(), wanted.arguments.end(),
+                     [&](const std::string& argument) {
+                       const std::size_t sign = argument.find('=');
+                       return os::is_protected_path(wanted.directory, argument) ||
+                              (sign != std::string::npos &&
+                               os::is_protected_path(wanted.directory, argument.substr(sign + 1)));
+                     });
+}
+
 }  // namespace
 
 Result<Tools> make_run_process(const Tree& options, const Surroundings& around) {
@@ -196,6 +209,12 @@ Result<Tools> make_run_process(const Tree& options, const Surroundings& around) 
       host->finished(failed(make_error(
           Errc::program_not_allowed,
           "The program " + shown_text(wanted.program) + " is not on the allow list of the tool.")));
+      return nullptr;
+    }
+    if (names_protected(wanted)) {
+      host->finished(failed(make_error(Errc::not_authorized,
+                                       "An argument names a file of a store of runs, which tools "
+                                       "must not read or write.")));
       return nullptr;
     }
     auto run = std::make_shared<Run>(rules, std::move(host));

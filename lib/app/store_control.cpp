@@ -1,0 +1,152 @@
+#include "app/store_control.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/json_tree.hpp"
+#include "base/sha256.hpp"
+#include "http/server.hpp"
+#include "os/descriptors.hpp"
+#include "os/random_ids.hpp"
+#include "run/durable/run_requests.hpp"
+
+namespace millrace::app {
+namespace {
+
+using json::Tree;
+using ControlResponse = std::shared_ptr<http::ResponseStream>;
+using ControlHandler = void (*)(run::RunRequests&, const http::Request&, const ControlResponse&);
+
+constexpr std::string_view control_file_scheme = "file:";
+constexpr std::string_view control_bearer = "Bearer ";
+constexpr std::size_t control_run_place = 1;       // /runs/<id>
+constexpr std::size_t control_approval_place = 3;  // /runs/<id>/approvals/<approval>
+
+std::function<void(Result<std::string>)> send_run(const ControlResponse& response, int status) {
+  return [response, status](const Result<std::string>& text) {
+    if (!text) return (void)response->send_error(text.error());
+    (void)response->send(status,
+                         {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}},
+                         text.value());
+  };
+}
+
+// The user of the machine is every principal: the files are theirs.
+void on_get(run::RunRequests& requests, const http::Request& request,
+            const ControlResponse& response) {
+  requests.describe(request.path_segment(control_run_place), {}, {}, send_run(response, 200));
+}
+
+void on_delete(run::RunRequests& requests, const http::Request& request,
+               const ControlResponse& response) {
+  requests.stop(request.path_segment(control_run_place), {}, {},
+                request.query_value("reason").value_or("user_aborted"), send_run(response, 202));
+}
+
+void on_approval(run::RunRequests& requests, const http::Request& request,
+                 const ControlResponse& response) {
+  auto entry = Tree::parse(request.body);
+  if (!entry) return (void)response->send_error(entry.error());
+  if (!entry.value().is_object()) {
+    return (void)response->send_error(
+        make_error(Errc::invalid_body, "The body must be an object such as {\"approved\":true}."));
+  }
+  requests.decide(request.path_segment(control_run_place),
+                  request.path_segment(control_approval_place), {}, std::move(entry).value(),
+                  send_run(response, 200));
+}
+
+Error not_written(const std::string& path) {
+  return make_error(Errc::store_failed, "The control file '" + path + "' cannot be written.",
+                    std::generic_category().message(errno));
+}
+
+// Whole or not at all, and for its user alone from its first byte on.
+Result<void> write_private(const std::string& path, const std::string& text) {
+  const std::string draft = path + ".part" + std::to_string(::getpid());
+  ::unlink(draft.c_str());
+  constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  const os::Descriptor file(::open(draft.c_str(), flags, 0600));
+  if (file.get() < 0) return not_written(path);
+  const bool is_written =
+      ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+      ::rename(draft.c_str(), path.c_str()) == 0;
+  if (is_written) return {};
+  Error error = not_written(path);
+  ::unlink(draft.c_str());
+  return error;
+}
+
+}  // namespace
+
+struct StoreControl::Endpoint {
+  explicit Endpoint(os::EventLoop& loop) : server(loop) {}
+
+  [[nodiscard]] http::Route route(std::string method, std::string path,
+                                  ControlHandler handler) const;
+
+  std::string path;
+  std::string token;
+  Requests requests;
+  http::Server server;  // last: its handlers use the others
+};
+
+http::Route StoreControl::Endpoint::route(std::string method, std::string path,
+                                          ControlHandler handler) const {
+  return {std::move(method), std::move(path),
+          [token = token, requests = requests, handler](http::Request&& request,
+                                                        const ControlResponse& response) {
+            const auto given = request.headers.find("authorization").value_or("");
+            const bool is_known =
+                given.starts_with(control_bearer) &&
+                equal_in_constant_time(given.substr(control_bearer.size()), token);
+            if (!is_known) return (void)response->send_error(make_error(Errc::not_authorized));
+            const auto runs = requests();
+            if (!runs) return (void)response->send_error(make_error(Errc::engine_closed));
+            handler(*runs, request, response);
+          }};
+}
+
+StoreControl::StoreControl(std::unique_ptr<Endpoint> endpoint) : endpoint_(std::move(endpoint)) {}
+
+StoreControl::~StoreControl() {
+  ::unlink(endpoint_->path.c_str());
+}
+
+Result<std::unique_ptr<StoreControl>> StoreControl::open(os::EventLoop& loop,
+                                                         const std::string& storage,
+                                                         Requests requests) {
+  if (!storage.starts_with(control_file_scheme)) return std::unique_ptr<StoreControl>();
+  auto made = std::make_unique<Endpoint>(loop);
+  std::error_code failed;
+  const std::string store = storage.substr(control_file_scheme.size());
+  // The working folder may be another one at the end.
+  made->path = std::filesystem::absolute(store, failed).string() + ".control";
+  os::RandomIds ids;
+  made->token = ids.next_id() + ids.next_id();
+  made->requests = std::move(requests);
+  std::vector<http::Route> routes{made->route("GET", "/runs/*", on_get),
+                                  made->route("DELETE", "/runs/*", on_delete),
+                                  made->route("POST", "/runs/*/approvals/*", on_approval)};
+  http::ServerOptions options;
+  options.port = 0;
+  constexpr std::size_t most_connections = 64;
+  options.max_connections = most_connections;
+  auto port = made->server.listen(std::move(options), http::Router(std::move(routes)));
+  if (!port) return std::move(port).error();
+  Tree file = Tree::object();
+  file.set("pid", std::to_string(::getpid()));
+  file.set("url", "http://127.0.0.1:" + std::to_string(port.value()));
+  file.set("token", made->token);
+  MILLRACE_TRY(write_private(made->path, file.to_json() + "\n"));
+  return std::unique_ptr<StoreControl>(new StoreControl(std::move(made)));
+}
+
+}  // namespace millrace::app
