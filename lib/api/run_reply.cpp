@@ -10,6 +10,12 @@ namespace {
 
 constexpr std::chrono::seconds stall_limit{60};
 
+// A page of another origin reads only the headers that are listed.
+void add_run_id(http::Headers& headers, const std::string& run_id) {
+  headers.add("Millrace-Run-Id", run_id);
+  headers.add("Access-Control-Expose-Headers", "Millrace-Run-Id");
+}
+
 }  // namespace
 
 RunReply::RunReply(os::EventLoop& loop, std::shared_ptr<http::ResponseStream> response,
@@ -55,7 +61,7 @@ Result<void> RunReply::start(const run::FoundRun& found) {
 bool RunReply::begin() {
   if (std::exchange(has_begun_, true)) return true;
   http::Headers headers = stream_headers();
-  headers.add("Millrace-Run-Id", run_id_);
+  add_run_id(headers, run_id_);
   if (!response_->start(200, headers)) return false;
   wait_for_silence();
   return true;
@@ -108,7 +114,7 @@ void RunReply::close() {
     response_->end();
   } else {
     http::Headers headers;
-    headers.add("Millrace-Run-Id", run_id_);
+    add_run_id(headers, run_id_);
     (void)response_->send(204, headers, {});
   }
 }

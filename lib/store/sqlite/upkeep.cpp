@@ -149,7 +149,10 @@ Result<void> Backend::backup(const std::string& path) {
   if (made.get() < 0) {
     return make_error(Errc::store_failed, "The backup '" + path + "' cannot be written.");
   }
+  // The copy is a database that is written, and the store itself may be open for reading only.
+  if (options_.read_only) database_.script("PRAGMA query_only=OFF");
   database_.run("VACUUM INTO ?1", part);
+  if (options_.read_only) database_.script("PRAGMA query_only=ON");
   if (!database_.ok()) {
     Error error = failure();
     std::filesystem::remove(part, failed);

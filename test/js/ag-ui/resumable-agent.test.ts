@@ -8,8 +8,8 @@ import type {
 import { buildSync } from 'esbuild';
 
 import { until } from '../support/server';
-import type { Connection } from './recorded-server';
-import { allBytes, allEvents, cutAt, fails, RecordedServer, runId } from './recorded-server';
+import type { Connection } from './cutting-server';
+import { allBytes, allEvents, cutAt, fails, CuttingServer, runId } from './cutting-server';
 
 const entry = join(__dirname, '../../../dist/cjs/entry/ag-ui.js');
 const lines = { '1.0': '@ag-ui/client', '0.0': 'ag-ui-client-0.0' };
@@ -24,9 +24,9 @@ function agentOf(line: string): new (config: ResumableHttpAgentConfig) => Agent 
   return (found as { ResumableHttpAgent: typeof Agent }).ResumableHttpAgent;
 }
 
-let server: RecordedServer;
+let server: CuttingServer;
 beforeEach(async () => {
-  server = new RecordedServer();
+  server = new CuttingServer();
   await server.open();
 });
 afterEach(() => server.close());

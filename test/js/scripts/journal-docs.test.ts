@@ -30,6 +30,18 @@ it.each(records)('describes the fields of $name, kind $kind', ({ name, kind, fie
   expect(row.map((cell) => cell[3])).toEqual([fields.join(', ') || '-']);
 });
 
+it('gives records as JSON by the same names', () => {
+  const table = read('lib/journal/record_json.cpp').replace(/"\s+"/g, '');
+  const named = [...table.matchAll(/\{(\d+), "(\w+)",\s*"([^"]*)"\}/g)].map(
+    ([, kind, name, names = '']) => ({ kind, name, names }),
+  );
+  const written = records.map(({ kind, name, fields }) => ({
+    ...{ kind, name },
+    names: fields.map((field) => field.split(' ')[1]).join(' '),
+  }));
+  expect(named).toEqual(written);
+});
+
 it.each(tables)('describes the table %s', (name) => {
   expect(cells.filter(([, word]) => word === `\`${name}\``)).toHaveLength(1);
 });

@@ -52,8 +52,12 @@ TEST_P(StorageConformance, AnswersAnApprovalOnce) {
   EXPECT_EQ(rows[0].decision, "true");
   EXPECT_EQ(rows[0].decided_by, "alice@desk");
   EXPECT_EQ(rows[0].shown, R"({"tool":"pay"})");
+  // The run goes on once all are answered.
+  EXPECT_TRUE(claim().empty());
+  EXPECT_EQ(row(1).state, RunState::waiting);
+  EXPECT_EQ(backend().decide(decision("b")).value().status, DecisionStatus::decided);
   ASSERT_EQ(claim().size(), 1U);
-  EXPECT_EQ(row(1).last, 4U);
+  EXPECT_EQ(row(1).last, 5U);
 }
 
 TEST_P(StorageConformance, ShowsAnApprovalToItsPrincipalAlone) {

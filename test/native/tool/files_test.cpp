@@ -20,6 +20,7 @@
 #include "base/json.hpp"
 #include "os/blocking_pool.hpp"
 #include "os/event_loop.hpp"
+#include "os/protected_files.hpp"
 #include "tool/builtin/builtin.hpp"
 
 namespace millrace::tool {
@@ -62,6 +63,7 @@ class FileTools : public testing::Test {
     options.set("calculator", json::Tree::flag(true));
     options.at("files").set("root", root_.string());
     options.at("files").set("write", json::Tree::flag(true));
+    options.at("runProcess").set("directory", root_.string());
     auto made = make_builtin_tools(options, {loop_, *client_, *pool_});
     ASSERT_TRUE(made.ok());
     tools_ = std::move(made).value();
@@ -142,6 +144,31 @@ TEST_F(FileTools, TakeAbsolutePathsBelowTheirRoot) {
        {root_.string() + "x/a.txt", root_.string() + "/../a.txt", std::string("/etc/passwd")}) {
     EXPECT_TRUE(wait(call("read_file", path(other))).is_error) << other;
   }
+}
+
+TEST_F(FileTools, LeaveTheFilesOfAStoreAlone) {
+  std::ofstream(root_ / "store.db") << "a store";
+  std::ofstream(root_ / "notes.txt") << "notes";
+  os::protect_file((root_ / "store.db").string());
+  os::protect_file((root_ / "store.db.control").string());
+  const auto code_of = [&](const std::string& name, const std::string& arguments) {
+    return wait(call(name, arguments)).code;
+  };
+  EXPECT_EQ(code_of("read_file", R"({"path":"store.db"})"), "not_authorized");
+  EXPECT_EQ(code_of("write_file", R"({"path":"store.db","content":"x"})"), "not_authorized");
+  EXPECT_EQ(code_of("write_file", R"({"path":"store.db","content":"x","append":true})"),
+            "not_authorized");
+  // One that is not there yet is not to be made either.
+  EXPECT_EQ(code_of("write_file", R"({"path":"store.db.control","content":"x"})"),
+            "not_authorized");
+  EXPECT_FALSE(std::filesystem::exists(root_ / "store.db.control"));
+  // Another name leads to the same file.
+  std::filesystem::create_hard_link(root_ / "store.db", root_ / "other.txt");
+  EXPECT_EQ(code_of("read_file", R"({"path":"other.txt"})"), "not_authorized");
+  EXPECT_EQ(code_of("run_process", R"({"argv":["cat","other.txt"]})"), "not_authorized");
+  EXPECT_EQ(code_of("run_process", R"({"argv":["dd","if=store.db"]})"), "not_authorized");
+  EXPECT_EQ(code_of("run_process", R"({"argv":["cat","notes.txt"]})"), "");
+  EXPECT_EQ(wait(call("read_file", R"({"path":"notes.txt"})")).content, "notes");
 }
 
 TEST_F(FileTools, RefusePipesAndDevicesWithoutWaiting) {

@@ -74,7 +74,7 @@ function framesBehind(after: number, fresh: boolean): string[] {
 export const allBytes = framesBehind(0, false).join('');
 export const allEvents = answer.flatMap(([, ...events]) => events) as AGUIEvent[];
 
-export class RecordedServer {
+export class CuttingServer {
   readonly received: Received[] = [];
   /** What the next connections do; those after them give everything. */
   plan: Connection[] = [];
