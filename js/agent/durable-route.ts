@@ -36,7 +36,7 @@ export async function answerDurable(target: DurableRoutes, request: AgentRequest
   const route = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
   if (!route) return wrongMethod(Object.keys(methods));
   const caller = await callerOf(target, request);
-  if (!caller.may(route.scope)) throw notAuthorized();
+  if (!caller.may(route.scope)) throw notAuthorized(route.scope);
   const [decodedId, decodedApproval] = [id, approval].map(decoded) as [string, string];
   return route.answer({ target, request, query, caller, id: decodedId, approval: decodedApproval });
 }
@@ -58,7 +58,7 @@ async function callerOf({ authorize }: DurableRoutes, { original }: AgentRequest
   }
   const given = (await authorize(original as never)) as
     Partial<Authorized> | null | undefined | false;
-  if (!given) throw notAuthorized();
+  if (!given) throw notAuthorized('start');
   const { principal, scopes } = given;
   if (typeof principal !== 'string' || principal === '') {
     throw new MillraceError(
@@ -79,7 +79,7 @@ async function begin({ target, request, query, caller }: Route): Answer {
     );
   }
   const isAnswer = ((body as { resume?: unknown[] }).resume ?? []).length > 0;
-  if (isAnswer && !caller.may('approve')) throw notAuthorized();
+  if (isAnswer && !caller.may('approve')) throw notAuthorized('approve');
   const input = toJson(body, 'input');
   const response = await target.runtime.respond({
     plan: target.agent.planJson,
@@ -183,8 +183,8 @@ function decoded(part: string): string {
   }
 }
 
-function notAuthorized(): MillraceError {
-  return new MillraceError('not_authorized', 'The caller may not do this.');
+function notAuthorized(scope: string): MillraceError {
+  return new MillraceError('not_authorized', `The caller does not have the scope '${scope}'.`);
 }
 
 function wrongMethod(methods: string[]): PlainAnswer {

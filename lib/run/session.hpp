@@ -171,8 +171,7 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
                   std::function<void(AgentSession&)> begin);
   void begin_agent(std::uint64_t action, const SubAgent& agent, const Tree& call);
   void start_job(std::uint64_t action, const tool::Spec& spec, tool::ToolCall wanted);
-  void call_model(std::uint64_t action, const Tree& payload,
-                  const std::string& join_response);
+  void call_model(std::uint64_t action, const Tree& payload, const std::string& join_response);
   Result<message::SharedMessages> messages_for(const Tree& state_messages, bool silent);
   void on_turn();
   void take_turn(std::uint64_t action, Tree chunk);

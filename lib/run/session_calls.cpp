@@ -61,12 +61,13 @@ void AgentSession::begin_model(std::uint64_t action, const Tree& payload) {
   if (task_.recorder == nullptr) return call_model(action, payload, {});
   unrecorded_.insert(action);
   const std::weak_ptr<AgentSession> weak = weak_from_this();
-  task_.recorder->before_model(step_ + 1, [weak, action, payload](const std::string& join_response) {
-    const auto self = weak.lock();
-    if (!self || self->unrecorded_.erase(action) == 0) return;
-    self->call_model(action, payload, join_response);
-    self->pump();
-  });
+  task_.recorder->before_model(step_ + 1,
+                               [weak, action, payload](const std::string& join_response) {
+                                 const auto self = weak.lock();
+                                 if (!self || self->unrecorded_.erase(action) == 0) return;
+                                 self->call_model(action, payload, join_response);
+                                 self->pump();
+                               });
 }
 
 // Does `begin` once the call is recorded, or ends it with what it came to before.

@@ -18,9 +18,9 @@ inline constexpr std::chrono::minutes longest_background{60};
 
 // An answer in the background, from its request to its end.
 struct Background {
-  net::Request base;   // where the answer was asked for and by whom, without a body
-  bool joins = false;  // it comes as a stream
-  std::string id;      // "" until it is known
+  net::Request base;       // where the answer was asked for and by whom, without a body
+  bool joins = false;      // it comes as a stream
+  std::string id;          // "" until it is known
   bool was_known = false;  // an earlier call asked for it
   int polls = 0;
   int failures = 0;                         // one behind the other

@@ -113,7 +113,8 @@ void ModelCall::State::on_background_head(net::ResponseHead head, Moment now) {
 Error ModelCall::State::of_background(Error error) const {
   if (background_ && background_->was_known && !decoder_) {
     error.should_retry = true;
-  } else if (background_ && !background_->id.empty()) error.should_retry = false;
+  } else if (background_ && !background_->id.empty())
+    error.should_retry = false;
   return error;
 }
 

@@ -122,7 +122,8 @@ void RunLog::go_on(const StoredRun& stored, const journal::RecoveryPlan& plan,
   stored.open.close(sink_);
   // A response that is joined again comes from its beginning.
   const bool comes_again = plan.needs_reset || (!plan.response_id.empty() && plan.was_shown);
-  if (comes_again) on_event({event::Reset{"process_ended", std::max<std::int64_t>(plan.attempt - 1, 1)}});
+  if (comes_again)
+    on_event({event::Reset{"process_ended", std::max<std::int64_t>(plan.attempt - 1, 1)}});
   if (!stored.open.step().empty()) on_event({event::StepEnd{stored.open.step()}});
 }
 
@@ -169,8 +170,8 @@ void RunLog::before_model(std::int64_t step, Request request) {
   step_ = step;
   note(journal::ModelRequested{step, std::exchange(place_.model_attempt, 1), 0});
   background_.clear();
-  gates_.emplace_back([request = std::move(request),
-                       join = std::exchange(join_response_, {})] { request(join); });
+  gates_.emplace_back(
+      [request = std::move(request), join = std::exchange(join_response_, {})] { request(join); });
 }
 
 store::CallRow& RunLog::ledger_row(std::string_view id) {

@@ -148,9 +148,9 @@ class RunLog final : public AgentOwner,
   std::int64_t step_ = 0;
   std::string join_response_;  // of the next request: what an earlier process asked for
   std::string background_;     // the response that the request at work has
-  bool is_resumed_ = false;  // its reader's run began in another process
-  bool is_over_ = false;     // nothing more is recorded
-  bool is_lost_ = false;     // another owner has the run, or the store failed
+  bool is_resumed_ = false;    // its reader's run began in another process
+  bool is_over_ = false;       // nothing more is recorded
+  bool is_lost_ = false;       // another owner has the run, or the store failed
   bool is_settled_ = false;
   bool is_paused_ = false;  // the store is slower than the model
 };

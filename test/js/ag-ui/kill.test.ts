@@ -86,9 +86,7 @@ it('attaches after a reload, and stops the run on the server', async () => {
       seen.push(seenOf(event as Seen));
       if ((event as Seen).type === 'TEXT_MESSAGE_START') resolve();
     };
-    next
-      .attach(runId, after === undefined ? {} : { after }, { onEvent })
-      .catch(() => undefined);
+    next.attach(runId, after === undefined ? {} : { after }, { onEvent }).catch(() => undefined);
     // What is open is given with the next whole record.
     setTimeout(() => void fetch(`${server.url}/runs/${runId}`, { method: 'DELETE' }), 50);
   });

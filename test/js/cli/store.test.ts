@@ -126,7 +126,10 @@ describe('millrace runs', () => {
     const run = await start('r1', 'Hello');
     const report = await jsonOf<Run>(['runs', 'show', run, ...store]);
     expect(report.waits).toEqual([
-      expect.objectContaining({ reason: 'model', owner: expect.stringContaining(report.owner ?? '?') }),
+      expect.objectContaining({
+        reason: 'model',
+        owner: expect.stringContaining(report.owner ?? '?'),
+      }),
     ]);
     await server.end();
     const left = await jsonOf<Run>(['runs', 'show', run, ...store]);
@@ -152,7 +155,9 @@ describe('millrace runs', () => {
       .split('\n')
       .map((line) => JSON.parse(line) as { seq: number; fact?: object; event?: object });
     expect(records.map(({ seq }) => seq)).toEqual(records.map((_, at) => at + 2));
-    expect(records.every(({ fact, event }) => (fact === undefined) !== (event === undefined))).toBe(true);
+    expect(records.every(({ fact, event }) => (fact === undefined) !== (event === undefined))).toBe(
+      true,
+    );
     expect(records).toHaveLength(lines.length - 1);
   });
 
@@ -171,7 +176,9 @@ describe('millrace runs', () => {
     await serve([...hanging, { text: 'never' }]);
     const run = await start('r1', 'Hello');
     await server.end();
-    expect(await jsonOf<Run>(['runs', 'stop', run, ...store])).toMatchObject({ state: 'cancelled' });
+    expect(await jsonOf<Run>(['runs', 'stop', run, ...store])).toMatchObject({
+      state: 'cancelled',
+    });
     await server.start();
     const frames = framesOf(await (await server.get('/r1')).text());
     expect(frames.at(-1)?.event.type).toMatch(/RUN_(FINISHED|ERROR)/);
@@ -192,7 +199,11 @@ describe('millrace runs', () => {
     if (owner === 'without') await server.start();
     const done = await stateOf(run, 'completed');
     expect(done.calls).toEqual([
-      expect.objectContaining({ name: 'calculator', state: 'ok', arguments: { expression: '6 * 7' } }),
+      expect.objectContaining({
+        name: 'calculator',
+        state: 'ok',
+        arguments: { expression: '6 * 7' },
+      }),
     ]);
     const again = await millrace(['runs', 'approve', run, ...store, '--json']);
     expect(again.code).toBe(1);
@@ -298,7 +309,9 @@ describe('millrace storage', () => {
     const { code, out } = await millrace(['storage', 'check', ...store]);
     expect(code).toBe(1);
     expect(out).toMatch(/^run_[0-9a-f]{32}: the page that ends at record \d+ is damaged\n$/);
-    const { problems } = JSON.parse((await millrace(['storage', 'check', ...store, '--json'])).out) as {
+    const { problems } = JSON.parse(
+      (await millrace(['storage', 'check', ...store, '--json'])).out,
+    ) as {
       problems: object[];
     };
     expect(problems).toHaveLength(1);
@@ -337,7 +350,12 @@ describe('millrace storage', () => {
     const first = await exported('first.jsonl', store);
     expect(statSync(at('first.jsonl')).mode & 0o777).toBe(0o600);
     const other = ['--storage', `file:${at('other/store.db')}`];
-    const imported = await jsonOf<{ rows: number }>(['storage', 'import', at('first.jsonl'), ...other]);
+    const imported = await jsonOf<{ rows: number }>([
+      'storage',
+      'import',
+      at('first.jsonl'),
+      ...other,
+    ]);
     expect(imported.rows).toBe(first.trimEnd().split('\n').length - 2);
     expect(await exported('second.jsonl', other)).toBe(first);
     expect((await millrace(['storage', 'export', ...other])).out).toBe(first);
@@ -386,7 +404,14 @@ describe('millrace storage', () => {
     for (const [text, line, why] of cases) {
       writeFileSync(at('broken.jsonl'), text);
       const other = `file:${at('other.db')}`;
-      const outcome = await millrace(['storage', 'import', at('broken.jsonl'), '--storage', other, '--json']);
+      const outcome = await millrace([
+        'storage',
+        'import',
+        at('broken.jsonl'),
+        '--storage',
+        other,
+        '--json',
+      ]);
       expect([line, outcome.code]).toEqual([line, 1]);
       const { error } = JSON.parse(outcome.out) as { error: { code: string; message: string } };
       expect(error.code).toBe('invalid_argument');
@@ -410,9 +435,16 @@ describe('millrace storage', () => {
   it('tells a foreign file from a store, and leaves it alone', async () => {
     await serve([]);
     writeFileSync(at('notes.txt'), 'These are notes, and no database at all.');
-    for (const command of [['storage', 'check'], ['storage', 'vacuum'], ['runs', 'ls']]) {
+    for (const command of [
+      ['storage', 'check'],
+      ['storage', 'vacuum'],
+      ['runs', 'ls'],
+    ]) {
       const outcome = await millrace([...command, '--storage', `file:${at('notes.txt')}`]);
-      expect([outcome.code, outcome.err]).toEqual([1, expect.stringMatching(/store_(foreign|damaged)/)]);
+      expect([outcome.code, outcome.err]).toEqual([
+        1,
+        expect.stringMatching(/store_(foreign|damaged)/),
+      ]);
     }
     expect(readFileSync(at('notes.txt'), 'utf8')).toBe('These are notes, and no database at all.');
   });

@@ -1,5 +1,16 @@
 // The store of durable runs, and the runs in it.
-import type { Rows } from './row';
+import { createAgent, createRuntime } from 'millrace';
+
+import { keep } from './kit';
+import type { Failure, Rows } from './row';
+
+// Without `authorize`, callers may only start runs.
+async function listed(): Promise<Failure> {
+  const runtime = keep(createRuntime({ storage: 'memory' }));
+  const agent = createAgent({ model: 'demo:demo', runtime, name: 'a' });
+  const response = await agent.handler(new Request('http://localhost/agent/runs'));
+  return ((await response.json()) as { error: Failure }).error;
+}
 
 export const storeRows: Rows = {
   store_in_use: { native: ['store/sqlite_backend_test.cpp', 'SqliteStore.BelongsToOneProcess'] },
@@ -35,5 +46,6 @@ export const storeRows: Rows = {
   agent_not_registered: {
     native: ['run/durable_requests_test.cpp', 'RunRequests.ParksARunThatNobodyCanRun'],
   },
+  not_authorized: { provoke: listed, says: "'read'" },
   cursor_ahead: { native: ['run/durable_run_test.cpp', 'DurableRun.RefusesACursorBehindItsEnd'] },
 };

@@ -64,7 +64,7 @@ std::string behind(const std::string& whole, std::uint64_t after) {
   return whole.substr(from);
 }
 
-std::size_t count(std::string_view text, std::string_view what) {
+std::size_t occurrences(std::string_view text, std::string_view what) {
   std::size_t found = 0;
   for (std::size_t at = text.find(what); at != std::string_view::npos;
        at = text.find(what, at + what.size())) {
@@ -108,9 +108,9 @@ TEST(RecordedAgUi, GivesTheExactRestBehindEveryRecord) {
   Eventful eventful;
   const auto pages = pages_of(eventful.rig, eventful.run);
   const std::string whole = bytes_of(pages, {});
-  EXPECT_EQ(count(whole, "RUN_STARTED"), 2U);
-  EXPECT_EQ(count(whole, "RUN_FINISHED"), 2U);
-  EXPECT_EQ(count(whole, "millrace.reset"), 1U);
+  EXPECT_EQ(occurrences(whole, "RUN_STARTED"), 2U);
+  EXPECT_EQ(occurrences(whole, "RUN_FINISHED"), 2U);
+  EXPECT_EQ(occurrences(whole, "millrace.reset"), 1U);
   EXPECT_NE(whole.find("All done."), std::string::npos);
   for (std::uint64_t after = 0; after <= pages.back().last; ++after) {
     RecordedOptions options;
@@ -131,8 +131,8 @@ TEST(RecordedAgUi, GivesOneAgUiRunAsItWas) {
   second.thread_id = "thread";
   const std::string after = bytes_of(pages, second, eventful.second);
   EXPECT_EQ(before + after, whole);
-  EXPECT_EQ(count(before, R"("runId":"r1")"), 2U);
-  EXPECT_EQ(count(after, R"("runId":"r2")"), 2U);
+  EXPECT_EQ(occurrences(before, R"("runId":"r1")"), 2U);
+  EXPECT_EQ(occurrences(after, R"("runId":"r2")"), 2U);
   for (std::uint64_t cut = eventful.second; cut <= pages.back().last; ++cut) {
     second.after = cut;
     EXPECT_EQ(bytes_of(pages, second, eventful.second), behind(after, cut)) << cut;
@@ -154,11 +154,12 @@ TEST(RecordedAgUi, OpensAgainWhatIsOpenForAReaderThatRemembersNothing) {
     const std::string opened = fresh.substr(0, fresh.size() - rest.size());
     EXPECT_EQ(opened.find("id: "), std::string::npos) << after;
     // Every delta and end has its beginning.
-    EXPECT_EQ(count(fresh, "TEXT_MESSAGE_START"), count(fresh, "TEXT_MESSAGE_END")) << after;
-    EXPECT_EQ(count(fresh, "TOOL_CALL_START"), count(fresh, "TOOL_CALL_END")) << after;
-    EXPECT_EQ(count(fresh, "STEP_STARTED"), count(fresh, "STEP_FINISHED")) << after;
-    EXPECT_EQ(count(fresh, "RUN_STARTED"), count(fresh, "RUN_FINISHED")) << after;
-    open_texts += count(opened, "TEXT_MESSAGE_START");
+    EXPECT_EQ(occurrences(fresh, "TEXT_MESSAGE_START"), occurrences(fresh, "TEXT_MESSAGE_END"))
+        << after;
+    EXPECT_EQ(occurrences(fresh, "TOOL_CALL_START"), occurrences(fresh, "TOOL_CALL_END")) << after;
+    EXPECT_EQ(occurrences(fresh, "STEP_STARTED"), occurrences(fresh, "STEP_FINISHED")) << after;
+    EXPECT_EQ(occurrences(fresh, "RUN_STARTED"), occurrences(fresh, "RUN_FINISHED")) << after;
+    open_texts += occurrences(opened, "TEXT_MESSAGE_START");
   }
   EXPECT_GT(open_texts, 0U);
 }
