@@ -187,7 +187,7 @@ export class ResumableRun {
     if (this.#after !== undefined) query.set('after', String(this.#after));
     if (isFresh) query.set('fresh', '1');
     if (!byOwnId || !id?.startsWith('run_')) query.set('threadId', this.#request.threadId);
-    const address = `${url}/runs/${encodeURIComponent(id ?? '')}?${query}`;
+    const address = `${url}/runs/${encodeURIComponent(id ?? '')}?${query.toString()}`;
     this.#connection = new AbortController();
     const { signal } = this.#connection;
     return fetch(address, { method: 'GET', headers, signal });
@@ -322,7 +322,7 @@ export class ResumableRun {
     const asJson = new Headers(headers);
     asJson.set('accept', 'application/json');
     const id = encodeURIComponent(this.#runId ?? '');
-    const query = this.#runId?.startsWith('run_') ? '' : `?${new URLSearchParams({ threadId })}`;
+    const query = this.#runId?.startsWith('run_') ? '' : `?threadId=${encodeURIComponent(threadId)}`;
     try {
       const response = await fetch(`${url}/runs/${id}${query}`, { method: 'GET', headers: asJson });
       const { state } = (await response.json()) as { state?: string };

@@ -182,7 +182,7 @@ Result<TransferFile> TransferFile::to_write(const Tree& options) {
   TransferFile made;
   made.path_ = options["path"].string();
   if (made.path_.empty()) {
-    made.kept_ = static_cast<int>(options["fd"].integer_or(1));
+    made.borrowed_ = static_cast<int>(options["fd"].integer_or(1));
     return made;
   }
   constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
@@ -197,7 +197,7 @@ Result<TransferFile> TransferFile::to_read(const Tree& options) {
   TransferFile made;
   made.path_ = options["path"].string();
   if (made.path_.empty()) {
-    made.kept_ = static_cast<int>(options["fd"].integer_or(0));
+    made.borrowed_ = static_cast<int>(options["fd"].integer_or(0));
     return made;
   }
   made.file_ = os::Descriptor(::open(made.path_.c_str(), O_RDONLY | O_CLOEXEC));
@@ -208,7 +208,7 @@ Result<TransferFile> TransferFile::to_read(const Tree& options) {
 }
 
 Result<void> TransferFile::finish() {
-  if (kept_ >= 0 || ::fsync(file_.get()) == 0) return {};
+  if (borrowed_ >= 0 || ::fsync(file_.get()) == 0) return {};
   return transfer_failed("The export cannot be written.", errno);
 }
 

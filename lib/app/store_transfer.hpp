@@ -13,21 +13,21 @@
 namespace millrace::app {
 
 // Where the lines are written to or read from: a file, which is made for its user alone and must
-// not exist, or a descriptor that the caller keeps.
+// not exist, or a descriptor of the caller.
 class TransferFile {
  public:
   // Errors: invalid_option.
   static Result<TransferFile> to_write(const json::Tree& options);
   static Result<TransferFile> to_read(const json::Tree& options);
 
-  [[nodiscard]] int descriptor() const { return kept_ >= 0 ? kept_ : file_.get(); }
+  [[nodiscard]] int descriptor() const { return borrowed_ >= 0 ? borrowed_ : file_.get(); }
   [[nodiscard]] const std::string& path() const { return path_; }
   // On the disk. Errors: store_failed.
   Result<void> finish();
 
  private:
   os::Descriptor file_;
-  int kept_ = -1;
+  int borrowed_ = -1;
   std::string path_;
 };
 

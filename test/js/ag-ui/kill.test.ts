@@ -50,7 +50,7 @@ it('gives every event once over a server that is killed twice', async () => {
     { runId: 'r' },
     {
       onEvent: ({ event }) => {
-        seen.push(seenOf(event as Seen));
+        seen.push(seenOf(event));
         if (kills.length === 0 || (event as Seen).delta !== kills[0]) return;
         kills.shift();
         killing = killing.then(() => server.restart());

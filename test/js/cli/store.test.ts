@@ -220,9 +220,9 @@ describe('millrace runs', () => {
     const [approval] = (await jsonOf<Run>(['runs', 'show', second, ...store])).approvals ?? [];
     await millrace(['runs', 'approve', second, approval?.id ?? '', ...store, ...edited]);
     await stateOf(second, 'completed');
-    const said = model.asked.map(({ messages }) => String(messages.at(-1)?.content));
-    expect(said.at(-1)).toBe('6');
-    expect(said.filter((text) => text === '42')).toEqual([]);
+    const results = model.asked.map(({ messages }) => String(messages.at(-1)?.content));
+    expect(results.at(-1)).toBe('6');
+    expect(results.filter((text) => text === '42')).toEqual([]);
   });
 
   it.each([

@@ -36,7 +36,7 @@ Result<void> load_lines(StorageBackend& into, const std::vector<std::string>& li
 }
 
 // A store with a row of every kind, also such that are no UTF-8.
-void fill_store(StorageBackend& backend, std::int64_t now) {
+void put_rows(StorageBackend& backend, std::int64_t now) {
   const auto append = [&](const AppendBatch& batch) {
     return backend.append({&batch, 1}).front().status;
   };
@@ -85,7 +85,7 @@ void fill_store(StorageBackend& backend, std::int64_t now) {
 }
 
 TEST_P(StorageConformance, GivesTheSameRowsFromAnotherStore) {
-  fill_store(backend(), now_);
+  put_rows(backend(), now_);
   const auto lines = lines_of(backend());
   std::set<std::string> kinds;
   for (const std::string& line : lines) kinds.insert(line.substr(0, line.find(':')));
@@ -106,7 +106,7 @@ TEST_P(StorageConformance, GivesTheSameRowsFromAnotherStore) {
 }
 
 TEST_P(StorageConformance, TakesAllRowsOrNone) {
-  fill_store(backend(), now_);
+  put_rows(backend(), now_);
   const auto lines = lines_of(backend());
   EXPECT_EQ(load_lines(backend(), lines).error().code, Errc::invalid_state);
   const auto other = GetParam()([this] { return now_; });
@@ -127,7 +127,7 @@ TEST_P(StorageConformance, TakesAllRowsOrNone) {
 }
 
 TEST_P(StorageConformance, EndsWithItsReader) {
-  fill_store(backend(), now_);
+  put_rows(backend(), now_);
   int rows = 0;
   const auto dumped = backend().dump([&](const AnyRow&) -> Result<void> {
     return ++rows < 3 ? Result<void>() : make_error(Errc::store_full);
