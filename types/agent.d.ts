@@ -507,6 +507,8 @@ export interface AgentToolContext {
   idempotencyKey: string;
   /** Tells readers of the run how far the call is. */
   progress: (value: unknown) => void;
+  /** Of a durable run: what is known of it in every process that it works in. */
+  run?: { id: string; threadId: string; principal: string; context: unknown } | undefined;
 }
 
 export type AgentTool = (args: never, context: AgentToolContext) => unknown;

@@ -1,6 +1,7 @@
 // DurableRun: a run that is recorded, so that it outlives its readers and its process.
 import { onAbort } from '../abort';
 import type { AgentCall } from '../model/call';
+import { checkValues, cursor } from '../value-checks';
 import { AgentRun, type RunHost } from './agent-run';
 import type { RunRecord } from './durable-types';
 import { recordsOf } from './run-records';
@@ -35,6 +36,7 @@ export class DurableRun extends AgentRun {
 
   /** The events behind a record, each with the number of its record. */
   async *records({ after = 0 }: { after?: number } = {}): AsyncGenerator<RunRecord, undefined> {
+    checkValues('records()', { after }, { after: cursor });
     await this.committed;
     yield* recordsOf(this.durable.runtime, this.id, after);
     return undefined;

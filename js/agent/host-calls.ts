@@ -17,6 +17,7 @@ export interface ToolRequest {
   toolCallId: string;
   arguments: string;
   idempotencyKey: string;
+  run?: AgentToolContext['run'];
 }
 
 /** A question on its way. Its signal is made when it is looked at: most never are. */
@@ -131,7 +132,7 @@ export class HostCalls {
   // One function for all of a call: thousands of them may wait for their tool, and each that waits for
   // another would be kept with it.
   async #answer(
-    { name, toolCallId, idempotencyKey, arguments: text }: ToolRequest,
+    { name, toolCallId, idempotencyKey, arguments: text, run }: ToolRequest,
     open: OpenRequest,
     report: (progress: object) => void,
   ): Promise<object> {
@@ -145,6 +146,7 @@ export class HostCalls {
       toolCallId,
       idempotencyKey,
       progress: (value) => report({ progress: value ?? null }),
+      ...(run && { run }),
     };
     try {
       return answerOf(await tool.run(input, context), name);

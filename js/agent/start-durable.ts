@@ -29,6 +29,7 @@ const names: readonly (keyof DurableRunOptions)[] = [
   'throttleMs',
   'idempotencyKey',
   'principal',
+  'context',
   'onDisconnect',
 ];
 
@@ -60,13 +61,15 @@ export function durableRun(
   const isAnswer = (body.resume ?? []).length > 0;
   // As the store gives them.
   const id = answered ?? `run_${randomUUID().replaceAll('-', '')}`;
-  const { format, checkpoint, throttleMs, principal, idempotencyKey } = options;
+  const { format, checkpoint, throttleMs, principal, idempotencyKey, context } = options;
   const texts = {
     plan: agent.planJson,
     input: toJson(body, 'input'),
     options: {
       ...{ name, format, checkpoint, throttleMs, principal, idempotencyKey },
       fromClient: isFromClient(input),
+      context:
+        context === undefined ? undefined : (JSON.parse(toJson(context, 'context')) as unknown),
       run: isAnswer ? answered : id,
       inputHash: hashOf(name, input, options),
     },

@@ -113,6 +113,8 @@ export interface AgentRunOptions {
 export interface DurableRunOptions extends Omit<AgentRunOptions, 'onCheckpoint'> {
   /** The same key gives the run that it began, and is an error with another input. */
   idempotencyKey?: string | undefined;
+  /** What its tools get as `run.context`, in every process: a value of JSON. */
+  context?: unknown;
   /** Whose run it is; "" when absent. */
   principal?: string | undefined;
   /** What the leaving of its last reader does: the run goes on, or is stopped. */

@@ -18,7 +18,7 @@ import { MillraceError } from '../errors';
 import { checkNames } from '../known-names';
 import { type AgentCall, startDurableCall } from '../model/call';
 import { shown } from '../shown';
-import { checkValues, milliseconds } from '../value-checks';
+import { checkValues, cursor, milliseconds } from '../value-checks';
 import { checkRuntimeOptions, type RuntimeOptions } from './runtime-options';
 import { respond } from './run-response';
 import { RuntimeStream } from './runtime-stream';
@@ -86,7 +86,7 @@ export class Runtime implements DurableRuntime {
     checkNames('attach()', options, ['after', 'signal']);
     const { after = 0, signal } = options;
     checkSignal('attach()', signal);
-    checkValues('attach()', { after }, { after: milliseconds });
+    checkValues('attach()', { after }, { after: cursor });
     const run = String(id);
     const call = this.openRun({ plan: '', input: '', options: { run, after } });
     const durable: DurablePart = {

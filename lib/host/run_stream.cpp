@@ -49,6 +49,7 @@ Result<RunSpec> read_run_spec(std::shared_ptr<const run::AgentPlan> plan,
   spec.principal = options["principal"].string();
   spec.idem_key = options["idempotencyKey"].string();
   spec.idem_hash = options["inputHash"].string();
+  if (const Tree* context = options.find("context")) spec.context_json = context->to_json();
   // What is no id is not found.
   if (options["run"].is_string()) {
     spec.run = store::RunId::parse(options["run"].string()).value_or(store::RunId());
@@ -97,6 +98,7 @@ void RunStream::begin() {
   request.principal = spec_.principal;
   request.idem_key = spec_.idem_key;
   request.idem_hash = spec_.idem_hash;
+  request.context_json = spec_.context_json;
   request.id = spec_.run;
   runtime_->requests().open(std::move(request),
                             [weak = weak_from_this()](const Result<run::FoundRun>& found) {

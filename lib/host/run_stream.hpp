@@ -26,6 +26,7 @@ struct RunSpec {
   std::string principal;
   std::string idem_key;
   std::string idem_hash;
+  std::string context_json;
   // Of the run that begins, that is attached to, or whose interrupts are answered.
   std::optional<store::RunId> run;
   std::uint64_t after = 0;
@@ -34,7 +35,7 @@ struct RunSpec {
   Throttle::Span throttle = Throttle::usual;
 };
 
-// Shape: `options` is { "name"?: string, "run"?: string, "principal"?, "idempotencyKey"?: string,
+// Shape: `options` is { "name"?: string, "run"?: string, "principal"?, "idempotencyKey"?: string, "context"?: any,
 // "inputHash"?: of what the request is known by, "after"?: number, "seqs"?: boolean, "checkpoint"?:
 // boolean, "throttleMs"?: number, "format"?, "fromClient"? as in read_agent_spec }; `plan` is null
 // where a run is attached to.

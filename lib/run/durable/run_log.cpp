@@ -145,6 +145,17 @@ void RunLog::complete(std::uint64_t id, std::string_view json) {
 }
 
 void RunLog::request_host(HostWork work, std::uint64_t id, std::string json) {
+  if (work == HostWork::tool) {
+    std::string run = "{";
+    json::append_member(run, "id", place_.run.text());
+    json::append_member(run, "threadId", options_.thread_id);
+    json::append_member(run, "principal", options_.principal);
+    const bool has_context = !options_.context_json.empty();
+    json::append_raw_member(run, "context", has_context ? options_.context_json : "null");
+    json.pop_back();
+    json::append_raw_member(json, "run", run + "}");
+    json.push_back('}');
+  }
   host_.request_host(place_.run, work, id, std::move(json));
 }
 

@@ -33,7 +33,8 @@ namespace millrace::run {
 class RunHost {
  public:
   virtual ~RunHost() = default;
-  // As AgentOwner::request_host and withdraw.
+  // As AgentOwner::request_host and withdraw; a tool gets "run" besides: {"id", "threadId",
+  // "principal", "context"}.
   virtual void request_host(const store::RunId& run, HostWork work, std::uint64_t id,
                             std::string json) = 0;
   virtual void withdraw(const store::RunId& run, std::uint64_t id) = 0;
@@ -60,6 +61,7 @@ struct LogOptions {
   std::string ag_ui_run;
   std::string parent_run_id;
   std::string principal;
+  std::string context_json;  // what tools of the host get of the run; "" is none
   UnknownPolicy unknown = UnknownPolicy::report;
   std::int64_t approval_ms = std::int64_t{7} * 24 * 3600 * 1000;
 };

@@ -201,7 +201,8 @@ void RunRegistry::start(StartRequest request, Done<StartedRun> done) {
   if (!task) return done(std::move(task).error());
   LogPlace place;
   place.run = request.id.value_or(store::RunId::of_uuid(services_.call.ids.next_id()));
-  LogOptions options{input.thread_id, input.run_id, input.parent_run_id, request.principal};
+  LogOptions options{input.thread_id, input.run_id, input.parent_run_id, request.principal,
+                     request.context_json};
   const auto log = make_log(agent->second, place, std::move(options), 0);
   store::NewRun made;
   made.id = place.run;
@@ -220,6 +221,7 @@ void RunRegistry::start(StartRequest request, Done<StartedRun> done) {
   accepted.thread = input.thread_id;
   accepted.principal = request.principal;
   accepted.client_tools_json = input.tools_json;
+  accepted.context_json = request.context_json;
   log->note(accepted);
   log->note_segment(input, {});
   report_start(*log, place.run, done);
@@ -298,7 +300,8 @@ std::shared_ptr<RunLog> RunRegistry::log_of(const StoredRun& stored) {
   const store::NewRun& run = stored.claim.run.run;
   const auto agent = agents_.find(run.name);
   if (agent == agents_.end()) return nullptr;
-  LogOptions options{run.thread, stored.ag_ui_run, stored.parent_run_id, run.principal};
+  LogOptions options{run.thread, stored.ag_ui_run, stored.parent_run_id, run.principal,
+                     stored.context_json};
   return make_log(agent->second, place_of(stored), std::move(options), stored.claim.run.last);
 }
 

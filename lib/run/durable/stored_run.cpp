@@ -19,6 +19,7 @@ constexpr std::size_t load_limit = std::size_t{1} << 20U;
 void take_fact(StoredRun& run, const journal::Fact& fact) {
   if (const auto* accepted = std::get_if<journal::Accepted>(&fact)) {
     run.client_tools_json = accepted->client_tools_json;
+    run.context_json = accepted->context_json;
   } else if (const auto* segment = std::get_if<journal::Segment>(&fact)) {
     run.ag_ui_run = segment->ag_ui_run;
     run.parent_run_id = segment->parent;

@@ -26,6 +26,7 @@ struct StoredRun {
   std::map<std::string, store::CallRow, std::less<>> ledger;
   // Of the facts `accepted` and the last `segment`.
   std::string client_tools_json;
+  std::string context_json;
   std::string ag_ui_run;
   std::string parent_run_id;
   std::string protocol;

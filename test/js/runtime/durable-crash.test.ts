@@ -57,6 +57,7 @@ describe('a durable run whose process is killed', () => {
         expect(read).not.toContain('did once');
       } else {
         expect(logged()).toHaveLength(2);
+        expect(second).toContainEqual({ tool: effect, context: { user: 'ada' } });
         // The same key, by which the other side knows the call.
         expect(new Set(logged()).size).toBe(1);
         expect(read).toContain(`did ${effect}`);

@@ -332,6 +332,8 @@ describe('a runtime', () => {
     });
     const run = agent.run('go');
     await run.result;
+    await expect(recordsOf(run, 0.5)).rejects.toMatchObject({ code: 'invalid_option' });
+    await expect(recordsOf(run, 1_000_000)).rejects.toMatchObject({ code: 'cursor_ahead' });
     const ahead = runtime.attach(run.id, { after: 1_000_000 });
     expect((await ahead.result).error?.code).toBe('cursor_ahead');
   });
