@@ -20,7 +20,7 @@ using test::Peer;
 using test::RawServer;
 
 constexpr std::string_view id_of_run = "run_00000000000000000000000000000001";
-constexpr std::string_view stream_head =
+constexpr std::string_view answer_head =
     "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
 constexpr std::string_view piece =
     "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hello\"}}]}\n\n";
@@ -35,7 +35,7 @@ class RuntimeTest : public testing::Test {
                 ("millrace-runtime-" + std::to_string(::getpid()) + "-" + ids_.next_id())),
         server_([this](Peer& peer) {
           peer.read_request();
-          peer.write(std::string(stream_head) + std::string(piece));
+          peer.write(std::string(answer_head) + std::string(piece));
           // The first answers end with their reader.
           if (hanging_-- > 0) {
             peer.closes_within(std::chrono::seconds(30));
