@@ -181,13 +181,13 @@ export class ResumableRun {
   // The run by its own id, or by the AG-UI run while nothing of it has been read: its own id stands for more.
   #get(isFresh: boolean): Promise<Response> {
     const { fetch, url, headers, attach } = this.#request;
-    const byOwnId = attach !== undefined || this.#after !== undefined;
-    const id = byOwnId ? this.#runId : this.#request.agUiRunId;
+    const ownId = this.#after === undefined ? undefined : this.#runId;
+    const id = attach?.runId ?? ownId ?? this.#request.agUiRunId;
     const query = new URLSearchParams();
     if (this.#after !== undefined) query.set('after', String(this.#after));
     if (isFresh) query.set('fresh', '1');
-    if (!byOwnId || !id?.startsWith('run_')) query.set('threadId', this.#request.threadId);
-    const address = `${url}/runs/${encodeURIComponent(id ?? '')}?${query.toString()}`;
+    if (id !== ownId && !id.startsWith('run_')) query.set('threadId', this.#request.threadId);
+    const address = `${url}/runs/${encodeURIComponent(id)}?${query.toString()}`;
     this.#connection = new AbortController();
     const { signal } = this.#connection;
     return fetch(address, { method: 'GET', headers, signal });
@@ -322,7 +322,9 @@ export class ResumableRun {
     const asJson = new Headers(headers);
     asJson.set('accept', 'application/json');
     const id = encodeURIComponent(this.#runId ?? '');
-    const query = this.#runId?.startsWith('run_') ? '' : `?threadId=${encodeURIComponent(threadId)}`;
+    const query = this.#runId?.startsWith('run_')
+      ? ''
+      : `?threadId=${encodeURIComponent(threadId)}`;
     try {
       const response = await fetch(`${url}/runs/${id}${query}`, { method: 'GET', headers: asJson });
       const { state } = (await response.json()) as { state?: string };
