@@ -57,8 +57,11 @@ export interface RunReport extends RunInfo {
   waits: Wait[];
   calls: Call[];
   children?: RunInfo[];
-  usage?: unknown;
-  cost?: unknown;
+  usage?: {
+    llm?: { apiCalls?: number; tokens?: { input?: number; output?: number } };
+    tools?: { totalCalls?: number };
+  };
+  cost?: { total?: number; unpricedCalls?: number };
   error?: { code?: string; message?: string };
   damage?: string;
 }
@@ -144,6 +147,21 @@ function section(title: string, lines: readonly string[]): string[] {
   return lines.length === 0 ? [] : ['', `${title}:`, ...lines];
 }
 
+function usageText({ usage }: RunReport): string | undefined {
+  const { apiCalls, tokens } = usage?.llm ?? {};
+  if (apiCalls === undefined) return undefined;
+  const { input = 0, output = 0 } = tokens ?? {};
+  const calls = `${apiCalls} model calls, ${usage?.tools?.totalCalls ?? 0} tool calls`;
+  return `${calls}, ${input} tokens in, ${output} tokens out`;
+}
+
+// Without a price of some call there is no total.
+function costText({ cost }: RunReport): string | undefined {
+  if (cost === undefined) return undefined;
+  if (cost.total !== undefined) return `$${cost.total.toFixed(6)}`;
+  return `unknown: ${cost.unpricedCalls ?? 0} calls without a known price`;
+}
+
 /** Everything that is known of a run. */
 export function shownRun(report: RunReport, now: number): string {
   const { id, state, name, version, threadId, principal, createdAt, endedAt } = report;
@@ -158,8 +176,8 @@ export function shownRun(report: RunReport, now: number): string {
     ['records', String(report.lastSeq)],
     ['step', String(report.step)],
     ['recoveries', report.recoveries > 0 ? String(report.recoveries) : undefined],
-    ['usage', report.usage === undefined ? undefined : JSON.stringify(report.usage)],
-    ['cost', report.cost === undefined ? undefined : JSON.stringify(report.cost)],
+    ['usage', usageText(report)],
+    ['cost', costText(report)],
     ['error', report.error && `${report.error.message} (${report.error.code})`],
     ['damage', report.damage],
   ];

@@ -210,6 +210,29 @@ describe('millrace runs', () => {
     expect(JSON.parse(again.out)).toMatchObject({ error: { code: 'approval_answered' } });
   });
 
+  it.each(['with', 'without'])('answers several calls one by one, %s an owner', async (owner) => {
+    await serve((body) => {
+      const call = (id: string) => ({ id, name: 'calculator', args: { expression: '6 * 7' } });
+      return calculating(body).text === undefined
+        ? { calls: [call('c1'), call('c2')] }
+        : calculating(body);
+    }, 'calculator');
+    const run = await start('r1', 'RUN_FINISHED');
+    if (owner === 'without') await server.end();
+    const open = await millrace(['runs', 'approve', run, ...store]);
+    expect([open.code, open.err]).toEqual([2, expect.stringContaining('waits for 2 approvals')]);
+    const { approvals = [] } = await stateOf(run, 'waiting');
+    for (const { id } of approvals) {
+      await stateOf(run, 'waiting');
+      expect((await millrace(['runs', 'approve', run, id, ...store])).code).toBe(0);
+    }
+    if (owner === 'without') await server.start();
+    expect((await stateOf(run, 'completed')).calls.map(({ state }) => state)).toEqual(['ok', 'ok']);
+    const { out } = await millrace(['runs', 'show', run, ...store]);
+    expect(out).toMatch(/usage +2 model calls, 2 tool calls, 20 tokens in, 10 tokens out\n/);
+    expect(out).toMatch(/cost +unknown: 2 calls without a known price\n/);
+  });
+
   it('denies a call, and runs one with other arguments', async () => {
     await serve(calculating, 'calculator');
     const first = await start('r1', 'RUN_FINISHED', 'one');
