@@ -117,8 +117,11 @@ struct RunFold::FactFold {
     entry.child = fact.run;
     move(entry, CallState::started);
   }
+  // What its call came to is the result that is recorded with it.
   void operator()(const ChildEnded& fact) const {
-    move(call(fact.call), fact.status == RunState::completed ? CallState::ok : CallState::error);
+    FoldedCall& entry = call(fact.call);
+    entry.kind = CallKind::child;
+    entry.child = fact.run;
   }
   void operator()(const JobStep& fact) const {
     branch.is_job = true;
@@ -140,7 +143,11 @@ struct RunFold::FactFold {
     branch.step = fact.step;
     branch.checkpoint = fact.number;
     branch.checkpoint_seq = seq;
-    if (fact.step != branch.checkpoint_step) branch.recoveries = 0;
+    // An agent that comes along does so for all that wait for it.
+    if (fact.step != branch.checkpoint_step) {
+      branch.recoveries = 0;
+      run.branches_[0].recoveries = 0;
+    }
     branch.checkpoint_step = fact.step;
     branch.model = {};
   }

@@ -1,9 +1,9 @@
 #include "run/children.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "agent/budget.hpp"
-#include "agent/decision.hpp"
 #include "agent/deltas.hpp"
 #include "agent/interrupts.hpp"
 #include "agent/state.hpp"
@@ -17,19 +17,6 @@ using json::Tree;
 
 constexpr std::size_t children_at_once = 4;
 
-// Usage and cost of another agent. While it waits for a person so does the run that called it,
-// whose own time of waiting this is.
-Tree without_waits(const Tree& state) {
-  Tree totals = Tree::object();
-  for (const std::string_view member : {"usage", "cost"}) {
-    if (state[member].is_object()) totals.set(member, state[member]);
-  }
-  if (Tree* usage = totals.find("usage"); usage != nullptr) {
-    usage->at("humanInteraction").erase("totalWaitingTimeMs");
-  }
-  return totals;
-}
-
 // Whether the event tells whose it is, or is of the whole run.
 bool names_its_agent(const event::Event& event) {
   if (!event.subagent.empty()) return true;
@@ -40,12 +27,18 @@ bool names_its_agent(const event::Event& event) {
          std::holds_alternative<event::SubagentFailed>(event.body);
 }
 
-// A client may repeat an id; a session of its own has ids of its own.
-std::uint64_t resumed_action(std::size_t index) {
-  return (std::uint64_t{1} << 31U) + index;
-}
-
 }  // namespace
+
+Tree without_waits(const Tree& state) {
+  Tree totals = Tree::object();
+  for (const std::string_view member : {"usage", "cost"}) {
+    if (state[member].is_object()) totals.set(member, state[member]);
+  }
+  if (Tree* usage = totals.find("usage"); usage != nullptr) {
+    usage->at("humanInteraction").erase("totalWaitingTimeMs");
+  }
+  return totals;
+}
 
 void add_spent(Tree& state, const Tree& spent) {
   for (const std::string_view member : {"usage", "cost"}) {
@@ -86,13 +79,32 @@ AgentSession::Child::Child(AgentSession& parent, std::uint64_t action, const Sub
         session_->stop();
       })) {}
 
-void AgentSession::Child::start(const model::DriverServices& services, AgentTask task) {
-  run_id_ = services.call.ids.next_id();
+void AgentSession::Child::start(const model::DriverServices& services, AgentTask task,
+                                const RecordedChild* recorded) {
+  std::int64_t started_ms = services.now_ms();
+  if (recorded != nullptr) {
+    run_id_ = recorded->run_id;
+    was_waiting_ = recorded->is_waiting;
+    task.state = recorded->state;
+    task.context = recorded->context;
+    task.failure = recorded->failure;
+  }
+  const bool is_known = !run_id_.empty();
+  if (is_known) started_ms = recorded->started_ms;
+  if (!is_known) run_id_ = services.call.ids.next_id();
   task.run_id = run_id_;
-  event::SubagentStart start{run_id_, agent_.name};
-  start.call_id = call_id_;
-  parent_.emit(start);
-  if (agent_.timeout.count() > 0) timer_->start(agent_.timeout);
+  if (Recorder* recorder = parent_.task_.recorder) {
+    task.recorder = &recorder->begin_child(call_id_, agent_.name, run_id_);
+  }
+  if (!is_known) {
+    event::SubagentStart start{run_id_, agent_.name};
+    start.call_id = call_id_;
+    parent_.emit(start);
+  }
+  if (agent_.timeout.count() > 0) {
+    const std::chrono::milliseconds spent(services.now_ms() - started_ms);
+    timer_->start(std::max(agent_.timeout - spent, std::chrono::milliseconds(0)));
+  }
   session_ = std::make_shared<AgentSession>(services, agent_.plan, std::move(task), *this);
   session_->start();
 }
@@ -113,7 +125,8 @@ void AgentSession::Child::on_event(const event::Event& event) {
 // The end is dealt with when nothing of the child is on the stack.
 void AgentSession::Child::moved() {
   if (!session_ || !session_->ended()) {
-    if (parent_.owner_ != nullptr) parent_.owner_->moved();
+    // A run that is at work for its step machine reports that itself, at the end.
+    if (parent_.owner_ != nullptr && !parent_.pumping_) parent_.owner_->moved();
     return;
   }
   if (std::exchange(reported_end_, true)) return;
@@ -139,6 +152,10 @@ void AgentSession::Child::withdraw(std::uint64_t id) {
     parent_.requested_.erase(at);
     return;
   }
+}
+
+void AgentSession::Child::rest(const Tree& state, const Tree& context) {
+  session_->record_rest(state, context);
 }
 
 void AgentSession::call_agent(std::uint64_t action, const SubAgent& agent, const Tree& call) {
@@ -171,10 +188,15 @@ void AgentSession::start_child(std::uint64_t action, const SubAgent& agent, std:
     const auto self = weak.lock();
     return self ? self->reached_limit() : std::nullopt;
   };
+  // One that the user answered begins anew for the readers.
+  std::optional<RecordedChild> recorded;
+  if (task_.recorder != nullptr && !task.state.is_object()) {
+    if (const RecordedChild* known = task_.recorder->child_of(call_id)) recorded = *known;
+  }
   auto child = std::make_unique<Child>(*this, action, agent, std::move(call_id));
   Child& started = *child;
   children_.emplace(action, std::move(child));
-  started.start(services_, std::move(task));
+  started.start(services_, std::move(task), recorded ? &*recorded : nullptr);
 }
 
 void AgentSession::start_queued() {
@@ -194,6 +216,7 @@ void AgentSession::on_child(std::uint64_t action) {
   start_queued();
   const AgentOutcome& outcome = child->session().outcome();
   spent_.push_back(totals_of(*child));
+  record_child_end(*child);
   if (outcome.kind == AgentOutcome::Kind::waiting && !child->timed_out()) {
     return keep_child(action, *child);
   }
@@ -257,30 +280,6 @@ void AgentSession::report_child_end(const Child& child, const tool::ToolOutcome&
   }
 }
 
-void AgentSession::end_child(std::uint64_t action, const Child& child,
-                             const tool::ToolOutcome& outcome) {
-  report_child_end(child, outcome);
-  if (machine_) return end_tool(action, outcome);
-  // It was resumed: its result goes into the state that waits for it.
-  report_result(child.call_id(), outcome);
-  waiting_children_.erase(child.call_id());
-  state_.set("subAgentRuns", waiting_children_);
-  Tree decision = Tree::object();
-  decision.set("action", "tool_result");
-  decision.set("toolCallId", child.call_id());
-  decision.set("result", outcome.content);
-  decision.set("success", Tree::flag(!outcome.is_error));
-  auto applied =
-      agent::apply_decision(std::move(state_), decision, services_.now_ms(), services_.call.ids);
-  if (!applied) {
-    state_ = Tree::object();
-    return end({AgentOutcome::Kind::failed, "error", applied.error(), {}});
-  }
-  state_ = std::move(applied.value().at("newState"));
-  if (applied.value()["nextContext"].is_object()) context_ = applied.value()["nextContext"];
-  settle_resumed();
-}
-
 // It waits for a person, and so does the run that called it.
 void AgentSession::keep_child(std::uint64_t action, const Child& child) {
   const AgentOutcome& outcome = child.session().outcome();
@@ -300,7 +299,7 @@ void AgentSession::keep_child(std::uint64_t action, const Child& child) {
   }
   retained.set("interrupts", std::move(interrupts));
   const std::string ended_json = ended.to_json(json::Surrogates::replace);
-  emit(event::SubagentEnd{child.run_id(), {}, ended_json});
+  if (!child.was_waiting()) emit(event::SubagentEnd{child.run_id(), {}, ended_json});
   if (!waiting_children_.is_object()) waiting_children_ = Tree::object();
   waiting_children_.set(child.call_id(), std::move(retained));
   if (!machine_) {
@@ -313,47 +312,8 @@ void AgentSession::keep_child(std::uint64_t action, const Child& child) {
   pump();
 }
 
-void AgentSession::resume_children() {
-  agent::end_human_wait(state_, services_.now_ms());
-  keep_time(agent::deadline_of(state_));
-  const Tree answers = std::move(task_.children);
-  std::size_t index = 0;
-  for (const auto& [call_id, answer] : answers.members()) {
-    const std::string_view name = waiting_children_[call_id]["agent"].string();
-    for (const SubAgent& agent : plan_->sub_agents) {
-      if (agent.name != name) continue;
-      AgentTask task;
-      task.thread_id = task_.thread_id;
-      task.used = task_.used;
-      task.interrupt_lifetime = task_.interrupt_lifetime;
-      task.state = answer["state"];
-      task.context = answer["context"];
-      task.children = answer["children"];
-      start_child(resumed_action(++index), agent, std::string(call_id), std::move(task));
-      break;
-    }
-  }
-  if (index == 0) settle_resumed();
-}
-
 void AgentSession::take_spent() {
   for (const Tree& spent : std::exchange(spent_, {})) add_spent(state_, spent);
-}
-
-// One that was resumed has ended: what it did is not done again. When all have, the run goes on, or
-// waits for the rest.
-void AgentSession::settle_resumed() {
-  if (outcome_) return;
-  take_spent();
-  if (!children_.empty() || !queued_.empty()) {
-    if (owner_ == nullptr) return;
-    owner_->rest(state_, context_);
-    return owner_->moved();
-  }
-  report_checkpoint();
-  if (!context_.is_object()) return end_waiting();
-  next_step();
-  pump();
 }
 
 }  // namespace millrace::run

@@ -3,9 +3,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/error.hpp"
+#include "base/json_tree.hpp"
 #include "tool/spec.hpp"
 #include "tool/tool.hpp"
 
@@ -21,6 +24,20 @@ struct CallIntent {
   bool is_agent = false;  // another agent works for it
 };
 
+// An agent that worked for a call in an earlier process.
+struct RecordedChild {
+  std::string run_id;  // as readers know it; "" where they have seen its end
+  json::Tree state;    // of its last checkpoint
+  json::Tree context;
+  std::int64_t started_ms = 0;  // later by the time in which no process worked on it
+  bool is_waiting = false;      // for the user
+  bool is_over = false;         // the ledger has what its call came to
+  std::optional<Error> failure = std::nullopt;  // why it cannot go on
+};
+
+struct AgentOutcome;
+
+// Of one run: each agent that works for it has a recorder of its own.
 // Thread: engine thread.
 // Lifetime: as the owner of the run.
 class Recorder {
@@ -38,6 +55,21 @@ class Recorder {
   virtual void before_call(const CallIntent& call, Begin begin) = 0;
   // The end of a call, before readers see it. False where they have seen it in an earlier process.
   virtual bool call_ended(std::string_view id, const tool::ToolOutcome& outcome) = 0;
+  // A step ended; the run may go on from here.
+  virtual void rest(const json::Tree& state, const json::Tree& context) = 0;
+
+  // What is known of the agent that works for a call; null: nothing, or it was begun here.
+  virtual const RecordedChild* child_of(std::string_view call) = 0;
+  // An agent begins to work for a call, or goes on.
+  // Lifetime: the recorder that it gives lives as long as this one.
+  virtual Recorder& begin_child(std::string_view call, std::string_view agent,
+                                std::string_view run_id) = 0;
+  // The user has answered the agent of a call, which goes on from here.
+  virtual Recorder& answer_child(std::string_view call, const json::Tree& state,
+                                 const json::Tree& context) = 0;
+  // The agent of a call ended, or waits; before what its call came to.
+  virtual void end_child(std::string_view call, const AgentOutcome& outcome,
+                         const json::Tree& state) = 0;
 };
 
 }  // namespace millrace::run

@@ -53,6 +53,9 @@ AgentSession::~AgentSession() = default;
 
 void AgentSession::start() {
   prepare_state();
+  if (task_.failure) {
+    return end({AgentOutcome::Kind::failed, "error", std::move(task_.failure), {}});
+  }
   if (!task_.used) task_.used = std::make_shared<UsedIds>();
   for (const Tree& state_message : state_["messages"].items()) {
     task_.used->insert(std::string(state_message["id"].string()));
@@ -73,6 +76,7 @@ void AgentSession::start() {
   // A run that goes on in the middle of a turn says so to readers of its own.
   if (context_.is_object() && state_["modelStep"]["open"].is_true()) report_step();
   for (const auto& [call_id, text] : task_.results) report_result(call_id, {text, true});
+  take_recorded();
   if (!task_.children.members().empty()) return resume_children();
   if (!context_.is_object() && !goes_on()) return;
   // What a crash before the first step goes back to.

@@ -58,6 +58,7 @@ struct AgentTask {
   std::chrono::milliseconds interrupt_lifetime = agent::interrupt_lifetime;
   // Lifetime: as the owner.
   Recorder* recorder = nullptr;
+  std::optional<Error> failure = std::nullopt;  // why it cannot go on from its state
 };
 
 // How a run ended.
@@ -132,6 +133,9 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   // The host's answer: host_chunk() of a model; of a tool {"content": string, "isError"?, "code"?,
   // "extra"?: object}, or {"progress": value} on the way. An unknown id is ignored.
   void complete(std::uint64_t id, std::string_view json);
+  // For an owner that is another session.
+  void record_rest(const json::Tree& state, const json::Tree& context);
+  void stop_recording();
 
   [[nodiscard]] bool ended() const { return outcome_.has_value(); }
   [[nodiscard]] const AgentOutcome& outcome() const { return *outcome_; }
@@ -200,21 +204,25 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   void cancel_action(std::uint64_t action);
   void cancel_all();
   void drop_child(Child& child);
+  void record_child_end(const Child& child);
 
   // Other agents (agent_children.cpp)
   void call_agent(std::uint64_t action, const SubAgent& agent, const Tree& call);
   void start_child(std::uint64_t action, const SubAgent& agent, std::string call_id,
                    AgentTask task);
   void start_queued();
-  void resume_children();
   void on_child(std::uint64_t action);
   Tree totals_of(const Child& child) const;
   Tree totals() const;
   [[nodiscard]] std::optional<agent::ReachedLimit> reached_limit() const;
   void take_spent();
   void report_child_end(const Child& child, const tool::ToolOutcome& outcome);
-  void end_child(std::uint64_t action, const Child& child, const tool::ToolOutcome& outcome);
   void keep_child(std::uint64_t action, const Child& child);
+
+  // Agents of a run that goes on (session_resume.cpp)
+  void take_recorded();
+  void resume_children();
+  void end_child(std::uint64_t action, const Child& child, const tool::ToolOutcome& outcome);
   void settle_resumed();
 
   model::DriverServices services_;

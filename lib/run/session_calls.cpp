@@ -219,13 +219,18 @@ void AgentSession::call_tool(std::uint64_t action, const Tree& payload) {
   run_tool(action, found->second.tool->spec(), call);
 }
 
-// What an agent does for the call is not recorded by itself: after a crash its outcome is unknown.
+// What the agent does for the call is recorded by itself; after a crash it goes on from there.
 void AgentSession::begin_agent(std::uint64_t action, const SubAgent& agent, const Tree& call) {
   CallIntent intent;
   intent.id = call["id"].string();
   intent.name = agent.name;
   intent.arguments = call["arguments"].string();
   intent.is_agent = true;
+  if (task_.recorder != nullptr) {
+    const RecordedChild* recorded = task_.recorder->child_of(intent.id);
+    // Its call is answered by the ledger, and what it spent is in no checkpoint of this run.
+    if (recorded != nullptr && recorded->is_over) spent_.push_back(without_waits(recorded->state));
+  }
   begin_call(action, std::move(intent),
              [action, &agent, call](AgentSession& self) { self.call_agent(action, agent, call); });
 }

@@ -100,9 +100,18 @@ void AgentSession::stop() {
 
 void AgentSession::leave() {
   owner_ = nullptr;
-  // What is recorded goes on in another process.
-  if (std::exchange(task_.recorder, nullptr) != nullptr && turn_) turn_->leave_background();
+  stop_recording();
   stop();
+}
+
+// What is recorded goes on in another process.
+void AgentSession::stop_recording() {
+  if (std::exchange(task_.recorder, nullptr) != nullptr && turn_) turn_->leave_background();
+  for (const auto& [action, child] : children_) child->stop_recording();
+}
+
+void AgentSession::record_rest(const Tree& state, const Tree& context) {
+  if (task_.recorder != nullptr) task_.recorder->rest(state, context);
 }
 
 void AgentSession::cancel_action(std::uint64_t action) {
@@ -142,9 +151,19 @@ void AgentSession::cancel_all() {
 void AgentSession::drop_child(Child& child) {
   child.stop();
   spent_.push_back(totals_of(child));
+  record_child_end(child);
   report_child_end(child, {"The agent " + child.agent().name + " was stopped.", true,
                            std::string(make_error(Errc::cancelled).code_name())});
   child.leave();
+}
+
+void AgentSession::record_child_end(const Child& child) {
+  if (task_.recorder == nullptr) return;
+  const AgentSession& session = child.session();
+  const AgentOutcome cut{
+      AgentOutcome::Kind::cancelled, child.timed_out() ? "timeout" : "user_aborted", {}, {}};
+  const bool was_cut = child.timed_out() || !session.ended();
+  task_.recorder->end_child(child.call_id(), was_cut ? cut : session.outcome(), session.state());
 }
 
 }  // namespace millrace::run

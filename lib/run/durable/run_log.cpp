@@ -1,9 +1,9 @@
 #include "run/durable/run_log.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/error_json.hpp"
+#include "base/json.hpp"
 #include "base/sha256.hpp"
 #include "journal/checkpoint.hpp"
 #include "model/call/chain.hpp"
@@ -23,26 +23,6 @@ constexpr std::size_t page_limit = std::size_t{64} << 10U;
 // A model that is faster than the disk pauses here.
 constexpr std::size_t backlog_limit = std::size_t{8} << 20U;
 
-RunState state_of(const AgentOutcome& outcome) {
-  switch (outcome.kind) {
-    case AgentOutcome::Kind::finished:
-    case AgentOutcome::Kind::delegated: return RunState::completed;
-    case AgentOutcome::Kind::waiting: return RunState::waiting;
-    case AgentOutcome::Kind::cancelled: return RunState::cancelled;
-    case AgentOutcome::Kind::failed: break;
-  }
-  return RunState::failed;
-}
-
-// The id of a response that the provider goes on with when this process ends.
-std::string background_id(std::string_view answer_info) {
-  const auto info = Tree::parse(answer_info);
-  if (!info) return {};
-  const std::string_view status = info.value()["status"].string();
-  if (status != "queued" && status != "in_progress") return {};
-  return std::string(info.value()["id"].string());
-}
-
 }  // namespace
 
 // Takes events as they are shown: without secrets.
@@ -50,7 +30,10 @@ class RunLog::Events final : public event::EventSink {
  public:
   explicit Events(RunLog& log) : log_(log) {}
   void on_event(const event::Event& event) override {
-    if (!log_.is_over_) log_.merger_.add(log_.now(), 0, event);
+    RunLine& line = log_.line_;
+    if (line.is_over) return;
+    const BranchLog* branch = line.branch_of(event);
+    line.merger.add(line.now(), branch == nullptr ? 0 : branch->number(), event);
   }
 
  private:
@@ -59,7 +42,7 @@ class RunLog::Events final : public event::EventSink {
 
 // What a batch lets begin, and the page that its readers get.
 struct RunLog::Commit {
-  std::vector<Go> gates;
+  std::vector<RunLine::Go> gates;
   std::string page;
   std::uint64_t count = 0;
 };
@@ -70,38 +53,39 @@ RunLog::RunLog(const model::DriverServices& services, std::shared_ptr<store::Wri
     : services_(services),
       writer_(std::move(writer)),
       plan_(std::move(plan)),
-      place_(std::move(place)),
-      options_(std::move(options)),
       host_(host),
       hub_(std::move(hub)),
+      line_(services),
+      root_(line_, place),
+      epoch_(place.epoch),
       events_(std::make_unique<Events>(*this)),
-      sink_(*events_, model::secrets_of(plan_->chain)) {}
+      sink_(*events_, model::secrets_of(plan_->chain)) {
+  line_.root = place.run;
+  line_.options = std::move(options);
+}
 
 // What is at work ends without a record: another process goes on from what is committed.
 RunLog::~RunLog() {
   if (session_) session_->leave();
 }
 
-void RunLog::note(const journal::Fact& fact) {
-  if (!is_over_) merger_.add(now(), 0, fact);
-}
-
 void RunLog::note_segment(const AgentInput& input, std::string_view answers_json) {
   note(journal::Segment{input.run_id, input.parent_run_id, input.protocol_version, answers_json});
   store::SegmentRow row;
-  row.run = place_.run;
-  row.principal = options_.principal;
-  row.thread = options_.thread_id;
+  row.run = line_.root;
+  row.principal = line_.options.principal;
+  row.thread = line_.options.thread_id;
   row.ag_ui_run = input.run_id;
   row.body_hash = input.body_hash;
-  batch_.segment = std::move(row);
+  line_.batch.segment = std::move(row);
 }
 
 void RunLog::start(AgentTask task) {
-  task.recorder = this;
-  task.interrupt_lifetime = std::chrono::milliseconds(options_.approval_ms);
+  task.recorder = &root_;
+  task.interrupt_lifetime = std::chrono::milliseconds(line_.options.approval_ms);
   if (!is_resumed_) {
-    on_event({event::RunStart{options_.thread_id, options_.ag_ui_run, options_.parent_run_id}});
+    on_event({event::RunStart{line_.options.thread_id, line_.options.ag_ui_run,
+                              line_.options.parent_run_id}});
   }
   session_ = std::make_shared<AgentSession>(services_, plan_, std::move(task), *this);
   session_->start();
@@ -110,181 +94,81 @@ void RunLog::start(AgentTask task) {
 
 void RunLog::go_on(const StoredRun& stored, const journal::RecoveryPlan& plan,
                    const AgentInput* segment) {
-  step_ = plan.step;
-  place_.model_attempt = plan.attempt;
-  join_response_ = plan.response_id;
+  root_.go_on(stored, plan);
   is_resumed_ = segment == nullptr;
   if (segment != nullptr) {
     AgentInput begun = *segment;
     begun.protocol_version = stored.protocol;
     note_segment(begun, segment->resume_json);
   }
-  stored.open.close(sink_);
-  // A response that is joined again comes from its beginning.
-  const bool comes_again = plan.needs_reset || (!plan.response_id.empty() && plan.was_shown);
-  if (comes_again)
-    on_event({event::Reset{"process_ended", std::max<std::int64_t>(plan.attempt - 1, 1)}});
-  if (!stored.open.step().empty()) on_event({event::StepEnd{stored.open.step()}});
+  close_parts(stored, plan, sink_);
 }
 
 void RunLog::stop(std::string_view by, std::string_view reason) {
-  if (is_over_ || is_lost_ || !session_) return;
+  if (line_.is_over || line_.is_lost || !session_) return;
   note(journal::StopRequested{by, reason});
   store::RunChange change;
-  change.run = place_.run;
+  change.run = line_.root;
   change.stop = true;
-  batch_.changes.push_back(std::move(change));
-  gates_.emplace_back([weak = weak_from_this()] {
+  line_.batch.changes.push_back(std::move(change));
+  line_.gates.emplace_back([weak = weak_from_this()] {
     if (const auto self = weak.lock(); self && self->session_) self->session_->stop();
   });
   flush();
 }
 
 void RunLog::complete(std::uint64_t id, std::string_view json) {
-  if (session_ && !is_lost_) session_->complete(id, json);
+  if (session_ && !line_.is_lost) session_->complete(id, json);
 }
 
 void RunLog::request_host(HostWork work, std::uint64_t id, std::string json) {
   if (work == HostWork::tool) {
     std::string run = "{";
-    json::append_member(run, "id", place_.run.text());
-    json::append_member(run, "threadId", options_.thread_id);
-    json::append_member(run, "principal", options_.principal);
-    const bool has_context = !options_.context_json.empty();
-    json::append_raw_member(run, "context", has_context ? options_.context_json : "null");
+    json::append_member(run, "id", line_.root.text());
+    json::append_member(run, "threadId", line_.options.thread_id);
+    json::append_member(run, "principal", line_.options.principal);
+    const bool has_context = !line_.options.context_json.empty();
+    json::append_raw_member(run, "context", has_context ? line_.options.context_json : "null");
     json.pop_back();
     json::append_raw_member(json, "run", run + "}");
     json.push_back('}');
   }
-  host_.request_host(place_.run, work, id, std::move(json));
+  host_.request_host(line_.root, work, id, std::move(json));
 }
 
 void RunLog::withdraw(std::uint64_t id) {
-  host_.withdraw(place_.run, id);
+  host_.withdraw(line_.root, id);
 }
-
-// --- what is about to happen
 
 void RunLog::on_event(const event::Event& event) {
   if (const auto* info = std::get_if<event::AnswerInfo>(&event.body)) {
-    std::string id = background_id(info->json);
-    if (!id.empty() && id != background_) {
-      background_ = std::move(id);
-      note(journal::ModelOpened{step_, background_, true});
-    }
+    BranchLog* branch = line_.branch_of(event);
+    (branch == nullptr ? root_ : *branch).take_info(info->json);
   }
   sink_.on_event(event);
-}
-
-void RunLog::before_model(std::int64_t step, Request request) {
-  if (step != step_) note(journal::StepStarted{step});
-  step_ = step;
-  note(journal::ModelRequested{step, std::exchange(place_.model_attempt, 1), 0});
-  background_.clear();
-  gates_.emplace_back(
-      [request = std::move(request), join = std::exchange(join_response_, {})] { request(join); });
-}
-
-store::CallRow& RunLog::ledger_row(std::string_view id) {
-  const auto found = place_.ledger.find(id);
-  if (found != place_.ledger.end()) return found->second;
-  store::CallRow& made = place_.ledger[std::string(id)];
-  made.run = place_.run;
-  made.call = id;
-  made.epoch = place_.epoch;
-  return made;
-}
-
-// What a call that is in the ledger came to, where it must not be made.
-std::optional<tool::ToolOutcome> RunLog::known_outcome(const CallIntent& call) {
-  const auto found = place_.ledger.find(call.id);
-  if (found == place_.ledger.end()) return std::nullopt;
-  store::CallRow& row = found->second;
-  const bool may_retry = options_.unknown == UnknownPolicy::retry;
-  if (journal::is_over(row.state)) {
-    if (row.state == CallState::unknown && may_retry) return std::nullopt;
-    return outcome_of(row);
-  }
-  if (row.state != CallState::started || row.epoch == place_.epoch) return std::nullopt;
-  // Of two effects the stricter counts: the tool may have changed.
-  if (stricter(row.effect, effect_of(call)) != journal::Effect::once) return std::nullopt;
-  if (may_retry) return std::nullopt;
-  return unknown_outcome(row.name);
-}
-
-void RunLog::before_call(const CallIntent& call, Begin begin) {
-  if (const auto known = known_outcome(call)) return begin(&*known);
-  store::CallRow& row = ledger_row(call.id);
-  const std::string hash = sha256_hex(call.arguments);
-  if (row.tries == 0) {
-    row.kind = call.is_agent ? journal::CallKind::child : journal::CallKind::tool;
-    row.name = call.name;
-    row.effect = effect_of(call);
-    row.args = call.arguments;
-    row.args_hash = hash;
-    note(journal::ToolIntent{
-        call.id, {}, call.name, call.arguments, hash, row.effect, call.idempotency_key, row.kind});
-  }
-  ++row.tries;
-  row.epoch = place_.epoch;
-  row.state = CallState::started;
-  note(journal::ToolStarted{call.id, row.tries});
-  batch_.calls.push_back(row);
-  const bool is_harmless =
-      row.effect == journal::Effect::read || row.effect == journal::Effect::idempotent;
-  if (is_harmless && !is_lost_) return begin(nullptr);
-  gates_.emplace_back([begin = std::move(begin)] { begin(nullptr); });
-}
-
-bool RunLog::call_ended(std::string_view id, const tool::ToolOutcome& outcome) {
-  store::CallRow& row = ledger_row(id);
-  if (journal::is_over(row.state)) return false;
-  row.state = state_of(outcome);
-  row.result = result_json(outcome);
-  const std::string extra = tool::members_json(outcome.details);
-  note(journal::ToolResult{id, row.state, outcome.content, outcome.code, extra});
-  batch_.calls.push_back(row);
-  return true;
-}
-
-void RunLog::rest(const Tree& state, const Tree& context) {
-  Tree saved = Tree::object();
-  Tree& stored = saved.set("state", state);
-  // Both are the plan's; the one of a later process counts.
-  for (const std::string_view member : {"tools", "toolManifestMap"}) stored.erase(member);
-  saved.set("context", context);
-  const std::int64_t number = place_.next_checkpoint;
-  const bool is_full = place_.checkpoint.is_null() || number % journal::full_checkpoint_every == 0;
-  std::string data =
-      is_full ? saved.to_json() : journal::checkpoint_delta(place_.checkpoint, saved);
-  if (data.empty()) return;
-  ++place_.next_checkpoint;
-  place_.checkpoint = std::move(saved);
-  note(journal::Checkpoint{step_, number, is_full});
-  batch_.checkpoints.push_back({place_.run, number, 0, is_full, std::move(data)});
 }
 
 // --- commits
 
 void RunLog::moved() {
-  if (is_over_ || is_lost_) return;
+  if (line_.is_over || line_.is_lost) return;
   if (session_ && session_->ended()) finish();
   flush();
 }
 
 void RunLog::flush() {
-  if (is_lost_) return;
-  const bool is_empty = merger_.empty() && gates_.empty() && batch_.changes.empty();
+  if (line_.is_lost) return;
+  const bool is_empty = line_.merger.empty() && line_.gates.empty() && line_.batch.changes.empty();
   if (is_empty) return settle();
-  const bool is_urgent = !gates_.empty() || is_over_ || batch_.accept.has_value();
-  if (in_flight_ > 0 && !is_urgent && merger_.size() < page_limit) return;
+  const bool is_urgent = !line_.gates.empty() || line_.is_over || line_.batch.accept.has_value();
+  if (in_flight_ > 0 && !is_urgent && line_.merger.size() < page_limit) return;
   auto commit = std::make_shared<Commit>();
-  store::AppendBatch batch = std::exchange(batch_, {});
-  batch.run = place_.run;
-  batch.epoch = place_.epoch;
+  store::AppendBatch batch = std::exchange(line_.batch, {});
+  batch.run = line_.root;
+  batch.epoch = epoch_;
   batch.is_urgent = is_urgent;
-  if (!merger_.empty()) batch.page = merger_.take();
-  commit->gates = std::exchange(gates_, {});
+  if (!line_.merger.empty()) batch.page = line_.merger.take();
+  commit->gates = std::exchange(line_.gates, {});
   commit->page = batch.page.bytes;
   commit->count = batch.page.count;
   ++in_flight_;
@@ -302,10 +186,10 @@ void RunLog::committed(const store::AppendOutcome& outcome, const Commit& commit
   const auto self = shared_from_this();
   --in_flight_;
   if (const auto report = std::exchange(first_commit_, nullptr)) report(outcome);
-  if (is_lost_) return settle();
+  if (line_.is_lost) return settle();
   if (outcome.status != store::AppendStatus::committed) return lose(outcome);
   if (commit.count > 0) hub_->publish({outcome.last, commit.count, commit.page});
-  for (const Go& go : commit.gates) go();
+  for (const RunLine::Go& go : commit.gates) go();
   watch_backlog();
   flush();
 }
@@ -319,8 +203,8 @@ void RunLog::watch_backlog() {
 
 // What was not committed is not shown either; whoever opens the store next goes on from there.
 void RunLog::lose(const store::AppendOutcome& outcome) {
-  is_lost_ = true;
-  gates_.clear();
+  line_.is_lost = true;
+  line_.gates.clear();
   if (session_) session_->leave();
   const bool is_fenced = outcome.status == store::AppendStatus::fenced;
   Error error = outcome.error.value_or(
@@ -332,7 +216,8 @@ void RunLog::lose(const store::AppendOutcome& outcome) {
 
 // The end, once all that was recorded is safe.
 void RunLog::settle() {
-  if (in_flight_ > 0 || !(is_over_ || is_lost_) || std::exchange(is_settled_, true)) return;
+  if (in_flight_ > 0 || !(line_.is_over || line_.is_lost) || std::exchange(is_settled_, true))
+    return;
   hub_->end();
   if (over_callback_) over_callback_();
 }
@@ -341,45 +226,37 @@ void RunLog::settle() {
 
 void RunLog::change_state(RunState state) {
   store::RunChange change;
-  change.run = place_.run;
+  change.run = line_.root;
   change.state = state;
-  change.step = step_;
-  batch_.changes.push_back(std::move(change));
+  change.step = root_.step();
+  line_.batch.changes.push_back(std::move(change));
 }
 
 void RunLog::finish() {
   const AgentOutcome& outcome = session_->outcome();
   const RunState state = state_of(outcome);
   if (state == RunState::waiting) request_approvals(outcome);
-  report_end(*session_, options_.thread_id, options_.ag_ui_run, sink_);
-  if (journal::is_over(state)) note_terminal(state, outcome);
+  report_end(*session_, line_.options.thread_id, line_.options.ag_ui_run, sink_);
+  if (journal::is_over(state)) {
+    root_.end_children(nullptr);
+    root_.note_terminal(outcome, session_->state());
+  }
   change_state(state);
-  is_over_ = true;
-}
-
-void RunLog::note_terminal(RunState state, const AgentOutcome& outcome) {
-  const Tree& end = session_->state();
-  const auto json_of = [](const Tree& value) {
-    return value.is_null() ? std::string() : value.to_json(json::Surrogates::replace);
-  };
-  const std::string usage = json_of(end["usage"]);
-  const std::string cost = json_of(reported_cost(end["cost"]));
-  std::string error = outcome.error ? error_json(*outcome.error) : std::string();
-  // With what is known of the provider that failed.
-  if (outcome.failure && !outcome.failure->json.empty()) error = outcome.failure->json;
-  note(journal::Terminal{state, outcome.reason, error, usage, cost});
+  line_.is_over = true;
 }
 
 void RunLog::end_as(RunState state, std::string_view reason, const Error* error) {
+  root_.end_children(&sink_);
   if (error != nullptr) {
     on_event({event::Failed{error->message, error->code_name()}});
   } else {
-    on_event({event::RunEnd{options_.thread_id, options_.ag_ui_run, event::RunOutcome::cancelled}});
+    on_event({event::RunEnd{line_.options.thread_id, line_.options.ag_ui_run,
+                            event::RunOutcome::cancelled}});
   }
   const std::string text = error != nullptr ? error_json(*error) : std::string();
   note(journal::Terminal{state, reason, text, {}, {}});
   change_state(state);
-  is_over_ = true;
+  line_.is_over = true;
   flush();
 }
 
@@ -388,16 +265,16 @@ void RunLog::request_approvals(const AgentOutcome& outcome) {
   for (const Tree& interrupt : outcome.interrupts.items()) {
     store::ApprovalRow row;
     row.id = interrupt["id"].string();
-    row.run = place_.run;
+    row.run = line_.root;
     row.call = interrupt["toolCallId"].string();
     row.kind = row.call.empty() ? journal::ApprovalKind::prompt : journal::ApprovalKind::approval;
-    row.principal = options_.principal;
+    row.principal = line_.options.principal;
     row.args_hash = sha256_hex(interrupt["metadata"]["arguments"].to_json());
     row.shown = interrupt.to_json(json::Surrogates::replace);
-    row.expires = now() + options_.approval_ms;
+    row.expires = now() + line_.options.approval_ms;
     note(journal::ApprovalRequested{row.id, row.call, row.kind, row.args_hash, row.tools_hash,
                                     row.principal, row.expires});
-    batch_.approvals.push_back(std::move(row));
+    line_.batch.approvals.push_back(std::move(row));
   }
 }
 

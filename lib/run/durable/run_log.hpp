@@ -7,21 +7,17 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/json_tree.hpp"
-#include "journal/merger.hpp"
 #include "journal/recovery.hpp"
 #include "model/call/redacting_sink.hpp"
+#include "run/durable/branch_log.hpp"
 #include "run/durable/run_hub.hpp"
 #include "run/durable/stored_run.hpp"
 #include "run/input.hpp"
-#include "run/recorder.hpp"
 #include "run/session.hpp"
 #include "store/types.hpp"
 #include "store/writer.hpp"
@@ -33,44 +29,15 @@ namespace millrace::run {
 class RunHost {
  public:
   virtual ~RunHost() = default;
-  // As AgentOwner::request_host and withdraw; a tool gets "run" besides: {"id", "threadId",
-  // "principal", "context"}.
+  // As AgentOwner::request_host and withdraw.
   virtual void request_host(const store::RunId& run, HostWork work, std::uint64_t id,
                             std::string json) = 0;
   virtual void withdraw(const store::RunId& run, std::uint64_t id) = 0;
 };
 
-// What may be done with a call that had started when its process ended and must not run twice.
-enum class UnknownPolicy : std::uint8_t {
-  report,  // the model gets an error that says so
-  retry,   // it is made again
-};
-
-// Where a run stands when its log begins.
-struct LogPlace {
-  store::RunId run;
-  std::int64_t epoch = 1;
-  std::int64_t model_attempt = 1;  // of the next request
-  std::int64_t next_checkpoint = 0;
-  json::Tree checkpoint;  // the last one; null: none
-  std::map<std::string, store::CallRow, std::less<>> ledger;
-};
-
-struct LogOptions {
-  std::string thread_id;
-  std::string ag_ui_run;
-  std::string parent_run_id;
-  std::string principal;
-  std::string context_json;  // what tools of the host get of the run; "" is none
-  UnknownPolicy unknown = UnknownPolicy::report;
-  std::int64_t approval_ms = std::int64_t{7} * 24 * 3600 * 1000;
-};
-
 // Thread: engine thread.
 // Lifetime: shared; the host outlives it.
-class RunLog final : public AgentOwner,
-                     public Recorder,
-                     public std::enable_shared_from_this<RunLog> {
+class RunLog final : public AgentOwner, public std::enable_shared_from_this<RunLog> {
  public:
   RunLog(const model::DriverServices& services, std::shared_ptr<store::Writer> writer,
          std::shared_ptr<const AgentPlan> plan, LogPlace place, LogOptions options, RunHost& host,
@@ -80,8 +47,8 @@ class RunLog final : public AgentOwner,
   RunLog& operator=(const RunLog&) = delete;
 
   // The first batch of a run, or of a process that goes on with one; before start.
-  [[nodiscard]] store::AppendBatch& batch() { return batch_; }
-  void note(const journal::Fact& fact);
+  [[nodiscard]] store::AppendBatch& batch() { return line_.batch; }
+  void note(const journal::Fact& fact) { root_.note(fact); }
   // An AG-UI run begins with the batch, with these answers to what the run waited for.
   void note_segment(const AgentInput& input, std::string_view answers_json);
   // Called once with what became of the first batch.
@@ -105,11 +72,9 @@ class RunLog final : public AgentOwner,
   void moved() override;
   void request_host(HostWork work, std::uint64_t id, std::string json) override;
   void withdraw(std::uint64_t id) override;
-  void rest(const json::Tree& state, const json::Tree& context) override;
-
-  void before_model(std::int64_t step, Request request) override;
-  void before_call(const CallIntent& call, Begin begin) override;
-  bool call_ended(std::string_view id, const tool::ToolOutcome& outcome) override;
+  void rest(const json::Tree& state, const json::Tree& context) override {
+    root_.rest(state, context);
+  }
 
  private:
   class Events;
@@ -119,10 +84,7 @@ class RunLog final : public AgentOwner,
   [[nodiscard]] std::int64_t now() const { return services_.now_ms(); }
   void finish();
   void request_approvals(const AgentOutcome& outcome);
-  void note_terminal(journal::RunState state, const AgentOutcome& outcome);
   void change_state(journal::RunState state);
-  store::CallRow& ledger_row(std::string_view id);
-  [[nodiscard]] std::optional<tool::ToolOutcome> known_outcome(const CallIntent& call);
   void flush();
   void committed(const store::AppendOutcome& outcome, const Commit& commit);
   void lose(const store::AppendOutcome& outcome);
@@ -132,27 +94,20 @@ class RunLog final : public AgentOwner,
   model::DriverServices services_;
   std::shared_ptr<store::Writer> writer_;
   std::shared_ptr<const AgentPlan> plan_;
-  LogPlace place_;
-  LogOptions options_;
   RunHost& host_;
   std::shared_ptr<RunHub> hub_;
   std::function<void(const store::AppendOutcome&)> first_commit_;
   std::function<void()> over_callback_;
 
-  journal::DeltaMerger merger_;
+  RunLine line_;
+  BranchLog root_;
+  std::int64_t epoch_ = 1;
   std::unique_ptr<Events> events_;
   model::RedactingSink sink_;
   std::shared_ptr<AgentSession> session_;
 
-  store::AppendBatch batch_;
-  std::vector<Go> gates_;  // what the next batch lets begin
   std::size_t in_flight_ = 0;
-  std::int64_t step_ = 0;
-  std::string join_response_;  // of the next request: what an earlier process asked for
-  std::string background_;     // the response that the request at work has
-  bool is_resumed_ = false;    // its reader's run began in another process
-  bool is_over_ = false;       // nothing more is recorded
-  bool is_lost_ = false;       // another owner has the run, or the store failed
+  bool is_resumed_ = false;  // its reader's run began in another process
   bool is_settled_ = false;
   bool is_paused_ = false;  // the store is slower than the model
 };

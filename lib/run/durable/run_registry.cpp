@@ -269,9 +269,9 @@ Result<AgentTask> RunRegistry::task_of(const StoredRun& stored, const AgentInput
                                        const AgentPlan& plan) {
   AgentTask task;
   if (stored.answers.empty() && segment == nullptr) {
-    task.state = stored.checkpoint["state"];
+    task.state = stored.joined["state"];
     agent::leave_out_time(task.state, stored.claim.downtime_ms);
-    task.context = stored.checkpoint["context"];
+    task.context = stored.joined["context"];
     task.thread_id = stored.claim.run.run.thread;
     task.run_id = stored.ag_ui_run;
   } else {
@@ -284,8 +284,8 @@ Result<AgentTask> RunRegistry::task_of(const StoredRun& stored, const AgentInput
     }
     input.thread_id = stored.claim.run.run.thread;
     input.resume_json = list_of(stored.answers);
-    auto answered = saved_task(stored.checkpoint["state"], stored.checkpoint["context"], input,
-                               plan, services_.now_ms(), services_.call.ids);
+    auto answered = saved_task(stored.joined["state"], stored.joined["context"], input, plan,
+                               services_.now_ms(), services_.call.ids);
     if (!answered) return answered;
     task = std::move(answered).value();
   }

@@ -7,6 +7,7 @@
 #include "base/json.hpp"
 #include "journal/checkpoint.hpp"
 #include "journal/page.hpp"
+#include "run/durable/stored_children.hpp"
 
 namespace millrace::run {
 namespace {
@@ -41,7 +42,8 @@ bool ends_ag_ui_run(const event::Event& event) {
                                     std::holds_alternative<event::Failed>(event.body));
 }
 
-Result<void> read_records(store::StorageBackend& backend, StoredRun& run) {
+Result<void> read_records(store::StorageBackend& backend, StoredRun& run,
+                          StoredChildren& children) {
   std::uint64_t after = 0;
   const std::uint64_t last = run.claim.run.last;
   while (after < last) {
@@ -56,6 +58,7 @@ Result<void> read_records(store::StorageBackend& backend, StoredRun& run) {
         if (record.value() == nullptr) break;
         run.fold.add(*record.value());
         run.open.add(*record.value());
+        children.add(*record.value());
         if (record.value()->branch != 0) continue;
         const auto* fact = std::get_if<journal::Fact>(&record.value()->body);
         if (fact != nullptr) {
@@ -72,7 +75,7 @@ Result<void> read_records(store::StorageBackend& backend, StoredRun& run) {
 
 }  // namespace
 
-Result<StoredState> load_state(store::StorageBackend& backend, const store::RunId& run) {
+Result<StoredState> load_checkpoint(store::StorageBackend& backend, const store::RunId& run) {
   auto rows = backend.checkpoints(run);
   if (!rows) return rows.error();
   StoredState state;
@@ -89,21 +92,52 @@ Result<StoredState> load_state(store::StorageBackend& backend, const store::RunI
   return state;
 }
 
+Result<StoredState> load_state(store::StorageBackend& backend, const store::RunId& run) {
+  auto state = load_checkpoint(backend, run);
+  if (!state) return state;
+  MILLRACE_TRY(join_waiting(backend, run, run, state.value().checkpoint));
+  return state;
+}
+
+Result<Ledger> load_ledger(store::StorageBackend& backend, const store::RunId& run) {
+  auto calls = backend.calls(run);
+  if (!calls) return calls.error();
+  Ledger ledger;
+  for (store::CallRow& row : calls.value()) {
+    std::string id = row.call;
+    ledger.emplace(std::move(id), std::move(row));
+  }
+  return ledger;
+}
+
 Result<std::shared_ptr<StoredRun>> load_run(store::StorageBackend& backend, store::Claim claim) {
   auto run = std::make_shared<StoredRun>();
   run->claim = std::move(claim);
-  MILLRACE_TRY(read_records(backend, *run));
-  auto state = load_state(backend, run->claim.run.run.id);
+  const store::RunId& id = run->claim.run.run.id;
+  StoredChildren children;
+  MILLRACE_TRY(read_records(backend, *run, children));
+  auto state = load_checkpoint(backend, id);
   if (!state) return state.error();
   run->checkpoint = std::move(state.value().checkpoint);
   run->next_checkpoint = state.value().next_number;
-  auto calls = backend.calls(run->claim.run.run.id);
-  if (!calls) return calls.error();
-  for (store::CallRow& row : calls.value()) {
-    std::string id = row.call;
-    run->ledger.emplace(std::move(id), std::move(row));
-  }
+  auto ledger = load_ledger(backend, id);
+  if (!ledger) return ledger.error();
+  run->ledger = std::move(ledger).value();
+  run->joined = run->checkpoint;
+  MILLRACE_TRY(join_waiting(backend, id, id, run->joined));
+  MILLRACE_TRY(children.load(backend, *run));
   return run;
+}
+
+void close_parts(const StoredRun& stored, const journal::RecoveryPlan& plan,
+                 event::EventSink& sink) {
+  const bool goes_on = plan.move != journal::RecoveryMove::finish_stop &&
+                       plan.move != journal::RecoveryMove::bury &&
+                       plan.move != journal::RecoveryMove::fail;
+  close_children(stored, goes_on, sink);
+  stored.open.close(sink);
+  if (comes_again(plan)) sink.on_event({event::Reset{"process_ended", cut_attempt(plan)}});
+  if (!stored.open.step().empty()) sink.on_event({event::StepEnd{stored.open.step()}});
 }
 
 }  // namespace millrace::run

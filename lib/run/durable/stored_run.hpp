@@ -13,17 +13,38 @@
 #include "journal/fold.hpp"
 #include "journal/open_parts.hpp"
 #include "journal/record.hpp"
+#include "journal/recovery.hpp"
+#include "run/recorder.hpp"
 #include "store/backend.hpp"
 
 namespace millrace::run {
+
+// Calls by their ids.
+using Ledger = std::map<std::string, store::CallRow, std::less<>>;
+
+// An agent that works for a call of the run, or of one of its agents.
+struct StoredChild {
+  store::RunRow row;
+  json::Tree checkpoint;  // as it is stored
+  std::int64_t next_checkpoint = 0;
+  Ledger ledger;
+  journal::RecoveryPlan plan;
+  RecordedChild recorded;
+  std::string subagent;   // the last id that readers have of it; "" is none
+  bool is_shown = false;  // readers have seen its begin and not its end
+  journal::OpenParts open;
+  std::vector<std::string> shown;  // messages of its last step
+  std::uint64_t ended_seq = 0;
+};
 
 struct StoredRun {
   store::Claim claim;
   journal::RunFold fold;
   journal::OpenParts open;
   json::Tree checkpoint;  // {"state", "context"}; null: none
+  json::Tree joined;      // the same, with the states of agents that wait
   std::int64_t next_checkpoint = 0;
-  std::map<std::string, store::CallRow, std::less<>> ledger;
+  Ledger ledger;
   // Of the facts `accepted` and the last `segment`.
   std::string client_tools_json;
   std::string context_json;
@@ -31,11 +52,13 @@ struct StoredRun {
   std::string parent_run_id;
   std::string protocol;
   bool is_between_segments = false;  // its last AG-UI run has ended for the readers
+  // By their branches: those that are not over, or whose end is not in their caller's checkpoint.
+  std::map<std::uint32_t, StoredChild> children;
   // Answers of the user since the last checkpoint, as AG-UI's resume entries.
   std::vector<std::string> answers;
 };
 
-// The last checkpoint and the number of the next one.
+// The last checkpoint, with the states of agents that wait, and the number of the next one.
 // Errors: those of the backend; store_damaged where checkpoints do not fit each other.
 struct StoredState {
   json::Tree checkpoint;
@@ -45,5 +68,9 @@ Result<StoredState> load_state(store::StorageBackend& backend, const store::RunI
 
 // Errors: those of the backend; store_damaged where checkpoints do not fit each other.
 Result<std::shared_ptr<StoredRun>> load_run(store::StorageBackend& backend, store::Claim claim);
+
+// Closes what the readers have half of, before a run goes on in another process.
+void close_parts(const StoredRun& stored, const journal::RecoveryPlan& plan,
+                 event::EventSink& sink);
 
 }  // namespace millrace::run

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "cut_backend.hpp"
 #include "run/durable/run_registry.hpp"
 #include "run/durable/run_requests.hpp"
 #include "session_rig.hpp"
@@ -40,6 +41,12 @@ class RecordLog final : public run::RunReader {
   std::vector<std::size_t> facts;
   std::string text;  // since the last reset
   std::size_t resets = 0;
+  // Of agents that the run called, by their names.
+  std::map<std::string, std::string> said;
+  std::map<std::string, std::size_t> agent_resets;
+  std::map<std::string, std::vector<std::string>> agent_order;
+  std::map<std::string, std::string> agents;  // names by their ids
+  std::string usage;                          // of the run, as JSON
   std::map<std::string, std::vector<std::string>> results;
   std::vector<std::string> interrupts;
   std::vector<std::string> order;  // begins and ends
@@ -48,11 +55,40 @@ class RecordLog final : public run::RunReader {
   std::promise<void> ended;
 
  private:
+  // What an agent does that the run called.
+  void on_agent(const event::Event& event) {
+    const std::string name = agents[std::string(event.subagent)];
+    if (const auto* delta = std::get_if<event::TextDelta>(&event.body)) said[name] += delta->delta;
+    if (std::holds_alternative<event::Reset>(event.body)) {
+      ++agent_resets[name];
+      said[name].clear();
+    }
+    std::vector<std::string>& list = agent_order[name];
+    if (std::holds_alternative<event::TextStart>(event.body)) list.emplace_back("text");
+    if (std::holds_alternative<event::TextEnd>(event.body)) list.emplace_back("/text");
+    if (const auto* step = std::get_if<event::StepStart>(&event.body))
+      list.emplace_back(step->name);
+    if (std::holds_alternative<event::StepEnd>(event.body)) list.emplace_back("/step");
+  }
+  void on_agents(const event::Body& body) {
+    if (const auto* start = std::get_if<event::SubagentStart>(&body)) {
+      agents[std::string(start->run_id)] = start->name;
+      agent_order[std::string(start->name)].emplace_back("agent");
+    } else if (const auto* end = std::get_if<event::SubagentEnd>(&body)) {
+      const bool waits = !end->outcome_json.empty();
+      agent_order[agents[std::string(end->run_id)]].emplace_back(waits ? "waits" : "/agent");
+    } else if (const auto* failed = std::get_if<event::SubagentFailed>(&body)) {
+      agent_order[agents[std::string(failed->run_id)]].emplace_back("failed");
+    }
+  }
   void on_event(const event::Event& event) {
-    if (const auto* delta = std::get_if<event::TextDelta>(&event.body)) text += delta->delta;
+    on_agents(event.body);
+    if (const auto* used = std::get_if<event::RunUsage>(&event.body)) usage = used->usage_json;
     if (const auto* result = std::get_if<event::ToolResult>(&event.body)) {
       results[std::string(result->id)].emplace_back(result->content);
     }
+    if (!event.subagent.empty()) return on_agent(event);
+    if (const auto* delta = std::get_if<event::TextDelta>(&event.body)) text += delta->delta;
     if (std::holds_alternative<event::Reset>(event.body)) {
       ++resets;
       text.clear();
@@ -89,11 +125,13 @@ class DurableRig final : public run::RunHost {
     bool needs_approval = false;
   };
 
-  // `options` are further members of the plan.
-  explicit DurableRig(const std::string& options = "")
-      : writer(std::make_shared<store::Writer>(
-            store::make_memory_backend([this] { return store_ms.load(); }),
-            store::WriterOptions{std::chrono::milliseconds{1}})) {
+  // `options` are further members of the plan, `of_helper` of its agent's.
+  explicit DurableRig(const std::string& options = "", const std::string& of_helper = "") {
+    auto backend = std::make_unique<CutBackend>(
+        store::make_memory_backend([this] { return store_ms.load(); }));
+    disk = backend.get();
+    writer = std::make_shared<store::Writer>(std::move(backend),
+                                             store::WriterOptions{std::chrono::milliseconds{1}});
     std::string builtin;
     for (const Kind& kind :
          {Kind{"look", tool::Effect::read}, Kind{"pay", tool::Effect::once},
@@ -107,10 +145,17 @@ class DurableRig final : public run::RunHost {
       builtin += (builtin.empty() ? "\"" : ",\"") + spec.name + "\"";
       EXPECT_TRUE(registry_.add(tools[kind.name]).ok());
     }
-    auto plan = run::read_agent_plan(
-        R"({"chain":[{"provider":"openai","apiKey":"k","model":"scripted"}],"builtin":[)" +
-            builtin + "]" + options + "}",
-        {registry_});
+    // It may call "helper", which may call "deep".
+    const auto plan_with = [&](const std::string& name, const std::string& agent,
+                               const std::string& more) {
+      return R"({"chain":[{"provider":"openai","apiKey":"k","model":"scripted"}],"builtin":[)" +
+             builtin + R"(],"instructions":"You are )" + name + R"(.","agents":[)" + agent + "]" +
+             more + "}";
+    };
+    const std::string deep = R"({"name":"deep","plan":)" + plan_with("deep", "", "") + "}";
+    const std::string helper = R"({"name":"helper","timeoutMs":1000,"plan":)" +
+                               plan_with("helper", deep, of_helper) + "}";
+    auto plan = run::read_agent_plan(plan_with("root", helper, options), {registry_});
     EXPECT_TRUE(plan.ok()) << (plan.ok() ? "" : plan.error().message);
     agent.plan = plan.value();
     agent.host = this;
@@ -284,6 +329,7 @@ class DurableRig final : public run::RunHost {
   ScriptedModel provider{loop};
   ManualClock clock;
   std::shared_ptr<store::Writer> writer;
+  CutBackend* disk = nullptr;  // of the writer, on whose thread it is used
   std::map<std::string, std::shared_ptr<ScriptedTool>> tools;
   run::DurableAgent agent;
   std::string name = "agent";                     // that the next process registers

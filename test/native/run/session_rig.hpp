@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <future>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,13 +43,14 @@ inline ModelAnswer says(const std::string& text) {
           chat_record("{}", R"("stop")") + "data: [DONE]\n\n"};
 }
 
-// Calls of tools, by their ids.
+// Calls of tools, by their ids. An agent gets its task.
 inline ModelAnswer calls(const std::vector<std::pair<std::string, std::string>>& wanted) {
   std::string body = chat_record(R"({"role":"assistant","content":""})", "null");
   for (std::size_t at = 0; at < wanted.size(); ++at) {
     body += chat_record(R"({"tool_calls":[{"index":)" + std::to_string(at) + R"(,"id":")" +
                             wanted[at].first + R"(","type":"function","function":{"name":")" +
-                            wanted[at].second + R"(","arguments":"{}"}}]})",
+                            wanted[at].second + R"(","arguments":"{\"task\":\")" +
+                            wanted[at].first + R"(\"}"}}]})",
                         "null");
   }
   return {body + chat_record("{}", R"("tool_calls")") + "data: [DONE]\n\n"};
@@ -59,6 +62,7 @@ class ScriptedModel final : public net::Sender {
   explicit ScriptedModel(os::EventLoop& loop) : loop_(loop) {}
 
   std::deque<ModelAnswer> answers;
+  std::function<ModelAnswer(const std::string& body)> respond;  // instead of the answers
   std::vector<std::string> bodies;
   std::vector<std::string> requests;  // methods and addresses
 
@@ -67,7 +71,9 @@ class ScriptedModel final : public net::Sender {
     bodies.push_back(std::move(request.body));
     requests.push_back(request.method + " " + request.url);
     ModelAnswer answer;
-    if (!answers.empty()) {
+    if (respond) {
+      answer = respond(bodies.back());
+    } else if (!answers.empty()) {
       answer = std::move(answers.front());
       answers.pop_front();
     }
@@ -96,13 +102,20 @@ class ScriptedTool final : public tool::Tool {
   explicit ScriptedTool(tool::Spec spec) : spec_(std::move(spec)) {}
 
   std::deque<tool::ToolOutcome> outcomes;
+  std::optional<tool::ToolOutcome> always;                      // when there are no outcomes
   std::map<std::string, std::shared_ptr<tool::ToolHost>> open;  // by the id of the call
+  std::vector<std::string> begun;                               // ids of calls
   std::size_t started = 0;
 
   [[nodiscard]] const tool::Spec& spec() const override { return spec_; }
   std::unique_ptr<tool::RunningTool> start(tool::ToolCall call,
                                            std::shared_ptr<tool::ToolHost> host) override {
     ++started;
+    begun.push_back(call.id);
+    if (outcomes.empty() && always) {
+      host->finished(*always);
+      return nullptr;
+    }
     if (outcomes.empty()) {
       open[call.id] = std::move(host);
       return nullptr;

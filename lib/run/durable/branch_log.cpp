@@ -1,0 +1,308 @@
+#include "run/durable/branch_log.hpp"
+
+#include <utility>
+#include <variant>
+
+#include "base/error_json.hpp"
+#include "base/sha256.hpp"
+#include "journal/checkpoint.hpp"
+#include "run/durable/ledger_rows.hpp"
+#include "run/durable/stored_run.hpp"
+#include "run/run_end.hpp"
+
+namespace millrace::run {
+namespace {
+
+using journal::CallState;
+using journal::RunState;
+using json::Tree;
+
+std::string json_of(const Tree& value) {
+  return value.is_null() ? std::string() : value.to_json(json::Surrogates::replace);
+}
+
+// The id of a response that the provider goes on with when this process ends.
+std::string background_id(std::string_view answer_info) {
+  const auto info = Tree::parse(answer_info);
+  if (!info) return {};
+  const std::string_view status = info.value()["status"].string();
+  if (status != "queued" && status != "in_progress") return {};
+  return std::string(info.value()["id"].string());
+}
+
+// The id in an event that begins or ends an agent's work; "" in others.
+std::string_view agent_in(const event::Body& body) {
+  if (const auto* start = std::get_if<event::SubagentStart>(&body)) return start->run_id;
+  if (const auto* end = std::get_if<event::SubagentEnd>(&body)) return end->run_id;
+  if (const auto* failed = std::get_if<event::SubagentFailed>(&body)) return failed->run_id;
+  return {};
+}
+
+}  // namespace
+
+RunState state_of(const AgentOutcome& outcome) {
+  switch (outcome.kind) {
+    case AgentOutcome::Kind::finished:
+    case AgentOutcome::Kind::delegated: return RunState::completed;
+    case AgentOutcome::Kind::waiting: return RunState::waiting;
+    case AgentOutcome::Kind::cancelled: return RunState::cancelled;
+    case AgentOutcome::Kind::failed: break;
+  }
+  return RunState::failed;
+}
+
+BranchLog* RunLine::branch_of(const event::Event& event) const {
+  if (subagents.empty()) return nullptr;
+  const std::string_view id = event.subagent.empty() ? agent_in(event.body) : event.subagent;
+  const auto found = id.empty() ? subagents.end() : subagents.find(id);
+  return found == subagents.end() ? nullptr : found->second;
+}
+
+void BranchLog::note(const journal::Fact& fact) {
+  if (!line_.is_over) line_.merger.add(line_.now(), place_.branch, fact);
+}
+
+// --- what is about to happen
+
+void BranchLog::take_info(std::string_view answer_info) {
+  std::string id = background_id(answer_info);
+  if (id.empty() || id == background_) return;
+  background_ = std::move(id);
+  note(journal::ModelOpened{place_.step, background_, true});
+}
+
+void BranchLog::before_model(std::int64_t step, Request request) {
+  if (step != place_.step) note(journal::StepStarted{step});
+  place_.step = step;
+  note(journal::ModelRequested{step, std::exchange(place_.model_attempt, 1), 0});
+  background_.clear();
+  line_.gates.emplace_back([request = std::move(request), join = std::exchange(
+                                                              place_.join_response, {})] {
+    request(join);
+  });
+}
+
+store::CallRow& BranchLog::ledger_row(std::string_view id) {
+  const auto found = place_.ledger.find(id);
+  if (found != place_.ledger.end()) return found->second;
+  store::CallRow& made = place_.ledger[std::string(id)];
+  made.run = place_.run;
+  made.call = id;
+  made.epoch = place_.epoch;
+  return made;
+}
+
+// What a call that is in the ledger came to, where it must not be made.
+std::optional<tool::ToolOutcome> BranchLog::known_outcome(const CallIntent& call) {
+  const auto found = place_.ledger.find(call.id);
+  if (found == place_.ledger.end()) return std::nullopt;
+  store::CallRow& row = found->second;
+  const bool may_retry = line_.options.unknown == UnknownPolicy::retry;
+  if (journal::is_over(row.state)) {
+    if (row.state == CallState::unknown && may_retry) return std::nullopt;
+    return outcome_of(row);
+  }
+  if (row.state != CallState::started || row.epoch == place_.epoch) return std::nullopt;
+  // An agent goes on by its own record.
+  if (call.is_agent) return std::nullopt;
+  // Of two effects the stricter counts: the tool may have changed.
+  if (stricter(row.effect, effect_of(call)) != journal::Effect::once) return std::nullopt;
+  if (may_retry) return std::nullopt;
+  return unknown_outcome(row.name);
+}
+
+void BranchLog::before_call(const CallIntent& call, Begin begin) {
+  if (const auto known = known_outcome(call)) return begin(&*known);
+  store::CallRow& row = ledger_row(call.id);
+  const std::string hash = sha256_hex(call.arguments);
+  if (row.tries == 0) {
+    row.kind = call.is_agent ? journal::CallKind::child : journal::CallKind::tool;
+    row.name = call.name;
+    row.effect = effect_of(call);
+    row.args = call.arguments;
+    row.args_hash = hash;
+    note(journal::ToolIntent{
+        call.id, {}, call.name, call.arguments, hash, row.effect, call.idempotency_key, row.kind});
+  }
+  ++row.tries;
+  row.epoch = place_.epoch;
+  row.state = CallState::started;
+  note(journal::ToolStarted{call.id, row.tries});
+  line_.batch.calls.push_back(row);
+  // What an agent does to the outside waits for commits of its own.
+  const bool is_harmless = call.is_agent || row.effect == journal::Effect::read ||
+                           row.effect == journal::Effect::idempotent;
+  if (is_harmless && !line_.is_lost) return begin(nullptr);
+  line_.gates.emplace_back([begin = std::move(begin)] { begin(nullptr); });
+}
+
+bool BranchLog::call_ended(std::string_view id, const tool::ToolOutcome& outcome) {
+  store::CallRow& row = ledger_row(id);
+  if (journal::is_over(row.state)) return false;
+  row.state = state_of(outcome);
+  row.result = result_json(outcome);
+  const std::string extra = tool::members_json(outcome.details);
+  note(journal::ToolResult{id, row.state, outcome.content, outcome.code, extra});
+  line_.batch.calls.push_back(row);
+  return true;
+}
+
+// The state of an agent that waits is in its own checkpoint; what it had spent is counted here.
+void BranchLog::keep_spent(Tree& state) const {
+  Tree* runs = state.find("subAgentRuns");
+  if (runs == nullptr) return;
+  for (auto& [call, run] : runs->members()) {
+    if (!children_.contains(std::string_view(call))) continue;
+    Tree spent = Tree::object();
+    for (const std::string_view member : {"usage", "cost"}) {
+      if (!run["state"][member].is_null()) spent.set(member, run["state"][member]);
+    }
+    run.set("state", std::move(spent));
+  }
+}
+
+void BranchLog::rest(const Tree& state, const Tree& context) {
+  Tree saved = Tree::object();
+  Tree& stored = saved.set("state", state);
+  // Both are the plan's; the one of a later process counts.
+  for (const std::string_view member : {"tools", "toolManifestMap"}) stored.erase(member);
+  keep_spent(stored);
+  saved.set("context", context);
+  const std::int64_t number = place_.next_checkpoint;
+  const bool is_full = place_.checkpoint.is_null() || number % journal::full_checkpoint_every == 0;
+  std::string data =
+      is_full ? saved.to_json() : journal::checkpoint_delta(place_.checkpoint, saved);
+  if (data.empty()) return;
+  ++place_.next_checkpoint;
+  place_.checkpoint = std::move(saved);
+  note(journal::Checkpoint{place_.step, number, is_full});
+  line_.batch.checkpoints.push_back({place_.run, number, 0, is_full, std::move(data)});
+}
+
+// --- agents that work for calls
+
+void BranchLog::go_on(const StoredRun& stored, const journal::RecoveryPlan& plan) {
+  place_.step = plan.step;
+  place_.model_attempt = plan.attempt;
+  place_.join_response = plan.response_id;
+  const auto& branches = stored.fold.branches();
+  if (!branches.empty()) line_.last_branch = branches.rbegin()->first;
+  for (const auto& [branch, given] : stored.children) {
+    if (given.row.run.parent != place_.run) continue;
+    Child& child = children_[given.row.run.parent_call];
+    child.agent = given.row.run.name;
+    child.state = given.row.state;
+    child.recorded = given.recorded;
+    LogPlace place;
+    place.run = given.row.run.id;
+    place.branch = branch;
+    place.epoch = place_.epoch;
+    place.next_checkpoint = given.next_checkpoint;
+    place.checkpoint = given.checkpoint;
+    place.ledger = given.ledger;
+    child.log = std::make_unique<BranchLog>(line_, std::move(place));
+    if (!given.subagent.empty()) line_.subagents[given.subagent] = child.log.get();
+    child.log->go_on(stored, given.plan);
+  }
+}
+
+BranchLog::Child& BranchLog::child_at(std::string_view call, std::string_view agent,
+                                      std::string_view run_id) {
+  const auto found = children_.find(call);
+  if (found != children_.end()) return found->second;
+  Child& child = children_[std::string(call)];
+  child.agent = agent;
+  LogPlace place;
+  place.run = store::RunId::of_uuid(run_id);
+  place.branch = ++line_.last_branch;
+  place.epoch = place_.epoch;
+  store::NewRun made;
+  made.id = place.run;
+  made.kind = "agent";
+  made.name = agent;
+  made.principal = line_.options.principal;
+  made.thread = line_.options.thread_id;
+  made.root = line_.root;
+  made.parent = place_.run;
+  made.parent_call = call;
+  line_.batch.children.push_back(std::move(made));
+  child.log = std::make_unique<BranchLog>(line_, std::move(place));
+  return child;
+}
+
+void BranchLog::set_state(Child& child, RunState state) {
+  if (std::exchange(child.state, state) == state) return;
+  store::RunChange change;
+  change.run = child.log->place_.run;
+  change.state = state;
+  change.step = child.log->place_.step;
+  line_.batch.changes.push_back(std::move(change));
+}
+
+const RecordedChild* BranchLog::child_of(std::string_view call) {
+  const auto found = children_.find(call);
+  return found == children_.end() || !found->second.recorded ? nullptr : &*found->second.recorded;
+}
+
+BranchLog& BranchLog::begin_child(std::string_view call, std::string_view agent,
+                                  std::string_view run_id) {
+  Child& child = child_at(call, agent, run_id);
+  const auto recorded = std::exchange(child.recorded, std::nullopt);
+  BranchLog& log = *child.log;
+  set_state(child, RunState::running);
+  if (recorded && recorded->run_id == run_id) return log;
+  line_.subagents[std::string(run_id)] = &log;
+  note(journal::ChildStarted{call, log.place_.run.text(), agent, log.place_.branch});
+  return log;
+}
+
+BranchLog& BranchLog::answer_child(std::string_view call, const Tree& state, const Tree& context) {
+  Child& child = child_at(call, place_.checkpoint["state"]["subAgentRuns"][call]["agent"].string(),
+                          line_.services.call.ids.next_id());
+  child.recorded.reset();
+  set_state(child, RunState::running);
+  child.log->rest(state, context);
+  return *child.log;
+}
+
+void BranchLog::end_child(std::string_view call, const AgentOutcome& outcome, const Tree& state) {
+  const auto found = children_.find(call);
+  if (found == children_.end()) return;
+  Child& child = found->second;
+  BranchLog& log = *child.log;
+  const RunState to = state_of(outcome);
+  if (journal::is_over(to)) {
+    log.end_children(nullptr);
+    log.note_terminal(outcome, state);
+    log.place_.checkpoint = Tree();
+    log.place_.ledger.clear();
+  }
+  note(journal::ChildEnded{call, log.place_.run.text(), to});
+  set_state(child, to);
+}
+
+void BranchLog::end_children(event::EventSink* sink) {
+  const AgentOutcome outcome{AgentOutcome::Kind::cancelled, "user_aborted", {}, {}};
+  for (auto& [call, child] : children_) {
+    if (journal::is_over(child.state)) continue;
+    child.log->end_children(sink);
+    const bool is_shown = child.recorded && !child.recorded->is_waiting;
+    if (sink != nullptr && is_shown && !child.recorded->run_id.empty()) {
+      const std::string message = "The agent " + child.agent + " was stopped.";
+      sink->on_event(
+          {event::SubagentFailed{child.recorded->run_id, message, row_of(Errc::cancelled).code}});
+    }
+    end_child(call, outcome, child.log->place_.checkpoint["state"]);
+  }
+}
+
+void BranchLog::note_terminal(const AgentOutcome& outcome, const Tree& state) {
+  const std::string usage = json_of(state["usage"]);
+  const std::string cost = json_of(reported_cost(state["cost"]));
+  std::string error = outcome.error ? error_json(*outcome.error) : std::string();
+  // With what is known of the provider that failed.
+  if (outcome.failure && !outcome.failure->json.empty()) error = outcome.failure->json;
+  note(journal::Terminal{state_of(outcome), outcome.reason, error, usage, cost});
+}
+
+}  // namespace millrace::run

@@ -1,0 +1,133 @@
+// What one run of a line records: the root run, or an agent that works for it (docs/journal.md).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json_tree.hpp"
+#include "event/event.hpp"
+#include "journal/facts.hpp"
+#include "journal/merger.hpp"
+#include "journal/recovery.hpp"
+#include "model/call/call_driver.hpp"
+#include "run/recorder.hpp"
+#include "run/session.hpp"
+#include "store/types.hpp"
+
+namespace millrace::run {
+
+struct StoredRun;
+
+// What may be done with a call that had started when its process ended and must not run twice.
+enum class UnknownPolicy : std::uint8_t {
+  report,  // the model gets an error that says so
+  retry,   // it is made again
+};
+
+// Where a run stands when its log begins.
+struct LogPlace {
+  store::RunId run;
+  std::uint32_t branch = 0;
+  std::int64_t epoch = 1;  // of the root run
+  std::int64_t step = 0;
+  std::int64_t model_attempt = 1;  // of the next request
+  std::string join_response;       // of the next request: what an earlier process asked for
+  std::int64_t next_checkpoint = 0;
+  json::Tree checkpoint;  // the last one, as it is stored; null: none
+  std::map<std::string, store::CallRow, std::less<>> ledger;
+};
+
+struct LogOptions {
+  std::string thread_id;
+  std::string ag_ui_run;
+  std::string parent_run_id;
+  std::string principal;
+  std::string context_json;  // what tools of the host get of the run; "" is none
+  UnknownPolicy unknown = UnknownPolicy::report;
+  std::int64_t approval_ms = std::int64_t{7} * 24 * 3600 * 1000;
+};
+
+class BranchLog;
+
+// What the root run and its children fill together until the next commit.
+struct RunLine {
+  using Go = std::function<void()>;
+
+  explicit RunLine(const model::DriverServices& with) : services(with) {}
+  [[nodiscard]] std::int64_t now() const { return services.now_ms(); }
+  // Whose record the event is; null: the root run's.
+  [[nodiscard]] BranchLog* branch_of(const event::Event& event) const;
+
+  model::DriverServices services;
+  store::RunId root;
+  LogOptions options;
+  journal::DeltaMerger merger;
+  store::AppendBatch batch;
+  std::vector<Go> gates;  // what the next batch lets begin
+  std::uint32_t last_branch = 0;
+  // Agents by the ids that readers have of them.
+  std::map<std::string, BranchLog*, std::less<>> subagents;
+  bool is_over = false;  // nothing more is recorded
+  bool is_lost = false;  // another owner has the run, or the store failed
+};
+
+// Thread: engine thread.
+// Lifetime: the line outlives it.
+class BranchLog final : public Recorder {
+ public:
+  BranchLog(RunLine& line, LogPlace place) : line_(line), place_(std::move(place)) {}
+
+  void note(const journal::Fact& fact);
+  [[nodiscard]] std::int64_t step() const { return place_.step; }
+  [[nodiscard]] std::uint32_t number() const { return place_.branch; }
+  // Takes what an earlier process recorded: how far the model was requested, and the children.
+  void go_on(const StoredRun& stored, const journal::RecoveryPlan& plan);
+  void note_terminal(const AgentOutcome& outcome, const json::Tree& state);
+  // Ends the children that are not over, as cancelled; readers get that where `sink` is given.
+  void end_children(event::EventSink* sink);
+
+  // What a provider reported of its answer.
+  void take_info(std::string_view answer_info);
+
+  void before_model(std::int64_t step, Request request) override;
+  void before_call(const CallIntent& call, Begin begin) override;
+  bool call_ended(std::string_view id, const tool::ToolOutcome& outcome) override;
+  void rest(const json::Tree& state, const json::Tree& context) override;
+  const RecordedChild* child_of(std::string_view call) override;
+  BranchLog& begin_child(std::string_view call, std::string_view agent,
+                         std::string_view run_id) override;
+  BranchLog& answer_child(std::string_view call, const json::Tree& state,
+                          const json::Tree& context) override;
+  void end_child(std::string_view call, const AgentOutcome& outcome,
+                 const json::Tree& state) override;
+
+ private:
+  struct Child {
+    std::string agent;
+    journal::RunState state = journal::RunState::running;
+    std::unique_ptr<BranchLog> log;
+    std::optional<RecordedChild> recorded;  // until it goes on here
+  };
+
+  store::CallRow& ledger_row(std::string_view id);
+  [[nodiscard]] std::optional<tool::ToolOutcome> known_outcome(const CallIntent& call);
+  void keep_spent(json::Tree& state) const;
+  Child& child_at(std::string_view call, std::string_view agent, std::string_view run_id);
+  void set_state(Child& child, journal::RunState state);
+
+  RunLine& line_;
+  LogPlace place_;
+  std::string background_;  // the response that the request at work has
+  std::map<std::string, Child, std::less<>> children_;  // by the ids of their calls
+};
+
+// What a run that ended like this has become.
+journal::RunState state_of(const AgentOutcome& outcome);
+
+}  // namespace millrace::run

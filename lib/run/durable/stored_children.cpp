@@ -1,0 +1,189 @@
+#include "run/durable/stored_children.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "agent/state.hpp"
+#include "base/json.hpp"
+
+namespace millrace::run {
+namespace {
+
+using journal::RunState;
+using json::Tree;
+
+// Marks events as an agent's.
+class SubagentSink final : public event::EventSink {
+ public:
+  SubagentSink(event::EventSink& sink, std::string_view subagent)
+      : sink_(sink), subagent_(subagent) {}
+  void on_event(const event::Event& event) override {
+    sink_.on_event({event.body, event.extra, subagent_});
+  }
+
+ private:
+  event::EventSink& sink_;
+  std::string_view subagent_;
+};
+
+// The message that an event begins; "" where it begins none.
+std::string_view message_of(const event::Body& body) {
+  if (const auto* text = std::get_if<event::TextStart>(&body)) return text->id;
+  if (const auto* reasoning = std::get_if<event::ReasoningStart>(&body)) return reasoning->id;
+  if (const auto* call = std::get_if<event::ToolStart>(&body)) return call->parent_id;
+  return {};
+}
+
+Result<void> join_one(store::StorageBackend& backend, const std::vector<store::RunRow>& rows,
+                      const store::RunId& run, Tree& checkpoint) {
+  Tree* waiting = checkpoint.at("state").find("subAgentRuns");
+  if (waiting == nullptr) return {};
+  for (auto& [call, held] : waiting->members()) {
+    for (const store::RunRow& row : rows) {
+      const bool is_its = row.run.parent == run && row.run.parent_call == std::string_view(call);
+      if (!is_its || row.state != RunState::waiting) continue;
+      auto child = load_checkpoint(backend, row.run.id);
+      if (!child) return child.error();
+      Tree& own = child.value().checkpoint;
+      MILLRACE_TRY(join_one(backend, rows, row.run.id, own));
+      held.set("state", own["state"]);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> join_waiting(store::StorageBackend& backend, const store::RunId& root,
+                          const store::RunId& run, Tree& checkpoint) {
+  if (checkpoint["state"]["subAgentRuns"].is_null()) return {};
+  const auto rows = backend.children(root);
+  if (!rows) return rows.error();
+  return join_one(backend, rows.value(), run, checkpoint);
+}
+
+void StoredChildren::add(const journal::Record& record) {
+  const auto* fact = std::get_if<journal::Fact>(&record.body);
+  if (fact == nullptr) {
+    if (record.branch != 0) take_event(record.branch, record);
+    return;
+  }
+  if (const auto* started = std::get_if<journal::ChildStarted>(fact)) {
+    const auto branch = static_cast<std::uint32_t>(started->branch);
+    children_[branch].recorded.started_ms = record.at_ms;
+    if (const auto id = store::RunId::parse(started->run)) branches_[*id] = branch;
+  } else if (std::holds_alternative<journal::Terminal>(*fact) && record.branch != 0) {
+    children_[record.branch].ended_seq = record.seq;
+  } else if (const auto* claimed = std::get_if<journal::Claimed>(fact)) {
+    for (auto& [branch, child] : children_) child.recorded.started_ms += claimed->downtime_ms;
+  }
+}
+
+void StoredChildren::take_event(std::uint32_t branch, const journal::Record& record) {
+  StoredChild& child = children_[branch];
+  const auto& event = std::get<event::Event>(record.body);
+  if (const auto* start = std::get_if<event::SubagentStart>(&event.body)) {
+    child.subagent = start->run_id;
+    child.is_shown = true;
+    child.open.clear();
+    child.shown.clear();
+    return;
+  }
+  if (std::holds_alternative<event::SubagentEnd>(event.body) ||
+      std::holds_alternative<event::SubagentFailed>(event.body)) {
+    child.is_shown = false;
+    return;
+  }
+  if (std::holds_alternative<event::StepStart>(event.body)) child.shown.clear();
+  if (const std::string_view id = message_of(event.body); !id.empty()) {
+    child.shown.emplace_back(id);
+  }
+  child.open.add({.seq = record.seq, .at_ms = record.at_ms, .body = event::Event{event.body}});
+}
+
+// The end of one that its caller's checkpoint knows of is the caller's affair.
+bool StoredChildren::matters(const StoredRun& run, const StoredChild& child) const {
+  if (!journal::is_over(child.row.state)) return true;
+  const auto parent = branches_.find(child.row.run.parent.value_or(store::RunId()));
+  const std::uint32_t branch = parent == branches_.end() ? 0 : parent->second;
+  if (branch != 0 && !run.children.contains(branch)) return false;
+  const auto folded = run.fold.branches().find(branch);
+  return folded == run.fold.branches().end() || child.ended_seq > folded->second.checkpoint_seq;
+}
+
+Result<void> StoredChildren::load(store::StorageBackend& backend, StoredRun& run) {
+  if (branches_.empty()) return {};
+  auto rows = backend.children(run.claim.run.run.id);
+  if (!rows) return rows.error();
+  std::map<std::uint32_t, store::RunRow> ordered;  // callers before those they call
+  for (store::RunRow& row : rows.value()) {
+    const auto found = branches_.find(row.run.id);
+    if (found != branches_.end()) ordered[found->second] = std::move(row);
+  }
+  for (auto& [branch, row] : ordered) {
+    StoredChild& child = children_[branch];
+    child.row = std::move(row);
+    if (!matters(run, child)) continue;
+    auto state = load_checkpoint(backend, child.row.run.id);
+    if (!state) return state.error();
+    child.checkpoint = std::move(state.value().checkpoint);
+    child.next_checkpoint = state.value().next_number;
+    auto ledger = load_ledger(backend, child.row.run.id);
+    if (!ledger) return ledger.error();
+    child.ledger = std::move(ledger).value();
+    Tree joined = child.checkpoint;
+    MILLRACE_TRY(join_waiting(backend, run.claim.run.run.id, child.row.run.id, joined));
+    RecordedChild& recorded = child.recorded;
+    recorded.state = joined["state"];
+    recorded.context = joined["context"];
+    recorded.is_waiting = child.row.state == RunState::waiting;
+    recorded.is_over = journal::is_over(child.row.state);
+    if (!recorded.is_over && !recorded.is_waiting) {
+      agent::leave_out_time(recorded.state, run.claim.downtime_ms);
+    }
+    if (child.is_shown || recorded.is_waiting) recorded.run_id = child.subagent;
+    if (const auto folded = run.fold.branches().find(branch);
+        folded != run.fold.branches().end() && !recorded.is_over) {
+      // The root run's takeovers count for all of its agents.
+      child.plan =
+          journal::plan_recovery(folded->second, {backend.now(), 0, run.claim.downtime_ms});
+      if (child.plan.move == journal::RecoveryMove::fail) {
+        recorded.failure = make_error(Errc::run_not_recoverable,
+                                      "The agent cannot go on after its process ended.");
+      }
+    }
+    run.children.emplace(branch, std::move(child));
+  }
+  return {};
+}
+
+bool comes_again(const journal::RecoveryPlan& plan) {
+  return plan.needs_reset || (!plan.response_id.empty() && plan.was_shown);
+}
+
+std::int64_t cut_attempt(const journal::RecoveryPlan& plan) {
+  return std::max<std::int64_t>(plan.attempt - 1, 1);
+}
+
+void close_children(const StoredRun& stored, bool goes_on, event::EventSink& sink) {
+  for (auto at = stored.children.rbegin(); at != stored.children.rend(); ++at) {
+    const StoredChild& child = at->second;
+    if (!child.is_shown || child.recorded.is_over) continue;
+    SubagentSink own(sink, child.subagent);
+    child.open.close(own);
+    if (goes_on && comes_again(child.plan)) {
+      std::string ids = "[";
+      for (const std::string& id : child.shown) {
+        if (ids.size() > 1) ids.push_back(',');
+        json::append_string(ids, id);
+      }
+      ids.push_back(']');
+      own.on_event({event::Reset{"process_ended", cut_attempt(child.plan), ids}});
+    }
+    if (!child.open.step().empty()) own.on_event({event::StepEnd{child.open.step()}});
+  }
+}
+
+}  // namespace millrace::run

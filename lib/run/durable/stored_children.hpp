@@ -1,0 +1,47 @@
+// What the store knows of the agents that work for a run.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "run/durable/stored_run.hpp"
+
+namespace millrace::run {
+
+// Takes the records of a line in their order, then the rows of those agents that still matter.
+// Thread: any, one at a time.
+class StoredChildren {
+ public:
+  void add(const journal::Record& record);
+  // Errors: those of the backend; store_damaged where checkpoints do not fit each other.
+  Result<void> load(store::StorageBackend& backend, StoredRun& run);
+
+ private:
+  void take_event(std::uint32_t branch, const journal::Record& record);
+  [[nodiscard]] bool matters(const StoredRun& run, const StoredChild& child) const;
+
+  std::map<std::uint32_t, StoredChild> children_;
+  std::map<store::RunId, std::uint32_t> branches_;
+};
+
+// Puts the states of agents that wait for the user into the state of the run that called them:
+// each stands in its own checkpoint.
+Result<void> join_waiting(store::StorageBackend& backend, const store::RunId& root,
+                          const store::RunId& run, json::Tree& checkpoint);
+
+// The last checkpoint as it is stored.
+Result<StoredState> load_checkpoint(store::StorageBackend& backend, const store::RunId& run);
+Result<Ledger> load_ledger(store::StorageBackend& backend, const store::RunId& run);
+
+// True when readers have seen a part of what comes again: a response that is joined comes from its
+// beginning.
+bool comes_again(const journal::RecoveryPlan& plan);
+// The attempt that the reset is of.
+std::int64_t cut_attempt(const journal::RecoveryPlan& plan);
+
+// Closes what the readers have half of the agents, the last one first. Of those that go on, what
+// comes again is taken back.
+void close_children(const StoredRun& stored, bool goes_on, event::EventSink& sink);
+
+}  // namespace millrace::run
