@@ -5,16 +5,13 @@
 #include "base/error_json.hpp"
 #include "base/json.hpp"
 #include "base/sha256.hpp"
-#include "journal/checkpoint.hpp"
 #include "model/call/chain.hpp"
 #include "os/event_loop.hpp"
-#include "run/durable/ledger_rows.hpp"
 #include "run/run_end.hpp"
 
 namespace millrace::run {
 namespace {
 
-using journal::CallState;
 using journal::RunState;
 using json::Tree;
 

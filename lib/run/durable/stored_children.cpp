@@ -113,6 +113,37 @@ bool StoredChildren::matters(const StoredRun& run, const StoredChild& child) con
   return folded == run.fold.branches().end() || child.ended_seq > folded->second.checkpoint_seq;
 }
 
+Result<void> StoredChildren::load_rows(store::StorageBackend& backend, const StoredRun& run,
+                                       StoredChild& child) {
+  const store::RunId& id = child.row.run.id;
+  auto state = load_checkpoint(backend, id);
+  if (!state) return state.error();
+  child.checkpoint = std::move(state.value().checkpoint);
+  child.next_checkpoint = state.value().next_number;
+  auto ledger = load_ledger(backend, id);
+  if (!ledger) return ledger.error();
+  child.ledger = std::move(ledger).value();
+  Tree joined = child.checkpoint;
+  MILLRACE_TRY(join_waiting(backend, run.claim.run.run.id, id, joined));
+  child.recorded.state = joined["state"];
+  child.recorded.context = joined["context"];
+  return {};
+}
+
+// What becomes of one that is not over.
+void StoredChildren::plan(const StoredRun& run, const journal::FoldedBranch& branch,
+                          std::int64_t now, StoredChild& child) {
+  RecordedChild& recorded = child.recorded;
+  recorded.is_waiting = child.row.state == RunState::waiting;
+  if (child.is_shown || recorded.is_waiting) recorded.run_id = child.subagent;
+  if (!recorded.is_waiting) agent::leave_out_time(recorded.state, run.claim.downtime_ms);
+  // How often the root run was taken over counts for all of its agents.
+  child.plan = journal::plan_recovery(branch, {now, 0, run.claim.downtime_ms});
+  if (child.plan.move != journal::RecoveryMove::fail) return;
+  recorded.failure =
+      make_error(Errc::run_not_recoverable, "The agent cannot go on after its process ended.");
+}
+
 Result<void> StoredChildren::load(store::StorageBackend& backend, StoredRun& run) {
   if (branches_.empty()) return {};
   auto rows = backend.children(run.claim.run.run.id);
@@ -126,33 +157,11 @@ Result<void> StoredChildren::load(store::StorageBackend& backend, StoredRun& run
     StoredChild& child = children_[branch];
     child.row = std::move(row);
     if (!matters(run, child)) continue;
-    auto state = load_checkpoint(backend, child.row.run.id);
-    if (!state) return state.error();
-    child.checkpoint = std::move(state.value().checkpoint);
-    child.next_checkpoint = state.value().next_number;
-    auto ledger = load_ledger(backend, child.row.run.id);
-    if (!ledger) return ledger.error();
-    child.ledger = std::move(ledger).value();
-    Tree joined = child.checkpoint;
-    MILLRACE_TRY(join_waiting(backend, run.claim.run.run.id, child.row.run.id, joined));
-    RecordedChild& recorded = child.recorded;
-    recorded.state = joined["state"];
-    recorded.context = joined["context"];
-    recorded.is_waiting = child.row.state == RunState::waiting;
-    recorded.is_over = journal::is_over(child.row.state);
-    if (!recorded.is_over && !recorded.is_waiting) {
-      agent::leave_out_time(recorded.state, run.claim.downtime_ms);
-    }
-    if (child.is_shown || recorded.is_waiting) recorded.run_id = child.subagent;
-    if (const auto folded = run.fold.branches().find(branch);
-        folded != run.fold.branches().end() && !recorded.is_over) {
-      // The root run's takeovers count for all of its agents.
-      child.plan =
-          journal::plan_recovery(folded->second, {backend.now(), 0, run.claim.downtime_ms});
-      if (child.plan.move == journal::RecoveryMove::fail) {
-        recorded.failure = make_error(Errc::run_not_recoverable,
-                                      "The agent cannot go on after its process ended.");
-      }
+    MILLRACE_TRY(load_rows(backend, run, child));
+    child.recorded.is_over = journal::is_over(child.row.state);
+    const auto folded = run.fold.branches().find(branch);
+    if (!child.recorded.is_over && folded != run.fold.branches().end()) {
+      plan(run, folded->second, backend.now(), child);
     }
     run.children.emplace(branch, std::move(child));
   }

@@ -19,6 +19,10 @@ class StoredChildren {
 
  private:
   void take_event(std::uint32_t branch, const journal::Record& record);
+  static Result<void> load_rows(store::StorageBackend& backend, const StoredRun& run,
+                                StoredChild& child);
+  static void plan(const StoredRun& run, const journal::FoldedBranch& branch, std::int64_t now,
+                   StoredChild& child);
   [[nodiscard]] bool matters(const StoredRun& run, const StoredChild& child) const;
 
   std::map<std::uint32_t, StoredChild> children_;

@@ -17,11 +17,11 @@ class CutBackend final : public store::StorageBackend {
  public:
   explicit CutBackend(std::unique_ptr<store::StorageBackend> inner) : inner_(std::move(inner)) {}
 
-  // The commit of this number is the last one; whoever made it hears of it where `is_told`.
-  void cut(std::size_t number, bool is_told) {
+  // The commit of this number is the last one; whoever made it hears of it where `is_reported`.
+  void cut(std::size_t number, bool is_reported) {
     commits_ = 0;
     last_ = number;
-    is_told_ = is_told;
+    is_reported_ = is_reported;
   }
   void restore() { cut(std::numeric_limits<std::size_t>::max(), true); }
   [[nodiscard]] std::size_t commits() const { return commits_; }
@@ -32,7 +32,7 @@ class CutBackend final : public store::StorageBackend {
       if (commits_ < last_) {
         ++commits_;
         outcomes.push_back(inner_->append({&batch, 1}).front());
-        if (commits_ < last_ || is_told_) continue;
+        if (commits_ < last_ || is_reported_) continue;
         outcomes.pop_back();
       }
       outcomes.push_back({store::AppendStatus::failed, batch.run, 0, 0, std::nullopt});
@@ -152,7 +152,7 @@ class CutBackend final : public store::StorageBackend {
   std::unique_ptr<store::StorageBackend> inner_;
   std::size_t commits_ = 0;
   std::size_t last_ = std::numeric_limits<std::size_t>::max();
-  bool is_told_ = true;
+  bool is_reported_ = true;
 };
 
 }  // namespace millrace::test

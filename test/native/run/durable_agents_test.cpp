@@ -67,8 +67,8 @@ TEST(DurableAgents, AreRunsOfTheirOwn) {
   const store::RunId run = rig.start("Go.");
   const auto whole = rig.read(run, 0);
   EXPECT_EQ(whole->text, "Done.");
-  EXPECT_EQ(whole->said["helper"], "Helped.");
-  EXPECT_EQ(whole->said["deep"], "Deep.");
+  EXPECT_EQ(whole->texts["helper"], "Helped.");
+  EXPECT_EQ(whole->texts["deep"], "Deep.");
   EXPECT_EQ(whole->agent_order["deep"],
             (Names{"agent", "step-1", "text", "/text", "/step", "/agent"}));
   const store::RunRow helper = agent_of(rig, run, "helper");
@@ -95,15 +95,15 @@ TEST(DurableAgents, GoOnInAnAnswerThatWasCut) {
                           says("Helped."),          says("Done.")};
   const store::RunId run = rig.start("Go.");
   const auto before = rig.attach(run, 0);
-  wait_until(rig, [&] { return before->said["deep"] == "De"; });
+  wait_until(rig, [&] { return before->texts["deep"] == "De"; });
   rig.crash();
   const auto whole = rig.read(run, 0);
   EXPECT_EQ(rig.provider.bodies.size(), 6U);
   EXPECT_EQ(whole->resets, 0U);
   EXPECT_EQ(whole->agent_resets["helper"], 0U);
   EXPECT_EQ(whole->agent_resets["deep"], 1U);
-  EXPECT_EQ(whole->said["deep"], "Deep.");
-  EXPECT_EQ(whole->said["helper"], "Helped.");
+  EXPECT_EQ(whole->texts["deep"], "Deep.");
+  EXPECT_EQ(whole->texts["helper"], "Helped.");
   EXPECT_EQ(whole->text, "Done.");
   EXPECT_EQ(whole->agent_order["deep"], (Names{"agent", "step-1", "text", "/text", "/step",
                                                "step-1", "text", "/text", "/step", "/agent"}));
@@ -180,7 +180,7 @@ TEST(DurableAgents, WaitForTheUserInAnotherProcess) {
   EXPECT_EQ(rig.tools["send"]->started, 1U);
   ASSERT_EQ(whole->results["s"].size(), 1U);
   EXPECT_NE(whole->results["s"][0].find("unknown"), std::string::npos);
-  EXPECT_EQ(whole->said["deep"], "Deep.");
+  EXPECT_EQ(whole->texts["deep"], "Deep.");
   EXPECT_EQ(whole->results["h"], Names{"Helped."});
   EXPECT_EQ(whole->text, "Done.");
   EXPECT_EQ(rig.provider.bodies.size(), 6U);
@@ -217,10 +217,10 @@ TEST(DurableAgents, StopWithTheRun) {
   rig.provider.answers = {calls({{"h", "helper"}}), cut_answer("Hel")};
   const store::RunId run = rig.start("Go.");
   const auto reader = rig.attach(run, 0);
-  wait_until(rig, [&] { return reader->said["helper"] == "Hel"; });
+  wait_until(rig, [&] { return reader->texts["helper"] == "Hel"; });
   rig.on_loop([&] { EXPECT_TRUE(rig.runs->stop(run, "local", "enough")); });
   reader->ended.get_future().wait();
-  EXPECT_EQ(reader->said["helper"], "Hel");
+  EXPECT_EQ(reader->texts["helper"], "Hel");
   EXPECT_EQ(reader->agent_order["helper"].back(), "failed");
   EXPECT_EQ(rig.state_of(run), RunState::cancelled);
   const store::RunRow helper = agent_of(rig, run, "helper");
@@ -231,6 +231,29 @@ TEST(DurableAgents, StopWithTheRun) {
     is_kept = rows.value().back().data.find("Hel") != std::string::npos;
   });
   EXPECT_TRUE(is_kept);
+}
+
+TEST(DurableAgents, StopInTheNextProcessWhenTheirOwnEnded) {
+  DurableRig rig;
+  rig.provider.answers = {calls({{"h", "helper"}}), calls({{"d", "deep"}}), cut_answer("De")};
+  const store::RunId run = rig.start("Go.");
+  const auto reader = rig.attach(run, 0);
+  wait_until(rig, [&] { return reader->texts["deep"] == "De"; });
+  rig.on_store([&](store::StorageBackend&) { rig.disk->cut(1, false); });
+  rig.on_loop([&] { EXPECT_TRUE(rig.runs->stop(run, "local", "enough")); });
+  reader->ended.get_future().wait();
+  rig.on_store([&](store::StorageBackend&) { rig.disk->restore(); });
+  rig.crash();
+  const auto whole = rig.read(run, 0);
+  EXPECT_EQ(rig.state_of(run), RunState::cancelled);
+  EXPECT_EQ(agent_of(rig, run, "helper").state, RunState::cancelled);
+  EXPECT_EQ(agent_of(rig, run, "deep").state, RunState::cancelled);
+  EXPECT_EQ(whole->texts["deep"], "De");
+  EXPECT_EQ(whole->agent_order["deep"],
+            (Names{"agent", "step-1", "text", "/text", "/step", "failed"}));
+  EXPECT_EQ(whole->agent_order["helper"].back(), "failed");
+  EXPECT_EQ(whole->order.back(), "/run");
+  EXPECT_EQ(rig.provider.bodies.size(), 3U);
 }
 
 TEST(DurableAgents, AreOverWhenAWaitingRunIsLeft) {
@@ -255,7 +278,7 @@ TEST(DurableAgents, WorkSideBySide) {
                           says("Done.")};
   const store::RunId run = rig.start("Go.");
   const auto before = rig.attach(run, 0);
-  wait_until(rig, [&] { return before->said["helper"].size() == 2; });
+  wait_until(rig, [&] { return before->texts["helper"].size() == 2; });
   rig.crash();
   const auto whole = rig.read(run, 0);
   EXPECT_EQ(whole->results["h1"], Names{"One."});
@@ -271,11 +294,11 @@ TEST(DurableAgents, HaveTheRestOfTheirTime) {
                           says("Done.")};
   const store::RunId run = rig.start("Go.");
   const auto before = rig.attach(run, 0);
-  wait_until(rig, [&] { return before->said["helper"] == "a"; });
+  wait_until(rig, [&] { return before->texts["helper"] == "a"; });
   rig.on_loop([&] { rig.clock.advance(std::chrono::milliseconds(600)); });
-  rig.crash();
+  rig.crash(std::chrono::hours{2});
   const auto after = rig.attach(run, 0);
-  wait_until(rig, [&] { return after->said["helper"] == "b"; });
+  wait_until(rig, [&] { return after->texts["helper"] == "b"; });
   rig.on_loop([&] { rig.clock.advance(std::chrono::milliseconds(300)); });
   EXPECT_TRUE(after->results["h"].empty());
   rig.on_loop([&] { rig.clock.advance(std::chrono::milliseconds(200)); });
@@ -294,7 +317,7 @@ TEST(DurableAgents, FailWhenTheirProcessesKeepEnding) {
   for (int crash = 0; crash < 3; ++crash) {
     const auto reader = rig.attach(run, 0);
     const std::string shown(1, static_cast<char>('a' + crash));
-    wait_until(rig, [&] { return reader->said["helper"] == shown; });
+    wait_until(rig, [&] { return reader->texts["helper"] == shown; });
     rig.crash();
   }
   const auto whole = rig.read(run, 0);
@@ -306,6 +329,16 @@ TEST(DurableAgents, FailWhenTheirProcessesKeepEnding) {
 }
 
 // --- a crash at every commit
+
+// Every answer takes 13 tokens.
+ModelAnswer with_usage(ModelAnswer answer) {
+  const std::string usage =
+      R"(data: {"id":"x","choices":[],"usage":{"prompt_tokens":10,"completion_tokens":3,)"
+      R"("total_tokens":13}})"
+      "\n\n";
+  answer.body.insert(answer.body.rfind("data: [DONE]"), usage);
+  return answer;
+}
 
 // What the model says depends on who is asked and how many results it has.
 ModelAnswer respond(const std::string& body) {
@@ -329,12 +362,7 @@ ModelAnswer respond(const std::string& body) {
     answer =
         results == 0 ? calls({{"h1", "helper"}, {"h2", "helper"}, {"q", "pay"}}) : says("Done.");
   }
-  const std::string usage =
-      R"(data: {"id":"x","choices":[],"usage":{"prompt_tokens":10,"completion_tokens":3,)"
-      R"("total_tokens":13}})"
-      "\n\ndata: [DONE]";
-  answer.body.replace(answer.body.rfind("data: [DONE]"), 12, usage);
-  return answer;
+  return with_usage(std::move(answer));
 }
 
 std::int64_t tokens_of(const std::string& usage) {
@@ -347,14 +375,14 @@ struct Trial {
   std::size_t unknown = 0;
 };
 
-// Runs to the end through one cut; `told` cuts let begin what waited for the commit.
-Trial run_through_cut(std::size_t cut, bool is_told) {
-  SCOPED_TRACE("cut at " + std::to_string(cut) + (is_told ? ", told" : ", not told"));
+// Runs to the end through one cut; Cuts that are reported let begin what waited for the commit.
+Trial run_through_cut(std::size_t cut, bool is_reported) {
+  SCOPED_TRACE("cut at " + std::to_string(cut) + (is_reported ? ", reported" : ", not reported"));
   DurableRig rig;
   rig.provider.respond = respond;
   for (const char* tool : {"pay", "look"}) rig.tools[tool]->always = tool::ToolOutcome{"result"};
-  rig.on_store([&](store::StorageBackend&) { rig.disk->cut(cut, is_told); });
-  EXPECT_EQ(rig.try_start("Go.").ok(), cut > 1 || is_told);
+  rig.on_store([&](store::StorageBackend&) { rig.disk->cut(cut, is_reported); });
+  EXPECT_EQ(rig.try_start("Go.").ok(), cut > 1 || is_reported);
   wait_until(rig, [&] { return rig.runs->at_work() == 0; });
   Trial trial;
   store::RunId run;
@@ -393,6 +421,55 @@ TEST(DurableAgents, EndTheSameWhereverTheirProcessEnds) {
   }
   // Calls were cut, too.
   EXPECT_GT(unknown, 0U);
+}
+
+// Two agents ask the user; the cut is behind the answers to both.
+std::size_t answer_through_cut(std::size_t cut, bool is_reported) {
+  SCOPED_TRACE("cut at " + std::to_string(cut) + (is_reported ? ", reported" : ", not reported"));
+  DurableRig rig;
+  rig.provider.respond = [](const std::string& body) {
+    const bool has_result = body.find(R"("role":"tool")") != std::string::npos;
+    if (body.find("You are root.") != std::string::npos) {
+      return with_usage(has_result ? says("Done.") : calls({{"h1", "helper"}, {"h2", "helper"}}));
+    }
+    const bool is_second = body.find(R"("content":"h2")") != std::string::npos;
+    return with_usage(has_result ? says("Helped.") : calls({{is_second ? "s2" : "s1", "send"}}));
+  };
+  rig.tools["send"]->always = tool::ToolOutcome{"sent"};
+  const store::RunId run = rig.start("Go.");
+  const auto waiting = rig.read(run, 0);
+  EXPECT_EQ(waiting->interrupts.size(), 2U);
+  const std::string first = approval_of(waiting->interrupts.at(0));
+  const std::string second = approval_of(waiting->interrupts.at(1));
+  rig.on_store([&](store::StorageBackend&) { rig.disk->cut(cut, is_reported); });
+  const std::string both = first.substr(0, first.size() - 1) + "," + second.substr(1);
+  EXPECT_EQ(rig.answer(run, both).ok(), cut > 1 || is_reported);
+  wait_until(rig, [&] { return rig.runs->at_work() == 0; });
+  std::size_t commits = 0;
+  rig.on_store([&](store::StorageBackend&) {
+    commits = rig.disk->commits();
+    rig.disk->restore();
+  });
+  rig.crash();
+  const auto whole = rig.read(run, 0);
+  EXPECT_EQ(rig.state_of(run), RunState::completed);
+  EXPECT_EQ(whole->text, "Done.");
+  EXPECT_EQ(whole->interrupts.size(), 2U);
+  EXPECT_EQ(whole->results.size(), 4U);
+  for (const auto& [call, results] : whole->results) EXPECT_EQ(results.size(), 1U) << call;
+  EXPECT_LE(rig.tools["send"]->begun.size(), 2U);
+  for (const store::RunRow& row : agents_of(rig, run)) EXPECT_EQ(row.state, RunState::completed);
+  EXPECT_EQ(tokens_of(whole->usage), 6 * 13);
+  return commits;
+}
+
+TEST(DurableAgents, TakeAnswersOnceWhereverTheirProcessEnds) {
+  const std::size_t commits = answer_through_cut(1000, true);
+  ASSERT_GT(commits, 4U);
+  for (std::size_t cut = 1; cut <= commits && !HasFailure(); ++cut) {
+    answer_through_cut(cut, true);
+    answer_through_cut(cut, false);
+  }
 }
 
 }  // namespace

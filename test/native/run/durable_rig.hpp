@@ -42,7 +42,7 @@ class RecordLog final : public run::RunReader {
   std::string text;  // since the last reset
   std::size_t resets = 0;
   // Of agents that the run called, by their names.
-  std::map<std::string, std::string> said;
+  std::map<std::string, std::string> texts;
   std::map<std::string, std::size_t> agent_resets;
   std::map<std::string, std::vector<std::string>> agent_order;
   std::map<std::string, std::string> agents;  // names by their ids
@@ -58,10 +58,10 @@ class RecordLog final : public run::RunReader {
   // What an agent does that the run called.
   void on_agent(const event::Event& event) {
     const std::string name = agents[std::string(event.subagent)];
-    if (const auto* delta = std::get_if<event::TextDelta>(&event.body)) said[name] += delta->delta;
+    if (const auto* delta = std::get_if<event::TextDelta>(&event.body)) texts[name] += delta->delta;
     if (std::holds_alternative<event::Reset>(event.body)) {
       ++agent_resets[name];
-      said[name].clear();
+      texts[name].clear();
     }
     std::vector<std::string>& list = agent_order[name];
     if (std::holds_alternative<event::TextStart>(event.body)) list.emplace_back("text");
