@@ -76,10 +76,8 @@ void BranchLog::before_model(std::int64_t step, Request request) {
   place_.step = step;
   note(journal::ModelRequested{step, std::exchange(place_.model_attempt, 1), 0});
   background_.clear();
-  line_.gates.emplace_back([request = std::move(request), join = std::exchange(
-                                                              place_.join_response, {})] {
-    request(join);
-  });
+  line_.gates.emplace_back([request = std::move(request),
+                            join = std::exchange(place_.join_response, {})] { request(join); });
 }
 
 store::CallRow& BranchLog::ledger_row(std::string_view id) {

@@ -123,7 +123,7 @@ class BranchLog final : public Recorder {
 
   RunLine& line_;
   LogPlace place_;
-  std::string background_;  // the response that the request at work has
+  std::string background_;                              // the response that the request at work has
   std::map<std::string, Child, std::less<>> children_;  // by the ids of their calls
 };
 

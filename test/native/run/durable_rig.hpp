@@ -153,8 +153,8 @@ class DurableRig final : public run::RunHost {
              more + "}";
     };
     const std::string deep = R"({"name":"deep","plan":)" + plan_with("deep", "", "") + "}";
-    const std::string helper = R"({"name":"helper","timeoutMs":1000,"plan":)" +
-                               plan_with("helper", deep, of_helper) + "}";
+    const std::string helper =
+        R"({"name":"helper","timeoutMs":1000,"plan":)" + plan_with("helper", deep, of_helper) + "}";
     auto plan = run::read_agent_plan(plan_with("root", helper, options), {registry_});
     EXPECT_TRUE(plan.ok()) << (plan.ok() ? "" : plan.error().message);
     agent.plan = plan.value();
