@@ -56,8 +56,8 @@ class RuntimeTest : public testing::Test {
   }
   std::shared_ptr<const run::AgentPlan> plan(Host& host) {
     auto plan = host.transport().plan(
-        R"({"chain":[{"provider":"openai","apiKey":"k","model":"m","baseURL":")" +
-        server_.url("") + R"(","maxRetries":0}]})");
+        R"({"chain":[{"provider":"openai","apiKey":"k","model":"m","baseURL":")" + server_.url("") +
+        R"(","maxRetries":0}]})");
     EXPECT_TRUE(plan.ok()) << (plan.ok() ? "" : plan.error().message);
     return plan.value();
   }
@@ -70,8 +70,8 @@ class RuntimeTest : public testing::Test {
   }
   Engine::StreamId attach(Host& host, Engine::StreamId runtime, std::string_view more = "") {
     auto spec = host::read_run_spec(
-        nullptr, "", R"({"seqs":true,"run":")" + std::string(id_of_run) + "\"" +
-                         std::string(more) + "}", ids_);
+        nullptr, "",
+        R"({"seqs":true,"run":")" + std::string(id_of_run) + "\"" + std::string(more) + "}", ids_);
     EXPECT_TRUE(spec.ok());
     return host.transport().start(runtime, std::move(spec).value());
   }
