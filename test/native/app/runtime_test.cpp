@@ -109,7 +109,7 @@ TEST_F(RuntimeTest, LeavesItsRunsToAnotherEngineOfTheProcess) {
     host.read(id, [&] { return has(host.got(id).data, "TEXT_MESSAGE_CONTENT"); });
   }
   const std::string rest = other.read_all(attach(other, next)).data;
-  EXPECT_TRUE(has(rest, "millrace.reset")) << rest;
+  EXPECT_TRUE(has(rest, "@reset")) << rest;
   EXPECT_TRUE(has(rest, R"("status":"completed","reason":"completed","text":"hello")")) << rest;
 }
 
