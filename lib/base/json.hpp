@@ -80,7 +80,19 @@ class Value {
   // True when there is no value or it is null.
   [[nodiscard]] bool is_nothing() const { return !exists() || is_null(); }
   // Truth as JavaScript has it: "", 0, -0, false, null and a missing value are false.
-  [[nodiscard]] bool truthy() const;
+  [[nodiscard]] bool truthy() const {
+    if (!exists()) return false;
+    switch (node().type) {
+      case Type::null:
+      case Type::boolean_false: return false;
+      case Type::boolean_true:
+      case Type::array:
+      case Type::object: return true;
+      case Type::string: return node().size != 0;
+      case Type::number: return number().value_or(1) != 0;
+    }
+    return false;
+  }
 
   // The string's text (WTF-8), or "".
   [[nodiscard]] std::string_view string() const {
@@ -166,6 +178,16 @@ class Items {
   std::uint32_t first_ = 0;
   std::uint32_t end_ = 0;
 };
+
+inline Items Value::items() const {
+  Items items;
+  if (is_array()) {
+    items.tree_ = tree_;
+    items.first_ = index_ + 1;
+    items.end_ = node().end;
+  }
+  return items;
+}
 
 struct Member {
   std::string_view key;

@@ -290,20 +290,6 @@ Result<Value> Document::parse_whole(std::string_view text) {
   return Value(nodes_.data(), 0);
 }
 
-bool Value::truthy() const {
-  if (!exists()) return false;
-  switch (node().type) {
-    case Type::null:
-    case Type::boolean_false: return false;
-    case Type::boolean_true:
-    case Type::array:
-    case Type::object: return true;
-    case Type::string: return node().size != 0;
-    case Type::number: return number().value_or(1) != 0;
-  }
-  return false;
-}
-
 std::optional<std::int64_t> Value::read_integer() const {
   const std::string_view text = number_text();
   std::int64_t value = 0;
@@ -331,16 +317,6 @@ Value Value::member(std::string_view key, std::uint32_t mark) const {
     }
   }
   return found;
-}
-
-Items Value::items() const {
-  Items items;
-  if (is_array()) {
-    items.tree_ = tree_;
-    items.first_ = index_ + 1;
-    items.end_ = node().end;
-  }
-  return items;
 }
 
 Members Value::members() const {
