@@ -163,6 +163,18 @@ function agentOptions(values: {
   };
 }
 
+function limitOptions(values: {
+  'max-output-tokens'?: string;
+  'max-steps'?: string;
+}): Pick<ServerOptions, 'maxOutputTokens' | 'maxSteps'> {
+  const maxOutputTokens = integerOption('max-output-tokens', values['max-output-tokens'], 1, 1e9);
+  const maxSteps = integerOption('max-steps', values['max-steps'], 0, 1e6);
+  return {
+    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    ...(maxSteps === undefined ? {} : { maxSteps }),
+  };
+}
+
 function storageOptions(values: {
   storage?: string;
   wait?: string;
@@ -215,8 +227,6 @@ export const serve: Command = {
     }
     const host = values.host ?? '127.0.0.1';
     const choice = chooseModel(values.model, values['base-url'], process.env);
-    const maxOutputTokens = integerOption('max-output-tokens', values['max-output-tokens'], 1, 1e9);
-    const maxSteps = integerOption('max-steps', values['max-steps'], 0, 1e6);
     const { mcp: file } = values;
     const authorization = authorizationChoice(values);
     const plan =
@@ -227,13 +237,12 @@ export const serve: Command = {
       mcp: plan.servers,
       ...agentOptions(values),
       ...recording,
-      ...(maxSteps === undefined ? {} : { maxSteps }),
+      ...limitOptions(values),
       providers: configuredProviders(),
       host,
       port: integerOption('port', values.port, 0, 65535) ?? 8788,
       allowedHosts: values['allow-host'] ?? [],
       allowedOrigins: values['allow-origin'] ?? [],
-      ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
     });
     const hosts = new Set([
       'localhost',
