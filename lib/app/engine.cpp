@@ -11,6 +11,7 @@
 
 #include "app/demo_provider.hpp"
 #include "app/open_stores.hpp"
+#include "app/store_control.hpp"
 #include "base/error_json.hpp"
 #include "host/body_stream.hpp"
 #include "host/mcp_stream.hpp"
@@ -270,6 +271,14 @@ Result<Engine::StreamId> Engine::start_runtime(std::string_view options_json) {
   host::RuntimeSpec spec;
   spec.owner = owner_name();
   spec.is_shared = options.value().storage != "memory";
+  if (spec.is_shared && !options.value().read_only) {
+    spec.control = [state = state_.get(), storage = options.value().storage](
+                       host::RuntimeSpec::FindRequests find) -> Result<std::shared_ptr<void>> {
+      auto control = StoreControl::open(state->loop, storage, std::move(find));
+      if (!control) return std::move(control).error();
+      return std::shared_ptr<void>(std::move(control).value());
+    };
+  }
   spec.open = [options = std::move(options).value()] { return open_store(options); };
   state_->loop.post([state = state_.get(), id, spec = std::move(spec)] {
     auto stream = std::make_shared<host::RuntimeStream>(id, state->owner, spec);

@@ -3,8 +3,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <map>
+#include <mutex>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -93,10 +96,51 @@ struct StoreControl::Endpoint {
                                   ControlHandler handler) const;
 
   std::string path;
+  std::string file;  // what is written there
   std::string token;
   Requests requests;
   http::Server server;  // last: its handlers use the others
 };
+
+namespace {
+
+// Environments of one process share a store; the file names the endpoint that was opened last.
+struct OpenEndpoints {
+  std::mutex mutex;
+  std::map<std::string, std::vector<std::string>> files;  // by their path, what each endpoint wrote
+};
+
+// Never destroyed: environments may close their stores while the process ends.
+OpenEndpoints& open_endpoints() {
+  static OpenEndpoints& endpoints = *new OpenEndpoints;
+  return endpoints;
+}
+
+Result<void> announce(const std::string& path, const std::string& file) {
+  OpenEndpoints& open = open_endpoints();
+  const std::lock_guard lock(open.mutex);
+  MILLRACE_TRY(write_private(path, file));
+  open.files[path].push_back(file);
+  return {};
+}
+
+void withdraw(const std::string& path, const std::string& file) {
+  OpenEndpoints& open = open_endpoints();
+  const std::lock_guard lock(open.mutex);
+  std::vector<std::string>& files = open.files[path];
+  const auto own = std::find(files.begin(), files.end(), file);
+  if (own == files.end()) return;
+  files.erase(own);
+  if (files.empty()) {
+    ::unlink(path.c_str());
+    open.files.erase(path);
+  } else {
+    // Who looks for the process finds another one of its endpoints.
+    static_cast<void>(write_private(path, files.back()));
+  }
+}
+
+}  // namespace
 
 http::Route StoreControl::Endpoint::route(std::string method, std::string path,
                                           ControlHandler handler) const {
@@ -117,7 +161,7 @@ http::Route StoreControl::Endpoint::route(std::string method, std::string path,
 StoreControl::StoreControl(std::unique_ptr<Endpoint> endpoint) : endpoint_(std::move(endpoint)) {}
 
 StoreControl::~StoreControl() {
-  ::unlink(endpoint_->path.c_str());
+  withdraw(endpoint_->path, endpoint_->file);
 }
 
 Result<std::unique_ptr<StoreControl>> StoreControl::open(os::EventLoop& loop,
@@ -145,7 +189,8 @@ Result<std::unique_ptr<StoreControl>> StoreControl::open(os::EventLoop& loop,
   file.set("pid", std::to_string(::getpid()));
   file.set("url", "http://127.0.0.1:" + std::to_string(port.value()));
   file.set("token", made->token);
-  MILLRACE_TRY(write_private(made->path, file.to_json() + "\n"));
+  made->file = file.to_json() + "\n";
+  MILLRACE_TRY(announce(made->path, made->file));
   return std::unique_ptr<StoreControl>(new StoreControl(std::move(made)));
 }
 

@@ -57,6 +57,7 @@ void RuntimeStream::end() {
   // A log that ends reports it.
   if (runs_) runs_->on_change(nullptr);
   upkeep_.reset();
+  control_.reset();
   requests_.reset();
   runs_.reset();
   release();
@@ -101,8 +102,23 @@ void RuntimeStream::opened(Result<std::shared_ptr<store::Writer>> writer) {
     json::append_raw_member(item, "error", error_json(error));
     push(item + "}");
   });
+  open_control();
   push(R"({"type":"@opened"})");
   settle_waiting(nullptr);
+}
+
+void RuntimeStream::open_control() {
+  if (!spec_.control) return;
+  auto opened = spec_.control([weak = weak_from_this()]() -> std::shared_ptr<run::RunRequests> {
+    const auto self = weak.lock();
+    return self ? self->requests_ : nullptr;
+  });
+  if (opened) {
+    control_ = std::move(opened).value();
+    return;
+  }
+  // Runs do without it; the command line does not.
+  push(R"({"type":"@problem","error":)" + error_json(opened.error()) + "}");
 }
 
 void RuntimeStream::when_open(Ready ready) {
@@ -223,6 +239,7 @@ void RuntimeStream::poll() {
 // --- ends
 
 void RuntimeStream::release() {
+  control_.reset();
   const auto open = std::exchange(writer_, nullptr);
   const auto writer = open ? open : std::exchange(closing_, nullptr);
   if (!writer) return;
@@ -254,6 +271,7 @@ void RuntimeStream::shut(const Reply& reply) {
   const Error closed = runtime_closed();
   for (const auto& [reader, report] : std::exchange(readers_, {})) report(closed);
   upkeep_.reset();
+  control_.reset();
   requests_.reset();
   runs_.reset();
   failure_ = closed;

@@ -27,6 +27,10 @@ struct RuntimeSpec {
   std::function<Result<std::shared_ptr<store::Writer>>()> open;
   std::string owner;       // the name of this environment in the store
   bool is_shared = false;  // others of this process may have it open
+  // Makes the store's owner reachable for other processes until what it gives ends, which is before
+  // the loop does; may be empty. Called on the engine thread.
+  using FindRequests = std::function<std::shared_ptr<run::RunRequests>()>;
+  std::function<Result<std::shared_ptr<void>>(FindRequests find)> control = {};
 };
 
 // Items: {"type":"@opened"}; {"type":"@busy","runs": number at work here}, after each change;
@@ -110,6 +114,7 @@ class RuntimeStream final : public HostTask, public std::enable_shared_from_this
   static void post(os::EventLoop& loop, std::function<void()> work);
 
   void opened(Result<std::shared_ptr<store::Writer>> writer);
+  void open_control();
   void settle_waiting(const Error* error);
   void push(const std::string& item);
   void request(const std::string& agent, const store::RunId& run, run::HostWork work,
@@ -139,6 +144,7 @@ class RuntimeStream final : public HostTask, public std::enable_shared_from_this
   std::shared_ptr<run::RunRegistry> runs_;
   std::shared_ptr<run::RunRequests> requests_;
   std::shared_ptr<run::RunUpkeep> upkeep_;
+  std::shared_ptr<void> control_;
   std::optional<Error> failure_;  // why the store is not open
   std::vector<Ready> waiting_;    // for the store
   std::map<std::uint64_t, Request> pending_;

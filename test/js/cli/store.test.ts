@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { cleanUp, makeStore, startChild } from '../support/durable-child';
 import { framesOf, readUntil, RecordedServer } from '../../support/recorded-server';
 import type { ScriptedModel, Turn } from '../../support/scripted-model';
 import { startModel } from '../../support/scripted-model';
@@ -304,6 +305,25 @@ describe('the control endpoint', () => {
     await server.end();
     expect(existsSync(`${server.store}.control`)).toBe(true);
     expect((await millrace(['runs', 'stop', run, ...store])).out).toBe(`${run} is cancelled\n`);
+  });
+});
+
+describe('a program with a runtime', () => {
+  it('is reached by its control endpoint, and is gone with it', async () => {
+    await serve(hanging);
+    await server.end();
+    const { store: path, log } = makeStore();
+    const child = startChild({ store: path, log, model: model.url, do: 'run' });
+    const { id } = (await child.until((line) => line['id'] !== undefined)) as { id: string };
+    await child.until((line) => line['event']?.type === 'TEXT_MESSAGE_CONTENT');
+    const outcome = await millrace(['runs', 'stop', id, '--storage', `file:${path}`]);
+    expect(outcome).toMatchObject({ code: 0, err: '' });
+    expect((await child.ended()).at(-1)).toMatchObject({ status: 'cancelled', text: 'Hello' });
+    expect(await jsonOf<Run>(['runs', 'show', id, '--storage', `file:${path}`])).toMatchObject({
+      state: 'cancelled',
+    });
+    expect(existsSync(`${path}.control`)).toBe(false);
+    await cleanUp();
   });
 });
 
