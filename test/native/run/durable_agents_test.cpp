@@ -59,6 +59,21 @@ std::string approval_of(const std::string& id) {
   return R"([{"interruptId":")" + id + R"(","status":"resolved","payload":{"approved":true}}])";
 }
 
+// Every answer takes 13 tokens.
+ModelAnswer with_usage(ModelAnswer answer) {
+  const std::string usage =
+      R"(data: {"id":"x","choices":[],"usage":{"prompt_tokens":10,"completion_tokens":3,)"
+      R"("total_tokens":13}})"
+      "\n\n";
+  answer.body.insert(answer.body.rfind("data: [DONE]"), usage);
+  return answer;
+}
+
+std::int64_t tokens_of(const std::string& usage) {
+  const auto tree = json::Tree::parse(usage);
+  return tree ? tree.value()["llm"]["tokens"]["total"].integer_or(0) : -1;
+}
+
 TEST(DurableAgents, AreRunsOfTheirOwn) {
   DurableRig rig;
   rig.provider.answers = {calls({{"h", "helper"}}), calls({{"p", "pay"}, {"d", "deep"}}),
@@ -137,8 +152,8 @@ TEST(DurableAgents, FollowTheEffectOfACallThatWasCut) {
 
 TEST(DurableAgents, AreNotCalledAgainWhenTheyHaveEnded) {
   DurableRig rig;
-  rig.provider.answers = {calls({{"h", "helper"}, {"b", "look"}}), says("Helped."),
-                          cut_answer("Do"), says("Done.")};
+  rig.provider.answers = {with_usage(calls({{"h", "helper"}, {"b", "look"}})),
+                          with_usage(says("Helped.")), cut_answer("Do"), with_usage(says("Done."))};
   const store::RunId run = rig.start("Go.");
   const auto first = rig.attach(run, 0);
   wait_until(rig, [&] { return !first->results["h"].empty(); });
@@ -154,6 +169,7 @@ TEST(DurableAgents, AreNotCalledAgainWhenTheyHaveEnded) {
   EXPECT_EQ(whole->agent_order["helper"],
             (Names{"agent", "step-1", "text", "/text", "/step", "/agent"}));
   EXPECT_EQ(whole->text, "Done.");
+  EXPECT_EQ(tokens_of(whole->usage), 3 * 13);
   EXPECT_EQ(rig.provider.bodies.size(), 4U);
 }
 
@@ -330,16 +346,6 @@ TEST(DurableAgents, FailWhenTheirProcessesKeepEnding) {
 
 // --- a crash at every commit
 
-// Every answer takes 13 tokens.
-ModelAnswer with_usage(ModelAnswer answer) {
-  const std::string usage =
-      R"(data: {"id":"x","choices":[],"usage":{"prompt_tokens":10,"completion_tokens":3,)"
-      R"("total_tokens":13}})"
-      "\n\n";
-  answer.body.insert(answer.body.rfind("data: [DONE]"), usage);
-  return answer;
-}
-
 // What the model says depends on who is asked and how many results it has.
 ModelAnswer respond(const std::string& body) {
   std::size_t results = 0;
@@ -363,11 +369,6 @@ ModelAnswer respond(const std::string& body) {
         results == 0 ? calls({{"h1", "helper"}, {"h2", "helper"}, {"q", "pay"}}) : says("Done.");
   }
   return with_usage(std::move(answer));
-}
-
-std::int64_t tokens_of(const std::string& usage) {
-  const auto tree = json::Tree::parse(usage);
-  return tree ? tree.value()["llm"]["tokens"]["total"].integer_or(0) : -1;
 }
 
 struct Trial {
