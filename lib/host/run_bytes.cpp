@@ -22,6 +22,21 @@ Error may_only_start() {
                     "attached to, answered or stopped.");
 }
 
+// Whether the AG-UI run is there, or a run waits in its thread, which a new message would end.
+Result<bool> is_known(store::StorageBackend& backend, const std::string& principal,
+                      const std::string& ag_ui_run, const std::string& thread) {
+  auto segments = backend.segments(principal, ag_ui_run);
+  if (!segments) return segments.error();
+  store::RunQuery query;
+  query.principal = principal;
+  query.thread = thread;
+  query.state = journal::RunState::waiting;
+  query.limit = 1;
+  auto waiting = backend.runs(query);
+  if (!waiting) return waiting.error();
+  return !segments.value().empty() || !waiting.value().runs.empty();
+}
+
 }  // namespace
 
 Result<RunBytesSpec> read_run_bytes(const std::shared_ptr<const run::AgentPlan>& plan,
@@ -92,15 +107,13 @@ void RunBytes::begin() {
   if (!input.resume_json.empty() && input.resume_json != "[]") return fail(may_only_start());
   // What is known is no new run, and one that becomes known meanwhile is in conflict.
   spec_.request->input.body_hash.clear();
-  using Segments = Result<std::vector<store::SegmentRow>>;
-  runtime_->with_store<Segments>(
-      [principal = spec_.principal, id = input.run_id](store::StorageBackend& backend) {
-        return backend.segments(principal, id);
-      },
-      [self = shared_from_this(), found](const Segments& segments) {
+  runtime_->with_store<Result<bool>>(
+      [principal = spec_.principal, id = input.run_id, thread = input.thread_id](
+          store::StorageBackend& backend) { return is_known(backend, principal, id, thread); },
+      [self = shared_from_this(), found](const Result<bool>& known) {
         if (self->closed_) return;
-        if (!segments) return self->fail(segments.error());
-        if (!segments.value().empty()) return self->fail(may_only_start());
+        if (!known) return self->fail(known.error());
+        if (known.value()) return self->fail(may_only_start());
         self->runtime_->requests().open(*std::move(self->spec_.request), found);
       });
 }

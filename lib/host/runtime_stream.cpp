@@ -247,7 +247,7 @@ void RuntimeStream::release() {
     const auto done = std::make_shared<std::promise<void>>();
     auto released = done->get_future();
     writer->run([owner, done](store::StorageBackend& backend) {
-      if (!owner.empty()) static_cast<void>(backend.release(owner));
+      if (!owner.empty()) static_cast<void>(backend.release(owner, store::Release::clean));
       done->set_value();
     });
     return released.wait_for(release_wait) == std::future_status::ready;
@@ -284,7 +284,7 @@ void RuntimeStream::on_closing(const std::string& owner, std::function<void()> t
   const auto after = std::make_shared<std::function<void()>>(std::move(then));
   closing_->run([weak = weak_from_this(), &loop = services_.loop, owner,
                  after](store::StorageBackend& backend) {
-    if (!owner.empty()) static_cast<void>(backend.release(owner));
+    if (!owner.empty()) static_cast<void>(backend.release(owner, store::Release::clean));
     post(loop, [weak, after] {
       const auto call = std::exchange(*after, nullptr);
       if (weak.lock()) call();

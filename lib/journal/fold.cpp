@@ -56,7 +56,10 @@ struct RunFold::FactFold {
   void operator()(const Claimed& fact) const {
     run.epoch_ = fact.epoch;
     ++run.claims_;
-    if (branch.state == RunState::running) ++branch.recoveries;
+    // A process that lets go of a run in good order has done it no harm.
+    if (fact.cause == "recovered") ++branch.recoveries;
+    const bool is_released = fact.cause == "released";
+    if (is_released && branch.model.attempt > 0) --branch.model.attempt;
     if (!is_over(branch.state)) branch.state = RunState::running;
   }
   void operator()(const StepStarted& fact) const {

@@ -57,7 +57,7 @@ class StorageBackend {
   // Errors: run_not_found.
   virtual Result<std::optional<Claim>> claim_run(const RunId& root, std::string_view owner) = 0;
   // Gives back what an owner has; others can claim it at once.
-  virtual Result<std::size_t> release(std::string_view owner) = 0;
+  virtual Result<std::size_t> release(std::string_view owner, Release how) = 0;
   // Keeps an owner's runs its own, where owners of other processes share the store.
   virtual Result<void> renew(std::string_view owner) = 0;
   // Where these runs stand. May be late.

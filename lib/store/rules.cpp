@@ -56,10 +56,13 @@ bool is_due(const RunRow& row, std::int64_t now) {
 journal::Page take_over(RunRow& row, Claim& claim, std::string_view owner, std::int64_t since,
                         std::int64_t now) {
   const bool was_running = row.state == RunState::running;
-  claim.cause = was_running ? "recovered" : journal::name_of(row.state);
+  const bool was_released = row.head == released_head;
+  if (was_released) row.head.clear();
+  claim.cause = was_released ? released_head : "recovered";
+  if (!was_running) claim.cause = journal::name_of(row.state);
   claim.downtime_ms = since == 0 ? 0 : std::max<std::int64_t>(now - since, 0);
   row.epoch += 1;
-  if (was_running) row.recoveries += 1;
+  if (was_running && !was_released) row.recoveries += 1;
   row.state = RunState::running;
   row.run.owner = owner;
   journal::PageWriter page;

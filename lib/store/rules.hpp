@@ -23,6 +23,9 @@ inline bool is_fenced(const RunRow& row, std::int64_t epoch) {
 inline bool holds_thread(journal::RunState state) {
   return state == journal::RunState::running || state == journal::RunState::waiting;
 }
+// The head of a run that its process let go of in good order.
+inline constexpr std::string_view released_head = "released";
+
 // True for a run without an owner whose time has come.
 bool is_due(const RunRow& row, std::int64_t now);
 

@@ -221,6 +221,9 @@ struct StoredPage {
   std::string bytes;
 };
 
+// How an owner ended: one that let go of its runs in good order has not failed with them.
+enum class Release : std::uint8_t { clean, lost };
+
 // A run that was taken over, with all its children.
 struct Claim {
   RunRow run;

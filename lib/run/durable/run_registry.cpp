@@ -421,7 +421,7 @@ void RunRegistry::close() {
   logs_.clear();
   writer_->run([owner = owner_](store::StorageBackend& backend) {
     // A store that fails keeps the runs until it is opened again.
-    static_cast<void>(backend.release(owner));
+    static_cast<void>(backend.release(owner, store::Release::clean));
   });
 }
 

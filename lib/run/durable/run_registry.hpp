@@ -40,7 +40,7 @@ struct StartRequest {
   std::string principal;
   std::string idem_key;  // "": none
   std::string idem_hash;
-  std::string context_json;  // what its tools get; "" is none
+  std::string context_json;             // what its tools get; "" is none
   std::optional<store::RunId> id = {};  // where its reader has to know it at once
 };
 

@@ -90,12 +90,13 @@ class MemoryBackend final : public StorageBackend {
     return take(*row, owner, now());
   }
 
-  Result<std::size_t> release(std::string_view owner) override {
+  Result<std::size_t> release(std::string_view owner, Release how) override {
     std::size_t count = 0;
     for (auto& [id, row] : tables_.runs) {
       if (row.run.owner != owner) continue;
       row.run.owner.clear();
       row.run.run_at = now();
+      if (how == Release::clean) row.head = released_head;
       ++count;
     }
     return count;

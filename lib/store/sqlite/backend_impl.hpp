@@ -31,7 +31,7 @@ class Backend final : public StorageBackend {
   Result<std::vector<Claim>> claim(std::span<const std::string> names, std::string_view owner,
                                    std::size_t most) override;
   Result<std::optional<Claim>> claim_run(const RunId& root, std::string_view owner) override;
-  Result<std::size_t> release(std::string_view owner) override;
+  Result<std::size_t> release(std::string_view owner, Release how) override;
   Result<void> renew(std::string_view /*owner*/) override { return {}; }
   Result<std::vector<RunHead>> watch(std::span<const RunId> roots) override;
   Result<std::optional<std::int64_t>> next_due() override;

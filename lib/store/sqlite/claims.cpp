@@ -91,13 +91,14 @@ Result<std::optional<Claim>> Backend::claim_run(const RunId& root, std::string_v
   return finish(std::move(claim));
 }
 
-Result<std::size_t> Backend::release(std::string_view owner) {
+Result<std::size_t> Backend::release(std::string_view owner, Release how) {
   MILLRACE_TRY(writable());
   set_synchronous(true);
   Transaction transaction(database_);
   // A clean end: no number that was shown is missing in the file.
-  database_.run("UPDATE runs SET owner=NULL, run_at=min(run_at, ?2), reserved=0 WHERE owner=?1",
-                owner, now());
+  database_.run(
+      "UPDATE runs SET owner=NULL, run_at=min(run_at, ?2), reserved=0, head=?3 WHERE owner=?1",
+      owner, now(), Bytes{how == Release::clean ? released_head : std::string_view()});
   const auto count = static_cast<std::size_t>(database_.ok() ? database_.changes() : 0);
   transaction.commit();
   live_.clear();

@@ -82,6 +82,19 @@ describe('the handler of an agent with a runtime', () => {
     expect(await codeOf(await ask('POST', '', []))).toBe('400 invalid_body');
   });
 
+  it('lets nobody who is not authorized end the run that waits in a thread', async () => {
+    const { ask, runtime } = await agentOf(() => ({
+      calls: [{ id: 'c1', name: 'send_mail', args: { to: 'Ada' } }],
+    }));
+    const response = await ask('POST', '', bodyOf('r1'));
+    const id = response.headers.get('millrace-run-id') as string;
+    await response.text();
+    expect(await runtime.get(id)).toMatchObject({ state: 'waiting' });
+    expect(await codeOf(await ask('POST', '', bodyOf('r2')))).toBe('403 not_authorized');
+    expect(await runtime.get(id)).toMatchObject({ state: 'waiting' });
+    expect((await ask('POST', '', bodyOf('r3', 'another'))).status).toBe(200);
+  });
+
   it('gives what is behind a frame, byte for byte, to its principal alone', async () => {
     const { ask } = await agentOf([{ text: 'one two three' }], byHeader);
     const first = await ask('POST', '', bodyOf('r1'));

@@ -285,7 +285,7 @@ describe('a runtime', () => {
       name: 'helper',
     });
     expect(await second.attach(run.id).text()).toBe('whole');
-    expect(await second.get(run.id)).toMatchObject({ recoveries: 1 });
+    expect(await second.get(run.id)).toMatchObject({ recoveries: 0 });
   });
 
   it('that could not open its store tries again with the next use', async () => {

@@ -52,7 +52,9 @@ class CutBackend final : public store::StorageBackend {
                                                 std::string_view owner) override {
     return inner_->claim_run(root, owner);
   }
-  Result<std::size_t> release(std::string_view owner) override { return inner_->release(owner); }
+  Result<std::size_t> release(std::string_view owner, store::Release how) override {
+    return inner_->release(owner, how);
+  }
   Result<void> renew(std::string_view owner) override { return inner_->renew(owner); }
   Result<std::vector<store::RunHead>> watch(std::span<const store::RunId> roots) override {
     return inner_->watch(roots);

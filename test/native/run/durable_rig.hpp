@@ -204,13 +204,13 @@ class DurableRig final : public run::RunHost {
     });
   }
   // It ends in the middle of whatever it does, and another one begins, later.
-  void crash(std::chrono::milliseconds downtime = {}) {
+  void crash(std::chrono::milliseconds downtime = {}, store::Release how = store::Release::lost) {
     on_loop([this] {
       requests.reset();
       runs.reset();
     });
-    on_store([this](store::StorageBackend& backend) {
-      EXPECT_TRUE(backend.release("process-" + std::to_string(processes_)).ok());
+    on_store([this, how](store::StorageBackend& backend) {
+      EXPECT_TRUE(backend.release("process-" + std::to_string(processes_), how).ok());
     });
     store_ms += downtime.count();
     on_loop([&] { clock.advance(downtime); });

@@ -250,6 +250,24 @@ TEST(DurableRun, IsGivenUpWhenItsProcessesKeepEnding) {
   EXPECT_EQ(rig.provider.bodies.size(), 3U);
 }
 
+TEST(DurableRun, IsNotGivenUpByProcessesThatLetGoOfIt) {
+  DurableRig rig;
+  constexpr int ends = 8;
+  for (int end = 0; end < ends; ++end) rig.provider.answers.push_back(half("a"));
+  rig.provider.answers.push_back(says("Done."));
+  const store::RunId run = rig.start("Go.");
+  for (int end = 0; end < ends; ++end) {
+    const auto reader = rig.attach(run, 0);
+    const auto resets = static_cast<std::size_t>(end);
+    for (bool shown = false; !shown;) {
+      rig.on_loop([&] { shown = reader->resets == resets && !reader->text.empty(); });
+    }
+    rig.crash({}, store::Release::clean);
+  }
+  EXPECT_EQ(rig.read(run, 0)->text, "Done.");
+  EXPECT_EQ(rig.state_of(run), RunState::completed);
+}
+
 TEST(DurableRun, IsNotGivenUpWhileItComesAlong) {
   DurableRig rig;
   constexpr int rounds = 8;

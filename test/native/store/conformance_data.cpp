@@ -102,6 +102,21 @@ TEST_P(StorageConformance, LetsApprovalsExpireAndTheirRunsGoOn) {
   EXPECT_EQ(claim().size(), 1U);
 }
 
+TEST_P(StorageConformance, CountsNoRecoveryAfterAnOwnerThatLetsGo) {
+  append(accepting(new_run(1)));
+  EXPECT_EQ(backend().release("owner", Release::clean).value(), 1U);
+  auto claims = claim();
+  ASSERT_EQ(claims.size(), 1U);
+  EXPECT_EQ(claims[0].cause, "released");
+  EXPECT_EQ(claims[0].run.recoveries, 0);
+  EXPECT_EQ(claims[0].run.head, "");
+  EXPECT_EQ(backend().release("next", Release::lost).value(), 1U);
+  claims = claim();
+  ASSERT_EQ(claims.size(), 1U);
+  EXPECT_EQ(claims[0].cause, "recovered");
+  EXPECT_EQ(claims[0].run.recoveries, 1);
+}
+
 TEST_P(StorageConformance, ClosesTheApprovalsOfARunThatIsOver) {
   append(accepting(new_run(1)));
   AppendBatch batch = text_batch(1, "asked");

@@ -175,7 +175,7 @@ TEST_P(StorageConformance, RecoversWhatItsOwnerLeft) {
   ASSERT_EQ(append(over).status, AppendStatus::committed);
   EXPECT_TRUE(claim().empty());
   now_ += 500;
-  EXPECT_EQ(backend().release("owner").value(), 1U);
+  EXPECT_EQ(backend().release("owner", Release::lost).value(), 1U);
   const auto claims = claim();
   ASSERT_EQ(claims.size(), 1U);
   EXPECT_EQ(claims[0].run.epoch, 2);

@@ -323,7 +323,7 @@ TEST_F(SqliteStore, LeavesNoGapWhereNothingIsLost) {
   auto backend = opened();
   append(*backend, accepting(new_run(1)));
   append(*backend, text_batch(1, "x"));
-  ASSERT_EQ(backend->release("owner").value(), 1U);
+  ASSERT_EQ(backend->release("owner", Release::lost).value(), 1U);
   backend.reset();
   backend = opened();
   const std::string name = "support";
