@@ -98,6 +98,18 @@ class Engine::State {
     });
   }
 
+  // A runtime could not open its store. The latest of them are remembered.
+  void failed(StreamId runtime, const Error& error) {
+    constexpr std::size_t most = 64;
+    failures.insert_or_assign(runtime, error);
+    if (failures.size() > most) failures.erase(failures.begin());
+  }
+  [[nodiscard]] Error why_closed(StreamId runtime) const {
+    const auto found = failures.find(runtime);
+    return found == failures.end() ? make_error(Errc::engine_closed, "The runtime is closed.")
+                                   : found->second;
+  }
+
   // A tool of the engine for a plan; null when there is none.
   std::shared_ptr<tool::Tool> tool_of(const json::Tree& engine, tool::Spec spec) {
     if (engine["set"].is_number()) {
@@ -142,6 +154,7 @@ class Engine::State {
   std::unordered_map<StreamId, std::weak_ptr<host::AgentStream>> agents;      // engine thread
   // Engine thread, or none once that has stopped.
   std::unordered_map<StreamId, std::weak_ptr<host::RuntimeStream>> runtimes;
+  std::map<StreamId, Error> failures;  // engine thread
   std::unordered_map<StreamId, OutputShape> shapes;
   std::vector<std::shared_ptr<const tool::Registry>> toolsets;
   std::unordered_map<std::string, std::size_t> toolset_of;  // by their options
@@ -279,7 +292,12 @@ Result<Engine::StreamId> Engine::start_runtime(std::string_view options_json) {
       return std::shared_ptr<void>(std::move(control).value());
     };
   }
-  spec.open = [options = std::move(options).value()] { return open_store(options); };
+  spec.open = [state = state_.get(), id, options = std::move(options).value()] {
+    auto opened = open_store(options);
+    // Before the runtime that ends by it: readers that come later get the reason as well.
+    if (!opened) state->loop.post([state, id, error = opened.error()] { state->failed(id, error); });
+    return opened;
+  };
   state_->loop.post([state = state_.get(), id, spec = std::move(spec)] {
     auto stream = std::make_shared<host::RuntimeStream>(id, state->owner, spec);
     state->streams.emplace(id, stream);
@@ -302,12 +320,9 @@ Engine::StreamId Engine::start_reader(StreamId runtime, OutputShape shape, Spec 
   state_->shapes[id] = shape;
   state_->queue.open(id);
   auto shared = std::make_shared<Spec>(std::move(spec));
-  state_->on_runtime(runtime, [state = state_.get(), id,
+  state_->on_runtime(runtime, [state = state_.get(), id, runtime,
                                shared](const std::shared_ptr<host::RuntimeStream>& found) {
-    if (!found) {
-      return state->queue.end(
-          id, error_json(make_error(Errc::engine_closed, "The runtime is closed.")));
-    }
+    if (!found) return state->queue.end(id, error_json(state->why_closed(runtime)));
     auto stream = std::make_shared<Stream>(id, state->owner, found, std::move(*shared));
     state->streams.emplace(id, stream);
     stream->start();

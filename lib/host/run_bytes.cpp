@@ -201,6 +201,12 @@ void RunBytes::resume() {
   if (const auto hub = hub_) hub->resume(*this);
 }
 
+// A hub and its readers hold each other.
+void RunBytes::silence() {
+  closed_ = true;
+  if (const auto hub = std::exchange(hub_, nullptr)) hub->detach(*this);
+}
+
 void RunBytes::cancel() {
   if (std::exchange(closed_, true)) return;
   runtime_->leave(id_);

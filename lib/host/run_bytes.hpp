@@ -51,7 +51,7 @@ class RunBytes final : public HostTask,
   void read_as(const PipeSpec& spec) override { static_cast<void>(spec); }
   void resume() override;
   void cancel() override;
-  void silence() override { closed_ = true; }
+  void silence() override;
 
   bool on_record(const journal::Record& record) override;
   void on_end(const Error* error) override;

@@ -360,6 +360,12 @@ void RunStream::cancel() {
   if (const auto hub = std::exchange(hub_, nullptr)) hub->detach(*this);
 }
 
+// A hub and its readers hold each other.
+void RunStream::silence() {
+  closed_ = true;
+  if (const auto hub = std::exchange(hub_, nullptr)) hub->detach(*this);
+}
+
 void RunStream::close() {
   if (std::exchange(closed_, true)) return;
   runtime_->leave(id_);

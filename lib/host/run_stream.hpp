@@ -62,7 +62,7 @@ class RunStream final : public HostTask,
   void read_as(const PipeSpec& spec) override { static_cast<void>(spec); }
   void resume() override;
   void cancel() override;
-  void silence() override { closed_ = true; }
+  void silence() override;
   void stop() override;
 
   bool on_record(const journal::Record& record) override;
