@@ -295,7 +295,8 @@ Result<Engine::StreamId> Engine::start_runtime(std::string_view options_json) {
   spec.open = [state = state_.get(), id, options = std::move(options).value()] {
     auto opened = open_store(options);
     // Before the runtime that ends by it: readers that come later get the reason as well.
-    if (!opened) state->loop.post([state, id, error = opened.error()] { state->failed(id, error); });
+    if (!opened)
+      state->loop.post([state, id, error = opened.error()] { state->failed(id, error); });
     return opened;
   };
   state_->loop.post([state = state_.get(), id, spec = std::move(spec)] {

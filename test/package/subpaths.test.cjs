@@ -3,8 +3,10 @@ const assert = require('node:assert/strict');
 const root = require('millrace');
 const { exports: entries } = require('millrace/package.json');
 
+// Of pages, which the root does not have.
+const ofPages = ['./client', './ag-ui'];
 const parts = Object.keys(entries)
-  .filter((path) => path !== '.' && path !== './package.json' && path !== './client')
+  .filter((path) => path !== '.' && path !== './package.json' && !ofPages.includes(path))
   .map((path) => path.replace('.', 'millrace'));
 assert.ok(parts.length >= 8);
 void Promise.all(
@@ -19,3 +21,6 @@ void Promise.all(
     }
   }),
 );
+// What it extends is installed by those who use it; the error names it.
+assert.throws(() => require('millrace/ag-ui').ResumableHttpAgent, /@ag-ui\/client/);
+void assert.rejects(import('millrace/ag-ui'), /@ag-ui\/client/);
