@@ -69,8 +69,7 @@ void RuntimeStream::post(os::EventLoop& loop, std::function<void()> work) {
 
 void RuntimeStream::start() {
   services_.queue.push_head(id_, "{}");
-  os::EventLoop& loop = services_.loop;
-  const auto ticket = services_.pool.run([weak = weak_from_this(), open = spec_.open, &loop] {
+  const auto ticket = services_.pool.run([weak = weak_from_this(), open = spec_.open] {
     const auto opened = std::make_shared<Result<std::shared_ptr<store::Writer>>>(open());
     return [weak, opened] {
       if (const auto self = weak.lock()) self->opened(std::move(*opened));

@@ -65,7 +65,8 @@ std::optional<std::array<char, 16>> uuid_bytes(std::string_view text) {
     const unsigned digit = digit_of(text[at]);
     if (digit > 15U) return std::nullopt;
     auto& byte = bytes[nibble / 2];
-    byte = static_cast<char>((static_cast<unsigned char>(byte) << 4U) | digit);
+    byte =
+        static_cast<char>((static_cast<unsigned>(static_cast<unsigned char>(byte)) << 4U) | digit);
     ++nibble;
   }
   return bytes;
