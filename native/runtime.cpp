@@ -40,9 +40,10 @@ std::shared_ptr<const run::AgentPlan> plan_at(EngineCall& call, std::size_t at) 
   return call.value_of(call.engine().plan(json));
 }
 
-// startRun(runtime, planJson, inputJson, optionsJson, deliver) -> stream; a plan of "" reads a run
-// that is there
-Napi::Value start_run(const Napi::CallbackInfo& info) {
+// Starts a reader of a run, which `read` makes of a plan, the input and the options; a plan of ""
+// reads a run that is there.
+template <auto read>
+Napi::Value start_reader(const Napi::CallbackInfo& info) {
   EngineCall call(info);
   const Engine::StreamId runtime = call.number(0);
   const auto plan = plan_at(call, 1);
@@ -51,23 +52,7 @@ Napi::Value start_run(const Napi::CallbackInfo& info) {
   const napi_value deliver = call.function(4);
   if (!call) return call.raised();
   os::RandomIds ids;
-  host::RunSpec spec = call.value_of(host::read_run_spec(plan, input, options, ids));
-  if (!call) return call.raised();
-  return call.started(call.engine().start(runtime, std::move(spec), deliver));
-}
-
-// runBytes(runtime, planJson, inputJson, optionsJson, deliver) -> stream of an AG-UI response; a
-// plan of "" reads a run that is there
-Napi::Value run_bytes(const Napi::CallbackInfo& info) {
-  EngineCall call(info);
-  const Engine::StreamId runtime = call.number(0);
-  const auto plan = plan_at(call, 1);
-  const std::string input = call.text(2);
-  const std::string options = call.text(3);
-  const napi_value deliver = call.function(4);
-  if (!call) return call.raised();
-  os::RandomIds ids;
-  host::RunBytesSpec spec = call.value_of(host::read_run_bytes(plan, input, options, ids));
+  auto spec = call.value_of(read(plan, input, options, ids));
   if (!call) return call.raised();
   return call.started(call.engine().start(runtime, std::move(spec), deliver));
 }
@@ -86,8 +71,10 @@ Napi::Value keep_alive(const Napi::CallbackInfo& info) {
 void export_runtime(Napi::Env env, Napi::Object exports) {
   set_function<start_runtime>(env, exports, "startRuntime");
   set_function<runtime_agent>(env, exports, "runtimeAgent");
-  set_function<start_run>(env, exports, "startRun");
-  set_function<run_bytes>(env, exports, "runBytes");
+  // startRun, runBytes(runtime, planJson, inputJson, optionsJson, deliver) -> stream of items, or
+  // of an AG-UI response
+  set_function<start_reader<host::read_run_spec>>(env, exports, "startRun");
+  set_function<start_reader<host::read_run_bytes>>(env, exports, "runBytes");
   set_function<keep_alive>(env, exports, "keepAlive");
 }
 

@@ -52,7 +52,7 @@ export async function answerNode(
   response.end(JSON.stringify(plain));
 }
 
-// Whoever leaves ends the reading, not the run.
+// A client that leaves ends the reading, not the run.
 async function pipeAnswer(
   { status, headers, stream }: StreamAnswer,
   response: NodeResponse,

@@ -219,7 +219,7 @@ export class AgentRun implements AsyncIterable<RunEvent> {
     return this.#committed;
   }
 
-  // Whoever left was the last. A run that is recorded goes on.
+  // The last reader left. A run that is recorded goes on.
   #stopUnread(): void {
     if (this.#host.durable && !this.#host.durable.stopsUnread) return;
     if (this.#events.readers + this.#byteReaders + this.#waiters === 0) this.stop();

@@ -132,7 +132,7 @@ export class RuntimeStream {
     return waiting;
   }
 
-  // Tools run in the scope of whoever opened the runtime: a recovered run has no other.
+  // Tools run in the scope in which the runtime was opened: a recovered run has no other.
   #callsOf(agent: string, id: number): HostCalls {
     let calls = this.#calls.get(agent);
     if (!calls) {

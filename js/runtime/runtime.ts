@@ -130,7 +130,7 @@ export class Runtime implements DurableRuntime {
 
   /**
    * Closes the store. Runs that are at work have so many milliseconds to end; then they are left as they are, and
-   * whoever opens the store goes on with them.
+   * go on where the store is opened next.
    */
   close(options: { drainMs?: number | undefined } = {}): Promise<void> {
     checkNames('close()', options, ['drainMs']);

@@ -44,8 +44,8 @@ void Routes::set_plan(std::shared_ptr<const run::AgentPlan> plan, bool settled) 
   for (const auto& work : std::exchange(held_, {})) work();
 }
 
-void Routes::record_runs(RecordingOptions options) {
-  runs_.open(services(), std::move(options));
+void Routes::record_runs(const RecordingOptions& options) {
+  runs_.open(services(), options);
 }
 
 void Routes::close() {

@@ -45,7 +45,7 @@ class Routes {
   // Lifetime: `client` until close().
   void open(net::Client& client, Served served);
   // Records the agent's runs. After open() and before the first set_plan().
-  void record_runs(RecordingOptions options);
+  void record_runs(const RecordingOptions& options);
   [[nodiscard]] const std::shared_ptr<run::RunRequests>& run_requests() const {
     return runs_.requests();
   }

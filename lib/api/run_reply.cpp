@@ -38,11 +38,7 @@ RunReply::RunReply(os::EventLoop& loop, std::shared_ptr<http::ResponseStream> re
 Result<void> RunReply::start(const run::FoundRun& found) {
   hub_ = found.hub;
   run_id_ = found.run.text();
-  if (reading_.records.after > hub_->committed()) {
-    return make_error(Errc::cursor_ahead, "The cursor " + std::to_string(reading_.records.after) +
-                                              " is ahead of the run, whose last record is " +
-                                              std::to_string(hub_->committed()) + ".");
-  }
+  MILLRACE_TRY(hub_->check_cursor(reading_.records.after));
   const std::weak_ptr<RunReply> weak = weak_from_this();
   response_->on_drain([weak] {
     const auto self = weak.lock();

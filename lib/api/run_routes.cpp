@@ -28,18 +28,6 @@ http::Headers json_headers() {
   return {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}};
 }
 
-// Sends the text of a run, or why there is none.
-std::function<void(Result<std::string>)> send_text(const RunRoutes::Response& response,
-                                                   int status) {
-  return [response, status](const Result<std::string>& text) {
-    if (!text) {
-      (void)response->send_error(text.error());
-    } else {
-      (void)response->send(status, json_headers(), text.value());
-    }
-  };
-}
-
 Result<std::uint64_t> read_cursor(std::string_view name, std::string_view text) {
   std::uint64_t cursor = 0;
   const char* const last = text.data() + text.size();
@@ -79,6 +67,20 @@ bool wants_json(const http::Request& request) {
 
 }  // namespace
 
+std::function<void(Result<std::string>)> send_run(
+    const std::shared_ptr<http::ResponseStream>& response, int status) {
+  return [response, status](const Result<std::string>& text) {
+    if (!text) return (void)response->send_error(text.error());
+    (void)response->send(status, json_headers(), text.value());
+  };
+}
+
+Result<Tree> read_decision(std::string_view body) {
+  auto entry = Tree::parse(body);
+  if (!entry || entry.value().is_object()) return entry;
+  return make_error(Errc::invalid_body, "The body must be an object such as {\"approved\":true}.");
+}
+
 // A server runs no tools of a host: none is among those of its plan.
 class RunRoutes::NoHost final : public run::RunHost {
  public:
@@ -107,7 +109,7 @@ RunRoutes::RunRoutes(os::EventLoop& loop) : loop_(loop) {}
 
 RunRoutes::~RunRoutes() = default;
 
-void RunRoutes::open(const model::DriverServices& services, RecordingOptions options) {
+void RunRoutes::open(const model::DriverServices& services, const RecordingOptions& options) {
   host_ = std::make_unique<NoHost>(*this);
   registry_ = std::make_shared<run::RunRegistry>(services, options.writer, options.owner);
   registry_->limit_left(options.left);
@@ -188,14 +190,14 @@ void RunRoutes::on_list(const http::Request& request, const Response& response) 
     query.set("limit", Tree::integer(static_cast<std::int64_t>(number.value())));
   }
   if (request.query_value("children").value_or("") == "1") query.set("children", Tree::flag(true));
-  requests_->list(query, principal_, send_text(response, 200));
+  requests_->list(query, principal_, send_run(response, 200));
 }
 
 void RunRoutes::on_read(const http::Request& request, const Response& response) {
   const std::string id = request.path_segment(id_place);
   const std::string thread = request.query_value("threadId").value_or("");
   if (wants_json(request)) {
-    return requests_->describe(id, principal_, thread, send_text(response, 200));
+    return requests_->describe(id, principal_, thread, send_run(response, 200));
   }
   auto options = read_options(request);
   if (!options) return (void)response->send_error(options.error());
@@ -210,18 +212,14 @@ void RunRoutes::on_read(const http::Request& request, const Response& response) 
 void RunRoutes::on_stop(const http::Request& request, const Response& response) {
   requests_->stop(request.path_segment(id_place), principal_,
                   request.query_value("threadId").value_or(""), "user_aborted",
-                  send_text(response, 202));
+                  send_run(response, 202));
 }
 
 void RunRoutes::on_decision(const http::Request& request, const Response& response) {
-  auto entry = Tree::parse(request.body);
+  auto entry = read_decision(request.body);
   if (!entry) return (void)response->send_error(entry.error());
-  if (!entry.value().is_object()) {
-    return (void)response->send_error(
-        make_error(Errc::invalid_body, "The body must be an object such as {\"approved\":true}."));
-  }
   requests_->decide(request.path_segment(id_place), request.path_segment(approval_place),
-                    principal_, std::move(entry).value(), send_text(response, 200));
+                    principal_, std::move(entry).value(), send_run(response, 200));
 }
 
 }  // namespace millrace::api

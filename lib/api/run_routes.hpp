@@ -3,10 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/json_tree.hpp"
+#include "base/result.hpp"
 #include "encoder/recorded_ag_ui.hpp"
 #include "http/server.hpp"
 #include "run/durable/run_requests.hpp"
@@ -25,6 +29,14 @@ struct RecordingOptions {
   run::LeftLimits left = {};
 };
 
+// Gives a callback that sends the text of a run with this status, or why there is none.
+std::function<void(Result<std::string>)> send_run(
+    const std::shared_ptr<http::ResponseStream>& response, int status);
+
+// The answer to an approval in the body of a request.
+// Errors: invalid_json, invalid_body.
+Result<json::Tree> read_decision(std::string_view body);
+
 // Thread: engine thread, but for open(), which comes before the first request.
 // Lifetime: outlives the server that has its routes.
 class RunRoutes {
@@ -38,7 +50,7 @@ class RunRoutes {
 
   // Runs are recorded from now on.
   // Lifetime: what `services` refers to until close().
-  void open(const model::DriverServices& services, RecordingOptions options);
+  void open(const model::DriverServices& services, const RecordingOptions& options);
   // The agent of the runs to come, and of those that another process left.
   // Thread: any.
   void set_agent(std::shared_ptr<const run::AgentPlan> plan, std::string version);

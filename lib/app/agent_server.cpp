@@ -87,13 +87,14 @@ Result<api::Served> AgentServer::State::read_served() const {
   return served;
 }
 
-// Whoever can reach the server may read and stop every run, so that only this machine can.
+// Without keys, any client that can reach the server may read and stop every run.
 Result<void> AgentServer::State::open_storage() {
   if (options.storage.empty()) return {};
   if (!is_loopback(options.host)) {
     return make_error(Errc::invalid_option,
                       "A server that records runs listens on a loopback address alone, and '" +
-                          options.host + "' is none: whoever reaches it could read every run.");
+                          options.host +
+                          "' is none: any client that reaches it could read every run.");
   }
   json::Tree store = json::Tree::object();
   store.set("storage", options.storage);
@@ -109,7 +110,7 @@ Result<void> AgentServer::State::open_storage() {
       options.on_disconnect == "stop" ? api::OnDisconnect::stop : api::OnDisconnect::go_on;
   recording.left.most_time = std::chrono::milliseconds(options.left_timeout_ms);
   recording.left.most_runs = static_cast<std::size_t>(options.left_runs);
-  routes.record_runs(std::move(recording));
+  routes.record_runs(recording);
   auto opened = StoreControl::open(loop, options.storage, [this] { return routes.run_requests(); });
   if (!opened) return std::move(opened).error();
   control = std::move(opened).value();

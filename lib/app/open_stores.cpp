@@ -61,9 +61,7 @@ Result<void> read_choice(StoreOptions& options, std::string_view name, const Tre
 Result<void> read_option(StoreOptions& options, std::string_view name, const Tree& value) {
   if (name == "storage") {
     options.storage = value.string();
-    const bool is_file =
-        options.storage.starts_with(file_scheme) && options.storage.size() > file_scheme.size();
-    if (options.storage == "memory" || is_file) return {};
+    if (options.storage == "memory" || !path_of(options.storage).empty()) return {};
     return wrong_option(name, "'memory' or 'file:' and a path", value);
   }
   if (name == "durability" || name == "role") return read_choice(options, name, value);
@@ -87,6 +85,11 @@ Place key_of(const os::FilePlace& place) {
 
 }  // namespace
 
+std::string path_of(std::string_view storage) {
+  if (!storage.starts_with(file_scheme)) return {};
+  return std::string(storage.substr(file_scheme.size()));
+}
+
 Result<StoreOptions> read_store_options(const Tree& options) {
   StoreOptions read;
   for (const auto& [name, value] : options.members()) {
@@ -100,7 +103,7 @@ Result<std::shared_ptr<store::Writer>> open_store(const StoreOptions& options) {
     return std::make_shared<store::Writer>(store::make_memory_backend());
   }
   store::SqliteOptions file;
-  file.path = options.storage.substr(file_scheme.size());
+  file.path = path_of(options.storage);
   file.durability = options.durability;
   file.read_only = options.read_only;
   file.open_timeout = options.open_timeout;

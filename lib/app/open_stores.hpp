@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/json_tree.hpp"
 #include "base/result.hpp"
@@ -24,6 +25,9 @@ struct StoreOptions {
 // "openTimeoutMs"?: number, "allowNetworkFileSystem"?: boolean}.
 // Errors: invalid_option.
 Result<StoreOptions> read_store_options(const json::Tree& options);
+
+// The path of a store in a file; "" for one in memory.
+std::string path_of(std::string_view storage);
 
 // Opens the store, or joins those that have it open in this process already. Stores in memory and
 // those that are only read are never shared. The folder of a file is made where it is missing.

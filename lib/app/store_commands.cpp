@@ -28,8 +28,6 @@ namespace {
 using json::Tree;
 namespace fs = std::filesystem;
 
-constexpr std::string_view command_file_scheme = "file:";
-
 struct CommandPlace {
   store::StorageBackend& backend;
   const Tree& options;
@@ -178,17 +176,17 @@ Result<Tree> decide_approval(CommandPlace& at) {
   if (!approvals) return approvals.error();
   store::Decision decision;
   decision.approval = at.options["approval"].string();
-  for (const store::ApprovalRow& row : approvals.value()) {
-    if (row.id == decision.approval) decision.principal = row.principal;
+  const auto found =
+      std::find_if(approvals.value().begin(), approvals.value().end(),
+                   [&](const store::ApprovalRow& row) { return row.id == decision.approval; });
+  if (found == approvals.value().end()) {
+    return decision_error(store::DecisionStatus::not_found, decision.approval);
   }
+  decision.principal = found->principal;
   Tree entry = at.options["entry"];
   entry.set("interruptId", decision.approval);
   decision.decision = entry.to_json();
   decision.by = "cli";
-  const bool is_there =
-      std::any_of(approvals.value().begin(), approvals.value().end(),
-                  [&](const store::ApprovalRow& row) { return row.id == decision.approval; });
-  if (!is_there) return decision_error(store::DecisionStatus::not_found, decision.approval);
   auto decided = at.backend.decide(decision);
   if (!decided) return std::move(decided).error();
   if (decided.value().status != store::DecisionStatus::decided) {
@@ -240,7 +238,7 @@ Result<StoreOptions> options_of(const Tree& options, Access access) {
   if (access == Access::read) chosen.set("role", "reader");
   auto read = read_store_options(chosen);
   if (!read) return read;
-  if (!read.value().storage.starts_with(command_file_scheme)) {
+  if (path_of(read.value().storage).empty()) {
     return make_error(Errc::invalid_option,
                       "`storage` must be 'file:' and a path: a store in memory is its process's.");
   }
@@ -262,7 +260,7 @@ Result<Tree> open_and_run(const StoreCommand& command, const Tree& options,
                           const StoreProgress& progress) {
   auto read = options_of(options, command.access);
   if (!read) return std::move(read).error();
-  const std::string path = read.value().storage.substr(command_file_scheme.size());
+  const std::string path = path_of(read.value().storage);
   std::error_code failed;
   const bool is_there = fs::exists(path, failed);
   if (!is_there && command.access != Access::make) {

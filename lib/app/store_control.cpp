@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "api/run_routes.hpp"
+#include "app/open_stores.hpp"
 #include "base/json_tree.hpp"
 #include "base/sha256.hpp"
 #include "http/server.hpp"
@@ -27,43 +29,30 @@ using json::Tree;
 using ControlResponse = std::shared_ptr<http::ResponseStream>;
 using ControlHandler = void (*)(run::RunRequests&, const http::Request&, const ControlResponse&);
 
-constexpr std::string_view control_file_scheme = "file:";
 constexpr std::string_view control_bearer = "Bearer ";
 constexpr std::size_t control_run_place = 1;       // /runs/<id>
 constexpr std::size_t control_approval_place = 3;  // /runs/<id>/approvals/<approval>
 
-std::function<void(Result<std::string>)> send_run(const ControlResponse& response, int status) {
-  return [response, status](const Result<std::string>& text) {
-    if (!text) return (void)response->send_error(text.error());
-    (void)response->send(status,
-                         {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}},
-                         text.value());
-  };
-}
-
 // The user of the machine is every principal: the files are theirs.
 void on_get(run::RunRequests& requests, const http::Request& request,
             const ControlResponse& response) {
-  requests.describe(request.path_segment(control_run_place), {}, {}, send_run(response, 200));
+  requests.describe(request.path_segment(control_run_place), {}, {}, api::send_run(response, 200));
 }
 
 void on_delete(run::RunRequests& requests, const http::Request& request,
                const ControlResponse& response) {
   requests.stop(request.path_segment(control_run_place), {}, {},
-                request.query_value("reason").value_or("user_aborted"), send_run(response, 202));
+                request.query_value("reason").value_or("user_aborted"),
+                api::send_run(response, 202));
 }
 
 void on_approval(run::RunRequests& requests, const http::Request& request,
                  const ControlResponse& response) {
-  auto entry = Tree::parse(request.body);
+  auto entry = api::read_decision(request.body);
   if (!entry) return (void)response->send_error(entry.error());
-  if (!entry.value().is_object()) {
-    return (void)response->send_error(
-        make_error(Errc::invalid_body, "The body must be an object such as {\"approved\":true}."));
-  }
   requests.decide(request.path_segment(control_run_place),
                   request.path_segment(control_approval_place), {}, std::move(entry).value(),
-                  send_run(response, 200));
+                  api::send_run(response, 200));
 }
 
 Error not_written(const std::string& path) {
@@ -167,10 +156,10 @@ StoreControl::~StoreControl() {
 Result<std::unique_ptr<StoreControl>> StoreControl::open(os::EventLoop& loop,
                                                          const std::string& storage,
                                                          Requests requests) {
-  if (!storage.starts_with(control_file_scheme)) return std::unique_ptr<StoreControl>();
+  const std::string store = path_of(storage);
+  if (store.empty()) return std::unique_ptr<StoreControl>();
   auto made = std::make_unique<Endpoint>(loop);
   std::error_code failed;
-  const std::string store = storage.substr(control_file_scheme.size());
   // The working folder may be another one at the end.
   made->path = std::filesystem::absolute(store, failed).string() + ".control";
   os::RandomIds ids;

@@ -124,11 +124,7 @@ void RunBytes::read(const run::FoundRun& found) {
   encoder::RecordedOptions options = spec_.records;
   options.one_run = found.one_run;
   options.thread_id = found.thread_id;
-  if (options.after > hub_->committed()) {
-    return fail(make_error(Errc::cursor_ahead, "The cursor " + std::to_string(options.after) +
-                                                   " is ahead of the run, whose last record is " +
-                                                   std::to_string(hub_->committed()) + "."));
-  }
+  if (const auto fits = hub_->check_cursor(options.after); !fits) return fail(fits.error());
   encoder_ = encoder::RecordedAgUi(std::move(options));
   // Without a first record nothing shows yet whether there is anything to answer.
   if (!hub_->is_over()) open_head(200);

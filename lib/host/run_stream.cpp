@@ -156,11 +156,7 @@ void RunStream::read(const run::FoundRun& found, std::uint64_t after) {
   hub_ = found.hub;
   after_ = after;
   is_one_run_ = found.one_run;
-  if (after > hub_->committed()) {
-    return fail(make_error(Errc::cursor_ahead, "The cursor " + std::to_string(after) +
-                                                   " is ahead of the run, whose last record is " +
-                                                   std::to_string(hub_->committed()) + "."));
-  }
+  if (const auto fits = hub_->check_cursor(after); !fits) return fail(fits.error());
   last_seq_ = given_seq_ = after;
   std::string item = R"({"type":"@run")";
   json::append_member(item, "id", run_.text());

@@ -23,12 +23,15 @@ RunHub::RunHub(os::EventLoop& loop, std::shared_ptr<store::Writer> writer, const
       committed_(committed),
       is_over_(is_over) {}
 
+Result<void> RunHub::check_cursor(std::uint64_t after) const {
+  if (after <= committed_) return {};
+  return make_error(Errc::cursor_ahead, "The cursor " + std::to_string(after) +
+                                            " is ahead of the run, whose last record is " +
+                                            std::to_string(committed_) + ".");
+}
+
 Result<void> RunHub::attach(Reader reader, std::uint64_t after) {
-  if (after > committed_) {
-    return make_error(Errc::cursor_ahead, "The cursor " + std::to_string(after) +
-                                              " is behind the run's last record, " +
-                                              std::to_string(committed_) + ".");
-  }
+  MILLRACE_TRY(check_cursor(after));
   auto cursor = std::make_shared<Cursor>();
   cursor->reader = std::move(reader);
   cursor->at = after;

@@ -41,8 +41,10 @@ class RunHub final : public std::enable_shared_from_this<RunHub> {
   RunHub(os::EventLoop& loop, std::shared_ptr<store::Writer> writer, const store::RunId& run,
          std::uint64_t committed, bool is_over);
 
+  // Errors: cursor_ahead for the number of a record that is not there yet.
+  [[nodiscard]] Result<void> check_cursor(std::uint64_t after) const;
   // Gives the reader every record behind `after`.
-  // Errors: cursor_ahead.
+  // Errors: as check_cursor.
   Result<void> attach(Reader reader, std::uint64_t after);
   void detach(const RunReader& reader);
   // The reader has room again.

@@ -79,7 +79,6 @@ class RunLog final : public AgentOwner, public std::enable_shared_from_this<RunL
  private:
   class Events;
   struct Commit;
-  using Go = std::function<void()>;
 
   [[nodiscard]] std::int64_t now() const { return services_.now_ms(); }
   void finish();
