@@ -1,8 +1,11 @@
 #include "base/sha256.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
+
+#include "base/sha256_stream.hpp"
 
 namespace millrace {
 namespace {
@@ -73,13 +76,30 @@ std::string last_blocks(std::string_view rest, std::size_t message_bytes) {
 }  // namespace
 
 std::string sha256_hex(std::string_view bytes) {
-  State state{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-              0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  const std::size_t message_bytes = bytes.size();
-  for (; bytes.size() >= block_bytes; bytes.remove_prefix(block_bytes)) {
-    compress(state, bytes.substr(0, block_bytes));
+  Sha256Stream stream;
+  stream.update(bytes);
+  return stream.hex();
+}
+
+void Sha256Stream::update(std::string_view bytes) {
+  bytes_ += bytes.size();
+  if (!rest_.empty()) {
+    const std::size_t missing = std::min(block_bytes - rest_.size(), bytes.size());
+    rest_.append(bytes.substr(0, missing));
+    bytes.remove_prefix(missing);
+    if (rest_.size() < block_bytes) return;
+    compress(state_, rest_);
+    rest_.clear();
   }
-  const std::string rest = last_blocks(bytes, message_bytes);
+  for (; bytes.size() >= block_bytes; bytes.remove_prefix(block_bytes)) {
+    compress(state_, bytes.substr(0, block_bytes));
+  }
+  rest_ = bytes;
+}
+
+std::string Sha256Stream::hex() const {
+  State state = state_;
+  const std::string rest = last_blocks(rest_, bytes_);
   for (std::size_t at = 0; at < rest.size(); at += block_bytes) {
     compress(state, std::string_view(rest).substr(at, block_bytes));
   }

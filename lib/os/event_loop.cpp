@@ -26,17 +26,8 @@ namespace asio = boost::asio;
 
 // Posted work waits in a list of its own: Asio wakes its thread while it holds the lock that the
 // thread takes first, so that each post to a sleeping loop would put it to sleep once more.
-struct EventLoop::State {
-  State() : bell(context, wake_up.take_listener()) { listen(); }
-
-  void listen() {
-    bell.async_read_some(asio::buffer(rings),
-                         [this](const boost::system::error_code& error, std::size_t) {
-                           if (error) return;
-                           run_posted();
-                           listen();
-                         });
-  }
+struct LoopHandle::Inbox {
+  explicit Inbox(asio::io_context& its_context) : context(its_context) {}
 
   void run_posted() {
     {
@@ -57,17 +48,68 @@ struct EventLoop::State {
     posted.insert(posted.begin(), std::move_iterator(first), std::move_iterator(running.end()));
   }
 
-  asio::io_context context{1};
-  WakeUp wake_up;
-  asio::posix::stream_descriptor bell;
-  std::array<char, WakeUp::read_bytes> rings{};
-  std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work;
-  std::thread thread;
+  void end() {
+    // What is destroyed may post once more.
+    for (std::vector<std::function<void()>> unrun;; unrun.clear()) {
+      const std::lock_guard lock(mutex);
+      is_over = posted.empty();
+      if (is_over) break;
+      unrun.swap(posted);
+    }
+  }
+
+  [[nodiscard]] bool on_loop_thread() const { return std::this_thread::get_id() == thread_id; }
+
+  asio::io_context& context;  // for the loop's own thread
+  WakeUp wake_up;             // its descriptor is open for as long as one may ring
   std::atomic<std::thread::id> thread_id;
   std::mutex mutex;
   std::vector<std::function<void()>> posted;  // guarded by mutex
   bool is_rung = false;                       // guarded by mutex: what is posted will be run
+  bool is_over = false;                       // guarded by mutex
   std::vector<std::function<void()>> running;
+};
+
+void LoopHandle::post(std::function<void()> work) const {
+  {
+    const std::lock_guard lock(inbox_->mutex);
+    if (inbox_->is_over) return;
+    inbox_->posted.push_back(std::move(work));
+    if (std::exchange(inbox_->is_rung, true)) return;
+  }
+  if (inbox_->on_loop_thread()) {
+    asio::post(inbox_->context, [inbox = inbox_.get()] { inbox->run_posted(); });
+  } else {
+    inbox_->wake_up.ring();
+  }
+}
+
+struct EventLoop::State {
+  State()
+      : handle(std::make_shared<LoopHandle::Inbox>(context)),
+        bell(context, handle.inbox_->wake_up.listener()) {
+    listen();
+  }
+  // The inbox closes what rings.
+  ~State() { bell.release(); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  void listen() {
+    bell.async_read_some(asio::buffer(rings),
+                         [this](const boost::system::error_code& error, std::size_t) {
+                           if (error) return;
+                           handle.inbox_->run_posted();
+                           listen();
+                         });
+  }
+
+  asio::io_context context{1};
+  LoopHandle handle;
+  asio::posix::stream_descriptor bell;
+  std::array<char, WakeUp::read_bytes> rings{};
+  std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work;
+  std::thread thread;
 };
 
 EventLoop::EventLoop() try : state_(std::make_unique<State>()) {
@@ -78,23 +120,21 @@ EventLoop::EventLoop() try : state_(std::make_unique<State>()) {
 
 EventLoop::~EventLoop() {
   stop();
-  // What is destroyed may post once more.
-  for (std::vector<std::function<void()>> unrun;; unrun.clear()) {
-    const std::lock_guard lock(state_->mutex);
-    if (state_->posted.empty()) break;
-    unrun.swap(state_->posted);
-  }
+  state_->handle.inbox_->end();
 }
 
 void EventLoop::start() {
   if (state_->thread.joinable()) return;
   state_->context.restart();
   state_->work.emplace(state_->context.get_executor());
-  state_->wake_up.ring();
+  LoopHandle::Inbox& inbox = *state_->handle.inbox_;
+  inbox.wake_up.ring();
   const BlockedSignals blocked;
-  state_->thread = std::thread([state = state_.get()] {
-    state->thread_id = std::this_thread::get_id();
-    state->context.run();
+  state_->thread = std::thread([&inbox] {
+    inbox.thread_id = std::this_thread::get_id();
+    inbox.context.run();
+    // Another thread may get the same one.
+    inbox.thread_id = std::thread::id();
   });
 }
 
@@ -105,20 +145,15 @@ void EventLoop::stop() {
 }
 
 void EventLoop::post(std::function<void()> work) {
-  {
-    const std::lock_guard lock(state_->mutex);
-    state_->posted.push_back(std::move(work));
-    if (std::exchange(state_->is_rung, true)) return;
-  }
-  if (on_loop_thread()) {
-    asio::post(state_->context, [state = state_.get()] { state->run_posted(); });
-  } else {
-    state_->wake_up.ring();
-  }
+  state_->handle.post(std::move(work));
+}
+
+LoopHandle EventLoop::handle() const {
+  return state_->handle;
 }
 
 bool EventLoop::on_loop_thread() const {
-  return std::this_thread::get_id() == state_->thread_id;
+  return state_->handle.inbox_->on_loop_thread();
 }
 
 asio::io_context& EventLoop::context() {

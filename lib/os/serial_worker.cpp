@@ -40,9 +40,9 @@ void SerialWorker::State::serve() {
   }
 }
 
-SerialWorker::SerialWorker(Turn turn) : state_(std::make_unique<State>(std::move(turn))) {
+SerialWorker::SerialWorker(Turn turn) : state_(std::make_shared<State>(std::move(turn))) {
   const BlockedSignals blocked;
-  state_->thread = std::thread([state = state_.get()] { state->serve(); });
+  state_->thread = std::thread([state = state_] { state->serve(); });
 }
 
 SerialWorker::~SerialWorker() {
@@ -51,15 +51,18 @@ SerialWorker::~SerialWorker() {
     state_->is_closing = true;
   }
   state_->changed.notify_one();
-  state_->thread.join();
+  // A thread cannot wait for itself.
+  on_its_thread() ? state_->thread.detach() : state_->thread.join();
 }
 
+// The turn that this leads to may end the worker before this returns.
 void SerialWorker::wake() {
+  const auto state = state_;
   {
-    const std::lock_guard lock(state_->mutex);
-    state_->is_woken = true;
+    const std::lock_guard lock(state->mutex);
+    state->is_woken = true;
   }
-  state_->changed.notify_one();
+  state->changed.notify_one();
 }
 
 bool SerialWorker::on_its_thread() const {

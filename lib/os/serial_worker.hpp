@@ -8,7 +8,7 @@
 namespace millrace::os {
 
 // Runs one function again and again while it is asked to, on a thread that blocks all signals.
-// Thread: wake from any; everything else from the owner.
+// Thread: wake from any; everything else from the owner, who may be on the worker's own thread.
 class SerialWorker {
  public:
   // Called on the worker's thread after each wake-up. Gives how long to wait for the next one at
@@ -17,7 +17,8 @@ class SerialWorker {
   static constexpr std::chrono::milliseconds forever{-1};
 
   explicit SerialWorker(Turn turn);
-  // Lets it take a last turn, and waits for its end.
+  // Lets it take a last turn, and waits for its end. On its own thread, within a turn, it does not
+  // wait: what the turn uses has to be held by the turn.
   ~SerialWorker();
   SerialWorker(const SerialWorker&) = delete;
   SerialWorker& operator=(const SerialWorker&) = delete;
@@ -28,7 +29,7 @@ class SerialWorker {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace millrace::os

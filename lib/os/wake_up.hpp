@@ -8,15 +8,14 @@
 namespace millrace::os {
 
 // Thread: ring from any; everything else from the owner.
-// Lifetime: as long as somebody rings, the listener stays open.
 class WakeUp {
  public:
   // Throws std::system_error when the system has no descriptor left.
   WakeUp();
 
-  // Readable once it has been rung, until it has been read. Never blocks. Whoever takes it closes
-  // it.
-  int take_listener() { return listener_.release(); }
+  // Readable once it has been rung, until it has been read. Never blocks.
+  // Lifetime: open until this ends.
+  [[nodiscard]] int listener() const { return listener_.get(); }
   // So many bytes are to be asked for at once; fewer may come.
   static constexpr std::size_t read_bytes = 8;
   void ring() const;

@@ -5,6 +5,7 @@
 
 #include "base/json_depth.hpp"
 #include "base/json_tree.hpp"
+#include "support/sanitizers.hpp"
 
 using namespace millrace;
 
@@ -124,11 +125,12 @@ TEST(JsonDocument, LimitsDepth) {
 
 TEST(JsonDocument, NeedsLittleStackForTheDeepestValue) {
   // As threads of macOS have it; without optimization, or with a sanitizer's checks, it takes more.
-#if !defined(NDEBUG) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  constexpr std::size_t stack_bytes = 4UL * 1024 * 1024;
+#ifdef NDEBUG
+  constexpr bool is_plain = !test::has_address_sanitizer && !test::has_thread_sanitizer;
 #else
-  constexpr std::size_t stack_bytes = 512UL * 1024;
+  constexpr bool is_plain = false;
 #endif
+  constexpr std::size_t stack_bytes = is_plain ? 512UL * 1024 : 4UL * 1024 * 1024;
   pthread_attr_t attributes;
   ASSERT_EQ(pthread_attr_init(&attributes), 0);
   ASSERT_EQ(pthread_attr_setstacksize(&attributes, stack_bytes), 0);

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <utility>
+
+#include "base/sha256_stream.hpp"
 
 using namespace millrace;
 
@@ -22,6 +25,22 @@ TEST(Sha256, KnowsTheExamplesOfTheStandard) {
       {std::string(56, '\0'), "d4817aa5497628e7c77e6b606107042bbba3130888c5f47a375e6179be789fbb"},
       {std::string(64, '\0'), "f5a5fd42d16a20302798ef6ed309979b43003d2320d9f0e8ea9831a92759fb4b"}};
   for (const auto& [bytes, digest] : rows) EXPECT_EQ(sha256_hex(bytes), digest) << bytes.size();
+}
+
+TEST(Sha256, IsTheSameOfPieces) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 500; ++round) {
+    std::string text(random() % 300, '\0');
+    for (char& c : text) c = static_cast<char>(random());
+    Sha256Stream stream;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t size = 1 + random() % 100;
+      stream.update(std::string_view(text).substr(at, size));
+      at += size;
+      EXPECT_EQ(stream.hex(), sha256_hex(std::string_view(text).substr(0, at)));
+    }
+    EXPECT_EQ(stream.hex(), sha256_hex(text));
+  }
 }
 
 TEST(Sha256, ComparesWholeTexts) {

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <atomic>
 #include <cerrno>
 #include <exception>
 #include <future>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -93,6 +95,27 @@ TEST(EventLoop, DestroysUnrunWhatNobodyRan) {
     EventLoop loop;
     loop.post([retained = std::move(held)] { FAIL() << "it was never started"; });
   }
+  EXPECT_TRUE(seen.expired());
+}
+
+TEST(EventLoop, TakesPostsUntilItEndsFromThreadsThatOutliveIt) {
+  std::optional<EventLoop> loop(std::in_place);
+  loop->start();
+  const LoopHandle handle = loop->handle();
+  std::promise<void> ran;
+  std::thread([&] { handle.post([&] { ran.set_value(); }); }).join();
+  ran.get_future().wait();
+  std::atomic<bool> is_ended = false;
+  std::thread posting([&handle, &is_ended] {
+    while (!is_ended) handle.post([] {});
+    handle.post([] { FAIL() << "the loop is gone"; });
+  });
+  loop.reset();
+  is_ended = true;
+  posting.join();
+  auto held = std::make_shared<int>(1);
+  const std::weak_ptr<int> seen = held;
+  handle.post([retained = std::move(held)] { FAIL() << "the loop is gone"; });
   EXPECT_TRUE(seen.expired());
 }
 

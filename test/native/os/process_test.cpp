@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "os/event_loop.hpp"
+#include "support/sanitizers.hpp"
 
 using namespace millrace;
 using namespace std::chrono_literals;
@@ -339,9 +340,9 @@ TEST(Process, LeavesNoDescriptorAndNoZombie) {
 
 // A host that is killed cannot clean up; its watcher does.
 TEST(Process, EndsWithAHostThatIsKilled) {
-#if defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "the host is a fork with threads, which ThreadSanitizer does not follow";
-#endif
+  if (test::has_thread_sanitizer) {
+    GTEST_SKIP() << "the host is a fork with threads, which ThreadSanitizer does not follow";
+  }
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);
   const pid_t host = fork();

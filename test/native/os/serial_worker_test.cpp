@@ -5,7 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <future>
+#include <memory>
+#include <optional>
+#include <utility>
 
 namespace millrace::os {
 namespace {
@@ -41,6 +45,27 @@ TEST(SerialWorker, ComesBackAfterTheTimeThatATurnNames) {
   worker.wake();
   third.get_future().wait();
   EXPECT_GE(turns, 3);
+}
+
+// The last user of what a worker belongs to may be the worker's own work.
+TEST(SerialWorker, EndsWithinItsOwnTurn) {
+  std::promise<void> ended;
+  auto is_over = std::make_shared<std::promise<void>>();
+  std::optional<SerialWorker> worker;
+  const std::weak_ptr<std::promise<void>> held = is_over;
+  worker.emplace([&worker, &ended, held_by_turn = std::move(is_over)](bool is_closing) {
+    if (is_closing) {
+      held_by_turn->set_value();
+      return SerialWorker::forever;
+    }
+    worker.reset();
+    ended.set_value();
+    return SerialWorker::forever;
+  });
+  auto last_turn = held.lock()->get_future();
+  worker->wake();
+  ended.get_future().wait();
+  EXPECT_EQ(last_turn.wait_for(std::chrono::seconds(10)), std::future_status::ready);
 }
 
 TEST(SerialWorker, ForgetsNoWakeUpThatComesDuringATurn) {

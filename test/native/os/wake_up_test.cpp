@@ -11,20 +11,20 @@
 namespace millrace::os {
 namespace {
 
-bool is_readable(const Descriptor& fd, int grace_period_ms) {
-  pollfd requested{fd.get(), POLLIN, 0};
+bool is_readable(int fd, int grace_period_ms) {
+  pollfd requested{fd, POLLIN, 0};
   return poll(&requested, 1, grace_period_ms) == 1;
 }
 
 // False when there was nothing to read.
-bool hear(const Descriptor& fd) {
+bool hear(int fd) {
   std::array<char, WakeUp::read_bytes> bytes{};
-  return read(fd.get(), bytes.data(), bytes.size()) > 0;
+  return read(fd, bytes.data(), bytes.size()) > 0;
 }
 
 TEST(WakeUp, IsReadableOnceItIsRungUntilItIsRead) {
   WakeUp wake_up;
-  const Descriptor listener(wake_up.take_listener());
+  const int listener = wake_up.listener();
   EXPECT_FALSE(is_readable(listener, 0));
   for (int round = 0; round < 3; ++round) {
     std::thread([&] { wake_up.ring(); }).join();
@@ -37,7 +37,7 @@ TEST(WakeUp, IsReadableOnceItIsRungUntilItIsRead) {
 
 TEST(WakeUp, WakesWhoWaits) {
   WakeUp wake_up;
-  const Descriptor listener(wake_up.take_listener());
+  const int listener = wake_up.listener();
   std::thread ringing([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     wake_up.ring();
@@ -50,7 +50,7 @@ TEST(WakeUp, WakesWhoWaits) {
 TEST(WakeUp, NeitherBlocksNorIsLostWhenNobodyReads) {
   constexpr int often = 200'000;
   WakeUp wake_up;
-  const Descriptor listener(wake_up.take_listener());
+  const int listener = wake_up.listener();
   for (int i = 0; i < often; ++i) wake_up.ring();
   EXPECT_TRUE(is_readable(listener, 0));
   while (hear(listener)) {
@@ -62,8 +62,8 @@ TEST(WakeUp, NeitherBlocksNorIsLostWhenNobodyReads) {
 
 TEST(WakeUp, IsNotInheritedByPrograms) {
   WakeUp wake_up;
-  const Descriptor listener(wake_up.take_listener());
-  EXPECT_NE(fcntl(listener.get(), F_GETFD) & FD_CLOEXEC, 0);
+  const int listener = wake_up.listener();
+  EXPECT_NE(fcntl(listener, F_GETFD) & FD_CLOEXEC, 0);
 }
 
 }  // namespace

@@ -1,0 +1,34 @@
+#include "base/text_hash.hpp"
+
+namespace millrace {
+namespace {
+
+constexpr std::uint32_t hash_prime = 0x01000193U;
+
+constexpr std::uint32_t hashed(std::uint32_t hash, unsigned char byte) {
+  return (hash ^ byte) * hash_prime;
+}
+
+}  // namespace
+
+void TextHash::add_start(std::string_view text) {
+  for (const char byte : text.substr(0, hashed_bytes - size_)) {
+    hash_ = hashed(hash_, static_cast<unsigned char>(byte));
+  }
+}
+
+std::string TextHash::text() const {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::uint32_t hash = hash_;
+  for (unsigned shift = 0; shift < 32; shift += 8) {
+    hash = hashed(hash, static_cast<unsigned char>((size_ >> shift) & 0xFFU));
+  }
+  std::string out(8, '0');
+  for (auto digit = out.rbegin(); digit != out.rend(); ++digit) {
+    *digit = digits[hash & 0xFU];
+    hash >>= 4U;
+  }
+  return out;
+}
+
+}  // namespace millrace
