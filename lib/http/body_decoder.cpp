@@ -37,6 +37,16 @@ Error bad_chunk(std::string message) {
 
 }  // namespace
 
+Result<void> check_coding(const Headers& headers) {
+  constexpr std::size_t longest = 200;
+  const auto coding = headers.find("Content-Encoding");
+  if (!coding || equal_ignoring_case(*coding, "identity")) return {};
+  std::string shown(coding->substr(0, longest));
+  if (coding->size() > longest) shown.append("...");
+  return make_error(Errc::unsupported_media_type, "The request body has the Content-Encoding '" +
+                                                      shown + "'; send it without one.");
+}
+
 Error oversized_body(std::uint64_t limit) {
   return make_error(Errc::body_too_large,
                     "The request body is larger than " + std::to_string(limit) + " bytes.");

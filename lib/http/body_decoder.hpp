@@ -22,6 +22,8 @@ struct BodyLimits {
 
 // Errors: body_too_large names the limit.
 Error oversized_body(std::uint64_t limit);
+// A body is taken as it is. RFC 9110 section 15.5.16 has the status for another coding.
+Result<void> check_coding(const Headers& headers);
 
 // Chunk extensions and trailers are checked and dropped: nothing in a trailer is worth the risk
 // that it is taken for a header.

@@ -21,14 +21,6 @@ std::string shown(std::string_view path) {
   return path.size() <= longest ? std::string(path) : std::string(path.substr(0, longest)) + "...";
 }
 
-// A body is taken as it is. RFC 9110 section 15.5.16 has the status for another coding.
-Result<void> check_coding(const RequestHead& head) {
-  const auto coding = head.headers.find("Content-Encoding");
-  if (!coding || equal_ignoring_case(*coding, identity)) return {};
-  return make_error(Errc::unsupported_media_type, "The request body has the Content-Encoding '" +
-                                                      shown(*coding) + "'; send it without one.");
-}
-
 }  // namespace
 
 ServerContext::ServerContext(os::EventLoop& event_loop, ServerOptions server_options, Router routes,
@@ -77,6 +69,7 @@ void Connection::on_readable() {
 
 // Bytes that wait for their turn are bounded; the body of a request is taken as it comes.
 std::size_t Connection::read_room() const {
+  if (phase_ == Phase::body && incoming_->is_held) return 0;
   const bool takes_all = phase_ == Phase::body || phase_ >= Phase::closing;
   if (takes_all) return scratch_bytes;
   const std::size_t limit = std::min(scratch_bytes, context_->options.head.head_bytes + 1);
@@ -128,7 +121,7 @@ bool Connection::may_begin() const {
 }
 
 void Connection::begin_request() {
-  incoming_ = std::make_unique<Incoming>(context_->options.head);
+  incoming_ = std::make_unique<Incoming>(context_->options.head, context_->buffered_bytes);
   phase_ = Phase::head;
   set_deadline(context_->options.times.head);
 }
@@ -155,10 +148,16 @@ void Connection::on_head(bool body_has_come) {
   incoming_->exchange.head_only = head.method == "HEAD";
   incoming_->exchange.http_1_0 = head.minor_version == 0;
   incoming_->exchange.keep_alive = head.keep_alive;
+  observe(incoming_->exchange, head);
   const Router::Match match = context_->router.find(head.method, head.path);
   incoming_->exchange.error_body = match.error_body;
   if (match.error_body != nullptr) incoming_->exchange.path = head.path;
-  if (auto access = check_access(); !access) return reject(access.error());
+  Zone* const zone = context_->router.zone_of(head.path);
+  if (zone != nullptr) {
+    if (!enter_zone(*zone, match)) return;
+  } else if (auto access = check_access(); !access) {
+    return reject(access.error());
+  }
 
   // An answer that does not wait for the body ends the connection, since the body would follow it.
   const bool keep_alive = head.keep_alive && head.framing == Framing::none;
@@ -174,19 +173,75 @@ void Connection::on_head(bool body_has_come) {
                                                  shown(head.method) + "; use " + match.allow + "."),
         {{"Allow", match.allow}}, keep_alive);
   }
-  if (auto coding = check_coding(head); !coding) {
+  if (auto coding = check_coding(head.headers); !coding) {
     return answer_error(coding.error(), {{"Accept-Encoding", std::string(identity)}}, keep_alive);
   }
-  if (head.content_length > context_->options.body.body_bytes) {
-    return reject(oversized_body(context_->options.body.body_bytes));
-  }
+  BodyLimits limits = context_->options.body;
+  const bool is_known = zone == nullptr || incoming_->caller != nullptr;
+  limits.body_bytes = match.body_limit(head.method, is_known, limits.body_bytes);
+  if (head.content_length > limits.body_bytes) return reject(oversized_body(limits.body_bytes));
   incoming_->handler = match.handler;
   if (head.framing == Framing::none) return dispatch();
-  incoming_->decoder =
-      std::make_unique<BodyDecoder>(head.framing, head.content_length, context_->options.body);
+  if (!match.allows(incoming_->caller.get())) {
+    incoming_->exchange.keep_alive = false;
+    return dispatch();
+  }
+  if (match.sink != nullptr && !begin_sink(match)) return;
+  incoming_->decoder = std::make_unique<BodyDecoder>(head.framing, head.content_length, limits);
   phase_ = Phase::body;
   set_deadline(context_->options.times.body_span);
   if (head.expects_continue && !body_has_come) queue(continue_line);
+}
+
+// False when the request is answered.
+bool Connection::begin_sink(const Router::Match& match) {
+  auto sink = (*match.sink)(incoming_->head);
+  if (!sink) {
+    reject(sink.error());
+    return false;
+  }
+  incoming_->sink = std::move(sink).value();
+  if (incoming_->sink) {
+    incoming_->sink->on_room([weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->on_sink_room();
+    });
+  }
+  return true;
+}
+
+void Connection::on_sink_room() {
+  guarded([this] {
+    if (!incoming_ || !std::exchange(incoming_->is_held, false)) return;
+    // The time that it was held is not the client's.
+    set_deadline(context_->options.times.body_span);
+    incoming_->span_bytes = 0;
+    settle();
+  });
+}
+
+// False when the zone has answered.
+bool Connection::enter_zone(Zone& zone, const Router::Match& match) {
+  const RequestHead& head = incoming_->head;
+  Exchange& exchange = incoming_->exchange;
+  if (exchange.error_body == nullptr) exchange.error_body = zone.error_body(head.path);
+  exchange.path = head.path;
+  if (auto host = context_->access.check_host(head.headers.find("Host").value_or("")); !host) {
+    reject(host.error());
+    return false;
+  }
+  for (const Header& field : zone.fields(head)) exchange.fields.add(field.name, field.value);
+  Zone::Admission admission = zone.admit(
+      head, exchange.observed ? exchange.observed->report.identity.address : remote_address_);
+  if (exchange.observed) exchange.observed->report.caller = admission.caller;
+  if (!admission.refusal && match.handler == nullptr) admission.refusal = zone.unknown(match.allow);
+  if (admission.refusal) {
+    const Answer& refusal = *admission.refusal;
+    answer(refusal.status, refusal.headers, refusal.body,
+           head.keep_alive && head.framing == Framing::none);
+    return false;
+  }
+  incoming_->caller = std::move(admission.caller);
+  return true;
 }
 
 Result<void> Connection::check_access() {
@@ -223,6 +278,16 @@ std::size_t Connection::take_body(std::string_view bytes) {
     return 0;
   }
   incoming_->span_bytes += used.value();
+  if (!incoming_->buffered.set(incoming_->sink ? 0 : incoming_->body.size(),
+                               context_->options.buffered_body_bytes)) {
+    reject(make_error(Errc::too_much_work,
+                      "The bodies of requests take too much memory; try again later."));
+    return 0;
+  }
+  if (incoming_->sink && !incoming_->body.empty()) {
+    incoming_->is_held = !incoming_->sink->write(incoming_->body);
+    release(incoming_->body);
+  }
   if (incoming_->decoder->done()) dispatch();
   return used.value();
 }
@@ -232,36 +297,59 @@ void Connection::dispatch() {
   phase_ = Phase::responding;
   deadline_ = never;
   const auto stream =
-      std::make_shared<ResponseStream>(shared_from_this(), std::move(incoming->exchange));
+      std::make_shared<ConnectionResponse>(shared_from_this(), std::move(incoming->exchange));
   response_ = stream;
   RequestHead& head = incoming->head;
   const std::string route = head.path;
+  const RequestIdentity identity = stream->identity();
   try {
     (*incoming->handler)(
         Request{std::move(head.method), std::move(head.target), std::move(head.path),
                 std::move(head.query), std::move(head.headers), std::move(incoming->body),
-                remote_address_},
+                identity.id.empty() ? remote_address_ : identity.address,
+                std::move(incoming->caller), identity.id, identity.trace,
+                std::move(incoming->sink)},
         stream);
   } catch (...) {
     const Error failure =
         make_error(Errc::internal, "The handler of the route " + shown(route) + " failed.");
-    if (!stream->send_error(failure) && stream->is_open()) close();
+    if (!stream->send_error(failure, {}) && stream->is_open()) close();
   }
 }
 
 // ---- Answering without a handler
+
+// Its id is a field of every answer to it.
+void Connection::observe(Exchange& exchange, const RequestHead& head) const {
+  const auto& observer = context_->router.observer();
+  if (observer == nullptr || exchange.observed) return;
+  exchange.observed = std::make_shared<ObservedRequest>(observer, head.headers, remote_address_);
+  RequestReport& report = exchange.observed->report;
+  report.method = head.method;
+  report.path = head.path;
+  exchange.fields.add(std::string(request_id_field), report.identity.id);
+}
 
 void Connection::answer(int status, const Headers& headers, std::string_view body,
                         bool keep_alive) {
   Exchange exchange;
   if (incoming_) exchange = incoming_->exchange;
   incoming_.reset();
+  // Of a head that could not be read, too.
+  observe(exchange, RequestHead());
+  if (exchange.observed) {
+    RequestReport& report = exchange.observed->report;
+    report.status = status;
+    report.bytes = exchange.head_only ? 0 : body.size();
+    report.is_complete = true;
+  }
   keep_alive = keep_alive && may_go_on();
   ResponseFraming framing;
   if (has_body(status)) framing.content_length = body.size();
   framing.close = !keep_alive;
   framing.write_keep_alive = exchange.http_1_0 && keep_alive;
   framing.cors_origin = exchange.cors_origin;
+  framing.fields = &exchange.fields;
   queue(response_head(status, headers, framing));
   if (!exchange.head_only) queue(body);
   if (keep_alive) {

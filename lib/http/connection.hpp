@@ -13,9 +13,10 @@
 
 #include "http/access.hpp"
 #include "http/body_decoder.hpp"
+#include "http/buffered_bytes.hpp"
+#include "http/connection_response.hpp"
 #include "http/options.hpp"
 #include "http/request_head.hpp"
-#include "http/response_stream.hpp"
 #include "http/router.hpp"
 #include "http/socket.hpp"
 
@@ -39,6 +40,7 @@ struct ServerContext {
   AccessList access;
   std::vector<char> scratch;  // for the bytes of one read, which are used before the next
   std::unordered_set<std::shared_ptr<Connection>> connections;
+  const std::shared_ptr<std::uint64_t> buffered_bytes = std::make_shared<std::uint64_t>(0);
   bool is_stopping = false;
   std::function<void()> on_empty;  // called when the last connection of a stopping server is gone
 };
@@ -90,13 +92,18 @@ class Connection final : public SocketOwner, public std::enable_shared_from_this
 
   // The request being read.
   struct Incoming {
-    explicit Incoming(const HeadLimits& limits) : scanner(limits) {}
+    Incoming(const HeadLimits& limits, std::shared_ptr<std::uint64_t> total)
+        : scanner(limits), buffered(std::move(total)) {}
     HeadScanner scanner;
     RequestHead head;
     Exchange exchange;
     std::unique_ptr<BodyDecoder> decoder;
     std::string body;
+    std::shared_ptr<BodySink> sink;  // takes the body instead
+    bool is_held = false;            // it takes no more for now
     const Handler* handler = nullptr;
+    std::shared_ptr<const Caller> caller;
+    BufferedBytes buffered;        // of the body
     std::uint64_t span_bytes = 0;  // that came within this span of ServerTimes::body_span
   };
 
@@ -109,12 +116,16 @@ class Connection final : public SocketOwner, public std::enable_shared_from_this
   std::size_t take_head(std::string_view bytes);
   std::size_t take_body(std::string_view bytes);
   void on_head(bool body_has_come);
+  [[nodiscard]] bool begin_sink(const Router::Match& match);
+  void on_sink_room();
   Result<void> check_access();
+  [[nodiscard]] bool enter_zone(Zone& zone, const Router::Match& match);
   void answer_options(const std::string& allow);
   void dispatch();
   [[nodiscard]] std::size_t read_room() const;
 
   // Answering without a handler.
+  void observe(Exchange& exchange, const RequestHead& head) const;
   void answer(int status, const Headers& headers, std::string_view body, bool keep_alive);
   void answer_error(const Error& error, const Headers& headers, bool keep_alive);
 
@@ -152,7 +163,7 @@ class Connection final : public SocketOwner, public std::enable_shared_from_this
   std::string out_;
   std::size_t sent_ = 0;  // bytes of out_
   std::unique_ptr<Incoming> incoming_;
-  std::weak_ptr<ResponseStream> response_;
+  std::weak_ptr<ConnectionResponse> response_;
   Clock::time_point deadline_ = never;        // of the phase
   Clock::time_point write_deadline_ = never;  // for the next byte to be taken
   Phase phase_ = Phase::waiting;

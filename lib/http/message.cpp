@@ -43,6 +43,10 @@ std::size_t Headers::count(std::string_view name) const {
                     [&](const Header& field) { return equal_ignoring_case(field.name, name); }));
 }
 
+bool Caller::may(std::string_view scope) const {
+  return scopes.empty() || std::find(scopes.begin(), scopes.end(), scope) != scopes.end();
+}
+
 std::string Request::path_segment(std::size_t at) const {
   std::string_view rest = std::string_view(path).substr(path.starts_with('/') ? 1 : 0);
   for (; at > 0 && !rest.empty(); --at) {
@@ -52,15 +56,21 @@ std::string Request::path_segment(std::size_t at) const {
 }
 
 std::optional<std::string> Request::query_value(std::string_view name) const {
+  auto values = query_values(name);
+  return values.empty() ? std::nullopt : std::optional(std::move(values.front()));
+}
+
+std::vector<std::string> Request::query_values(std::string_view name) const {
+  std::vector<std::string> values;
   std::string_view rest = query;
   while (!rest.empty()) {
     const std::string_view pair = rest.substr(0, rest.find('&'));
     rest.remove_prefix(std::min(rest.size(), pair.size() + 1));
     const std::string_view key = pair.substr(0, pair.find('='));
     if (form_decoded(key) != name) continue;
-    return form_decoded(pair.substr(std::min(pair.size(), key.size() + 1)));
+    values.push_back(form_decoded(pair.substr(std::min(pair.size(), key.size() + 1))));
   }
-  return std::nullopt;
+  return values;
 }
 
 }  // namespace millrace::http

@@ -35,6 +35,8 @@ struct ServerOptions {
   HeadLimits head;
   BodyLimits body;
   ServerTimes times;
+  // Of all requests whose bodies are still coming; one beyond it is answered with too_much_work.
+  std::uint64_t buffered_body_bytes = std::uint64_t{256} << 20U;
   std::size_t max_connections = 10'000;
   // Above the first a stream's write answers false; above the second the connection is dropped.
   std::size_t write_buffer_bytes = 64 * 1024;

@@ -17,7 +17,7 @@ namespace {
 constexpr int lowest_status = 200;
 constexpr int highest_status = 599;
 
-constexpr std::array<std::pair<int, std::string_view>, 31> reasons{{
+constexpr std::array<std::pair<int, std::string_view>, 35> reasons{{
     {200, "OK"},
     {201, "Created"},
     {202, "Accepted"},
@@ -40,15 +40,19 @@ constexpr std::array<std::pair<int, std::string_view>, 31> reasons{{
     {413, "Content Too Large"},
     {414, "URI Too Long"},
     {415, "Unsupported Media Type"},
+    {416, "Range Not Satisfiable"},
     {417, "Expectation Failed"},
     {422, "Unprocessable Content"},
     {429, "Too Many Requests"},
     {431, "Request Header Fields Too Large"},
+    {451, "Unavailable For Legal Reasons"},
     {500, "Internal Server Error"},
     {501, "Not Implemented"},
     {502, "Bad Gateway"},
     {503, "Service Unavailable"},
+    {504, "Gateway Timeout"},
     {505, "HTTP Version Not Supported"},
+    {507, "Insufficient Storage"},
 }};
 
 constexpr std::array<std::string_view, 7> server_fields{
@@ -113,6 +117,11 @@ std::string response_head(int status, const Headers& headers, const ResponseFram
   out.append(reason_of(status)).append("\r\n");
   append_field(out, "Date", date_now());
   for (const Header& field : headers) append_field(out, field.name, field.value);
+  if (framing.fields != nullptr) {
+    for (const Header& field : *framing.fields) {
+      if (headers.count(field.name) == 0) append_field(out, field.name, field.value);
+    }
+  }
   if (!framing.cors_origin.empty()) {
     if (headers.count("Access-Control-Allow-Origin") == 0) {
       append_field(out, "Access-Control-Allow-Origin", framing.cors_origin);
@@ -140,20 +149,30 @@ void append_chunk(std::string& out, std::string_view bytes) {
   out.append(digits.data(), end).append("\r\n").append(bytes).append("\r\n");
 }
 
-std::string error_body(const Error& error) {
+namespace {
+
+std::string body_of(const Error& error, std::string_view request) {
   std::string inner = "{";
   json::append_member(inner, "code", error.code_name());
   json::append_member(inner, "message", error.message);
   json::append_member(inner, "fix", row_of(error.code).fix);
+  if (!request.empty()) json::append_member(inner, "requestId", request);
   inner.push_back('}');
   std::string out = "{";
   json::append_raw_member(out, "error", inner);
   return out.append("}");
 }
 
+}  // namespace
+
+std::string error_body(const Error& error) {
+  return body_of(error, {});
+}
+
 std::string error_body(const Error& error, const Exchange& exchange) {
-  return exchange.error_body == nullptr ? error_body(error)
-                                        : exchange.error_body(error, exchange.path);
+  if (exchange.error_body != nullptr) return exchange.error_body(error, exchange.path);
+  return body_of(error,
+                 exchange.observed ? exchange.observed->report.identity.id : std::string_view());
 }
 
 Headers error_headers(const Error& error, Headers headers) {

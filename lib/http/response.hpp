@@ -17,8 +17,9 @@ struct ResponseFraming {
   std::optional<std::size_t> content_length;
   bool chunked = false;
   bool close = false;
-  bool write_keep_alive = false;  // HTTP/1.0 clients must be told
-  std::string cors_origin;        // empty: no CORS headers
+  bool write_keep_alive = false;    // HTTP/1.0 clients must be told
+  std::string cors_origin;          // empty: no CORS headers
+  const Headers* fields = nullptr;  // of the zone; those of the response itself count more
 };
 
 // Refuses what would break or forge the framing of a response.
@@ -38,7 +39,8 @@ inline constexpr std::string_view last_chunk = "0\r\n\r\n";
 
 // Shape: {"error":{"code":string,"message":string,"fix":string}}
 std::string error_body(const Error& error);
-// The same, or what the route of the request writes instead.
+// The same, with "requestId" where requests are observed, or what the route of the request writes
+// instead.
 std::string error_body(const Error& error, const Exchange& exchange);
 // `headers` with the type of that body, and Retry-After when the error says how long to wait.
 Headers error_headers(const Error& error, Headers headers);

@@ -39,18 +39,41 @@ bool is_path_of(std::string_view path, std::string_view route) {
 Router::Match Router::find(std::string_view method, std::string_view path) const {
   Match match;
   const Handler* get = nullptr;
+  const auto fits = [&](const Route& route) { return path == "*" || is_path_of(path, route.path); };
+  // A path that is written out counts more than one with places for names.
+  const bool is_exact = std::any_of(routes_.begin(), routes_.end(),
+                                    [&](const Route& route) { return route.path == path; });
   for (const Route& route : routes_) {
-    if (path != "*" && !is_path_of(path, route.path)) continue;
+    if (is_exact ? route.path != path : !fits(route)) continue;
     add_method(match.allow, route.method);
     if (route.method == "GET") add_method(match.allow, "HEAD");
     if (path == "*") continue;
     if (match.error_body == nullptr) match.error_body = route.error_body;
-    if (route.method == method) match.handler = &route.handler;
+    if (route.method == method) {
+      match.handler = &route.handler;
+      match.body_bytes = route.body_bytes;
+      match.scope = route.scope;
+      match.sink = route.sink ? &route.sink : nullptr;
+    }
     if (route.method == "GET") get = &route.handler;
   }
   if (match.handler == nullptr && method == "HEAD") match.handler = get;
   if (!match.allow.empty()) add_method(match.allow, "OPTIONS");
   return match;
+}
+
+std::uint64_t Router::Match::body_limit(std::string_view method, bool is_known,
+                                        std::uint64_t usual) const {
+  if (body_bytes > 0) return body_bytes;
+  const bool needs_none = method == "GET" || method == "HEAD";
+  return is_known && !needs_none ? usual : std::min(usual, small_body_bytes);
+}
+
+Zone* Router::zone_of(std::string_view path) const {
+  for (const std::shared_ptr<Zone>& zone : zones_) {
+    if (zone->has(path)) return zone.get();
+  }
+  return nullptr;
 }
 
 }  // namespace millrace::http

@@ -282,12 +282,35 @@ Result<std::uint16_t> Server::listen(ServerOptions options, Router router) {
   return port;
 }
 
+Result<std::function<void()>> Server::prepare_access(std::vector<std::string> hosts,
+                                                     std::vector<std::string> origins) {
+  if (!state_) return make_error(Errc::internal, "The server does not listen.");
+  ServerOptions options = state_->context.options;
+  options.allowed_hosts = std::move(hosts);
+  options.allowed_origins = std::move(origins);
+  boost::system::error_code ignored;
+  const std::uint16_t port = state_->acceptor.local_endpoint(ignored).port();
+  auto access = AccessList::make(options, port);
+  if (!access) return std::move(access).error();
+  const auto made = std::make_shared<AccessList>(std::move(access).value());
+  return std::function<void()>(
+      [state = state_, made] { state->context.access = std::move(*made); });
+}
+
 void Server::stop(milliseconds drain, std::function<void()> done) {
   if (!state_) {
     if (done) loop_.post(std::move(done));
     return;
   }
   loop_.post([state = state_, drain, done = std::move(done)] { state->stop(drain, done); });
+}
+
+bool is_loopback_name(const std::string& host) {
+  if (host == "localhost") return true;
+  in_addr four{};
+  if (inet_pton(AF_INET, host.c_str(), &four) == 1) return (ntohl(four.s_addr) >> 24U) == 127;
+  in6_addr six{};
+  return inet_pton(AF_INET6, host.c_str(), &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
 }
 
 }  // namespace millrace::http

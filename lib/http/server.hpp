@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "http/access.hpp"
 #include "http/options.hpp"
 #include "http/router.hpp"
 
@@ -17,6 +18,9 @@ class EventLoop;
 }
 
 namespace millrace::http {
+
+// Whether a server of this host (a name or an address) is reached from its own machine alone.
+bool is_loopback_name(const std::string& host);
 
 // Thread: any for every method, one at a time; handlers and `done` run on the engine thread.
 // Lifetime: must end before the loop does. Its end closes all connections at once.
@@ -34,6 +38,12 @@ class Server {
 
   // What a Host header may name, for people to read; "name:*" stands for any port.
   [[nodiscard]] const std::vector<std::string>& allowed_hosts() const { return allowed_hosts_; }
+
+  // What Host and Origin headers may name, in place of the lists that the server began with.
+  // Shape: the change, which cannot fail. Thread: engine thread, the change as well.
+  // Errors: invalid_option, which changes nothing.
+  Result<std::function<void()>> prepare_access(std::vector<std::string> hosts,
+                                               std::vector<std::string> origins);
 
   // Accepts no more, lets answers that have begun finish within `drain`, tells the rest to end
   // (ResponseStream::on_expedite), closes what is left a second later at most, and calls `done`

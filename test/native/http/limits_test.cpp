@@ -50,6 +50,49 @@ TEST(HttpLimits, RefusesABodyThatComesTooSlowly) {
   }
 }
 
+TEST(HttpLimits, TakesNoLargeBodyWhereNoneIsNeeded) {
+  TestServer server;
+  for (const char* method : {"GET", "HEAD"}) {
+    RawClient client(server.port);
+    const std::string head = std::string(method) + " /count HTTP/1.1\r\nHost: localhost\r\n";
+    client.send(head + "Content-Length: 5000\r\n\r\n");
+    EXPECT_EQ(client.answer(std::string(method) == "HEAD").status, 413) << method;
+    EXPECT_TRUE(client.sees_end());
+  }
+  RawClient chunked(server.port);
+  chunked.send(
+      "GET /count HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1388\r\n");
+  EXPECT_EQ(chunked.answer().status, 413);
+  RawClient small(server.port);
+  small.send("GET /count HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nbody");
+  EXPECT_EQ(small.answer().status, 200);
+}
+
+TEST(HttpLimits, HoldsNoMoreBodiesThanTheirBytes) {
+  http::ServerOptions options = test_options();
+  options.buffered_body_bytes = 10'000;
+  TestServer server(options);
+  const std::string head = "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 8000\r\n";
+  RawClient first(server.port);
+  // The server has read what came before it answers.
+  first.send(head + "Expect: 100-continue\r\n\r\n");
+  EXPECT_TRUE(first.receive_until("100 Continue"));
+  first.send(std::string(7000, 'a'));
+  // What was sent before it is read before it.
+  RawClient other(server.port);
+  other.send(server.get("/count"));
+  EXPECT_EQ(other.answer().body, "counted");
+  RawClient second(server.port);
+  second.send(head + "\r\n" + std::string(7999, 'b'));
+  const auto answer = second.answer();
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_NE(answer.body.find("too_much_work"), std::string::npos);
+  second.close();
+  RawClient third(server.port);
+  third.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc");
+  EXPECT_EQ(third.answer().body, "abc");
+}
+
 TEST(HttpLimits, TakesABodyThatComesSteadily) {
   http::ServerOptions options = test_options();
   options.times.body_span = not_so_soon;

@@ -41,6 +41,19 @@ TEST(Response, WritesAHead) {
       << head;
 }
 
+// Of the statuses that errors and attachments have.
+TEST(Response, NamesAStatus) {
+  for (const auto& [status, reason] :
+       std::vector<std::pair<int, std::string>>{{416, "Range Not Satisfiable"},
+                                                {451, "Unavailable For Legal Reasons"},
+                                                {504, "Gateway Timeout"},
+                                                {507, "Insufficient Storage"}}) {
+    const std::string head = http::response_head(status, {}, {});
+    EXPECT_TRUE(head.starts_with("HTTP/1.1 " + std::to_string(status) + " " + reason + "\r\n"))
+        << head;
+  }
+}
+
 TEST(Response, WritesChunks) {
   std::string out;
   http::append_chunk(out, "");

@@ -26,7 +26,8 @@ inline http::ServerOptions test_options() {
 class TestServer {
  public:
   explicit TestServer(http::ServerOptions options = test_options(),
-                      std::vector<http::Route> routes = {}) {
+                      std::vector<http::Route> routes = {},
+                      std::shared_ptr<http::RequestObserver> observer = nullptr) {
     routes.push_back({"GET", "/count", [this](http::Request&&, auto stream) {
                         ++count;
                         (void)stream->send(200, {{"Content-Type", "text/plain"}}, "counted");
@@ -37,7 +38,8 @@ class TestServer {
                       }});
     loop.start();
     server = std::make_unique<http::Server>(loop);
-    auto listening = server->listen(std::move(options), http::Router(std::move(routes)));
+    auto listening = server->listen(std::move(options),
+                                    http::Router(std::move(routes), {}, std::move(observer)));
     if (listening) port = listening.value();
   }
   ~TestServer() {

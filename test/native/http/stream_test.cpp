@@ -74,6 +74,38 @@ TEST(HttpStream, EndsWithTheConnectionForHttp10) {
   EXPECT_EQ(answer.body, "begin end");
 }
 
+// A stream of ten bytes of which only some are written.
+http::Route sized_route(std::string bytes) {
+  return {"GET", "/sized", [bytes = std::move(bytes)](http::Request&&, auto stream) {
+            EXPECT_TRUE(stream->start_sized(200, {}, 10).ok());
+            stream->write(bytes);
+            stream->end();
+          }};
+}
+
+TEST(HttpStream, NamesASizeThatIsKnown) {
+  TestServer server(test_options(), {sized_route("0123456789 and more")});
+  RawClient client(server.port);
+  client.send(server.get("/sized") + server.get("/count"));
+  const auto answer = client.answer();
+  EXPECT_EQ(answer.header("Content-Length"), "10");
+  EXPECT_EQ(answer.header("Transfer-Encoding"), "");
+  EXPECT_EQ(answer.body, "0123456789");
+  EXPECT_EQ(client.answer().body, "counted");
+  client.send("HEAD /sized HTTP/1.1\r\nHost: localhost\r\n\r\n" + server.get("/count"));
+  EXPECT_EQ(client.answer(true).header("Content-Length"), "10");
+  EXPECT_EQ(client.answer().body, "counted");
+}
+
+TEST(HttpStream, CutsOffASizeThatIsNotReached) {
+  TestServer server(test_options(), {sized_route("0123")});
+  RawClient client(server.port);
+  client.send(server.get("/sized"));
+  const std::string all = client.receive_all();
+  EXPECT_EQ(all.find("0123456789"), std::string::npos);
+  EXPECT_TRUE(client.sees_end());
+}
+
 TEST(HttpStream, EndsAtTheHeadForHead) {
   Held held;
   TestServer server(test_options(), {held.route()});
