@@ -5,6 +5,7 @@
 // `*_json` are JSON text, "" is absent. Numbers of enumerations are stored: append, never renumber.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -42,6 +43,9 @@ enum class RunState : std::uint8_t {
   cancelled = 7,
   dead = 8,  // recovered too often
 };
+inline constexpr std::array run_states{RunState::queued,   RunState::running,   RunState::waiting,
+                                       RunState::sleeping, RunState::parked,    RunState::completed,
+                                       RunState::failed,   RunState::cancelled, RunState::dead};
 
 // The run exists.
 struct Accepted {
@@ -55,8 +59,11 @@ struct Accepted {
   std::string_view context_json;
   std::string_view from_run;  // a fork: the run it was made from, and where
   std::int64_t from_seq = 0;
+  std::string_view trace = {};  // `traceparent` of the request that began it
 };
 // A reader's run begins: the first one of the run, or one that answers interrupts.
+// The `input_json` of a run that waits for its turn begins so.
+inline constexpr std::string_view queued_prefix = R"({"queued":)";
 struct Segment {
   std::string_view ag_ui_run;
   std::string_view parent;
@@ -76,6 +83,8 @@ struct ModelRequested {
   std::int64_t step = 0;
   std::int64_t attempt = 0;  // from 1
   std::int64_t chain_row = 0;
+  std::string_view model = {};     // the first of its chain; "" where a host chooses it
+  std::string_view provider = {};  // of that model; "" also in records of earlier versions
 };
 // The provider named its response. Of a background response the rest can be fetched later.
 struct ModelOpened {
@@ -175,6 +184,13 @@ struct StopRequested {
   std::string_view by;
   std::string_view reason;
 };
+// What the user gives a run that is at work.
+struct MessageSent {
+  std::string_view id;
+  std::string_view message_json;
+  bool interrupts = false;  // it cuts the answer; else it waits for the next request to the model
+  std::string_view by;
+};
 struct Terminal {
   RunState status = RunState::completed;
   std::string_view reason;
@@ -192,7 +208,7 @@ using Fact = std::variant<Accepted, Segment, Claimed, StepStarted, ModelRequeste
                           ModelProgress, ModelCompleted, ToolIntent, ToolStarted, ToolResult,
                           ApprovalRequested, ApprovalExpired, ApprovalDecided, ChildStarted,
                           ChildEnded, JobStep, Slept, Checkpoint, Compressed, LimitReached, Parked,
-                          Gap, StopRequested, Terminal, UnknownFact>;
+                          Gap, StopRequested, MessageSent, Terminal, UnknownFact>;
 
 // True for facts whose effect begins only after their commit; the others may wait for a group.
 bool waits_for_commit(const Fact& fact);

@@ -132,6 +132,8 @@ struct RunFold::FactFold {
     entry.name = fact.name;
     entry.kind = CallKind::step;
     move(entry, fact.state);
+    // A job that comes along is not given up.
+    if (is_over(fact.state)) branch.recoveries = 0;
   }
   void operator()(const Slept& fact) const {
     branch.is_job = true;
@@ -162,6 +164,7 @@ struct RunFold::FactFold {
   }
   void operator()(const Gap& /*fact*/) const {}
   void operator()(const StopRequested& /*fact*/) const { branch.stop_requested = true; }
+  void operator()(const MessageSent& /*fact*/) const {}
   void operator()(const Terminal& fact) const { branch.state = fact.status; }
   void operator()(const UnknownFact& /*fact*/) const {}
 };

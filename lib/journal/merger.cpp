@@ -115,7 +115,8 @@ Page DeltaMerger::take() {
     if (item.is_delta) {
       append_delta_fields(item.fields, item.branch, item.part, item.subagent, item.text);
     }
-    page.add(item.kind, item.at_ms, item.span, item.fields);
+    begin_at(item.at_ms);
+    page.add(item.kind, last_at_ms_, item.span, item.fields);
   }
   items_.clear();
   joinable_from_ = 0;

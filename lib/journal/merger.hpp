@@ -1,6 +1,7 @@
 // Collects what one run appends until its next commit, deltas of one part joined into one record.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -23,6 +24,8 @@ class DeltaMerger {
   [[nodiscard]] bool empty() const { return items_.empty(); }
   // Bytes that wait, roughly.
   [[nodiscard]] std::size_t size() const { return size_; }
+  // No record from now on is from before this time, or from before one in an earlier page.
+  void begin_at(std::int64_t at_ms) { last_at_ms_ = std::max(last_at_ms_, at_ms); }
   // Everything as a page; begins another one.
   Page take();
 
@@ -47,6 +50,7 @@ class DeltaMerger {
   std::vector<Item> items_;
   std::size_t joinable_from_ = 0;  // items from here on are deltas
   std::size_t size_ = 0;
+  std::int64_t last_at_ms_ = 0;
 };
 
 }  // namespace millrace::journal

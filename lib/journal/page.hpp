@@ -24,6 +24,14 @@ struct Page {
   std::int64_t last_at_ms = 0;
 };
 
+// A page with its place in the run.
+struct StoredPage {
+  std::uint64_t last = 0;   // number of its last record
+  std::uint64_t count = 0;  // numbers that it takes
+  std::string bytes;
+  bool operator==(const StoredPage&) const = default;
+};
+
 class PageWriter {
  public:
   // Seq is passed over; a time before the record's predecessor becomes that one's.

@@ -26,11 +26,11 @@ struct KindNames {
 constexpr KindNames names_of_kinds[] = {
     {1, "Accepted",
      "agent version plan_hash thread principal input_json client_tools_json context_json from_run "
-     "from_seq"},
+     "from_seq trace"},
     {2, "Segment", "ag_ui_run parent protocol answers_json"},
     {3, "Claimed", "owner epoch cause downtime_ms"},
     {4, "StepStarted", "step"},
-    {5, "ModelRequested", "step attempt chain_row"},
+    {5, "ModelRequested", "step attempt chain_row model provider"},
     {6, "ModelOpened", "step response_id background"},
     {7, "ModelProgress", "upstream_seq"},
     {8, "ModelCompleted", "step finish usage_json cost_json provider_json"},
@@ -51,6 +51,7 @@ constexpr KindNames names_of_kinds[] = {
     {23, "Gap", ""},
     {24, "StopRequested", "by reason"},
     {25, "Terminal", "status reason error_json usage_json cost_json"},
+    {26, "MessageSent", "id message_json interrupts by"},
     {64, "TextStart", "id role name"},
     {65, "TextDelta", "id delta"},
     {66, "TextEnd", "id"},

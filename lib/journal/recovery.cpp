@@ -107,6 +107,24 @@ void settle_calls(const FoldedBranch& branch, const RecoveryInput& input, Recove
   }
 }
 
+// A branch that has nothing at work and waits for the user or for a time: it is not what ends its
+// processes, and may wait for longer than they live.
+bool only_waits(const FoldedBranch& branch, std::int64_t now_ms) {
+  using Phase = FoldedModel::Phase;
+  if (branch.model.phase == Phase::requested || branch.model.phase == Phase::opened) return false;
+  bool waits = std::any_of(
+      branch.approvals.begin(), branch.approvals.end(), [&](const FoldedApproval& approval) {
+        const bool is_late = approval.expires_ms != 0 && approval.expires_ms <= now_ms;
+        return !approval.is_decided && !approval.has_expired && !is_late;
+      });
+  for (const FoldedCall& call : branch.calls) {
+    if (call.state != CallState::started) continue;
+    if (call.kind != CallKind::sleep) return false;
+    waits = waits || call.until_ms > now_ms;
+  }
+  return waits;
+}
+
 }  // namespace
 
 RecoveryPlan plan_recovery(const FoldedBranch& branch, const RecoveryInput& input,
@@ -120,7 +138,7 @@ RecoveryPlan plan_recovery(const FoldedBranch& branch, const RecoveryInput& inpu
   if (branch.stop_requested) return stopped(branch, std::move(plan));
   // The provider's time bounds how often, and nothing is generated twice.
   if (can_join(branch.model, input, limits)) return joined(branch.model, std::move(plan));
-  if (input.recoveries > limits.recoveries) {
+  if (input.recoveries > limits.recoveries && !only_waits(branch, input.now_ms)) {
     plan.move = RecoveryMove::bury;
     return plan;
   }

@@ -44,6 +44,7 @@ MILLRACE_RECORD(Accepted, 1) {
   fields.text(8, value.context_json);
   fields.text(9, value.from_run);
   fields.number(10, value.from_seq);
+  fields.text(11, value.trace);
 }
 MILLRACE_RECORD(Segment, 2) {
   fields.text(1, value.ag_ui_run);
@@ -64,6 +65,8 @@ MILLRACE_RECORD(ModelRequested, 5) {
   fields.number(1, value.step);
   fields.number(2, value.attempt);
   fields.number(3, value.chain_row);
+  fields.text(4, value.model);
+  fields.text(5, value.provider);
 }
 MILLRACE_RECORD(ModelOpened, 6) {
   fields.number(1, value.step);
@@ -166,6 +169,12 @@ MILLRACE_RECORD(Terminal, 25) {
   fields.text(3, value.error_json);
   fields.text(4, value.usage_json);
   fields.text(5, value.cost_json);
+}
+MILLRACE_RECORD(MessageSent, 26) {
+  fields.text(1, value.id);
+  fields.text(2, value.message_json);
+  fields.flag(3, value.interrupts);
+  fields.text(4, value.by);
 }
 
 // Events: from 64 on. The text of a delta is its last field, so that deltas merge in place.

@@ -21,6 +21,7 @@ struct JournalRow {
   RunId run;
   StoredPage page;
   std::uint32_t checksum = 0;  // journal::checksum_of
+  std::string hash = {};       // of the chain (store/hash_chain.hpp); "" for pages without one
 };
 struct BlobRow {
   std::int64_t created = 0;

@@ -1,12 +1,15 @@
 #include "store/row_json.hpp"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <string_view>
 #include <type_traits>
 
 #include "base/base64.hpp"
 #include "base/shown.hpp"
 #include "base/utf8.hpp"
+#include "store/admission.hpp"
 
 namespace millrace::store {
 namespace {
@@ -22,6 +25,12 @@ Tree bytes_json(std::string_view bytes) {
   Tree out = Tree::object();
   out.set("base64", base64::encode(bytes));
   return out;
+}
+
+constexpr std::array<std::string_view, 3> words_of_records{"whole", "compact", "removed"};
+
+constexpr std::size_t place_of(StoredRecords value) {
+  return static_cast<std::size_t>(value);
 }
 
 // Sets a member for each field of a row.
@@ -40,6 +49,9 @@ class RowWriter {
   void bytes(std::string_view name, const std::string& value) {
     out_.set(name, base64::encode(value));
   }
+  void some_bytes(std::string_view name, const std::string& value) {
+    if (!value.empty()) bytes(name, value);
+  }
   template <class Number>
   void number(std::string_view name, const Number& value) {
     out_.set(name, Tree::integer(static_cast<std::int64_t>(value)));
@@ -57,6 +69,12 @@ class RowWriter {
   template <class Enum>
   void word(std::string_view name, Enum value, Enum /*last*/) {
     out_.set(name, journal::name_of(value));
+  }
+  void lane(std::string_view name, Lane value) {
+    if (value != Lane::normal) out_.set(name, name_of(value));
+  }
+  void records(std::string_view name, StoredRecords value) {
+    if (value != StoredRecords::whole) out_.set(name, words_of_records.at(place_of(value)));
   }
 
  private:
@@ -122,6 +140,29 @@ class RowReader {
     fail(name);
   }
 
+  void lane(std::string_view name, Lane& value) {
+    if (in_.find(name) == nullptr) return;
+    const std::string_view text = take(name)->string();
+    for (const Lane lane : lanes) {
+      if (name_of(lane) != text) continue;
+      value = lane;
+      return;
+    }
+    fail(name);
+  }
+
+  void records(std::string_view name, StoredRecords& value) {
+    const Tree* found = take(name);
+    if (found == nullptr) return;
+    const auto* word = std::find(words_of_records.begin(), words_of_records.end(), found->string());
+    if (word == words_of_records.end()) return fail(name);
+    value = static_cast<StoredRecords>(std::distance(words_of_records.begin(), word));
+  }
+  // Bytes that may be missing.
+  void some_bytes(std::string_view name, std::string& value) {
+    if (in_.find(name) != nullptr) bytes(name, value);
+  }
+
   Result<void> finish() {
     if (!wrong_.empty()) return wrong_member(wrong_);
     if (taken_ == in_.members().size()) return {};
@@ -183,6 +224,8 @@ MILLRACE_ROW(RunRow, "run") {
   fields.number("created", row.created);
   fields.number("ended", row.ended);
   fields.text("head", row.head);
+  fields.lane("lane", row.run.lane);
+  fields.records("records", row.records);
 }
 MILLRACE_ROW(SegmentRow, "segment") {
   fields.id("run", row.run);
@@ -198,6 +241,7 @@ MILLRACE_ROW(JournalRow, "page") {
   fields.number("count", row.page.count);
   fields.number("checksum", row.checksum);
   fields.bytes("base64", row.page.bytes);
+  fields.some_bytes("hash", row.hash);
 }
 MILLRACE_ROW(CheckpointRow, "checkpoint") {
   fields.id("run", row.run);
@@ -205,6 +249,7 @@ MILLRACE_ROW(CheckpointRow, "checkpoint") {
   fields.number("seq", row.seq);
   fields.flag("isFull", row.is_full);
   fields.text("data", row.data);
+  fields.number("checksum", row.checksum);
 }
 MILLRACE_ROW(CallRow, "call") {
   fields.id("run", row.run);
@@ -249,6 +294,7 @@ MILLRACE_ROW(ThreadRow, "thread") {
   fields.number("created", row.created);
   fields.number("updated", row.updated);
   fields.text("extra", row.extra);
+  fields.flag("isCut", row.is_cut);
 }
 MILLRACE_ROW(ThreadMessage, "message") {
   fields.text("principal", row.principal);
@@ -256,6 +302,7 @@ MILLRACE_ROW(ThreadMessage, "message") {
   fields.text("id", row.message.id);
   fields.number("place", row.message.place);
   fields.text("json", row.message.json);
+  fields.id("run", row.message.run);
 }
 MILLRACE_ROW(ArtifactRow, "artifact") {
   fields.text("id", row.id);

@@ -1,8 +1,14 @@
 #include "store/rules.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
+#include <set>
+#include <utility>
 
+#include "base/json_tree.hpp"
+#include "base/shown.hpp"
+#include "journal/compact.hpp"
 #include "store/backend.hpp"
 
 namespace millrace::store {
@@ -42,13 +48,17 @@ void apply_change(RunRow& row, const RunChange& change, std::int64_t now) {
   if (journal::is_over(row.state)) row.ended = now;
 }
 
-bool is_due(const RunRow& row, std::int64_t now) {
+bool waits_for_turn(const RunRow& row) {
+  return row.run.owner.empty() && !journal::is_over(row.state) && !holds_thread(row.state);
+}
+
+bool is_due(const RunRow& row, std::int64_t now, std::int64_t clock) {
   if (row.run.root || !row.run.owner.empty()) return false;
   switch (row.state) {
-    case RunState::running:
-    case RunState::parked: return true;
-    case RunState::queued:
-    case RunState::sleeping: return row.run.run_at <= now;
+    case RunState::running: return true;
+    case RunState::parked:
+    case RunState::queued: return row.run.run_at <= now;
+    case RunState::sleeping: return row.run.run_at <= clock;
     default: return false;
   }
 }
@@ -65,6 +75,9 @@ journal::Page take_over(RunRow& row, Claim& claim, std::string_view owner, std::
   if (was_running && !was_released) row.recoveries += 1;
   row.state = RunState::running;
   row.run.owner = owner;
+  // It is due when it is given back, however long it was to sleep.
+  row.run.run_at = std::min(row.run.run_at, now);
+  now = std::max(now, since);
   journal::PageWriter page;
   if (row.reserved > row.last) {
     const auto span = static_cast<std::uint32_t>(row.reserved - row.last);
@@ -91,9 +104,25 @@ journal::Page page_of(const journal::Fact& fact, std::int64_t now) {
   return page.take();
 }
 
+AppendBatch parking(const RunId& run, std::int64_t epoch, std::string_view reason,
+                    std::int64_t now) {
+  AppendBatch batch;
+  batch.run = run;
+  batch.epoch = epoch;
+  batch.is_urgent = true;
+  batch.page = page_of(journal::Parked{reason}, now);
+  RunChange change;
+  change.run = run;
+  change.state = RunState::parked;
+  change.head = reason;
+  batch.changes.push_back(std::move(change));
+  return batch;
+}
+
 DecisionStatus status_of(const ApprovalRow& approval, const Decision& decision, std::int64_t now) {
   // Another principal learns nothing, also not that there is such an approval.
   if (approval.principal != decision.principal) return DecisionStatus::not_found;
+  if (decision.run && *decision.run != approval.run) return DecisionStatus::not_found;
   if (approval.has_expired) return DecisionStatus::expired;
   if (approval.decided) return DecisionStatus::answered;
   if (approval.expires != 0 && approval.expires <= now) return DecisionStatus::expired;
@@ -105,18 +134,117 @@ DecisionStatus status_of(const ApprovalRow& approval, const Decision& decision, 
   return fits ? DecisionStatus::decided : DecisionStatus::mismatch;
 }
 
+std::vector<DecisionOutcome> outcomes_of(std::span<const std::optional<ApprovalRow>> approvals,
+                                         std::span<const Decision> decisions, std::int64_t now) {
+  std::vector<DecisionOutcome> outcomes;
+  std::set<std::string_view> known;
+  for (std::size_t at = 0; at < decisions.size(); ++at) {
+    DecisionOutcome& outcome = outcomes.emplace_back();
+    outcome.status = DecisionStatus::not_found;
+    if (!approvals[at]) continue;
+    outcome.status = status_of(*approvals[at], decisions[at], now);
+    if (outcome.status == DecisionStatus::not_found) continue;
+    outcome.run = approvals[at]->run;
+    const bool is_first = known.insert(approvals[at]->id).second;
+    if (!is_first) outcome.status = DecisionStatus::answered;
+  }
+  return outcomes;
+}
+
+bool all_decided(std::span<const DecisionOutcome> outcomes) {
+  return std::all_of(outcomes.begin(), outcomes.end(), [](const DecisionOutcome& outcome) {
+    return outcome.status == DecisionStatus::decided;
+  });
+}
+
 void answer_waiting(RunRow& row, std::int64_t now) {
   if (row.state != RunState::waiting) return;
   row.state = RunState::queued;
   row.run.run_at = now;
 }
 
+bool begins_to_wait(const AppendBatch& batch) {
+  return std::any_of(batch.changes.begin(), batch.changes.end(), [&](const RunChange& change) {
+    return change.run == batch.run && change.state == RunState::waiting;
+  });
+}
+
 AppendOutcome behind_failure(const AppendBatch& batch) {
   return {AppendStatus::fenced, batch.run, 0, 0, std::nullopt};
 }
 
+std::string run_cursor(const RunRow& row) {
+  return std::to_string(row.created) + ":" + row.run.id.text();
+}
+
+Result<std::optional<RunEdge>> read_run_cursor(std::string_view cursor) {
+  if (cursor.empty()) return std::optional<RunEdge>();
+  RunEdge edge;
+  const char* const end = cursor.data() + cursor.size();
+  const auto [at, failed] = std::from_chars(cursor.data(), end, edge.created);
+  const bool has_time = failed == std::errc() && at != end && *at == ':';
+  const auto run = has_time ? RunId::parse(std::string_view(at + 1, end)) : std::nullopt;
+  if (!run) {
+    return make_error(Errc::invalid_argument,
+                      shown_text(cursor) +
+                          " is not a cursor of this list; pass the one that came "
+                          "with the page before.");
+  }
+  edge.run = *run;
+  return std::optional(edge);
+}
+
+Result<bool> PagesBehind::add(StoredPage page) {
+  if (!journal::is_compact(page.bytes)) return add_plain(std::move(page));
+  auto expanded = journal::expand(page);
+  if (!expanded) return std::move(expanded).error();
+  for (StoredPage& one : expanded.value()) {
+    if (!add_plain(std::move(one))) return false;
+  }
+  return true;
+}
+
+bool PagesBehind::add_plain(StoredPage page) {
+  if (page.last <= after_) return true;
+  bytes_ += page.bytes.size();
+  if (!pages_.empty() && bytes_ > max_bytes_) return false;
+  pages_.push_back(std::move(page));
+  return true;
+}
+
+Error no_records(const RunId& run) {
+  return make_error(Errc::run_not_found,
+                    "The records of the run '" + run.text() +
+                        "' were removed after the time that they are kept for; its row and its "
+                        "messages are still there.");
+}
+
+std::vector<std::string> attachments_in(std::string_view message_json) {
+  std::vector<std::string> ids;
+  if (message_json.find("\"attachments\"") == std::string_view::npos) return ids;
+  const auto message = json::Tree::parse(message_json);
+  if (!message) return ids;
+  for (const json::Tree& file : message.value()["attachments"].items()) {
+    if (file["uid"].is_string()) ids.emplace_back(file["uid"].string());
+  }
+  return ids;
+}
+
+void add_spending(KeyUseRow& row, const KeySpending& spent, std::int64_t now) {
+  if (spent.day > row.day) {
+    row.day = spent.day;
+    row.requests = 0;
+  }
+  if (spent.day == row.day) row.requests += spent.requests;
+  row.free_at_us = std::max(row.free_at_us, now * 1000) + spent.minute_us;
+}
+
 Error no_run(const RunId& run) {
   return make_error(Errc::run_not_found, "There is no run '" + run.text() + "'.");
+}
+
+Error no_thread(std::string_view id) {
+  return make_error(Errc::invalid_argument, "There is no thread '" + std::string(id) + "'.");
 }
 
 }  // namespace millrace::store

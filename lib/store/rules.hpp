@@ -1,10 +1,16 @@
 // Decisions that every backend takes the same way.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "base/result.hpp"
 #include "store/types.hpp"
 
 namespace millrace::store {
@@ -26,8 +32,12 @@ inline bool holds_thread(journal::RunState state) {
 // The head of a run that its process let go of in good order.
 inline constexpr std::string_view released_head = "released";
 
-// True for a run without an owner whose time has come.
-bool is_due(const RunRow& row, std::int64_t now);
+// True for a run without an owner that has no thread for itself, either: one that is queued, sleeps
+// or is parked.
+bool waits_for_turn(const RunRow& row);
+// True for a run without an owner whose time has come. The store's `now` is never set back; the end
+// of a sleep is a time of the `clock` that the sleeper reads.
+bool is_due(const RunRow& row, std::int64_t now, std::int64_t clock);
 
 // Makes `row` its new owner's. Gives the page that says so: a gap over numbers that were reserved
 // and not written, then the fact.
@@ -37,16 +47,73 @@ journal::Page take_over(RunRow& row, Claim& claim, std::string_view owner, std::
 // When the last record of a page was made; 0 for one that cannot be read.
 std::int64_t end_of(const StoredPage& page);
 
+// What a reader gets of the pages of a journal: those behind `after`, at least one, else up to
+// `max_bytes`. One in less room gives the pages that it was made of.
+class PagesBehind {
+ public:
+  PagesBehind(std::uint64_t after, std::size_t max_bytes) : after_(after), max_bytes_(max_bytes) {}
+  // False once there is no more room.
+  // Errors: store_damaged.
+  Result<bool> add(StoredPage page);
+  std::vector<StoredPage> take() { return std::move(pages_); }
+
+ private:
+  bool add_plain(StoredPage page);
+
+  std::uint64_t after_;
+  std::size_t max_bytes_;
+  std::size_t bytes_ = 0;
+  std::vector<StoredPage> pages_;
+};
+// What `read` gives of a run whose records were removed: run_not_found.
+Error no_records(const RunId& run);
+
+// How many bytes of pages become one page in less room: a reader of its last record expands it all.
+inline constexpr std::size_t compact_bytes = std::size_t{256} << 10U;
+
 journal::Page page_of(const journal::Fact& fact, std::int64_t now);
+
+// Lets go of a run that nobody can go on with here, with the reason. It can be taken over at once.
+AppendBatch parking(const RunId& run, std::int64_t epoch, std::string_view reason,
+                    std::int64_t now);
 
 // What a decision would be; `decided` when it may be made.
 DecisionStatus status_of(const ApprovalRow& approval, const Decision& decision, std::int64_t now);
+// The statuses of decisions that are made together, by their approvals; nothing for one that is not
+// there. One of two decisions about the same approval is too late.
+std::vector<DecisionOutcome> outcomes_of(std::span<const std::optional<ApprovalRow>> approvals,
+                                         std::span<const Decision> decisions, std::int64_t now);
+bool all_decided(std::span<const DecisionOutcome> outcomes);
 // An answer, or the end of the time for one, lets a waiting run go on.
 void answer_waiting(RunRow& row, std::int64_t now);
+// Whether a commit has its run wait for the user. What the user answered before, while the run was
+// at work, does not wake it again.
+bool begins_to_wait(const AppendBatch& batch);
+
+// The ids of attachments that a message of a thread refers to: `attachments[].uid`.
+std::vector<std::string> attachments_in(std::string_view message_json);
+
+// Whether a message that its thread does not have is added to it.
+constexpr bool may_add(MessageRule rule, bool is_new_thread) {
+  return rule != MessageRule::change && (rule != MessageRule::history || is_new_thread);
+}
 
 // For a batch behind one of the same run that was not committed: nothing may be missing in between.
 AppendOutcome behind_failure(const AppendBatch& batch);
 
+// `now` is in milliseconds.
+void add_spending(KeyUseRow& row, const KeySpending& spent, std::int64_t now);
+
+// A place in a list of runs, which holds when the run at it goes.
+struct RunEdge {
+  std::int64_t created = 0;
+  RunId run;
+};
+std::string run_cursor(const RunRow& row);
+// Nothing for "". Errors: invalid_argument.
+Result<std::optional<RunEdge>> read_run_cursor(std::string_view cursor);
+
 Error no_run(const RunId& run);
+Error no_thread(std::string_view id);
 
 }  // namespace millrace::store

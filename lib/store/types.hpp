@@ -6,6 +6,7 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,11 +34,24 @@ class RunId {
   [[nodiscard]] std::string_view bytes() const { return {bytes_.data(), bytes_.size()}; }
   [[nodiscard]] std::string text() const;
   [[nodiscard]] bool empty() const { return *this == RunId(); }
-  auto operator<=>(const RunId&) const = default;
+  bool operator==(const RunId&) const = default;
+  // As databases compare bytes, without a sign: a page of a list goes on where the last one ended.
+  auto operator<=>(const RunId& other) const { return bytes() <=> other.bytes(); }
 
  private:
   std::array<char, size> bytes_{};
 };
+
+// Which runs begin first where not all can be at work at once.
+enum class Lane : std::uint8_t {
+  high,
+  normal,
+  low,
+  inner,  // it works for another run: no limit holds it back, and none counts it
+};
+
+// The time of a run that has no turn before StorageBackend::begin_held.
+constexpr std::int64_t until_begun = std::int64_t{1} << 52U;
 
 // A run that is to exist.
 struct NewRun {
@@ -56,6 +70,15 @@ struct NewRun {
   std::string owner;  // not "": it runs from its first commit on, at epoch 1
   std::int64_t run_at = 0;
   std::optional<std::int64_t> deadline;
+  Lane lane = Lane::normal;
+  bool may_wait = true;  // where its thread is busy and it has no owner; not stored
+};
+
+// What a store has of the records of a run.
+enum class StoredRecords : std::uint8_t {
+  whole,
+  compact,  // the same records in less room, a while after the end of the run
+  removed,  // none: retention is over
 };
 
 struct RunRow {
@@ -71,6 +94,7 @@ struct RunRow {
   std::int64_t created = 0;
   std::optional<std::int64_t> ended;
   std::string head;
+  StoredRecords records = StoredRecords::whole;  // of a root
 };
 
 // What becomes of a run; absent members stay. Any state but `running` ends its ownership.
@@ -121,6 +145,7 @@ struct CheckpointRow {
   std::uint64_t seq = 0;
   bool is_full = false;
   std::string data;
+  std::optional<std::int64_t> checksum = {};  // checksum_of_checkpoint; earlier releases wrote none
 };
 
 // A reader's run: the part of a run's line from `first` on that one request began.
@@ -140,13 +165,38 @@ struct ThreadRow {
   std::int64_t created = 0;
   std::int64_t updated = 0;
   std::string extra;
+  // A message of a run was removed from it. A store keeps that itself; what it is given does not
+  // count.
+  bool is_cut = false;
 };
 
 struct MessageRow {
   std::string id;
   std::int64_t place = 0;
   std::string json;
+  // The run whose commit wrote it; a store keeps that itself. Nothing for what others wrote or
+  // changed.
+  std::optional<RunId> run = {};
   bool operator==(const MessageRow&) const = default;
+};
+
+// What a run gives its thread. The store makes the places.
+enum class MessageRule : std::uint8_t {
+  add,      // unless the thread has one with this id
+  history,  // the same, but only in a thread that had no messages before
+  put,      // takes the place of the one with this id, or the last one
+  change,   // only where the thread has one with this id, which is no run's then
+};
+struct ThreadEntry {
+  std::string id;
+  std::string json;
+  MessageRule rule = MessageRule::add;
+};
+struct ThreadUpdate {
+  std::string title;  // of a thread that has none
+  std::vector<ThreadEntry> messages;
+  // What the thread has behind the message with this id is removed first; "" removes nothing.
+  std::string cut_behind = {};
 };
 
 struct ArtifactRow {
@@ -167,12 +217,16 @@ struct AttachmentRow {
   std::string media;
   std::string hash;  // of its blob
   std::int64_t created = 0;
+  std::int64_t size = 0;  // of its blob; what a store is given does not count
 };
+
+// The time of a message that waits for the end of its run, which makes it due in the same commit.
+constexpr std::int64_t after_run = std::numeric_limits<std::int64_t>::max();
 
 struct OutboxRow {
   std::string id;
   RunId run;
-  std::string url;
+  std::string url;  // "": it is not sent itself, but makes messages of what its run does
   std::string body;
   std::int64_t tries = 0;
   std::int64_t next_at = 0;
@@ -194,6 +248,7 @@ struct AppendBatch {
   std::optional<SegmentRow> segment;       // its first is the batch's first
   // Of the run's thread; a message with a known id takes its place.
   std::vector<MessageRow> messages;
+  std::optional<ThreadUpdate> thread;  // of the run; rows that are equal are not written again
   std::vector<OutboxRow> outbox;
 };
 
@@ -215,11 +270,7 @@ struct AppendOutcome {
   std::optional<Error> error;  // of full and failed
 };
 
-struct StoredPage {
-  std::uint64_t last = 0;
-  std::uint64_t count = 0;
-  std::string bytes;
-};
+using journal::StoredPage;
 
 // How an owner ended: one that let go of its runs in good order has not failed with them.
 enum class Release : std::uint8_t { clean, lost };
@@ -239,8 +290,8 @@ struct RunHead {
 };
 
 struct RunQuery {
-  std::optional<std::string> principal;  // absent: of all
-  std::optional<journal::RunState> state;
+  std::optional<std::string> principal;   // absent: of all
+  std::vector<journal::RunState> states;  // none: all
   std::optional<std::string> thread;
   bool with_children = false;
   std::string before;  // cursor of the page before; "" begins with the newest
@@ -255,6 +306,7 @@ struct ApprovalQuery {
   std::optional<std::string> principal;
   std::optional<RunId> run;
   bool open_only = true;
+  std::optional<std::string> id = {};
 };
 
 struct Decision {
@@ -265,28 +317,57 @@ struct Decision {
   std::string decision;
   std::string edits;
   std::string by;
+  std::optional<RunId> run = {};  // must be the approval's
 };
 enum class DecisionStatus : std::uint8_t { decided, answered, expired, mismatch, not_found };
 struct DecisionOutcome {
   DecisionStatus status = DecisionStatus::decided;
   RunId run;
   std::uint64_t seq = 0;  // of the fact
+  std::int64_t at_ms = 0;
 };
 
+// What was used of the limits of a key of an API. `key` stands for the key, and is not the key.
+struct KeyUseRow {
+  std::string key;
+  std::int64_t day = 0;         // of UTC, since 1970
+  std::int64_t requests = 0;    // of that day
+  std::int64_t free_at_us = 0;  // microseconds since 1970: when nothing of its minute is used
+};
+// What is used more.
+struct KeySpending {
+  std::string key;
+  std::int64_t day = 0;
+  std::int64_t requests = 0;
+  std::int64_t minute_us = 0;
+};
+
+// How long what is kept; a time without a value never ends.
 struct SweepPolicy {
-  std::int64_t events_ms = std::int64_t{30} * 24 * 3600 * 1000;  // of runs that ended
-  std::int64_t blobs_ms = std::int64_t{24} * 3600 * 1000;        // that nothing refers to
+  // Behind the end of a run: until its records take less room, and until they are removed.
+  std::optional<std::int64_t> compact_ms = std::int64_t{3600} * 1000;
+  std::optional<std::int64_t> events_ms = std::int64_t{30} * 24 * 3600 * 1000;
+  // Of blobs that nothing refers to.
+  std::optional<std::int64_t> blobs_ms = std::int64_t{24} * 3600 * 1000;
+  // One sweep ends behind so many runs or bytes of their records; the next one goes on.
+  std::size_t most_runs = 20;
+  std::size_t most_bytes = std::size_t{4} << 20U;
+  // No run is at work: a file may give pages back that it does not need.
+  bool is_idle = false;
 };
 struct SweepReport {
   std::vector<RunHead> expired;  // runs whose approvals expired
-  std::size_t journals = 0;
+  std::size_t compacted = 0;     // runs
+  std::size_t journals = 0;      // runs whose records were removed
   std::size_t blobs = 0;
+  bool has_more = false;  // there is more to do at once
 };
 
 // Something that `check` found; `run` is empty where it is of the whole store.
 struct Problem {
   RunId run;
   std::string what;
+  Errc code = Errc::store_damaged;
 };
 
 }  // namespace millrace::store

@@ -1,96 +1,225 @@
 #include "store/writer.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
+#include <mutex>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "store/rules.hpp"
 
 namespace millrace::store {
 namespace {
 
+using Now = std::chrono::steady_clock;
+
 std::size_t bytes_of(const AppendBatch& batch) {
   std::size_t bytes = batch.page.bytes.size();
   for (const CheckpointRow& row : batch.checkpoints) bytes += row.data.size();
   for (const MessageRow& row : batch.messages) bytes += row.json.size();
+  if (batch.thread) {
+    for (const ThreadEntry& entry : batch.thread->messages) bytes += entry.json.size();
+  }
   for (const CallRow& row : batch.calls) bytes += row.args.size() + row.result.size();
   return bytes;
 }
 
+void carry_out_reads(StorageBackend& backend, const std::vector<Writer::Work>& reads) {
+  if (reads.empty()) return;
+  backend.read_together([&] {
+    for (const Writer::Work& read : reads) read(backend);
+  });
+}
+
 }  // namespace
 
+struct Writer::Core {
+  struct Item {
+    AppendBatch batch;
+    Done done;
+    Work work;  // or this
+  };
+  struct Waiting {
+    std::size_t backlog;
+    std::function<void()> call;
+  };
+
+  Core(std::unique_ptr<StorageBackend> its_backend, WriterOptions its_options)
+      : backend(std::move(its_backend)), reader(backend->open_reader()), options(its_options) {}
+
+  std::chrono::milliseconds turn(bool is_closing);
+  std::chrono::milliseconds read_all();
+  // Zero when the queue is due.
+  [[nodiscard]] std::chrono::milliseconds until_due(bool is_closing) const;
+  void begin(const std::vector<Item>& items);
+  void carry_out(std::vector<Item> items);
+  void commit(std::vector<Item>& items, std::size_t from, std::size_t to);
+  bool is_broken(const AppendBatch& batch);
+  void call_waiting();
+
+  std::unique_ptr<StorageBackend> backend;
+  std::unique_ptr<StorageBackend> reader;  // or the backend reads
+  WriterOptions options;
+  std::atomic<std::size_t> backlog = 0;
+  std::set<std::pair<RunId, std::int64_t>> broken;  // of the writer's thread
+
+  std::mutex waiting_mutex;
+  std::vector<Waiting> waiting;
+
+  std::mutex mutex;
+  std::vector<Item> queue;
+  std::vector<Work> reads;
+  std::size_t queued_bytes = 0;
+  bool is_urgent = false;
+  std::optional<Now::time_point> begun;  // the last commit
+  bool follows_one = false;              // it had one batch, which was waited for
+};
+
 Writer::Writer(std::unique_ptr<StorageBackend> backend, WriterOptions options)
-    : backend_(std::move(backend)),
-      options_(options),
-      worker_([this](bool is_closing) { return turn(is_closing); }) {}
+    : core_(std::make_shared<Core>(std::move(backend), options)),
+      worker_([core = core_](bool is_closing) { return core->turn(is_closing); }) {
+  if (core_->reader) {
+    reading_.emplace([core = core_](bool /*is_closing*/) { return core->read_all(); });
+  }
+}
 
 Writer::~Writer() = default;
+
+std::size_t Writer::backlog() const {
+  return core_->backlog;
+}
 
 void Writer::append(AppendBatch batch, Done done) {
   const std::size_t bytes = bytes_of(batch);
   bool needs_wake = false;
   {
-    const std::lock_guard lock(mutex_);
-    const bool was_urgent = is_urgent_ || queued_bytes_ >= options_.most_bytes;
-    if (queue_.empty()) since_ = Now::now();
-    is_urgent_ = is_urgent_ || batch.is_urgent;
-    queued_bytes_ += bytes;
-    const bool is_urgent = is_urgent_ || queued_bytes_ >= options_.most_bytes;
-    needs_wake = queue_.empty() || (is_urgent && !was_urgent);
-    queue_.push_back({std::move(batch), std::move(done), {}});
+    const std::lock_guard lock(core_->mutex);
+    const std::size_t most_bytes = core_->options.most_bytes;
+    const bool was_urgent = core_->is_urgent || core_->queued_bytes >= most_bytes;
+    core_->is_urgent = core_->is_urgent || batch.is_urgent;
+    core_->queued_bytes += bytes;
+    const bool is_urgent = core_->is_urgent || core_->queued_bytes >= most_bytes;
+    needs_wake = core_->queue.empty() || (is_urgent && !was_urgent);
+    // Before the writer can see the batch: it subtracts what it commits.
+    core_->backlog += bytes;
+    core_->queue.push_back({std::move(batch), std::move(done), {}});
   }
-  backlog_ += bytes;
   if (needs_wake) worker_.wake();
 }
 
 void Writer::run(Work work) {
   {
-    const std::lock_guard lock(mutex_);
-    is_urgent_ = true;
-    queue_.push_back({{}, {}, std::move(work)});
+    const std::lock_guard lock(core_->mutex);
+    core_->is_urgent = true;
+    core_->queue.push_back({{}, {}, std::move(work)});
   }
   worker_.wake();
 }
 
-std::chrono::milliseconds Writer::turn(bool is_closing) {
-  std::vector<Item> items;
+void Writer::read(Work work) {
   {
-    const std::lock_guard lock(mutex_);
-    if (queue_.empty()) return os::SerialWorker::forever;
-    const bool is_due = is_closing || is_urgent_ || queued_bytes_ >= options_.most_bytes;
-    const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(Now::now() - since_);
-    if (!is_due && age < options_.window) return options_.window - age;
-    items.swap(queue_);
-    queued_bytes_ = 0;
-    is_urgent_ = false;
+    const std::lock_guard lock(core_->mutex);
+    core_->reads.push_back(std::move(work));
   }
-  carry_out(std::move(items));
-  // What came meanwhile is due at once: it waited for this commit.
-  const std::lock_guard lock(mutex_);
-  if (queue_.empty()) return os::SerialWorker::forever;
-  is_urgent_ = true;
-  return std::chrono::milliseconds::zero();
+  reading_ ? reading_->wake() : worker_.wake();
 }
 
-void Writer::carry_out(std::vector<Item> items) {
+void Writer::when_below(std::size_t backlog, std::function<void()> call) {
+  {
+    const std::lock_guard lock(core_->waiting_mutex);
+    if (core_->backlog > backlog) {
+      core_->waiting.push_back({backlog, std::move(call)});
+      return;
+    }
+  }
+  call();
+}
+
+std::chrono::milliseconds Writer::Core::read_all() {
+  std::vector<Work> due;
+  {
+    const std::lock_guard lock(mutex);
+    due.swap(reads);
+  }
+  carry_out_reads(*reader, due);
+  return os::SerialWorker::forever;
+}
+
+void Writer::Core::call_waiting() {
+  std::vector<Waiting> due;
+  {
+    const std::lock_guard lock(waiting_mutex);
+    const auto first =
+        std::stable_partition(waiting.begin(), waiting.end(),
+                              [this](const Waiting& one) { return backlog > one.backlog; });
+    std::move(first, waiting.end(), std::back_inserter(due));
+    waiting.erase(first, waiting.end());
+  }
+  for (const Waiting& one : due) one.call();
+}
+
+std::chrono::milliseconds Writer::Core::turn(bool is_closing) {
+  std::vector<Item> items;
+  std::vector<Work> due;
+  {
+    const std::lock_guard lock(mutex);
+    if (!reader) due.swap(reads);
+    if (until_due(is_closing) == std::chrono::milliseconds::zero()) {
+      items.swap(queue);
+      queued_bytes = 0;
+      is_urgent = false;
+      begin(items);
+    }
+  }
+  carry_out(std::move(items));
+  carry_out_reads(*backend, due);
+  const std::lock_guard lock(mutex);
+  return until_due(is_closing);
+}
+
+std::chrono::milliseconds Writer::Core::until_due(bool is_closing) const {
+  if (queue.empty()) return os::SerialWorker::forever;
+  const bool is_first = follows_one && queue.size() == 1;
+  const bool is_full = queued_bytes >= options.most_bytes;
+  const bool is_due = is_closing || is_urgent || is_full || is_first || !begun;
+  if (is_due) return std::chrono::milliseconds::zero();
+  const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(Now::now() - *begun);
+  if (age >= options.window) return std::chrono::milliseconds::zero();
+  return options.window - age;
+}
+
+void Writer::Core::begin(const std::vector<Item>& items) {
+  begun = Now::now();
+  const auto batches =
+      std::count_if(items.begin(), items.end(), [](const Item& item) { return !item.work; });
+  if (batches == 0) return;
+  follows_one = batches == 1 && std::any_of(items.begin(), items.end(), [](const Item& item) {
+                  return !item.work && item.batch.is_urgent;
+                });
+}
+
+void Writer::Core::carry_out(std::vector<Item> items) {
   std::size_t from = 0;
   for (std::size_t at = 0; at <= items.size(); ++at) {
-    const bool is_work = at < items.size() && items[at].work;
-    if (at < items.size() && !is_work) continue;
+    const bool is_end = at == items.size();
+    if (!is_end && !items[at].work) continue;
     commit(items, from, at);
-    if (is_work) items[at].work(*backend_);
+    if (!is_end) items[at].work(*backend);
     from = at + 1;
   }
 }
 
-bool Writer::is_broken(const AppendBatch& batch) {
-  const auto found = broken_.find({batch.run, batch.epoch});
-  if (found == broken_.end()) return false;
+bool Writer::Core::is_broken(const AppendBatch& batch) {
+  const auto found = broken.find({batch.run, batch.epoch});
+  if (found == broken.end()) return false;
   if (!batch.is_resent) return true;
-  broken_.erase(found);
+  broken.erase(found);
   return false;
 }
 
-void Writer::commit(std::vector<Item>& items, std::size_t from, std::size_t to) {
+void Writer::Core::commit(std::vector<Item>& items, std::size_t from, std::size_t to) {
   std::vector<AppendBatch> batches;
   std::vector<std::size_t> places;
   std::vector<AppendOutcome> outcomes(to - from);
@@ -106,18 +235,19 @@ void Writer::commit(std::vector<Item>& items, std::size_t from, std::size_t to) 
     }
   }
   if (!batches.empty()) {
-    std::vector<AppendOutcome> given = backend_->append(batches);
+    std::vector<AppendOutcome> given = backend->append(batches);
     for (std::size_t at = 0; at < given.size(); ++at) {
       const bool is_lost =
           given[at].status == AppendStatus::full || given[at].status == AppendStatus::failed;
-      if (is_lost) broken_.emplace(batches[at].run, batches[at].epoch);
+      if (is_lost) broken.emplace(batches[at].run, batches[at].epoch);
       outcomes[places[at]] = std::move(given[at]);
     }
   }
-  backlog_ -= bytes;
+  backlog -= bytes;
   for (std::size_t at = from; at < to; ++at) {
     if (items[at].done) items[at].done(outcomes[at - from]);
   }
+  call_waiting();
 }
 
 }  // namespace millrace::store

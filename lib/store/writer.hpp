@@ -1,17 +1,12 @@
-// The one thread that writes to a store. What runs append while a commit is on its way to the disk
-// is committed together with the next one.
+// The one thread that writes to a store, and the one that reads from it meanwhile. What runs append
+// while a commit is on its way to the disk is committed together with the next one.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <set>
-#include <utility>
-#include <vector>
 
 #include "os/serial_worker.hpp"
 #include "store/backend.hpp"
@@ -19,14 +14,16 @@
 namespace millrace::store {
 
 struct WriterOptions {
-  // How long progress waits for company; a batch that something waits for, and a lot of bytes, end
-  // the wait for all.
+  // The least time between the beginnings of two commits of mere progress; a batch that something
+  // waits for, and a lot of bytes, end the wait for all. One piece behind one batch that was waited
+  // for, as the first piece of an answer behind its request, does not wait while there is no more.
   std::chrono::milliseconds window{10};
   std::size_t most_bytes = std::size_t{1} << 20U;
 };
 
-// Thread: any, but for the destructor.
-// Lifetime: what was given before it ends is carried out; nothing may be given while it ends.
+// Thread: any.
+// Lifetime: what was given before it ends is carried out, and the destructor waits for that, unless
+// it is called on a thread of the store itself; nothing may be given while it ends.
 class Writer {
  public:
   // On the writer's thread, after the commit; short, as the next one waits for it.
@@ -43,34 +40,23 @@ class Writer {
   void append(AppendBatch batch, Done done);
   // In its order with what is appended.
   void run(Work work);
+  // Work that changes nothing and waits for no commit: it sees what was done when it was given, and
+  // may see more. What it sees is of one moment.
+  // Thread: `work` is called on a thread of its own, where the backend has a reader.
+  void read(Work work);
   // Bytes that wait for their commit. A run whose model is faster than the disk pauses by it.
-  [[nodiscard]] std::size_t backlog() const { return backlog_; }
+  [[nodiscard]] std::size_t backlog() const;
+  // Calls `call` once the backlog is at most so large: at once, or after a commit on the writer's
+  // thread. Whoever pauses by the backlog goes on by this: its own commits may all be over.
+  void when_below(std::size_t backlog, std::function<void()> call);
 
  private:
-  using Now = std::chrono::steady_clock;
-  struct Item {
-    AppendBatch batch;
-    Done done;
-    Work work;  // or this
-  };
+  struct Core;
 
-  std::chrono::milliseconds turn(bool is_closing);
-  void carry_out(std::vector<Item> items);
-  void commit(std::vector<Item>& items, std::size_t from, std::size_t to);
-  bool is_broken(const AppendBatch& batch);
-
-  std::unique_ptr<StorageBackend> backend_;
-  WriterOptions options_;
-  std::atomic<std::size_t> backlog_ = 0;
-  std::set<std::pair<RunId, std::int64_t>> broken_;  // of the writer's thread
-
-  std::mutex mutex_;
-  std::vector<Item> queue_;
-  std::size_t queued_bytes_ = 0;
-  bool is_urgent_ = false;
-  Now::time_point since_;
-
-  os::SerialWorker worker_;  // last: its thread uses all of the above
+  // Its threads hold it too: the last user of a store may be work on one of them.
+  std::shared_ptr<Core> core_;
+  std::optional<os::SerialWorker> reading_;
+  os::SerialWorker worker_;
 };
 
 }  // namespace millrace::store

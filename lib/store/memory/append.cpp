@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
 #include "journal/ledger.hpp"
+#include "store/memory/backend_impl.hpp"
 #include "store/rules.hpp"
 
 namespace millrace::store::memory {
@@ -22,7 +24,7 @@ class Append {
   AppendOutcome run() {
     if (!check_run() || !check_segment() || !check_rows()) return std::move(outcome_);
     if (batch_.accept) {
-      tables_.runs[batch_.run] = row_of(*batch_.accept, now_);
+      tables_.add(row_of(*batch_.accept, now_));
       const NewRun& made = *batch_.accept;
       if (!made.thread.empty()) ensure_thread({made.principal, made.thread});
     }
@@ -48,16 +50,17 @@ class Append {
       return row != nullptr && !is_fenced(*row, batch_.epoch) ? true : stop(AppendStatus::fenced);
     }
     const NewRun& made = *batch_.accept;
-    for (const auto& [id, row] : tables_.runs) {
-      const bool has_key = !made.idem_key.empty() && row.run.idem_key == made.idem_key &&
-                           row.run.principal == made.principal;
-      if (!has_key && id != made.id) continue;
-      outcome_.run = id;
-      const bool is_same = has_key && row.run.idem_hash == made.idem_hash;
+    if (const RunRow* known = tables_.with_key(made.principal, made.idem_key)) {
+      outcome_.run = known->run.id;
+      const bool is_same = known->run.idem_hash == made.idem_hash;
       return stop(is_same ? AppendStatus::existing : AppendStatus::conflict);
     }
-    if (made.owner.empty()) return true;
-    const RunRow* other = tables_.at_work_in(made);
+    if (tables_.find(made.id) != nullptr) {
+      outcome_.run = made.id;
+      return stop(AppendStatus::conflict);
+    }
+    if (made.owner.empty() && made.may_wait) return true;
+    const RunRow* other = tables_.in_thread_of(made);
     if (other == nullptr) return true;
     outcome_.run = other->run.id;
     return stop(AppendStatus::busy);
@@ -65,15 +68,11 @@ class Append {
 
   bool check_segment() {
     if (!batch_.segment) return true;
-    for (const SegmentRow& row : tables_.segments) {
-      const SegmentRow& made = *batch_.segment;
-      if (row.principal != made.principal || row.thread != made.thread ||
-          row.ag_ui_run != made.ag_ui_run) {
-        continue;
-      }
-      outcome_.run = row.run;
-      return stop(row.body_hash == made.body_hash ? AppendStatus::existing
-                                                  : AppendStatus::conflict);
+    const SegmentRow* known = tables_.find_segment(*batch_.segment);
+    if (known != nullptr) {
+      outcome_.run = known->run;
+      const bool is_same = known->body_hash == batch_.segment->body_hash;
+      return stop(is_same ? AppendStatus::existing : AppendStatus::conflict);
     }
     return true;
   }
@@ -87,6 +86,7 @@ class Append {
   }
 
   bool check_rows() {
+    if (batch_.thread && thread_of_run().empty()) return fail(no_run(batch_.run));
     for (const RunChange& change : batch_.changes) {
       if (!knows(change.run)) return fail(no_run(change.run));
     }
@@ -95,7 +95,7 @@ class Append {
     }
     for (const CallRow& row : batch_.calls) {
       if (!knows(row.run)) return fail(no_run(row.run));
-      const CallRow* old = call(row.run, row.call);
+      const CallRow* old = tables_.find_call(row.run, row.call);
       if (old == nullptr || old->state == row.state) continue;
       if (auto moved = journal::check_move(row.call, old->state, row.state); !moved) {
         return fail(std::move(moved).error());
@@ -104,13 +104,9 @@ class Append {
     return true;
   }
 
-  CallRow* call(const RunId& run, std::string_view name) const {
-    const auto found = tables_.calls.find(run);
-    if (found == tables_.calls.end()) return nullptr;
-    for (CallRow& row : found->second) {
-      if (row.call == name) return &row;
-    }
-    return nullptr;
+  std::string_view thread_of_run() const {
+    const RunRow* row = tables_.find(batch_.run);
+    return batch_.accept ? batch_.accept->thread : row->run.thread;
   }
 
   void close_approvals(const RunId& run) {
@@ -119,21 +115,27 @@ class Append {
     }
   }
 
+  // All that the run could wait for was answered or has expired meanwhile.
+  void wake_answered(RunRow& root) {
+    bool has_any = false;
+    for (const auto& [id, row] : tables_.approvals) {
+      if (row.run != root.run.id) continue;
+      if (!row.decided && !row.has_expired) return;
+      has_any = true;
+    }
+    if (has_any) answer_waiting(root, now_);
+  }
+
   void write_rows(RunRow& root) {
-    for (const NewRun& child : batch_.children) tables_.runs[child.id] = row_of(child, now_);
+    for (const NewRun& child : batch_.children) tables_.add(row_of(child, now_));
     for (const RunChange& change : batch_.changes) {
       RunRow& row = *tables_.find(change.run);
       apply_change(row, change, now_);
       if (journal::is_over(row.state)) close_approvals(row.run.id);
     }
-    for (const CallRow& row : batch_.calls) {
-      if (CallRow* old = call(row.run, row.call)) {
-        *old = row;
-      } else {
-        tables_.calls[row.run].push_back(row);
-      }
-    }
+    for (const CallRow& row : batch_.calls) tables_.put_call(row);
     for (const ApprovalRow& row : batch_.approvals) tables_.approvals.try_emplace(row.id, row);
+    if (begins_to_wait(batch_)) wake_answered(root);
     for (CheckpointRow row : batch_.checkpoints) {
       row.seq = root.last;
       auto& list = tables_.checkpoints[row.run];
@@ -141,16 +143,26 @@ class Append {
       list.push_back(std::move(row));
     }
     if (batch_.segment) {
-      SegmentRow& row = tables_.segments.emplace_back(*batch_.segment);
+      SegmentRow row = *batch_.segment;
       row.run = batch_.run;
       row.first = outcome_.first;
+      tables_.add_segment(row);
     }
     if (!batch_.messages.empty()) {
       const Owned thread{root.run.principal, root.run.thread};
       ensure_thread(thread);
-      tables_.put_messages(thread, batch_.messages);
+      tables_.put_messages(thread, batch_.messages, root.run.id);
+    }
+    if (batch_.thread) {
+      const Owned thread{root.run.principal, root.run.thread};
+      ensure_thread(thread);
+      tables_.update_thread(thread, *batch_.thread, root.run.id);
     }
     for (const OutboxRow& row : batch_.outbox) tables_.outbox.push_back(row);
+    if (!journal::is_over(root.state)) return;
+    for (OutboxRow& row : tables_.outbox) {
+      if (row.run == batch_.run && row.next_at == after_run) row.next_at = now_;
+    }
   }
 
   void ensure_thread(const Owned& thread) {
@@ -160,7 +172,7 @@ class Append {
       at->second.id = thread.second;
       at->second.created = now_;
     }
-    at->second.updated = now_;
+    at->second.updated = std::max(at->second.updated, now_);
   }
 
   Tables& tables_;
@@ -173,6 +185,19 @@ class Append {
 
 AppendOutcome append(Tables& tables, const AppendBatch& batch, std::int64_t now) {
   return Append(tables, batch, now).run();
+}
+
+std::vector<AppendOutcome> Backend::append(std::span<const AppendBatch> batches) {
+  const std::int64_t at = now();
+  std::vector<AppendOutcome> outcomes;
+  outcomes.reserve(batches.size());
+  std::set<RunId> broken;
+  for (const AppendBatch& batch : batches) {
+    outcomes.push_back(broken.contains(batch.run) ? behind_failure(batch)
+                                                  : memory::append(tables_, batch, at));
+    if (outcomes.back().status != AppendStatus::committed) broken.insert(batch.run);
+  }
+  return outcomes;
 }
 
 }  // namespace millrace::store::memory

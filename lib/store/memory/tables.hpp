@@ -2,49 +2,148 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "store/backend.hpp"
+#include "store/hash_chain.hpp"
 #include "store/types.hpp"
 
 namespace millrace::store::memory {
 
 using Owned = std::pair<std::string, std::string>;  // principal and id
 
+inline Owned owned(std::string_view principal, std::string_view id) {
+  return {std::string(principal), std::string(id)};
+}
+
+template <class Map, class Key>
+auto found_in(const Map& map, const Key& key) -> std::optional<typename Map::mapped_type> {
+  const auto found = map.find(key);
+  return found == map.end() ? std::nullopt : std::optional(found->second);
+}
+
+// A row that another principal has is not there.
+template <class Map>
+auto owned_in(const Map& map, std::string_view principal, std::string_view id)
+    -> std::optional<typename Map::mapped_type> {
+  auto row = found_in(map, std::string(id));
+  return row && row->principal == principal ? row : std::nullopt;
+}
+
 struct Blob {
   std::string bytes;
   std::int64_t created = 0;
 };
 
+struct ChainedPage {
+  StoredPage page;
+  std::string hash;  // of the chain (store/hash_chain.hpp); "" for a loaded page without one
+};
+
 struct Tables {
   std::map<RunId, RunRow> runs;
-  std::map<RunId, std::vector<StoredPage>> journals;
+  std::map<RunId, std::vector<ChainedPage>> journals;
+  std::unique_ptr<HashChain> chain = std::make_unique<HashChain>();
   std::map<RunId, std::vector<CheckpointRow>> checkpoints;
   std::map<RunId, std::vector<CallRow>> calls;  // in the order of their intents
   std::map<std::string, ApprovalRow> approvals;
   std::vector<SegmentRow> segments;
   std::map<Owned, ThreadRow> threads;
   std::map<Owned, std::vector<MessageRow>> messages;
-  std::map<std::string, ArtifactRow> artifacts;
+  std::map<Owned, ArtifactRow> artifacts;
   std::map<std::string, Blob> blobs;
   std::map<std::string, AttachmentRow> attachments;
   std::vector<OutboxRow> outbox;
+  std::map<std::string, KeyUseRow> key_uses;
+  std::map<RunId, std::uint64_t> arrivals;  // in which order runs came
+  std::uint64_t last_arrival = 0;
+  std::map<Owned, RunId> keys;  // runs by principal and key of idempotence
+  std::map<Owned, std::vector<RunId>> in_threads;
+  // Places in `calls` and `segments`.
+  std::map<std::pair<RunId, std::string>, std::size_t> call_places;
+  std::map<std::array<std::string, 3>, std::size_t> segment_places;
 
+  // False for a run that is there already.
+  bool add(const RunRow& row) {
+    arrivals.try_emplace(row.run.id, ++last_arrival);
+    if (!row.run.idem_key.empty()) keys[{row.run.principal, row.run.idem_key}] = row.run.id;
+    if (!row.run.thread.empty() && !row.run.root) {
+      in_threads[{row.run.principal, row.run.thread}].push_back(row.run.id);
+    }
+    return runs.try_emplace(row.run.id, row).second;
+  }
   RunRow* find(const RunId& id) {
     const auto found = runs.find(id);
     return found == runs.end() ? nullptr : &found->second;
   }
+  CallRow* find_call(const RunId& run, const std::string& call) {
+    const auto found = call_places.find({run, call});
+    return found == call_places.end() ? nullptr : &calls[run][found->second];
+  }
+  void put_call(const CallRow& row) {
+    if (CallRow* old = find_call(row.run, row.call)) {
+      *old = row;
+      return;
+    }
+    call_places[{row.run, row.call}] = calls[row.run].size();
+    calls[row.run].push_back(row);
+  }
+  static std::array<std::string, 3> key_of(const SegmentRow& row) {
+    return {row.principal, row.thread, row.ag_ui_run};
+  }
+  const SegmentRow* find_segment(const SegmentRow& like) const {
+    const auto found = segment_places.find(key_of(like));
+    return found == segment_places.end() ? nullptr : &segments[found->second];
+  }
+  void add_segment(const SegmentRow& row) {
+    segment_places[key_of(row)] = segments.size();
+    segments.push_back(row);
+  }
+  // The run that was begun with the key, or nullptr.
+  RunRow* with_key(const std::string& principal, const std::string& key) {
+    const auto found = key.empty() ? keys.end() : keys.find({principal, key});
+    return found == keys.end() ? nullptr : find(found->second);
+  }
   // The run that has this thread for itself, or nullptr.
   const RunRow* at_work_in(const NewRun& other);
+  // The same, or one that waits for its turn there.
+  const RunRow* in_thread_of(const NewRun& other);
   std::vector<RunRow*> children_of(const RunId& root);
   // Gives the numbers of the page: first and last.
+  // Gives the number of its record.
+  std::uint64_t decide(const Decision& decision, std::int64_t at);
   std::pair<std::uint64_t, std::uint64_t> write(RunRow& root, const journal::Page& page);
-  void put_messages(const Owned& thread, std::span<const MessageRow> rows);
+  // `run` is the one whose commit it is.
+  void put_messages(const Owned& thread, std::span<const MessageRow> rows,
+                    const std::optional<RunId>& run);
+  // The same for changes that are no run's: what is the same as before stays the message of its
+  // run.
+  void change_messages(const Owned& thread, std::span<const MessageRow> rows, bool replaces_all);
+  void update_thread(const Owned& thread, const ThreadUpdate& update, const RunId& run);
   void erase_run(const RunId& root);
+  // The messages that the run wrote. A title that repeats one of them goes as well.
+  void erase_messages(const RunRow& run);
+  // Unless an attachment refers to it.
+  void erase_blob(const std::string& hash);
+  // Roots that ended until then, and whose records are in this form.
+  std::vector<RunRow*> ended_runs(std::int64_t until, StoredRecords records);
+  // False where there was no room for all of it.
+  bool compact_run(const RunId& run, std::size_t& room);
+  std::size_t remove_blobs(std::int64_t until);
 };
+
+// Runs that are due and have no owner, as ClaimOrder finds them. The times are those of is_due.
+std::vector<RunRow> find_due(const Tables& tables, const ClaimOrder::Wanted& wanted,
+                             std::int64_t at, std::int64_t clock);
 
 }  // namespace millrace::store::memory

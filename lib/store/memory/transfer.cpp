@@ -4,6 +4,7 @@
 
 #include "base/sha256.hpp"
 #include "journal/page.hpp"
+#include "store/checkpoint_chain.hpp"
 
 namespace millrace::store::memory {
 namespace {
@@ -18,16 +19,33 @@ class TableLoader {
 
   Result<void> operator()(const RunRow& row) {
     if (row.run.root && tables_.find(*row.run.root) == nullptr) return no_run_here();
-    return put(tables_.runs.try_emplace(row.run.id, row).second);
+    return put(tables_.add(row));
   }
-  Result<void> operator()(const SegmentRow& row) { return add(row.run, tables_.segments, row); }
+  Result<void> operator()(const SegmentRow& row) {
+    if (tables_.find(row.run) == nullptr) return no_run_here();
+    tables_.add_segment(row);
+    return {};
+  }
   Result<void> operator()(const JournalRow& row) {
-    return add(row.run, tables_.journals[row.run], row.page);
+    const StoredPage& page = row.page;
+    if (journal::checksum_of(page.bytes, row.run.bytes(), page.last, page.count) != row.checksum) {
+      return make_error(Errc::invalid_argument, "The page does not have its checksum.");
+    }
+    return add(row.run, tables_.journals[row.run], ChainedPage{page, row.hash});
   }
   Result<void> operator()(const CheckpointRow& row) {
+    const std::int64_t crc =
+        checksum_of_checkpoint(row.run, row.number, row.seq, row.is_full, row.data);
+    if (row.checksum.value_or(crc) != crc) {
+      return make_error(Errc::invalid_argument, "The checkpoint does not have its checksum.");
+    }
     return add(row.run, tables_.checkpoints[row.run], row);
   }
-  Result<void> operator()(const CallRow& row) { return add(row.run, tables_.calls[row.run], row); }
+  Result<void> operator()(const CallRow& row) {
+    if (tables_.find(row.run) == nullptr) return no_run_here();
+    tables_.put_call(row);
+    return {};
+  }
   Result<void> operator()(const ApprovalRow& row) {
     if (tables_.find(row.run) == nullptr) return no_run_here();
     return put(tables_.approvals.try_emplace(row.id, row).second);
@@ -41,7 +59,7 @@ class TableLoader {
     return {};
   }
   Result<void> operator()(const ArtifactRow& row) {
-    return put(tables_.artifacts.try_emplace(row.id, row).second);
+    return put(tables_.artifacts.try_emplace({row.principal, row.id}, row).second);
   }
   Result<void> operator()(const BlobRow& row) {
     return put(
@@ -86,9 +104,9 @@ Result<void> dump(const Tables& tables, const EachRow& each) {
   }
   for (const SegmentRow& row : tables.segments) MILLRACE_TRY(each(row));
   for (const auto& [run, pages] : tables.journals) {
-    for (const StoredPage& page : pages) {
+    for (const auto& [page, hash] : pages) {
       const auto sum = journal::checksum_of(page.bytes, run.bytes(), page.last, page.count);
-      MILLRACE_TRY(each(JournalRow{run, page, sum}));
+      MILLRACE_TRY(each(JournalRow{run, page, sum, hash}));
     }
   }
   for (const auto& [run, rows] : tables.checkpoints) {

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "journal/ledger.hpp"
+#include "store/checkpoint_chain.hpp"
 #include "store/rules.hpp"
 #include "store/sqlite/backend_impl.hpp"
 #include "store/sqlite/rows.hpp"
@@ -17,7 +18,7 @@ using journal::CallState;
 bool is_progress(const AppendBatch& batch) {
   return !batch.accept && !batch.segment && batch.children.empty() && batch.changes.empty() &&
          batch.calls.empty() && batch.approvals.empty() && batch.checkpoints.empty() &&
-         batch.messages.empty() && batch.outbox.empty();
+         batch.messages.empty() && !batch.thread && batch.outbox.empty();
 }
 
 // Whether a sync that failed may be tried again on a file that is opened anew. Trying it on the
@@ -72,6 +73,11 @@ Backend::Live* Backend::live(const RunId& id) {
   if (live_.size() >= most_live) live_.clear();
   Live made{*no, row->epoch, row->last, row->reserved, false, row->run.root.has_value()};
   made.is_open = !is_fenced(*row, row->epoch);
+  {
+    Rows rows =
+        database_.rows("SELECT hash FROM journal WHERE run=?1 ORDER BY last DESC LIMIT 1", *no);
+    if (rows.next()) made.hash = rows.text(0);
+  }
   return &(live_[id] = made);
 }
 
@@ -159,7 +165,8 @@ bool Backend::accept(const AppendBatch& batch, std::int64_t at, AppendOutcome& o
     outcome.status = AppendStatus::conflict;
     return false;
   }
-  if (const auto other = made.owner.empty() ? std::nullopt : at_work_in(made)) {
+  const bool may_wait = made.owner.empty() && made.may_wait;
+  if (const auto other = may_wait ? std::nullopt : in_thread_of(made)) {
     outcome.run = *other;
     outcome.status = AppendStatus::busy;
     return false;
@@ -187,10 +194,12 @@ std::pair<std::uint64_t, std::uint64_t> Backend::write_page(const RunId& id, Liv
   const std::uint64_t first = live.last + 1;
   live.last += page.count;
   live.reserved = std::max(live.reserved, live.last);
-  database_.run("INSERT INTO journal(run, last, count, crc, page) VALUES(?1, ?2, ?3, ?4, ?5)",
-                live.no, live.last, page.count,
-                journal::checksum_of(page.bytes, id.bytes(), live.last, page.count),
-                Bytes{page.bytes});
+  live.hash = chain_.hash(live.hash, id, live.last, page.count, page.bytes);
+  database_.run(
+      "INSERT INTO journal(run, last, count, crc, page, hash) VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+      live.no, live.last, page.count,
+      journal::checksum_of(page.bytes, id.bytes(), live.last, page.count), Bytes{page.bytes},
+      Bytes{live.hash});
   return {first, live.last};
 }
 
@@ -201,6 +210,7 @@ bool Backend::write_rows(const AppendBatch& batch, Live& root, std::int64_t at,
     outcome.error = std::move(error);
     return false;
   };
+  bool is_over = false;
   for (const NewRun& child : batch.children) insert_run(child, at);
   for (const RunChange& change : batch.changes) {
     auto row = load_run(change.run);
@@ -215,11 +225,13 @@ bool Backend::write_rows(const AppendBatch& batch, Live& root, std::int64_t at,
     }
     store_run(*row);
     if (!journal::is_over(row->state)) continue;
+    is_over = is_over || change.run == batch.run;
     database_.run("UPDATE approvals SET expired=1 WHERE run=?1 AND decided IS NULL",
                   number_of(change.run));
   }
   if (!write_calls(batch, outcome)) return false;
   write_approvals(batch, root);
+  if (begins_to_wait(batch)) wake_answered(batch.run, root.no, at);
   write_checkpoints(batch, root);
   if (batch.segment) {
     const SegmentRow& row = *batch.segment;
@@ -229,15 +241,21 @@ bool Backend::write_rows(const AppendBatch& batch, Live& root, std::int64_t at,
         root.no, outcome.first, name(row.principal), row.thread, row.ag_ui_run,
         Bytes{row.body_hash});
   }
-  if (!batch.messages.empty()) {
+  if (!batch.messages.empty() || batch.thread) {
     const auto row = load_run(batch.run);
     if (!row || row->run.thread.empty()) return fail(no_run(batch.run));
-    write_messages(ensure_thread(row->run.principal, row->run.thread, at), batch.messages);
+    const std::int64_t thread = ensure_thread(row->run.principal, row->run.thread, at);
+    write_messages(thread, batch.messages, root.no);
+    if (batch.thread) update_thread(thread, *batch.thread, root.no);
   }
   for (const OutboxRow& row : batch.outbox) {
     database_.run(
         "INSERT INTO outbox(id, run, url, body, tries, next_at) VALUES(?1,?2,?3,?4,?5,?6)", row.id,
         root.no, row.url, Bytes{row.body}, row.tries, row.next_at);
+  }
+  if (is_over) {
+    database_.run("UPDATE outbox SET next_at=?2 WHERE run=?1 AND next_at=?3", root.no, at,
+                  after_run);
   }
   return true;
 }
@@ -279,13 +297,26 @@ void Backend::write_approvals(const AppendBatch& batch, const Live& root) {
   }
 }
 
+// All that the run could wait for was answered or has expired meanwhile.
+void Backend::wake_answered(const RunId& run, std::int64_t no, std::int64_t at) {
+  const auto is_open =
+      database_.number("SELECT max(decided IS NULL AND expired=0) FROM approvals WHERE run=?1", no);
+  auto row = is_open == 0 ? load_run(run) : std::nullopt;
+  if (!row) return;
+  answer_waiting(*row, at);
+  store_run(*row);
+}
+
 void Backend::write_checkpoints(const AppendBatch& batch, const Live& root) {
   for (const CheckpointRow& row : batch.checkpoints) {
     const auto no = number_of(row.run);
     if (row.is_full) database_.run("DELETE FROM checkpoints WHERE run=?1", no);
+    const std::uint32_t crc =
+        checksum_of_checkpoint(row.run, row.number, root.last, row.is_full, row.data);
     database_.run(
-        "INSERT INTO checkpoints(run, number, seq, is_full, data) VALUES(?1, ?2, ?3, ?4, ?5)", no,
-        row.number, root.last, row.is_full, Bytes{row.data});
+        "INSERT INTO checkpoints(run, number, seq, is_full, data, crc)"
+        " VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+        no, row.number, root.last, row.is_full, Bytes{row.data}, crc);
   }
 }
 

@@ -1,7 +1,9 @@
 // The store over one SQLite connection; each file beside this one has a part of it.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +15,7 @@
 #include "os/file_lock.hpp"
 #include "os/file_place.hpp"
 #include "store/backend.hpp"
+#include "store/hash_chain.hpp"
 #include "store/sqlite/database.hpp"
 #include "store/sqlite/sqlite_backend.hpp"
 
@@ -25,17 +28,25 @@ class Backend final : public StorageBackend {
 
   Result<void> open();
 
+  std::unique_ptr<StorageBackend> open_reader() override;
+  void read_together(const std::function<void()>& reads) override;
   std::vector<AppendOutcome> append(std::span<const AppendBatch> batches) override;
   Result<std::vector<StoredPage>> read(const RunId& root, std::uint64_t after,
                                        std::size_t max_bytes) override;
-  Result<std::vector<Claim>> claim(std::span<const std::string> names, std::string_view owner,
-                                   std::size_t most) override;
+  using StorageBackend::claim;
+  Result<std::vector<Claim>> claim(const ClaimRequest& request) override;
+  Result<std::vector<WorkCount>> work_counts() override;
+  Result<std::vector<BegunRun>> starts() override;
   Result<std::optional<Claim>> claim_run(const RunId& root, std::string_view owner) override;
+  Result<bool> append_unowned(const AppendBatch& batch) override;
+  Result<bool> begin_held(const RunId& root) override;
   Result<std::size_t> release(std::string_view owner, Release how) override;
   Result<void> renew(std::string_view /*owner*/) override { return {}; }
   Result<std::vector<RunHead>> watch(std::span<const RunId> roots) override;
   Result<std::optional<std::int64_t>> next_due() override;
   Result<std::optional<RunRow>> run(const RunId& id) override;
+  Result<std::optional<RunRow>> run_with_key(std::string_view principal,
+                                             std::string_view idem_key) override;
   Result<RunList> runs(const RunQuery& query) override;
   Result<std::vector<RunRow>> children(const RunId& root) override;
   Result<std::vector<SegmentRow>> segments(std::string_view principal,
@@ -43,7 +54,8 @@ class Backend final : public StorageBackend {
   Result<std::vector<CheckpointRow>> checkpoints(const RunId& run) override;
   Result<std::vector<CallRow>> calls(const RunId& run) override;
   Result<std::vector<ApprovalRow>> approvals(const ApprovalQuery& query) override;
-  Result<DecisionOutcome> decide(const Decision& decision) override;
+  using StorageBackend::decide;
+  Result<std::vector<DecisionOutcome>> decide(std::span<const Decision> decisions) override;
   Result<void> put_thread(const ThreadRow& thread) override;
   Result<std::optional<ThreadRow>> thread(std::string_view principal, std::string_view id) override;
   Result<std::vector<ThreadRow>> threads(std::string_view principal, std::string_view before,
@@ -51,22 +63,35 @@ class Backend final : public StorageBackend {
   Result<bool> delete_thread(std::string_view principal, std::string_view id) override;
   Result<void> put_messages(std::string_view principal, std::string_view thread,
                             std::span<const MessageRow> messages) override;
+  Result<void> set_messages(std::string_view principal, std::string_view thread,
+                            std::span<const MessageRow> messages) override;
   Result<std::vector<MessageRow>> messages(std::string_view principal,
                                            std::string_view thread) override;
+  Result<std::size_t> clear_messages(std::string_view principal, std::string_view thread) override;
   Result<void> put_artifact(const ArtifactRow& artifact) override;
   Result<std::optional<ArtifactRow>> artifact(std::string_view principal,
                                               std::string_view id) override;
   Result<std::vector<ArtifactRow>> artifacts(std::string_view principal,
                                              std::string_view thread) override;
+  Result<std::vector<ArtifactRow>> artifacts_of(std::string_view principal, std::string_view after,
+                                                std::size_t limit) override;
   Result<bool> delete_artifact(std::string_view principal, std::string_view id) override;
   Result<std::string> put_blob(std::string_view bytes) override;
   Result<std::optional<std::string>> blob(std::string_view hash) override;
+  Result<std::optional<std::string>> blob_part(std::string_view hash, std::uint64_t from,
+                                               std::size_t most) override;
+  Result<std::size_t> count_turns(std::string_view principal, std::string_view thread) override;
   Result<void> put_attachment(const AttachmentRow& attachment) override;
   Result<std::optional<AttachmentRow>> attachment(std::string_view principal,
                                                   std::string_view id) override;
   Result<bool> delete_attachment(std::string_view principal, std::string_view id) override;
   Result<std::vector<OutboxRow>> outbox(std::size_t most) override;
+  Result<std::optional<std::int64_t>> next_outbox() override;
   Result<void> settle_outbox(std::string_view id, std::optional<std::int64_t> next_at) override;
+  Result<std::vector<OutboxRow>> open_outbox(std::size_t most) override;
+  Result<bool> change_outbox(const OutboxRow& row, std::string_view body,
+                             std::span<const OutboxRow> added) override;
+  Result<std::vector<KeyUseRow>> spend(std::span<const KeySpending> spent) override;
   Result<SweepReport> sweep(const SweepPolicy& policy) override;
   Result<void> delete_run(const RunId& root) override;
   Result<void> backup(const std::string& path) override;
@@ -85,6 +110,7 @@ class Backend final : public StorageBackend {
     std::uint64_t reserved = 0;
     bool is_open = false;  // has an owner and is not over
     bool is_child = false;
+    std::string hash = {};  // of its last page, where that has one
   };
 
   // The value, or what failed since the last call.
@@ -100,7 +126,8 @@ class Backend final : public StorageBackend {
   Result<void> check_place();
   Result<void> prepare_connection();
   void forget();
-  Result<void> writable() const;
+  // Opens the file anew where it has to be.
+  Result<void> writable();
   // True when the commits that follow must reach the disk.
   void set_synchronous(bool on);
 
@@ -114,6 +141,7 @@ class Backend final : public StorageBackend {
   bool write_calls(const AppendBatch& batch, AppendOutcome& outcome);
   void write_checkpoints(const AppendBatch& batch, const Live& root);
   void write_approvals(const AppendBatch& batch, const Live& root);
+  void wake_answered(const RunId& run, std::int64_t no, std::int64_t at);
   void insert_run(const NewRun& run, std::int64_t at);
   std::pair<std::uint64_t, std::uint64_t> write_page(const RunId& id, Live& live,
                                                      const journal::Page& page);
@@ -129,19 +157,64 @@ class Backend final : public StorageBackend {
   std::optional<std::int64_t> number_of(const RunId& id);
   std::optional<RunRow> load_run(const RunId& id);
   void store_run(const RunRow& row);
-  void write_messages(std::int64_t thread, std::span<const MessageRow> rows);
+  // `run` is the number of the run whose commit it is.
+  void write_messages(std::int64_t thread, std::span<const MessageRow> rows,
+                      std::optional<std::int64_t> run);
+  void change_messages(std::int64_t thread, std::span<const MessageRow> rows, bool replaces_all);
+  Result<void> store_messages(std::string_view principal, std::string_view thread,
+                              std::span<const MessageRow> messages, bool replaces_all);
+  void note_attachments(std::int64_t thread, std::string_view message_json);
+  std::vector<std::string> erase_attachments(std::int64_t thread, std::string_view id,
+                                             std::int64_t principal);
+  void cut_messages(std::int64_t thread, std::string_view behind);
+  void update_thread(std::int64_t thread, const ThreadUpdate& update, std::int64_t run);
 
   // claims.cpp
+  void remember_starts(const std::vector<Claim>& claims, std::chrono::milliseconds longest);
+  std::string numbers_of(const std::vector<std::string>& names);
+  std::vector<RunRow> find_due(const ClaimOrder::Wanted& wanted, std::int64_t at);
   std::optional<Claim> take(RunRow row, std::string_view owner, std::int64_t at);
   std::int64_t last_time(std::int64_t run);
   std::optional<RunId> at_work_in(const NewRun& run);
+  // The same, or one that waits for its turn there.
+  std::optional<RunId> in_thread_of(const NewRun& run);
+  std::uint64_t write_decision(RunRow row, const Decision& decision, std::int64_t at);
   void write_fact(RunRow& row, const journal::Fact& fact, std::int64_t at);
+
+  // run_lists.cpp
+  struct ListScope;
+  ListScope scope_of(const RunQuery& query);
 
   // upkeep.cpp
   void erase_run(std::int64_t root);
+  void erase_messages(std::int64_t root);
+  void erase_blobs(const std::vector<std::string>& hashes);
   Result<void> forget_for_good();
   void checkpoint_log(int mode);
-  void check_pages(std::vector<Problem>& problems);
+
+  // retention.cpp
+  struct SweepRoom;
+  // Pages of one run that follow each other.
+  struct PageGroup {
+    std::vector<StoredPage> pages;
+    std::string hash;  // of the last one
+    std::size_t bytes = 0;
+    std::uint64_t last = 0;
+  };
+  bool expire_approvals(std::int64_t at, SweepReport& report);
+  std::vector<std::pair<std::int64_t, RunId>> ended_runs(std::int64_t until, StoredRecords records,
+                                                         std::size_t most);
+  void remove_records(std::int64_t until, SweepRoom& room, SweepReport& report);
+  void remove_rest(SweepRoom& room);
+  bool remove_pages(std::int64_t no, SweepRoom& room);
+  void compact_runs(std::int64_t until, SweepRoom& room, SweepReport& report);
+  bool compact_run(std::int64_t no, const RunId& id, SweepRoom& room);
+  PageGroup pages_behind(std::int64_t no, const RunId& id, std::uint64_t after);
+  void remove_blobs(std::int64_t until, SweepRoom& room, SweepReport& report);
+  bool give_back_pages();
+
+  // check.cpp
+  Result<void> take_damage(std::vector<Problem>& problems);
 
   // transfer.cpp
   class Loader;
@@ -155,12 +228,19 @@ class Backend final : public StorageBackend {
   SqliteOptions options_;
   std::string real_path_;
   os::FilePlace place_;
+  bool is_suspect_ = false;   // a read, write or sync of the file failed
+  bool must_forget_ = false;  // what was deleted may still be in the log
   std::optional<os::FileLock> lock_;
   Database database_;
   std::map<RunId, Live> live_;
+  LaneTurns turns_;
+  HashChain chain_;
   std::unordered_map<std::string, std::int64_t> names_;
   std::int64_t clock_high_ = 0;
   std::int64_t clock_saved_ = 0;
+  // Blobs that were stored until then have been looked at; who removes an attachment later looks
+  // itself.
+  std::optional<std::int64_t> blobs_seen_;
   bool is_synchronous_ = true;
 };
 

@@ -1,6 +1,7 @@
 // Who works on a run, and what the user decides.
 #include <algorithm>
 
+#include "base/json_tree.hpp"
 #include "store/rules.hpp"
 #include "store/sqlite/backend_impl.hpp"
 #include "store/sqlite/rows.hpp"
@@ -14,6 +15,16 @@ std::optional<RunId> Backend::at_work_in(const NewRun& run) {
   Rows rows = database_.rows(
       "SELECT id FROM runs WHERE thread=?1 AND root IS NULL AND state IN (1, 2) AND id<>?2",
       *thread, Bytes{run.id.bytes()});
+  return rows.next() ? std::optional(RunId::of_bytes(rows.view(0))) : std::nullopt;
+}
+
+std::optional<RunId> Backend::in_thread_of(const NewRun& run) {
+  if (auto other = at_work_in(run)) return other;
+  const auto thread = run.thread.empty() ? std::nullopt : find_thread(run.principal, run.thread);
+  if (!thread || run.root) return std::nullopt;
+  Rows rows = database_.rows(
+      "SELECT id FROM runs WHERE thread=?1 AND root IS NULL AND thread IS NOT NULL AND state=0",
+      *thread);
   return rows.next() ? std::optional(RunId::of_bytes(rows.view(0))) : std::nullopt;
 }
 
@@ -47,30 +58,104 @@ std::optional<Claim> Backend::take(RunRow row, std::string_view owner, std::int6
   return claim;
 }
 
-Result<std::vector<Claim>> Backend::claim(std::span<const std::string> names,
-                                          std::string_view owner, std::size_t most) {
-  MILLRACE_TRY(writable());
-  const std::int64_t at = now();
-  set_synchronous(true);
-  Transaction transaction(database_);
+Result<std::vector<WorkCount>> Backend::work_counts() {
+  std::vector<WorkCount> counts;
+  Rows rows = database_.rows(
+      "SELECT m.text, p.text, count(*) FROM runs r JOIN names m ON m.n=r.name"
+      " JOIN names p ON p.n=r.principal WHERE r.root IS NULL AND r.owner IS NOT NULL AND r.state=1"
+      " AND r.lane<>3 GROUP BY r.name, r.principal");
+  while (rows.next()) {
+    counts.push_back({rows.text(0), rows.text(1), static_cast<std::size_t>(rows.number(2))});
+  }
+  return finish(std::move(counts));
+}
+
+Result<std::vector<BegunRun>> Backend::starts() {
+  const std::int64_t at = options_.clock();
+  std::vector<BegunRun> begun;
+  Rows rows = database_.rows(
+      "SELECT m.text, p.text, s.at FROM starts s JOIN names m ON m.n=s.name"
+      " JOIN names p ON p.n=s.principal ORDER BY s.at");
+  while (rows.next()) {
+    // A clock that was put back makes none longer than it is.
+    const std::int64_t age = std::max<std::int64_t>(0, at - rows.number(2));
+    begun.push_back({rows.text(0), rows.text(1), std::chrono::milliseconds(age)});
+  }
+  return finish(std::move(begun));
+}
+
+void Backend::remember_starts(const std::vector<Claim>& claims, std::chrono::milliseconds longest) {
+  const std::int64_t at = options_.clock();
+  database_.run("DELETE FROM starts WHERE at<=?1", at - longest.count());
+  for (const Claim& claim : claims) {
+    const NewRun& run = claim.run.run;
+    if (!is_start(claim)) continue;
+    database_.run("INSERT INTO starts(at, name, principal) VALUES(?1, ?2, ?3)", at, name(run.name),
+                  name(run.principal));
+  }
+}
+
+// A JSON list of their numbers, without those that no row has.
+std::string Backend::numbers_of(const std::vector<std::string>& names) {
+  json::Tree numbers = json::Tree::array();
+  for (const std::string& name : names) {
+    if (const auto known = find_name(name)) numbers.push(json::Tree::integer(*known));
+  }
+  return numbers.to_json();
+}
+
+std::vector<RunRow> Backend::find_due(const ClaimOrder::Wanted& wanted, std::int64_t at) {
   std::vector<RunRow> due;
-  for (const std::string& text : names) {
+  const std::string without = numbers_of(wanted.without_principals);
+  const std::string again = numbers_of(wanted.again_principals);
+  const std::vector<std::string>& no_starts = wanted.again_names;
+  for (const std::string& text : wanted.names) {
     const auto known = find_name(text);
     if (!known) continue;
-    // More than are wanted: the threads of some may be busy.
+    const bool only_again = std::find(no_starts.begin(), no_starts.end(), text) != no_starts.end();
     Rows rows = database_.rows(MILLRACE_SELECT_RUN
-                               " WHERE r.name=?1 AND r.root IS NULL AND r.owner IS NULL"
-                               " AND r.state IN (0, 1, 3, 4) AND r.run_at<=?2"
-                               " ORDER BY r.run_at LIMIT ?3",
-                               *known, at, most * 4);
+                               " WHERE r.name=?1 AND r.lane=?2 AND r.root IS NULL"
+                               " AND r.owner IS NULL AND r.state IN (0, 1, 3, 4) AND r.run_at<=?3"
+                               " AND (r.state<>3 OR r.run_at<=?6)"
+                               " AND r.principal NOT IN (SELECT value FROM json_each(?4))"
+                               " AND (r.epoch>0 OR (?7=0"
+                               " AND r.principal NOT IN (SELECT value FROM json_each(?8))))"
+                               " AND NOT EXISTS (SELECT 1 FROM runs b WHERE b.thread=r.thread"
+                               " AND b.root IS NULL AND b.state IN (1, 2) AND b.no<>r.no)"
+                               " ORDER BY r.run_at, r.no LIMIT ?5",
+                               *known, wanted.lane, at, without, wanted.most, options_.clock(),
+                               only_again, again);
     while (rows.next()) due.push_back(read_run(rows));
   }
   std::stable_sort(due.begin(), due.end(),
                    [](const RunRow& a, const RunRow& b) { return a.run.run_at < b.run.run_at; });
+  return due;
+}
+
+Result<std::vector<Claim>> Backend::claim(const ClaimRequest& request) {
+  MILLRACE_TRY(writable());
+  const std::int64_t at = now();
+  set_synchronous(true);
+  Transaction transaction(database_);
+  std::vector<WorkCount> at_work;
+  if (request.limits.any()) {
+    auto counts = work_counts();
+    if (!counts) return counts.error();
+    at_work = std::move(counts).value();
+  }
+  ClaimOrder order(request, at_work, turns_,
+                   [&](const ClaimOrder::Wanted& wanted) { return find_due(wanted, at); });
   std::vector<Claim> claims;
-  for (RunRow& row : due) {
-    if (claims.size() == most) break;
-    if (auto claim = take(std::move(row), owner, at)) claims.push_back(std::move(*claim));
+  while (claims.size() < request.most && database_.ok()) {
+    auto row = order.next();
+    if (!row) break;
+    auto claim = take(std::move(*row), request.owner, at);
+    if (!claim) continue;
+    order.begun(*claim);
+    claims.push_back(std::move(*claim));
+  }
+  if (request.rates.longest.count() > 0 && !claims.empty()) {
+    remember_starts(claims, request.rates.longest);
   }
   transaction.commit();
   return finish(std::move(claims));
@@ -91,6 +176,33 @@ Result<std::optional<Claim>> Backend::claim_run(const RunId& root, std::string_v
   return finish(std::move(claim));
 }
 
+Result<bool> Backend::append_unowned(const AppendBatch& batch) {
+  MILLRACE_TRY(writable());
+  const std::int64_t at = now();
+  set_synchronous(true);
+  Transaction transaction(database_);
+  const auto row = load_run(batch.run);
+  Live* known = live(batch.run);
+  const bool waits = row && known != nullptr && waits_for_turn(*row) && row->epoch == batch.epoch;
+  if (!waits) return finish(false);
+  known->is_open = true;
+  AppendOutcome outcome = append_one(batch, at, true);
+  live_.erase(batch.run);
+  if (outcome.status != AppendStatus::committed) {
+    return outcome.error.value_or(make_error(Errc::store_failed));
+  }
+  transaction.commit();
+  return finish(true);
+}
+
+Result<bool> Backend::begin_held(const RunId& root) {
+  MILLRACE_TRY(writable());
+  set_synchronous(true);
+  database_.run("UPDATE runs SET run_at=?2 WHERE id=?1 AND owner IS NULL AND state=0 AND run_at=?3",
+                Bytes{root.bytes()}, now(), until_begun);
+  return finish(database_.ok() && database_.changes() > 0);
+}
+
 Result<std::size_t> Backend::release(std::string_view owner, Release how) {
   MILLRACE_TRY(writable());
   set_synchronous(true);
@@ -108,42 +220,49 @@ Result<std::size_t> Backend::release(std::string_view owner, Release how) {
 void Backend::write_fact(RunRow& row, const journal::Fact& fact, std::int64_t at) {
   Live* known = live(row.run.id);
   if (known == nullptr) return;
-  write_page(row.run.id, *known, page_of(fact, at));
+  write_page(row.run.id, *known, page_of(fact, std::max(at, last_time(known->no))));
   row.last = known->last;
   row.reserved = known->reserved;
 }
 
-Result<DecisionOutcome> Backend::decide(const Decision& decision) {
+Result<std::vector<DecisionOutcome>> Backend::decide(std::span<const Decision> decisions) {
   MILLRACE_TRY(writable());
   const std::int64_t at = now();
   set_synchronous(true);
   Transaction transaction(database_);
-  ApprovalRow approval;
-  {
+  std::vector<std::optional<ApprovalRow>> approvals;
+  for (const Decision& decision : decisions) {
     Rows rows = database_.rows(MILLRACE_SELECT_APPROVAL " WHERE a.id=?1", decision.approval);
-    if (!rows.next()) return finish(DecisionOutcome{DecisionStatus::not_found, {}, 0});
-    approval = read_approval(rows);
+    approvals.emplace_back();
+    if (rows.next()) approvals.back() = read_approval(rows);
   }
-  DecisionOutcome outcome{status_of(approval, decision, at), {}, 0};
-  if (outcome.status == DecisionStatus::not_found) return outcome;
-  outcome.run = approval.run;
-  if (outcome.status != DecisionStatus::decided) return outcome;
-  auto row = load_run(approval.run);
-  if (!row) return database_.ok() ? no_run(approval.run) : failure();
-  write_fact(*row,
-             journal::ApprovalDecided{approval.id, decision.decision, decision.edits, decision.by},
-             at);
-  outcome.seq = row->last;
-  const auto others = database_.number(
-      "SELECT count(*) FROM approvals a JOIN runs r ON r.no=a.run WHERE r.id=?1 AND a.id<>?2"
-      " AND a.decided IS NULL AND a.expired=0",
-      Bytes{approval.run.bytes()}, approval.id);
-  if (others == 0) answer_waiting(*row, at);
-  store_run(*row);
-  database_.run("UPDATE approvals SET decided=?2, decision=?3, decided_by=?4 WHERE id=?1",
-                approval.id, at, Bytes{decision.decision}, decision.by);
+  auto outcomes = outcomes_of(approvals, decisions, at);
+  if (!all_decided(outcomes)) return finish(std::move(outcomes));
+  for (std::size_t one = 0; one < decisions.size(); ++one) {
+    auto row = load_run(outcomes[one].run);
+    if (!row) return database_.ok() ? no_run(outcomes[one].run) : failure();
+    outcomes[one].seq = write_decision(std::move(*row), decisions[one], at);
+    outcomes[one].at_ms = at;
+  }
   transaction.commit();
-  return finish(outcome);
+  return finish(std::move(outcomes));
+}
+
+// Gives the number of its record.
+std::uint64_t Backend::write_decision(RunRow row, const Decision& decision, std::int64_t at) {
+  write_fact(
+      row,
+      journal::ApprovalDecided{decision.approval, decision.decision, decision.edits, decision.by},
+      at);
+  database_.run("UPDATE approvals SET decided=?2, decision=?3, decided_by=?4 WHERE id=?1",
+                decision.approval, at, Bytes{decision.decision}, decision.by);
+  const auto open = database_.number(
+      "SELECT count(*) FROM approvals a JOIN runs r ON r.no=a.run WHERE r.id=?1"
+      " AND a.decided IS NULL AND a.expired=0",
+      Bytes{row.run.id.bytes()});
+  if (open == 0) answer_waiting(row, at);
+  store_run(row);
+  return row.last;
 }
 
 }  // namespace millrace::store::sqlite

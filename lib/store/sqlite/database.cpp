@@ -9,9 +9,11 @@ constexpr int oldest_version = 3051003;  // before it, commits could be lost whe
 constexpr int withdrawn_version = 3052000;
 // Another program may look at the file, and some lock it for writing meanwhile.
 constexpr int busy_timeout_ms = 15'000;
+constexpr int brief_timeout_ms = 1000;
 
 Errc errc_of(int code) {
   if (code == SQLITE_READONLY_DBMOVED) return Errc::store_moved;
+  if (code == SQLITE_IOERR_SHORT_READ) return Errc::store_damaged;
   switch (code & 0xFF) {
     case SQLITE_FULL: return Errc::store_full;
     case SQLITE_CORRUPT: return Errc::store_damaged;
@@ -89,6 +91,14 @@ void Database::close() {
   message_.clear();
 }
 
+BriefWait::BriefWait(Database& database) : database_(database) {
+  sqlite3_busy_timeout(database_.handle(), brief_timeout_ms);
+}
+
+BriefWait::~BriefWait() {
+  sqlite3_busy_timeout(database_.handle(), busy_timeout_ms);
+}
+
 void Database::script(const char* sql) {
   if (!ok()) return;
   if (const int code = sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr); code != SQLITE_OK) {
@@ -146,6 +156,16 @@ void Database::bind(sqlite3_stmt* statement, int at, std::nullopt_t /*value*/) {
 
 void Database::note_bind(int code) {
   if (code != SQLITE_OK) note(code);
+}
+
+Snapshot::Snapshot(Database& database)
+    : database_(database), is_own_(sqlite3_get_autocommit(database.handle()) != 0) {
+  if (is_own_) database_.script("BEGIN");
+}
+
+Snapshot::~Snapshot() {
+  if (!is_own_ || sqlite3_get_autocommit(database_.handle()) != 0) return;
+  sqlite3_exec(database_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
 }
 
 Transaction::~Transaction() {

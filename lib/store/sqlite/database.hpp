@@ -127,6 +127,32 @@ class Database {
   std::string message_;
 };
 
+// What several queries read as of one moment. One within another, or within a transaction, is a
+// part of it.
+class Snapshot {
+ public:
+  explicit Snapshot(Database& database);
+  ~Snapshot();
+  Snapshot(const Snapshot&) = delete;
+  Snapshot& operator=(const Snapshot&) = delete;
+
+ private:
+  Database& database_;
+  bool is_own_;
+};
+
+// While it lives, a lock of somebody else's is waited for a second, not fifteen.
+class BriefWait {
+ public:
+  explicit BriefWait(Database& database);
+  ~BriefWait();
+  BriefWait(const BriefWait&) = delete;
+  BriefWait& operator=(const BriefWait&) = delete;
+
+ private:
+  Database& database_;
+};
+
 // BEGIN IMMEDIATE to COMMIT; rolls back when it ends without.
 class Transaction {
  public:

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "store/sqlite/backend_impl.hpp"
+#include "store/sqlite/file_size.hpp"
 #include "store/sqlite/schema.hpp"
 
 namespace millrace::store {
@@ -90,6 +91,22 @@ Result<void> Backend::open() {
   return finish();
 }
 
+std::unique_ptr<StorageBackend> Backend::open_reader() {
+  SqliteOptions options = options_;
+  options.read_only = true;
+  auto reader = std::make_unique<Backend>(std::move(options));
+  // Without one, this backend reads as well.
+  if (!reader->open()) return nullptr;
+  return reader;
+}
+
+void Backend::read_together(const std::function<void()>& reads) {
+  const Snapshot snapshot(database_);
+  // Each read reports what fails in it.
+  if (!database_.ok()) static_cast<void>(database_.take_error());
+  reads();
+}
+
 Result<void> Backend::connect() {
   forget();
   const int access =
@@ -97,13 +114,17 @@ Result<void> Backend::connect() {
   sqlite3_initialize();
   MILLRACE_TRY(database_.open(real_path_, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE,
                               options_.vfs));
-  return prepare_connection();
+  auto prepared = prepare_connection();
+  if (prepared || prepared.error().code != Errc::store_damaged) return prepared;
+  auto cut = cut_of(real_path_);
+  if (!cut) return prepared;
+  return make_error(Errc::store_truncated, *std::move(cut) + " (" + options_.path + ")");
 }
 
 Result<void> Backend::prepare_connection() {
   if (options_.read_only) {
     database_.script("PRAGMA query_only=ON");
-    MILLRACE_TRY(check_schema(database_));
+    MILLRACE_TRY(check_schema(database_, options_.read_only));
     clock_high_ = database_.number("SELECT v FROM meta WHERE k='clock_high'").value_or(0);
     return finish();
   }
@@ -113,9 +134,9 @@ Result<void> Backend::prepare_connection() {
   database_.number("SELECT count(*) FROM sqlite_schema");
   if (!database_.ok()) return failure();
   if (database_.number("PRAGMA application_id").value_or(0) != 0)
-    MILLRACE_TRY(check_schema(database_));
+    MILLRACE_TRY(check_schema(database_, options_.read_only));
   if (database_.number("SELECT count(*) FROM sqlite_schema").value_or(0) != 0) {
-    MILLRACE_TRY(check_schema(database_));
+    MILLRACE_TRY(check_schema(database_, options_.read_only));
   }
   database_.script(
       "PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0; PRAGMA synchronous=FULL;"
@@ -135,6 +156,8 @@ void Backend::forget() {
 
 Error Backend::failure() {
   forget();
+  // After a sync that failed, a later one on the same file can claim a success that is none.
+  is_suspect_ = is_suspect_ || (database_.code() & 0xFF) == SQLITE_IOERR;
   Error error = database_.take_error();
   error.message += " (" + options_.path + ")";
   return error;
@@ -145,10 +168,17 @@ Result<void> Backend::finish() {
   return {};
 }
 
-Result<void> Backend::writable() const {
-  if (!options_.read_only) return {};
-  return make_error(Errc::invalid_state,
-                    "The store '" + options_.path + "' is open for reading only.");
+Result<void> Backend::writable() {
+  if (options_.read_only) {
+    return make_error(Errc::invalid_state,
+                      "The store '" + options_.path + "' is open for reading only.");
+  }
+  // What is written to a file that has no name any more is gone with the process.
+  if (!place_.is_same_file(os::place_of(real_path_))) {
+    return make_error(Errc::store_moved, "The store '" + options_.path +
+                                             "' was moved, replaced or removed while it was open.");
+  }
+  return is_suspect_ ? connect() : Result<void>();
 }
 
 void Backend::set_synchronous(bool on) {

@@ -6,6 +6,43 @@
 #include "store/sqlite/rows.hpp"
 
 namespace millrace::store::sqlite {
+namespace {
+
+// Each text has an index for what it looks for first.
+const char* approval_query(const ApprovalQuery& query) {
+  if (query.id) {
+    return MILLRACE_SELECT_APPROVAL
+        " WHERE a.id=?3 AND (?1 IS NULL OR a.principal=?1) AND (?2 IS NULL OR a.run=?2)"
+        " AND (NOT ?4 OR (a.decided IS NULL AND a.expired=0))";
+  }
+  if (query.run) {
+    return MILLRACE_SELECT_APPROVAL
+        " WHERE a.run=?2 AND (?1 IS NULL OR a.principal=?1)"
+        " AND (NOT ?4 OR (a.decided IS NULL AND a.expired=0))";
+  }
+  // The others have all parameters as well.
+  if (!query.open_only) {
+    return MILLRACE_SELECT_APPROVAL
+        " WHERE (?1 IS NULL OR a.principal=?1) AND ?2 IS NULL AND ?3 IS NULL AND NOT ?4";
+  }
+  if (query.principal) {
+    return MILLRACE_SELECT_APPROVAL
+        " WHERE a.principal=?1 AND a.decided IS NULL AND a.expired=0"
+        " AND ?2 IS NULL AND ?3 IS NULL AND ?4";
+  }
+  return MILLRACE_SELECT_APPROVAL
+      " WHERE a.decided IS NULL AND a.expired=0"
+      " AND ?1 IS NULL AND ?2 IS NULL AND ?3 IS NULL AND ?4";
+}
+
+}  // namespace
+
+CheckpointRow read_checkpoint(const Rows& rows) {
+  CheckpointRow row{RunId::of_bytes(rows.view(0)), rows.number(1),
+                    static_cast<std::uint64_t>(rows.number(2)), rows.number(3) != 0, rows.text(4)};
+  row.checksum = rows.maybe(5);
+  return row;
+}
 
 ApprovalRow read_approval(const Rows& rows) {
   ApprovalRow row;
@@ -30,8 +67,11 @@ Result<std::vector<StoredPage>> Backend::read(const RunId& root, std::uint64_t a
   const auto no = number_of(root);
   if (!database_.ok()) return failure();
   if (!no) return no_run(root);
-  std::vector<StoredPage> pages;
-  std::size_t bytes = 0;
+  if (database_.number("SELECT 1 FROM runs WHERE no=?1 AND records=?2", *no,
+                       StoredRecords::removed)) {
+    return no_records(root);
+  }
+  PagesBehind pages(after, max_bytes);
   Rows rows = database_.rows(
       "SELECT last, count, crc, page FROM journal WHERE run=?1 AND last>?2 ORDER BY last", *no,
       after);
@@ -44,11 +84,11 @@ Result<std::vector<StoredPage>> Backend::read(const RunId& root, std::uint64_t a
                                                  " that ends at record " +
                                                  std::to_string(page.last) + " is damaged.");
     }
-    bytes += page.bytes.size();
-    if (!pages.empty() && bytes > max_bytes) break;
-    pages.push_back(std::move(page));
+    const auto more = pages.add(std::move(page));
+    if (!more) return more.error();
+    if (!more.value()) break;
   }
-  return finish(std::move(pages));
+  return finish(pages.take());
 }
 
 Result<std::vector<RunHead>> Backend::watch(std::span<const RunId> roots) {
@@ -66,8 +106,16 @@ Result<std::vector<RunHead>> Backend::watch(std::span<const RunId> roots) {
 }
 
 Result<std::optional<std::int64_t>> Backend::next_due() {
-  std::optional<std::int64_t> first =
-      database_.number("SELECT min(run_at) FROM runs WHERE root IS NULL AND state IN (0, 3)");
+  std::optional<std::int64_t> first = database_.number(
+      "SELECT min(run_at) FROM runs INDEXED BY runs_due"
+      " WHERE root IS NULL AND state IN (0, 3)");
+  const std::int64_t set_back = std::max<std::int64_t>(now() - options_.clock(), 0);
+  if (set_back > 0) {
+    first = database_.number(
+        "SELECT min(run_at + iif(state=3, ?1, 0)) FROM runs INDEXED BY runs_due"
+        " WHERE root IS NULL AND state IN (0, 3)",
+        set_back);
+  }
   const auto expiry = database_.number(
       "SELECT min(expires) FROM approvals WHERE decided IS NULL AND expired=0 AND expires<>0");
   if (expiry) first = std::min(first.value_or(*expiry), *expiry);
@@ -76,38 +124,6 @@ Result<std::optional<std::int64_t>> Backend::next_due() {
 
 Result<std::optional<RunRow>> Backend::run(const RunId& id) {
   return finish(load_run(id));
-}
-
-Result<RunList> Backend::runs(const RunQuery& query) {
-  std::optional<std::int64_t> principal;
-  if (query.principal) {
-    principal = find_name(*query.principal);
-    if (!principal) return finish(RunList());
-  }
-  const auto before = RunId::parse(query.before);
-  const auto edge = before ? load_run(*before) : std::nullopt;
-  std::optional<Bytes> edge_id;
-  std::optional<std::int64_t> edge_time;
-  if (edge) {
-    edge_id = Bytes{edge->run.id.bytes()};
-    edge_time = edge->created;
-  }
-  RunList list;
-  Rows rows = database_.rows(MILLRACE_SELECT_RUN
-                             " WHERE (?1 IS NULL OR r.principal=?1) AND (?2 IS NULL OR r.state=?2)"
-                             " AND (?3 IS NULL OR t.id=?3) AND (?4 OR r.root IS NULL)"
-                             " AND (?5 IS NULL OR (r.created, r.id) < (?5, ?6))"
-                             " ORDER BY r.created DESC, r.id DESC LIMIT ?7",
-                             principal, query.state, query.thread, query.with_children, edge_time,
-                             edge_id, query.limit + 1);
-  while (rows.next()) {
-    if (list.runs.size() == query.limit) {
-      list.next = list.runs.empty() ? std::string() : list.runs.back().run.id.text();
-      break;
-    }
-    list.runs.push_back(read_run(rows));
-  }
-  return finish(std::move(list));
 }
 
 Result<std::vector<RunRow>> Backend::children(const RunId& root) {
@@ -134,12 +150,9 @@ Result<std::vector<SegmentRow>> Backend::segments(std::string_view principal,
 Result<std::vector<CheckpointRow>> Backend::checkpoints(const RunId& run) {
   std::vector<CheckpointRow> found;
   Rows rows = database_.rows(
-      "SELECT number, seq, is_full, data FROM checkpoints WHERE run=?1 ORDER BY number",
-      number_of(run));
-  while (rows.next()) {
-    found.push_back({run, rows.number(0), static_cast<std::uint64_t>(rows.number(1)),
-                     rows.number(2) != 0, rows.text(3)});
-  }
+      "SELECT ?2, number, seq, is_full, data, crc FROM checkpoints WHERE run=?1 ORDER BY number",
+      number_of(run), Bytes{run.bytes()});
+  while (rows.next()) found.push_back(read_checkpoint(rows));
   return finish(std::move(found));
 }
 
@@ -174,36 +187,11 @@ Result<std::vector<ApprovalRow>> Backend::approvals(const ApprovalQuery& query) 
   if (query.run) run = number_of(*query.run);
   std::vector<ApprovalRow> found;
   if ((query.principal && !principal) || (query.run && !run)) return finish(std::move(found));
-  Rows rows = database_.rows(MILLRACE_SELECT_APPROVAL
-                             " WHERE (?1 IS NULL OR a.principal=?1) AND (?2 IS NULL OR a.run=?2)"
-                             " AND (NOT ?3 OR (a.decided IS NULL AND a.expired=0)) ORDER BY a.id",
-                             principal, run, query.open_only);
+  Rows rows = database_.rows(approval_query(query), principal, run, query.id, query.open_only);
   while (rows.next()) found.push_back(read_approval(rows));
+  std::sort(found.begin(), found.end(),
+            [](const ApprovalRow& one, const ApprovalRow& other) { return one.id < other.id; });
   return finish(std::move(found));
-}
-
-Result<std::vector<OutboxRow>> Backend::outbox(std::size_t most) {
-  std::vector<OutboxRow> found;
-  Rows rows = database_.rows(
-      "SELECT o.id, r.id, o.url, o.body, o.tries, o.next_at FROM outbox o JOIN runs r ON r.no=o.run"
-      " WHERE o.next_at<=?1 ORDER BY o.next_at LIMIT ?2",
-      now(), most);
-  while (rows.next()) {
-    found.push_back({rows.text(0), RunId::of_bytes(rows.view(1)), rows.text(2), rows.text(3),
-                     rows.number(4), rows.number(5)});
-  }
-  return finish(std::move(found));
-}
-
-Result<void> Backend::settle_outbox(std::string_view id, std::optional<std::int64_t> next_at) {
-  MILLRACE_TRY(writable());
-  set_synchronous(true);
-  if (next_at) {
-    database_.run("UPDATE outbox SET tries=tries+1, next_at=?2 WHERE id=?1", id, *next_at);
-  } else {
-    database_.run("DELETE FROM outbox WHERE id=?1", id);
-  }
-  return finish();
 }
 
 }  // namespace millrace::store::sqlite

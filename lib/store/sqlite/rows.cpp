@@ -8,10 +8,6 @@
 namespace millrace::store::sqlite {
 namespace {
 
-std::optional<RunId> maybe_id(std::string_view bytes) {
-  return bytes.empty() ? std::nullopt : std::optional(RunId::of_bytes(bytes));
-}
-
 std::optional<std::string_view> filled(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional<std::string_view>(text);
 }
@@ -21,6 +17,10 @@ std::optional<Bytes> filled_bytes(const std::string& text) {
 }
 
 }  // namespace
+
+std::optional<RunId> maybe_id(std::string_view bytes) {
+  return bytes.empty() ? std::nullopt : std::optional(RunId::of_bytes(bytes));
+}
 
 RunRow read_run(const Rows& rows) {
   RunRow row;
@@ -51,6 +51,8 @@ RunRow read_run(const Rows& rows) {
   row.created = rows.number(23);
   row.ended = rows.maybe(24);
   row.head = rows.text(25);
+  run.lane = static_cast<Lane>(rows.number(27));
+  row.records = static_cast<StoredRecords>(rows.number(28));
   return row;
 }
 
@@ -80,7 +82,7 @@ std::optional<std::int64_t> Backend::find_thread(std::string_view principal, std
 std::int64_t Backend::ensure_thread(std::string_view principal, std::string_view id,
                                     std::int64_t at) {
   if (const auto known = find_thread(principal, id)) {
-    database_.run("UPDATE threads SET updated=?2 WHERE n=?1", *known, at);
+    database_.run("UPDATE threads SET updated=max(updated, ?2) WHERE n=?1", *known, at);
     return *known;
   }
   database_.run(
@@ -113,12 +115,13 @@ void Backend::insert_run(const NewRun& run, std::int64_t at) {
   database_.run(
       "INSERT INTO runs(id, kind, name, version, plan_hash, thread, principal, root, parent,"
       " parent_call, state, owner, epoch, last, reserved, step, attempts, recoveries, run_at,"
-      " deadline, stop, idem_key, idem_hash, created) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,"
-      " ?10, ?11, ?12, ?13, 0, 0, 0, 0, 0, ?14, ?15, 0, ?16, ?17, ?18)",
+      " deadline, stop, idem_key, idem_hash, created, lane) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
+      "?9,"
+      " ?10, ?11, ?12, ?13, 0, 0, 0, 0, 0, ?14, ?15, 0, ?16, ?17, ?18, ?19)",
       Bytes{run.id.bytes()}, kind, its_name, filled(run.version), filled_bytes(run.plan_hash),
       thread, principal, root, parent, filled(run.parent_call), row.state, filled(run.owner),
       row.epoch, row.run.run_at, run.deadline, filled(run.idem_key), filled_bytes(run.idem_hash),
-      at);
+      at, run.lane);
 }
 
 void Backend::store_run(const RunRow& row) {

@@ -59,8 +59,70 @@ CREATE INDEX outbox_due ON outbox(next_at);
 INSERT INTO meta VALUES('min_reader', 1), ('clock_high', 0), ('open_epoch', 0);
 )sql";
 
+constexpr const char* lanes_schema = R"sql(
+ALTER TABLE runs ADD COLUMN lane INTEGER NOT NULL DEFAULT 1 CHECK(lane BETWEEN 0 AND 3);
+-- Runs that a job began, which are known by its keys for them.
+UPDATE runs SET lane = 3 WHERE root IS NULL AND idem_key GLOB 'run_*/run:*#*';
+DROP INDEX runs_claim;
+CREATE INDEX runs_claim ON runs(name, lane, run_at) WHERE root IS NULL AND owner IS NULL AND state IN (0, 1, 3, 4);
+CREATE INDEX runs_working ON runs(name, principal) WHERE root IS NULL AND owner IS NOT NULL AND state = 1;
+CREATE INDEX runs_queued ON runs(thread) WHERE root IS NULL AND thread IS NOT NULL AND state = 0;
+)sql";
+
+// Releases before it would read pages in less room as damage, and write pages without a hash.
+constexpr const char* retention_schema = R"sql(
+ALTER TABLE journal ADD COLUMN hash BLOB;
+ALTER TABLE messages ADD COLUMN run INTEGER;
+ALTER TABLE threads ADD COLUMN cut INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE runs ADD COLUMN records INTEGER NOT NULL DEFAULT 0 CHECK(records BETWEEN 0 AND 2);
+-- Those whose records an earlier release removed.
+UPDATE runs SET records = 2 WHERE root IS NULL AND ended IS NOT NULL AND last > 0
+  AND NOT EXISTS (SELECT 1 FROM journal j WHERE j.run = runs.no);
+DROP INDEX runs_ended;
+CREATE INDEX runs_records ON runs(records, ended) WHERE ended IS NOT NULL AND root IS NULL AND records < 2;
+UPDATE meta SET v = 3 WHERE k = 'min_reader';
+)sql";
+
+// What is listed is read from an index in its order, whatever the store holds.
+constexpr const char* lists_schema = R"sql(
+DROP INDEX runs_list;
+CREATE INDEX runs_list ON runs(principal, state, created, id, root);
+CREATE INDEX runs_new ON runs(state, created, id, root);
+CREATE INDEX runs_thread ON runs(thread, state, created, id, root) WHERE thread IS NOT NULL;
+CREATE INDEX runs_owner ON runs(owner) WHERE owner IS NOT NULL;
+CREATE INDEX threads_id ON threads(id);
+CREATE INDEX attachments_thread ON attachments(principal, thread);
+CREATE INDEX blobs_created ON blobs(created);
+CREATE INDEX outbox_run ON outbox(run);
+CREATE TABLE key_uses(key TEXT PRIMARY KEY, day INTEGER NOT NULL, requests INTEGER NOT NULL,
+  free_at INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE attachment_uses(thread INTEGER NOT NULL, attachment TEXT NOT NULL, PRIMARY KEY(thread, attachment))
+  WITHOUT ROWID;
+CREATE INDEX attachment_uses_of ON attachment_uses(attachment);
+INSERT OR IGNORE INTO attachment_uses SELECT m.thread, json_extract(f.value, '$.uid') FROM messages m,
+  json_each(iif(json_valid(CAST(m.json AS TEXT)), CAST(m.json AS TEXT), '{}'), '$.attachments') f
+  WHERE f.type = 'object' AND json_type(f.value, '$.uid') = 'text';
+-- Their ids belong to a principal. An earlier release would not write whose they are.
+ALTER TABLE artifacts RENAME TO artifacts_before;
+CREATE TABLE artifacts(principal INTEGER NOT NULL, id TEXT NOT NULL, thread INTEGER NOT NULL, type TEXT NOT NULL,
+  title TEXT NOT NULL, updated INTEGER NOT NULL, content BLOB NOT NULL, PRIMARY KEY(principal, id));
+INSERT INTO artifacts SELECT t.principal, a.id, a.thread, a.type, a.title, a.updated, a.content
+  FROM artifacts_before a JOIN threads t ON t.n=a.thread;
+DROP TABLE artifacts_before;
+CREATE INDEX artifacts_thread ON artifacts(thread);
+UPDATE meta SET v = 4 WHERE k = 'min_reader';
+)sql";
+
+// Earlier releases write checkpoints without a checksum, which are valid.
+constexpr const char* checksums_schema = R"sql(
+ALTER TABLE checkpoints ADD COLUMN crc INTEGER;
+CREATE TABLE starts(at INTEGER NOT NULL, name INTEGER NOT NULL, principal INTEGER NOT NULL);
+CREATE INDEX starts_at ON starts(at);
+)sql";
+
 // Row n brings a file of version n to n + 1.
-constexpr std::array migrations{first_schema};
+constexpr std::array migrations{first_schema, lanes_schema, retention_schema, lists_schema,
+                                checksums_schema};
 static_assert(migrations.size() == schema_version);
 
 Error foreign() {
@@ -101,10 +163,15 @@ Result<void> migrate(Database& database) {
   return {};
 }
 
-Result<void> check_schema(Database& database) {
+Result<void> check_schema(Database& database, bool is_read_only) {
   auto version = version_of(database);
   if (!version) return std::move(version).error();
-  return version.value() == 0 ? Result<void>(foreign()) : Result<void>();
+  if (version.value() == 0) return foreign();
+  if (version.value() == schema_version || !is_read_only) return {};
+  return make_error(
+      Errc::invalid_state,
+      "The store is of an older release. Open it once with this one, and not only for "
+      "reading: that brings it up to date.");
 }
 
 }  // namespace millrace::store::sqlite

@@ -8,13 +8,13 @@ namespace millrace::store::sqlite {
 
 // What the header of a file of ours holds: "MlrC".
 inline constexpr std::int64_t application_id = 0x4D6C7243;
-inline constexpr std::int64_t schema_version = 1;
+inline constexpr std::int64_t schema_version = 5;
 
 // Makes the tables of a new file, or brings an older file's up to date, one transaction a step.
 // Errors: store_foreign, store_newer.
 Result<void> migrate(Database& database);
 
 // Errors: store_foreign, store_newer; also for a file that holds nothing yet.
-Result<void> check_schema(Database& database);
+Result<void> check_schema(Database& database, bool is_read_only);
 
 }  // namespace millrace::store::sqlite

@@ -1,19 +1,19 @@
-// Threads, their messages, artifacts and attachments.
+// Threads and their messages.
+#include <limits>
+#include <optional>
 #include <string>
+#include <vector>
 
-#include "base/sha256.hpp"
+#include "store/rules.hpp"
 #include "store/sqlite/backend_impl.hpp"
+#include "store/sqlite/rows.hpp"
 
 namespace millrace::store::sqlite {
 namespace {
 
-Error no_thread(std::string_view id) {
-  return make_error(Errc::invalid_argument, "There is no thread '" + std::string(id) + "'.");
-}
-
 ThreadRow read_thread(const Rows& rows, std::string_view principal) {
-  return {std::string(principal), rows.text(0),   rows.text(1),
-          rows.number(2),         rows.number(3), rows.text(4)};
+  return {std::string(principal), rows.text(0), rows.text(1),       rows.number(2),
+          rows.number(3),         rows.text(4), rows.number(5) != 0};
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ Result<void> Backend::put_thread(const ThreadRow& thread) {
 
 Result<std::optional<ThreadRow>> Backend::thread(std::string_view principal, std::string_view id) {
   Rows rows = database_.rows(
-      "SELECT id, title, created, updated, extra FROM threads WHERE principal=?1 AND id=?2",
+      "SELECT id, title, created, updated, extra, cut FROM threads WHERE principal=?1 AND id=?2",
       find_name(principal), id);
   std::optional<ThreadRow> found;
   if (rows.next()) found = read_thread(rows, principal);
@@ -43,17 +43,17 @@ Result<std::optional<ThreadRow>> Backend::thread(std::string_view principal, std
 
 Result<std::vector<ThreadRow>> Backend::threads(std::string_view principal, std::string_view before,
                                                 std::size_t limit) {
-  std::optional<std::int64_t> edge;
+  std::optional<std::int64_t> edge = std::numeric_limits<std::int64_t>::max();
   if (!before.empty()) {
     edge = database_.number("SELECT updated FROM threads WHERE principal=?1 AND id=?2",
                             find_name(principal), before);
   }
   std::vector<ThreadRow> found;
-  if (!before.empty() && !edge) return finish(std::move(found));
+  if (!edge) return finish(std::move(found));
   Rows rows = database_.rows(
-      "SELECT id, title, created, updated, extra FROM threads WHERE principal=?1"
-      " AND (?2 IS NULL OR (updated, id) < (?2, ?3)) ORDER BY updated DESC, id DESC LIMIT ?4",
-      find_name(principal), edge, before, limit);
+      "SELECT id, title, created, updated, extra, cut FROM threads WHERE principal=?1"
+      " AND (updated, id) < (?2, ?3) ORDER BY updated DESC, id DESC LIMIT ?4",
+      find_name(principal), *edge, before, limit);
   while (rows.next()) found.push_back(read_thread(rows, principal));
   return finish(std::move(found));
 }
@@ -73,8 +73,7 @@ Result<bool> Backend::delete_thread(std::string_view principal, std::string_view
     for (const std::int64_t root : roots) erase_run(root);
     database_.run("DELETE FROM messages WHERE thread=?1", *thread);
     database_.run("DELETE FROM artifacts WHERE thread=?1", *thread);
-    database_.run("DELETE FROM attachments WHERE principal=?1 AND thread=?2", find_name(principal),
-                  id);
+    erase_blobs(erase_attachments(*thread, id, name(principal)));
     database_.run("DELETE FROM threads WHERE n=?1", *thread);
     transaction.commit();
   }
@@ -83,24 +82,102 @@ Result<bool> Backend::delete_thread(std::string_view principal, std::string_view
   return true;
 }
 
-void Backend::write_messages(std::int64_t thread, std::span<const MessageRow> rows) {
+void Backend::write_messages(std::int64_t thread, std::span<const MessageRow> rows,
+                             std::optional<std::int64_t> run) {
   for (const MessageRow& row : rows) {
     database_.run("DELETE FROM messages WHERE thread=?1 AND (id=?2 OR place=?3)", thread, row.id,
                   row.place);
-    database_.run("INSERT INTO messages(thread, place, id, json) VALUES(?1, ?2, ?3, ?4)", thread,
-                  row.place, row.id, Bytes{row.json});
+    database_.run("INSERT INTO messages(thread, place, id, json, run) VALUES(?1, ?2, ?3, ?4, ?5)",
+                  thread, row.place, row.id, Bytes{row.json}, run);
+    note_attachments(thread, row.json);
+  }
+}
+
+// Changes that are no run's: what is the same as before stays the message of its run.
+void Backend::change_messages(std::int64_t thread, std::span<const MessageRow> rows,
+                              bool replaces_all) {
+  std::vector<std::optional<std::int64_t>> runs;
+  std::int64_t removed = 0;  // messages of runs
+  if (replaces_all) {
+    removed =
+        database_
+            .number("SELECT count(*) FROM messages WHERE thread=?1 AND run IS NOT NULL", thread)
+            .value_or(0);
+  }
+  for (const MessageRow& row : rows) {
+    runs.push_back(
+        database_.number("SELECT run FROM messages WHERE thread=?1 AND id=?2 AND json=?3", thread,
+                         row.id, Bytes{row.json}));
+    const auto changed = database_.number(
+        replaces_all
+            ? "SELECT -count(*) FROM messages WHERE thread=?1 AND id=?2 AND run IS NOT NULL AND ?3"
+            : "SELECT count(*) FROM messages WHERE thread=?1 AND id<>?2 AND run IS NOT NULL"
+              " AND place=?3",
+        thread, row.id, replaces_all ? 1 : row.place);
+    removed += changed.value_or(0);
+  }
+  if (replaces_all) database_.run("DELETE FROM messages WHERE thread=?1", thread);
+  for (std::size_t at = 0; at < rows.size(); ++at) {
+    write_messages(thread, rows.subspan(at, 1), runs[at]);
+  }
+  if (removed > 0) database_.run("UPDATE threads SET cut=1 WHERE n=?1", thread);
+}
+
+void Backend::cut_messages(std::int64_t thread, std::string_view behind) {
+  const auto place =
+      database_.number("SELECT place FROM messages WHERE thread=?1 AND id=?2", thread, behind);
+  if (!place) return;
+  database_.run(
+      "UPDATE threads SET cut=1 WHERE n=?1 AND EXISTS"
+      " (SELECT 1 FROM messages WHERE thread=?1 AND place>?2 AND run IS NOT NULL)",
+      thread, *place);
+  database_.run("DELETE FROM messages WHERE thread=?1 AND place>?2", thread, *place);
+}
+
+void Backend::update_thread(std::int64_t thread, const ThreadUpdate& update, std::int64_t run) {
+  if (!update.title.empty()) {
+    database_.run("UPDATE threads SET title=?2 WHERE n=?1 AND title=''", thread, update.title);
+  }
+  if (!update.cut_behind.empty()) cut_messages(thread, update.cut_behind);
+  const auto last = database_.number("SELECT max(place) FROM messages WHERE thread=?1", thread);
+  std::int64_t place = last ? *last + 1 : 0;
+  for (const ThreadEntry& entry : update.messages) {
+    const auto known =
+        database_.number("SELECT n FROM messages WHERE thread=?1 AND id=?2", thread, entry.id);
+    if (known) {
+      if (entry.rule != MessageRule::put && entry.rule != MessageRule::change) continue;
+      std::optional<std::int64_t> writer;
+      if (entry.rule == MessageRule::put) writer = run;
+      database_.run("UPDATE messages SET json=?2, run=?3 WHERE n=?1 AND json<>?2", *known,
+                    Bytes{entry.json}, writer);
+      note_attachments(thread, entry.json);
+    } else if (may_add(entry.rule, !last)) {
+      database_.run("INSERT INTO messages(thread, place, id, json, run) VALUES(?1, ?2, ?3, ?4, ?5)",
+                    thread, place++, entry.id, Bytes{entry.json}, run);
+      note_attachments(thread, entry.json);
+    }
   }
 }
 
 Result<void> Backend::put_messages(std::string_view principal, std::string_view thread,
                                    std::span<const MessageRow> messages) {
+  return store_messages(principal, thread, messages, false);
+}
+
+Result<void> Backend::set_messages(std::string_view principal, std::string_view thread,
+                                   std::span<const MessageRow> messages) {
+  return store_messages(principal, thread, messages, true);
+}
+
+Result<void> Backend::store_messages(std::string_view principal, std::string_view thread,
+                                     std::span<const MessageRow> messages, bool replaces_all) {
   MILLRACE_TRY(writable());
   set_synchronous(true);
   Transaction transaction(database_);
   const auto known = find_thread(principal, thread);
   if (!known) return database_.ok() ? no_thread(thread) : failure();
-  database_.run("UPDATE threads SET updated=?2 WHERE n=?1", *known, now());
-  write_messages(*known, messages);
+  database_.run("UPDATE threads SET updated=max(updated, ?2) WHERE n=?1", *known, now());
+  change_messages(*known, messages, replaces_all);
   transaction.commit();
   return finish();
 }
@@ -108,138 +185,33 @@ Result<void> Backend::put_messages(std::string_view principal, std::string_view 
 Result<std::vector<MessageRow>> Backend::messages(std::string_view principal,
                                                   std::string_view thread) {
   std::vector<MessageRow> found;
-  Rows rows = database_.rows("SELECT id, place, json FROM messages WHERE thread=?1 ORDER BY place",
-                             find_thread(principal, thread));
-  while (rows.next()) found.push_back({rows.text(0), rows.number(1), rows.text(2)});
-  return finish(std::move(found));
-}
-
-Result<void> Backend::put_artifact(const ArtifactRow& artifact) {
-  MILLRACE_TRY(writable());
-  set_synchronous(true);
-  Transaction transaction(database_);
-  const auto thread = find_thread(artifact.principal, artifact.thread);
-  if (!thread) return database_.ok() ? no_thread(artifact.thread) : failure();
-  const auto owner = database_.number(
-      "SELECT t.principal FROM artifacts a JOIN threads t ON t.n=a.thread WHERE a.id=?1",
-      artifact.id);
-  if (owner && owner != find_name(artifact.principal)) {
-    return make_error(Errc::invalid_argument, "The artifact id '" + artifact.id + "' is taken.");
-  }
-  database_.run(
-      "INSERT INTO artifacts(id, thread, type, title, updated, content)"
-      " VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT(id) DO UPDATE SET thread=excluded.thread,"
-      " type=excluded.type, title=excluded.title, updated=excluded.updated,"
-      " content=excluded.content",
-      artifact.id, *thread, artifact.type, artifact.title, artifact.updated,
-      Bytes{artifact.content});
-  transaction.commit();
-  return finish();
-}
-
-Result<std::optional<ArtifactRow>> Backend::artifact(std::string_view principal,
-                                                     std::string_view id) {
   Rows rows = database_.rows(
-      "SELECT a.id, t.id, a.type, a.title, a.updated, a.content FROM artifacts a"
-      " JOIN threads t ON t.n=a.thread WHERE a.id=?1 AND t.principal=?2",
-      id, find_name(principal));
-  std::optional<ArtifactRow> found;
-  if (rows.next()) {
-    found = ArtifactRow{rows.text(0), std::string(principal), rows.text(1), rows.text(2),
-                        rows.text(3), rows.number(4),         rows.text(5)};
-  }
-  return finish(std::move(found));
-}
-
-Result<std::vector<ArtifactRow>> Backend::artifacts(std::string_view principal,
-                                                    std::string_view thread) {
-  std::vector<ArtifactRow> found;
-  Rows rows =
-      database_.rows("SELECT id, type, title, updated FROM artifacts WHERE thread=?1 ORDER BY id",
-                     find_thread(principal, thread));
+      "SELECT m.id, m.place, m.json, r.id FROM messages m LEFT JOIN runs r ON r.no=m.run"
+      " WHERE m.thread=?1 ORDER BY m.place",
+      find_thread(principal, thread));
   while (rows.next()) {
-    found.push_back({rows.text(0),
-                     std::string(principal),
-                     std::string(thread),
-                     rows.text(1),
-                     rows.text(2),
-                     rows.number(3),
-                     {}});
+    found.push_back({rows.text(0), rows.number(1), rows.text(2), maybe_id(rows.view(3))});
   }
   return finish(std::move(found));
 }
 
-Result<bool> Backend::delete_artifact(std::string_view principal, std::string_view id) {
+Result<std::size_t> Backend::clear_messages(std::string_view principal, std::string_view thread) {
   MILLRACE_TRY(writable());
   set_synchronous(true);
-  database_.run(
-      "DELETE FROM artifacts WHERE id=?1"
-      " AND thread IN (SELECT n FROM threads WHERE principal=?2)",
-      id, find_name(principal));
-  const bool was_there = database_.ok() && database_.changes() > 0;
-  if (was_there) MILLRACE_TRY(forget_for_good());
-  return finish(was_there);
-}
-
-Result<std::string> Backend::put_blob(std::string_view bytes) {
-  MILLRACE_TRY(writable());
-  set_synchronous(true);
-  std::string hash = sha256_hex(bytes);
-  database_.run(
-      "INSERT INTO blobs(hash, created, data) VALUES(unhex(?1), ?2, ?3)"
-      " ON CONFLICT(hash) DO NOTHING",
-      hash, now(), Bytes{bytes});
-  return finish(std::move(hash));
-}
-
-Result<std::optional<std::string>> Backend::blob(std::string_view hash) {
-  Rows rows = database_.rows("SELECT data FROM blobs WHERE hash=unhex(?1)", hash);
-  std::optional<std::string> found;
-  if (rows.next()) found = rows.text(0);
-  if (found && sha256_hex(*found) != hash) {
-    return make_error(Errc::store_damaged, "The blob " + std::string(hash) + " is damaged.");
+  std::size_t removed = 0;
+  {
+    Transaction transaction(database_);
+    const auto known = find_thread(principal, thread);
+    database_.run(
+        "UPDATE threads SET cut=1 WHERE n=?1 AND EXISTS"
+        " (SELECT 1 FROM messages WHERE thread=?1 AND run IS NOT NULL)",
+        known);
+    database_.run("DELETE FROM messages WHERE thread=?1", known);
+    removed = static_cast<std::size_t>(database_.ok() ? database_.changes() : 0);
+    transaction.commit();
   }
-  return finish(std::move(found));
-}
-
-Result<void> Backend::put_attachment(const AttachmentRow& attachment) {
-  MILLRACE_TRY(writable());
-  set_synchronous(true);
-  Transaction transaction(database_);
-  if (!database_.number("SELECT 1 FROM blobs WHERE hash=unhex(?1)", attachment.hash)) {
-    if (!database_.ok()) return failure();
-    return make_error(Errc::invalid_argument, "There is no blob '" + attachment.hash + "'.");
-  }
-  database_.run(
-      "INSERT INTO attachments(id, principal, thread, name, media, hash, created)"
-      " VALUES(?1, ?2, ?3, ?4, ?5, unhex(?6), ?7) ON CONFLICT(id) DO UPDATE SET"
-      " principal=excluded.principal, thread=excluded.thread, name=excluded.name,"
-      " media=excluded.media, hash=excluded.hash, created=excluded.created",
-      attachment.id, name(attachment.principal), attachment.thread, attachment.name,
-      attachment.media, attachment.hash, attachment.created);
-  transaction.commit();
-  return finish();
-}
-
-Result<std::optional<AttachmentRow>> Backend::attachment(std::string_view principal,
-                                                         std::string_view id) {
-  Rows rows = database_.rows(
-      "SELECT id, thread, name, media, lower(hex(hash)), created FROM attachments"
-      " WHERE id=?1 AND principal=?2",
-      id, find_name(principal));
-  std::optional<AttachmentRow> found;
-  if (rows.next()) {
-    found = AttachmentRow{rows.text(0), std::string(principal), rows.text(1),  rows.text(2),
-                          rows.text(3), rows.text(4),           rows.number(5)};
-  }
-  return finish(std::move(found));
-}
-
-Result<bool> Backend::delete_attachment(std::string_view principal, std::string_view id) {
-  MILLRACE_TRY(writable());
-  set_synchronous(true);
-  database_.run("DELETE FROM attachments WHERE id=?1 AND principal=?2", id, find_name(principal));
-  return finish(database_.ok() && database_.changes() > 0);
+  if (removed > 0) MILLRACE_TRY(forget_for_good());
+  return finish(removed);
 }
 
 }  // namespace millrace::store::sqlite

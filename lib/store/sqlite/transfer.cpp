@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/sha256.hpp"
+#include "store/checkpoint_chain.hpp"
 #include "store/sqlite/backend_impl.hpp"
 #include "store/sqlite/rows.hpp"
 
@@ -55,13 +56,15 @@ Result<void> Backend::dump_runs(const EachRow& each) {
 
 Result<void> Backend::dump_journal(const EachRow& each) {
   Rows rows = database_.rows(
-      "SELECT r.id, j.last, j.count, j.page, j.crc FROM journal j JOIN runs r ON r.no=j.run"
-      " ORDER BY j.run, j.last");
+      "SELECT r.id, j.last, j.count, j.page, j.crc, j.hash FROM journal j"
+      " JOIN runs r ON r.no=j.run WHERE r.records<>?1 ORDER BY j.run, j.last",
+      StoredRecords::removed);
   while (rows.next()) {
     JournalRow row;
     row.run = RunId::of_bytes(rows.view(0));
     row.page = {unsigned_at(rows, 1), unsigned_at(rows, 2), rows.text(3)};
     row.checksum = static_cast<std::uint32_t>(rows.number(4));
+    row.hash = rows.text(5);
     const std::uint32_t found =
         journal::checksum_of(row.page.bytes, row.run.bytes(), row.page.last, row.page.count);
     if (found != row.checksum) {
@@ -76,12 +79,14 @@ Result<void> Backend::dump_journal(const EachRow& each) {
 
 Result<void> Backend::dump_ledger(const EachRow& each) {
   {
+    CheckpointChain chain;
     Rows rows = database_.rows(
-        "SELECT r.id, c.number, c.seq, c.is_full, c.data FROM checkpoints c"
+        "SELECT r.id, c.number, c.seq, c.is_full, c.data, c.crc FROM checkpoints c"
         " JOIN runs r ON r.no=c.run ORDER BY c.run, c.number");
     while (rows.next()) {
-      MILLRACE_TRY(each(CheckpointRow{RunId::of_bytes(rows.view(0)), rows.number(1),
-                                      unsigned_at(rows, 2), rows.number(3) != 0, rows.text(4)}));
+      const CheckpointRow row = read_checkpoint(rows);
+      MILLRACE_TRY(chain.add(row));
+      MILLRACE_TRY(each(row));
     }
   }
   {
@@ -114,25 +119,27 @@ Result<void> Backend::dump_ledger(const EachRow& each) {
 Result<void> Backend::dump_threads(const EachRow& each) {
   {
     Rows rows = database_.rows(
-        "SELECT p.text, t.id, t.title, t.created, t.updated, t.extra FROM threads t"
+        "SELECT p.text, t.id, t.title, t.created, t.updated, t.extra, t.cut FROM threads t"
         " JOIN names p ON p.n=t.principal ORDER BY p.text, t.id");
     while (rows.next()) {
       MILLRACE_TRY(each(ThreadRow{rows.text(0), rows.text(1), rows.text(2), rows.number(3),
-                                  rows.number(4), rows.text(5)}));
+                                  rows.number(4), rows.text(5), rows.number(6) != 0}));
     }
   }
   {
     Rows rows = database_.rows(
-        "SELECT p.text, t.id, m.id, m.place, m.json FROM messages m JOIN threads t ON t.n=m.thread"
-        " JOIN names p ON p.n=t.principal ORDER BY p.text, t.id, m.place");
+        "SELECT p.text, t.id, m.id, m.place, m.json, r.id FROM messages m"
+        " JOIN threads t ON t.n=m.thread JOIN names p ON p.n=t.principal"
+        " LEFT JOIN runs r ON r.no=m.run ORDER BY p.text, t.id, m.place");
     while (rows.next()) {
-      MILLRACE_TRY(each(ThreadMessage{rows.text(0), rows.text(1),
-                                      MessageRow{rows.text(2), rows.number(3), rows.text(4)}}));
+      MILLRACE_TRY(each(ThreadMessage{
+          rows.text(0), rows.text(1),
+          MessageRow{rows.text(2), rows.number(3), rows.text(4), maybe_id(rows.view(5))}}));
     }
   }
   Rows rows = database_.rows(
       "SELECT a.id, p.text, t.id, a.type, a.title, a.updated, a.content FROM artifacts a"
-      " JOIN threads t ON t.n=a.thread JOIN names p ON p.n=t.principal ORDER BY a.id");
+      " JOIN threads t ON t.n=a.thread JOIN names p ON p.n=a.principal ORDER BY p.text, a.id");
   while (rows.next()) {
     MILLRACE_TRY(each(ArtifactRow{rows.text(0), rows.text(1), rows.text(2), rows.text(3),
                                   rows.text(4), rows.number(5), rows.text(6)}));
@@ -166,6 +173,10 @@ class Backend::Loader {
     made.owner.clear();
     backend_.insert_run(made, row.created);
     backend_.store_run(row);
+    if (row.records != StoredRecords::whole) {
+      database_.run("UPDATE runs SET records=?2 WHERE id=?1", Bytes{row.run.id.bytes()},
+                    row.records);
+    }
     return {};
   }
   Result<void> operator()(const SegmentRow& row) {
@@ -185,15 +196,24 @@ class Backend::Loader {
       return make_error(Errc::invalid_argument, "The page does not have its checksum.");
     }
     return of_run(row.run, [&](std::int64_t run) {
-      database_.run("INSERT INTO journal(run, last, count, crc, page) VALUES(?1, ?2, ?3, ?4, ?5)",
-                    run, page.last, page.count, row.checksum, Bytes{page.bytes});
+      std::optional<Bytes> hash;
+      if (!row.hash.empty()) hash = Bytes{row.hash};
+      database_.run(
+          "INSERT INTO journal(run, last, count, crc, page, hash) VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+          run, page.last, page.count, row.checksum, Bytes{page.bytes}, hash);
     });
   }
   Result<void> operator()(const CheckpointRow& row) {
+    const std::uint32_t crc =
+        checksum_of_checkpoint(row.run, row.number, row.seq, row.is_full, row.data);
+    if (row.checksum && *row.checksum != crc) {
+      return make_error(Errc::invalid_argument, "The checkpoint does not have its checksum.");
+    }
     return of_run(row.run, [&](std::int64_t run) {
       database_.run(
-          "INSERT INTO checkpoints(run, number, seq, is_full, data) VALUES(?1, ?2, ?3, ?4, ?5)",
-          run, row.number, row.seq, row.is_full, Bytes{row.data});
+          "INSERT INTO checkpoints(run, number, seq, is_full, data, crc)"
+          " VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+          run, row.number, row.seq, row.is_full, Bytes{row.data}, crc);
     });
   }
   Result<void> operator()(const CallRow& row) {
@@ -232,26 +252,33 @@ class Backend::Loader {
   // A run may have made its thread already.
   Result<void> operator()(const ThreadRow& row) {
     database_.run(
-        "INSERT INTO threads(principal, id, title, created, updated, extra)"
-        " VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT(principal, id) DO UPDATE SET"
+        "INSERT INTO threads(principal, id, title, created, updated, extra, cut)"
+        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT(principal, id) DO UPDATE SET"
         " title=excluded.title, created=excluded.created, updated=excluded.updated,"
-        " extra=excluded.extra",
-        backend_.name(row.principal), row.id, row.title, row.created, row.updated,
-        Bytes{row.extra});
+        " extra=excluded.extra, cut=excluded.cut",
+        backend_.name(row.principal), row.id, row.title, row.created, row.updated, Bytes{row.extra},
+        row.is_cut);
     return {};
   }
   Result<void> operator()(const ThreadMessage& row) {
+    std::optional<std::int64_t> run;
+    if (row.message.run) {
+      run = backend_.number_of(*row.message.run);
+      if (!run) return no_run_of(*row.message.run);
+    }
     return of_thread(row.principal, row.thread, [&](std::int64_t thread) {
-      database_.run("INSERT INTO messages(thread, place, id, json) VALUES(?1, ?2, ?3, ?4)", thread,
-                    row.message.place, row.message.id, Bytes{row.message.json});
+      database_.run("INSERT INTO messages(thread, place, id, json, run) VALUES(?1, ?2, ?3, ?4, ?5)",
+                    thread, row.message.place, row.message.id, Bytes{row.message.json}, run);
+      backend_.note_attachments(thread, row.message.json);
     });
   }
   Result<void> operator()(const ArtifactRow& row) {
     return of_thread(row.principal, row.thread, [&](std::int64_t thread) {
       database_.run(
-          "INSERT INTO artifacts(id, thread, type, title, updated, content)"
-          " VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
-          row.id, thread, row.type, row.title, row.updated, Bytes{row.content});
+          "INSERT INTO artifacts(id, thread, type, title, updated, content, principal)"
+          " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+          row.id, thread, row.type, row.title, row.updated, Bytes{row.content},
+          backend_.name(row.principal));
     });
   }
   Result<void> operator()(const BlobRow& row) {
@@ -320,6 +347,7 @@ Result<void> Backend::load(const NextRow& next) {
   Result<void> loaded = load_rows(next);
   // Numbers of names that are rolled back stand for nothing.
   forget();
+  blobs_seen_.reset();
   if (!loaded) return loaded;
   transaction.commit();
   return finish();

@@ -1,17 +1,16 @@
-// Retention, deletion, backup and the search for damage.
+// Deletion, backup and what can wait.
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <filesystem>
-#include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "journal/fold.hpp"
-#include "journal/page.hpp"
+#include "base/json.hpp"
 #include "os/descriptors.hpp"
 #include "store/rules.hpp"
 #include "store/sqlite/backend_impl.hpp"
-#include "store/sqlite/rows.hpp"
 
 namespace millrace::store::sqlite {
 namespace {
@@ -22,12 +21,6 @@ bool sync_path(const std::string& path, int flags) {
   const os::Descriptor file(::open(path.c_str(), flags | O_CLOEXEC));
   return file.get() >= 0 && ::fsync(file.get()) == 0;
 }
-
-// Where a page of a run can be read, and what its journal says of it.
-struct Checked {
-  journal::RunFold fold;
-  bool is_readable = true;
-};
 
 }  // namespace
 
@@ -68,15 +61,44 @@ void Backend::erase_run(std::int64_t root) {
   live_.clear();
 }
 
-// What was deleted is overwritten in its pages (secure_delete), and still in the log.
-Result<void> Backend::forget_for_good() {
-  int code = SQLITE_OK;
+// The messages that the run wrote into its thread. A title that repeats one of them goes as well.
+void Backend::erase_messages(std::int64_t root) {
+  const auto thread = database_.number("SELECT thread FROM runs WHERE no=?1", root);
+  if (!thread) return;
+  std::string title;
   {
-    int log_pages = 0;
-    code = sqlite3_wal_checkpoint_v2(database_.handle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE,
-                                     &log_pages, nullptr);
+    Rows rows = database_.rows("SELECT title FROM threads WHERE n=?1", *thread);
+    if (rows.next()) title = rows.text(0);
   }
-  if (code != SQLITE_OK) database_.fail(code, sqlite3_errmsg(database_.handle()));
+  std::string in_json;
+  json::append_escaped(in_json, title, json::Surrogates::keep);
+  if (!title.empty()) {
+    database_.run(
+        "UPDATE threads SET title='' WHERE n=?1 AND EXISTS (SELECT 1 FROM messages"
+        " WHERE thread=?1 AND run=?2 AND instr(json, ?3)<>0)",
+        *thread, root, Bytes{in_json});
+  }
+  database_.run("DELETE FROM messages WHERE thread=?1 AND run=?2", *thread, root);
+}
+
+// Blobs that only what was deleted referred to.
+void Backend::erase_blobs(const std::vector<std::string>& hashes) {
+  for (const std::string& hash : hashes) {
+    database_.run(
+        "DELETE FROM blobs WHERE hash=?1"
+        " AND NOT EXISTS (SELECT 1 FROM attachments a WHERE a.hash=blobs.hash)",
+        Bytes{hash});
+  }
+}
+
+// What was deleted is overwritten in its pages (secure_delete), and still in the log. Where
+// somebody reads from the log, an export for example, that waits for the next sweep.
+Result<void> Backend::forget_for_good() {
+  const BriefWait brief(database_);
+  const int code = sqlite3_wal_checkpoint_v2(database_.handle(), nullptr,
+                                             SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
+  must_forget_ = (code & 0xFF) == SQLITE_BUSY || (code & 0xFF) == SQLITE_LOCKED;
+  if (code != SQLITE_OK && !must_forget_) database_.fail(code, sqlite3_errmsg(database_.handle()));
   return finish();
 }
 
@@ -88,53 +110,12 @@ Result<void> Backend::delete_run(const RunId& root) {
     const auto row = load_run(root);
     const auto no = number_of(root);
     if (!row || row->run.root || !no) return database_.ok() ? no_run(root) : failure();
+    erase_messages(*no);
     erase_run(*no);
     transaction.commit();
   }
   if (!database_.ok()) return failure();
   return forget_for_good();
-}
-
-Result<SweepReport> Backend::sweep(const SweepPolicy& policy) {
-  MILLRACE_TRY(writable());
-  const std::int64_t at = now();
-  set_synchronous(true);
-  SweepReport report;
-  Transaction transaction(database_);
-  std::vector<ApprovalRow> late;
-  {
-    Rows rows = database_.rows(MILLRACE_SELECT_APPROVAL
-                               " WHERE a.decided IS NULL AND a.expired=0 AND a.expires<>0"
-                               " AND a.expires<=?1",
-                               at);
-    while (rows.next()) late.push_back(read_approval(rows));
-  }
-  for (const ApprovalRow& approval : late) {
-    auto row = load_run(approval.run);
-    if (!row) continue;
-    write_fact(*row, journal::ApprovalExpired{approval.id}, at);
-    answer_waiting(*row, at);
-    store_run(*row);
-    database_.run("UPDATE approvals SET expired=1 WHERE id=?1", approval.id);
-    report.expired.push_back({row->run.id, row->last, row->state});
-  }
-  report.journals = static_cast<std::size_t>(
-      database_
-          .number("SELECT count(DISTINCT j.run) FROM runs r JOIN journal j ON j.run=r.no"
-                  " WHERE r.root IS NULL AND r.ended<=?1",
-                  at - policy.events_ms)
-          .value_or(0));
-  database_.run(
-      "DELETE FROM journal WHERE run IN"
-      " (SELECT no FROM runs WHERE root IS NULL AND ended<=?1)",
-      at - policy.events_ms);
-  database_.run(
-      "DELETE FROM blobs WHERE created<=?1"
-      " AND NOT EXISTS (SELECT 1 FROM attachments a WHERE a.hash=blobs.hash)",
-      at - policy.blobs_ms);
-  report.blobs = static_cast<std::size_t>(database_.ok() ? database_.changes() : 0);
-  transaction.commit();
-  return finish(std::move(report));
 }
 
 Result<void> Backend::backup(const std::string& path) {
@@ -164,61 +145,6 @@ Result<void> Backend::backup(const std::string& path) {
     return make_error(Errc::store_failed, "The backup '" + path + "' cannot be written.");
   }
   return {};
-}
-
-Result<std::vector<Problem>> Backend::check() {
-  std::vector<Problem> problems;
-  {
-    Rows rows = database_.rows("PRAGMA integrity_check(100)");
-    while (rows.next()) {
-      if (rows.view(0) != "ok") problems.push_back({{}, rows.text(0)});
-    }
-  }
-  check_pages(problems);
-  return finish(std::move(problems));
-}
-
-void Backend::check_pages(std::vector<Problem>& problems) {
-  std::map<RunId, Checked> checked;
-  Rows rows = database_.rows(
-      "SELECT r.id, j.last, j.count, j.crc, j.page FROM journal j JOIN runs r ON r.no=j.run"
-      " ORDER BY j.run, j.last");
-  while (rows.next()) {
-    const RunId id = RunId::of_bytes(rows.view(0));
-    const auto last = static_cast<std::uint64_t>(rows.number(1));
-    const auto count = static_cast<std::uint64_t>(rows.number(2));
-    Checked& run = checked[id];
-    if (!run.is_readable) continue;
-    const std::string_view page = rows.view(4);
-    const bool is_whole = journal::checksum_of(page, id.bytes(), last, count) ==
-                          static_cast<std::uint32_t>(rows.number(3));
-    if (!is_whole || last - count != run.fold.last()) {
-      run.is_readable = false;
-      problems.push_back(
-          {id, is_whole ? "records before " + std::to_string(last) + " are missing"
-                        : "the page that ends at record " + std::to_string(last) + " is damaged"});
-      continue;
-    }
-    journal::PageReader reader(page, last, count);
-    for (auto record = reader.next(); record.ok() && record.value() != nullptr;
-         record = reader.next()) {
-      run.fold.add(*record.value());
-    }
-  }
-  // The ledger only repeats the journal.
-  for (const auto& [id, run] : checked) {
-    if (!run.is_readable || !run.fold.branches().contains(0)) continue;
-    journal::FoldedBranch branch = run.fold.branches().at(0);
-    Rows calls = database_.rows("SELECT call, state FROM calls WHERE run=?1", number_of(id));
-    while (calls.next()) {
-      const journal::FoldedCall* call = branch.find_call(calls.view(0));
-      const auto state = static_cast<journal::CallState>(calls.number(1));
-      if (call == nullptr || call->state == state) continue;
-      problems.push_back({id, "the call '" + calls.text(0) + "' is '" +
-                                  std::string(journal::name_of(state)) + "', and '" +
-                                  std::string(journal::name_of(call->state)) + "' in the journal"});
-    }
-  }
 }
 
 }  // namespace millrace::store::sqlite

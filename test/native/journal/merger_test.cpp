@@ -57,6 +57,17 @@ TEST(DeltaMerger, JoinsTheDeltasOfAPart) {
   EXPECT_EQ(merger.size(), 0U);
 }
 
+TEST(DeltaMerger, LetsNoTimeFallFromOnePageToTheNext) {
+  DeltaMerger merger;
+  merger.begin_at(50);
+  merger.add(10, 0, text("m", "a"));
+  EXPECT_EQ(merger.take().last_at_ms, 50);
+  merger.add(100, 0, text("m", "b"));
+  EXPECT_EQ(merger.take().last_at_ms, 100);
+  merger.add(70, 0, Fact(StepStarted{1}));
+  EXPECT_EQ(merger.take().last_at_ms, 100);
+}
+
 TEST(DeltaMerger, KeepsTheOrderRoundWhatIsNoDelta) {
   DeltaMerger merger;
   merger.add(1, 0, text("a", "1"));

@@ -235,6 +235,22 @@ TEST(Recovery, BuriesWhatWasRecoveredTooOften) {
   EXPECT_EQ(plan_recovery(stopped, {now_ms, 6, 0}).move, RecoveryMove::finish_stop);
 }
 
+TEST(Recovery, BuriesNobodyWhoOnlyWaits) {
+  const auto move_of = [](const std::vector<Entry>& entries) {
+    return plan_recovery(folded(entries), {now_ms, 60, 0}).move;
+  };
+  const Entry question{approval(now_ms + 1)};
+  EXPECT_EQ(move_of({accepted, question}), RecoveryMove::wait);
+  EXPECT_EQ(move_of({accepted, Entry{Slept{"nap", 1, now_ms + 1}}}), RecoveryMove::sleep);
+  // What is at work beside it may be what ends the process.
+  EXPECT_EQ(
+      move_of({accepted, Entry{intent("c", Effect::read)}, Entry{ToolStarted{"c", 1}}, question}),
+      RecoveryMove::bury);
+  EXPECT_EQ(move_of({accepted, question, requested_model}), RecoveryMove::bury);
+  EXPECT_EQ(move_of({accepted, Entry{approval(now_ms)}}), RecoveryMove::bury);
+  EXPECT_EQ(move_of({accepted, Entry{Slept{"nap", 1, now_ms}}}), RecoveryMove::bury);
+}
+
 TEST(Recovery, WakesAtTheFirstOfSeveralSleeps) {
   const RecoveryPlan plan = plan_recovery(
       folded({accepted, Entry{Slept{"a", 1, now_ms + 9}}, Entry{Slept{"b", 1, now_ms + 5}}}),

@@ -101,6 +101,18 @@ class StorageConformance : public testing::TestWithParam<MakeRig> {
     batch.changes.push_back(change);
     return append(batch);
   }
+  // As a run ends: its state, and the record of it.
+  AppendOutcome end(std::uint64_t number) {
+    AppendBatch batch;
+    batch.run = id_of(number);
+    batch.epoch = row(number).epoch;
+    batch.page = page_of(journal::Fact(journal::Terminal{}), 1'000'000);
+    RunChange change;
+    change.run = batch.run;
+    change.state = journal::RunState::completed;
+    batch.changes.push_back(change);
+    return append(batch);
+  }
   std::vector<Claim> claim(std::size_t most = 10, std::string_view owner = "next") {
     const std::string name = "support";
     auto claims = backend().claim({&name, 1}, owner, most);

@@ -35,6 +35,10 @@ TEST_P(StorageConformance, AnswersAnApprovalOnce) {
   batch.changes.push_back({.run = id_of(1), .state = RunState::waiting});
   ASSERT_EQ(append(batch).status, AppendStatus::committed);
   EXPECT_EQ(backend().approvals({}).value().size(), 2U);
+  ApprovalQuery one;
+  one.id = "b";
+  ASSERT_EQ(backend().approvals(one).value().size(), 1U);
+  EXPECT_EQ(backend().approvals(one).value().front().id, "b");
   EXPECT_TRUE(claim().empty());
 
   const auto decided = backend().decide(decision("a"));
@@ -58,6 +62,37 @@ TEST_P(StorageConformance, AnswersAnApprovalOnce) {
   EXPECT_EQ(backend().decide(decision("b")).value().status, DecisionStatus::decided);
   ASSERT_EQ(claim().size(), 1U);
   EXPECT_EQ(row(1).last, 5U);
+}
+
+TEST_P(StorageConformance, DecidesAllThatIsAnsweredAtOnceOrNothing) {
+  append(accepting(new_run(1)));
+  append(accepting(new_run(2)));
+  AppendBatch batch = text_batch(1, "asked");
+  batch.approvals = {approval("a"), approval("b")};
+  append(batch);
+  change(1, RunState::waiting);
+  std::vector<Decision> both{decision("a"), decision("b")};
+  const std::uint64_t last = row(1).last;
+  const auto statuses = [&] {
+    std::vector<DecisionStatus> list;
+    const auto outcomes = backend().decide(both);
+    for (const DecisionOutcome& one : outcomes.value()) list.push_back(one.status);
+    return list;
+  };
+  using Statuses = std::vector<DecisionStatus>;
+  both[1].run = id_of(2);
+  EXPECT_EQ(statuses(), (Statuses{DecisionStatus::decided, DecisionStatus::not_found}));
+  both[1] = decision("zzz");
+  EXPECT_EQ(statuses(), (Statuses{DecisionStatus::decided, DecisionStatus::not_found}));
+  both[1] = both[0];
+  EXPECT_EQ(statuses(), (Statuses{DecisionStatus::decided, DecisionStatus::answered}));
+  EXPECT_EQ(row(1).last, last);
+  EXPECT_EQ(row(1).state, RunState::waiting);
+  both[1] = decision("b");
+  both[1].run = id_of(1);
+  EXPECT_EQ(statuses(), (Statuses{DecisionStatus::decided, DecisionStatus::decided}));
+  EXPECT_EQ(row(1).last, last + 2);
+  EXPECT_EQ(row(1).state, RunState::queued);
 }
 
 TEST_P(StorageConformance, ShowsAnApprovalToItsPrincipalAlone) {
@@ -100,6 +135,32 @@ TEST_P(StorageConformance, LetsApprovalsExpireAndTheirRunsGoOn) {
   EXPECT_EQ(backend().decide(decision("a")).value().status, DecisionStatus::expired);
   EXPECT_EQ(texts_of(backend(), 1), "#|asked|#");
   EXPECT_EQ(claim().size(), 1U);
+}
+
+TEST_P(StorageConformance, LetsNoRunWaitForWhatWasAnsweredWhileItWorked) {
+  for (const std::uint64_t number : {1U, 2U, 3U, 4U}) append(accepting(new_run(number)));
+  for (const std::uint64_t number : {1U, 2U, 3U}) {
+    AppendBatch batch = text_batch(number, "asked");
+    const std::string id(1, static_cast<char>('a' + number));
+    batch.approvals = {approval(id, now_ + 50)};
+    batch.approvals[0].run = id_of(number);
+    append(batch);
+  }
+  EXPECT_EQ(backend().decide(decision("b")).value().status, DecisionStatus::decided);
+  EXPECT_EQ(change(1, RunState::waiting).status, AppendStatus::committed);
+  EXPECT_EQ(row(1).state, RunState::queued);
+  EXPECT_EQ(row(1).run.owner, "");
+  // One that is open still is waited for, until it expires.
+  EXPECT_EQ(change(3, RunState::waiting).status, AppendStatus::committed);
+  EXPECT_EQ(row(3).state, RunState::waiting);
+  now_ += 60;
+  EXPECT_TRUE(backend().sweep({}).ok());
+  EXPECT_EQ(change(2, RunState::waiting).status, AppendStatus::committed);
+  EXPECT_EQ(row(2).state, RunState::queued);
+  EXPECT_EQ(row(3).state, RunState::queued);
+  // It waits for something else than approvals.
+  EXPECT_EQ(change(4, RunState::waiting).status, AppendStatus::committed);
+  EXPECT_EQ(row(4).state, RunState::waiting);
 }
 
 TEST_P(StorageConformance, CountsNoRecoveryAfterAnOwnerThatLetsGo) {
@@ -198,11 +259,99 @@ TEST_P(StorageConformance, PutsMessagesInTheirPlaces) {
   const MessageRow rows[]{{"b", 1, "2 edited"}, {"c", 2, std::string("\xED\xA0\x80\0", 4)}};
   EXPECT_TRUE(backend().put_messages("alice", "t", rows).ok());
   EXPECT_EQ(backend().messages("alice", "t").value(),
-            (std::vector<MessageRow>{{"a", 0, "1"}, rows[0], rows[1]}));
+            (std::vector<MessageRow>{{"a", 0, "1", id_of(1)}, rows[0], rows[1]}));
+  // A thread that is ahead of the clock stays where it is.
+  ASSERT_TRUE(backend().put_thread({"alice", "t", "", 1, now_ + 9, ""}).ok());
   const MessageRow other{"d", 0, "4"};
   EXPECT_TRUE(backend().put_messages("alice", "t", {&other, 1}).ok());
+  EXPECT_EQ(backend().thread("alice", "t").value()->updated, now_ + 9);
+  append(accepting(new_run(2, "", "t")));
+  EXPECT_EQ(backend().thread("alice", "t").value()->updated, now_ + 9);
   EXPECT_EQ(backend().messages("alice", "t").value()[0], other);
   EXPECT_EQ(backend().messages("alice", "t").value().size(), 3U);
+  const MessageRow last[]{{"c", 0, "5"}, {"e", 1, "6"}};
+  EXPECT_TRUE(backend().set_messages("alice", "t", last).ok());
+  EXPECT_EQ(backend().messages("alice", "t").value(), (std::vector<MessageRow>{last[0], last[1]}));
+  EXPECT_TRUE(backend().set_messages("alice", "t", {}).ok());
+  EXPECT_TRUE(backend().messages("alice", "t").value().empty());
+  EXPECT_EQ(backend().set_messages("bob", "t", last).error().code, Errc::invalid_argument);
+}
+
+TEST_P(StorageConformance, GivesTheThreadOfARunItsMessages) {
+  AppendBatch first = accepting(new_run(1, "owner", "t"));
+  first.thread = ThreadUpdate{
+      "Hello",
+      {{"old", "0", MessageRule::history}, {"u1", "1"}, {"u1", "twice"}, {"", "without an id"}}};
+  EXPECT_EQ(append(first).status, AppendStatus::committed);
+  EXPECT_EQ(backend().thread("alice", "t").value()->title, "Hello");
+  EXPECT_EQ(backend().messages("alice", "t").value(),
+            (std::vector<MessageRow>{{"old", 0, "0", id_of(1)},
+                                     {"u1", 1, "1", id_of(1)},
+                                     {"", 2, "without an id", id_of(1)}}));
+
+  now_ += 5;
+  AppendBatch end = text_batch(1, "x");
+  end.thread = ThreadUpdate{"Another title",
+                            {{"older", "-1", MessageRule::history},
+                             {"u1", "not taken"},
+                             {"a1", "half", MessageRule::put},
+                             {"a2", "2", MessageRule::put},
+                             {"a1", "whole", MessageRule::put},
+                             {"old", "edited", MessageRule::put}}};
+  EXPECT_EQ(append(end).status, AppendStatus::committed);
+  const auto thread = backend().thread("alice", "t").value();
+  EXPECT_EQ(thread->title, "Hello");
+  EXPECT_EQ(thread->updated, now_);
+  EXPECT_EQ(thread->created, now_ - 5);
+  const std::vector<MessageRow> all{{"old", 0, "edited", id_of(1)},
+                                    {"u1", 1, "1", id_of(1)},
+                                    {"", 2, "without an id", id_of(1)},
+                                    {"a1", 3, "whole", id_of(1)},
+                                    {"a2", 4, "2", id_of(1)}};
+  EXPECT_EQ(backend().messages("alice", "t").value(), all);
+
+  // All of a batch or nothing.
+  AppendBatch late = text_batch(1, "x", 7);
+  late.thread = ThreadUpdate{"", {{"a3", "3", MessageRule::put}}};
+  EXPECT_EQ(append(late).status, AppendStatus::fenced);
+  EXPECT_EQ(backend().messages("alice", "t").value(), all);
+}
+
+TEST_P(StorageConformance, CutsAThreadWithTheRunThatAnswersAgain) {
+  append(accepting(new_run(1, "owner", "t")));
+  AppendBatch first = text_batch(1, "answer");
+  first.thread =
+      ThreadUpdate{"", {{"u", R"({"n":1})"}, {"a", R"({"n":2})"}, {"b", R"({"n":3})"}}, {}};
+  append(first);
+  end(1);
+  AppendBatch again = accepting(new_run(2, "owner", "t"));
+  again.thread = ThreadUpdate{"",
+                              {{"u", R"({"n":4})", MessageRule::change},
+                               {"none", "{}", MessageRule::change},
+                               {"c", R"({"n":5})"}},
+                              "u"};
+  // A batch that is not committed cuts nothing.
+  AppendBatch failing = again;
+  failing.calls.emplace_back().run = id_of(7);
+  EXPECT_EQ(append(failing).status, AppendStatus::failed);
+  EXPECT_EQ(backend().messages("alice", "t").value().size(), 3U);
+  EXPECT_FALSE(backend().thread("alice", "t").value()->is_cut);
+  EXPECT_EQ(append(again).status, AppendStatus::committed);
+  const std::vector<MessageRow> wanted{{"u", 0, R"({"n":4})"}, {"c", 1, R"({"n":5})", id_of(2)}};
+  EXPECT_EQ(backend().messages("alice", "t").value(), wanted);
+  EXPECT_TRUE(backend().thread("alice", "t").value()->is_cut);
+  // One behind a message that is not there is none.
+  AppendBatch more = text_batch(2, "x");
+  more.thread = ThreadUpdate{"", {}, "gone"};
+  append(more);
+  EXPECT_EQ(backend().messages("alice", "t").value(), wanted);
+}
+
+TEST_P(StorageConformance, GivesNoMessagesToARunWithoutAThread) {
+  AppendBatch batch = accepting(new_run(1));
+  batch.thread = ThreadUpdate{"Hello", {{"u", "1"}}};
+  EXPECT_EQ(append(batch).status, AppendStatus::failed);
+  EXPECT_FALSE(backend().run(id_of(1)).value());
 }
 
 TEST_P(StorageConformance, DeletesAThreadWithAllThatHangsOnIt) {
@@ -220,13 +369,79 @@ TEST_P(StorageConformance, DeletesAThreadWithAllThatHangsOnIt) {
   EXPECT_TRUE(backend().run(id_of(2)).value());
 }
 
+TEST_P(StorageConformance, DeletesTheAttachmentsThatOnlyAThreadRefersTo) {
+  std::map<std::string, std::string> hashes;
+  const auto put = [&](const std::string& id, const std::string& principal,
+                       const std::string& thread) {
+    hashes[id] = backend().put_blob("bytes of " + id).value();
+    AttachmentRow row{id, principal, thread, "a.png", "image/png", hashes[id], now_};
+    ASSERT_TRUE(backend().put_attachment(row).ok());
+  };
+  for (const char* thread : {"t", "t2"}) {
+    ASSERT_TRUE(backend().put_thread({"alice", thread, "", 1, 1, ""}).ok());
+  }
+  ASSERT_TRUE(backend().put_thread({"bob", "t", "", 1, 1, ""}).ok());
+  put("sent", "alice", "");
+  put("given", "alice", "");
+  put("shared", "alice", "");
+  put("of run", "alice", "t");
+  put("copied", "alice", "t");
+  put("loose", "alice", "");
+  put("foreign", "bob", "");
+  const auto message = [](std::vector<const char*> ids) {
+    std::string json = R"({"role":"user","content":"\"attachments\"","attachments":[7)";
+    for (const char* id : ids) json += std::string(R"(,{"uid":")") + id + "\"}";
+    return json + "]}";
+  };
+  const std::vector<MessageRow> first{{"m1", 0, message({"sent", "shared", "foreign"})}};
+  ASSERT_TRUE(backend().set_messages("alice", "t", first).ok());
+  append(accepting(new_run(1, "owner", "t")));
+  AppendBatch batch = text_batch(1, "x");
+  batch.thread = ThreadUpdate{"", {{"m2", message({"given"})}}, {}};
+  ASSERT_EQ(append(batch).status, AppendStatus::committed);
+  end(1);
+  const std::vector<MessageRow> other{{"m1", 0, message({"shared", "copied"})}};
+  ASSERT_TRUE(backend().put_messages("alice", "t2", other).ok());
+  // Another principal's message keeps nothing.
+  ASSERT_TRUE(backend().put_messages("bob", "t", first).ok());
+  const auto is_there = [&](const char* id, const char* principal = "alice") {
+    const bool has_row = backend().attachment(principal, id).value().has_value();
+    EXPECT_EQ(backend().blob(hashes[id]).value().has_value(), has_row) << id;
+    return has_row;
+  };
+  EXPECT_TRUE(backend().delete_thread("alice", "t").value());
+  for (const char* gone : {"sent", "given", "of run"}) EXPECT_FALSE(is_there(gone)) << gone;
+  for (const char* id : {"shared", "copied", "loose"}) EXPECT_TRUE(is_there(id)) << id;
+  EXPECT_TRUE(is_there("foreign", "bob"));
+  EXPECT_EQ(backend().attachment("alice", "copied").value()->thread, "");
+  EXPECT_TRUE(backend().delete_thread("alice", "t2").value());
+  for (const char* gone : {"shared", "copied"}) EXPECT_FALSE(is_there(gone)) << gone;
+  EXPECT_TRUE(is_there("loose"));
+}
+
+TEST_P(StorageConformance, ClearsTheMessagesOfAThread) {
+  ASSERT_TRUE(backend().put_thread({"alice", "t", "", 1, 1, ""}).ok());
+  const std::vector<MessageRow> rows{{"a", 0, "{}"}, {"b", 1, "{}"}};
+  ASSERT_TRUE(backend().put_messages("alice", "t", rows).ok());
+  EXPECT_EQ(backend().clear_messages("bob", "t").value(), 0U);
+  EXPECT_EQ(backend().clear_messages("alice", "t").value(), 2U);
+  EXPECT_TRUE(backend().messages("alice", "t").value().empty());
+  EXPECT_TRUE(backend().thread("alice", "t").value());
+  EXPECT_EQ(backend().clear_messages("alice", "t").value(), 0U);
+}
+
 TEST_P(StorageConformance, KeepsArtifacts) {
   ASSERT_TRUE(backend().put_thread({"alice", "t", "", 1, 1, ""}).ok());
   ASSERT_TRUE(backend().put_thread({"bob", "t", "", 1, 1, ""}).ok());
   EXPECT_FALSE(backend().put_artifact({"a", "alice", "none", "html", "A", 1, ""}).ok());
   ASSERT_TRUE(backend().put_artifact({"a", "alice", "t", "html", "A", 1, "one"}).ok());
   ASSERT_TRUE(backend().put_artifact({"a", "alice", "t", "html", "A2", 2, "two"}).ok());
-  EXPECT_FALSE(backend().put_artifact({"a", "bob", "t", "html", "B", 2, "mine"}).ok());
+  // An id is one of its principal.
+  ASSERT_TRUE(backend().put_artifact({"a", "bob", "t", "html", "B", 2, "mine"}).ok());
+  EXPECT_EQ(backend().artifact("bob", "a").value()->content, "mine");
+  EXPECT_FALSE(backend().artifact("carol", "a").value());
+  EXPECT_FALSE(backend().delete_artifact("carol", "a").value());
+  EXPECT_TRUE(backend().delete_artifact("bob", "a").value());
   const auto found = backend().artifact("alice", "a").value();
   ASSERT_TRUE(found);
   EXPECT_EQ(found->content, "two");
@@ -235,6 +450,19 @@ TEST_P(StorageConformance, KeepsArtifacts) {
   const auto listed = backend().artifacts("alice", "t").value();
   ASSERT_EQ(listed.size(), 1U);
   EXPECT_EQ(listed[0].content, "");
+  ASSERT_TRUE(backend().put_thread({"alice", "t2", "", 1, 1, ""}).ok());
+  ASSERT_TRUE(backend().put_artifact({"c", "alice", "t", "html", "C", 3, "three"}).ok());
+  ASSERT_TRUE(backend().put_artifact({"b", "alice", "t2", "html", "B", 4, "four"}).ok());
+  ASSERT_TRUE(backend().put_artifact({"b2", "bob", "t", "html", "B", 4, "four"}).ok());
+  const auto all = backend().artifacts_of("alice", "", 2).value();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].id, "a");
+  EXPECT_EQ(all[1].id, "b");
+  EXPECT_EQ(all[1].thread, "t2");
+  EXPECT_EQ(all[1].content, "");
+  const auto rest = backend().artifacts_of("alice", "b", 2).value();
+  ASSERT_EQ(rest.size(), 1U);
+  EXPECT_EQ(rest[0].id, "c");
   EXPECT_FALSE(backend().delete_artifact("bob", "a").value());
   EXPECT_TRUE(backend().delete_artifact("alice", "a").value());
 }
@@ -252,16 +480,38 @@ TEST_P(StorageConformance, KeepsBlobsWhileSomethingRefersToThem) {
   AttachmentRow row{"att", "alice", "t", "a.png", "image/png", hash.value(), now_};
   EXPECT_TRUE(backend().put_attachment(row).ok());
   EXPECT_EQ(backend().attachment("alice", "att").value()->hash, hash.value());
+  EXPECT_EQ(backend().attachment("alice", "att").value()->size, 6);
   EXPECT_FALSE(backend().attachment("bob", "att").value());
   row.hash = std::string(64, '0');
   EXPECT_EQ(backend().put_attachment(row).error().code, Errc::invalid_argument);
   EXPECT_EQ(backend().sweep({}).value().blobs, 0U);
-  now_ += SweepPolicy().blobs_ms;
+  now_ += *SweepPolicy().blobs_ms;
+  SweepPolicy never;
+  never.blobs_ms = std::nullopt;
+  EXPECT_EQ(backend().sweep(never).value().blobs, 0U);
   EXPECT_EQ(backend().sweep({}).value().blobs, 1U);
   EXPECT_FALSE(backend().blob(unused).value());
   EXPECT_TRUE(backend().blob(hash.value()).value());
+  // Or with the attachment that has others now, also where a sweep has passed them.
+  AttachmentRow changed{"third", "alice", "t", "c.png", "image/png", {}, now_};
+  changed.hash = backend().put_blob("before").value();
+  const std::string before = changed.hash;
+  EXPECT_TRUE(backend().put_attachment(changed).ok());
+  now_ += *SweepPolicy().blobs_ms;
+  EXPECT_EQ(backend().sweep({}).value().blobs, 0U);
+  changed.hash = hash.value();
+  EXPECT_TRUE(backend().put_attachment(changed).ok());
+  EXPECT_FALSE(backend().blob(before).value());
+  EXPECT_TRUE(backend().delete_attachment("alice", "third").value());
+  // Bytes go with the last attachment that has them.
+  row.id = "second";
+  row.hash = hash.value();
+  EXPECT_TRUE(backend().put_attachment(row).ok());
+  EXPECT_FALSE(backend().delete_attachment("bob", "att").value());
   EXPECT_TRUE(backend().delete_attachment("alice", "att").value());
-  EXPECT_EQ(backend().sweep({}).value().blobs, 1U);
+  EXPECT_TRUE(backend().blob(hash.value()).value());
+  EXPECT_TRUE(backend().delete_attachment("alice", "second").value());
+  EXPECT_FALSE(backend().blob(hash.value()).value());
 }
 
 TEST_P(StorageConformance, DeliversTheOutboxInItsOrder) {
@@ -282,17 +532,87 @@ TEST_P(StorageConformance, DeliversTheOutboxInItsOrder) {
   EXPECT_EQ(rows[0].tries, 1);
 }
 
-TEST_P(StorageConformance, RemovesTheEventsOfOldRuns) {
-  append(accepting(new_run(1)));
-  append(accepting(new_run(2)));
+TEST_P(StorageConformance, DeliversWhatWaitsForARunWithItsEnd) {
+  EXPECT_EQ(backend().next_outbox().value(), std::nullopt);
+  AppendBatch batch = accepting(new_run(1));
+  batch.outbox = {{"a", id_of(1), "http://a", "1", 0, millrace::store::after_run}};
+  append(batch);
+  AppendBatch other = accepting(new_run(2));
+  other.outbox = {{"b", id_of(2), "http://b", "2", 0, millrace::store::after_run}};
+  append(other);
   append(text_batch(1, "x"));
-  change(1, RunState::completed);
-  now_ += SweepPolicy().events_ms;
-  EXPECT_EQ(backend().sweep({}).value().journals, 1U);
-  EXPECT_EQ(backend().sweep({}).value().journals, 0U);
-  EXPECT_EQ(texts_of(backend(), 1), "");
-  EXPECT_EQ(row(1).last, 2U);
-  EXPECT_EQ(texts_of(backend(), 2), "#");
+  EXPECT_EQ(backend().next_outbox().value(), millrace::store::after_run);
+  change(1, RunState::waiting);
+  EXPECT_TRUE(backend().outbox(10).value().empty());
+  ASSERT_TRUE(backend().claim_run(id_of(1), "owner").value());
+  now_ += 7;
+  AppendBatch end;
+  end.run = id_of(1);
+  end.epoch = row(1).epoch;
+  end.changes = {{id_of(1), RunState::failed}};
+  append(end);
+  const auto due = backend().outbox(10).value();
+  ASSERT_EQ(due.size(), 1U);
+  EXPECT_EQ(due[0].id, "a");
+  EXPECT_EQ(due[0].next_at, now_);
+  EXPECT_EQ(backend().next_outbox().value(), now_);
+}
+
+TEST_P(StorageConformance, ChangesARowOfTheOutboxOnceWithWhatItAdds) {
+  AppendBatch batch = accepting(new_run(1));
+  const std::int64_t later = millrace::store::after_run;
+  batch.outbox = {{"maker", id_of(1), "", "1", 0, later},
+                  {"other", id_of(1), "http://x", "x", 0, later}};
+  append(batch);
+  const auto open = backend().open_outbox(10).value();
+  ASSERT_EQ(open.size(), 1U);
+  const std::vector<millrace::store::OutboxRow> made{{"made", {}, "http://a", "a", 0, now_}};
+  EXPECT_TRUE(backend().change_outbox(open[0], "2", made).value());
+  // Who has seen another body comes too late.
+  EXPECT_FALSE(backend().change_outbox(open[0], "3", {}).value());
+  const auto due = backend().outbox(10).value();
+  ASSERT_EQ(due.size(), 1U);
+  EXPECT_EQ(due[0].id, "made");
+  EXPECT_EQ(due[0].run, id_of(1));
+  const auto again = backend().open_outbox(10).value();
+  ASSERT_EQ(again.size(), 1U);
+  EXPECT_EQ(again[0].body, "2");
+  EXPECT_TRUE(backend().change_outbox(again[0], "", {}).value());
+  EXPECT_TRUE(backend().open_outbox(10).value().empty());
+}
+
+TEST_P(StorageConformance, HoldsARunUntilItIsBegun) {
+  auto made = new_run(1);
+  made.owner.clear();
+  made.run_at = millrace::store::until_begun;
+  append(accepting(made));
+  now_ += std::int64_t{1} << 40U;
+  const std::string name = "support";
+  EXPECT_TRUE(backend().claim({&name, 1}, "owner", 10).value().empty());
+  EXPECT_TRUE(backend().begin_held(id_of(1)).value());
+  EXPECT_FALSE(backend().begin_held(id_of(1)).value());
+  EXPECT_FALSE(backend().begin_held(id_of(2)).value());
+  EXPECT_EQ(backend().claim({&name, 1}, "owner", 10).value().size(), 1U);
+}
+
+TEST_P(StorageConformance, CountsWhatKeysUse) {
+  const std::int64_t now_us = now_ * 1000;
+  const auto spend = [&](std::vector<KeySpending> spent) { return backend().spend(spent).value(); };
+  auto rows = spend({{"a", 7, 2, 500}, {"b", 7, 1, 0}});
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].key, "a");
+  EXPECT_EQ(rows[0].requests, 2);
+  EXPECT_EQ(rows[0].free_at_us, now_us + 500);
+  EXPECT_EQ(rows[1].free_at_us, now_us);
+  // Another process, whose day has not begun, counts for the minute alone.
+  rows = spend({{"a", 6, 5, 300}, {"a", 7, 1, 0}});
+  EXPECT_EQ(rows[1].requests, 3);
+  EXPECT_EQ(rows[1].free_at_us, now_us + 800);
+  rows = spend({{"a", 8, 4, 0}});
+  EXPECT_EQ(rows[0].day, 8);
+  EXPECT_EQ(rows[0].requests, 4);
+  now_ += 10;
+  EXPECT_EQ(spend({{"a", 8, 0, 0}})[0].free_at_us, now_us + 10'000);
 }
 
 TEST_P(StorageConformance, FindsNothingWrongWithItself) {

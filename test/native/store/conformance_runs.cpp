@@ -1,4 +1,6 @@
 // Runs, their journals, claims and the ledger.
+#include <limits>
+
 #include "store/conformance.hpp"
 
 namespace millrace::store {
@@ -103,6 +105,9 @@ TEST_P(StorageConformance, AcceptsARequestOnce) {
   auto again = append(accepting(run));
   EXPECT_EQ(again.status, AppendStatus::existing);
   EXPECT_EQ(again.run, id_of(1));
+  EXPECT_EQ(backend().run_with_key("alice", "key").value()->run.id, id_of(1));
+  EXPECT_FALSE(backend().run_with_key("alice", "another key").value());
+  EXPECT_FALSE(backend().run_with_key("bob", "key").value());
   run.idem_hash = "other";
   EXPECT_EQ(append(accepting(run)).status, AppendStatus::conflict);
   run.principal = "bob";
@@ -224,6 +229,56 @@ TEST_P(StorageConformance, WakesSleepersWhenTheirTimeComes) {
   EXPECT_EQ(claim().size(), 1U);
 }
 
+TEST_P(StorageConformance, LetsASleeperSleepByAClockThatWasSetBack) {
+  append(accepting(new_run(1)));
+  const std::int64_t seen = backend().now();
+  now_ -= 3'600'000;
+  EXPECT_EQ(change(1, RunState::sleeping, now_ + 100).status, AppendStatus::committed);
+  EXPECT_EQ(backend().next_due().value(), std::optional(seen + 100));
+  EXPECT_TRUE(claim().empty());
+  now_ += 100;
+  EXPECT_EQ(claim().size(), 1U);
+}
+
+TEST_P(StorageConformance, LeavesAParkedRunUntilItsTime) {
+  append(accepting(new_run(1)));
+  EXPECT_EQ(change(1, RunState::parked, now_ + 100).status, AppendStatus::committed);
+  EXPECT_TRUE(claim().empty());
+  now_ += 100;
+  EXPECT_EQ(claim().size(), 1U);
+}
+
+TEST_P(StorageConformance, HasARunDueThatWasGivenBackHoweverLongItWasToSleep) {
+  append(accepting(new_run(1)));
+  change(1, RunState::sleeping, std::numeric_limits<std::int64_t>::max());
+  EXPECT_TRUE(backend().claim_run(id_of(1), "next").value());
+  EXPECT_EQ(change(1, RunState::parked).status, AppendStatus::committed);
+  EXPECT_EQ(claim().size(), 1U);
+}
+
+TEST_P(StorageConformance, WritesNoFactFromBeforeTheLastRecord) {
+  const auto time_of = [&] {
+    return end_of(backend().read(id_of(1), row(1).last - 1, 1).value().back());
+  };
+  append(accepting(new_run(1)));
+  AppendBatch batch = text_batch(1, "asked");
+  batch.page = page_of_text("asked", now_ + 1000);
+  ApprovalRow approval;
+  approval.id = "a";
+  approval.run = id_of(1);
+  approval.principal = "alice";
+  batch.approvals = {approval};
+  append(batch);
+  Decision decision;
+  decision.approval = "a";
+  decision.principal = "alice";
+  ASSERT_EQ(backend().decide(decision).value().status, DecisionStatus::decided);
+  EXPECT_EQ(time_of(), now_ + 1000);
+  ASSERT_TRUE(backend().release("owner", Release::lost).ok());
+  ASSERT_EQ(claim().size(), 1U);
+  EXPECT_EQ(time_of(), now_ + 1000);
+}
+
 TEST_P(StorageConformance, KeepsTheLastFullCheckpointAndWhatFollows) {
   append(accepting(new_run(1)));
   const auto save = [&](std::int64_t number, bool is_full, std::string data) {
@@ -274,6 +329,35 @@ TEST_P(StorageConformance, HoldsTheLedgerToItsRules) {
   EXPECT_EQ(texts_of(backend(), 1), "#|b|a|b|b");
 }
 
+// Ids are bytes without a sign: half of them begin with one that a `char` holds as a negative
+// number.
+TEST_P(StorageConformance, ListsEachRunOfOneMomentOnce) {
+  constexpr std::uint64_t count = 40;
+  std::set<RunId> begun;
+  for (std::uint64_t number = 1; number <= count; ++number) {
+    NewRun run = new_run(number);
+    std::string bytes(run.id.bytes());
+    bytes.front() = static_cast<char>(number * 37 % 256);
+    run.id = RunId::of_bytes(bytes);
+    run.thread.clear();
+    begun.insert(run.id);
+    EXPECT_EQ(append(accepting(run)).status, AppendStatus::committed);
+  }
+  for (const std::size_t limit : {1U, 3U, 7U, 39U}) {
+    RunQuery query;
+    query.limit = limit;
+    std::vector<RunId> seen;
+    do {
+      const auto list = backend().runs(query);
+      ASSERT_TRUE(list.ok());
+      for (const RunRow& row : list.value().runs) seen.push_back(row.run.id);
+      query.before = list.value().next;
+    } while (!query.before.empty() && seen.size() <= 2 * count);
+    EXPECT_EQ(seen.size(), count);
+    EXPECT_EQ(std::set<RunId>(seen.begin(), seen.end()), begun);
+  }
+}
+
 TEST_P(StorageConformance, ListsRunsTheNewestFirst) {
   for (std::uint64_t number = 1; number <= 7; ++number) {
     now_ += number % 2 == 0 ? 1 : 0;
@@ -295,9 +379,18 @@ TEST_P(StorageConformance, ListsRunsTheNewestFirst) {
   ASSERT_EQ(seen.size(), 7U);
   EXPECT_EQ(seen[0], std::max(id_of(7), id_of(6)));
   query = {};
-  query.state = RunState::completed;
+  query.states = {RunState::completed};
   EXPECT_TRUE(backend().runs(query).value().runs.empty());
   EXPECT_EQ(backend().runs({}).value().runs.size(), 8U);
+  const auto count = [&](std::vector<RunState> states) {
+    query.states = std::move(states);
+    return backend().runs(query).value().runs.size();
+  };
+  const std::size_t running = count({RunState::running});
+  const std::size_t queued = count({RunState::queued});
+  EXPECT_EQ(count({RunState::completed, RunState::running}), running);
+  EXPECT_EQ(count({RunState::queued, RunState::running}), queued + running);
+  EXPECT_GT(queued + running, 0U);
 }
 
 TEST_P(StorageConformance, DeletesARunWithAllThatIsItsOwn) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "store/conformance.hpp"
+#include "store/hash_chain.hpp"
 #include "store/row_json.hpp"
 
 namespace millrace::store {
@@ -103,6 +104,74 @@ TEST_P(StorageConformance, GivesTheSameRowsFromAnotherStore) {
   EXPECT_EQ(other->backend->decide(decision).value().status, DecisionStatus::decided);
   const std::string name = "support";
   EXPECT_EQ(other->backend->claim({&name, 1}, "next", 10).value().size(), 2U);
+}
+
+// All rows of a store, and the hashes of the pages of one run among them.
+std::vector<AnyRow> rows_in(StorageBackend& backend) {
+  std::vector<AnyRow> rows;
+  EXPECT_TRUE(backend
+                  .dump([&](const AnyRow& row) -> Result<void> {
+                    rows.push_back(row);
+                    return {};
+                  })
+                  .ok());
+  return rows;
+}
+Result<void> load_rows(StorageBackend& backend, const std::vector<AnyRow>& rows) {
+  std::size_t next = 0;
+  return backend.load([&]() -> Result<std::optional<AnyRow>> {
+    return next < rows.size() ? std::optional(rows[next++]) : std::nullopt;
+  });
+}
+std::vector<JournalRow*> pages_in(std::vector<AnyRow>& rows) {
+  std::vector<JournalRow*> pages;
+  for (AnyRow& row : rows) {
+    if (auto* page = std::get_if<JournalRow>(&row)) pages.push_back(page);
+  }
+  return pages;
+}
+
+TEST_P(StorageConformance, ChainsThePagesOfARun) {
+  append(accepting(new_run(1)));
+  append(text_batch(1, "one"));
+  append(text_batch(1, "two"));
+  ASSERT_EQ(end(1).status, AppendStatus::committed);
+  auto rows = rows_in(backend());
+  HashChain chain;
+  std::string before;
+  for (const JournalRow* row : pages_in(rows)) {
+    EXPECT_EQ(row->hash, chain.hash(before, row->run, row->page));
+    before = row->hash;
+  }
+  EXPECT_EQ(before.size(), 32U);
+  EXPECT_TRUE(backend().check().value().empty());
+  // In less room, the chain is that of the pages before.
+  now_ += *SweepPolicy().compact_ms;
+  EXPECT_EQ(backend().sweep({}).value().compacted, 1U);
+  auto compacted = rows_in(backend());
+  EXPECT_EQ(pages_in(compacted).back()->hash, before);
+  EXPECT_TRUE(backend().check().value().empty());
+  // A page that was changed with its checksum breaks it, one that lost its hash as well.
+  for (const bool is_changed : {true, false}) {
+    auto damaged = rows;
+    JournalRow& row = *pages_in(damaged).at(2);
+    if (is_changed) {
+      row.page.bytes = page_of_text("owt").bytes;
+      row.checksum =
+          journal::checksum_of(row.page.bytes, row.run.bytes(), row.page.last, row.page.count);
+    } else {
+      row.hash.clear();
+    }
+    const auto other = GetParam()([this] { return now_; });
+    ASSERT_TRUE(load_rows(*other->backend, damaged).ok());
+    const auto problems = other->backend->check().value();
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_NE(problems[0].what.find("hash"), std::string::npos) << problems[0].what;
+  }
+  // And a page does not come without its checksum.
+  pages_in(rows).at(1)->checksum += 1;
+  const auto other = GetParam()([this] { return now_; });
+  EXPECT_EQ(load_rows(*other->backend, rows).error().code, Errc::invalid_argument);
 }
 
 TEST_P(StorageConformance, TakesAllRowsOrNone) {

@@ -154,6 +154,7 @@ int open_file(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int flags,
   auto* made = reinterpret_cast<OpenFile*>(file);
   made->base.pMethods = nullptr;
   if (faults.is_cut()) return SQLITE_IOERR;
+  ++faults.opens;
   const std::string key = name != nullptr ? name : "temporary";
   if (name == nullptr) faults.files.erase(key);
   made->vfs = &faults;

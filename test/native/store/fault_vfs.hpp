@@ -22,6 +22,8 @@ class FaultVfs {
   [[nodiscard]] std::string name() const { return name_; }
   // Writes, truncations and syncs so far.
   [[nodiscard]] int operations() const { return operations_; }
+  // Files opened so far.
+  int opens = 0;
   // The operation of this number fails with `code`, once; 0 is none.
   void fail_at(int operation, int code) {
     fail_at_ = operation;

@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <sstream>
 #include <thread>
 
 #include "store/conformance.hpp"
 #include "store/sqlite/database.hpp"
+#include "store/sqlite_store.hpp"
 #include "store/store_folder.hpp"
 
 namespace millrace::store {
@@ -39,55 +39,6 @@ INSTANTIATE_TEST_SUITE_P(Sqlite, StorageConformance,
                          testing::Values(file_rig<Durability::full>, file_rig<Durability::balanced>,
                                          file_rig<Durability::memory>));
 
-class SqliteStore : public testing::Test {
- protected:
-  Result<std::unique_ptr<StorageBackend>> open(bool read_only = false) {
-    SqliteOptions options;
-    options.path = folder_.file();
-    options.read_only = read_only;
-    options.durability = durability_;
-    options.open_timeout = std::chrono::milliseconds(60);
-    options.clock = [this] { return now_; };
-    return open_sqlite_backend(options);
-  }
-  std::unique_ptr<StorageBackend> opened(bool read_only = false) {
-    auto backend = open(read_only);
-    EXPECT_TRUE(backend.ok()) << (backend.ok() ? "" : backend.error().message);
-    return backend ? std::move(backend).value() : nullptr;
-  }
-  Errc error_of_opening() {
-    const auto backend = open();
-    return backend ? Errc::internal : backend.error().code;
-  }
-  void write_file(const std::string& text) {
-    std::ofstream(folder_.file(), std::ios::binary | std::ios::trunc) << text;
-  }
-  void run_sql(const char* sql) {
-    sqlite3* handle = nullptr;
-    ASSERT_EQ(sqlite3_open(folder_.file().c_str(), &handle), SQLITE_OK);
-    EXPECT_EQ(sqlite3_exec(handle, sql, nullptr, nullptr, nullptr), SQLITE_OK)
-        << sqlite3_errmsg(handle);
-    sqlite3_close(handle);
-  }
-  static AppendOutcome append(StorageBackend& backend, const AppendBatch& batch) {
-    return backend.append({&batch, 1}).front();
-  }
-  // Whether any file of the store holds the text.
-  bool is_anywhere(const std::string& text) const {
-    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
-      std::ifstream in(entry.path(), std::ios::binary);
-      std::ostringstream all;
-      all << in.rdbuf();
-      if (all.str().find(text) != std::string::npos) return true;
-    }
-    return false;
-  }
-
-  std::int64_t now_ = 1'000'000;
-  Durability durability_ = Durability::full;
-  StoreFolder folder_;
-};
-
 TEST_F(SqliteStore, KeepsEverythingFromOneOpeningToTheNext) {
   auto backend = opened();
   append(*backend, accepting(new_run(1)));
@@ -102,6 +53,12 @@ TEST_F(SqliteStore, KeepsEverythingFromOneOpeningToTheNext) {
   EXPECT_EQ(claims.value()[0].run.recoveries, 1);
   EXPECT_EQ(append(*backend, text_batch(1, "after", 2)).status, AppendStatus::committed);
   EXPECT_EQ(texts_of(*backend, 1), "#|before|#|after");
+}
+
+TEST_F(SqliteStore, CountsKeysFromOneOpeningToTheNext) {
+  const KeySpending one{"key", 1, 1, 1000};
+  ASSERT_TRUE(opened()->spend({&one, 1}).ok());
+  EXPECT_EQ(opened()->spend({&one, 1}).value().at(0).requests, 2);
 }
 
 TEST_F(SqliteStore, BelongsToOneProcess) {
@@ -156,6 +113,118 @@ TEST_F(SqliteStore, LeavesForeignFilesAlone) {
   EXPECT_EQ(error_of_opening(), Errc::store_foreign);
 }
 
+// Makes a file as the second version had it.
+constexpr const char* without_retention =
+    "DROP INDEX runs_list; DROP INDEX runs_new; DROP INDEX runs_thread; DROP INDEX runs_owner;"
+    "DROP INDEX threads_id; DROP INDEX attachments_thread; DROP INDEX blobs_created;"
+    "DROP INDEX outbox_run; CREATE INDEX runs_list ON runs(principal, created);"
+    "DROP TABLE key_uses; DROP TABLE attachment_uses;"
+    "DROP TABLE starts; ALTER TABLE checkpoints DROP COLUMN crc;"
+    "CREATE TABLE before(id TEXT PRIMARY KEY, thread INTEGER NOT NULL, type TEXT NOT NULL,"
+    " title TEXT NOT NULL, updated INTEGER NOT NULL, content BLOB NOT NULL);"
+    "INSERT INTO before SELECT id, thread, type, title, updated, content FROM artifacts;"
+    "DROP TABLE artifacts; ALTER TABLE before RENAME TO artifacts;"
+    "CREATE INDEX artifacts_thread ON artifacts(thread);"
+    "DROP INDEX runs_records; ALTER TABLE runs DROP COLUMN records;"
+    "CREATE INDEX runs_ended ON runs(ended) WHERE ended IS NOT NULL AND root IS NULL;"
+    "ALTER TABLE journal DROP COLUMN hash; ALTER TABLE messages DROP COLUMN run;"
+    "ALTER TABLE threads DROP COLUMN cut; UPDATE meta SET v=1 WHERE k='min_reader';"
+    "PRAGMA user_version=2";
+
+TEST_F(SqliteStore, BringsFilesOfTheSecondVersionUpToDate) {
+  for (const std::uint64_t run : {1U, 2U}) {
+    auto backend = opened();
+    append(*backend, accepting(new_run(run, "owner", "t" + std::to_string(run))));
+    AppendBatch batch = text_batch(run, "before");
+    batch.messages = {{"m", 0, R"({"attachments":[{"uid":"att"},5]})"}, {"n", 1, "\xff no JSON"}};
+    batch.changes.push_back({.run = id_of(run), .state = journal::RunState::waiting});
+    append(*backend, batch);
+    ASSERT_TRUE(backend->put_artifact({"a", "alice", "t1", "html", "A", 1, "<p>"}).ok());
+    const std::string hash = backend->put_blob("png").value();
+    ASSERT_TRUE(backend->put_attachment({"att", "alice", "", "a.png", "image/png", hash, 1}).ok());
+  }
+  // Retention of the release before has removed the records of one.
+  run_sql("DELETE FROM journal WHERE run=2; UPDATE runs SET state=5, ended=1 WHERE no=2");
+  run_sql(without_retention);
+  auto backend = opened();
+  EXPECT_EQ(texts_of(*backend, 1), "#|before");
+  EXPECT_EQ(backend->run(id_of(1)).value()->records, StoredRecords::whole);
+  EXPECT_EQ(backend->run(id_of(2)).value()->records, StoredRecords::removed);
+  EXPECT_FALSE(backend->messages("alice", "t1").value().at(0).run);
+  EXPECT_EQ(backend->artifact("alice", "a").value()->content, "<p>");
+  // Pages without a hash are no damage, and those that follow have one.
+  EXPECT_TRUE(backend->check().value().empty());
+  ASSERT_TRUE(backend->claim_run(id_of(1), "next").value());
+  append(*backend, text_batch(1, "after", 2));
+  EXPECT_TRUE(backend->check().value().empty());
+  // Both threads refer to it.
+  ASSERT_TRUE(backend->delete_thread("alice", "t2").value());
+  EXPECT_TRUE(backend->attachment("alice", "att").value());
+  backend.reset();
+  run_sql("UPDATE journal SET hash=NULL WHERE last=4");
+  backend = opened();
+  ASSERT_EQ(backend->check().value().size(), 1U);
+  EXPECT_NE(backend->check().value()[0].what.find("no hash"), std::string::npos);
+}
+
+TEST_F(SqliteStore, BringsFilesOfTheFirstVersionUpToDate) {
+  {
+    auto backend = opened();
+    append(*backend, accepting(new_run(1, "")));
+    NewRun child = new_run(2, "");
+    child.idem_key = id_of(1).text() + "/run:child#1";
+    append(*backend, accepting(child));
+  }
+  run_sql(without_retention);
+  run_sql(
+      "DROP INDEX runs_working; DROP INDEX runs_queued; DROP INDEX runs_claim;"
+      "ALTER TABLE runs DROP COLUMN lane;"
+      "CREATE INDEX runs_claim ON runs(name, run_at) WHERE root IS NULL AND owner IS NULL;"
+      "PRAGMA user_version=1");
+  EXPECT_EQ(error_of_opening(true), Errc::invalid_state);
+  auto backend = opened();
+  EXPECT_EQ(backend->run(id_of(1)).value()->run.lane, Lane::normal);
+  // A job waits for it.
+  EXPECT_EQ(backend->run(id_of(2)).value()->run.lane, Lane::inner);
+  const std::string name = "support";
+  EXPECT_EQ(backend->claim({&name, 1}, "next", 10).value().size(), 2U);
+}
+
+TEST_F(SqliteStore, RemembersWhatBeganAsLongAsRatesCountIt) {
+  using std::chrono::milliseconds;
+  ClaimRequest request{{"support"}, "next", 100, {}};
+  request.rates.longest = milliseconds(1000);
+  {
+    auto backend = opened();
+    append(*backend, accepting(new_run(1, "")));
+    EXPECT_EQ(backend->claim({{"support"}, "next", 100, {}}).value().size(), 1U);
+    EXPECT_TRUE(backend->starts().value().empty());
+    append(*backend, accepting(new_run(2, "")));
+    NewRun inner = new_run(3, "");
+    inner.lane = Lane::inner;
+    append(*backend, accepting(inner));
+    EXPECT_EQ(backend->claim(request).value().size(), 2U);
+  }
+  now_ += 400;
+  {
+    auto backend = opened();
+    const auto begun = backend->starts().value();
+    ASSERT_EQ(begun.size(), 1U);
+    EXPECT_EQ(begun[0].name, "support");
+    EXPECT_EQ(begun[0].principal, "alice");
+    EXPECT_EQ(begun[0].age, milliseconds(400));
+    now_ += 600;
+    append(*backend, accepting(new_run(4, "")));
+    // Those that were cut go on, and begin no second time.
+    EXPECT_EQ(backend->claim(request).value().size(), 4U);
+    EXPECT_EQ(backend->starts().value().size(), 1U);
+    EXPECT_EQ(backend->starts().value()[0].age, milliseconds(0));
+  }
+  // The clock was put back.
+  now_ -= 5000;
+  EXPECT_EQ(opened()->starts().value()[0].age, milliseconds(0));
+}
+
 TEST_F(SqliteStore, RefusesFilesOfNewerReleasesUnlessTheyAllowIt) {
   opened().reset();
   run_sql("PRAGMA user_version=9; UPDATE meta SET v=9 WHERE k='min_reader'");
@@ -200,67 +269,6 @@ TEST_F(SqliteStore, NoticesThatItsFileWasReplaced) {
   const auto tidied = backend->tidy();
   ASSERT_FALSE(tidied.ok());
   EXPECT_EQ(tidied.error().code, Errc::store_moved);  // store_moved
-}
-
-TEST_F(SqliteStore, FindsAFlippedByteAndLosesThatRunOnly) {
-  auto backend = opened();
-  const std::string planted(300, 'p');
-  append(*backend, accepting(new_run(1)));
-  append(*backend, accepting(new_run(2)));
-  append(*backend, text_batch(1, planted));
-  append(*backend, text_batch(2, "whole"));
-  backend.reset();
-  std::fstream file(folder_.file(), std::ios::binary | std::ios::in | std::ios::out);
-  std::ostringstream all;
-  all << file.rdbuf();
-  const auto at = all.str().find(planted);
-  ASSERT_NE(at, std::string::npos);
-  file.seekp(static_cast<std::streamoff>(at + 150)).put('q');
-  file.close();
-  backend = opened();
-  EXPECT_EQ(texts_of(*backend, 1), "store_damaged");
-  EXPECT_EQ(texts_of(*backend, 2), "#|whole");
-  const auto problems = backend->check();
-  ASSERT_TRUE(problems.ok());
-  ASSERT_EQ(problems.value().size(), 1U);
-  EXPECT_EQ(problems.value()[0].run, id_of(1));
-}
-
-TEST_F(SqliteStore, FindsALedgerThatDiffersFromTheJournal) {
-  auto backend = opened();
-  AppendBatch batch = accepting(new_run(1));
-  journal::ToolIntent intent;
-  intent.call = "c";
-  journal::PageWriter page;
-  page.add({.body = journal::Fact(intent)});
-  batch.page = page.take();
-  CallRow call;
-  call.run = id_of(1);
-  call.call = "c";
-  call.name = "pay";
-  batch.calls.push_back(call);
-  append(*backend, batch);
-  EXPECT_TRUE(backend->check().value().empty());
-  backend.reset();
-  run_sql("UPDATE calls SET state=3");
-  backend = opened();
-  ASSERT_EQ(backend->check().value().size(), 1U);
-  EXPECT_NE(backend->check().value()[0].what.find("'c'"), std::string::npos);
-}
-
-TEST_F(SqliteStore, LeavesNothingOfWhatIsDeleted) {
-  auto backend = opened();
-  const std::string planted = "the planted secret 0123456789";
-  append(*backend, accepting(new_run(1, "owner", "t")));
-  for (int page = 0; page < 30; ++page) {
-    append(*backend, text_batch(1, planted + std::string(3000, 'x')));
-    const MessageRow message{"m" + std::to_string(page), page, planted};
-    ASSERT_TRUE(backend->put_messages("alice", "t", {&message, 1}).ok());
-  }
-  ASSERT_TRUE(backend->tidy().ok());
-  EXPECT_TRUE(is_anywhere(planted));
-  ASSERT_TRUE(backend->delete_thread("alice", "t").value());
-  EXPECT_FALSE(is_anywhere(planted));
 }
 
 TEST_F(SqliteStore, IsBackedUpWhileItWorks) {

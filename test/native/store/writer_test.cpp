@@ -19,6 +19,7 @@
 #include "store/memory/memory_backend.hpp"
 #include "store/sqlite/sqlite_backend.hpp"
 #include "store/store_folder.hpp"
+#include "support/sanitizers.hpp"
 
 namespace millrace::store {
 namespace {
@@ -87,6 +88,28 @@ TEST(Writer, CommitsWhatCameDuringACommitTogether) {
   EXPECT_EQ(backlog.get_future().get(), 0U);
 }
 
+TEST(Writer, CallsWhoWaitsForRoomThoughItHasNothingOnItsWay) {
+  Writer writer(make_memory_backend());
+  std::promise<void> at_once;
+  writer.when_below(10, [&] { at_once.set_value(); });
+  at_once.get_future().wait();
+  Held held(writer);
+  writer.append(accepting(new_run(1)), {});
+  writer.append(text_batch(1, std::string(1000, 'x')), {});
+  std::atomic<bool> is_called = false;
+  std::promise<void> called;
+  writer.when_below(10, [&] {
+    is_called = true;
+    called.set_value();
+  });
+  std::promise<void> larger;
+  writer.when_below(1'000'000, [&] { larger.set_value(); });
+  larger.get_future().wait();
+  EXPECT_FALSE(is_called);
+  held.let_go();
+  called.get_future().wait();
+}
+
 TEST(Writer, CommitsProgressThatNobodyWaitsForAsWell) {
   Outcomes outcomes(2);
   Writer writer(make_memory_backend());
@@ -108,6 +131,196 @@ TEST(Writer, KeepsWorkInItsPlace) {
   held.let_go();
   EXPECT_EQ(before.get_future().get(), "#");
   EXPECT_EQ(after.get_future().get(), "#|x");
+}
+
+// Reads between batches see those before them, and let all of them be one commit.
+TEST(Writer, ReadsBetweenBatchesWithoutCommitsOfTheirOwn) {
+  std::atomic<int> commits = 0;
+  Outcomes outcomes(3);
+  std::vector<std::promise<std::string>> seen(4);
+  Writer writer(make_memory_backend([&] {
+    ++commits;
+    return std::int64_t{1};
+  }));
+  const auto read = [&](std::size_t at) {
+    writer.read([&, at](StorageBackend& backend) { seen[at].set_value(texts_of(backend, 1)); });
+  };
+  Held held(writer);
+  writer.append(accepting(new_run(1)), outcomes.next());
+  read(0);
+  writer.append(text_batch(1, "x"), outcomes.next());
+  read(1);
+  // What changes something stays between what was given before it and behind it.
+  writer.run([&](StorageBackend& backend) { seen[2].set_value(texts_of(backend, 1)); });
+  writer.append(text_batch(1, "y"), outcomes.next());
+  read(3);
+  held.let_go();
+  outcomes.wait();
+  EXPECT_EQ(seen[2].get_future().get(), "#|x");
+  for (const std::size_t at : {0U, 1U, 3U}) EXPECT_EQ(seen[at].get_future().get(), "#|x|y");
+  EXPECT_EQ(commits, 2);
+}
+
+// A reader of its own sees what was committed, and waits for no commit.
+TEST(Writer, ReadsWhileTheWriterIsBusy) {
+  const StoreFolder folder;
+  SqliteOptions options;
+  options.path = folder.file();
+  auto backend = open_sqlite_backend(options);
+  ASSERT_TRUE(backend) << backend.error().message;
+  Outcomes accepted(1);
+  Writer writer(std::move(backend).value());
+  writer.append(accepting(new_run(1)), accepted.next());
+  accepted.wait();
+  Held held(writer);
+  writer.append(text_batch(1, "x"), {});
+  std::promise<std::string> seen;
+  std::promise<bool> changed;
+  writer.read([&](StorageBackend& reader) {
+    seen.set_value(texts_of(reader, 1));
+    changed.set_value(reader.delete_run(id_of(1)).ok());
+  });
+  EXPECT_EQ(seen.get_future().get(), "#");
+  EXPECT_FALSE(changed.get_future().get());
+  held.let_go();
+  std::promise<std::string> after;
+  writer.run([&](StorageBackend& written) { after.set_value(texts_of(written, 1)); });
+  EXPECT_EQ(after.get_future().get(), "#|x");
+}
+
+// Reads that are carried out together are of one moment.
+TEST(Writer, ReadsOneMoment) {
+  const StoreFolder folder;
+  SqliteOptions options;
+  options.path = folder.file();
+  auto backend = open_sqlite_backend(options);
+  ASSERT_TRUE(backend) << backend.error().message;
+  Outcomes outcomes(2);
+  Writer writer(std::move(backend).value());
+  std::promise<std::string> before;
+  std::promise<std::string> after;
+  std::promise<void> go;
+  std::promise<void> is_reading;
+  writer.append(accepting(new_run(1)), outcomes.next());
+  std::promise<void> accepted;
+  writer.run([&](StorageBackend& /*backend*/) { accepted.set_value(); });
+  accepted.get_future().wait();
+  writer.read([&](StorageBackend& reader) {
+    before.set_value(texts_of(reader, 1));
+    is_reading.set_value();
+    go.get_future().wait();
+    after.set_value(texts_of(reader, 1));
+  });
+  is_reading.get_future().wait();
+  writer.append(text_batch(1, "x"), outcomes.next());
+  writer.run([](StorageBackend& /*backend*/) {});
+  outcomes.wait();
+  go.set_value();
+  EXPECT_EQ(before.get_future().get(), "#");
+  EXPECT_EQ(after.get_future().get(), "#");
+}
+
+// Whoever is the last to use a store may be work on one of its threads.
+TEST(Writer, EndsOnItsOwnThreads) {
+  for (const auto how : {&Writer::run, &Writer::read}) {
+    const StoreFolder folder;
+    SqliteOptions options;
+    options.path = folder.file();
+    auto backend = open_sqlite_backend(options);
+    ASSERT_TRUE(backend) << backend.error().message;
+    auto writer = std::make_shared<Writer>(std::move(backend).value());
+    const std::weak_ptr<Writer> alive = writer;
+    std::promise<void> let_go;
+    std::promise<void> was_run;
+    std::promise<std::string> behind;
+    Outcomes accepted(1);
+    writer->append(accepting(new_run(1)), accepted.next());
+    accepted.wait();
+    Writer& last = *writer;
+    (last.*how)([held = std::move(writer), let_go = let_go.get_future().share(),
+                 &was_run](StorageBackend& /*backend*/) mutable {
+      let_go.wait();
+      held.reset();
+      was_run.set_value();
+    });
+    last.run([&](StorageBackend& written) { behind.set_value(texts_of(written, 1)); });
+    let_go.set_value();
+    was_run.get_future().wait();
+    EXPECT_TRUE(alive.expired());
+    EXPECT_EQ(behind.get_future().get(), "#");
+  }
+}
+
+// Progress waits for its window, however much is read meanwhile.
+TEST(Writer, CommitsNothingEarlyForARead) {
+  std::string before;
+  {
+    Writer writer(make_memory_backend(), {.window = std::chrono::hours(1)});
+    std::promise<std::string> seen;
+    Outcomes first(2);
+    writer.append(accepting(new_run(1)), first.next());
+    writer.append(text_batch(1, "a"), first.next());
+    first.wait();
+    writer.append(text_batch(1, "x"), {});
+    writer.read([&](StorageBackend& backend) { seen.set_value(texts_of(backend, 1)); });
+    before = seen.get_future().get();
+  }
+  EXPECT_EQ(before, "#|a");
+}
+
+// Whoever works alone does not wait for others.
+TEST(Writer, CommitsTheFirstPieceBehindItsRequestAtOnce) {
+  Writer writer(make_memory_backend(), {.window = std::chrono::hours(1)});
+  Outcomes accepted(1);
+  writer.append(accepting(new_run(1)), accepted.next());
+  accepted.wait();
+  Outcomes shown(1);
+  writer.append(text_batch(1, "x"), shown.next());
+  shown.wait();
+  EXPECT_EQ(shown.list[0].last, 2U);
+}
+
+// Where several runs are at work, a commit for one piece would keep the others waiting.
+TEST(Writer, KeepsTheWindowBehindTheRequestsOfSeveral) {
+  std::atomic<bool> is_committed = false;
+  {
+    Writer writer(make_memory_backend(), {.window = std::chrono::hours(1)});
+    Outcomes accepted(2);
+    Held held(writer);
+    writer.append(accepting(new_run(1)), accepted.next());
+    writer.append(accepting(new_run(2)), accepted.next());
+    held.let_go();
+    accepted.wait();
+    writer.append(text_batch(1, "x"), [&](const auto& /*outcome*/) { is_committed = true; });
+    std::promise<void> read;
+    writer.read([&](StorageBackend& /*backend*/) { read.set_value(); });
+    read.get_future().wait();
+    EXPECT_FALSE(is_committed);
+  }
+  EXPECT_TRUE(is_committed);
+}
+
+// What comes while a commit is on its way waits for its window, too.
+TEST(Writer, KeepsTheWindowBehindACommit) {
+  Outcomes outcomes(2);
+  std::atomic<bool> is_committed = false;
+  {
+    Writer writer(make_memory_backend(), {.window = std::chrono::hours(1)});
+    Held held(writer);
+    writer.append(accepting(new_run(1)), [&, done = outcomes.next()](const AppendOutcome& outcome) {
+      writer.append(text_batch(1, "x"),
+                    [&](const AppendOutcome& /*outcome*/) { is_committed = true; });
+      done(outcome);
+    });
+    writer.append(text_batch(1, "y"), outcomes.next());
+    held.let_go();
+    outcomes.wait();
+    std::promise<void> read;
+    writer.read([&](StorageBackend& /*backend*/) { read.set_value(); });
+    read.get_future().wait();
+    EXPECT_FALSE(is_committed);
+  }
+  EXPECT_TRUE(is_committed);
 }
 
 TEST(Writer, CarriesOutEverythingBeforeItEnds) {
@@ -266,9 +479,9 @@ void expect_nothing_lost(StorageBackend& backend, const StoreFolder& folder) {
 class KilledStore : public testing::TestWithParam<Durability> {};
 
 TEST_P(KilledStore, LosesNothingThatWasCommitted) {
-#if defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "the child is a fork with threads, which ThreadSanitizer does not follow";
-#endif
+  if (test::has_thread_sanitizer) {
+    GTEST_SKIP() << "the child is a fork with threads, which ThreadSanitizer does not follow";
+  }
   const std::uint32_t seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);

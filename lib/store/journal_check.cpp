@@ -1,0 +1,186 @@
+#include "store/journal_check.hpp"
+
+#include <initializer_list>
+#include <optional>
+#include <variant>
+
+#include "base/json_tree.hpp"
+#include "journal/compact.hpp"
+#include "journal/page.hpp"
+
+namespace millrace::store {
+namespace {
+
+std::string page_at(std::uint64_t last) {
+  return "the page that ends at record " + std::to_string(last);
+}
+
+// Of texts that follow each other.
+std::size_t hash_of(std::initializer_list<std::string_view> texts) {
+  std::string all;
+  for (const std::string_view text : texts) all.append(std::to_string(text.size())).append(text);
+  return std::hash<std::string>()(all);
+}
+
+std::size_t hash_of_result(std::string_view json) {
+  const auto result = json::Tree::parse(json);
+  if (!result) return 0;
+  return hash_of({result.value()["content"].string(), result.value()["code"].string()});
+}
+
+std::size_t hash_of_request(std::string_view call, std::string_view args_hash,
+                            std::string_view tools_hash, std::string_view principal,
+                            std::int64_t expires) {
+  return hash_of({call, args_hash, tools_hash, principal, std::to_string(expires)});
+}
+
+}  // namespace
+
+void JournalCheck::add_page(const RunId& id, const StoredPage& page, std::uint32_t checksum,
+                            std::string_view hash) {
+  Checked& run = checked_[id];
+  if (!run.is_readable) return;
+  std::string what;
+  if (journal::checksum_of(page.bytes, id.bytes(), page.last, page.count) != checksum) {
+    what = page_at(page.last) + " is damaged";
+    run.is_readable = false;
+  } else if (page.last - page.count != run.fold.last()) {
+    what = "records before " + std::to_string(page.last) + " are missing";
+    run.is_readable = false;
+  } else {
+    what = check_page(id, run, page, hash);
+  }
+  if (!what.empty()) problems_.push_back({id, std::move(what)});
+}
+
+// Folds the records. Gives what is wrong with them; "" is nothing.
+std::string JournalCheck::check_page(const RunId& id, Checked& run, const StoredPage& page,
+                                     std::string_view hash) {
+  std::vector<StoredPage> pages;
+  if (journal::is_compact(page.bytes)) {
+    auto expanded = journal::expand(page);
+    run.is_readable = expanded.ok();
+    if (expanded) pages = std::move(expanded).value();
+  } else {
+    pages.push_back(page);
+  }
+  std::string made = run.hash;
+  for (const StoredPage& one : pages) {
+    if (!hash.empty()) made = chain_.hash(made, id, one);
+    journal::PageReader reader(one.bytes, one.last, one.count);
+    for (auto record = reader.next(); run.is_readable; record = reader.next()) {
+      run.is_readable = record.ok();
+      if (!record || record.value() == nullptr) break;
+      run.fold.add(*record.value());
+      const auto* fact = std::get_if<journal::Fact>(&record.value()->body);
+      if (fact == nullptr) continue;
+      add_repeated(run, record.value()->branch, *fact);
+      const auto* child = std::get_if<journal::ChildStarted>(fact);
+      if (child == nullptr) continue;
+      if (const auto child_id = RunId::parse(child->run)) run.runs[child->branch] = *child_id;
+    }
+  }
+  const bool lacks_hash = hash.empty() && !run.hash.empty();
+  const bool is_broken = lacks_hash || (!hash.empty() && made != hash);
+  run.hash = hash;
+  if (!run.is_readable) return page_at(page.last) + " cannot be read";
+  // Only the first place: what follows has hashes over it.
+  if (!is_broken || !std::exchange(run.is_chained, false)) return {};
+  return lacks_hash ? page_at(page.last) + " has no hash, and the one before it has"
+                    : page_at(page.last) +
+                          " does not have its hash: a record of it or before it was changed, "
+                          "dropped or moved";
+}
+
+// What rows repeat of the journal, which has a checksum.
+void JournalCheck::add_repeated(Checked& run, std::uint32_t branch, const journal::Fact& fact) {
+  if (const auto* result = std::get_if<journal::ToolResult>(&fact)) {
+    run.results[{branch, std::string(result->call)}] = {false,
+                                                        hash_of({result->content, result->code})};
+  } else if (const auto* step = std::get_if<journal::JobStep>(&fact)) {
+    const std::string call = std::string(step->name) + '#' + std::to_string(step->occurrence);
+    run.results[{branch, call}] = {true, hash_of({step->result_json})};
+  } else if (const auto* requested = std::get_if<journal::ApprovalRequested>(&fact)) {
+    run.approvals[std::string(requested->id)].request =
+        hash_of_request(requested->call, requested->args_hash, requested->tools_hash,
+                        requested->principal, requested->expires_ms);
+  } else if (const auto* decided = std::get_if<journal::ApprovalDecided>(&fact)) {
+    const auto found = run.approvals.find(decided->id);
+    if (found == run.approvals.end()) return;
+    found->second.decision = hash_of({decided->decision_json, decided->by});
+  }
+}
+
+void JournalCheck::check_approval(const ApprovalRow& row) {
+  const auto run = checked_.find(row.run);
+  if (run == checked_.end() || !run->second.is_readable) return;
+  const auto found = run->second.approvals.find(row.id);
+  if (found == run->second.approvals.end()) return;
+  std::optional<std::size_t> decision;
+  if (row.decided) decision = hash_of({row.decision, row.decided_by});
+  const bool is_same =
+      found->second.decision == decision &&
+      found->second.request ==
+          hash_of_request(row.call, row.args_hash, row.tools_hash, row.principal, row.expires);
+  if (is_same) return;
+  problems_.push_back({row.run, "the approval '" + row.id + "' differs from the journal"});
+}
+
+void JournalCheck::check_checkpoint(const CheckpointRow& row) {
+  const auto checked = checkpoints_.add(row);
+  if (!checked) problems_.push_back({row.run, checked.error().message});
+}
+
+void JournalCheck::check_run(const RunId& id, journal::RunState state, std::uint64_t last,
+                             StoredRecords records) {
+  const auto found = checked_.find(id);
+  const std::uint64_t known = found == checked_.end() ? 0 : found->second.fold.last();
+  const bool is_removed = records == StoredRecords::removed;
+  if (is_removed || (found != checked_.end() && !found->second.is_readable)) return;
+  if (known < last) {
+    problems_.push_back({id, "records behind " + std::to_string(known) +
+                                 " are missing: the run has " + std::to_string(last)});
+    return;
+  }
+  if (found == checked_.end() || !found->second.fold.branches().contains(0)) return;
+  const journal::RunState folded = found->second.fold.branches().at(0).state;
+  const bool differs = journal::is_over(folded) || journal::is_over(state);
+  if (!differs || folded == state) return;
+  problems_.push_back({id, "the run is '" + std::string(journal::name_of(state)) + "', and '" +
+                               std::string(journal::name_of(folded)) + "' in the journal"});
+}
+
+void JournalCheck::check_calls(const std::function<Calls(const RunId& run)>& calls_of) {
+  for (const auto& [id, run] : checked_) {
+    if (!run.is_readable) continue;
+    for (const auto& [number, branch] : run.fold.branches()) {
+      const auto child = run.runs.find(number);
+      if (number == 0) check_branch(id, run, number, calls_of(id));
+      if (child != run.runs.end()) {
+        check_branch(child->second, run, number, calls_of(child->second));
+      }
+    }
+  }
+}
+
+void JournalCheck::check_branch(const RunId& run, const Checked& checked, std::uint32_t number,
+                                const Calls& calls) {
+  journal::FoldedBranch branch = checked.fold.branches().at(number);
+  for (const auto& [id, state, result] : calls) {
+    const journal::FoldedCall* call = branch.find_call(id);
+    if (call == nullptr) continue;
+    if (call->state == state) {
+      const auto known = checked.results.find({number, id});
+      if (result.empty() || !journal::is_over(state) || known == checked.results.end()) continue;
+      const std::size_t hash = known->second.is_step ? hash_of({result}) : hash_of_result(result);
+      if (hash == known->second.hash) continue;
+      problems_.push_back({run, "the result of the call '" + id + "' differs from the journal"});
+      continue;
+    }
+    problems_.push_back({run, "the call '" + id + "' is '" + std::string(journal::name_of(state)) +
+                                  "', and '" + std::string(journal::name_of(call->state)) +
+                                  "' in the journal"});
+  }
+}
+
+}  // namespace millrace::store

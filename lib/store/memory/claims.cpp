@@ -1,0 +1,111 @@
+// Who works on a run, and what the user decides.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "store/memory/append.hpp"
+#include "store/memory/backend_impl.hpp"
+#include "store/rules.hpp"
+
+namespace millrace::store::memory {
+
+Result<std::vector<Claim>> Backend::claim(const ClaimRequest& request) {
+  const std::int64_t at = now();
+  auto at_work = work_counts();
+  ClaimOrder order(request, at_work.value(), turns_, [&](const ClaimOrder::Wanted& wanted) {
+    return memory::find_due(tables_, wanted, at, clock_());
+  });
+  std::vector<Claim> claims;
+  while (claims.size() < request.most) {
+    const auto row = order.next();
+    if (!row) break;
+    auto claim = take(*tables_.find(row->run.id), request.owner, at);
+    if (!claim) continue;
+    order.begun(*claim);
+    claims.push_back(std::move(*claim));
+  }
+  return claims;
+}
+
+Result<std::vector<WorkCount>> Backend::work_counts() {
+  std::map<std::pair<std::string, std::string>, std::size_t> runs;
+  for (const auto& [id, row] : tables_.runs) {
+    const bool is_at_work = !row.run.root && !row.run.owner.empty() &&
+                            row.state == journal::RunState::running && row.run.lane != Lane::inner;
+    if (is_at_work) ++runs[{row.run.name, row.run.principal}];
+  }
+  std::vector<WorkCount> counts;
+  for (const auto& [key, count] : runs) counts.push_back({key.first, key.second, count});
+  return counts;
+}
+
+Result<std::optional<Claim>> Backend::claim_run(const RunId& root, std::string_view owner) {
+  RunRow* row = tables_.find(root);
+  if (row == nullptr || row->run.root) return no_run(root);
+  if (journal::is_over(row->state) || !row->run.owner.empty()) return std::optional<Claim>();
+  return take(*row, owner, now());
+}
+
+Result<bool> Backend::append_unowned(const AppendBatch& batch) {
+  RunRow* row = tables_.find(batch.run);
+  const bool waits = row != nullptr && waits_for_turn(*row) && row->epoch == batch.epoch;
+  if (!waits) return false;
+  row->run.owner = "append_unowned";
+  AppendOutcome outcome = memory::append(tables_, batch, now());
+  row->run.owner.clear();
+  if (outcome.status == AppendStatus::committed) return true;
+  return outcome.error.value_or(make_error(Errc::store_failed));
+}
+
+Result<bool> Backend::begin_held(const RunId& root) {
+  RunRow* row = tables_.find(root);
+  const bool waits = row != nullptr && row->run.owner.empty() &&
+                     row->state == journal::RunState::queued && row->run.run_at == until_begun;
+  if (waits) row->run.run_at = now();
+  return waits;
+}
+
+Result<std::size_t> Backend::release(std::string_view owner, Release how) {
+  std::size_t count = 0;
+  for (auto& [id, row] : tables_.runs) {
+    if (row.run.owner != owner) continue;
+    row.run.owner.clear();
+    row.run.run_at = now();
+    if (how == Release::clean) row.head = released_head;
+    ++count;
+  }
+  return count;
+}
+
+Result<std::vector<DecisionOutcome>> Backend::decide(std::span<const Decision> decisions) {
+  const std::int64_t at = now();
+  std::vector<std::optional<ApprovalRow>> approvals;
+  for (const Decision& decision : decisions) {
+    approvals.push_back(found_in(tables_.approvals, decision.approval));
+  }
+  auto outcomes = outcomes_of(approvals, decisions, at);
+  if (!all_decided(outcomes)) return outcomes;
+  for (std::size_t one = 0; one < decisions.size(); ++one) {
+    outcomes[one].seq = tables_.decide(decisions[one], at);
+    outcomes[one].at_ms = at;
+  }
+  return outcomes;
+}
+
+std::optional<Claim> Backend::take(RunRow& row, std::string_view owner, std::int64_t at) {
+  if (tables_.at_work_in(row.run) != nullptr) return std::nullopt;
+  Claim claim;
+  const auto& pages = tables_.journals[row.run.id];
+  const std::int64_t since = pages.empty() ? 0 : end_of(pages.back().page);
+  tables_.write(row, take_over(row, claim, owner, since, at));
+  for (RunRow* child : tables_.children_of(row.run.id)) {
+    if (journal::is_over(child->state)) continue;
+    child->epoch += 1;
+    claim.children.push_back(*child);
+  }
+  claim.run = row;
+  return claim;
+}
+
+}  // namespace millrace::store::memory

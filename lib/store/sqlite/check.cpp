@@ -1,0 +1,82 @@
+// The search for damage in a file.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "store/journal_check.hpp"
+#include "store/sqlite/backend_impl.hpp"
+#include "store/sqlite/file_size.hpp"
+#include "store/sqlite/rows.hpp"
+
+namespace millrace::store::sqlite {
+
+Result<std::vector<Problem>> Backend::check() {
+  std::vector<Problem> problems;
+  if (auto cut = cut_of(real_path_)) {
+    problems.push_back({{}, std::move(*cut), Errc::store_truncated});
+  }
+  {
+    Rows rows = database_.rows("PRAGMA integrity_check(100)");
+    while (rows.next()) {
+      if (rows.view(0) != "ok") problems.push_back({{}, rows.text(0)});
+    }
+  }
+  MILLRACE_TRY(take_damage(problems));
+  JournalCheck journals;
+  {
+    Rows rows = database_.rows(
+        "SELECT r.id, j.last, j.count, j.crc, j.page, j.hash FROM journal j"
+        " JOIN runs r ON r.no=j.run WHERE r.records<>?1 ORDER BY j.run, j.last",
+        StoredRecords::removed);
+    while (rows.next()) {
+      const StoredPage page{static_cast<std::uint64_t>(rows.number(1)),
+                            static_cast<std::uint64_t>(rows.number(2)), rows.text(4)};
+      journals.add_page(RunId::of_bytes(rows.view(0)), page,
+                        static_cast<std::uint32_t>(rows.number(3)), rows.view(5));
+    }
+  }
+  MILLRACE_TRY(take_damage(problems));
+  {
+    Rows rows = database_.rows("SELECT id, state, last, records FROM runs WHERE root IS NULL");
+    while (rows.next()) {
+      journals.check_run(
+          RunId::of_bytes(rows.view(0)), static_cast<journal::RunState>(rows.number(1)),
+          static_cast<std::uint64_t>(rows.number(2)), static_cast<StoredRecords>(rows.number(3)));
+    }
+  }
+  journals.check_calls([this](const RunId& run) {
+    JournalCheck::Calls calls;
+    Rows rows =
+        database_.rows("SELECT call, state, result FROM calls WHERE run=?1", number_of(run));
+    while (rows.next()) {
+      calls.push_back(
+          {rows.text(0), static_cast<journal::CallState>(rows.number(1)), rows.text(2)});
+    }
+    return calls;
+  });
+  {
+    Rows rows = database_.rows(MILLRACE_SELECT_APPROVAL);
+    while (rows.next()) journals.check_approval(read_approval(rows));
+  }
+  {
+    Rows rows = database_.rows(
+        "SELECT r.id, c.number, c.seq, c.is_full, c.data, c.crc FROM checkpoints c"
+        " JOIN runs r ON r.no=c.run ORDER BY c.run, c.number");
+    while (rows.next()) journals.check_checkpoint(read_checkpoint(rows));
+  }
+  MILLRACE_TRY(take_damage(problems));
+  std::vector<Problem> found = journals.take();
+  problems.insert(problems.end(), found.begin(), found.end());
+  return finish(std::move(problems));
+}
+
+// What SQLite could not read is a problem like others.
+Result<void> Backend::take_damage(std::vector<Problem>& problems) {
+  if (database_.ok()) return {};
+  Error error = failure();
+  if (error.code != Errc::store_damaged) return error;
+  problems.push_back({{}, "not all of the file can be read: " + error.detail});
+  return {};
+}
+
+}  // namespace millrace::store::sqlite
