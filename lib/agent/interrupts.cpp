@@ -123,4 +123,9 @@ bool has_client_results(const Tree& state, const Tree& state_messages) {
   });
 }
 
+bool ends_with_user(const Tree& state_messages) {
+  const auto& messages = state_messages.items();
+  return !messages.empty() && messages.back()["role"].string() == "user";
+}
+
 }  // namespace millrace::agent

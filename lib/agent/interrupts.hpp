@@ -54,4 +54,8 @@ bool must_be_suspended(const json::Tree& state);
 // True when `rows` hold the result of a call that the state waits for.
 bool has_client_results(const json::Tree& state, const json::Tree& state_messages);
 
+// True when the user wrote the last of these messages: there is something to answer without an
+// answer to an interrupt.
+bool ends_with_user(const json::Tree& state_messages);
+
 }  // namespace millrace::agent

@@ -118,6 +118,8 @@ void AgentSession::Child::on_event(const event::Event& event) {
     if (start.parent_run_id.empty()) start.parent_run_id = run_id_;
     return owner->on_event({start, event.extra});
   }
+  // The messages of a client are those of the whole run.
+  if (std::holds_alternative<event::MessagesSnapshot>(event.body)) return;
   if (names_its_agent(event)) return owner->on_event(event);
   owner->on_event({event.body, event.extra, run_id_});
 }
@@ -161,6 +163,7 @@ void AgentSession::Child::rest(const Tree& state, const Tree& context) {
 void AgentSession::call_agent(std::uint64_t action, const SubAgent& agent, const Tree& call) {
   AgentTask task;
   task.thread_id = task_.thread_id;
+  task.trace = task_.trace;
   task.used = task_.used;
   task.interrupt_lifetime = task_.interrupt_lifetime;
   task.state_messages = Tree::array();

@@ -12,6 +12,7 @@
 #include "message/body_size.hpp"
 #include "message/client_state.hpp"
 #include "message/foreign.hpp"
+#include "run/client_messages.hpp"
 
 namespace millrace::run {
 namespace {
@@ -78,14 +79,51 @@ Result<std::string> read_tools(const json::Value& tools) {
   MILLRACE_TRY(message::check_tool_count(tools));
   std::set<std::string_view> names;
   for (const json::Value tool : tools.items()) {
-    const std::string_view name =
-        (tool["function"].is_object() ? tool["function"] : tool)["name"].string();
+    const json::Value function = tool["function"].is_object() ? tool["function"] : tool;
+    const std::string_view name = function["name"].string();
     if (name.empty()) return wrong_body("`tools` must consist of objects with a `name`");
+    const json::Value description = function["description"];
+    if (!description.is_nothing() && !description.is_string()) {
+      return wrong_body("`description` of the tool `" + std::string(name) +
+                        "` must be a string, not " + shown_value(description));
+    }
+    const json::Value parameters = function["parameters"];
+    if (!parameters.is_nothing() && !parameters.is_object()) {
+      return wrong_body("`parameters` of the tool `" + std::string(name) +
+                        "` must be a JSON Schema object, not " + shown_value(parameters));
+    }
     if (!names.insert(name).second) {
       return wrong_body("`tools` has `" + std::string(name) + "` twice");
     }
   }
   return tools.size() > 0 ? tools.to_json() : std::string();
+}
+
+// AG-UI's resume entries as the text of an array, "" without any. Whether anybody waits for them is
+// the thread's to know.
+Result<std::string> read_resume(const json::Value& resume) {
+  if (resume.is_nothing()) return std::string();
+  if (!resume.is_array())
+    return wrong_body("`resume` must be an array, not " + shown_value(resume));
+  if (resume.size() > most_answers) {
+    return make_error(Errc::body_too_large, "The request answers " + std::to_string(resume.size()) +
+                                                " interrupts; at most " +
+                                                std::to_string(most_answers) +
+                                                " can be answered at once.");
+  }
+  for (const json::Value entry : resume.items()) {
+    if (!entry.is_object())
+      return wrong_body("`resume` must consist of objects, not " + shown_value(entry));
+    if (!entry["interruptId"].filled_string()) {
+      return wrong_body("`interruptId` of a `resume` entry must be a string that is not empty");
+    }
+    const json::Value status = entry["status"];
+    if (!status.is_nothing() && status.string() != "resolved" && status.string() != "cancelled") {
+      return wrong_body("`status` of a `resume` entry must be resolved or cancelled, not " +
+                        shown_value(status));
+    }
+  }
+  return resume.size() > 0 ? resume.to_json() : std::string();
 }
 
 // What the client's page knows, as a system message of its own.
@@ -102,23 +140,15 @@ Result<std::string> context_message(const json::Value& context, IdSource& ids) {
     text.append(entry["description"].string()).append(": ").append(entry["value"].string());
   }
   std::string message = "{";
-  json::append_member(message, "id", ids.next_id());
+  json::append_member(message, "id", std::string(context_id) + ids.next_id());
   json::append_member(message, "role", "system");
   json::append_member(message, "content", text, json::Surrogates::keep);
   message.push_back('}');
   return message;
 }
 
-}  // namespace
-
-Result<AgentInput> read_agent_input(std::string_view text, const InputOptions& options,
-                                    IdSource& ids) {
-  json::Document document(json::data_depth_limit);
-  auto parsed = document.parse(text);
-  if (!parsed) return std::move(parsed).error();
-  const json::Value& body = parsed.value();
-  if (!body.is_object()) return wrong_body("it is " + shown_value(body));
-
+// The thread, the run, what it follows, and the version of the client.
+Result<AgentInput> read_names(const json::Value& body) {
   AgentInput input;
   const std::array<std::pair<std::string_view, std::string*>, 4> texts{{
       {"threadId", &input.thread_id},
@@ -131,6 +161,34 @@ Result<AgentInput> read_agent_input(std::string_view text, const InputOptions& o
     if (!value) return std::move(value).error();
     *target = std::move(value).value();
   }
+  return input;
+}
+
+}  // namespace
+
+Result<AgentInput> read_connection(std::string_view text, IdSource& ids) {
+  json::Document document(json::data_depth_limit);
+  auto parsed = document.parse(text);
+  if (!parsed) return std::move(parsed).error();
+  if (!parsed.value().is_object()) return wrong_body("it is " + shown_value(parsed.value()));
+  auto input = read_names(parsed.value());
+  if (!input) return input;
+  if (input.value().thread_id.empty()) return wrong_body("`threadId` is missing");
+  if (input.value().run_id.empty()) input.value().run_id = ids.next_id();
+  return input;
+}
+
+Result<AgentInput> read_agent_input(std::string_view text, const InputOptions& options,
+                                    IdSource& ids) {
+  json::Document document(json::data_depth_limit);
+  auto parsed = document.parse(text);
+  if (!parsed) return std::move(parsed).error();
+  const json::Value& body = parsed.value();
+  if (!body.is_object()) return wrong_body("it is " + shown_value(body));
+
+  auto named = read_names(body);
+  if (!named) return named;
+  AgentInput& input = named.value();
   if (input.thread_id.empty()) input.thread_id = ids.next_id();
   if (input.run_id.empty()) input.run_id = ids.next_id();
 
@@ -138,22 +196,25 @@ Result<AgentInput> read_agent_input(std::string_view text, const InputOptions& o
   if (!tools) return std::move(tools).error();
   input.tools_json = std::move(tools).value();
 
-  const json::Value resume = body["resume"];
-  if (!resume.is_nothing() && !resume.is_array())
-    return wrong_body("`resume` must be an array, not " + shown_value(resume));
-  if (resume.size() > most_answers) {
-    return make_error(Errc::body_too_large, "The request answers " + std::to_string(resume.size()) +
-                                                " interrupts; at most " +
-                                                std::to_string(most_answers) +
-                                                " can be answered at once.");
+  auto resume = read_resume(body["resume"]);
+  if (!resume) return std::move(resume).error();
+  input.resume_json = std::move(resume).value();
+
+  if (options.reads_state && !body["state"].is_nothing()) {
+    input.state_json = body["state"].to_json();
   }
-  if (resume.size() > 0) input.resume_json = resume.to_json();
+  if (options.reads_state && !body["forwardedProps"].is_nothing()) {
+    input.props_json = body["forwardedProps"].to_json();
+  }
 
   auto messages = read_messages(body["messages"], options, ids, input.withheld_states);
   if (!messages) return std::move(messages).error();
   auto context = context_message(body["context"], ids);
   if (!context) return std::move(context).error();
   input.messages_json = std::move(messages).value();
+  // Other formats have no ids.
+  input.has_made_ids = !options.verbatim && !options.format.empty() &&
+                       options.format != "canonical" && options.format != "identity";
   const bool is_empty = input.messages_json == "[]";
   const bool goes_on = options.has_state || !input.resume_json.empty();
   // Instructions say how to answer, not what is asked: a model would be paid for nothing.
@@ -161,6 +222,7 @@ Result<AgentInput> read_agent_input(std::string_view text, const InputOptions& o
     return wrong_body("`messages` is empty; add a message of the user");
   if (!context.value().empty() && !(is_empty && goes_on)) {
     input.messages_json.insert(1, is_empty ? context.value() : context.value() + ",");
+    input.has_context = true;
   }
   return input;
 }

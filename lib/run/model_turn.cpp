@@ -28,8 +28,9 @@ ModelTurn::ModelTurn(const model::DriverServices& services, model::CallOptions c
 
 ModelTurn::~ModelTurn() = default;
 
-void ModelTurn::start(std::function<void()> moved) {
+void ModelTurn::start(std::function<void()> moved, std::function<std::string()> conversation) {
   moved_ = std::move(moved);
+  conversation_ = std::move(conversation);
   begin();
 }
 
@@ -60,9 +61,11 @@ void ModelTurn::on_event(const event::Event& event) {
       !used_.insert(std::string(warning->message)).second) {
     return;
   }
-  // The conversation before the turn, told again behind a reset, is no part of the turn.
+  // The conversation before the turn, which follows a reset, is no part of the turn. The one of the
+  // call has what the run added for the model.
   if (std::holds_alternative<event::MessagesSnapshot>(event.body)) {
-    if (!silent_) sink_.on_event(event);
+    const std::string messages = silent_ ? std::string() : conversation_();
+    if (!messages.empty()) sink_.on_event({event::MessagesSnapshot{messages}});
     return;
   }
   if (silent_) {

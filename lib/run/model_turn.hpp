@@ -35,8 +35,10 @@ class ModelTurn final : public model::CallDriver, private event::EventSink {
             model::ChatPayload payload, event::EventSink& sink, UsedIds& used, bool silent);
   ~ModelTurn() override;
 
-  // `moved` is told that events came, or the end; it may destroy the turn's owner.
-  void start(std::function<void()> moved);
+  // `moved` is called when events came, and at the end; it may destroy the turn's owner.
+  // `conversation` gives the messages before the turn as clients have them, "" where they are not
+  // known.
+  void start(std::function<void()> moved, std::function<std::string()> conversation);
   // The reader lags behind, or has room again.
   using model::CallDriver::pause;
   using model::CallDriver::resume;
@@ -80,6 +82,7 @@ class ModelTurn final : public model::CallDriver, private event::EventSink {
   bool detached_ = false;
   bool silent_;  // the reader sees nothing of it but the tokens
   std::function<void()> moved_;
+  std::function<std::string()> conversation_;
   std::string failure_code_;
   std::string failure_members_;
   std::unordered_map<std::string, std::string> shown_;  // ids as the reader knows them

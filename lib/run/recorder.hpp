@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/json_tree.hpp"
@@ -37,6 +38,12 @@ struct RecordedChild {
 
 struct AgentOutcome;
 
+// The first of a chain; "" where the host chooses it.
+struct FirstModel {
+  std::string_view provider;
+  std::string_view model;
+};
+
 // Of one run: each agent that works for it has a recorder of its own.
 // Thread: engine thread.
 // Lifetime: as the owner of the run.
@@ -50,11 +57,19 @@ class Recorder {
   virtual ~Recorder() = default;
 
   // The model is about to be requested; `request` does it, once all that happened before is safe.
-  virtual void before_model(std::int64_t step, Request request) = 0;
+  virtual void before_model(std::int64_t step, const FirstModel& model, Request request) = 0;
+  // Reads the attachments that messages of the state refer to, and gives the messages with them,
+  // later. False where they refer to none.
+  using Attached = std::function<void(json::Tree messages)>;
+  virtual bool attach(const json::Tree& messages, Attached attached) = 0;
   // A call is about to begin; `begin` does it, once that cannot be forgotten any more.
   virtual void before_call(const CallIntent& call, Begin begin) = 0;
   // The end of a call, before readers see it. False where they have seen it in an earlier process.
   virtual bool call_ended(std::string_view id, const tool::ToolOutcome& outcome) = 0;
+  // The key under which a call began that may be made again; "" for others.
+  [[nodiscard]] virtual std::string key_of(std::string_view call) const = 0;
+  // The ids of all calls that have begun, also of those that the state has no longer.
+  [[nodiscard]] virtual std::vector<std::string> call_ids() const = 0;
   // A step ended; the run may go on from here.
   virtual void rest(const json::Tree& state, const json::Tree& context) = 0;
 

@@ -19,6 +19,7 @@ std::optional<std::int64_t> count_of(const Tree& value) {
 }
 
 void report_usage(const Tree& state, event::EventSink& sink) {
+  if (state["usage"].is_null()) return;
   const std::string usage = json_of(state["usage"]);
   const std::string cost = json_of(reported_cost(state["cost"]));
   sink.on_event(
@@ -50,10 +51,10 @@ Tree reported_cost(Tree cost) {
   return cost;
 }
 
-void report_end(const AgentSession& session, std::string_view thread_id, std::string_view run_id,
+void report_end(const RunWork& work, std::string_view thread_id, std::string_view run_id,
                 event::EventSink& sink) {
-  const AgentOutcome& outcome = session.outcome();
-  report_usage(session.state(), sink);
+  const AgentOutcome& outcome = work.outcome();
+  report_usage(work.state(), sink);
   if (outcome.kind == AgentOutcome::Kind::failed) {
     const Error error = outcome.error.value_or(make_error(Errc::internal));
     event::Event failed{event::Failed{error.message, error.code_name()}};
@@ -69,8 +70,7 @@ void report_end(const AgentSession& session, std::string_view thread_id, std::st
   const bool ended = outcome.kind == AgentOutcome::Kind::finished || outcome.decided;
   event::RunEnd end{thread_id, run_id, event_outcome(outcome, ended)};
   std::string list;
-  if (end.outcome == event::RunOutcome::success)
-    end.calls_json = list = open_calls(session.state());
+  if (end.outcome == event::RunOutcome::success) end.calls_json = list = open_calls(work.state());
   if (end.outcome == event::RunOutcome::interrupt) {
     end.interrupts_json = list = json_of(outcome.interrupts);
   }
@@ -78,6 +78,7 @@ void report_end(const AgentSession& session, std::string_view thread_id, std::st
   if (ended) {
     result = "{";
     json::append_member(result, "reason", outcome.reason);
+    if (!outcome.value_json.empty()) json::append_raw_member(result, "value", outcome.value_json);
     result.push_back('}');
   }
   end.result_json = result;

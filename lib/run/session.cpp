@@ -9,6 +9,7 @@
 #include "agent/state.hpp"
 #include "base/json.hpp"
 #include "run/children.hpp"
+#include "run/client_messages.hpp"
 #include "run/input.hpp"
 
 namespace millrace::run {
@@ -63,6 +64,10 @@ void AgentSession::start() {
       task_.used->insert(std::string(call["id"].string()));
     }
   }
+  // A call that compression took out of the state is in the ledger: its id stands for its result.
+  if (task_.recorder != nullptr) {
+    for (std::string& id : task_.recorder->call_ids()) task_.used->insert(std::move(id));
+  }
   for (const std::string& unmatched : task_.unmatched) {
     owner_->on_event(
         {event::Warning{row_of(Errc::approval_mismatch).code, agent::unmatched_sentence(unmatched)},
@@ -76,9 +81,11 @@ void AgentSession::start() {
   // A run that goes on in the middle of a turn says so to readers of its own.
   if (context_.is_object() && state_["modelStep"]["open"].is_true()) report_step();
   for (const auto& [call_id, text] : task_.results) report_result(call_id, {text, true});
+  load_sent();
   take_recorded();
   if (!task_.children.members().empty()) return resume_children();
   if (!context_.is_object() && !goes_on()) return;
+  if (!context_.is_object() || may_add_sent()) add_sent();
   // What a crash before the first step goes back to.
   if (task_.recorder != nullptr) owner_->rest(state_, context_);
   next_step();
@@ -95,6 +102,7 @@ bool AgentSession::goes_on() {
   }
   if (status == agent::Status::waiting_for_human ||
       status == agent::Status::waiting_for_async_tool) {
+    keep_sent();
     report_checkpoint();
     end_waiting();
     return false;
@@ -122,7 +130,7 @@ void AgentSession::prepare_state() {
     Tree messages = Tree::array();
     if (!plan_->instructions.empty()) {
       Tree state_message = Tree::object();
-      state_message.set("id", services_.call.ids.next_id());
+      state_message.set("id", std::string(instructions_id) + services_.call.ids.next_id());
       state_message.set("role", "system");
       state_message.set("content", plan_->instructions);
       messages.push(std::move(state_message));
@@ -266,6 +274,7 @@ void AgentSession::take_outcome(agent::StepOutcome outcome) {
   state_ = std::move(outcome.state);
   context_ = std::move(outcome.next_context);
   take_spent();
+  take_sent();
   const agent::Status status = agent::status_of(state_);
   // Whoever stopped or ended the run has left what they ask.
   const bool over = status == agent::Status::interrupted || status == agent::Status::done ||
@@ -282,7 +291,7 @@ void AgentSession::take_outcome(agent::StepOutcome outcome) {
   if (agent::status_of(state_) == agent::Status::done) state_.set("endReason", reason_);
   report_checkpoint();
   if (stopping_) return end({AgentOutcome::Kind::cancelled, "user_aborted", {}, {}});
-  if (context_.is_object()) return next_step();
+  if (context_.is_object() || std::exchange(needs_step_, false)) return next_step();
   finish();
 }
 

@@ -24,6 +24,7 @@
 #include "base/json_tree.hpp"
 #include "base/optional_box.hpp"
 #include "event/event.hpp"
+#include "journal/facts.hpp"
 #include "model/call/call_driver.hpp"
 #include "run/model_turn.hpp"
 #include "run/plan.hpp"
@@ -36,6 +37,7 @@ namespace millrace::run {
 struct AgentTask {
   std::string thread_id;
   std::string run_id;
+  std::string trace;          // `traceparent` of the requests to models; "" is none
   json::Tree state_messages;  // of a new run (state_messages.hpp)
   json::Tree client_tools;    // AG-UI tools that the client runs
   // What the model is offered with them, where it is known already.
@@ -53,6 +55,7 @@ struct AgentTask {
   std::function<std::optional<agent::ReachedLimit>()> above = nullptr;
   // Questions that are answered and that nobody asked.
   std::vector<std::string> unmatched;
+  json::Tree::Items sent;  // messages of the user that its state may not have (AgentSession::send)
   std::size_t withheld_states = 0;  // of the input
   // How long questions to the user may be answered.
   std::chrono::milliseconds interrupt_lifetime = agent::interrupt_lifetime;
@@ -76,10 +79,24 @@ struct AgentOutcome {
   json::Tree interrupts;  // of AG-UI's shape
   bool decided = false;   // cancelled by a person's answer, not in the middle of something
   OptionalBox<TurnFailure> failure = std::nullopt;  // of the turn that the error is of
+  std::string value_json = {};                      // that a function gave; "" is none
 };
 
 // What a host is asked to do.
-enum class HostWork : std::uint8_t { tool, model };
+enum class HostWork : std::uint8_t { tool, model, function };
+
+// What a job records of a step, a sleep, a wait or a run that works for it; its name and occurrence
+// say which.
+struct StepRecord {
+  std::string name;
+  std::int64_t occurrence = 1;
+  journal::CallKind kind = journal::CallKind::step;
+  journal::CallState state = journal::CallState::ok;
+  journal::Effect effect = journal::Effect::once;
+  std::string result_json = {};  // of one that is over: what it gave, or its error
+  std::int64_t until_ms = 0;     // of a sleep
+  std::string run = {};          // of a child: the run that works for the job
+};
 
 // Who runs a session. Events come as of a legal AG-UI run, without its frame.
 // Thread: engine thread. None of these may destroy the session.
@@ -89,15 +106,81 @@ class AgentOwner : public event::EventSink {
   virtual void moved() = 0;
   // Has the host do something; the answer goes to AgentSession::complete.
   // Shape: of a tool {"name", "toolCallId", "arguments": JSON text, "idempotencyKey"}, of a model
-  // host_request().
+  // host_request(), of a function FunctionTask's.
   virtual void request_host(HostWork work, std::uint64_t id, std::string json) = 0;
   // The answer is not wanted any more.
   virtual void withdraw(std::uint64_t id) = 0;
+  // News of a function that the host runs (FunctionSession).
+  virtual void notify(std::uint64_t id, std::string json) {
+    static_cast<void>(id);
+    static_cast<void>(json);
+  }
+  // A question to the user that a function waits for while it is at work, shown as AG-UI's
+  // interrupt; the answer goes to RunWork::answered under this name.
+  virtual void request_answer(std::string_view name, const json::Tree& interrupt,
+                              std::int64_t expires_ms) {
+    static_cast<void>(name);
+    static_cast<void>(interrupt);
+    static_cast<void>(expires_ms);
+  }
+  // Records what a job did, or is about to do; `recorded` is called when that is safe.
+  virtual void record_step(const StepRecord& step, std::function<void()> recorded) {
+    static_cast<void>(step);
+    static_cast<void>(recorded);
+  }
+  // A job does nothing but wait, until a time or, without one, for the user: it may leave the
+  // memory. False where it has to go on.
+  virtual bool suspend(std::optional<std::int64_t> until_ms) {
+    static_cast<void>(until_ms);
+    return false;
+  }
+  // A message that was sent is in the conversation from here on. Shape: of RunWork::send.
+  virtual void message_taken(const json::Tree& message) { static_cast<void>(message); }
   // A step ended; a run may go on from here elsewhere.
   virtual void rest(const json::Tree& state, const json::Tree& context) {
     static_cast<void>(state);
     static_cast<void>(context);
   }
+};
+
+// What a run does, as its owner drives it.
+// Thread: engine thread.
+class RunWork {
+ public:
+  virtual ~RunWork() = default;
+  virtual void start() = 0;
+  // The reader lags behind, or has room again.
+  virtual void pause() = 0;
+  virtual void resume() = 0;
+  // Ends the run as cancelled.
+  virtual void stop() = 0;
+  // The same, and the owner hears nothing more.
+  virtual void leave() = 0;
+  // An answer of the host. An unknown id is ignored.
+  virtual void complete(std::uint64_t id, std::string_view json) = 0;
+  // The user's answer to a question of request_answer: AG-UI's resume entry.
+  virtual void answered(std::string_view name, const json::Tree& entry) {
+    static_cast<void>(name);
+    static_cast<void>(entry);
+  }
+  // Takes a message of the user: before the next request to the model, or at once where it
+  // interrupts, which cuts the answer and the calls at work. An answer that was the last is
+  // followed by another one. Only where takes_messages().
+  // Shape: {"id", "role": "user", "content"}.
+  virtual void send(const json::Tree& message, bool interrupts) {
+    static_cast<void>(message);
+    static_cast<void>(interrupts);
+  }
+  [[nodiscard]] virtual bool takes_messages() const { return false; }
+  [[nodiscard]] virtual bool takes_events() const { return false; }
+  // Something that happened outside, which a job may wait for.
+  virtual void take_event(std::string_view name, const json::Tree& payload) {
+    static_cast<void>(name);
+    static_cast<void>(payload);
+  }
+  [[nodiscard]] virtual bool ended() const = 0;
+  [[nodiscard]] virtual const AgentOutcome& outcome() const = 0;
+  [[nodiscard]] virtual const json::Tree& state() const = 0;
 };
 
 // What a run keeps of its conversation from turn to turn, once it is long: what was converted of it
@@ -112,35 +195,35 @@ struct LongConversation {
 
 // Thread: engine thread.
 // Lifetime: the owner outlives the session, or its end by leave().
-class AgentSession final : public std::enable_shared_from_this<AgentSession> {
+class AgentSession final : public RunWork, public std::enable_shared_from_this<AgentSession> {
  public:
   AgentSession(const model::DriverServices& services, std::shared_ptr<const AgentPlan> plan,
                AgentTask task, AgentOwner& owner);
-  ~AgentSession();
+  ~AgentSession() override;
   AgentSession(const AgentSession&) = delete;
   AgentSession& operator=(const AgentSession&) = delete;
 
-  void start();
+  void start() override;
   // Ends, cancelled, with what it was given: nothing is asked and nothing runs.
   void end_at_once();
-  // The reader lags behind, or has room again.
-  void pause();
-  void resume();
-  // Ends the run as cancelled: the model's socket, every tool and every other agent.
-  void stop();
-  // The same, and the owner hears nothing more.
-  void leave();
+  void pause() override;
+  void resume() override;
+  // Ends the model's socket, every tool and every other agent.
+  void stop() override;
+  void leave() override;
   // The host's answer: host_chunk() of a model; of a tool {"content": string, "isError"?, "code"?,
-  // "extra"?: object}, or {"progress": value} on the way. An unknown id is ignored.
-  void complete(std::uint64_t id, std::string_view json);
+  // "extra"?: object}, or {"progress": value} on the way.
+  void complete(std::uint64_t id, std::string_view json) override;
+  void send(const json::Tree& message, bool interrupts) override;
+  [[nodiscard]] bool takes_messages() const override { return !outcome_ && !stopping_; }
   // For an owner that is another session.
   void record_rest(const json::Tree& state, const json::Tree& context);
   void stop_recording();
 
-  [[nodiscard]] bool ended() const { return outcome_.has_value(); }
-  [[nodiscard]] const AgentOutcome& outcome() const { return *outcome_; }
+  [[nodiscard]] bool ended() const override { return outcome_.has_value(); }
+  [[nodiscard]] const AgentOutcome& outcome() const override { return *outcome_; }
   // After the last step.
-  [[nodiscard]] const json::Tree& state() const { return state_; }
+  [[nodiscard]] const json::Tree& state() const override { return state_; }
   // Rows that the run was given; those behind them are its own.
   [[nodiscard]] std::size_t given_messages() const { return given_messages_; }
 
@@ -176,6 +259,8 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   void begin_agent(std::uint64_t action, const SubAgent& agent, const Tree& call);
   void start_job(std::uint64_t action, const tool::Spec& spec, tool::ToolCall wanted);
   void call_model(std::uint64_t action, const Tree& payload, const std::string& join_response);
+  void request_model(std::uint64_t action, const Tree& payload, const Tree& state_messages,
+                     const std::string& join_response);
   Result<message::SharedMessages> messages_for(const Tree& state_messages, bool silent);
   void on_turn();
   void take_turn(std::uint64_t action, Tree chunk);
@@ -205,6 +290,15 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   void cancel_all();
   void drop_child(Child& child);
   void record_child_end(const Child& child);
+
+  // Messages of the user (session_sent.cpp)
+  void load_sent();
+  void take_sent();
+  [[nodiscard]] bool may_add_sent() const;
+  void add_sent();
+  void leave_questions();
+  void close_cut_calls();
+  void keep_sent();
 
   // Other agents (agent_children.cpp)
   void call_agent(std::uint64_t action, const SubAgent& agent, const Tree& call);
@@ -244,8 +338,12 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   bool pumping_ = false;
   bool paused_ = false;
   bool stopping_ = false;
-  std::string reason_;             // of the step machine's end
-  OptionalBox<Error> turn_error_;  // that ends the run
+  Tree::Items sent_;  // messages of the user that the conversation does not have yet
+  std::set<std::string, std::less<>> sent_ids_;  // of all that it was given
+  bool interrupting_ = false;                    // one of them cuts the step
+  bool needs_step_ = false;                      // they are to be answered
+  std::string reason_;                           // of the step machine's end
+  OptionalBox<Error> turn_error_;                // that ends the run
   OptionalBox<TurnFailure> turn_failure_;
   OptionalBox<AgentOutcome> outcome_;
 

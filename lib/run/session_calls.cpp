@@ -6,7 +6,9 @@
 #include "agent/state_messages.hpp"
 #include "base/json.hpp"
 #include "base/shown.hpp"
+#include "model/call/chain.hpp"
 #include "run/children.hpp"
+#include "run/client_messages.hpp"
 #include "run/session.hpp"
 
 namespace millrace::run {
@@ -36,6 +38,12 @@ std::string step_name(std::int64_t number) {
   return "step-" + std::to_string(number);
 }
 
+// Rounds may end before a step begins.
+bool opens_step_early(const AgentTask& task, const AgentPlan& plan, const Tree& payload) {
+  const bool silent = payload["purpose"].string() == "compression";
+  return task.recorder != nullptr && !silent && !plan.rounds;
+}
+
 }  // namespace
 
 void AgentSession::emit(const event::Body& body) {
@@ -61,13 +69,18 @@ void AgentSession::begin_model(std::uint64_t action, const Tree& payload) {
   if (task_.recorder == nullptr) return call_model(action, payload, {});
   unrecorded_.insert(action);
   const std::weak_ptr<AgentSession> weak = weak_from_this();
-  task_.recorder->before_model(step_ + 1,
+  const model::CallChain& chain = plan_->chain;
+  const FirstModel first{chain.size() > 0 ? chain.front().config.id : std::string_view(),
+                         plan_->model};
+  task_.recorder->before_model(step_ + 1, first,
                                [weak, action, payload](const std::string& join_response) {
                                  const auto self = weak.lock();
                                  if (!self || self->unrecorded_.erase(action) == 0) return;
                                  self->call_model(action, payload, join_response);
                                  self->pump();
                                });
+  // Stored with the request for the model: the first piece of the answer waits for no commit of it.
+  if (opens_step_early(task_, *plan_, payload)) open_step();
 }
 
 // Does `begin` once the call is recorded, or ends it with what it came to before.
@@ -93,18 +106,35 @@ void AgentSession::call_model(std::uint64_t action, const Tree& payload,
     const auto room = agent::check_room(payload["messages"], plan_->definitions, *plan_->rounds);
     if (!room) return machine_->fail(action, agent::error_tree(room.error()), services_.now_ms());
   }
-  if (!silent) open_step();
+  if (!silent && !opens_step_early(task_, *plan_, payload)) open_step();
   if (plan_->host_model) return request_from_host(action, payload["messages"]);
   if (!*request_)
     return machine_->fail(action, agent::error_tree(request_->error()), services_.now_ms());
-  auto messages = messages_for(payload["messages"], silent);
+  const auto attached = [weak = weak_from_this(), action, payload,
+                         join_response](const Tree& messages) {
+    const auto self = weak.lock();
+    if (!self || self->unrecorded_.erase(action) == 0) return;
+    self->request_model(action, payload, messages, join_response);
+    self->pump();
+  };
+  const bool waits =
+      task_.recorder != nullptr && task_.recorder->attach(payload["messages"], attached);
+  if (waits) return (void)unrecorded_.insert(action);
+  request_model(action, payload, payload["messages"], join_response);
+}
+
+void AgentSession::request_model(std::uint64_t action, const Tree& payload,
+                                 const Tree& state_messages, const std::string& join_response) {
+  const bool silent = payload["purpose"].string() == "compression";
+  auto messages = messages_for(state_messages, silent);
   if (!messages)
     return machine_->fail(action, agent::error_tree(messages.error()), services_.now_ms());
   model::ChatPayload requested = request_->value();
   requested.messages = std::move(messages).value();
   if (!payload["tools"].is_true()) requested.tools.clear();
   model::CallOptions call;
-  call.chain = plan_->chain;
+  call.chain = task_.trace.empty() ? plan_->chain
+                                   : model::with_header(plan_->chain, "traceparent", task_.trace);
   call.retry.after_first_token = plan_->retry_after_first_token;
   call.decoder = plan_->decoder;
   if (!silent) call.join_response = join_response;
@@ -114,9 +144,15 @@ void AgentSession::call_model(std::uint64_t action, const Tree& payload,
                                       *task_.used, silent);
   const std::weak_ptr<AgentSession> weak = weak_from_this();
   const auto turn = turn_;
-  turn->start([weak] {
-    if (const auto self = weak.lock()) self->on_turn();
-  });
+  turn->start(
+      [weak] {
+        if (const auto self = weak.lock()) self->on_turn();
+      },
+      [weak] {
+        const auto self = weak.lock();
+        if (!self || !self->machine_) return std::string();
+        return client_messages(self->machine_->state()["messages"], self->sent_);
+      });
   if (paused_) turn->pause();
 }
 
@@ -243,6 +279,10 @@ void AgentSession::run_tool(std::uint64_t action, const tool::Spec& spec, const 
   if (wanted.arguments.empty()) wanted.arguments = "{}";
   wanted.idempotency_key = task_.thread_id + ":" + operation_id_ + ":" + wanted.id;
   if (task_.recorder == nullptr) return start_job(action, spec, std::move(wanted));
+  // A fork has an id of its own, and repeats what the run that it is made from had begun.
+  if (std::string key = task_.recorder->key_of(wanted.id); !key.empty()) {
+    wanted.idempotency_key = std::move(key);
+  }
   CallIntent intent{wanted.id, wanted.name, wanted.arguments, wanted.idempotency_key, spec.effect};
   begin_call(action, std::move(intent),
              [action, &spec, wanted](AgentSession& self) { self.start_job(action, spec, wanted); });

@@ -46,6 +46,7 @@ void AgentSession::resume_children() {
       if (agent.name != name) continue;
       AgentTask task;
       task.thread_id = task_.thread_id;
+      task.trace = task_.trace;
       task.used = task_.used;
       task.interrupt_lifetime = task_.interrupt_lifetime;
       task.state = answer["state"];
@@ -104,6 +105,8 @@ void AgentSession::settle_resumed() {
     owner_->rest(state_, context_);
     return owner_->moved();
   }
+  if (context_.is_object() && may_add_sent()) add_sent();
+  keep_sent();
   report_checkpoint();
   if (!context_.is_object()) return end_waiting();
   next_step();

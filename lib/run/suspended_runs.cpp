@@ -1,6 +1,7 @@
 #include "run/suspended_runs.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "agent/interrupts.hpp"
@@ -68,11 +69,6 @@ void add_new_messages(Tree& state, const Tree& state_messages, IdSource& ids) {
   }
 }
 
-Result<Tree> messages_in(const AgentInput& input) {
-  return input.state_messages.is_array() ? Result<Tree>(input.state_messages)
-                                         : agent::state_messages_of(input.messages_json);
-}
-
 AgentTask task_of(agent::Answered answered) {
   AgentTask task;
   task.state = std::move(answered.state);
@@ -88,6 +84,7 @@ AgentTask task_of(agent::Answered answered) {
 Result<AgentTask> finish_task(AgentTask task, const AgentInput& input) {
   task.thread_id = input.thread_id;
   task.run_id = input.run_id;
+  task.trace = input.trace;
   task.withheld_states = input.withheld_states;
   if (!input.tools_json.empty()) {
     auto tools = input.tools.is_array() ? Result<Tree>(input.tools) : Tree::parse(input.tools_json);
@@ -103,27 +100,6 @@ Result<AgentTask> finish_task(AgentTask task, const AgentInput& input) {
     task.client_tools = std::move(tools).value();
   }
   return task;
-}
-
-// The tools of the calls that the state waits for, as a hash of what is known of them.
-std::string tools_requested(const Tree& state, const AgentPlan& plan) {
-  std::string text;
-  for (const Tree& call : state["pendingToolsCalling"].items()) {
-    const std::string_view name = call["apiName"].string();
-    for (const Tree& definition : plan.definitions.items()) {
-      if (definition["function"]["name"].string() == name) text.append(definition.to_json());
-    }
-    text.append(plan.manifests[name].to_json());
-    const auto set = plan.tool_sets.find(name);
-    if (set != plan.tool_sets.end()) text.append(set->second);
-  }
-  for (const auto& [call, run] : state["subAgentRuns"].members()) {
-    for (const SubAgent& agent : plan.sub_agents) {
-      if (agent.name == run["agent"].string())
-        text.append(tools_requested(run["state"], *agent.plan));
-    }
-  }
-  return sha256_hex(text);
 }
 
 // The arguments that an approval puts in the place of a call's; null where it changes nothing.
@@ -161,7 +137,45 @@ Result<void> check_edits(const Tree& state, const Tree& resume, const AgentPlan&
   return {};
 }
 
+// What is known of the tools of the calls that the state waits for, or of one of them.
+std::string known_of_tools(const Tree& state, const AgentPlan& plan, std::string_view only) {
+  std::string text;
+  for (const Tree& call : state["pendingToolsCalling"].items()) {
+    if (!only.empty() && call["id"].string() != only) continue;
+    const std::string_view name = call["apiName"].string();
+    for (const Tree& definition : plan.definitions.items()) {
+      if (definition["function"]["name"].string() == name) text.append(definition.to_json());
+    }
+    text.append(plan.manifests[name].to_json());
+    const auto set = plan.tool_sets.find(name);
+    if (set != plan.tool_sets.end()) text.append(set->second);
+  }
+  for (const auto& [call, run] : state["subAgentRuns"].members()) {
+    for (const SubAgent& agent : plan.sub_agents) {
+      if (agent.name == run["agent"].string())
+        text.append(known_of_tools(run["state"], *agent.plan, only));
+    }
+  }
+  return text;
+}
+
 }  // namespace
+
+Result<Tree> messages_in(const AgentInput& input) {
+  return input.state_messages.is_array() ? Result<Tree>(input.state_messages)
+                                         : agent::state_messages_of(input.messages_json);
+}
+
+Error other_tools() {
+  return make_error(
+      Errc::approval_mismatch,
+      "The pending interrupt belongs to an agent with other tools; answer it with the agent that "
+      "asked, without changes to its tools.");
+}
+
+std::string tools_requested(const Tree& state, const AgentPlan& plan, std::string_view call) {
+  return sha256_hex(known_of_tools(state, plan, call));
+}
 
 void SuspendedRuns::keep(const std::string& thread, const Tree& state, const AgentPlan& plan,
                          std::int64_t now_ms) {
@@ -224,10 +238,7 @@ Result<AgentTask> SuspendedRuns::go_on(Runs::iterator run, const AgentInput& inp
   auto state = Tree::parse(run->state);
   if (!state) return std::move(state).error();
   if (run->tools != tools_requested(state.value(), plan)) {
-    return make_error(
-        Errc::approval_mismatch,
-        "The pending interrupt belongs to an agent with other tools; answer it with the agent that "
-        "asked, without changes to its tools.");
+    return other_tools();
   }
   MILLRACE_TRY(check_edits(state.value(), resume, plan));
   auto answered =
@@ -245,6 +256,22 @@ Result<AgentTask> SuspendedRuns::go_on(Runs::iterator run, const AgentInput& inp
   return task;
 }
 
+Result<AgentTask> SuspendedRuns::pass_over(const AgentInput& input, const Tree& resume) const {
+  Error error = nothing_waits(resume);
+  auto state_messages = messages_in(input);
+  if (!state_messages) return std::move(state_messages).error();
+  const bool is_unknown = error.code == Errc::approval_mismatch;
+  if (!is_unknown || !agent::ends_with_user(state_messages.value())) return error;
+  AgentTask task;
+  task.state_messages = std::move(state_messages).value();
+  std::set<std::string, std::less<>> known;
+  for (const Tree& entry : resume.items()) {
+    const std::string_view id = entry["interruptId"].string();
+    if (known.emplace(id).second) task.unmatched.emplace_back(id);
+  }
+  return task;
+}
+
 Result<AgentTask> SuspendedRuns::task_for(const AgentInput& input, const AgentPlan& plan,
                                           std::int64_t now_ms, IdSource& ids) {
   expire(now_ms);
@@ -253,8 +280,9 @@ Result<AgentTask> SuspendedRuns::task_for(const AgentInput& input, const AgentPl
   if (!resume) return std::move(resume).error();
   const auto suspended = threads_.find(input.thread_id);
   Result<AgentTask> task{AgentTask()};
-  if (!resume.value().items().empty()) {
-    if (suspended == threads_.end()) return nothing_waits(resume.value());
+  if (!resume.value().items().empty() && suspended == threads_.end()) {
+    task = pass_over(input, resume.value());
+  } else if (!resume.value().items().empty()) {
     task = go_on(suspended->second, input, resume.value(), plan, now_ms, ids);
   } else {
     auto state_messages = messages_in(input);

@@ -39,6 +39,8 @@ class SuspendedRuns {
 
   // What a client's input starts: a new run, or one that is kept and goes on with its answers. A
   // run whose answers are refused is kept as it was; one that the conversation passed over is not.
+  // Answers to unknown interrupts are passed over where other ones count, or where nothing waits
+  // and the user wrote the last message.
   // Errors: those of take_answers and Tree::parse; invalid_argument where a person's arguments break
   // the schema of their tool; approval_answered for a question of the past;
   // approval_mismatch where `plan` has other tools than those that were asked about.
@@ -56,6 +58,9 @@ class SuspendedRuns {
   void drop(Runs::iterator run);
   void expire(std::int64_t now_ms);
   [[nodiscard]] Error nothing_waits(const json::Tree& resume) const;
+  // A new run beside answers to interrupts that this thread never had, of which readers are warned.
+  [[nodiscard]] Result<AgentTask> pass_over(const AgentInput& input,
+                                            const json::Tree& resume) const;
   Result<AgentTask> go_on(Runs::iterator run, const AgentInput& input, const json::Tree& resume,
                           const AgentPlan& plan, std::int64_t now_ms, IdSource& ids);
   void note_answered(const json::Tree& resume, const std::vector<std::string>& unmatched);
@@ -68,6 +73,17 @@ class SuspendedRuns {
   std::deque<std::string> answered_;
   std::set<std::string, std::less<>> answered_ids_;
 };
+
+// The tools of the calls that a state waits for, or of one of them, as a hash of what is known of
+// them.
+std::string tools_requested(const json::Tree& state, const AgentPlan& plan,
+                            std::string_view call = {});
+// Why an answer does not count where that hash has changed: approval_mismatch.
+Error other_tools();
+
+// The messages of an input, as agent/state_messages.hpp has them.
+// Errors: those of Tree::parse.
+Result<json::Tree> messages_in(const AgentInput& input);
 
 // The task of a run that is over before it begins: it holds what was given, and answers nothing.
 Result<AgentTask> stopped_task(json::Tree state, json::Tree context, const AgentInput& input,

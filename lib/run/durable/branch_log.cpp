@@ -1,14 +1,20 @@
 #include "run/durable/branch_log.hpp"
 
+#include <algorithm>
+#include <tuple>
 #include <utility>
 #include <variant>
 
 #include "base/error_json.hpp"
+#include "base/json.hpp"
 #include "base/sha256.hpp"
 #include "journal/checkpoint.hpp"
+#include "run/durable/attachment_parts.hpp"
+#include "run/durable/job_children.hpp"
 #include "run/durable/ledger_rows.hpp"
 #include "run/durable/stored_run.hpp"
 #include "run/run_end.hpp"
+#include "store/store_work.hpp"
 
 namespace millrace::run {
 namespace {
@@ -28,6 +34,17 @@ std::string background_id(std::string_view answer_info) {
   const std::string_view status = info.value()["status"].string();
   if (status != "queued" && status != "in_progress") return {};
   return std::string(info.value()["id"].string());
+}
+
+// By their names, and those of one name as they came: the second before the tenth.
+std::vector<const store::CallRow*> in_order(const Ledger& ledger) {
+  std::vector<const store::CallRow*> rows;
+  for (const auto& [call, row] : ledger) rows.push_back(&row);
+  std::sort(rows.begin(), rows.end(), [](const store::CallRow* a, const store::CallRow* b) {
+    return std::make_tuple(std::string_view(a->name), a->call.size(), std::string_view(a->call)) <
+           std::make_tuple(std::string_view(b->name), b->call.size(), std::string_view(b->call));
+  });
+  return rows;
 }
 
 // The id in an event that begins or ends an agent's work; "" in others.
@@ -71,13 +88,27 @@ void BranchLog::take_info(std::string_view answer_info) {
   note(journal::ModelOpened{place_.step, background_, true});
 }
 
-void BranchLog::before_model(std::int64_t step, Request request) {
+void BranchLog::before_model(std::int64_t step, const FirstModel& model, Request request) {
   if (step != place_.step) note(journal::StepStarted{step});
   place_.step = step;
-  note(journal::ModelRequested{step, std::exchange(place_.model_attempt, 1), 0});
+  note(journal::ModelRequested{step, std::exchange(place_.model_attempt, 1), 0, model.model,
+                               model.provider});
   background_.clear();
   line_.gates.emplace_back([request = std::move(request),
                             join = std::exchange(place_.join_response, {})] { request(join); });
+}
+
+bool BranchLog::attach(const Tree& messages, Attached attached) {
+  if (!has_attachments(messages)) return false;
+  const auto read = [messages,
+                     principal = line_.options.principal](store::StorageBackend& backend) {
+    Tree copy = messages;
+    add_attachments(backend, principal, copy);
+    return copy;
+  };
+  store::on_store<Tree>(*line_.writer, line_.services.loop, read, std::move(attached),
+                        &store::Writer::read);
+  return true;
 }
 
 store::CallRow& BranchLog::ledger_row(std::string_view id) {
@@ -103,6 +134,8 @@ std::optional<tool::ToolOutcome> BranchLog::known_outcome(const CallIntent& call
   if (row.state != CallState::started || row.epoch == place_.epoch) return std::nullopt;
   // An agent goes on by its own record.
   if (call.is_agent) return std::nullopt;
+  const auto answered = place_.user_outcomes.find(call.id);
+  if (answered != place_.user_outcomes.end()) return answered->second;
   // Of two effects the stricter counts: the tool may have changed.
   if (stricter(row.effect, effect_of(call)) != journal::Effect::once) return std::nullopt;
   if (may_retry) return std::nullopt;
@@ -145,6 +178,19 @@ bool BranchLog::call_ended(std::string_view id, const tool::ToolOutcome& outcome
   return true;
 }
 
+std::string BranchLog::key_of(std::string_view call) const {
+  const auto row = place_.ledger.find(call);
+  const auto key = place_.keys.find(call);
+  const bool may_repeat = row != place_.ledger.end() && row->second.state == CallState::started;
+  return may_repeat && key != place_.keys.end() ? key->second : std::string();
+}
+
+std::vector<std::string> BranchLog::call_ids() const {
+  std::vector<std::string> ids;
+  for (const auto& [id, row] : place_.ledger) ids.push_back(id);
+  return ids;
+}
+
 // The state of an agent that waits is in its own checkpoint; what it had spent is counted here.
 void BranchLog::keep_spent(Tree& state) const {
   Tree* runs = state.find("subAgentRuns");
@@ -175,6 +221,64 @@ void BranchLog::rest(const Tree& state, const Tree& context) {
   place_.checkpoint = std::move(saved);
   note(journal::Checkpoint{place_.step, number, is_full});
   line_.batch.checkpoints.push_back({place_.run, number, 0, is_full, std::move(data)});
+}
+
+// --- steps of a job
+
+void BranchLog::note_step(const StepRecord& step, bool keeps) {
+  store::CallRow& row = ledger_row(step.name + '#' + std::to_string(step.occurrence));
+  if (journal::is_over(row.state)) return;
+  row.kind = step.kind;
+  row.name = step.name;
+  row.effect = step.effect;
+  row.state = step.state;
+  row.epoch = place_.epoch;
+  if (step.kind == journal::CallKind::sleep) {
+    row.args = std::to_string(step.until_ms);
+    note(journal::Slept{step.name, step.occurrence, step.until_ms});
+  } else {
+    row.result = step.result_json;
+    if (!step.run.empty()) row.args = child_args(step.run);
+    const bool begins = step.kind == journal::CallKind::child && !journal::is_over(step.state);
+    note(journal::JobStep{step.name, step.occurrence, step.state,
+                          begins ? row.args : step.result_json});
+  }
+  if (step.state == CallState::started) ++row.tries;
+  line_.batch.calls.push_back(row);
+  // It is in the store.
+  if (!keeps) std::string().swap(row.result);
+}
+
+std::string BranchLog::steps_json() const {
+  std::string list = "[";
+  for (const store::CallRow* at : in_order(place_.ledger)) {
+    const store::CallRow& row = *at;
+    if (list.size() > 1) list.push_back(',');
+    list.push_back('{');
+    json::append_member(list, "call", row.call);
+    json::append_member(list, "kind", journal::name_of(row.kind));
+    json::append_member(list, "state", journal::name_of(row.state));
+    json::append_member(list, "effect", journal::name_of(row.effect));
+    if (!row.result.empty()) json::append_raw_member(list, "result", row.result);
+    if (row.kind == journal::CallKind::child) {
+      json::append_member(list, "run", run_in(row).text());
+    } else if (!row.args.empty()) {
+      json::append_raw_member(list, "until", row.args);
+    }
+    list.push_back('}');
+  }
+  return list + "]";
+}
+
+bool BranchLog::has_child_runs() const {
+  return std::any_of(place_.ledger.begin(), place_.ledger.end(), [](const auto& entry) {
+    return entry.second.kind == journal::CallKind::child;
+  });
+}
+
+std::int64_t BranchLog::rows_of(std::string_view name) const {
+  return std::count_if(place_.ledger.begin(), place_.ledger.end(),
+                       [&](const auto& entry) { return entry.second.name == name; });
 }
 
 // --- agents that work for calls

@@ -19,6 +19,7 @@
 #include "run/recorder.hpp"
 #include "run/session.hpp"
 #include "store/types.hpp"
+#include "store/writer.hpp"
 
 namespace millrace::run {
 
@@ -28,7 +29,11 @@ struct StoredRun;
 enum class UnknownPolicy : std::uint8_t {
   report,  // the model gets an error that says so
   retry,   // it is made again
+  ask,     // the user says whether it was made
 };
+
+// The user's answer about a call: what it came to, or nothing where it is to be made again.
+using UserOutcomes = std::map<std::string, std::optional<tool::ToolOutcome>, std::less<>>;
 
 // Where a run stands when its log begins.
 struct LogPlace {
@@ -41,6 +46,8 @@ struct LogPlace {
   std::int64_t next_checkpoint = 0;
   json::Tree checkpoint;  // the last one, as it is stored; null: none
   std::map<std::string, store::CallRow, std::less<>> ledger;
+  std::map<std::string, std::string, std::less<>> keys;  // of calls, as their intents have them
+  UserOutcomes user_outcomes;  // of calls whose outcome was unknown, by their ids
 };
 
 struct LogOptions {
@@ -49,6 +56,7 @@ struct LogOptions {
   std::string parent_run_id;
   std::string principal;
   std::string context_json;  // what tools of the host get of the run; "" is none
+  std::string trace;         // the same: where it stands in a trace, or ""
   UnknownPolicy unknown = UnknownPolicy::report;
   std::int64_t approval_ms = std::int64_t{7} * 24 * 3600 * 1000;
 };
@@ -65,6 +73,7 @@ struct RunLine {
   [[nodiscard]] BranchLog* branch_of(const event::Event& event) const;
 
   model::DriverServices services;
+  std::shared_ptr<store::Writer> writer;
   store::RunId root;
   LogOptions options;
   journal::DeltaMerger merger;
@@ -92,12 +101,25 @@ class BranchLog final : public Recorder {
   // Ends the children that are not over, as cancelled; readers get that where `sink` is given.
   void end_children(event::EventSink* sink);
 
+  // `keeps`: its result is wanted by steps_json.
+  void note_step(const StepRecord& step, bool keeps = false);
+  // What a job has recorded, each name in the order of its occurrences.
+  // Shape: [{"call", "kind", "state", "effect", "result"?, "until"?, "run"?}].
+  [[nodiscard]] std::string steps_json() const;
+  // Runs work for it, or did.
+  [[nodiscard]] bool has_child_runs() const;
+  // How many rows of the ledger have this name.
+  [[nodiscard]] std::int64_t rows_of(std::string_view name) const;
+
   // What a provider reported of its answer.
   void take_info(std::string_view answer_info);
 
-  void before_model(std::int64_t step, Request request) override;
+  void before_model(std::int64_t step, const FirstModel& model, Request request) override;
+  bool attach(const json::Tree& messages, Attached attached) override;
   void before_call(const CallIntent& call, Begin begin) override;
   bool call_ended(std::string_view id, const tool::ToolOutcome& outcome) override;
+  [[nodiscard]] std::string key_of(std::string_view call) const override;
+  [[nodiscard]] std::vector<std::string> call_ids() const override;
   void rest(const json::Tree& state, const json::Tree& context) override;
   const RecordedChild* child_of(std::string_view call) override;
   BranchLog& begin_child(std::string_view call, std::string_view agent,

@@ -1,5 +1,6 @@
 #include "run/durable/run_ends.hpp"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -9,8 +10,11 @@
 
 #include "event/event.hpp"
 #include "journal/merger.hpp"
+#include "os/random_ids.hpp"
+#include "run/durable/job_children.hpp"
 #include "run/durable/ledger_rows.hpp"
 #include "run/durable/stored_children.hpp"
+#include "store/rules.hpp"
 
 namespace millrace::run {
 namespace {
@@ -21,13 +25,14 @@ using journal::RunState;
 // The end of a run and of its agents as records of one page.
 class EndPage final : public event::EventSink {
  public:
-  EndPage(const StoredRun& stored, std::int64_t now) : now_(now) {
+  EndPage(const StoredRun& stored, std::int64_t now) : now_(now), messages_(*stored.messages) {
     for (const auto& [branch, child] : stored.children) branches_[child.subagent] = branch;
   }
   void on_event(const event::Event& event) override {
     const auto found = branches_.find(event.subagent);
     merger_.add(now_, event.subagent.empty() || found == branches_.end() ? 0 : found->second,
                 event);
+    messages_.add(now_, event);
   }
   void note(std::uint32_t branch, const journal::Fact& fact) { merger_.add(now_, branch, fact); }
   void note(std::uint32_t branch, const event::Event& event) { merger_.add(now_, branch, event); }
@@ -35,6 +40,7 @@ class EndPage final : public event::EventSink {
 
  private:
   std::int64_t now_;
+  ThreadMessages& messages_;
   journal::DeltaMerger merger_;
   std::map<std::string, std::uint32_t, std::less<>> branches_;  // by what readers call the agents
 };
@@ -88,21 +94,26 @@ void end_agents(const StoredRun& stored, std::string_view reason, store::AppendB
   }
 }
 
-}  // namespace
+// A run that waits for its turn is not taken over where its thread is another one's.
+Result<std::shared_ptr<StoredRun>> load_unowned_run(store::StorageBackend& backend,
+                                                    const store::RunId& run) {
+  auto row = backend.run(run);
+  if (!row) return row.error();
+  const bool waits = row.value() && store::waits_for_turn(*row.value());
+  if (!waits) return std::shared_ptr<StoredRun>();
+  store::Claim claim;
+  claim.run = std::move(*row.value());
+  return load_run(backend, std::move(claim));
+}
 
-Result<bool> end_left_run(store::StorageBackend& backend, const LeftEnd& end) {
-  auto claim = backend.claim_run(end.run, end.owner);
-  if (!claim) return claim.error();
-  if (!claim.value()) return false;
-  auto loaded = load_run(backend, std::move(*claim.value()));
-  if (!loaded) return loaded.error();
-  const StoredRun& stored = *loaded.value();
+store::AppendBatch end_batch(store::StorageBackend& backend, const StoredRun& stored,
+                             const LeftEnd& end) {
   const store::RunRow& row = stored.claim.run;
   store::AppendBatch batch;
   batch.run = end.run;
   batch.epoch = row.epoch;
   batch.is_urgent = true;
-  EndPage page(stored, backend.now());
+  EndPage page(stored, std::max(backend.now(), stored.last_at_ms));
   page.note(0, journal::StopRequested{end.by, end.reason});
   if (!stored.is_between_segments) close_children(stored, false, page);
   end_agents(stored, end.reason, batch, page);
@@ -115,14 +126,60 @@ Result<bool> end_left_run(store::StorageBackend& backend, const LeftEnd& end) {
   }
   page.note(0, journal::Terminal{RunState::cancelled, end.reason, {}, {}, {}});
   batch.page = page.take();
+  if (!row.run.thread.empty()) {
+    // What the user sent is part of the conversation, though nobody answers it.
+    os::RandomIds ids;
+    if (stored.queued && end.reason != taken_back) {
+      join(batch.thread, given_messages(*stored.queued, end.run, backend.now(), ids));
+    }
+    join(batch.thread, stored.messages->rows(end.run, RunState::cancelled));
+  }
   store::RunChange change;
   change.run = end.run;
   change.state = RunState::cancelled;
   batch.changes.push_back(std::move(change));
+  return batch;
+}
+
+Result<bool> end_one(store::StorageBackend& backend, const LeftEnd& end) {
+  auto claim = backend.claim_run(end.run, end.owner);
+  if (!claim) return claim.error();
+  if (!claim.value()) {
+    auto waiting = load_unowned_run(backend, end.run);
+    if (!waiting) return waiting.error();
+    if (!waiting.value()) return false;
+    return backend.append_unowned(end_batch(backend, *waiting.value(), end));
+  }
+  const store::RunRow row = claim.value()->run;
+  auto loaded = load_claimed(backend, std::move(*claim.value()), end.on_stranded);
+  if (!loaded) return loaded.error();
+  const auto batch = end_batch(backend, *loaded.value(), end);
   const auto outcomes = backend.append({&batch, 1});
   const store::AppendOutcome& outcome = outcomes.front();
   if (outcome.status == store::AppendStatus::committed) return true;
-  return outcome.error.value_or(make_error(Errc::store_failed));
+  Error error = outcome.error.value_or(make_error(Errc::store_failed));
+  give_back(backend, row, error, end.on_stranded);
+  return error;
+}
+
+// Those at work are stopped where they are.
+Result<void> end_runs_below(store::StorageBackend& backend, const LeftEnd& end) {
+  auto below = runs_below(backend, end.run);
+  if (!below) return below.error();
+  for (const store::RunRow& row : below.value()) {
+    if (journal::is_over(row.state)) continue;
+    const auto ended = end_one(backend, {row.run.id, end.owner, end.by, end.reason});
+    if (!ended) return ended.error();
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<bool> end_left_run(store::StorageBackend& backend, const LeftEnd& end) {
+  auto ended = end_one(backend, end);
+  if (ended && ended.value()) MILLRACE_TRY(end_runs_below(backend, end));
+  return ended;
 }
 
 }  // namespace millrace::run

@@ -1,6 +1,7 @@
 #include "run/durable/run_hub.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -11,7 +12,14 @@ namespace millrace::run {
 namespace {
 
 constexpr std::size_t ring_limit = std::size_t{1} << 20U;
-constexpr std::size_t read_limit = std::size_t{1} << 20U;
+// What is read ahead for one reader, and kept while it has no room: a thousand readers may stall.
+constexpr std::size_t read_limit = std::size_t{32} << 10U;
+
+std::size_t bytes_of(const std::vector<store::StoredPage>& pages) {
+  return std::accumulate(
+      pages.begin(), pages.end(), std::size_t{0},
+      [](std::size_t sum, const store::StoredPage& page) { return sum + page.bytes.size(); });
+}
 
 }  // namespace
 
@@ -30,15 +38,27 @@ Result<void> RunHub::check_cursor(std::uint64_t after) const {
                                             std::to_string(committed_) + ".");
 }
 
-Result<void> RunHub::attach(Reader reader, std::uint64_t after) {
+bool RunHub::is_read() const {
+  return std::any_of(cursors_.begin(), cursors_.end(),
+                     [](const CursorPtr& cursor) { return cursor->counts; });
+}
+
+Result<void> RunHub::attach(Reader reader, std::uint64_t after, bool counts) {
   MILLRACE_TRY(check_cursor(after));
+  const bool before = is_read();
   auto cursor = std::make_shared<Cursor>();
   cursor->reader = std::move(reader);
   cursor->at = after;
+  cursor->counts = counts;
   cursors_.push_back(cursor);
-  if (cursors_.size() == 1 && on_readers_ && !is_over_) on_readers_(true);
+  report_readers(before);
   pump(cursor);
   return {};
+}
+
+void RunHub::report_readers(bool before) {
+  const bool any = is_read();
+  if (any != before && on_readers_ && !is_over_) on_readers_(any);
 }
 
 RunHub::CursorPtr RunHub::find(const RunReader& reader) const {
@@ -49,11 +69,20 @@ RunHub::CursorPtr RunHub::find(const RunReader& reader) const {
 }
 
 void RunHub::detach(const RunReader& reader) {
-  if (const auto cursor = find(reader)) {
-    cursors_.remove(cursor);
-    cursor->reader = nullptr;
-    if (cursors_.empty() && on_readers_ && !is_over_) on_readers_(false);
-  }
+  const auto cursor = find(reader);
+  if (!cursor) return;
+  const bool before = is_read();
+  cursors_.remove(cursor);
+  cursor->reader = nullptr;
+  report_readers(before);
+}
+
+void RunHub::count(const RunReader& reader, bool counts) {
+  const auto cursor = find(reader);
+  if (!cursor) return;
+  const bool before = is_read();
+  cursor->counts = counts;
+  report_readers(before);
 }
 
 void RunHub::resume(const RunReader& reader) {
@@ -64,6 +93,11 @@ void RunHub::resume(const RunReader& reader) {
 }
 
 void RunHub::publish(store::StoredPage page) {
+  // A decision of the user is between them, which is read from the store.
+  if (page.last - page.count != committed_) {
+    ring_.clear();
+    ring_bytes_ = 0;
+  }
   committed_ = page.last;
   ring_bytes_ += page.bytes.size();
   ring_.push_back(std::move(page));
@@ -107,12 +141,30 @@ void RunHub::pump(const CursorPtr& cursor) {
       if (is_over_) drop(cursor, error_ ? &*error_ : nullptr);
       return;
     }
+    const auto fed_some = feed_loaded(*cursor);
+    if (!fed_some) return drop(cursor, &fed_some.error());
+    if (fed_some.value()) continue;
     const store::StoredPage* page = page_behind(cursor->at);
     if (page == nullptr) return load(cursor);
     // The ring may change while the reader works.
     const store::StoredPage held = *page;
     if (auto fed = feed(*cursor, held); !fed) return drop(cursor, &fed.error());
   }
+}
+
+Result<bool> RunHub::feed_loaded(Cursor& cursor) {
+  if (cursor.next == cursor.loaded.size()) return false;
+  // What is loaded may change while the reader works.
+  const store::StoredPage page = cursor.loaded[cursor.next];
+  MILLRACE_TRY(feed(cursor, page));
+  if (cursor.at >= page.last && cursor.next < cursor.loaded.size()) ++cursor.next;
+  const bool is_read = cursor.next == cursor.loaded.size();
+  const bool is_too_much = cursor.is_full && bytes_of(cursor.loaded) > read_limit;
+  if (is_read || is_too_much) {
+    cursor.loaded = {};
+    cursor.next = 0;
+  }
+  return true;
 }
 
 Result<void> RunHub::feed(Cursor& cursor, const store::StoredPage& page) {
@@ -134,17 +186,17 @@ Result<void> RunHub::feed(Cursor& cursor, const store::StoredPage& page) {
 
 void RunHub::load(const CursorPtr& cursor) {
   cursor->is_loading = true;
-  writer_->run([weak = weak_from_this(), &loop = loop_, cursor, run = run_,
-                after = cursor->at](store::StorageBackend& backend) {
+  writer_->read([weak = weak_from_this(), loop = loop_.handle(), cursor = CursorPtr(cursor),
+                 run = run_, after = cursor->at](store::StorageBackend& backend) mutable {
     const auto pages = std::make_shared<Result<std::vector<store::StoredPage>>>(
         backend.read(run, after, read_limit));
-    loop.post([weak, cursor, pages] {
-      if (const auto self = weak.lock()) self->take(cursor, *pages);
+    loop.post([weak, cursor = std::move(cursor), pages] {
+      if (const auto self = weak.lock()) self->take(cursor, std::move(*pages));
     });
   });
 }
 
-void RunHub::take(const CursorPtr& cursor, const Result<std::vector<store::StoredPage>>& pages) {
+void RunHub::take(const CursorPtr& cursor, Result<std::vector<store::StoredPage>> pages) {
   cursor->is_loading = false;
   if (!cursor->reader) return;
   if (!pages) return drop(cursor, &pages.error());
@@ -152,10 +204,8 @@ void RunHub::take(const CursorPtr& cursor, const Result<std::vector<store::Store
     const Error missing = make_error(Errc::store_damaged, "Records of the run are missing.");
     return drop(cursor, &missing);
   }
-  for (const store::StoredPage& page : pages.value()) {
-    if (auto fed = feed(*cursor, page); !fed) return drop(cursor, &fed.error());
-    if (!cursor->reader || cursor->is_full) return;
-  }
+  cursor->loaded = std::move(pages).value();
+  cursor->next = 0;
   pump(cursor);
 }
 

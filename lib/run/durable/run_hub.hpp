@@ -43,10 +43,13 @@ class RunHub final : public std::enable_shared_from_this<RunHub> {
 
   // Errors: cursor_ahead for the number of a record that is not there yet.
   [[nodiscard]] Result<void> check_cursor(std::uint64_t after) const;
-  // Gives the reader every record behind `after`.
+  // Gives the reader every record behind `after`. One that does not count only sees the run begin:
+  // nobody misses it.
   // Errors: as check_cursor.
-  Result<void> attach(Reader reader, std::uint64_t after);
+  Result<void> attach(Reader reader, std::uint64_t after, bool counts = true);
   void detach(const RunReader& reader);
+  // Somebody reads what the reader gets, or nobody does for now.
+  void count(const RunReader& reader, bool counts);
   // The reader has room again.
   void resume(const RunReader& reader);
 
@@ -58,15 +61,21 @@ class RunHub final : public std::enable_shared_from_this<RunHub> {
   [[nodiscard]] std::uint64_t committed() const { return committed_; }
   [[nodiscard]] bool is_over() const { return is_over_; }
   [[nodiscard]] std::size_t readers() const { return cursors_.size(); }
-  // Called when the first reader comes and when the last one goes, unless the run is over.
+  // Whether a reader that counts is among them.
+  [[nodiscard]] bool is_read() const;
+  // Called when the first reader that counts comes and when the last one goes, unless the run is
+  // over.
   void on_readers(std::function<void(bool any)> changed) { on_readers_ = std::move(changed); }
 
  private:
   struct Cursor {
     Reader reader;
     std::uint64_t at = 0;  // number of the last record that it has
+    bool counts = true;
     bool is_full = false;
     bool is_loading = false;
+    std::vector<store::StoredPage> loaded;  // behind `at`, those before `next` are read
+    std::size_t next = 0;
   };
   using CursorPtr = std::shared_ptr<Cursor>;
 
@@ -74,8 +83,11 @@ class RunHub final : public std::enable_shared_from_this<RunHub> {
   Result<void> feed(Cursor& cursor, const store::StoredPage& page);
   [[nodiscard]] const store::StoredPage* page_behind(std::uint64_t at) const;
   void load(const CursorPtr& cursor);
-  void take(const CursorPtr& cursor, const Result<std::vector<store::StoredPage>>& pages);
+  void take(const CursorPtr& cursor, Result<std::vector<store::StoredPage>> pages);
+  // False where nothing is loaded. Errors: those of a page.
+  Result<bool> feed_loaded(Cursor& cursor);
   void drop(const CursorPtr& cursor, const Error* error);
+  void report_readers(bool before);
   [[nodiscard]] CursorPtr find(const RunReader& reader) const;
 
   os::EventLoop& loop_;

@@ -1,10 +1,12 @@
 #include "run/durable/run_info.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
 
 #include "base/shown.hpp"
+#include "run/durable/function_session.hpp"
 #include "store/rules.hpp"
 
 namespace millrace::run {
@@ -12,11 +14,6 @@ namespace {
 
 using journal::RunState;
 using json::Tree;
-
-constexpr std::array<RunState, 9> all_states{
-    RunState::queued,   RunState::running,   RunState::waiting,
-    RunState::sleeping, RunState::parked,    RunState::completed,
-    RunState::failed,   RunState::cancelled, RunState::dead};
 
 void set_text(Tree& to, std::string_view name, std::string_view text) {
   if (!text.empty()) to.set(name, text);
@@ -31,10 +28,13 @@ Tree what_it_waits_for(const store::RunRow& row) {
       set_text(waits, "owner", row.run.owner);
       break;
     case RunState::waiting: waits.set("reason", "approval"); break;
-    case RunState::queued: waits.set("reason", "queue"); break;
+    case RunState::queued:
+      waits.set("reason", "queue");
+      waits.set("priority", store::name_of(row.run.lane));
+      break;
     case RunState::sleeping:
-      waits.set("reason", "timer");
-      waits.set("until", Tree::integer(row.run.run_at));
+      waits.set("reason", row.run.run_at < never_ms ? "timer" : "event");
+      if (row.run.run_at < never_ms) waits.set("until", Tree::integer(row.run.run_at));
       break;
     case RunState::parked: waits.set("reason", row.head.empty() ? "parked" : row.head); break;
     default: return {};
@@ -50,10 +50,10 @@ Error wrong_query(std::string_view name, std::string_view expected, const Tree& 
 
 Result<void> read_member(store::RunQuery& query, std::string_view name, const Tree& value) {
   if (name == "state") {
-    for (const RunState state : all_states) {
-      if (journal::name_of(state) == value.string()) query.state = state;
+    for (const RunState state : journal::run_states) {
+      if (journal::name_of(state) == value.string()) query.states = {state};
     }
-    if (!query.state) return wrong_query(name, "the state of a run, as 'waiting'", value);
+    if (query.states.empty()) return wrong_query(name, "the state of a run, as 'waiting'", value);
   } else if (name == "threadId") {
     if (!value.is_string()) return wrong_query(name, "a string", value);
     query.thread = value.string();
@@ -74,6 +74,45 @@ Result<void> read_member(store::RunQuery& query, std::string_view name, const Tr
   return {};
 }
 
+// What a run that is queued waits for: "thread", or a limit of store::Admission.
+Result<std::string> limit_of(store::StorageBackend& backend, const store::RunRow& row,
+                             const store::StartLimits& limits, const store::CountedStarts& rates) {
+  const store::NewRun& run = row.run;
+  if (!run.thread.empty()) {
+    store::RunQuery query;
+    query.principal = run.principal;
+    query.thread = run.thread;
+    query.states = {RunState::running, RunState::waiting};
+    query.limit = 1;
+    auto others = backend.runs(query);
+    if (!others) return others.error();
+    if (!others.value().runs.empty()) return std::string("thread");
+  }
+  auto counts = backend.work_counts();
+  if (!counts) return counts.error();
+  const store::Admission admission(limits, counts.value(), rates);
+  const auto turn =
+      store::was_at_work(row) ? store::Admission::Turn::again : store::Admission::Turn::start;
+  return std::string(admission.hindrance(run.name, run.principal, turn));
+}
+
+// The place of a queued run among those of its lane, from 1; nothing behind too many runs to count.
+Result<std::optional<std::int64_t>> place_in_lane(store::StorageBackend& backend,
+                                                  const store::RunRow& row) {
+  constexpr std::size_t most_ahead = 1000;
+  store::RunQuery query;
+  query.states = {RunState::queued};
+  query.before = store::run_cursor(row);
+  query.limit = most_ahead;
+  auto ahead = backend.runs(query);
+  if (!ahead) return ahead.error();
+  if (!ahead.value().next.empty()) return std::optional<std::int64_t>();
+  const auto& runs = ahead.value().runs;
+  return std::optional<std::int64_t>(
+      1 + std::count_if(runs.begin(), runs.end(),
+                        [&](const store::RunRow& one) { return one.run.lane == row.run.lane; }));
+}
+
 }  // namespace
 
 Tree run_info(const store::RunRow& row) {
@@ -92,9 +131,13 @@ Tree run_info(const store::RunRow& row) {
   info.set("step", Tree::integer(row.step));
   info.set("attempts", Tree::integer(row.attempts));
   info.set("recoveries", Tree::integer(row.recoveries));
+  if (row.state == RunState::completed && !row.head.empty()) {
+    if (auto result = Tree::parse(row.head)) info.set("result", std::move(result).value());
+  }
   if (row.stop) info.set("stopRequested", Tree::flag(true));
   if (run.parent) info.set("parent", run.parent->text());
   if (run.root) info.set("root", run.root->text());
+  if (row.records == store::StoredRecords::removed) info.set("recordsRemoved", Tree::flag(true));
   if (Tree waits = what_it_waits_for(row); waits.is_object()) {
     info.set("waitsFor", std::move(waits));
   }
@@ -116,13 +159,22 @@ Tree approval_info(const store::ApprovalRow& row) {
 }
 
 Result<Tree> describe_run(store::StorageBackend& backend, const store::RunId& run,
-                          std::string_view principal) {
+                          std::string_view principal, const store::StartLimits& limits,
+                          const store::CountedStarts& rates) {
   auto row = backend.run(run);
   if (!row) return row.error();
   const bool is_theirs =
       row.value() && (principal.empty() || row.value()->run.principal == principal);
   if (!is_theirs) return store::no_run(run);
   Tree info = run_info(*row.value());
+  if (row.value()->state == RunState::queued) {
+    auto limit = limit_of(backend, *row.value(), limits, rates);
+    if (!limit) return limit.error();
+    set_text(info.at("waitsFor"), "limit", limit.value());
+    auto place = place_in_lane(backend, *row.value());
+    if (!place) return place.error();
+    if (place.value()) info.at("waitsFor").set("position", Tree::integer(*place.value()));
+  }
   store::ApprovalQuery query;
   query.run = run;
   auto approvals = backend.approvals(query);

@@ -13,8 +13,9 @@
 namespace millrace::run {
 
 // Shape: {"id", "kind", "name", "version"?, "state", "threadId"?, "principal"?, "createdAt",
-// "endedAt"?, "lastSeq", "step", "attempts", "recoveries", "stopRequested"?, "parent"?, "root"?,
-// "waitsFor"?: {"reason": string, "since"?: number, "until"?: number, "owner"?: string}}.
+// "endedAt"?, "lastSeq", "step", "attempts", "recoveries", "stopRequested"?, "result"?: what a
+// function gave, "parent"?, "root"?, "waitsFor"?: {"reason": string, "since"?: number, "until"?:
+// number, "owner"?: string, "priority"?: string}, "recordsRemoved"?: true}.
 // Units: times in milliseconds since 1970.
 json::Tree run_info(const store::RunRow& row);
 
@@ -22,11 +23,14 @@ json::Tree run_info(const store::RunRow& row);
 // "decidedAt"?, "decidedBy"?, "expired"?}.
 json::Tree approval_info(const store::ApprovalRow& row);
 
-// The run with its open approvals as "approvals".
+// The run with its open approvals as "approvals", and what a queued one waits for as
+// "waitsFor"."limit": "thread", or as store::Admission::hindrance. Its place among the queued runs
+// of its lane, from 1, is "waitsFor"."position"; it is absent behind too many runs to count.
 // Errors: run_not_found, also for the run of another principal, "" is anybody; those of the
 // backend.
 Result<json::Tree> describe_run(store::StorageBackend& backend, const store::RunId& run,
-                                std::string_view principal);
+                                std::string_view principal, const store::StartLimits& limits = {},
+                                const store::CountedStarts& rates = {});
 
 // Shape: {"runs": [run_info], "nextCursor"?: string}.
 json::Tree run_list(const store::RunList& list);

@@ -7,16 +7,22 @@
 
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "base/json_tree.hpp"
 #include "journal/recovery.hpp"
 #include "model/call/redacting_sink.hpp"
 #include "run/durable/branch_log.hpp"
+#include "run/durable/function_session.hpp"
 #include "run/durable/run_hub.hpp"
 #include "run/durable/stored_run.hpp"
+#include "run/durable/thread_messages.hpp"
+#include "run/durable/unknown_outcomes.hpp"
 #include "run/input.hpp"
 #include "run/session.hpp"
 #include "store/types.hpp"
@@ -33,7 +39,16 @@ class RunHost {
   virtual void request_host(const store::RunId& run, HostWork work, std::uint64_t id,
                             std::string json) = 0;
   virtual void withdraw(const store::RunId& run, std::uint64_t id) = 0;
+  // As AgentOwner::notify.
+  virtual void notify(const store::RunId& run, std::uint64_t id, std::string json) {
+    static_cast<void>(run);
+    static_cast<void>(id);
+    static_cast<void>(json);
+  }
 };
+
+// What a run does: an agent's work, or a function of the host.
+using RunTask = std::variant<AgentTask, FunctionTask>;
 
 // Thread: engine thread.
 // Lifetime: shared; the host outlives it.
@@ -51,6 +66,8 @@ class RunLog final : public AgentOwner, public std::enable_shared_from_this<RunL
   void note(const journal::Fact& fact) { root_.note(fact); }
   // An AG-UI run begins with the batch, with these answers to what the run waited for.
   void note_segment(const AgentInput& input, std::string_view answers_json);
+  // What a run that waited for its turn brings to its thread.
+  void note_given(const AgentInput& input);
   // Called once with what became of the first batch.
   void on_first_commit(std::function<void(const store::AppendOutcome&)> committed) {
     first_commit_ = std::move(committed);
@@ -61,17 +78,49 @@ class RunLog final : public AgentOwner, public std::enable_shared_from_this<RunL
   // Closes what the readers have half of, before a run goes on in another process.
   // `segment` is what a request of a reader begins, or null.
   void go_on(const StoredRun& stored, const journal::RecoveryPlan& plan, const AgentInput* segment);
-  void start(AgentTask task);
+  void start(RunTask task);
+  // Waits for the user, who is to say whether these calls were made.
+  void ask(const std::vector<UnknownCall>& calls);
+  [[nodiscard]] bool may_ask() const { return line_.options.unknown == UnknownPolicy::ask; }
   // Ends a run that does not go on: as failed, dead or cancelled.
   void end_as(journal::RunState state, std::string_view reason, const Error* error);
+  // Lets go of a run that cannot go on here, instead of `go_on`: its readers stay. No claim finds
+  // it.
+  void park(std::string_view reason);
   void stop(std::string_view by, std::string_view reason);
   void complete(std::uint64_t id, std::string_view json);
+  // Gives the run a message of the user, as RunWork::send; `stored` is called when that is safe, or
+  // with why it is not. False where it takes none.
+  using Stored = std::function<void(const Error* error)>;
+  bool send(const json::Tree& message, bool interrupts, std::string_view by, Stored stored);
+  // The user answered a question of a function; `decided` has the record of it. False where it is
+  // not at work any more.
+  bool answered(std::string_view name, const json::Tree& entry,
+                const store::DecisionOutcome& decided);
+  // Keeps something that happened outside until a job takes it; `stored` is called when that is
+  // safe. False where the job is not at work any more.
+  bool take_event(std::string_view name, const json::Tree& payload, std::function<void()> stored);
+  // A job that waits where it takes no memory, or a run that is parked: its readers stay.
+  [[nodiscard]] bool is_suspended() const { return is_suspended_; }
+  // It is over, and runs that worked for it may not be.
+  [[nodiscard]] bool leaves_child_runs() const {
+    return line_.is_over && !line_.is_lost && !is_suspended_ && root_.has_child_runs();
+  }
+  // Why the store did not take the records of the run, where nobody else has it.
+  [[nodiscard]] const std::optional<Error>& lost_error() const { return lost_error_; }
+  [[nodiscard]] std::int64_t epoch() const { return epoch_; }
   [[nodiscard]] const std::shared_ptr<RunHub>& hub() const { return hub_; }
 
   void on_event(const event::Event& event) override;
   void moved() override;
   void request_host(HostWork work, std::uint64_t id, std::string json) override;
   void withdraw(std::uint64_t id) override;
+  void notify(std::uint64_t id, std::string json) override;
+  void request_answer(std::string_view name, const json::Tree& interrupt,
+                      std::int64_t expires_ms) override;
+  void record_step(const StepRecord& step, std::function<void()> recorded) override;
+  bool suspend(std::optional<std::int64_t> until_ms) override;
+  void message_taken(const json::Tree& message) override;
   void rest(const json::Tree& state, const json::Tree& context) override {
     root_.rest(state, context);
   }
@@ -81,13 +130,19 @@ class RunLog final : public AgentOwner, public std::enable_shared_from_this<RunL
   struct Commit;
 
   [[nodiscard]] std::int64_t now() const { return services_.now_ms(); }
+  [[nodiscard]] std::string with_run(std::string json, HostWork work) const;
+  void open_segment();
   void finish();
   void request_approvals(const AgentOutcome& outcome);
+  void add_approval(const json::Tree& interrupt, std::string_view call, journal::ApprovalKind kind,
+                    std::int64_t expires_ms, std::string tools_hash = {});
   void change_state(journal::RunState state);
+  void put_messages(journal::RunState state);
   void flush();
   void committed(const store::AppendOutcome& outcome, const Commit& commit);
   void lose(const store::AppendOutcome& outcome);
   void watch_backlog();
+  void wait_for_room();
   void settle();
 
   model::DriverServices services_;
@@ -100,15 +155,21 @@ class RunLog final : public AgentOwner, public std::enable_shared_from_this<RunL
 
   RunLine line_;
   BranchLog root_;
+  std::shared_ptr<ThreadMessages> messages_ = std::make_shared<ThreadMessages>();
+  std::string thread_shown_;  // a job needs no thread, but readers get one
   std::int64_t epoch_ = 1;
   std::unique_ptr<Events> events_;
   model::RedactingSink sink_;
-  std::shared_ptr<AgentSession> session_;
+  std::shared_ptr<RunWork> session_;
 
+  std::list<Stored> unstored_;  // of messages whose record is not safe yet
+  std::optional<Error> lost_error_;
   std::size_t in_flight_ = 0;
   bool is_resumed_ = false;  // its reader's run began in another process
   bool is_settled_ = false;
-  bool is_paused_ = false;  // the store is slower than the model
+  bool is_suspended_ = false;
+  std::size_t undelivered_ = 0;  // events that the job does not have yet
+  bool is_paused_ = false;       // the store is slower than the model
 };
 
 }  // namespace millrace::run

@@ -1,109 +1,20 @@
 #include "run/durable/run_registry.hpp"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
-#include "agent/state.hpp"
 #include "base/shown.hpp"
-#include "journal/recovery.hpp"
 #include "os/event_loop.hpp"
 #include "run/suspended_runs.hpp"
 #include "store/rules.hpp"
+#include "store/store_work.hpp"
 
 namespace millrace::run {
 namespace {
 
-using journal::RecoveryMove;
 using journal::RunState;
 using json::Tree;
-
-constexpr std::size_t claims_at_once = 256;
-
-Error unknown_name(std::string_view name) {
-  return make_error(Errc::agent_not_registered,
-                    "No agent is registered as " + shown_text(name) + " in this process.");
-}
-
-Error error_of(const store::AppendOutcome& outcome) {
-  switch (outcome.status) {
-    case store::AppendStatus::busy:
-      return make_error(Errc::run_conflict,
-                        "The run " + outcome.run.text() + " is at work in this thread.");
-    case store::AppendStatus::conflict:
-      return make_error(Errc::run_conflict,
-                        "Another request began the run " + outcome.run.text() + " with this key.");
-    default: break;
-  }
-  return outcome.error.value_or(make_error(Errc::store_failed));
-}
-
-const journal::FoldedBranch& root_of(const StoredRun& stored) {
-  static const journal::FoldedBranch none;
-  const auto found = stored.fold.branches().find(0);
-  return found == stored.fold.branches().end() ? none : found->second;
-}
-
-Error not_waiting() {
-  return make_error(Errc::approval_answered, "The run does not wait for an answer.");
-}
-
-std::string list_of(const std::vector<std::string>& items) {
-  std::string list = "[";
-  for (const std::string& item : items) {
-    if (list.size() > 1) list.push_back(',');
-    list += item;
-  }
-  return list + "]";
-}
-
-// Decides what the entries answer, each once, and takes the run over.
-Result<std::shared_ptr<StoredRun>> take_answered(store::StorageBackend& backend,
-                                                 const store::RunId& run,
-                                                 const std::string& principal,
-                                                 const std::string& resume_json,
-                                                 const std::string& owner) {
-  const auto resume = Tree::parse(resume_json);
-  if (!resume) return resume.error();
-  for (const Tree& entry : resume.value().items()) {
-    store::Decision decision;
-    decision.approval = entry["interruptId"].string();
-    decision.principal = principal;
-    decision.decision = entry.to_json();
-    decision.by = principal;
-    auto decided = backend.decide(decision);
-    if (!decided) return decided.error();
-    if (decided.value().status != store::DecisionStatus::decided) return not_waiting();
-  }
-  auto claim = backend.claim_run(run, owner);
-  if (!claim) return claim.error();
-  if (!claim.value()) return not_waiting();
-  return load_run(backend, std::move(*claim.value()));
-}
-
-// Calls `done` once the first batch of a log is committed, or why it is not.
-void report_start(RunLog& log, const store::RunId& run, const RunRegistry::Done<StartedRun>& done) {
-  log.on_first_commit([hub = log.hub(), run, done](const store::AppendOutcome& outcome) {
-    if (outcome.status == store::AppendStatus::existing) {
-      return done(StartedRun{outcome.run, nullptr});
-    }
-    if (outcome.status != store::AppendStatus::committed) return done(error_of(outcome));
-    done(StartedRun{run, hub, outcome.first});
-  });
-}
-
-// Gives back a claimed run whose records cannot be read, with the reason.
-void park(store::StorageBackend& backend, const store::RunRow& row, const Error& error) {
-  store::AppendBatch batch;
-  batch.run = row.run.id;
-  batch.epoch = row.epoch;
-  batch.is_urgent = true;
-  batch.page = store::page_of(journal::Parked{error.code_name()}, backend.now());
-  store::RunChange change;
-  change.run = row.run.id;
-  change.state = RunState::parked;
-  change.head = error.code_name();
-  batch.changes.push_back(std::move(change));
-  backend.append({&batch, 1});
-}
 
 // A run that waits for the user gives nothing more before the answer, which is a run for its
 // readers.
@@ -111,25 +22,55 @@ bool can_go_on_here(RunState state) {
   return !journal::is_over(state) && state != RunState::waiting;
 }
 
-LogPlace place_of(const StoredRun& stored) {
-  LogPlace place;
-  place.run = stored.claim.run.run.id;
-  place.epoch = stored.claim.run.epoch;
-  place.next_checkpoint = stored.next_checkpoint;
-  place.checkpoint = stored.checkpoint;
-  place.ledger = stored.ledger;
-  return place;
+}  // namespace
+
+std::string_view name_of(RunKind kind) {
+  static constexpr std::array<std::string_view, 3> names{"agent", "function", "job"};
+  return names.at(static_cast<std::size_t>(kind));
 }
 
-}  // namespace
+Error unknown_name(std::string_view name) {
+  return make_error(Errc::agent_not_registered,
+                    "No agent is registered as " + shown_text(name) + " in this process.");
+}
 
 RunRegistry::RunRegistry(const model::DriverServices& services,
                          std::shared_ptr<store::Writer> writer, std::string owner)
-    : services_(services), writer_(std::move(writer)), owner_(std::move(owner)) {}
+    : services_(services),
+      writer_(std::move(writer)),
+      owner_(std::move(owner)),
+      start_times_(StartTimes::of(*writer_)) {}
+
+RunRegistry::~RunRegistry() {
+  run_owners::leave(*writer_, owner_);
+}
+
+void RunRegistry::limit_left(LeftLimits limits) {
+  constexpr std::chrono::hours longest{24 * 365 * 10};  // that a clock can count
+  limits.most_time = std::min<std::chrono::milliseconds>(limits.most_time, longest);
+  left_limits_ = limits;
+}
 
 void RunRegistry::add(const std::string& name, DurableAgent agent) {
+  if (!agent.plan) agent.plan = std::make_shared<const AgentPlan>();
   agents_.insert_or_assign(name, std::move(agent));
+  run_owners::join(*writer_, owner_, services_.loop, weak_from_this());
   claim({name});
+  if (demands_versions_) claim_parked();
+}
+
+std::set<std::string> RunRegistry::names() const {
+  std::set<std::string> names;
+  for (const auto& [name, agent] : agents_) names.insert(name);
+  return names;
+}
+
+std::map<std::string, std::shared_ptr<const AgentPlan>> RunRegistry::plans() const {
+  std::map<std::string, std::shared_ptr<const AgentPlan>> plans;
+  for (const auto& [name, agent] : agents_) {
+    if (agent.kind == RunKind::agent) plans.emplace(name, agent.plan);
+  }
+  return plans;
 }
 
 // The hub of a run that begins work here; readers may be there already.
@@ -162,11 +103,16 @@ std::shared_ptr<RunLog> RunRegistry::make_log(const DurableAgent& agent, LogPlac
   options.unknown = agent.unknown;
   auto log = std::make_shared<RunLog>(services_, writer_, agent.plan, std::move(place),
                                       std::move(options), *agent.host, std::move(hub));
-  log->on_over([weak = weak_from_this(), run] {
+  log->on_over([weak = weak_from_this(), run, held = std::weak_ptr(log)] {
     const auto self = weak.lock();
     if (!self) return;
     self->readers_changed(run, true);
+    const auto over = held.lock();
+    if (over && over->is_suspended()) self->suspended(run, over->hub());
+    if (over && over->lost_error()) self->lost(run, over->epoch(), *over->lost_error());
+    if (over && over->leaves_child_runs()) self->stop_children(run, {}, "parent_ended");
     self->logs_.erase(run);
+    self->claim_queued();
     if (self->on_change_) self->on_change_();
   });
   log->hub()->on_readers([weak = weak_from_this(), run](bool any) {
@@ -175,6 +121,12 @@ std::shared_ptr<RunLog> RunRegistry::make_log(const DurableAgent& agent, LogPlac
   logs_.insert_or_assign(run, log);
   if (on_change_) on_change_();
   return log;
+}
+
+void RunRegistry::suspended(const store::RunId& run, const std::shared_ptr<RunHub>& hub) {
+  hub->on_readers(nullptr);
+  waiting_hubs_[run] = hub;
+  if (on_suspend_) on_suspend_();
 }
 
 // A run that nobody reads any more may work for a while, but not for ever.
@@ -196,224 +148,115 @@ void RunRegistry::start(StartRequest request, Done<StartedRun> done) {
   const auto agent = agents_.find(request.name);
   if (agent == agents_.end()) return done(unknown_name(request.name));
   const AgentInput& input = request.input;
-  auto task =
-      SuspendedRuns().task_for(input, *agent->second.plan, services_.now_ms(), services_.call.ids);
-  if (!task) return done(std::move(task).error());
+  const bool is_function = agent->second.kind != RunKind::agent;
+  const std::string input_json = is_function ? function_input(input) : std::string();
   LogPlace place;
   place.run = request.id.value_or(store::RunId::of_uuid(services_.call.ids.next_id()));
-  LogOptions options{input.thread_id, input.run_id, input.parent_run_id, request.principal,
-                     request.context_json};
-  const auto log = make_log(agent->second, place, std::move(options), 0);
+  auto task = new_task(agent->second, place.run, input, input_json);
+  if (!task) return done(std::move(task).error());
   store::NewRun made;
   made.id = place.run;
-  made.kind = "agent";
+  made.kind = name_of(agent->second.kind);
   made.name = request.name;
   made.version = agent->second.version;
+  made.plan_hash = agent->second.plan_hash;
   made.principal = request.principal;
   made.thread = input.thread_id;
   made.idem_key = std::move(request.idem_key);
   made.idem_hash = std::move(request.idem_hash);
   made.owner = owner_;
-  log->batch().accept = std::move(made);
+  made.lane = request.lane;
+  made.parent = request.parent;
+  made.parent_call = request.parent_call;
+  made.may_wait = request.may_wait;
   journal::Accepted accepted;
   accepted.agent = request.name;
   accepted.version = agent->second.version;
+  accepted.plan_hash = agent->second.plan_hash;
   accepted.thread = input.thread_id;
   accepted.principal = request.principal;
+  accepted.input_json = input_json;
   accepted.client_tools_json = input.tools_json;
   accepted.context_json = request.context_json;
+  accepted.trace = input.trace;
+  if (request.is_held) made.run_at = store::until_begun;
+  const bool may_wait =
+      request.is_held || (request.lane != store::Lane::inner && (request.may_wait || rules_.any()));
+  if (may_wait) return enqueue(request, std::move(made), accepted, std::move(done));
+  LogOptions options{input.thread_id,   input.run_id,         input.parent_run_id,
+                     request.principal, request.context_json, input.trace};
+  const auto log = make_log(agent->second, place, std::move(options), 0);
+  log->batch().accept = std::move(made);
   log->note(accepted);
   log->note_segment(input, {});
+  for (store::OutboxRow& row : request.outbox) log->batch().outbox.push_back(std::move(row));
   report_start(*log, place.run, done);
   log->start(std::move(task).value());
 }
 
-// --- runs that were left
-
-void RunRegistry::recover() {
-  std::vector<std::string> names;
-  for (const auto& [name, agent] : agents_) names.push_back(name);
-  claim(std::move(names));
-}
-
-void RunRegistry::claim(std::vector<std::string> names) {
-  os::EventLoop& loop = services_.loop;
-  writer_->run([weak = weak_from_this(), &loop, names = std::move(names),
-                owner = owner_](store::StorageBackend& backend) {
-    auto claims = backend.claim(names, owner, claims_at_once);
-    if (!claims) {
-      return loop.post([weak, error = claims.error()] {
-        if (const auto self = weak.lock()) self->report(std::nullopt, error);
-      });
+void RunRegistry::report_start(RunLog& log, const store::RunId& run, const Done<StartedRun>& done) {
+  log.on_first_commit([hub = log.hub(), run, done](const store::AppendOutcome& outcome) {
+    if (outcome.status == store::AppendStatus::existing) {
+      return done(StartedRun{outcome.run, nullptr});
     }
-    for (store::Claim& claim : claims.value()) {
-      const store::RunRow row = claim.run;
-      auto stored = load_run(backend, std::move(claim));
-      if (!stored) {
-        // The others go on.
-        park(backend, row, stored.error());
-        loop.post([weak, run = row.run.id, error = stored.error()] {
-          if (const auto self = weak.lock()) self->report(run, error);
-        });
-        continue;
-      }
-      loop.post([weak, run = std::move(stored).value()] {
-        if (const auto self = weak.lock()) self->go_on(run, nullptr, nullptr);
-      });
-    }
+    if (outcome.status != store::AppendStatus::committed) return done(start_error(outcome));
+    done(StartedRun{run, hub, outcome.first});
   });
 }
 
-// A run that goes on from its last checkpoint, with what the user answered since.
-Result<AgentTask> RunRegistry::task_of(const StoredRun& stored, const AgentInput* segment,
-                                       const AgentPlan& plan) {
-  AgentTask task;
-  if (stored.answers.empty() && segment == nullptr) {
-    task.state = stored.joined["state"];
-    agent::leave_out_time(task.state, stored.claim.downtime_ms);
-    task.context = stored.joined["context"];
-    task.thread_id = stored.claim.run.run.thread;
-    task.run_id = stored.ag_ui_run;
-  } else {
-    AgentInput input;
-    if (segment != nullptr) {
-      input = *segment;
-    } else {
-      input.messages_json = "[]";
-      input.run_id = stored.ag_ui_run;
-    }
-    input.thread_id = stored.claim.run.run.thread;
-    input.resume_json = list_of(stored.answers);
-    auto answered = saved_task(stored.joined["state"], stored.joined["context"], input, plan,
-                               services_.now_ms(), services_.call.ids);
-    if (!answered) return answered;
-    task = std::move(answered).value();
+Error RunRegistry::start_error(const store::AppendOutcome& outcome) {
+  switch (outcome.status) {
+    case store::AppendStatus::busy:
+      return make_error(Errc::run_conflict,
+                        "The run " + outcome.run.text() + " is at work in this thread.");
+    case store::AppendStatus::conflict:
+      return make_error(Errc::run_conflict,
+                        "Another request began the run " + outcome.run.text() + " with this key.");
+    default: break;
   }
-  if (stored.client_tools_json.empty()) return task;
-  auto tools = Tree::parse(stored.client_tools_json);
-  if (!tools) return std::move(tools).error();
-  task.client_tools = std::move(tools).value();
-  return task;
+  return outcome.error.value_or(make_error(Errc::store_failed));
 }
 
-std::shared_ptr<RunLog> RunRegistry::log_of(const StoredRun& stored) {
-  const store::NewRun& run = stored.claim.run.run;
-  const auto agent = agents_.find(run.name);
-  if (agent == agents_.end()) return nullptr;
-  LogOptions options{run.thread, stored.ag_ui_run, stored.parent_run_id, run.principal,
-                     stored.context_json};
-  return make_log(agent->second, place_of(stored), std::move(options), stored.claim.run.last);
-}
-
-// Goes on by the plan of recovery; `segment` is what a reader's request begins.
-void RunRegistry::go_on(const std::shared_ptr<StoredRun>& stored, const AgentInput* segment,
-                        const Done<StartedRun>& done) {
-  journal::RecoveryInput input;
-  input.now_ms = services_.now_ms();
-  input.recoveries = root_of(*stored).recoveries;
-  input.downtime_ms = stored->claim.downtime_ms;
-  const journal::RecoveryPlan plan = journal::plan_recovery(root_of(*stored), input);
-  if (segment != nullptr) {
-    stored->ag_ui_run = segment->run_id;
-    stored->parent_run_id = segment->parent_run_id;
-    if (!segment->protocol_version.empty()) stored->protocol = segment->protocol_version;
+Result<RunTask> RunRegistry::new_task(const DurableAgent& agent, const store::RunId& run,
+                                      const AgentInput& input, std::string_view input_json) {
+  if (agent.kind != RunKind::agent) {
+    auto task = function_task(run, input.thread_id, input_json);
+    if (!task) return std::move(task).error();
+    return RunTask(std::move(task).value());
   }
-  const auto log = log_of(*stored);
-  if (!log) return done ? done(unknown_name(stored->claim.run.run.name)) : void();
-  if (done) report_start(*log, stored->claim.run.run.id, done);
-  log->go_on(*stored, plan, segment);
-  end_or_start(*log, *stored, segment, plan);
-}
-
-void RunRegistry::end_or_start(RunLog& log, const StoredRun& stored, const AgentInput* segment,
-                               const journal::RecoveryPlan& plan) {
-  if (plan.move == RecoveryMove::finish_stop) {
-    return log.end_as(RunState::cancelled, "user_aborted", nullptr);
-  }
-  const bool is_dead = plan.move == RecoveryMove::bury;
-  Error error = make_error(Errc::run_not_recoverable,
-                           is_dead ? "The run was taken over too often and is given up."
-                                   : "The run cannot go on after its process ended.");
-  const bool can_go_on =
-      plan.move != RecoveryMove::fail && plan.move != RecoveryMove::deliver && !is_dead;
-  if (can_go_on && stored.checkpoint.is_object()) {
-    auto task = task_of(stored, segment, *agents_.at(stored.claim.run.run.name).plan);
-    if (task) return log.start(std::move(task).value());
-    error = std::move(task).error();
-  }
-  log.end_as(is_dead ? RunState::dead : RunState::failed, "error", &error);
-}
-
-// --- answers of the user
-
-// Checked against the state that waits before anything is decided: what is wrong with an answer
-// leaves the run as it was.
-void RunRegistry::answer(const store::RunId& run, std::string principal, AgentInput input,
-                         Done<StartedRun> done) {
-  os::EventLoop& loop = services_.loop;
-  const auto answering = std::make_shared<Answering>(
-      Answering{run, std::move(principal), std::move(input), std::move(done)});
-  writer_->run([weak = weak_from_this(), &loop, answering](store::StorageBackend& backend) {
-    const auto row =
-        std::make_shared<Result<std::optional<store::RunRow>>>(backend.run(answering->run));
-    const auto state = std::make_shared<Result<StoredState>>(load_state(backend, answering->run));
-    loop.post([weak, answering, row, state] {
-      if (const auto self = weak.lock()) self->check_answer(answering, *row, *state);
-    });
-  });
-}
-
-void RunRegistry::check_answer(const std::shared_ptr<Answering>& answering,
-                               const Result<std::optional<store::RunRow>>& row,
-                               const Result<StoredState>& state) {
-  if (!row) return answering->done(row.error());
-  if (!row.value() || row.value()->run.principal != answering->principal) {
-    return answering->done(store::no_run(answering->run));
-  }
-  const auto agent = agents_.find(row.value()->run.name);
-  if (agent == agents_.end()) return answering->done(unknown_name(row.value()->run.name));
-  if (!state) return answering->done(state.error());
-  if (row.value()->state != RunState::waiting) return answering->done(not_waiting());
-  auto task =
-      saved_task(state.value().checkpoint["state"], state.value().checkpoint["context"],
-                 answering->input, *agent->second.plan, services_.now_ms(), services_.call.ids);
-  if (!task) return answering->done(std::move(task).error());
-  decide(answering);
-}
-
-void RunRegistry::decide(const std::shared_ptr<Answering>& answering) {
-  os::EventLoop& loop = services_.loop;
-  writer_->run(
-      [weak = weak_from_this(), &loop, answering, owner = owner_](store::StorageBackend& backend) {
-        const auto stored = std::make_shared<Result<std::shared_ptr<StoredRun>>>(take_answered(
-            backend, answering->run, answering->principal, answering->input.resume_json, owner));
-        loop.post([weak, answering, stored] {
-          const auto self = weak.lock();
-          if (!self) return;
-          if (!*stored) {
-            // What was decided before the failure lets the run go on all the same.
-            self->recover();
-            return answering->done(stored->error());
-          }
-          self->go_on(stored->value(), &answering->input, answering->done);
-        });
-      });
+  auto task = SuspendedRuns().task_for(input, *agent.plan, services_.now_ms(), services_.call.ids);
+  if (!task) return std::move(task).error();
+  return RunTask(std::move(task).value());
 }
 
 // --- readers and hosts
 
-void RunRegistry::refresh(const store::RunId& run) {
-  const auto found = waiting_hubs_.find(run);
-  const auto hub = found == waiting_hubs_.end() ? nullptr : found->second.lock();
-  if (!hub) return;
-  os::EventLoop& loop = services_.loop;
-  writer_->run([&loop, hub, run](store::StorageBackend& backend) {
-    const auto row = std::make_shared<Result<std::optional<store::RunRow>>>(backend.run(run));
-    loop.post([hub, row] {
-      if (!*row || !row->value()) return;
-      hub->advance(row->value()->last, !can_go_on_here(row->value()->state));
-    });
-  });
+void RunRegistry::refresh(const std::vector<store::RunId>& runs) {
+  std::map<store::RunId, std::shared_ptr<RunHub>> hubs;
+  std::vector<store::RunId> roots;
+  for (const store::RunId& run : runs) {
+    const auto found = waiting_hubs_.find(run);
+    auto hub = found == waiting_hubs_.end() ? nullptr : found->second.lock();
+    if (!hub) continue;
+    hubs.emplace(run, std::move(hub));
+    roots.push_back(run);
+  }
+  if (roots.empty()) return;
+  using Heads = Result<std::vector<store::RunHead>>;
+  store::on_store<Heads>(
+      *writer_, services_.loop,
+      [roots](store::StorageBackend& backend) { return backend.watch(roots); },
+      [hubs = std::move(hubs)](Heads heads) mutable {
+        if (!heads) return;
+        for (const store::RunHead& head : heads.value()) {
+          const auto found = hubs.find(head.run);
+          if (found == hubs.end()) continue;
+          found->second->advance(head.last, !can_go_on_here(head.state));
+          hubs.erase(found);
+        }
+        for (const auto& [run, hub] : hubs) hub->end(store::no_run(run));
+      },
+      &store::Writer::read);
 }
 
 // What is at work ends without a record, and goes on from what is committed.
@@ -427,15 +270,18 @@ void RunRegistry::close() {
 
 void RunRegistry::find(const store::RunId& run, Done<std::shared_ptr<RunHub>> done) {
   if (const auto log = logs_.find(run); log != logs_.end()) return done(log->second->hub());
-  os::EventLoop& loop = services_.loop;
-  writer_->run([weak = weak_from_this(), &loop, run,
-                done = std::move(done)](store::StorageBackend& backend) {
+  const os::LoopHandle loop = services_.loop.handle();
+  writer_->read([weak = weak_from_this(), loop, run,
+                 done = std::move(done)](store::StorageBackend& backend) mutable {
     const auto row = std::make_shared<Result<std::optional<store::RunRow>>>(backend.run(run));
-    loop.post([weak, run, row, done] {
+    loop.post([weak, run, row, done = std::move(done)] {
       const auto self = weak.lock();
       if (!self) return;
       if (!*row) return done(row->error());
       if (!row->value()) return done(store::no_run(run));
+      if (row->value()->records == store::StoredRecords::removed) {
+        return done(store::no_records(run));
+      }
       // It may have begun work here meanwhile.
       const auto log = self->logs_.find(run);
       done(log != self->logs_.end() ? log->second->hub() : self->hub_of(*row->value()));
@@ -445,10 +291,37 @@ void RunRegistry::find(const store::RunId& run, Done<std::shared_ptr<RunHub>> do
 
 bool RunRegistry::stop(const store::RunId& run, std::string_view by, std::string_view reason) {
   const auto found = logs_.find(run);
-  if (found == logs_.end()) return false;
+  if (found == logs_.end()) return stop_lost(run, by, reason);
   const auto log = found->second;
+  if (log->is_suspended()) return false;
   log->stop(by, reason);
   return true;
+}
+
+void RunRegistry::stop_elsewhere(const store::RunId& run, std::string by, std::string reason) {
+  at_owner(run, [run, by = std::move(by), reason = std::move(reason)](RunRegistry& owner) {
+    owner.stop(run, by, reason);
+  });
+}
+
+void RunRegistry::at_owner(const store::RunId& run, run_owners::Work work) {
+  writer_->read([&writer = *writer_, run, work = std::move(work)](store::StorageBackend& backend) {
+    const auto row = backend.run(run);
+    if (row && row.value()) run_owners::post(writer, row.value()->run.owner, work);
+  });
+}
+
+void RunRegistry::send_message(const store::RunId& run, const Tree& message, bool interrupts,
+                               std::string_view by, const Done<bool>& done) {
+  const auto found = logs_.find(run);
+  const auto log = found == logs_.end() ? nullptr : found->second;
+  const RunLog::Stored stored = [done](const Error* error) {
+    error == nullptr ? done(true) : done(*error);
+  };
+  if (log && log->send(message, interrupts, by, stored)) return;
+  done(make_error(Errc::invalid_state,
+                  "Only an agent's run takes messages, while it is at work, and in the process and "
+                  "environment that it is at work in."));
 }
 
 void RunRegistry::complete(const store::RunId& run, std::uint64_t id, std::string_view json) {

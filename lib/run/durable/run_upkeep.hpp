@@ -1,5 +1,5 @@
 // What the runs of a process need as time goes by: sleepers wake up, approvals expire, and runs
-// that nobody can run are parked with the reason.
+// that nobody can run are parked with the reason. What retention is over for is removed.
 #pragma once
 
 #include <chrono>
@@ -17,6 +17,7 @@ struct UpkeepOptions {
   std::chrono::milliseconds longest{std::chrono::minutes{1}};  // between two looks
   // How long a run may wait for its agent to be registered before it is parked.
   std::chrono::milliseconds unclaimed{std::chrono::seconds{10}};
+  store::SweepPolicy retention = {};
 };
 
 // Thread: engine thread.
@@ -38,6 +39,10 @@ class RunUpkeep final : public std::enable_shared_from_this<RunUpkeep> {
   std::shared_ptr<store::Writer> writer_;
   std::shared_ptr<RunRegistry> registry_;
   UpkeepOptions options_;
+  std::optional<std::int64_t> due_;     // what was due in the last look
+  std::chrono::milliseconds pause_{0};  // before the next look, while some are due
+  bool is_looking_ = false;
+  bool looks_again_ = false;
   os::Timer next_;
   os::Timer unclaimed_;
 };

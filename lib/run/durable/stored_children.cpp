@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "agent/state.hpp"
-#include "base/json.hpp"
+#include "base/json_list.hpp"
 
 namespace millrace::run {
 namespace {
@@ -96,10 +96,7 @@ void StoredChildren::take_event(std::uint32_t branch, const journal::Record& rec
     child.is_shown = false;
     return;
   }
-  if (std::holds_alternative<event::StepStart>(event.body)) child.shown.clear();
-  if (const std::string_view id = message_of(event.body); !id.empty()) {
-    child.shown.emplace_back(id);
-  }
+  note_shown(event.body, child.shown);
   child.open.add({.seq = record.seq, .at_ms = record.at_ms, .body = event::Event{event.body}});
 }
 
@@ -168,6 +165,12 @@ Result<void> StoredChildren::load(store::StorageBackend& backend, StoredRun& run
   return {};
 }
 
+void note_shown(const event::Body& body, std::vector<std::string>& shown) {
+  if (std::holds_alternative<event::StepStart>(body)) shown.clear();
+  const std::string_view id = message_of(body);
+  if (!id.empty() && (shown.empty() || shown.back() != id)) shown.emplace_back(id);
+}
+
 bool comes_again(const journal::RecoveryPlan& plan) {
   return plan.needs_reset || (!plan.response_id.empty() && plan.was_shown);
 }
@@ -183,13 +186,8 @@ void close_children(const StoredRun& stored, bool goes_on, event::EventSink& sin
     SubagentSink own(sink, child.subagent);
     child.open.close(own);
     if (goes_on && comes_again(child.plan)) {
-      std::string ids = "[";
-      for (const std::string& id : child.shown) {
-        if (ids.size() > 1) ids.push_back(',');
-        json::append_string(ids, id);
-      }
-      ids.push_back(']');
-      own.on_event({event::Reset{"process_ended", cut_attempt(child.plan), ids}});
+      own.on_event(
+          {event::Reset{"process_ended", cut_attempt(child.plan), json::string_list(child.shown)}});
     }
     if (!child.open.step().empty()) own.on_event({event::StepEnd{child.open.step()}});
   }

@@ -38,6 +38,9 @@ Result<void> join_waiting(store::StorageBackend& backend, const store::RunId& ro
 Result<StoredState> load_checkpoint(store::StorageBackend& backend, const store::RunId& run);
 Result<Ledger> load_ledger(store::StorageBackend& backend, const store::RunId& run);
 
+// The messages that readers have seen of the step at work.
+void note_shown(const event::Body& body, std::vector<std::string>& shown);
+
 // True when readers have seen a part of what comes again: a response that is joined comes from its
 // beginning.
 bool comes_again(const journal::RecoveryPlan& plan);

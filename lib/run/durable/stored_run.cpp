@@ -1,37 +1,74 @@
 #include "run/durable/stored_run.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
+#include <string_view>
 #include <utility>
 #include <variant>
 
-#include "base/json.hpp"
+#include "agent/state_messages.hpp"
+#include "base/json_list.hpp"
 #include "journal/checkpoint.hpp"
 #include "journal/page.hpp"
+#include "run/client_messages.hpp"
+#include "run/durable/queued_input.hpp"
 #include "run/durable/stored_children.hpp"
+#include "store/checkpoint_chain.hpp"
 
 namespace millrace::run {
 namespace {
 
+using journal::RunState;
 using json::Tree;
 
 constexpr std::size_t load_limit = std::size_t{1} << 20U;
+
+// Whether the answer is of a question about an unknown outcome.
+bool take_outcome(StoredRun& run, std::string_view approval, std::string_view answer) {
+  for (auto& [call, question] : run.outcomes) {
+    if (question.approval != approval) continue;
+    question.answer = answer;
+    return true;
+  }
+  return false;
+}
 
 // What a fact tells of a run besides what the fold keeps.
 void take_fact(StoredRun& run, const journal::Fact& fact) {
   if (const auto* accepted = std::get_if<journal::Accepted>(&fact)) {
     run.client_tools_json = accepted->client_tools_json;
     run.context_json = accepted->context_json;
+    run.trace = accepted->trace;
+    run.input_json = accepted->input_json;
   } else if (const auto* segment = std::get_if<journal::Segment>(&fact)) {
     run.ag_ui_run = segment->ag_ui_run;
     run.parent_run_id = segment->parent;
     run.protocol = segment->protocol;
     run.is_between_segments = false;
+  } else if (const auto* requested = std::get_if<journal::ApprovalRequested>(&fact)) {
+    run.asked[std::string(requested->id)] = {std::string(requested->call),
+                                             std::string(requested->tools_hash)};
+    if (requested->kind != journal::ApprovalKind::select) return;
+    run.outcomes[std::string(requested->call)] = {std::string(requested->id),
+                                                  requested->expires_ms};
+  } else if (const auto* intent = std::get_if<journal::ToolIntent>(&fact)) {
+    run.keys[std::string(intent->call)] = intent->idem_key;
+  } else if (const auto* started = std::get_if<journal::ToolStarted>(&fact)) {
+    const auto question = run.outcomes.find(started->call);
+    if (question != run.outcomes.end()) run.outcomes.erase(question);
   } else if (const auto* decided = std::get_if<journal::ApprovalDecided>(&fact)) {
+    if (take_outcome(run, decided->id, decided->decision_json)) return;
     run.answers.emplace_back(decided->decision_json);
   } else if (const auto* expired = std::get_if<journal::ApprovalExpired>(&fact)) {
     std::string entry = R"({"status":"cancelled")";
     json::append_member(entry, "interruptId", expired->id);
-    run.answers.push_back(entry + "}");
+    entry.push_back('}');
+    if (!take_outcome(run, expired->id, entry)) run.answers.push_back(std::move(entry));
+  } else if (const auto* sent = std::get_if<journal::MessageSent>(&fact)) {
+    if (auto message = Tree::parse(sent->message_json)) {
+      run.sent.push_back(std::move(message).value());
+    }
   } else if (std::holds_alternative<journal::Checkpoint>(fact)) {
     run.answers.clear();
   }
@@ -57,20 +94,74 @@ Result<void> read_records(store::StorageBackend& backend, StoredRun& run,
         if (!record) return record.error();
         if (record.value() == nullptr) break;
         run.fold.add(*record.value());
+        run.last_at_ms = record.value()->at_ms;
         run.open.add(*record.value());
         children.add(*record.value());
         if (record.value()->branch != 0) continue;
         const auto* fact = std::get_if<journal::Fact>(&record.value()->body);
         if (fact != nullptr) {
           take_fact(run, *fact);
-        } else if (ends_ag_ui_run(std::get<event::Event>(record.value()->body))) {
-          run.is_between_segments = true;
+          continue;
         }
+        const auto& event = std::get<event::Event>(record.value()->body);
+        run.messages->add(record.value()->at_ms, event);
+        note_shown(event.body, run.shown);
+        if (ends_ag_ui_run(event)) run.is_between_segments = true;
       }
       after = page.last;
     }
   }
   return {};
+}
+
+// What the thread loses with the run that begins is no part of what that one reads.
+void leave_out_cut(std::vector<store::MessageRow>& rows, const store::ThreadUpdate& update) {
+  if (update.cut_behind.empty()) return;
+  const auto last = std::find_if(rows.begin(), rows.end(), [&](const store::MessageRow& row) {
+    return row.id == update.cut_behind;
+  });
+  if (last != rows.end()) rows.erase(std::next(last), rows.end());
+}
+
+// The conversation without what comes again. A function begins anew: it has what it was given.
+// Null for a job, which has no messages.
+Tree messages_before(const StoredRun& stored) {
+  if (stored.claim.run.run.kind == "agent") return stored.joined["state"]["messages"];
+  const auto input = Tree::parse(stored.input_json);
+  if (!input || !input.value()["messages"].is_array()) return {};
+  auto messages = agent::state_messages_of(input.value()["messages"].to_json());
+  return messages ? std::move(messages).value() : Tree();
+}
+
+// Whether the thread has messages of others, and the run began without any history. The clients
+// have those messages, and would lose them with a snapshot.
+Result<bool> lacks_history(store::StorageBackend& backend, const StoredRun& stored) {
+  const store::NewRun& run = stored.claim.run.run;
+  // Nothing was cut of these: they show no snapshot, and need no look at a long thread.
+  const std::string& cause = stored.claim.cause;
+  if (cause == journal::name_of(RunState::queued) || cause == journal::name_of(RunState::waiting)) {
+    return false;
+  }
+  const Tree messages = messages_before(stored);
+  if (run.thread.empty() || messages.items().empty()) return false;
+  auto thread = backend.messages(run.principal, run.thread);
+  if (!thread) return thread.error();
+  std::set<std::string_view> others;
+  for (const store::MessageRow& row : thread.value()) {
+    if (row.run != run.id) others.insert(row.id);
+  }
+  const auto is_answer = [](const Tree& row) { return row["role"].string() == "assistant"; };
+  const auto& rows = messages.items();
+  for (auto row = rows.begin(); row != rows.end(); ++row) {
+    const std::string_view id = (*row)["id"].string();
+    if (others.contains(id)) return false;
+    const bool is_sent = std::any_of(stored.sent.begin(), stored.sent.end(),
+                                     [&](const Tree& sent) { return sent["id"].string() == id; });
+    // An answer before it is history under ids of another kind.
+    const bool is_given = (*row)["role"].string() == "user" && !is_sent;
+    if (is_given && std::any_of(rows.begin(), row, is_answer)) return false;
+  }
+  return !others.empty();
 }
 
 }  // namespace
@@ -79,7 +170,9 @@ Result<StoredState> load_checkpoint(store::StorageBackend& backend, const store:
   auto rows = backend.checkpoints(run);
   if (!rows) return rows.error();
   StoredState state;
+  store::CheckpointChain chain;
   for (const store::CheckpointRow& row : rows.value()) {
+    MILLRACE_TRY(chain.add(row));
     if (row.is_full) {
       auto parsed = Tree::parse(row.data);
       if (!parsed) return make_error(Errc::store_damaged, "A checkpoint is not JSON.");
@@ -110,6 +203,25 @@ Result<Ledger> load_ledger(store::StorageBackend& backend, const store::RunId& r
   return ledger;
 }
 
+// A run that waited for its turn begins with the conversation as it is now.
+Result<void> load_queued(store::StorageBackend& backend, StoredRun& run) {
+  const store::RunRow& row = run.claim.run;
+  // The batch with which a run begins has a checkpoint. It may be taken over before, and again.
+  const bool has_begun = run.checkpoint.is_object();
+  if (has_begun || !run.input_json.starts_with(journal::queued_prefix)) return {};
+  auto input = read_queued_input(run.input_json, run.client_tools_json);
+  if (!input) return std::move(input).error();
+  if (!row.run.thread.empty() && row.run.kind == "agent") {
+    auto thread = backend.messages(row.run.principal, row.run.thread);
+    if (!thread) return thread.error();
+    if (input.value().thread) leave_out_cut(thread.value(), *input.value().thread);
+    std::string& messages = input.value().messages_json;
+    messages = with_thread_messages(messages, thread.value(), input.value().thread != nullptr);
+  }
+  run.queued = std::move(input).value();
+  return {};
+}
+
 Result<std::shared_ptr<StoredRun>> load_run(store::StorageBackend& backend, store::Claim claim) {
   auto run = std::make_shared<StoredRun>();
   run->claim = std::move(claim);
@@ -123,10 +235,30 @@ Result<std::shared_ptr<StoredRun>> load_run(store::StorageBackend& backend, stor
   auto ledger = load_ledger(backend, id);
   if (!ledger) return ledger.error();
   run->ledger = std::move(ledger).value();
+  if (run->claim.run.run.kind != "agent") {
+    store::ApprovalQuery query;
+    query.run = id;
+    query.open_only = false;
+    auto approvals = backend.approvals(query);
+    if (!approvals) return approvals.error();
+    run->approvals = std::move(approvals).value();
+  }
   run->joined = run->checkpoint;
   MILLRACE_TRY(join_waiting(backend, id, id, run->joined));
+  MILLRACE_TRY(load_queued(backend, *run));
+  auto lacks = lacks_history(backend, *run);
+  if (!lacks) return lacks.error();
+  run->lacks_history = lacks.value();
   MILLRACE_TRY(children.load(backend, *run));
   return run;
+}
+
+void take_back(const StoredRun& stored, const journal::RecoveryPlan& plan, event::EventSink& sink) {
+  sink.on_event(
+      {event::Reset{"process_ended", cut_attempt(plan), json::string_list(stored.shown)}});
+  if (stored.lacks_history) return;
+  const std::string messages = client_messages(messages_before(stored), stored.sent);
+  if (!messages.empty()) sink.on_event({event::MessagesSnapshot{messages}});
 }
 
 void close_parts(const StoredRun& stored, const journal::RecoveryPlan& plan,
@@ -136,7 +268,7 @@ void close_parts(const StoredRun& stored, const journal::RecoveryPlan& plan,
                        plan.move != journal::RecoveryMove::fail;
   close_children(stored, goes_on, sink);
   stored.open.close(sink);
-  if (comes_again(plan)) sink.on_event({event::Reset{"process_ended", cut_attempt(plan)}});
+  if (comes_again(plan)) take_back(stored, plan, sink);
   if (!stored.open.step().empty()) sink.on_event({event::StepEnd{stored.open.step()}});
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@
 #include "journal/open_parts.hpp"
 #include "journal/record.hpp"
 #include "journal/recovery.hpp"
+#include "run/durable/thread_messages.hpp"
+#include "run/input.hpp"
 #include "run/recorder.hpp"
 #include "store/backend.hpp"
 
@@ -37,6 +40,19 @@ struct StoredChild {
   std::uint64_t ended_seq = 0;
 };
 
+// A question to the user about a call whose outcome is unknown.
+struct OutcomeQuestion {
+  std::string approval;
+  std::int64_t expires_ms = 0;
+  std::string answer = {};  // AG-UI's resume entry; "" while there is none
+};
+
+// What an approval is about.
+struct AskedCall {
+  std::string call;
+  std::string tools_hash;  // what the tools were; "" is not compared
+};
+
 struct StoredRun {
   store::Claim claim;
   journal::RunFold fold;
@@ -44,18 +60,33 @@ struct StoredRun {
   json::Tree checkpoint;  // {"state", "context"}; null: none
   json::Tree joined;      // the same, with the states of agents that wait
   std::int64_t next_checkpoint = 0;
+  std::int64_t last_at_ms = 0;  // of its last record
   Ledger ledger;
+  std::map<std::string, std::string, std::less<>> keys;  // of calls of the run itself
   // Of the facts `accepted` and the last `segment`.
   std::string client_tools_json;
   std::string context_json;
+  std::string trace;
+  std::string input_json;  // of a function's run, as are its questions
+  // What a run has that waited for its turn and begins.
+  std::optional<AgentInput> queued;
+  std::vector<store::ApprovalRow> approvals;
   std::string ag_ui_run;
   std::string parent_run_id;
   std::string protocol;
+  std::vector<std::string> shown;    // messages of its last step
+  bool lacks_history = false;        // its thread has messages that the run was not given
   bool is_between_segments = false;  // its last AG-UI run has ended for the readers
   // By their branches: those that are not over, or whose end is not in their caller's checkpoint.
   std::map<std::uint32_t, StoredChild> children;
   // Answers of the user since the last checkpoint, as AG-UI's resume entries.
   std::vector<std::string> answers;
+  std::map<std::string, AskedCall, std::less<>> asked;  // by the ids of approvals
+  json::Tree::Items sent;                               // messages of the user to the run at work
+  // By the ids of calls that have not begun again since.
+  std::map<std::string, OutcomeQuestion, std::less<>> outcomes;
+  // Those that it has added to its thread so far.
+  std::shared_ptr<ThreadMessages> messages = std::make_shared<ThreadMessages>();
 };
 
 // The last checkpoint, with the states of agents that wait, and the number of the next one.

@@ -24,6 +24,7 @@
 
 #include "journal/page.hpp"
 #include "kills/worker.hpp"
+#include "run/durable/check_messages.hpp"
 #include "store/sqlite/sqlite_backend.hpp"
 
 extern char** environ;
@@ -188,6 +189,8 @@ void check(const std::string& folder, int& given_up) {
   if (!seen.empty()) fail(seen.begin()->first.first + " lost a record that was shown");
   const auto problems = backend.check();
   if (!problems || !problems.value().empty()) fail("the store has problems");
+  const auto messages = run::check_messages(backend);
+  if (!messages || !messages.value().empty()) fail("the messages differ from the journal");
 }
 
 int play(int kills, std::uint64_t seed) {

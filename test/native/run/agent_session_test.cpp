@@ -14,14 +14,14 @@ namespace {
 
 using json::Tree;
 using test::calls;
-using test::says;
 using test::SessionRig;
+using test::text_answer;
 using test::tree;
 using Contents = std::vector<std::string>;
 
 TEST(AgentResults, AreReportedOnceInARunThatEnds) {
   SessionRig rig;
-  rig.provider.answers = {calls({{"a", "quick"}, {"b", "quick"}}), says("Done.")};
+  rig.provider.answers = {calls({{"a", "quick"}, {"b", "quick"}}), text_answer("Done.")};
   rig.tools["quick"]->outcomes = {{"one"}, {"two", true, "broken"}};
   rig.request();
   EXPECT_EQ(rig.end().kind, AgentOutcome::Kind::finished);
@@ -31,7 +31,7 @@ TEST(AgentResults, AreReportedOnceInARunThatEnds) {
 
 TEST(AgentResults, AreReportedWhenEachCallEnds) {
   SessionRig rig;
-  rig.provider.answers = {calls({{"a", "slow"}, {"b", "slow"}}), says("Done.")};
+  rig.provider.answers = {calls({{"a", "slow"}, {"b", "slow"}}), text_answer("Done.")};
   rig.request();
   rig.settle();
   rig.finish("slow", "b", {"second"});
@@ -48,7 +48,7 @@ TEST(AgentResults, AreReportedWhenEachCallEnds) {
 
 TEST(AgentResults, AreReportedOnceInARunThatIsResumed) {
   SessionRig rig;
-  rig.provider.answers = {calls({{"a", "quick"}, {"b", "asked"}}), says("Done.")};
+  rig.provider.answers = {calls({{"a", "quick"}, {"b", "asked"}}), text_answer("Done.")};
   rig.tools["quick"]->outcomes = {{"one"}};
   rig.request();
   const AgentOutcome waiting = rig.end();
@@ -92,7 +92,7 @@ TEST(AgentResults, AreReportedOnceInARunThatIsStopped) {
 
 TEST(AgentResults, AreReportedOnceAfterFurtherAttempts) {
   SessionRig rig;
-  rig.provider.answers = {calls({{"a", "quick"}}), says("Done.")};
+  rig.provider.answers = {calls({{"a", "quick"}}), text_answer("Done.")};
   tool::ToolOutcome busy{"busy", true, "tool_failed"};
   busy.retry = true;
   rig.tools["quick"]->outcomes = {busy, busy, {"at last"}};
@@ -128,7 +128,7 @@ TEST(AgentResults, AreReportedOnceForCallsThatALimitLeavesOpen) {
 
 TEST(AgentWaits, AreOfTheClockThatTheRunIsGiven) {
   SessionRig rig;
-  rig.provider.answers = {{"{}", 503}, says("Done.")};
+  rig.provider.answers = {{"{}", 503}, text_answer("Done.")};
   rig.request();
   rig.settle();
   rig.on_loop([&] {
@@ -173,7 +173,7 @@ TEST(AgentTurns, SendTheConversationSoFarAndWhatIsNew) {
     rig.provider.answers.push_back(calls({{"call" + std::to_string(turn), "quick"}}));
     rig.tools["quick"]->outcomes.push_back({"result \"" + std::to_string(turn) + "\""});
   }
-  rig.provider.answers.push_back(says("Done."));
+  rig.provider.answers.push_back(text_answer("Done."));
   rig.request();
   EXPECT_EQ(rig.end().kind, AgentOutcome::Kind::finished);
   ASSERT_EQ(rig.provider.bodies.size(), turns + 1);
@@ -206,7 +206,7 @@ TEST(AgentSession, WarnsOfStateThatAClientMayNotGive) {
   ASSERT_TRUE(input.ok());
   EXPECT_EQ(input.value().withheld_states, 1U);
   EXPECT_EQ(input.value().messages_json.find("stolen"), std::string::npos);
-  rig.provider.answers = {test::says("Hello.")};
+  rig.provider.answers = {test::text_answer("Hello.")};
   auto task = SuspendedRuns().task_for(input.value(), rig.plan(), 0, rig.ids);
   ASSERT_TRUE(task.ok());
   rig.start(std::move(task).value());

@@ -3,12 +3,14 @@
 
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "store/backend.hpp"
+#include "store/checkpoint_chain.hpp"
 
 namespace millrace::test {
 
@@ -24,13 +26,21 @@ class CutBackend final : public store::StorageBackend {
     is_reported_ = is_reported;
   }
   void restore() { cut(std::numeric_limits<std::size_t>::max(), true); }
+  [[nodiscard]] std::size_t watches() const { return watches_; }
+  // What `read` gives from now on in place of pages; nothing: pages.
+  void damage(std::optional<Error> error) { damage_ = std::move(error); }
+  // Checkpoints differ from their checksums from here on, or fit them again.
+  void damage_checkpoints(bool is_damaged) { are_checkpoints_damaged_ = is_damaged; }
   [[nodiscard]] std::size_t commits() const { return commits_; }
+  // Of these the ones that something waits for: mere progress is committed with them.
+  [[nodiscard]] std::size_t urgent_commits() const { return urgent_commits_; }
 
   std::vector<store::AppendOutcome> append(std::span<const store::AppendBatch> batches) override {
     std::vector<store::AppendOutcome> outcomes;
     for (const store::AppendBatch& batch : batches) {
       if (commits_ < last_) {
         ++commits_;
+        if (batch.is_urgent) ++urgent_commits_;
         outcomes.push_back(inner_->append({&batch, 1}).front());
         if (commits_ < last_ || is_reported_) continue;
         outcomes.pop_back();
@@ -42,26 +52,44 @@ class CutBackend final : public store::StorageBackend {
 
   Result<std::vector<store::StoredPage>> read(const store::RunId& root, std::uint64_t after,
                                               std::size_t max_bytes) override {
+    if (damage_) return *damage_;
     return inner_->read(root, after, max_bytes);
   }
-  Result<std::vector<store::Claim>> claim(std::span<const std::string> names,
-                                          std::string_view owner, std::size_t most) override {
-    return inner_->claim(names, owner, most);
+  using StorageBackend::claim;
+  Result<std::vector<store::Claim>> claim(const store::ClaimRequest& request) override {
+    return inner_->claim(request);
+  }
+  Result<std::vector<store::WorkCount>> work_counts() override { return inner_->work_counts(); }
+  // What `starts` gives from now on; nothing: what the backend does.
+  void begin_with(std::optional<Result<std::vector<store::BegunRun>>> starts) {
+    starts_ = std::move(starts);
+  }
+  Result<std::vector<store::BegunRun>> starts() override {
+    return starts_ ? *starts_ : inner_->starts();
   }
   Result<std::optional<store::Claim>> claim_run(const store::RunId& root,
                                                 std::string_view owner) override {
     return inner_->claim_run(root, owner);
   }
+  Result<bool> append_unowned(const store::AppendBatch& batch) override {
+    return inner_->append_unowned(batch);
+  }
+  Result<bool> begin_held(const store::RunId& root) override { return inner_->begin_held(root); }
   Result<std::size_t> release(std::string_view owner, store::Release how) override {
     return inner_->release(owner, how);
   }
   Result<void> renew(std::string_view owner) override { return inner_->renew(owner); }
   Result<std::vector<store::RunHead>> watch(std::span<const store::RunId> roots) override {
+    ++watches_;
     return inner_->watch(roots);
   }
   Result<std::optional<std::int64_t>> next_due() override { return inner_->next_due(); }
   Result<std::optional<store::RunRow>> run(const store::RunId& id) override {
     return inner_->run(id);
+  }
+  Result<std::optional<store::RunRow>> run_with_key(std::string_view principal,
+                                                    std::string_view idem_key) override {
+    return inner_->run_with_key(principal, idem_key);
   }
   Result<store::RunList> runs(const store::RunQuery& query) override { return inner_->runs(query); }
   Result<std::vector<store::RunRow>> children(const store::RunId& root) override {
@@ -72,7 +100,13 @@ class CutBackend final : public store::StorageBackend {
     return inner_->segments(principal, ag_ui_run);
   }
   Result<std::vector<store::CheckpointRow>> checkpoints(const store::RunId& run) override {
-    return inner_->checkpoints(run);
+    auto rows = inner_->checkpoints(run);
+    if (!rows || !are_checkpoints_damaged_) return rows;
+    for (store::CheckpointRow& row : rows.value()) {
+      row.checksum = 1 ^ std::int64_t{store::checksum_of_checkpoint(row.run, row.number, row.seq,
+                                                                    row.is_full, row.data)};
+    }
+    return rows;
   }
   Result<std::vector<store::CallRow>> calls(const store::RunId& run) override {
     return inner_->calls(run);
@@ -80,8 +114,10 @@ class CutBackend final : public store::StorageBackend {
   Result<std::vector<store::ApprovalRow>> approvals(const store::ApprovalQuery& query) override {
     return inner_->approvals(query);
   }
-  Result<store::DecisionOutcome> decide(const store::Decision& decision) override {
-    return inner_->decide(decision);
+  using StorageBackend::decide;
+  Result<std::vector<store::DecisionOutcome>> decide(
+      std::span<const store::Decision> decisions) override {
+    return inner_->decide(decisions);
   }
   Result<void> put_thread(const store::ThreadRow& thread) override {
     return inner_->put_thread(thread);
@@ -101,9 +137,16 @@ class CutBackend final : public store::StorageBackend {
                             std::span<const store::MessageRow> messages) override {
     return inner_->put_messages(principal, thread, messages);
   }
+  Result<void> set_messages(std::string_view principal, std::string_view thread,
+                            std::span<const store::MessageRow> messages) override {
+    return inner_->set_messages(principal, thread, messages);
+  }
   Result<std::vector<store::MessageRow>> messages(std::string_view principal,
                                                   std::string_view thread) override {
     return inner_->messages(principal, thread);
+  }
+  Result<std::size_t> clear_messages(std::string_view principal, std::string_view thread) override {
+    return inner_->clear_messages(principal, thread);
   }
   Result<void> put_artifact(const store::ArtifactRow& artifact) override {
     return inner_->put_artifact(artifact);
@@ -116,12 +159,24 @@ class CutBackend final : public store::StorageBackend {
                                                     std::string_view thread) override {
     return inner_->artifacts(principal, thread);
   }
+  Result<std::vector<store::ArtifactRow>> artifacts_of(std::string_view principal,
+                                                       std::string_view after,
+                                                       std::size_t limit) override {
+    return inner_->artifacts_of(principal, after, limit);
+  }
   Result<bool> delete_artifact(std::string_view principal, std::string_view id) override {
     return inner_->delete_artifact(principal, id);
   }
   Result<std::string> put_blob(std::string_view bytes) override { return inner_->put_blob(bytes); }
   Result<std::optional<std::string>> blob(std::string_view hash) override {
     return inner_->blob(hash);
+  }
+  Result<std::optional<std::string>> blob_part(std::string_view hash, std::uint64_t from,
+                                               std::size_t most) override {
+    return inner_->blob_part(hash, from, most);
+  }
+  Result<std::size_t> count_turns(std::string_view principal, std::string_view thread) override {
+    return inner_->count_turns(principal, thread);
   }
   Result<void> put_attachment(const store::AttachmentRow& attachment) override {
     return inner_->put_attachment(attachment);
@@ -136,8 +191,19 @@ class CutBackend final : public store::StorageBackend {
   Result<std::vector<store::OutboxRow>> outbox(std::size_t most) override {
     return inner_->outbox(most);
   }
+  Result<std::optional<std::int64_t>> next_outbox() override { return inner_->next_outbox(); }
   Result<void> settle_outbox(std::string_view id, std::optional<std::int64_t> next_at) override {
     return inner_->settle_outbox(id, next_at);
+  }
+  Result<std::vector<store::OutboxRow>> open_outbox(std::size_t most) override {
+    return inner_->open_outbox(most);
+  }
+  Result<bool> change_outbox(const store::OutboxRow& row, std::string_view body,
+                             std::span<const store::OutboxRow> added) override {
+    return inner_->change_outbox(row, body, added);
+  }
+  Result<std::vector<store::KeyUseRow>> spend(std::span<const store::KeySpending> spent) override {
+    return inner_->spend(spent);
   }
   Result<store::SweepReport> sweep(const store::SweepPolicy& policy) override {
     return inner_->sweep(policy);
@@ -153,8 +219,13 @@ class CutBackend final : public store::StorageBackend {
  private:
   std::unique_ptr<store::StorageBackend> inner_;
   std::size_t commits_ = 0;
+  std::size_t urgent_commits_ = 0;
   std::size_t last_ = std::numeric_limits<std::size_t>::max();
   bool is_reported_ = true;
+  std::optional<Error> damage_;
+  bool are_checkpoints_damaged_ = false;
+  std::size_t watches_ = 0;
+  std::optional<Result<std::vector<store::BegunRun>>> starts_;
 };
 
 }  // namespace millrace::test

@@ -16,7 +16,7 @@ using test::calls;
 using test::chat_record;
 using test::DurableRig;
 using test::ModelAnswer;
-using test::says;
+using test::text_answer;
 
 using Names = std::vector<std::string>;
 
@@ -46,7 +46,8 @@ std::vector<store::CallRow> calls_of(DurableRig& rig, const store::RunId& run) {
 
 template <class Condition>
 void wait_until(DurableRig& rig, Condition condition) {
-  for (bool is_met = false; !is_met;) rig.on_loop([&] { is_met = condition(); });
+  bool is_met = false;
+  while (!is_met) rig.on_loop([&] { is_met = condition(); });
 }
 
 // Calls that readers know to have begun.
@@ -77,7 +78,7 @@ std::int64_t tokens_of(const std::string& usage) {
 TEST(DurableAgents, AreRunsOfTheirOwn) {
   DurableRig rig;
   rig.provider.answers = {calls({{"h", "helper"}}), calls({{"p", "pay"}, {"d", "deep"}}),
-                          says("Deep."), says("Helped."), says("Done.")};
+                          text_answer("Deep."), text_answer("Helped."), text_answer("Done.")};
   rig.tools["pay"]->outcomes = {{"paid"}};
   const store::RunId run = rig.start("Go.");
   const auto whole = rig.read(run, 0);
@@ -105,9 +106,8 @@ TEST(DurableAgents, AreRunsOfTheirOwn) {
 
 TEST(DurableAgents, GoOnInAnAnswerThatWasCut) {
   DurableRig rig;
-  rig.provider.answers = {calls({{"h", "helper"}}), calls({{"d", "deep"}}),
-                          cut_answer("De"),         says("Deep."),
-                          says("Helped."),          says("Done.")};
+  rig.provider.answers = {calls({{"h", "helper"}}), calls({{"d", "deep"}}), cut_answer("De"),
+                          text_answer("Deep."),     text_answer("Helped."), text_answer("Done.")};
   const store::RunId run = rig.start("Go.");
   const auto before = rig.attach(run, 0);
   wait_until(rig, [&] { return before->texts["deep"] == "De"; });
@@ -132,8 +132,8 @@ TEST(DurableAgents, FollowTheEffectOfACallThatWasCut) {
   for (const auto& [tool, attempts] :
        {std::pair{"look", 2U}, std::pair{"put", 2U}, std::pair{"pay", 1U}}) {
     DurableRig rig;
-    rig.provider.answers = {calls({{"h", "helper"}}), calls({{"a", tool}}), says("Helped."),
-                            says("Done.")};
+    rig.provider.answers = {calls({{"h", "helper"}}), calls({{"a", tool}}), text_answer("Helped."),
+                            text_answer("Done.")};
     const store::RunId run = rig.start("Go.");
     const auto before = rig.attach(run, 0);
     rig.wait_for_call(tool, "a");
@@ -153,7 +153,8 @@ TEST(DurableAgents, FollowTheEffectOfACallThatWasCut) {
 TEST(DurableAgents, AreNotCalledAgainWhenTheyHaveEnded) {
   DurableRig rig;
   rig.provider.answers = {with_usage(calls({{"h", "helper"}, {"b", "look"}})),
-                          with_usage(says("Helped.")), cut_answer("Do"), with_usage(says("Done."))};
+                          with_usage(text_answer("Helped.")), cut_answer("Do"),
+                          with_usage(text_answer("Done."))};
   const store::RunId run = rig.start("Go.");
   const auto first = rig.attach(run, 0);
   wait_until(rig, [&] { return !first->results["h"].empty(); });
@@ -175,9 +176,8 @@ TEST(DurableAgents, AreNotCalledAgainWhenTheyHaveEnded) {
 
 TEST(DurableAgents, WaitForTheUserInAnotherProcess) {
   DurableRig rig;
-  rig.provider.answers = {calls({{"h", "helper"}}), calls({{"d", "deep"}}),
-                          calls({{"s", "send"}}),   says("Deep."),
-                          says("Helped."),          says("Done.")};
+  rig.provider.answers = {calls({{"h", "helper"}}), calls({{"d", "deep"}}), calls({{"s", "send"}}),
+                          text_answer("Deep."),     text_answer("Helped."), text_answer("Done.")};
   const store::RunId run = rig.start("Go.");
   const auto waiting = rig.read(run, 0);
   ASSERT_EQ(waiting->interrupts.size(), 1U);
@@ -208,7 +208,7 @@ TEST(DurableAgents, WaitForTheUserInAnotherProcess) {
 TEST(DurableAgents, KeepTheirQuestionsWhileOthersWork) {
   DurableRig rig;
   rig.provider.answers = {calls({{"h", "helper"}, {"b", "look"}}), calls({{"s", "send"}}),
-                          says("Helped."), says("Done.")};
+                          text_answer("Helped."), text_answer("Done.")};
   rig.tools["send"]->outcomes = {{"sent"}};
   const store::RunId run = rig.start("Go.");
   wait_until(rig, [&] { return rig.tools["look"]->open.contains("b"); });
@@ -274,7 +274,7 @@ TEST(DurableAgents, StopInTheNextProcessWhenTheirOwnEnded) {
 
 TEST(DurableAgents, AreOverWhenAWaitingRunIsLeft) {
   DurableRig rig;
-  rig.provider.answers = {calls({{"h", "helper"}}), calls({{"s", "send"}}), says("New.")};
+  rig.provider.answers = {calls({{"h", "helper"}}), calls({{"s", "send"}}), text_answer("New.")};
   const store::RunId run = rig.start("Go.");
   ASSERT_EQ(rig.read(run, 0)->interrupts.size(), 1U);
   const auto next = rig.open_run("reader-2", "Never mind.", "hash");
@@ -289,9 +289,9 @@ TEST(DurableAgents, WorkSideBySide) {
   rig.provider.answers = {calls({{"h1", "helper"}, {"h2", "helper"}}),
                           cut_answer("a"),
                           cut_answer("b"),
-                          says("One."),
-                          says("Two."),
-                          says("Done.")};
+                          text_answer("One."),
+                          text_answer("Two."),
+                          text_answer("Done.")};
   const store::RunId run = rig.start("Go.");
   const auto before = rig.attach(run, 0);
   wait_until(rig, [&] { return before->texts["helper"].size() == 2; });
@@ -307,7 +307,7 @@ TEST(DurableAgents, WorkSideBySide) {
 TEST(DurableAgents, HaveTheRestOfTheirTime) {
   DurableRig rig;
   rig.provider.answers = {calls({{"h", "helper"}}), cut_answer("a"), cut_answer("b"),
-                          says("Done.")};
+                          text_answer("Done.")};
   const store::RunId run = rig.start("Go.");
   const auto before = rig.attach(run, 0);
   wait_until(rig, [&] { return before->texts["helper"] == "a"; });
@@ -328,7 +328,7 @@ TEST(DurableAgents, HaveTheRestOfTheirTime) {
 TEST(DurableAgents, FailWhenTheirProcessesKeepEnding) {
   DurableRig rig;
   rig.provider.answers = {calls({{"h", "helper"}}), cut_answer("a"), cut_answer("b"),
-                          cut_answer("c"), says("Without help.")};
+                          cut_answer("c"), text_answer("Without help.")};
   const store::RunId run = rig.start("Go.");
   for (int crash = 0; crash < 3; ++crash) {
     const auto reader = rig.attach(run, 0);
@@ -359,14 +359,14 @@ ModelAnswer respond(const std::string& body) {
   const std::string which = is_second ? "2" : "1";
   ModelAnswer answer;
   if (body.find("You are deep.") != std::string::npos) {
-    answer = results == 0 ? calls({{"x" + which, "pay"}}) : says("Deep.");
+    answer = results == 0 ? calls({{"x" + which, "pay"}}) : text_answer("Deep.");
   } else if (body.find("You are helper.") != std::string::npos) {
     answer = results == 0
                  ? calls({{"p" + which, "pay"}, {"d" + which, "deep"}, {"l" + which, "look"}})
-                 : says("Helped.");
+                 : text_answer("Helped.");
   } else {
-    answer =
-        results == 0 ? calls({{"h1", "helper"}, {"h2", "helper"}, {"q", "pay"}}) : says("Done.");
+    answer = results == 0 ? calls({{"h1", "helper"}, {"h2", "helper"}, {"q", "pay"}})
+                          : text_answer("Done.");
   }
   return with_usage(std::move(answer));
 }
@@ -431,10 +431,12 @@ std::size_t answer_through_cut(std::size_t cut, bool is_reported) {
   rig.provider.respond = [](const std::string& body) {
     const bool has_result = body.find(R"("role":"tool")") != std::string::npos;
     if (body.find("You are root.") != std::string::npos) {
-      return with_usage(has_result ? says("Done.") : calls({{"h1", "helper"}, {"h2", "helper"}}));
+      return with_usage(has_result ? text_answer("Done.")
+                                   : calls({{"h1", "helper"}, {"h2", "helper"}}));
     }
     const bool is_second = body.find(R"("content":"h2")") != std::string::npos;
-    return with_usage(has_result ? says("Helped.") : calls({{is_second ? "s2" : "s1", "send"}}));
+    return with_usage(has_result ? text_answer("Helped.")
+                                 : calls({{is_second ? "s2" : "s1", "send"}}));
   };
   rig.tools["send"]->always = tool::ToolOutcome{"sent"};
   const store::RunId run = rig.start("Go.");

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "durable_rig.hpp"
 #include "run/durable/run_upkeep.hpp"
@@ -17,7 +18,7 @@ using test::calls;
 using test::chat_record;
 using test::DurableRig;
 using test::ModelAnswer;
-using test::says;
+using test::text_answer;
 
 ModelAnswer begun(const std::string& text) {
   return {chat_record(R"({"role":"assistant","content":")" + text + R"("})", "null"), 200, true};
@@ -47,7 +48,7 @@ Result<std::string> stop(DurableRig& rig, const std::string& id) {
 
 TEST(RunRequests, GivesARepeatedRequestTheRunThatIsThere) {
   DurableRig rig;
-  rig.provider.answers = {says("Hello."), says("Never.")};
+  rig.provider.answers = {text_answer("Hello."), text_answer("Never.")};
   const auto first = rig.open_run("r1", "Go.", "hash");
   ASSERT_TRUE(first.ok()) << first.error().message;
   wait_for(rig, first.value().run, RunState::completed);
@@ -61,9 +62,70 @@ TEST(RunRequests, GivesARepeatedRequestTheRunThatIsThere) {
   EXPECT_EQ(rig.provider.bodies.size(), 1U);
 }
 
+TEST(RunRequests, FindsTheRunOfARepeatedKeyWhileItWaitsForTheUser) {
+  DurableRig rig;
+  rig.provider.answers = {calls({{"a", "send"}}), text_answer("Never.")};
+  const auto open = [&](const std::string& ag_ui_run, const std::string& hash) {
+    StartRequest request;
+    request.name = "agent";
+    request.principal = "local";
+    request.idem_key = "key";
+    request.idem_hash = hash;
+    request.input.thread_id = "thread";
+    request.input.run_id = ag_ui_run;
+    request.input.messages_json = R"([{"id":"u","role":"user","content":"Send it."}])";
+    return rig.request<FoundRun>([&](RunRequests& requests, auto done) {
+      requests.open(std::move(request), std::move(done));
+    });
+  };
+  const auto first = open("r1", "hash");
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  wait_for(rig, first.value().run, RunState::waiting);
+  EXPECT_TRUE(first.value().is_own);
+  const auto again = open("r2", "hash");
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(again.value().run, first.value().run);
+  EXPECT_FALSE(again.value().is_own);
+  EXPECT_EQ(open("r3", "another").error().code, Errc::run_conflict);
+  EXPECT_EQ(rig.state_of(first.value().run), RunState::waiting);
+  EXPECT_EQ(rig.provider.bodies.size(), 1U);
+}
+
+TEST(RunRequests, HidesTheRunsOfAnAgent) {
+  DurableRig rig;
+  rig.provider.answers = {test::text_answer("Hello.")};
+  const auto run = rig.open_run("r1", "Go.", "hash");
+  ASSERT_TRUE(run.ok());
+  wait_for(rig, run.value().run, RunState::completed);
+  const auto with = [&](const std::string& hidden, const std::string& id) {
+    std::shared_ptr<RunRequests> shown;
+    const auto described = rig.request<std::string>([&](RunRequests& requests, auto done) {
+      shown = requests.without(hidden);
+      shown->describe(id, "local", "", std::move(done));
+    });
+    rig.on_loop([&] { shown.reset(); });
+    return described;
+  };
+  const auto list_without = [&](const std::string& hidden) {
+    std::shared_ptr<RunRequests> shown;
+    const auto listed = rig.request<std::string>([&](RunRequests& requests, auto done) {
+      shown = requests.without(hidden);
+      shown->list(Tree::object(), "local", std::move(done));
+    });
+    rig.on_loop([&] { shown.reset(); });
+    return Tree::parse(listed.value()).value()["runs"].items().size();
+  };
+  for (const std::string& id : {run.value().run.text(), std::string("r1")}) {
+    EXPECT_TRUE(with("other", id).ok());
+    EXPECT_EQ(with("agent", id).error().code, Errc::run_not_found);
+  }
+  EXPECT_EQ(list_without("other"), 1U);
+  EXPECT_EQ(list_without("agent"), 0U);
+}
+
 TEST(RunRequests, EndsARunWhoseQuestionIsLeftUnanswered) {
   DurableRig rig;
-  rig.provider.answers = {calls({{"a", "send"}}), says("Something else.")};
+  rig.provider.answers = {calls({{"a", "send"}}), text_answer("Something else.")};
   const auto first = rig.open_run("r1", "Send it.", "1");
   ASSERT_TRUE(first.ok());
   wait_for(rig, first.value().run, RunState::waiting);
@@ -77,11 +139,24 @@ TEST(RunRequests, EndsARunWhoseQuestionIsLeftUnanswered) {
   EXPECT_EQ(rig.open_run("r3", "", "3", approve(waiting->interrupts.at(0))).error().code,
             Errc::approval_answered);
   EXPECT_EQ(rig.open_run("r4", "", "4", approve("made up")).error().code, Errc::approval_mismatch);
+  const std::string both =
+      R"([{"interruptId":"made up"},{"interruptId":")" + waiting->interrupts.at(0) + R"("}])";
+  EXPECT_EQ(rig.open_run("r5", "Go on.", "5", both).error().code, Errc::approval_answered);
+}
+
+TEST(RunRequests, BeginsARunBesideAnswersThatNothingWaitsFor) {
+  DurableRig rig;
+  rig.provider.answers = {text_answer("Hello.")};
+  const auto run = rig.open_run("r1", "Hi.", "1", approve("made up"));
+  ASSERT_TRUE(run.ok()) << run.error().message;
+  const auto read = rig.read(run.value().run, 0);
+  EXPECT_EQ(read->text, "Hello.");
+  EXPECT_EQ(rig.state_of(run.value().run), RunState::completed);
 }
 
 TEST(RunRequests, AnswersInARunOfTheReadersOwn) {
   DurableRig rig;
-  rig.provider.answers = {calls({{"a", "send"}}), says("Sent.")};
+  rig.provider.answers = {calls({{"a", "send"}}), text_answer("Sent.")};
   rig.tools["send"]->outcomes = {{"sent"}};
   const auto first = rig.open_run("r1", "Send it.", "1");
   ASSERT_TRUE(first.ok());
@@ -109,7 +184,7 @@ TEST(RunRequests, AnswersInARunOfTheReadersOwn) {
 
 TEST(RunRequests, DecidesOneApprovalAfterTheOther) {
   DurableRig rig;
-  rig.provider.answers = {calls({{"a", "send"}, {"b", "send"}}), says("Both sent.")};
+  rig.provider.answers = {calls({{"a", "send"}, {"b", "send"}}), text_answer("Both sent.")};
   rig.tools["send"]->outcomes = {{"sent a"}, {"sent b"}};
   const auto opened = rig.open_run("r1", "Send both.", "1");
   ASSERT_TRUE(opened.ok());
@@ -209,7 +284,7 @@ TEST(RunRequests, StopsARunWhoseAgentIsGone) {
 
 TEST(RunRequests, ParksARunThatNobodyCanRun) {
   DurableRig rig;
-  rig.provider.answers = {begun("Hel"), says("Hello.")};
+  rig.provider.answers = {begun("Hel"), text_answer("Hello.")};
   const auto opened = rig.open_run("r1", "Go.", "1");
   ASSERT_TRUE(opened.ok());
   const store::RunId run = opened.value().run;
@@ -235,9 +310,60 @@ TEST(RunRequests, ParksARunThatNobodyCanRun) {
   EXPECT_EQ(rig.read(run, 0)->text, "Hello.");
 }
 
+TEST(RunRequests, ParksNoRunThatWaitsForALimit) {
+  DurableRig rig;
+  rig.provider.answers = {begun("Hel"), begun("Hel"), begun("Hel")};
+  // The oldest is looked at last.
+  const store::RunId gone = store::RunId::of_uuid("00000000-0000-4000-8000-000000000001");
+  rig.on_store([&](store::StorageBackend& backend) {
+    store::AppendBatch batch;
+    batch.run = gone;
+    batch.accept.emplace();
+    batch.accept->id = gone;
+    batch.accept->kind = "agent";
+    batch.accept->name = "gone";
+    batch.accept->owner = "gone";
+    EXPECT_EQ(backend.append({&batch, 1}).front().status, store::AppendStatus::committed);
+    EXPECT_TRUE(backend.release("gone", store::Release::lost).ok());
+  });
+  rig.store_ms += 1;
+  std::vector<store::RunId> runs;
+  for (const std::string name : {"r1", "r2"}) {
+    const auto opened = rig.open_run(name, "Go.", name, "", "thread of " + name);
+    ASSERT_TRUE(opened.ok()) << opened.error().message;
+    runs.push_back(opened.value().run);
+  }
+  rig.name = "another agent";
+  rig.crash();
+  std::shared_ptr<RunUpkeep> upkeep;
+  rig.on_loop([&] {
+    StartRules rules;
+    rules.limits.total = 1;
+    rig.runs->limit_starts(rules);
+    rig.runs->add("agent", rig.agent);
+  });
+  const auto owner_of = [&](const store::RunId& run) {
+    std::string owner;
+    rig.on_store(
+        [&](store::StorageBackend& backend) { owner = backend.run(run).value()->run.owner; });
+    return owner;
+  };
+  while (owner_of(runs[0]).empty() && owner_of(runs[1]).empty()) continue;
+  rig.on_loop([&] {
+    UpkeepOptions options;
+    options.unclaimed = std::chrono::milliseconds{1};
+    upkeep = std::make_shared<RunUpkeep>(rig.loop, rig.writer, rig.runs, options);
+    upkeep->start();
+  });
+  wait_for(rig, gone, RunState::parked);
+  EXPECT_EQ(rig.state_of(runs[0]), RunState::running);
+  EXPECT_EQ(rig.state_of(runs[1]), RunState::running);
+  rig.on_loop([&] { upkeep.reset(); });
+}
+
 TEST(RunRequests, LetsAnApprovalThatExpiresEndItsRun) {
   DurableRig rig;
-  rig.provider.answers = {calls({{"a", "send"}}), says("Not sent.")};
+  rig.provider.answers = {calls({{"a", "send"}}), text_answer("Not sent.")};
   const auto opened = rig.open_run("r1", "Go.", "1");
   ASSERT_TRUE(opened.ok());
   const store::RunId run = opened.value().run;

@@ -41,6 +41,9 @@ class RecordLog final : public run::RunReader {
   std::vector<std::size_t> facts;
   std::string text;  // since the last reset
   std::size_t resets = 0;
+  std::string reset_messages;   // of the last reset, as JSON
+  std::string shown_messages;   // of the last snapshot of them, as JSON
+  std::string message_started;  // the id of the last text
   // Of agents that the run called, by their names.
   std::map<std::string, std::string> texts;
   std::map<std::string, std::size_t> agent_resets;
@@ -89,11 +92,18 @@ class RecordLog final : public run::RunReader {
     }
     if (!event.subagent.empty()) return on_agent(event);
     if (const auto* delta = std::get_if<event::TextDelta>(&event.body)) text += delta->delta;
-    if (std::holds_alternative<event::Reset>(event.body)) {
+    if (const auto* reset = std::get_if<event::Reset>(&event.body)) {
       ++resets;
+      reset_messages = reset->message_ids_json;
       text.clear();
     }
-    if (std::holds_alternative<event::TextStart>(event.body)) order.emplace_back("text");
+    if (const auto* snapshot = std::get_if<event::MessagesSnapshot>(&event.body)) {
+      shown_messages = snapshot->json;
+    }
+    if (const auto* start = std::get_if<event::TextStart>(&event.body)) {
+      message_started = start->id;
+      order.emplace_back("text");
+    }
     if (std::holds_alternative<event::TextEnd>(event.body)) order.emplace_back("/text");
     if (const auto* step = std::get_if<event::StepStart>(&event.body)) {
       order.emplace_back(step->name);
@@ -114,7 +124,7 @@ class RecordLog final : public run::RunReader {
   }
 };
 
-class DurableRig final : public run::RunHost {
+class DurableRig : public run::RunHost {
  public:
   // As the manual clock begins.
   static constexpr std::int64_t start_ms = 3'600'000;
@@ -202,6 +212,11 @@ class DurableRig final : public run::RunHost {
       runs->add(name, agent);
       requests = std::make_shared<run::RunRequests>(loop, writer, runs);
     });
+  }
+  // Another environment of the process, which has the same store.
+  std::shared_ptr<run::RunRegistry> environment(const std::string& owner) {
+    const model::DriverServices services{loop, provider, services_, nullptr, &clock};
+    return std::make_shared<run::RunRegistry>(services, writer, owner);
   }
   // It ends in the middle of whatever it does, and another one begins, later.
   void crash(std::chrono::milliseconds downtime = {}, store::Release how = store::Release::lost) {

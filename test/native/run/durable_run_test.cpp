@@ -16,7 +16,7 @@ using test::calls;
 using test::chat_record;
 using test::DurableRig;
 using test::ModelAnswer;
-using test::says;
+using test::text_answer;
 
 ModelAnswer half(const std::string& text) {
   return {chat_record(R"({"role":"assistant","content":")" + text + R"("})", "null"), 200, true};
@@ -31,7 +31,7 @@ bool is_dense(const std::vector<std::uint64_t>& seqs, std::uint64_t first) {
 
 TEST(DurableRun, GivesEachReaderWhatFollowsItsCursor) {
   DurableRig rig;
-  rig.provider.answers = {calls({{"c", "look"}}), says("Done.")};
+  rig.provider.answers = {calls({{"c", "look"}}), text_answer("Done.")};
   rig.tools["look"]->outcomes = {{"seen"}};
   const store::RunId run = rig.start("Go.");
   const auto whole = rig.read(run, 0);
@@ -46,9 +46,39 @@ TEST(DurableRun, GivesEachReaderWhatFollowsItsCursor) {
   }
 }
 
+// Of a run whose model calls a tool so many times.
+std::size_t commits_of(std::size_t turns) {
+  DurableRig rig;
+  for (std::size_t turn = 0; turn < turns; ++turn) {
+    const std::string call = "c" + std::to_string(turn);
+    rig.provider.answers.push_back(calls({{call, "pay"}}));
+    rig.tools["pay"]->outcomes.push_back({"paid"});
+  }
+  rig.provider.answers.push_back(text_answer("Done."));
+  EXPECT_EQ(rig.read(rig.start("Go."), 0)->text, "Done.");
+  std::size_t commits = 0;
+  rig.on_store([&](store::StorageBackend&) { commits = rig.disk->urgent_commits(); });
+  return commits;
+}
+
+TEST(DurableRun, CommitsTwiceForAStepWithACall) {
+  constexpr std::size_t more = 10;
+  EXPECT_LE(commits_of(2 + more) - commits_of(2), 2 * more);
+}
+
+// The first piece of an answer then waits for no commit but that of the request, and its own.
+TEST(DurableRun, CommitsTheBeginOfAStepWithItsRequest) {
+  DurableRig rig;
+  rig.provider.answers = {text_answer("Hello.")};
+  rig.on_store([&](store::StorageBackend&) { rig.disk->cut(1, true); });
+  const auto shown = rig.attach(rig.start("Go."), 0);
+  shown->ended.get_future().wait();
+  EXPECT_EQ(shown->order, (std::vector<std::string>{"run", "step-1"}));
+}
+
 TEST(DurableRun, WaitsForAReaderThatLagsBehind) {
   DurableRig rig;
-  rig.provider.answers = {says("Hello.")};
+  rig.provider.answers = {text_answer("Hello.")};
   const store::RunId run = rig.start("Go.");
   rig.read(run, 0);
   const auto slow = rig.attach(run, 0, 2);
@@ -65,7 +95,7 @@ TEST(DurableRun, WaitsForAReaderThatLagsBehind) {
 
 TEST(DurableRun, AsksAgainAfterACrashInAnAnswer) {
   DurableRig rig;
-  rig.provider.answers = {half("Hel"), says("Hello.")};
+  rig.provider.answers = {half("Hel"), text_answer("Hello.")};
   const store::RunId run = rig.start("Go.");
   const auto before = rig.attach(run, 0);
   for (bool shown = false; !shown;) rig.on_loop([&] { shown = before->text == "Hel"; });
@@ -81,7 +111,7 @@ TEST(DurableRun, AsksAgainAfterACrashInAnAnswer) {
 
 TEST(DurableRun, RunsNoCallTwiceThatWasOver) {
   DurableRig rig;
-  rig.provider.answers = {calls({{"a", "pay"}, {"b", "look"}}), says("Done.")};
+  rig.provider.answers = {calls({{"a", "pay"}, {"b", "look"}}), text_answer("Done.")};
   const store::RunId run = rig.start("Go.");
   const auto before = rig.attach(run, 0);
   rig.finish("pay", "a", {"paid"});
@@ -101,7 +131,7 @@ TEST(DurableRun, RunsNoCallTwiceThatWasOver) {
 
 TEST(DurableRun, ReportsACallWhoseOutcomeIsUnknown) {
   DurableRig rig;
-  rig.provider.answers = {calls({{"a", "pay"}}), says("I do not know.")};
+  rig.provider.answers = {calls({{"a", "pay"}}), text_answer("I do not know.")};
   const store::RunId run = rig.start("Go.");
   rig.wait_for_call("pay", "a");
   rig.crash();
@@ -112,9 +142,115 @@ TEST(DurableRun, ReportsACallWhoseOutcomeIsUnknown) {
   EXPECT_EQ(whole->text, "I do not know.");
 }
 
+// A run whose calls of "pay" were cut, in a process that has the user decide about them.
+store::RunId cut_payments(DurableRig& rig, const std::vector<std::string>& ids) {
+  rig.agent.unknown = UnknownPolicy::ask;
+  std::vector<std::pair<std::string, std::string>> made;
+  for (const std::string& id : ids) made.emplace_back(id, "pay");
+  rig.provider.answers = {calls(made), text_answer("Done.")};
+  rig.crash();
+  const store::RunId run = rig.start("Go.");
+  for (const std::string& id : ids) rig.wait_for_call("pay", id);
+  rig.on_loop([&] { rig.tools["pay"]->open.clear(); });
+  rig.crash();
+  return run;
+}
+
+std::string outcome(const std::string& interrupt, const std::string& value) {
+  return R"([{"interruptId":")" + interrupt + R"(","status":"resolved","payload":{"value":")" +
+         value + R"("}}])";
+}
+
+TEST(DurableRun, AsksTheUserWhetherACallWasMade) {
+  DurableRig rig;
+  const store::RunId run = cut_payments(rig, {"a"});
+  const auto paused = rig.read(run, 0);
+  ASSERT_EQ(paused->interrupts.size(), 1U);
+  EXPECT_EQ(paused->order.back(), "/run");
+  EXPECT_EQ(rig.state_of(run), RunState::waiting);
+  rig.crash();
+  EXPECT_EQ(rig.answer(run, outcome(paused->interrupts[0], "perhaps")).error().code,
+            Errc::invalid_argument);
+  EXPECT_EQ(rig.answer(run, outcome("made up", "ran")).error().code, Errc::approval_mismatch);
+  EXPECT_EQ(rig.state_of(run), RunState::waiting);
+  const auto answered = rig.answer(run, outcome(paused->interrupts[0], "ran"));
+  ASSERT_TRUE(answered.ok()) << answered.error().message;
+  const auto whole = rig.read(run, paused->seqs.back());
+  EXPECT_EQ(whole->text, "Done.");
+  EXPECT_NE(whole->results["a"].at(0).find("was made"), std::string::npos);
+  EXPECT_EQ(rig.tools["pay"]->started, 1U);
+  EXPECT_EQ(rig.state_of(run), RunState::completed);
+}
+
+TEST(DurableRun, MakesACallThatWasNotMadeAndAsksAnewWhenThatIsCut) {
+  DurableRig rig;
+  const store::RunId run = cut_payments(rig, {"a"});
+  auto paused = rig.read(run, 0);
+  ASSERT_EQ(paused->interrupts.size(), 1U);
+  ASSERT_TRUE(rig.answer(run, outcome(paused->interrupts[0], "did_not_run")).ok());
+  rig.wait_for_call("pay", "a");
+  rig.on_loop([&] { rig.tools["pay"]->open.clear(); });
+  rig.crash();
+  paused = rig.read(run, paused->seqs.back());
+  ASSERT_EQ(paused->interrupts.size(), 1U);
+  EXPECT_EQ(rig.tools["pay"]->started, 2U);
+  std::promise<Result<StartedRun>> again;
+  const std::string resume = outcome(paused->interrupts[0], "did_not_run");
+  rig.on_loop([&] {
+    AgentInput input;
+    input.thread_id = "thread";
+    input.run_id = "reader-3";
+    input.messages_json = "[]";
+    input.resume_json = resume;
+    rig.runs->answer(run, "local", input,
+                     [&](Result<StartedRun> result) { again.set_value(std::move(result)); });
+  });
+  ASSERT_TRUE(again.get_future().get().ok());
+  rig.finish("pay", "a", {"paid"});
+  const auto whole = rig.read(run, 0);
+  EXPECT_EQ(whole->results["a"], std::vector<std::string>{"paid"});
+  EXPECT_EQ(rig.tools["pay"]->started, 3U);
+  EXPECT_EQ(rig.state_of(run), RunState::completed);
+}
+
+TEST(DurableRun, AsksForTheRestOfItsAnswers) {
+  DurableRig rig;
+  const store::RunId run = cut_payments(rig, {"a", "b"});
+  const auto paused = rig.read(run, 0);
+  ASSERT_EQ(paused->interrupts.size(), 2U);
+  ASSERT_TRUE(rig.answer(run, outcome(paused->interrupts[0], "ran")).ok());
+  const auto rest = rig.read(run, paused->seqs.back());
+  EXPECT_EQ(rest->interrupts, std::vector<std::string>{paused->interrupts[1]});
+  EXPECT_EQ(rig.state_of(run), RunState::waiting);
+  const auto stopped = rig.request<std::string>([&](RunRequests& requests, auto done) {
+    const json::Tree entry =
+        json::Tree::parse(R"({"status":"resolved","payload":{"value":"stop"}})").value();
+    requests.decide(run.text(), paused->interrupts[1], "local", entry, std::move(done));
+  });
+  ASSERT_TRUE(stopped.ok()) << stopped.error().message;
+  EXPECT_EQ(rig.read(run, 0)->order.back(), "/run");
+  EXPECT_EQ(rig.state_of(run), RunState::cancelled);
+  EXPECT_EQ(rig.tools["pay"]->started, 2U);
+}
+
+TEST(DurableRun, ReportsACallThatNobodySpokeOfInTime) {
+  DurableRig rig;
+  const store::RunId run = cut_payments(rig, {"a"});
+  const auto paused = rig.read(run, 0);
+  rig.store_ms += std::chrono::milliseconds(std::chrono::hours{8 * 24}).count();
+  rig.on_store([&](store::StorageBackend& backend) {
+    EXPECT_EQ(backend.sweep({}).value().expired.size(), 1U);
+  });
+  rig.on_loop([&] { rig.runs->recover(); });
+  const auto whole = rig.read(run, paused->seqs.back());
+  EXPECT_NE(whole->results["a"].at(0).find("unknown"), std::string::npos);
+  EXPECT_EQ(whole->text, "Done.");
+  EXPECT_EQ(rig.tools["pay"]->started, 1U);
+}
+
 TEST(DurableRun, ReportsAnUnknownOutcomeOnce) {
   DurableRig rig;
-  rig.provider.answers = {calls({{"a", "pay"}, {"b", "look"}}), says("Done.")};
+  rig.provider.answers = {calls({{"a", "pay"}, {"b", "look"}}), text_answer("Done.")};
   const store::RunId run = rig.start("Go.");
   rig.wait_for_call("pay", "a");
   rig.wait_for_call("look", "b");
@@ -158,9 +294,48 @@ TEST(DurableRun, IsParkedWithAReasonWhenItCannotBeRead) {
   EXPECT_EQ(rig.state_of(run), RunState::parked);
 }
 
+// As providers do that number their calls anew in each answer.
+TEST(DurableRun, MakesACallWhoseIdIsThatOfACallTheStateHasNoLonger) {
+  DurableRig rig;
+  rig.provider.answers = {half("Hel"), calls({{"call_0", "look"}}), text_answer("Done.")};
+  rig.tools["look"]->outcomes = {{"new"}};
+  const store::RunId run = rig.start("Go.");
+  const auto before = rig.attach(run, 0);
+  for (bool shown = false; !shown;) rig.on_loop([&] { shown = before->text == "Hel"; });
+  // An earlier call, whose messages compression has taken out of the state.
+  rig.on_store([&](store::StorageBackend& backend) {
+    store::CallRow row;
+    row.run = run;
+    row.call = "call_0";
+    row.name = "look";
+    row.effect = journal::Effect::read;
+    row.state = journal::CallState::ok;
+    row.tries = 1;
+    row.epoch = 1;
+    row.result = R"({"content":"old"})";
+    store::AppendBatch batch;
+    batch.run = run;
+    batch.epoch = backend.run(run).value()->epoch;
+    batch.page = store::page_of(
+        journal::ToolIntent{"call_0", {}, "look", "{}", {}, row.effect, {}, row.kind},
+        backend.now());
+    batch.calls.push_back(row);
+    EXPECT_EQ(backend.append({&batch, 1})[0].status, store::AppendStatus::committed);
+  });
+  rig.crash();
+  const auto whole = rig.read(run, 0);
+  EXPECT_EQ(whole->text, "Done.");
+  EXPECT_EQ(rig.tools["look"]->started, 1U);
+  std::vector<std::string> results;
+  for (const auto& [id, texts] : whole->results) {
+    results.insert(results.end(), texts.begin(), texts.end());
+  }
+  EXPECT_EQ(results, std::vector<std::string>{"new"});
+}
+
 TEST(DurableRun, RepeatsACallWhoseKeyMakesItHarmless) {
   DurableRig rig;
-  rig.provider.answers = {calls({{"a", "put"}}), says("Done.")};
+  rig.provider.answers = {calls({{"a", "put"}}), text_answer("Done.")};
   const store::RunId run = rig.start("Go.");
   rig.wait_for_call("put", "a");
   rig.tools["put"]->open.clear();
@@ -170,9 +345,27 @@ TEST(DurableRun, RepeatsACallWhoseKeyMakesItHarmless) {
   EXPECT_EQ(rig.tools["put"]->started, 2U);
 }
 
+TEST(DurableRun, RepeatsACallInAForkUnderItsKey) {
+  DurableRig rig;
+  rig.provider.answers = {calls({{"a", "put"}}), text_answer("Done.")};
+  const store::RunId run = rig.start("Go.");
+  rig.wait_for_call("put", "a");
+  std::uint64_t last = 0;
+  rig.on_store([&](store::StorageBackend& backend) { last = backend.run(run).value()->last; });
+  const auto body = json::Tree::parse(R"({"at":)" + std::to_string(last) + "}");
+  const auto forked = rig.request<std::string>([&](RunRequests& requests, auto done) {
+    requests.fork(run.text(), "local", body.value(), std::move(done));
+  });
+  ASSERT_TRUE(forked.ok()) << forked.error().message;
+  std::vector<std::string> keys;
+  while (keys.size() < 2) rig.on_loop([&] { keys = rig.tools["put"]->keys; });
+  EXPECT_NE(keys[0], "");
+  EXPECT_EQ(keys[0], keys[1]);
+}
+
 TEST(DurableRun, TakesOneAnswerOfTheUserAlsoInAnotherProcess) {
   DurableRig rig;
-  rig.provider.answers = {calls({{"a", "send"}}), says("Sent.")};
+  rig.provider.answers = {calls({{"a", "send"}}), text_answer("Sent.")};
   rig.tools["send"]->outcomes = {{"sent"}};
   const store::RunId run = rig.start("Go.");
   const auto waiting = rig.read(run, 0);
@@ -195,7 +388,7 @@ TEST(DurableRun, TakesOneAnswerOfTheUserAlsoInAnotherProcess) {
 
 TEST(DurableRun, GivesTheUserAWeekForAnAnswer) {
   DurableRig rig;
-  rig.provider.answers = {calls({{"s", "send"}}), says("Sent.")};
+  rig.provider.answers = {calls({{"s", "send"}}), text_answer("Sent.")};
   rig.tools["send"]->outcomes = {{"sent"}};
   const store::RunId run = rig.start("Go.");
   const auto first = rig.read(run, 0);
@@ -211,7 +404,7 @@ TEST(DurableRun, GivesTheUserAWeekForAnAnswer) {
 
 TEST(DurableRun, CountsNoTimeWithoutAProcess) {
   DurableRig rig(R"(,"limits":{"maxDurationMs":3600000})");
-  rig.provider.answers = {half("Hel"), says("Hello.")};
+  rig.provider.answers = {half("Hel"), text_answer("Hello.")};
   const store::RunId run = rig.start("Go.");
   const auto before = rig.attach(run, 0);
   for (bool shown = false; !shown;) rig.on_loop([&] { shown = before->text == "Hel"; });
@@ -254,7 +447,7 @@ TEST(DurableRun, IsNotGivenUpByProcessesThatLetGoOfIt) {
   DurableRig rig;
   constexpr int ends = 8;
   for (int end = 0; end < ends; ++end) rig.provider.answers.push_back(half("a"));
-  rig.provider.answers.push_back(says("Done."));
+  rig.provider.answers.push_back(text_answer("Done."));
   const store::RunId run = rig.start("Go.");
   for (int end = 0; end < ends; ++end) {
     const auto reader = rig.attach(run, 0);
@@ -276,7 +469,7 @@ TEST(DurableRun, IsNotGivenUpWhileItComesAlong) {
     rig.provider.answers.push_back(calls({{"c" + std::to_string(round), "look"}}));
     rig.tools["look"]->outcomes.push_back({"seen"});
   }
-  rig.provider.answers.push_back(says("Done."));
+  rig.provider.answers.push_back(text_answer("Done."));
   const store::RunId run = rig.start("Go.");
   for (std::size_t crash = 1; crash <= rounds; ++crash) {
     for (bool begun = false; !begun;) {
@@ -374,7 +567,7 @@ TEST(DurableRun, AsksAnewForABackgroundResponseThatIsGone) {
 
 TEST(DurableRun, LeavesAThreadToTheRunThatIsInIt) {
   DurableRig rig;
-  rig.provider.answers = {half("Hel"), says("Never.")};
+  rig.provider.answers = {half("Hel"), text_answer("Never.")};
   const store::RunId run = rig.start("Go.");
   const auto second = rig.try_start("Go on.");
   ASSERT_FALSE(second.ok());
@@ -385,7 +578,7 @@ TEST(DurableRun, LeavesAThreadToTheRunThatIsInIt) {
 
 TEST(DurableRun, RefusesACursorBehindItsEnd) {
   DurableRig rig;
-  rig.provider.answers = {says("Hello.")};
+  rig.provider.answers = {text_answer("Hello.")};
   const store::RunId run = rig.start("Go.");
   const auto whole = rig.read(run, 0);
   rig.on_loop([&] {

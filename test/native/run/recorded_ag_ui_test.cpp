@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "durable_rig.hpp"
 #include "encoder/recorded_ag_ui.hpp"
+#include "eventful_run.hpp"
 #include "journal/page.hpp"
 
 namespace millrace::run {
@@ -14,20 +14,8 @@ namespace {
 
 using encoder::RecordedAgUi;
 using encoder::RecordedOptions;
-using journal::RunState;
-using test::calls;
-using test::chat_record;
-using test::DurableRig;
-using test::ModelAnswer;
-using test::says;
-
-std::vector<store::StoredPage> pages_of(DurableRig& rig, const store::RunId& run) {
-  std::vector<store::StoredPage> pages;
-  rig.on_store([&](store::StorageBackend& backend) {
-    pages = backend.read(run, 0, std::size_t{1} << 24U).value();
-  });
-  return pages;
-}
+using test::Eventful;
+using test::pages_of;
 
 // What a reader with these options gets of the records behind `before`.
 std::string bytes_of(const std::vector<store::StoredPage>& pages, RecordedOptions options,
@@ -72,37 +60,6 @@ std::size_t occurrences(std::string_view text, std::string_view what) {
   }
   return found;
 }
-
-ModelAnswer begun_answer(const std::string& text) {
-  return {chat_record(R"({"role":"assistant","content":")" + text + R"("})", "null"), 200, true};
-}
-
-// A run with everything: a crash in an answer, calls, an approval and its answer.
-struct Eventful {
-  DurableRig rig;
-  store::RunId run;
-  std::uint64_t second = 0;  // the last record before the second AG-UI run
-
-  Eventful() {
-    rig.provider.answers = {begun_answer("Hel"), calls({{"a", "look"}, {"b", "put"}}),
-                            calls({{"c", "send"}}), says("All done.")};
-    rig.tools["look"]->outcomes = {{"seen"}};
-    rig.tools["put"]->outcomes = {{"put"}};
-    rig.tools["send"]->outcomes = {{"sent"}};
-    run = rig.open_run("r1", "Go.", "1").value().run;
-    const auto reader = rig.attach(run, 0);
-    for (bool shown = false; !shown;) rig.on_loop([&] { shown = reader->text == "Hel"; });
-    rig.crash();
-    const auto waiting = rig.read(run, 0);
-    const auto answered =
-        rig.open_run("r2", "", "2",
-                     R"([{"interruptId":")" + waiting->interrupts.at(0) +
-                         R"(","status":"resolved","payload":{"approved":true}}])");
-    second = answered.value().before;
-    while (rig.state_of(run) != RunState::completed) {
-    }
-  }
-};
 
 TEST(RecordedAgUi, GivesTheExactRestBehindEveryRecord) {
   Eventful eventful;
@@ -179,6 +136,25 @@ TEST(RecordedAgUi, GivesEachLineOfClientsWhatItCanRead) {
     }
   }
   EXPECT_NE(all[0], all[1]);
+}
+
+TEST(RecordedAgUi, IsTheSameOfARunInLessRoom) {
+  Eventful eventful;
+  const auto pages = pages_of(eventful.rig, eventful.run);
+  ASSERT_EQ(test::compact_runs(eventful.rig), 1U);
+  const auto compacted = pages_of(eventful.rig, eventful.run);
+  for (const std::string version : {"", "1.0"}) {
+    for (const bool fresh : {false, true}) {
+      for (std::uint64_t after = 0; after <= pages.back().last; ++after) {
+        RecordedOptions options;
+        options.client_version = version;
+        options.after = after;
+        options.fresh = fresh && after > 0;
+        ASSERT_EQ(bytes_of(compacted, options), bytes_of(pages, options)) << after;
+      }
+    }
+  }
+  EXPECT_EQ(compacted, pages);
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ inline std::string chat_record(const std::string& delta, const std::string& fini
          finish + "}]}\n\n";
 }
 
-inline ModelAnswer says(const std::string& text) {
+inline ModelAnswer text_answer(const std::string& text) {
   return {chat_record(R"({"role":"assistant","content":")" + text + R"("})", "null") +
           chat_record("{}", R"("stop")") + "data: [DONE]\n\n"};
 }
@@ -105,6 +105,7 @@ class ScriptedTool final : public tool::Tool {
   std::optional<tool::ToolOutcome> always;                      // when there are no outcomes
   std::map<std::string, std::shared_ptr<tool::ToolHost>> open;  // by the id of the call
   std::vector<std::string> begun;                               // ids of calls
+  std::vector<std::string> keys;                                // of the same
   std::size_t started = 0;
 
   [[nodiscard]] const tool::Spec& spec() const override { return spec_; }
@@ -112,6 +113,7 @@ class ScriptedTool final : public tool::Tool {
                                            std::shared_ptr<tool::ToolHost> host) override {
     ++started;
     begun.push_back(call.id);
+    keys.push_back(call.idempotency_key);
     if (outcomes.empty() && always) {
       host->finished(*always);
       return nullptr;

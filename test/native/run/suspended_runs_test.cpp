@@ -89,6 +89,25 @@ TEST_F(SuspendedRunsTest, PassesOverAnswersToOtherQuestions) {
   EXPECT_EQ(code_of(answer("made-up", R"({"approved":true})")), Errc::approval_mismatch);
 }
 
+TEST_F(SuspendedRunsTest, BeginsAnewBesideAnswersThatNothingWaitsFor) {
+  const std::string message = R"([{"id":"u","role":"user","content":"Go on."}])";
+  run::AgentInput input = answer("made-up", R"({"approved":true})", "other");
+  input.resume_json.insert(input.resume_json.size() - 1, R"(,{"interruptId":"made-up"})");
+  input.messages_json = message;
+  auto task = retained.task_for(input, plan, 1, ids);
+  ASSERT_TRUE(task.ok());
+  EXPECT_EQ(task.value().unmatched, std::vector<std::string>{"made-up"});
+  EXPECT_TRUE(task.value().state.is_null());
+  ASSERT_EQ(task.value().state_messages.items().size(), 1U);
+  // The question that waits is not passed over.
+  input.thread_id = "t";
+  EXPECT_EQ(code_of(input), Errc::approval_mismatch);
+  input = answer(question, R"({"approved":true})");
+  ASSERT_TRUE(retained.task_for(input, plan, 1, ids).ok());
+  input.messages_json = message;
+  EXPECT_EQ(code_of(input), Errc::approval_answered);
+}
+
 TEST_F(SuspendedRunsTest, TellsARefusalAsAResult) {
   auto task =
       retained.task_for(answer(question, R"({"approved":false,"reason":"no time"})"), plan, 1, ids);

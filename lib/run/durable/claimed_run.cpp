@@ -1,0 +1,56 @@
+#include "run/durable/claimed_run.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "store/rules.hpp"
+
+namespace millrace::run {
+
+namespace {
+
+constexpr std::int64_t first_wait_ms = 60'000;
+constexpr std::int64_t longest_wait_ms = std::int64_t{24} * 3600 * 1000;
+
+bool commit_parking(store::StorageBackend& backend, const store::AppendBatch& batch) {
+  const store::AppendStatus status = backend.append({&batch, 1}).front().status;
+  return status != store::AppendStatus::full && status != store::AppendStatus::failed;
+}
+
+// As give_back, for a run that is most likely as unreadable a moment later.
+void give_back_unread(store::StorageBackend& backend, const store::RunRow& row, const Error& error,
+                      const OnStranded& on_stranded) {
+  const store::RunId& run = row.run.id;
+  const std::int64_t now = backend.now();
+  store::AppendBatch batch = store::parking(run, row.epoch, error.code_name(), now);
+  const std::int64_t doublings = std::min<std::int64_t>(row.attempts, 16);
+  store::RunChange& change = batch.changes.back();
+  change.attempts = row.attempts + 1;
+  change.run_at = now + std::min(first_wait_ms << doublings, longest_wait_ms);
+  if (commit_parking(backend, batch) || !on_stranded) return;
+  on_stranded(run, row.epoch, error);
+}
+
+}  // namespace
+
+bool park_run(store::StorageBackend& backend, const store::RunId& run, std::int64_t epoch,
+              std::string_view reason) {
+  return commit_parking(backend, store::parking(run, epoch, reason, backend.now()));
+}
+
+void give_back(store::StorageBackend& backend, const store::RunRow& row, const Error& error,
+               const OnStranded& on_stranded) {
+  const store::RunId& run = row.run.id;
+  if (park_run(backend, run, row.epoch, error.code_name()) || !on_stranded) return;
+  on_stranded(run, row.epoch, error);
+}
+
+Result<std::shared_ptr<StoredRun>> load_claimed(store::StorageBackend& backend, store::Claim claim,
+                                                const OnStranded& on_stranded) {
+  const store::RunRow row = claim.run;
+  auto loaded = load_run(backend, std::move(claim));
+  if (!loaded) give_back_unread(backend, row, loaded.error(), on_stranded);
+  return loaded;
+}
+
+}  // namespace millrace::run

@@ -1,0 +1,35 @@
+// Claimed runs that cannot go on here are given back, so that none belongs to a process in which
+// nothing works on it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "run/durable/stored_run.hpp"
+#include "store/backend.hpp"
+
+namespace millrace::run {
+
+// Gets a claimed run that the store does not take back now.
+// Thread: the store's.
+using OnStranded =
+    std::function<void(const store::RunId& run, std::int64_t epoch, const Error& error)>;
+
+// Parks a claimed run with the reason, which frees it for the next claim. False where the store
+// does not take that. A run that is fenced has another owner, or was never stored.
+bool park_run(store::StorageBackend& backend, const store::RunId& run, std::int64_t epoch,
+              std::string_view reason);
+
+// Gives back a claimed run that cannot go on because of this error.
+void give_back(store::StorageBackend& backend, const store::RunRow& row, const Error& error,
+               const OnStranded& on_stranded);
+
+// As load_run; a run that cannot be read is given back, and not due again for a minute, which
+// doubles each time up to a day.
+Result<std::shared_ptr<StoredRun>> load_claimed(store::StorageBackend& backend, store::Claim claim,
+                                                const OnStranded& on_stranded);
+
+}  // namespace millrace::run

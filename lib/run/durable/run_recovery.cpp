@@ -1,0 +1,281 @@
+// Goes on with runs that a process left, or that wait for something.
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/state.hpp"
+#include "base/shown.hpp"
+#include "journal/recovery.hpp"
+#include "os/event_loop.hpp"
+#include "run/durable/job_children.hpp"
+#include "run/durable/run_registry.hpp"
+#include "run/durable/unknown_outcomes.hpp"
+#include "run/suspended_runs.hpp"
+
+namespace millrace::run {
+namespace {
+
+using journal::RecoveryMove;
+using journal::RunState;
+using json::Tree;
+
+// Why a run is parked that waits for another version of its agent.
+constexpr std::string_view version_changed = "version_changed";
+constexpr std::size_t parked_at_once = 256;
+
+const journal::FoldedBranch& root_of(const StoredRun& stored) {
+  static const journal::FoldedBranch none;
+  const auto found = stored.fold.branches().find(0);
+  return found == stored.fold.branches().end() ? none : found->second;
+}
+
+std::string list_of(const std::vector<std::string>& items) {
+  std::string list = "[";
+  for (const std::string& item : items) {
+    if (list.size() > 1) list.push_back(',');
+    list += item;
+  }
+  return list + "]";
+}
+
+// Consent is to a tool as the user saw it. Who answered where the agent is not known, as a command
+// on a store does, could not compare that: the call is denied then, and the model gets the reason.
+std::vector<std::string> answers_now(const StoredRun& stored, const AgentPlan& plan) {
+  std::vector<std::string> answers = stored.answers;
+  for (std::string& answer : answers) {
+    auto entry = Tree::parse(answer);
+    if (!entry || !entry.value()["payload"]["approved"].is_true()) continue;
+    const auto asked = stored.asked.find(entry.value()["interruptId"].string());
+    if (asked == stored.asked.end() || asked->second.tools_hash.empty()) continue;
+    const auto& [call, hash] = asked->second;
+    if (hash == tools_requested(stored.joined["state"], plan, call)) continue;
+    Tree denied = Tree::object();
+    denied.set("approved", Tree::flag(false));
+    denied.set("reason", "The tool has changed since the call was approved.");
+    entry.value().set("payload", std::move(denied));
+    answer = entry.value().to_json();
+  }
+  return answers;
+}
+
+LogPlace place_of(const StoredRun& stored) {
+  LogPlace place;
+  place.run = stored.claim.run.run.id;
+  place.epoch = stored.claim.run.epoch;
+  place.next_checkpoint = stored.next_checkpoint;
+  place.checkpoint = stored.checkpoint;
+  place.ledger = stored.ledger;
+  place.keys = stored.keys;
+  place.user_outcomes = user_outcomes(stored);
+  return place;
+}
+
+// What the run was given is the thread's from here on. A function has no state: an empty checkpoint
+// keeps that it has begun.
+void begin_queued(RunLog& log, const StoredRun& stored) {
+  log.note_given(*stored.queued);
+  const store::NewRun& run = stored.claim.run.run;
+  if (run.kind != name_of(RunKind::agent)) {
+    log.batch().checkpoints.push_back({run.id, 0, 0, true, "{}"});
+  }
+}
+
+}  // namespace
+
+void RunRegistry::recover() {
+  std::vector<std::string> names;
+  for (const auto& [name, agent] : agents_) names.push_back(name);
+  claim(std::move(names));
+}
+
+void RunRegistry::load_claim(const std::weak_ptr<RunRegistry>& weak, const os::LoopHandle& loop,
+                             store::StorageBackend& backend, store::Claim claim) {
+  const store::RunId id = claim.run.run.id;
+  auto stored = load_claimed(backend, std::move(claim), stranded_in(weak, loop));
+  if (!stored) {
+    // The others go on.
+    return loop.post([weak, run = id, error = stored.error()] {
+      if (const auto self = weak.lock()) self->report(run, error);
+    });
+  }
+  loop.post([weak, run = std::move(stored).value()] {
+    if (const auto self = weak.lock()) self->go_on(run, nullptr, nullptr);
+  });
+}
+
+// What a run goes on with. Nothing is known of where a function stood.
+Result<RunTask> RunRegistry::task_of(const StoredRun& stored, const AgentInput* segment,
+                                     const DurableAgent& agent) {
+  const store::NewRun& run = stored.claim.run.run;
+  if (run.kind != name_of(agent.kind)) {
+    return make_error(Errc::run_not_recoverable, "The run is of kind '" + run.kind + "', and " +
+                                                     shown_text(run.name) + " is registered as '" +
+                                                     std::string(name_of(agent.kind)) + "' now.");
+  }
+  if (agent.kind != RunKind::agent) {
+    const bool was_cut = agent.kind == RunKind::function && !stored.queued;
+    if (was_cut && !agent.reruns) return make_error(Errc::interrupted);
+    auto task = function_task(run.id, run.thread, stored.input_json);
+    if (!task) return std::move(task).error();
+    for (const store::ApprovalRow& row : stored.approvals) {
+      task.value().approvals.emplace(row.call, row);
+    }
+    for (const auto& [call, row] : stored.ledger) add_child_spent(task.value().spent, row);
+    return RunTask(std::move(task).value());
+  }
+  if (stored.queued) {
+    AgentInput input = *stored.queued;
+    input.trace = stored.trace;
+    return new_task(agent, run.id, input, {});
+  }
+  if (!stored.checkpoint.is_object()) {
+    return make_error(Errc::run_not_recoverable, "The run cannot go on after its process ended.");
+  }
+  auto task = agent_task_of(stored, segment, *agent.plan);
+  if (!task) return std::move(task).error();
+  return RunTask(std::move(task).value());
+}
+
+// A run that goes on from its last checkpoint, with what the user answered since.
+Result<AgentTask> RunRegistry::agent_task_of(const StoredRun& stored, const AgentInput* segment,
+                                             const AgentPlan& plan) {
+  AgentTask task;
+  if (stored.answers.empty() && segment == nullptr) {
+    task.state = stored.joined["state"];
+    agent::leave_out_time(task.state, stored.claim.downtime_ms);
+    task.context = stored.joined["context"];
+    task.thread_id = stored.claim.run.run.thread;
+    task.run_id = stored.ag_ui_run;
+  } else {
+    AgentInput input;
+    if (segment != nullptr) {
+      input = *segment;
+    } else {
+      input.messages_json = "[]";
+      input.run_id = stored.ag_ui_run;
+    }
+    input.thread_id = stored.claim.run.run.thread;
+    input.resume_json = list_of(answers_now(stored, plan));
+    auto answered = saved_task(stored.joined["state"], stored.joined["context"], input, plan,
+                               services_.now_ms(), services_.call.ids);
+    if (!answered) return answered;
+    task = std::move(answered).value();
+  }
+  task.sent = stored.sent;
+  if (task.trace.empty()) task.trace = stored.trace;
+  if (stored.client_tools_json.empty()) return task;
+  auto tools = Tree::parse(stored.client_tools_json);
+  if (!tools) return std::move(tools).error();
+  task.client_tools = std::move(tools).value();
+  return task;
+}
+
+std::shared_ptr<RunLog> RunRegistry::log_of(const StoredRun& stored) {
+  const store::NewRun& run = stored.claim.run.run;
+  const auto agent = agents_.find(run.name);
+  if (agent == agents_.end()) return nullptr;
+  LogOptions options{run.thread,    stored.ag_ui_run,    stored.parent_run_id,
+                     run.principal, stored.context_json, stored.trace};
+  return make_log(agent->second, place_of(stored), std::move(options), stored.claim.run.last);
+}
+
+// Goes on by the plan of recovery; `segment` is what a reader's request begins.
+void RunRegistry::go_on(const std::shared_ptr<StoredRun>& stored, const AgentInput* segment,
+                        const Done<StartedRun>& done, const First& first) {
+  journal::RecoveryInput input;
+  input.now_ms = services_.now_ms();
+  input.recoveries = root_of(*stored).recoveries;
+  input.downtime_ms = stored->claim.downtime_ms;
+  journal::RecoveryPlan plan = journal::plan_recovery(root_of(*stored), input);
+  const auto agent = agents_.find(stored->claim.run.run.name);
+  const bool can_rerun = plan.move == RecoveryMove::begin_step || plan.move == RecoveryMove::wait;
+  if (agent != agents_.end() && agent->second.reruns && can_rerun && !stored->queued) {
+    plan.needs_reset = true;
+    plan.attempt = stored->claim.run.epoch;
+  }
+  if (segment != nullptr) {
+    stored->ag_ui_run = segment->run_id;
+    stored->parent_run_id = segment->parent_run_id;
+    if (!segment->protocol_version.empty()) stored->protocol = segment->protocol_version;
+  }
+  const auto log = log_of(*stored);
+  if (!log) return done ? done(unknown_name(stored->claim.run.run.name)) : void();
+  if (done) report_start(*log, stored->claim.run.run.id, done);
+  const bool is_ending = plan.move == RecoveryMove::finish_stop ||
+                         plan.move == RecoveryMove::deliver || plan.move == RecoveryMove::bury;
+  if (!is_ending && !has_its_version(stored->claim.run.run)) {
+    if (first) first(*log);
+    return log->park(version_changed);
+  }
+  log->go_on(*stored, plan, segment);
+  if (first) first(*log);
+  end_or_start(*log, *stored, segment, plan);
+}
+
+bool RunRegistry::has_its_version(const store::NewRun& run) const {
+  const auto agent = agents_.find(run.name);
+  if (!demands_versions_ || agent == agents_.end()) return true;
+  // Runs of earlier releases have no hash.
+  const bool is_same_plan = run.plan_hash.empty() || run.plan_hash == agent->second.plan_hash;
+  return is_same_plan && run.version == agent->second.version;
+}
+
+// They are not due, so that no claim finds them.
+void RunRegistry::claim_parked() {
+  const os::LoopHandle loop = services_.loop.handle();
+  writer_->run([weak = weak_from_this(), loop](store::StorageBackend& backend) {
+    store::RunQuery query;
+    query.states = {RunState::parked};
+    query.limit = parked_at_once;
+    auto rows = std::make_shared<std::vector<store::RunRow>>();
+    do {
+      auto page = backend.runs(query);
+      if (!page) break;
+      std::copy_if(page.value().runs.begin(), page.value().runs.end(), std::back_inserter(*rows),
+                   [](const store::RunRow& row) { return row.head == version_changed; });
+      query.before = page.value().next;
+    } while (!query.before.empty());
+    loop.post([weak, rows] {
+      const auto self = weak.lock();
+      if (!self) return;
+      for (const store::RunRow& row : *rows) self->claim_version(row.run);
+    });
+  });
+}
+
+void RunRegistry::claim_version(const store::NewRun& run) {
+  if (!agents_.contains(run.name) || !has_its_version(run)) return;
+  const os::LoopHandle loop = services_.loop.handle();
+  writer_->run([weak = weak_from_this(), loop, owner = owner_,
+                run = run.id](store::StorageBackend& backend) {
+    auto claim = backend.claim_run(run, owner);
+    if (claim && claim.value()) load_claim(weak, loop, backend, std::move(*claim.value()));
+  });
+}
+
+void RunRegistry::end_or_start(RunLog& log, const StoredRun& stored, const AgentInput* segment,
+                               const journal::RecoveryPlan& plan) {
+  if (plan.move == RecoveryMove::finish_stop) {
+    return log.end_as(RunState::cancelled, "user_aborted", nullptr);
+  }
+  const bool is_dead = plan.move == RecoveryMove::bury;
+  Error error = make_error(Errc::run_not_recoverable,
+                           is_dead ? "The run was taken over too often and is given up."
+                                   : "The run cannot go on after its process ended.");
+  const bool can_go_on =
+      plan.move != RecoveryMove::fail && plan.move != RecoveryMove::deliver && !is_dead;
+  if (can_go_on) {
+    if (is_stopped_by_user(stored)) return log.end_as(RunState::cancelled, "user_aborted", nullptr);
+    const auto unknown = log.may_ask() ? unknown_calls(stored, plan) : std::vector<UnknownCall>();
+    if (!unknown.empty()) return log.ask(unknown);
+    auto task = task_of(stored, segment, agents_.at(stored.claim.run.run.name));
+    if (stored.queued) begin_queued(log, stored);
+    if (task) return log.start(std::move(task).value());
+    error = std::move(task).error();
+  }
+  log.end_as(is_dead ? RunState::dead : RunState::failed, "error", &error);
+}
+
+}  // namespace millrace::run

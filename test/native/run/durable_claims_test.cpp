@@ -1,0 +1,188 @@
+// Claims of recorded runs that lead to nothing: the run is given back, and goes on once it can.
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "durable_rig.hpp"
+#include "run/durable/run_upkeep.hpp"
+
+namespace millrace::run {
+namespace {
+
+using journal::RunState;
+using test::calls;
+using test::DurableRig;
+using test::text_answer;
+
+const Error unreadable = make_error(Errc::store_damaged, "A page is damaged.");
+
+class DurableClaims : public testing::Test {
+ protected:
+  // A run that waits for the user, and what the user answers.
+  void wait_for_user() {
+    rig.provider.answers = {calls({{"a", "send"}}), text_answer("Sent.")};
+    rig.tools["send"]->outcomes = {{"sent"}};
+    run = rig.start("Go.");
+    const auto reader = rig.read(run, 0);
+    resume = R"([{"interruptId":")" + reader->interrupts.at(0) +
+             R"(","status":"resolved","payload":{"approved":true}}])";
+  }
+  void damage(const std::optional<Error>& error) {
+    rig.on_store([&](store::StorageBackend&) { rig.disk->damage(error); });
+  }
+  // The store takes nothing, or everything again.
+  void set_full(bool is_full) {
+    rig.on_store(
+        [&](store::StorageBackend&) { is_full ? rig.disk->cut(0, true) : rig.disk->restore(); });
+  }
+  Result<std::string> stop() {
+    return rig.request<std::string>([&](RunRequests& requests, auto done) {
+      requests.stop(run.text(), "local", "", "enough", std::move(done));
+    });
+  }
+  void wait_for(RunState state) {
+    while (rig.state_of(run) != state) continue;
+  }
+  std::string owner() {
+    std::string name;
+    rig.on_store(
+        [&](store::StorageBackend& backend) { name = backend.run(run).value()->run.owner; });
+    return name;
+  }
+  bool is_lost() {
+    bool lost = false;
+    rig.on_loop([&] { lost = rig.runs->lost_reasons().contains(run); });
+    return lost;
+  }
+
+  DurableRig rig;
+  store::RunId run;
+  std::string resume;
+};
+
+TEST_F(DurableClaims, GiveARunBackThatCannotBeReadWhenItIsAnswered) {
+  wait_for_user();
+  damage(unreadable);
+  EXPECT_EQ(rig.answer(run, resume).error().code, Errc::store_damaged);
+  wait_for(RunState::parked);
+  EXPECT_EQ(owner(), "");
+}
+
+TEST_F(DurableClaims, GiveARunBackThatCannotBeReadWhenItIsStopped) {
+  wait_for_user();
+  damage(unreadable);
+  EXPECT_EQ(stop().error().code, Errc::store_damaged);
+  EXPECT_EQ(rig.state_of(run), RunState::parked);
+  EXPECT_EQ(owner(), "");
+  damage(std::nullopt);
+  ASSERT_TRUE(stop().ok());
+  EXPECT_EQ(rig.state_of(run), RunState::cancelled);
+}
+
+TEST_F(DurableClaims, ParkARunWhoseCheckpointIsDamaged) {
+  wait_for_user();
+  rig.on_store([&](store::StorageBackend& backend) {
+    store::Decision decision;
+    decision.approval = backend.approvals({"local", run, true}).value().at(0).id;
+    decision.principal = "local";
+    decision.decision = "{}";
+    EXPECT_TRUE(backend.decide(decision).ok());
+    rig.disk->damage_checkpoints(true);
+  });
+  rig.on_loop([&] { rig.runs->recover(); });
+  wait_for(RunState::parked);
+  rig.on_store([&](store::StorageBackend& backend) {
+    EXPECT_EQ(backend.run(run).value()->head, "store_damaged");
+    rig.disk->damage_checkpoints(false);
+  });
+  EXPECT_EQ(rig.tools["send"]->started, 0U);
+  rig.store_ms += 60'000;
+  rig.on_loop([&] { rig.runs->recover(); });
+  while (!journal::is_over(rig.state_of(run))) continue;
+}
+
+TEST_F(DurableClaims, ParkADamagedRunForANewMessageOfItsThread) {
+  wait_for_user();
+  rig.on_store([&](store::StorageBackend&) { rig.disk->damage_checkpoints(true); });
+  const auto next = rig.open_run("r2", "Hello?", "");
+  EXPECT_EQ(rig.state_of(run), RunState::parked);
+  rig.on_store([&](store::StorageBackend&) { rig.disk->damage_checkpoints(false); });
+  ASSERT_TRUE(next.ok()) << next.error().message;
+  EXPECT_EQ(rig.read(next.value().run, 0)->text, "Sent.");
+}
+
+// An answer belongs to the run that asked.
+TEST_F(DurableClaims, NeedAnswersOfTheRunAlone) {
+  wait_for_user();
+  const auto unknown =
+      resume.substr(0, resume.size() - 1) + R"(,{"interruptId":"another","status":"resolved"}])";
+  EXPECT_EQ(rig.answer(run, unknown).error().code, Errc::approval_mismatch);
+  EXPECT_EQ(rig.state_of(run), RunState::waiting);
+  ASSERT_TRUE(rig.answer(run, resume).ok());
+  wait_for(RunState::completed);
+}
+
+// Consent is to the tool that the user was shown.
+TEST_F(DurableClaims, NeedAnswersAboutTheToolsOfNow) {
+  wait_for_user();
+  auto changed = std::make_shared<AgentPlan>(*rig.agent.plan);
+  for (json::Tree& definition : changed->definitions.items()) {
+    definition.at("function").set("description", "Sends it to somebody else.");
+  }
+  const auto before = std::exchange(rig.agent.plan, changed);
+  rig.crash();
+  EXPECT_EQ(rig.answer(run, resume).error().code, Errc::approval_mismatch);
+  EXPECT_EQ(rig.state_of(run), RunState::waiting);
+  rig.agent.plan = before;
+  rig.crash();
+  ASSERT_TRUE(rig.answer(run, resume).ok());
+  wait_for(RunState::completed);
+}
+
+TEST_F(DurableClaims, OfARunThatCannotBeReadComeMoreAndMoreSeldom) {
+  wait_for_user();
+  rig.on_store([&](store::StorageBackend& backend) {
+    store::Decision decision;
+    decision.approval = backend.approvals({"local", run, true}).value().at(0).id;
+    decision.principal = "local";
+    decision.decision = "{}";
+    EXPECT_TRUE(backend.decide(decision).ok());
+  });
+  damage(unreadable);
+  std::int64_t wait = 60'000;
+  for (std::size_t failures = 1; failures < 4; ++failures) {
+    const auto recover = [&] { rig.on_loop([&] { rig.runs->recover(); }); };
+    recover();
+    for (bool is_known = false; !is_known;) {
+      rig.on_loop([&] { is_known = rig.problems.size() == failures; });
+    }
+    // The look that found it is over: another one would wait for its end.
+    EXPECT_EQ(rig.state_of(run), RunState::parked);
+    rig.on_loop([] {});
+    rig.store_ms += wait - 1;
+    recover();
+    EXPECT_EQ(rig.state_of(run), RunState::parked);
+    rig.on_loop([&] { EXPECT_EQ(rig.problems.size(), failures); });
+    rig.store_ms += 1;
+    wait *= 2;
+  }
+  damage(std::nullopt);
+  rig.on_loop([&] { rig.runs->recover(); });
+  while (!journal::is_over(rig.state_of(run))) continue;
+}
+
+TEST_F(DurableClaims, GiveARunBackOnceTheStoreTakesRecordsAgain) {
+  wait_for_user();
+  set_full(true);
+  EXPECT_EQ(stop().error().code, Errc::store_failed);
+  while (!is_lost()) continue;
+  set_full(false);
+  while (is_lost()) continue;
+  // It waits for the user as before.
+  wait_for(RunState::waiting);
+  ASSERT_TRUE(rig.answer(run, resume).ok());
+  wait_for(RunState::completed);
+}
+
+}  // namespace
+}  // namespace millrace::run

@@ -1,0 +1,121 @@
+// Messages that the user sends to a run at work, whose process ends at any of its commits.
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "durable_rig.hpp"
+
+namespace millrace::run {
+namespace {
+
+using journal::RunState;
+using json::Tree;
+using test::calls;
+using test::DurableRig;
+using test::text_answer;
+
+constexpr std::string_view sent_text = "In euros, please.";
+
+std::size_t times_in(std::string_view text) {
+  std::size_t times = 0;
+  for (std::size_t at = text.find(sent_text); at != std::string_view::npos;
+       at = text.find(sent_text, at + 1)) {
+    ++times;
+  }
+  return times;
+}
+
+// When the message is sent, and how.
+struct Sending {
+  const char* name;
+  bool interrupts = false;
+  bool comes_late = false;  // behind the result that the next request to the model waits for
+};
+
+Result<bool> send_text(DurableRig& rig, const store::RunId& run, bool interrupts) {
+  const auto sent = std::make_shared<std::promise<Result<bool>>>();
+  rig.on_loop([&] {
+    Tree message = Tree::object();
+    message.set("id", "m");
+    message.set("role", "user");
+    message.set("content", sent_text);
+    rig.runs->send_message(run, message, interrupts, "local",
+                           [sent](Result<bool> result) { sent->set_value(std::move(result)); });
+  });
+  return sent->get_future().get();
+}
+
+void finish_call(DurableRig& rig) {
+  rig.on_loop([&] {
+    auto& open = rig.tools["look"]->open;
+    if (const auto call = open.extract("a")) call.mapped()->finished({"seen"});
+  });
+}
+
+// Gives the number of commits from the sending on.
+std::size_t send_through_cut(const Sending& how, std::size_t cut, bool is_reported) {
+  SCOPED_TRACE(std::string(how.name) + ", cut at " + std::to_string(cut) +
+               (is_reported ? ", reported" : ", not reported"));
+  DurableRig rig;
+  rig.provider.respond = [](const std::string& body) {
+    return body.find(R"("role":"tool")") == std::string::npos ? calls({{"a", "look"}})
+                                                              : text_answer("Done.");
+  };
+  const store::RunId run = rig.start("What does it cost?");
+  rig.wait_for_call("look", "a");
+  rig.on_loop([&] { rig.tools["look"]->always = tool::ToolOutcome{"seen"}; });
+  rig.on_store([&](store::StorageBackend&) { rig.disk->cut(cut, is_reported); });
+  if (how.comes_late) finish_call(rig);
+  const bool is_safe = send_text(rig, run, how.interrupts).ok();
+  finish_call(rig);
+  for (bool is_over = false; !is_over;) {
+    rig.on_loop([&] { is_over = rig.runs->at_work() == 0; });
+  }
+  std::size_t commits = 0;
+  rig.on_store([&](store::StorageBackend&) {
+    commits = rig.disk->commits();
+    rig.disk->restore();
+  });
+  rig.crash();
+  const auto whole = rig.read(run, 0);
+  EXPECT_EQ(rig.state_of(run), RunState::completed);
+  EXPECT_EQ(whole->order.back(), "/run");
+  std::string thread;
+  rig.on_store([&](store::StorageBackend& backend) {
+    const auto rows = backend.messages("local", "thread");
+    for (const store::MessageRow& row : rows.value()) {
+      thread += row.json + "\n";
+    }
+  });
+  const std::size_t entered = times_in(rig.provider.bodies.back());
+  EXPECT_LE(entered, 1U) << rig.provider.bodies.back();
+  EXPECT_EQ(times_in(thread), entered) << thread;
+  if (is_safe) {
+    EXPECT_EQ(entered, 1U) << thread;
+  }
+  return commits;
+}
+
+class SentMessages : public testing::TestWithParam<Sending> {};
+
+TEST_P(SentMessages, EnterOnceWhereverTheProcessEnds) {
+  const std::size_t commits = send_through_cut(GetParam(), 1000, true);
+  ASSERT_GT(commits, 2U);
+  for (std::size_t cut = 0; cut <= commits && !HasFailure(); ++cut) {
+    send_through_cut(GetParam(), cut, true);
+    send_through_cut(GetParam(), cut, false);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SentMessages,
+                         testing::Values(Sending{"sent"}, Sending{"sent late", false, true},
+                                         Sending{"interrupting", true},
+                                         Sending{"interrupting late", true, true}),
+                         [](const testing::TestParamInfo<Sending>& param) {
+                           std::string name(param.param.name);
+                           for (char& c : name) c = c == ' ' ? '_' : c;
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace millrace::run
