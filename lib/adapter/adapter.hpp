@@ -79,6 +79,8 @@ class Adapter {
   [[nodiscard]] virtual std::string_view pending_id() const { return {}; }
   // The number of the last record that was read, of a wire that numbers them.
   [[nodiscard]] virtual std::optional<std::int64_t> last_number() const { return std::nullopt; }
+  // Records so far that only keep the connection open.
+  [[nodiscard]] virtual std::size_t pings() const { return 0; }
   // True when its last record came: not even a count of tokens follows.
   [[nodiscard]] virtual bool is_over() const { return false; }
 };

@@ -24,6 +24,14 @@ bool is_upper_case(std::string_view type) {
   });
 }
 
+// The role of a text, or "" for one that no message of text has.
+std::string_view role_of(const json::Value& record) {
+  constexpr std::array<std::string_view, 4> roles{"assistant", "user", "system", "developer"};
+  const std::string_view role = record["role"].string();
+  const bool is_known = std::find(roles.begin(), roles.end(), role) != roles.end();
+  return is_known ? role : std::string_view();
+}
+
 std::string_view id_key(Kind kind) {
   return kind == Kind::tool ? "toolCallId" : "messageId";
 }
@@ -179,10 +187,8 @@ void AgUi::on_end() {
 // --- texts, thoughts and tool calls
 
 Verdict AgUi::on_text_start(const json::Value& record) {
-  constexpr std::array<std::string_view, 4> roles{"assistant", "user", "system", "developer"};
   ag_ui::PartStart part;
-  const std::string_view role = record["role"].string();
-  if (std::find(roles.begin(), roles.end(), role) != roles.end()) part.role = role;
+  if (const std::string_view role = role_of(record); !role.empty()) part.role = role;
   part.name = record["name"].string();
   return order_.start(Kind::text, record["messageId"].string(), part, base_);
 }
@@ -241,6 +247,9 @@ Verdict AgUi::on_chunk(const json::Value& record) {
     ag_ui::PartStart part;
     part.name = record[kind == Kind::tool ? "toolCallName" : "name"].string();
     part.parent = record["parentMessageId"].string();
+    if (const std::string_view role = role_of(record); kind == Kind::text && !role.empty()) {
+      part.role = role;
+    }
     if (!record["toolCallName"].is_string() && kind == Kind::tool && !order_.is_open(kind, id)) {
       return "The first chunk of a tool call without its name was skipped.";
     }

@@ -221,6 +221,10 @@ Verdict AgUi::on_run_started(const json::Value& record) {
   run_open_ = true;
   usage_reported_ = false;
   const auto text = [&](std::string_view key) { return record[key].string(); };
+  if (const json::Value input = record["input"]; input.is_object()) {
+    json::append_raw_member(extra_, "input", input.to_json());
+    base_.extra = extra_;
+  }
   order_.pass(event::RunStart{text("threadId"), text("runId"), text("parentRunId"),
                               text("protocolVersion")},
               base_);
@@ -265,8 +269,20 @@ Verdict AgUi::on_run_error(const json::Value& record) {
 
 // --- the retired THINKING_* events, which have no ids
 
-Verdict AgUi::on_thinking_start(const json::Value& /*record*/) {
+Verdict AgUi::on_thinking_start(const json::Value& record) {
   thinking_span_ = services_.ids.next_id();
+  // The newer event has no title.
+  if (const auto title = record["title"].filled_string()) {
+    extra_.clear();
+    ag_ui::append_source_members(extra_, record);
+    std::string metadata = "{";
+    json::append_member(metadata, "title", *title);
+    for (const json::Member& member : record["metadata"].members()) {
+      if (member.key != "title") json::append_member(metadata, member);
+    }
+    json::append_raw_member(extra_, "metadata", metadata + "}");
+    base_.extra = extra_;
+  }
   return order_.start(Kind::span, thinking_span_, {}, base_);
 }
 

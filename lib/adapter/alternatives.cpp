@@ -7,11 +7,15 @@
 #include <vector>
 
 #include "adapter/chat_choice.hpp"
+#include "base/error.hpp"
 
 namespace millrace::adapter {
 namespace {
 
 using json::Tree;
+
+constexpr std::string_view crowded_alternatives =
+    "The provider gave more than 1024 further answers: those beyond are left out.";
 
 // Texts that come in pieces; others come whole.
 constexpr std::array<std::string_view, 8> texts_in_pieces{
@@ -85,9 +89,29 @@ class Joiner {
         all.push(Tree(element));
         continue;
       }
+      if (!known.empty() && goes_on(known.back(), element)) {
+        const std::string to = joined(joined(way, std::to_string(known.size() - 1)), "text");
+        const auto [text, is_new] = texts_.try_emplace(to);
+        if (is_new) text->second = known.back()["text"].string();
+        text->second.append(element["text"].string());
+        for (const json::Member& member : element.members()) {
+          if (member.key != "text") known.back().set(member.key, Tree(member.value));
+        }
+        continue;
+      }
       Tree& into = found != known.end() ? *found : all.push(Tree::object());
       add_members(into, element, joined(way, std::to_string(at)));
     }
+  }
+
+  // Whether a part of a text goes on with the part before it. Further members are of the text that
+  // is open, and end it.
+  static bool goes_on(const Tree& last, const json::Value& part) {
+    const bool is_reasoning = part["thought"].is_true();
+    const std::size_t size = is_reasoning ? 2 : 1;
+    if (!part["text"].is_string() || !last.is_object()) return false;
+    return last["text"].is_string() && last.members().size() == size &&
+           (!is_reasoning || last["thought"].truthy());
   }
 
   void replace(Tree& all, const json::Member& member, const std::string& to) {
@@ -127,7 +151,10 @@ void set_end(Tree& answer, const json::Value& reason) {
 Alternatives::Answer* Alternatives::find(std::int64_t index) {
   const auto known = answers_.find(index);
   if (known != answers_.end()) return &known->second;
-  if (answers_.size() >= ChatChoice::most_others) return nullptr;
+  if (answers_.size() >= ChatChoice::most_others) {
+    is_crowded_ = true;
+    return nullptr;
+  }
   return &answers_.emplace(index, Answer{Tree::object(), {}}).first->second;
 }
 
@@ -164,6 +191,8 @@ void Alternatives::give(event::PartTracker& parts) {
     parts.pass(event::Alternative{index, json});
   }
   answers_.clear();
+  if (!std::exchange(is_crowded_, false)) return;
+  parts.pass(event::Warning{row_of(Errc::too_many_parts).code, crowded_alternatives});
 }
 
 }  // namespace millrace::adapter

@@ -20,7 +20,8 @@ class Alternatives {
   void add_choice(const json::Value& choice);
   // Takes a candidate of Gemini, whose parts come one after another.
   void add_candidate(const json::Value& candidate);
-  // Hands over all of them in the order of their numbers, each as event::Alternative.
+  // Hands over all of them in the order of their numbers, each as event::Alternative, and a Warning
+  // where there were more.
   void give(event::PartTracker& parts);
 
  private:
@@ -32,6 +33,7 @@ class Alternatives {
   Answer* find(std::int64_t index);
 
   std::map<std::int64_t, Answer> answers_;
+  bool is_crowded_ = false;
 };
 
 }  // namespace millrace::adapter

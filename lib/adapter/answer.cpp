@@ -18,6 +18,7 @@ void Answer::begin(std::string_view id) {
   }
   message_used_ = false;
   result_given_ = false;
+  text_bytes_ = 0;
 }
 
 const std::string& Answer::message_id() {
@@ -29,12 +30,14 @@ void Answer::text(std::string_view delta) {
   if (delta.empty()) return;
   event::PartTracker& parts = services_.parts;
   if (parts.is_open(text_key)) {
+    text_bytes_ += delta.size();
     parts.text_delta(text_key, delta);
     return;
   }
   if (message_used_ || result_given_) begin({});
   parts.text_open(text_key, message_id());
   message_used_ = true;
+  text_bytes_ += delta.size();
   parts.text_delta(text_key, delta);
   if (const auto id = parts.id_of(text_key); !id.empty()) message_id_ = id;
 }
@@ -116,8 +119,15 @@ void Answer::result(std::string_view call_id, std::string_view content, bool fai
   result.role = "tool";
   result.failed = failed;
   if (failed) result.error = error.empty() ? content : error;
+  end_text();
   services_.parts.tool_result(result);
   result_given_ = true;
+}
+
+void Answer::item(std::string_view provider, std::string_view kind, std::string_view json) {
+  end_text();
+  end_reasoning();
+  services_.parts.pass(event::ProviderState{provider, kind, message_id(), json});
 }
 
 void Answer::cite(std::string_view json) {

@@ -2,6 +2,7 @@
 // other. Makes of them messages that every reader understands.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -56,9 +57,15 @@ class Answer {
   // A source of the text that is open, or of the next one. `json` is what the provider said.
   void cite(std::string_view json);
 
+  // A part that goes back as it is. Text behind it is another message, so that a reader sees the
+  // order.
+  void item(std::string_view provider, std::string_view kind, std::string_view json);
+
   // The id of the assistant message that takes what comes next.
   const std::string& message_id();
   [[nodiscard]] bool has_message() const { return message_used_; }
+  // How many bytes of text that message has.
+  [[nodiscard]] std::size_t text_bytes() const { return text_bytes_; }
 
  private:
   void begin(std::string_view id);
@@ -68,8 +75,9 @@ class Answer {
   std::string first_id_;
   std::string message_id_;  // "" until something needs it
   std::uint64_t calls_seen_ = 0;
+  std::size_t text_bytes_ = 0;
   bool message_used_ = false;  // the message holds text or a call
-  bool result_given_ = false;  // a result stands behind its last call
+  bool result_given_ = false;  // its last call was followed by a result
 };
 
 }  // namespace millrace::adapter

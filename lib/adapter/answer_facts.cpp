@@ -1,6 +1,7 @@
 #include "adapter/answer_facts.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace millrace::adapter {
 namespace {
@@ -9,6 +10,19 @@ bool is_empty_value(const json::Value& value) {
   const bool is_list = value.is_array() || value.is_object();
   return value.is_nothing() || (is_list && value.size() == 0) ||
          (value.is_string() && value.string().empty());
+}
+
+// An object with the members that only an object before it has.
+std::string with_earlier(const std::string& before, const json::Value& value) {
+  json::Document document;
+  const auto earlier = document.parse(before);
+  if (!earlier || !earlier.value().is_object()) return value.to_json();
+  std::string out = "{";
+  for (const json::Member& member : value.members()) json::append_member(out, member);
+  for (const json::Member& member : earlier.value().members()) {
+    if (!value[member.key].exists()) json::append_member(out, member);
+  }
+  return out + "}";
 }
 
 }  // namespace
@@ -26,7 +40,7 @@ void AnswerFacts::note(const json::Value& object, std::span<const FactName> name
     if (row != names.end()) {
       put(facts_, row->name, member.value.to_json());
     } else {
-      put(details_, member.key, member.value.to_json());
+      set_detail(member.key, member.value);
     }
   }
 }
@@ -39,7 +53,15 @@ void AnswerFacts::set(std::string_view name, std::string_view text) {
 }
 
 void AnswerFacts::set_detail(std::string_view member, const json::Value& value) {
-  if (!is_empty_value(value)) put(details_, member, value.to_json());
+  if (is_empty_value(value)) return;
+  const auto known = std::find_if(details_.begin(), details_.end(),
+                                  [&](const auto& row) { return row.first == member; });
+  const bool is_known = known != details_.end() && value.is_object();
+  put(details_, member, is_known ? with_earlier(known->second, value) : value.to_json());
+}
+
+void AnswerFacts::set_detail_json(std::string_view member, std::string json) {
+  put(details_, member, std::move(json));
 }
 
 void AnswerFacts::put(List& list, std::string_view name, std::string json) {

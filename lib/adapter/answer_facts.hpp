@@ -26,11 +26,12 @@ class AnswerFacts {
   // Takes the members of an object: those of `names` under the name that all providers share, those
   // of `left_out` not at all, the others under their own name in `details`. What is null or empty,
   // and a member of `names` whose type is another one, is none of them. A later value replaces an
-  // earlier one.
+  // earlier one; of two objects in `details` each member does.
   void note(const json::Value& object, std::span<const FactName> names,
             std::span<const std::string_view> left_out);
   void set(std::string_view name, std::string_view text);
   void set_detail(std::string_view member, const json::Value& value);
+  void set_detail_json(std::string_view member, std::string json);
 
   // Whether something was noted since the last call of take.
   [[nodiscard]] bool has_changes() const { return has_changes_; }

@@ -58,7 +58,9 @@ bool Anthropic::on_record(std::string_view /*name*/, const json::Value& record) 
   return true;
 }
 
-void Anthropic::on_ping(const json::Value& /*record*/) {}
+void Anthropic::on_ping(const json::Value& /*record*/) {
+  ++pings_;
+}
 
 void Anthropic::begin_message(std::string_view id) {
   message_id_ = id;
@@ -67,6 +69,7 @@ void Anthropic::begin_message(std::string_view id) {
   }
   message_used_ = false;
   result_given_ = false;
+  text_bytes_ = 0;
   end_calls();
 }
 
@@ -166,8 +169,8 @@ void Anthropic::on_block_start(const json::Value& record) {
 void Anthropic::open_block(Block& block, const json::Value& content) {
   switch (block.kind) {
     case Kind::text:
-      add_text(content["text"].string());
-      for (const json::Value citation : content["citations"].items()) cite(citation);
+      add_text(content["text"].string(), block);
+      for (const json::Value citation : content["citations"].items()) cite(citation, block);
       break;
     case Kind::thinking:
       open_thinking();
@@ -181,17 +184,20 @@ void Anthropic::open_block(Block& block, const json::Value& content) {
     case Kind::tool: open_tool(block, content); break;
     case Kind::result: add_result(content); break;
     case Kind::compaction:
+      services_.parts.close_texts();
       block.held = content["content"].string();
       add_rest(block, content);
       break;
     case Kind::other:
+      services_.parts.close_texts();
       if (reasoning_id_.empty()) message_id();
       keep_state("content_block", reasoning_id_.empty() ? message_id_ : reasoning_id_, content);
       break;
   }
 }
 
-void Anthropic::add_text(std::string_view text) {
+// Text behind a block of another kind is another message, so that a reader sees the order.
+void Anthropic::add_text(std::string_view text, Block& block) {
   if (text.empty()) return;
   event::PartTracker& parts = services_.parts;
   end_calls();
@@ -206,10 +212,14 @@ void Anthropic::add_text(std::string_view text) {
   } else {
     parts.text_delta(text_key, text);
   }
+  if (block.cited.text.size() == 0) block.cited.begin = text_bytes_;
+  block.cited.text.add(text);
+  text_bytes_ += text.size();
 }
 
-void Anthropic::cite(const json::Value& citation) {
+void Anthropic::cite(const json::Value& citation, Block& block) {
   if (citation.is_nothing()) return;
+  ++block.cited.citations;
   // A citation may come before the text it belongs to.
   const bool next = !services_.parts.is_open(text_key) && (message_used_ || result_given_);
   if (next) begin_message({});
@@ -240,8 +250,14 @@ void Anthropic::on_block_delta(const json::Value& record) {
 
 void Anthropic::apply_delta(Block& block, const json::Value& delta) {
   const std::string_view type = delta["type"].string();
+  // The other members of a compaction are its state.
+  if (block.kind != Kind::compaction) {
+    constexpr std::array<std::string_view, 7> known{
+        "type", "text", "thinking", "partial_json", "signature", "citation", "estimated_tokens"};
+    unknown_.note(services_.facts, "delta", delta, known);
+  }
   if (type == "text_delta") {
-    add_text(delta["text"].string());
+    add_text(delta["text"].string(), block);
   } else if (type == "input_json_delta") {
     const std::string_view piece = delta["partial_json"].string();
     block.has_arguments = block.has_arguments || !piece.empty();
@@ -252,7 +268,7 @@ void Anthropic::apply_delta(Block& block, const json::Value& delta) {
     block.kind == Kind::compaction ? add_rest(block, delta)
                                    : void(block.held.append(delta["signature"].string()));
   } else if (type == "citations_delta") {
-    cite(delta["citation"]);
+    cite(delta["citation"], block);
   } else if (type == "compaction_delta") {
     block.held.append(delta["content"].string());
     add_rest(block, delta);
@@ -281,11 +297,19 @@ void Anthropic::close_block(Block& block) {
       parts.tool_close(block.key);
       break;
     case Kind::compaction: close_compaction(block); break;
-    // A text stays open: the next block may go on with it.
-    case Kind::text:
+    case Kind::text: close_text(block); break;
     case Kind::result:
     case Kind::other: break;
   }
+}
+
+// A text stays open: the next block may go on with it. What of the message its citations are of is
+// kept.
+void Anthropic::close_text(const Block& block) {
+  if (!block.cited.is_cited()) return;
+  const std::string json = block.cited.state();
+  services_.parts.pass(
+      event::ProviderState{anthropic_provider, cited_text_kind, message_id(), json});
 }
 
 // Members of a compaction beside its summary; a later value replaces none, since each comes once.

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "adapter/adapter.hpp"
+#include "adapter/cited_text.hpp"
+#include "adapter/unknown_members.hpp"
 
 namespace millrace::adapter {
 
@@ -39,6 +41,7 @@ class Anthropic final : public Adapter {
   void on_end() override;
   [[nodiscard]] bool is_complete() const override { return stopped_ || has_reason_; }
   [[nodiscard]] bool is_over() const override { return stopped_; }
+  [[nodiscard]] std::size_t pings() const override { return pings_; }
 
  private:
   enum class Kind : std::uint8_t { text, thinking, redacted, tool, result, compaction, other };
@@ -50,6 +53,7 @@ class Anthropic final : public Adapter {
     std::string held;  // signature, summary, or the input that stood in the block's start
     std::string rest;  // compaction: its further members as `"key":value,...`
     bool has_arguments = false;
+    CitedText cited = {};  // text
   };
   using Handler = void (Anthropic::*)(const json::Value&);
   struct Row;
@@ -82,9 +86,10 @@ class Anthropic final : public Adapter {
   void void_message();
   void note_id(std::string_view id);
   void apply_delta(Block& block, const json::Value& delta);
-  void add_text(std::string_view text);
+  void add_text(std::string_view text, Block& block);
   void add_result(const json::Value& block);
-  void cite(const json::Value& citation);
+  void cite(const json::Value& citation, Block& block);
+  void close_text(const Block& block);
   void keep_transformations(const json::Value& source);
   void keep_state(std::string_view kind, std::string_view entity_id, const json::Value& value);
   void finish(const json::Value& delta);
@@ -97,6 +102,7 @@ class Anthropic final : public Adapter {
   const std::string& message_id();
 
   Services services_;
+  UnknownMembers unknown_;
   std::vector<Block> blocks_;
   std::unordered_set<std::string> message_ids_;
   std::vector<std::string> ids_since_;  // of messages and thoughts of the provider's message
@@ -111,9 +117,11 @@ class Anthropic final : public Adapter {
   std::string cut_code_;
   std::string cut_message_;
   std::uint64_t parts_seen_ = 0;
-  bool message_used_ = false;  // the assistant message holds text or a call
-  bool result_given_ = false;  // a result stands behind its last call
-  bool in_message_ = false;    // message_start was seen, message_stop was not
+  std::size_t text_bytes_ = 0;  // of the message
+  bool message_used_ = false;   // the assistant message holds text or a call
+  bool result_given_ = false;   // its last call was followed by a result
+  bool in_message_ = false;     // message_start was seen, message_stop was not
+  std::size_t pings_ = 0;
   bool stopped_ = false;
   bool has_reason_ = false;   // to stop, of the message that is being read
   bool usage_given_ = false;  // of the message that is being read

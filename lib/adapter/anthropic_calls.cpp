@@ -102,9 +102,12 @@ void Anthropic::add_result(const json::Value& block) {
     result.error = code.empty() ? std::string_view(text) : code;
   }
   note_id(id);
+  services_.parts.close_texts();
   services_.parts.tool_result(result);
-  services_.parts.pass(event::ProviderState{anthropic_provider, "server_tool_result", call_id,
-                                            block_without(block, {"tool_use_id", "content"})});
+  services_.parts.pass(event::ProviderState{
+      anthropic_provider, "server_tool_result", call_id,
+      is_joined_content(content) ? block_without(block, {"tool_use_id"})
+                                 : block_without(block, {"tool_use_id", "content"})});
   result_given_ = true;
   end_calls();
   reasoning_id_.clear();

@@ -147,7 +147,11 @@ void BedrockConverse::open_call(Block& block, const json::Value& use) {
 void BedrockConverse::open_result(Block& block, const json::Value& result) {
   block.key = result["toolUseId"].string();
   block.failed = result["status"].string() == "error";
-  block.state = result.to_json();
+  block.state = "{";
+  for (const json::Member& member : result.members()) {
+    if (member.key != "content") json::append_member(block.state, member);
+  }
+  block.state.push_back('}');
   add_result(block, result["content"]);
 }
 
@@ -165,8 +169,13 @@ void BedrockConverse::on_block_delta(const json::Value& value) {
   const json::Value delta = value["delta"];
   const json::Value index = value["contentBlockIndex"];
   const json::Value reasoning = delta["reasoningContent"];
+  if (delta.size() > 1) {
+    constexpr std::array<std::string_view, 6> known{
+        "text", "reasoningContent", "toolUse", "toolResult", "image", "citation"};
+    unknown_.note(services_.facts, "delta", delta, known);
+  }
   if (const json::Value text = delta["text"]; text.is_string()) {
-    block_at(index, Kind::text);
+    block_at(index, Kind::text).cited.text.add(text.string());
     on_piece(text.string());
     return;
   }
@@ -183,9 +192,10 @@ void BedrockConverse::on_block_delta(const json::Value& value) {
   } else if (delta["image"].is_object()) {
     add_image(block_at(index, Kind::image), delta["image"]);
   } else if (const json::Value citation = delta["citation"]; citation.is_object()) {
+    ++block_at(index, Kind::text).cited.citations;
     answer_.cite(citation.to_json());
   } else if (delta.size() > 0) {
-    keep_state("content_block", answer_.message_id(), delta);
+    answer_.item(bedrock_provider, "content_block", delta.to_json());
   }
 }
 
@@ -200,6 +210,10 @@ void BedrockConverse::add_result(Block& block, const json::Value& items) {
     const json::Value json = item["json"];
     block.held.append(json.is_nothing() ? std::string(item["text"].string())
                                         : json.to_json(json::Surrogates::keep));
+    const bool is_text = item.size() == 1 && item["text"].is_string();
+    block.is_joined = block.is_joined || ++block.items > 1 || !is_text;
+    if (!block.content.empty()) block.content.push_back(',');
+    block.content.append(item.to_json(json::Surrogates::keep));
   }
 }
 
@@ -225,8 +239,28 @@ void BedrockConverse::close_image(const Block& block) {
     json::append_member(json, "bytes", base64::encode(block.held));
     json.push_back('}');
   }
+  answer_.item(bedrock_provider, "content_block", json + "}}");
+}
+
+void BedrockConverse::close_text(Block& block) {
+  if (!block.cited.is_cited()) return;
+  tagged_.flush(*this);
+  if (answer_.text_bytes() < block.cited.text.size()) return;
+  block.cited.begin = answer_.text_bytes() - block.cited.text.size();
+  services_.parts.pass(event::ProviderState{bedrock_provider, cited_text_kind, answer_.message_id(),
+                                            block.cited.state()});
+}
+
+// The content is kept where its text does not show the whole of it.
+void BedrockConverse::close_result(Block& block) {
+  answer_.result(block.key, block.held, block.failed);
+  if (block.is_joined && block.state.size() > 1 && block.state.back() == '}') {
+    block.state.pop_back();
+    json::append_raw_member(block.state, "content", "[" + block.content + "]");
+    block.state.push_back('}');
+  }
   services_.parts.pass(
-      event::ProviderState{bedrock_provider, "content_block", answer_.message_id(), json + "}}"});
+      event::ProviderState{bedrock_provider, "server_tool_result", block.key, block.state});
 }
 
 void BedrockConverse::on_block_stop(const json::Value& value) {
@@ -259,14 +293,11 @@ void BedrockConverse::close_block(Block& block) {
     }
     case Kind::result:
       // Pieces of a result that never started belong to no call.
-      if (block.key.empty()) break;
-      answer_.result(block.key, block.held, block.failed);
-      services_.parts.pass(
-          event::ProviderState{bedrock_provider, "server_tool_result", block.key, block.state});
+      if (!block.key.empty()) close_result(block);
       break;
     case Kind::image: close_image(block); break;
     // A text stays open: the next block may go on with it.
-    case Kind::text: break;
+    case Kind::text: close_text(block); break;
   }
 }
 
@@ -325,19 +356,19 @@ void BedrockConverse::give_block(const json::Value& content) {
   } else if (const json::Value result = content["toolResult"]; result.is_object()) {
     open_result(block_at({}, Kind::result), result);
   } else if (cited.is_object()) {
-    for (const json::Value piece : cited["content"].items()) answer_.text(piece["text"].string());
+    Block& block = block_at({}, Kind::text);
+    for (const json::Value piece : cited["content"].items()) {
+      block.cited.text.add(piece["text"].string());
+      answer_.text(piece["text"].string());
+    }
     for (const json::Value citation : cited["citations"].items()) {
+      ++block.cited.citations;
       answer_.cite(citation.to_json());
     }
   } else if (content.size() > 0) {
-    keep_state("content_block", answer_.message_id(), content);
+    answer_.item(bedrock_provider, "content_block", content.to_json());
   }
   close_blocks();
-}
-
-void BedrockConverse::keep_state(std::string_view kind, std::string_view entity_id,
-                                 const json::Value& value) {
-  services_.parts.pass(event::ProviderState{bedrock_provider, kind, entity_id, value.to_json()});
 }
 
 void BedrockConverse::on_end() {

@@ -12,14 +12,17 @@
 
 #include "adapter/adapter.hpp"
 #include "adapter/answer.hpp"
+#include "adapter/cited_text.hpp"
 #include "adapter/tagged_text.hpp"
+#include "adapter/unknown_members.hpp"
 
 namespace millrace::adapter {
 
 // What the next request needs besides the text: the signature of a thought, or a redacted thought,
 // is the EncryptedValue of its reasoning message, as the JSON text `{"bedrock":{"signature":...}}`
 // or `{"bedrock":{"redactedContent":...}}`; tools that Bedrock ran are ProviderState events of the
-// kinds `server_tool` and `server_tool_result`, blocks without an event `content_block`.
+// kinds `server_tool` and `server_tool_result`, blocks without an event `content_block`. Which
+// piece of a text citations are of is `cited_text`.
 class BedrockConverse final : public Adapter, private TaggedReader {
  public:
   explicit BedrockConverse(const Services& services)
@@ -44,6 +47,11 @@ class BedrockConverse final : public Adapter, private TaggedReader {
     bool has_arguments = false;
     bool failed = false;
     bool has_bytes = false;
+    CitedText cited = {};  // text
+    // Result: its content, where the text leaves out some of it, and how many of its items do.
+    std::string content = {};
+    std::size_t items = 0;
+    bool is_joined = false;
   };
   using Handler = void (BedrockConverse::*)(const json::Value& value);
   struct Row;
@@ -70,13 +78,15 @@ class BedrockConverse final : public Adapter, private TaggedReader {
   void add_result(Block& block, const json::Value& items);
   void add_image(Block& block, const json::Value& image);
   void close_image(const Block& block);
+  void close_text(Block& block);
+  void close_result(Block& block);
   void close_block(Block& block);
   void close_blocks();
   void on_piece(std::string_view text);
   void give_block(const json::Value& content);
-  void keep_state(std::string_view kind, std::string_view entity_id, const json::Value& value);
 
   Services services_;
+  UnknownMembers unknown_;
   Answer answer_;
   TaggedText tagged_;
   std::vector<Block> blocks_;

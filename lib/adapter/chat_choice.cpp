@@ -12,34 +12,64 @@ bool has_text(const json::Value& received) {
          received["audio"]["transcript"].filled_string();
 }
 
+bool begins_answer(const json::Value& choice) {
+  return choice["delta"]["role"].exists() || choice["message"].exists();
+}
+
+// Anything besides its role.
+bool has_content(const json::Value& choice) {
+  const json::Value delta = choice["delta"];
+  for (const auto& [key, value] : (delta.is_object() ? delta : choice["message"]).members()) {
+    if (key != "role" && (value.filled_string() || value.size() > 0)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 json::Value ChatChoice::of(const json::Value& choices, bool has_text) {
   for (const json::Value choice : choices.items()) {
     if (!choice.is_object()) continue;
     if (answers_ == Answers::one) return choice;
+    if (is_first_at_last(choice)) {
+      others_.insert(index_);
+      index_ = 0;
+    }
     if (choice["index"].integer().value_or(index_) != index_) continue;
     if (choices.size() > 1) note_others(choices);
-    has_any_ = true;
-    return choice;
+    return taken(choice);
   }
   if (answers_ == Answers::several) return {};
   for (const json::Value choice : choices.items()) {
     const auto index = choice["index"].integer();
     if (!index || is_other(*index)) continue;
-    const json::Value delta = choice["delta"];
-    const bool begins = delta["role"].exists() || choice["message"].exists();
-    const bool speaks = delta["content"].filled_string().has_value();
+    const bool begins = begins_answer(choice);
+    const bool speaks = choice["delta"]["content"].filled_string().has_value();
     const bool is_first = !has_any_ || (speaks && !begins && !has_text);
     if (is_first) index_ = *index;
-    if (is_first || (!begins && !speaks)) {
-      has_any_ = true;
-      return choice;
+    // Once the first answer has content, what has another number is of another one.
+    const bool may_be_piece = index_ != 0 || !has_content_;
+    if (is_first || (!begins && !speaks && may_be_piece)) return taken(choice);
+    if (!begins && !has_content(choice)) {
+      // The end of the only answer may be numbered otherwise as well.
+      if (const auto reason = choice["finish_reason"].filled_string()) held_reason_ = *reason;
+      continue;
     }
     others_.insert(*index);
     if (has_too_many()) break;
   }
   return {};
+}
+
+json::Value ChatChoice::taken(const json::Value& choice) {
+  has_any_ = true;
+  has_content_ = has_content_ || has_content(choice);
+  return choice;
+}
+
+// Index 0 begins behind another number that has given nothing yet.
+bool ChatChoice::is_first_at_last(const json::Value& choice) const {
+  return index_ != 0 && !has_content_ && choice["index"].integer() == 0 && begins_answer(choice);
 }
 
 void ChatChoice::note_others(const json::Value& choices) {

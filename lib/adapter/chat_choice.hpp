@@ -16,7 +16,7 @@ namespace millrace::adapter {
 
 // One choice counts: that of index 0. But some servers number the pieces of their only one
 // otherwise: where nobody knows how many were asked for, another one is known by standing beside
-// it, by its role, or by its words behind those of the first.
+// it, by its role, or by its content behind that of the first.
 class ChatChoice {
  public:
   explicit ChatChoice(Answers answers) : answers_(answers) {}
@@ -28,15 +28,22 @@ class ChatChoice {
   static constexpr std::size_t most_others = 1024;
   // True when there were more: the answer is none.
   [[nodiscard]] bool has_too_many() const { return others_.size() > most_others; }
+  // The reason to finish under a number that had nothing else, for an answer without one of its
+  // own; or "".
+  [[nodiscard]] const std::string& held_reason() const { return held_reason_; }
 
  private:
+  json::Value taken(const json::Value& choice);
+  [[nodiscard]] bool is_first_at_last(const json::Value& choice) const;
   void note_others(const json::Value& choices);
   [[nodiscard]] bool is_other(std::int64_t index) const;
 
   Answers answers_;
   std::int64_t index_ = 0;
   bool has_any_ = false;
+  bool has_content_ = false;  // besides a role
   std::unordered_set<std::int64_t> others_;
+  std::string held_reason_;
 };
 
 // Of one answer that was asked for: which texts are its own. Servers may number its pieces as they

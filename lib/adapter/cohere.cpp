@@ -103,6 +103,8 @@ void Cohere::add_reasoning(std::string_view kind, std::string_view text) {
 }
 
 void Cohere::give_content(const json::Value& content) {
+  constexpr std::array<std::string_view, 3> known{"text", "type", "thinking"};
+  unknown_.note(services_.facts, "content", content, known);
   add_reasoning(thinking_kind, content["thinking"].string());
   answer_.text(content["text"].string());
 }
@@ -171,6 +173,11 @@ void Cohere::finish(const json::Value& delta) {
   const std::string_view reason = delta["finish_reason"].string();
   finished_ = true;
   parts.close_all();
+  // A text is a list of one.
+  if (services_.gives_all() && answer_.text_bytes() > 0) {
+    const std::string list = "[" + std::to_string(answer_.text_bytes()) + "]";
+    parts.pass(event::ProviderState{cohere_provider, "list", answer_.message_id(), list});
+  }
   parts.pass(event::Finish{reason});
   if (const json::Value usage = delta["usage"]; usage.is_object()) {
     const std::string reported = usage.to_json();

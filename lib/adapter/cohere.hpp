@@ -7,6 +7,7 @@
 
 #include "adapter/adapter.hpp"
 #include "adapter/answer.hpp"
+#include "adapter/unknown_members.hpp"
 
 namespace millrace::adapter {
 
@@ -41,6 +42,7 @@ class Cohere final : public Adapter {
   void give_logprobs(const json::Value& logprobs);
 
   Services services_;
+  UnknownMembers unknown_;
   Answer answer_;
   std::string call_key_;             // of the call that is open, or ""
   std::string_view reasoning_kind_;  // of the reasoning part that is open

@@ -179,9 +179,11 @@ bool Decoder::is_empty() const {
 bool Decoder::is_cut_in_first_record() const {
   if (head_.size() != total_bytes_ || head_.ends_with('\n')) return false;
   if (wire_.framing == FramingKind::ndjson) return json::trim(head_).starts_with('{');
-  constexpr std::array<std::string_view, 3> fields{"data:", "event:", "id:"};
-  return std::any_of(fields.begin(), fields.end(),
-                     [&](std::string_view field) { return json::trim(head_).starts_with(field); });
+  constexpr std::array<std::string_view, 4> fields{"data:", "event:", "id:", "retry:"};
+  const std::string_view head = json::trim(head_);
+  return std::any_of(fields.begin(), fields.end(), [&](std::string_view field) {
+    return head.starts_with(field) || (!head.empty() && field.starts_with(head));
+  });
 }
 
 // Ends a strict stream: complete, or with the error that says why it is not.
@@ -196,7 +198,10 @@ void Decoder::judge_body() {
   } else if (records_ > 0 || is_cut_in_first_record()) {
     fail(make_error(Errc::stream_truncated));
   } else {
-    fail(make_error(Errc::not_a_stream, "The body is not a stream of the wire \"" +
+    const bool is_json =
+        (is_object_ && frames_ == 1 && skipped_ == 0) || json::trim(head_) == "null";
+    fail(make_error(Errc::not_a_stream, (is_json ? "The body is JSON, but no answer of the wire \""
+                                                 : "The body is not a stream of the wire \"") +
                                             std::string(wire_.name) +
                                             "\". Check the adapter and the address."));
   }

@@ -23,7 +23,7 @@ struct DecoderOptions {
   event::Mode mode = event::Mode::strict;
   framing::FramingLimits limits;
   std::size_t tool_arguments_limit_bytes = 1024UL * 1024UL;
-  std::size_t parts_limit = 8192;  // see event::TrackerOptions
+  std::size_t parts_limit = 16384;  // see event::TrackerOptions
   bool calls_side_by_side = false;
   bool vendor_ids = false;      // where the vendor names an answer, its first message is called so
   bool reads_reasoning = true;  // strict mode: what an answer says in <think> tags is reasoning
@@ -63,6 +63,8 @@ class Decoder final : private framing::FrameSink {
   // The body broke off: what comes next are the records behind the last one, in a body of their
   // own.
   void rejoin();
+  // Records so far, without those that only keep the connection open.
+  [[nodiscard]] std::size_t records() const { return records_ - adapter_->pings(); }
   // True when nothing more is to come but the end of the connection.
   [[nodiscard]] bool is_over() const {
     return is_complete() && (sentinels_ > 0 || adapter_->is_over());

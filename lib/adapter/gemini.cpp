@@ -53,8 +53,8 @@ constexpr std::array gemini_fact_names{
     FactName{"modelVersion", "model"},
 };
 constexpr std::array<std::string_view, 2> gemini_left_out{"candidates", "usageMetadata"};
-constexpr std::array<std::string_view, 7> candidate_left_out{
-    "content",          "index",         "finishReason", "groundingMetadata", "urlContextMetadata",
+constexpr std::array<std::string_view, 6> candidate_left_out{
+    "content",          "index",         "groundingMetadata", "urlContextMetadata",
     "citationMetadata", "logprobsResult"};
 
 std::string_view sentence_of(std::string_view reason) {
@@ -72,6 +72,44 @@ std::string signature_of(const json::Value& part) {
   std::string out = R"({"google":{)";
   json::append_member(out, "thought_signature", *signature, json::Surrogates::keep);
   return out + "}}";
+}
+
+constexpr std::string_view call_member = "functionCall";
+
+// Appends the members of an object that are none of these.
+void append_others(std::string& out, const json::Value& object,
+                   std::initializer_list<std::string_view> known) {
+  for (const json::Member& member : object.members()) {
+    const bool is_known = std::find(known.begin(), known.end(), member.key) != known.end();
+    if (is_known || member.value.is_null()) continue;
+    if (out.empty()) out.push_back('{');
+    json::append_member(out, member);
+  }
+}
+
+// Members that no event shows, as a part that has them alone; "" when there are none. A call in
+// pieces shows what they are pieces of.
+std::string members_of(const json::Value& part) {
+  std::string out;
+  if (part["codeExecutionResult"].exists()) {
+    append_others(out, part, {"codeExecutionResult"});
+  } else {
+    append_others(out, part,
+                  {"text", "thought", "thoughtSignature", call_member, "executableCode"});
+  }
+  const json::Value call = part[call_member];
+  std::string inner;
+  if (call["args"].exists()) {
+    append_others(inner, call, {"id", "name", "args"});
+  } else {
+    append_others(inner, call, {"id", "name", "args", "partialArgs", "willContinue"});
+  }
+  if (!inner.empty()) {
+    if (out.empty()) out.push_back('{');
+    json::append_raw_member(out, call_member, inner + "}");
+  }
+  if (!out.empty()) out.push_back('}');
+  return out;
 }
 
 std::string response_text(const json::Value& response) {
@@ -187,20 +225,43 @@ void Gemini::on_part(const json::Value& part) {
   (this->*row->handler)(part[row->member], part);
 }
 
+void Gemini::keep_members(std::string_view kind, std::string_view entity_id,
+                          std::string_view members) {
+  if (members.empty()) return;
+  services_.parts.pass(event::ProviderState{gemini_provider, kind, entity_id, members});
+}
+
+// Further members are of the text that is open; text with other ones is another message.
 void Gemini::on_text(const json::Value& value, const json::Value& part) {
   const std::string signature = signature_of(part);
+  std::string members = part.size() == 1 ? std::string() : members_of(part);
+  if (!members.empty() && value.string().empty()) return on_other(part);
+  const bool is_other = !text_members_.json.empty() && members != text_members_.json;
   if (part["thought"].is_true()) {
+    if (is_other) answer_.end_reasoning();
     answer_.reasoning_part(value.string());
+    if (is_other || !members.empty()) own_members(answer_.reasoning_id(), std::move(members));
     if (!signature.empty()) {
       answer_.keep_for_reasoning(signature);
       answer_.end_reasoning();
     }
     return;
   }
+  if (is_other && !value.string().empty()) answer_.end_text();
   answer_.text(value.string());
+  if (!value.string().empty() && (is_other || !members.empty())) {
+    own_members(answer_.message_id(), std::move(members));
+  }
   if (signature.empty() || answer_.keep_for_message(signature)) return;
   answer_.keep_for_reasoning(signature);
   answer_.end_reasoning();
+}
+
+// The members of the text that is open; each message has them once.
+void Gemini::own_members(std::string_view id, std::string members) {
+  if (!members.empty() && text_members_.owner != id) keep_members("members", id, members);
+  text_members_.owner = members.empty() ? std::string_view() : id;
+  text_members_.json = std::move(members);
 }
 
 void Gemini::on_call(const json::Value& value, const json::Value& part) {
@@ -212,6 +273,9 @@ void Gemini::on_call(const json::Value& value, const json::Value& part) {
   if (open_key_.empty()) return;
   if (std::string signature = signature_of(part); !signature.empty()) {
     signature_ = std::move(signature);
+  }
+  if (std::string members = members_of(part); !members.empty()) {
+    call_members_ = std::move(members);
   }
   add_arguments(value);
   if (!value["willContinue"].is_true()) end_call();
@@ -241,6 +305,7 @@ void Gemini::end_call() {
   if (const std::string signature = std::exchange(signature_, {}); !signature.empty()) {
     answer_.keep_for_call(id, signature);
   }
+  keep_members("members", id, std::exchange(call_members_, {}));
 }
 
 void Gemini::on_response(const json::Value& value, const json::Value& /*part*/) {
@@ -259,9 +324,10 @@ void Gemini::on_code(const json::Value& value, const json::Value& part) {
       answer_.whole_call(value["id"].string(), "code_execution", arguments, signature_of(part));
   services_.parts.pass(
       event::ProviderState{gemini_provider, "server_tool", code_id_, value.to_json()});
+  keep_members("members", code_id_, members_of(part));
 }
 
-void Gemini::on_code_result(const json::Value& value, const json::Value& /*part*/) {
+void Gemini::on_code_result(const json::Value& value, const json::Value& part) {
   const std::string_view outcome = value["outcome"].string();
   const bool failed = !outcome.empty() && outcome != "OUTCOME_OK";
   // A result without its code would belong to no call.
@@ -269,6 +335,7 @@ void Gemini::on_code_result(const json::Value& value, const json::Value& /*part*
   answer_.result(code_id_, value["output"].string(), failed, outcome);
   services_.parts.pass(
       event::ProviderState{gemini_provider, "server_tool_result", code_id_, value.to_json()});
+  keep_members("result_members", code_id_, members_of(part));
 }
 
 void Gemini::on_medium(const json::Value& /*value*/, const json::Value& part) {
@@ -286,8 +353,7 @@ void Gemini::on_other(const json::Value& part) {
     }
     return;
   }
-  services_.parts.pass(
-      event::ProviderState{gemini_provider, "part", answer_.message_id(), part.to_json()});
+  answer_.item(gemini_provider, "part", part.to_json());
 }
 
 void Gemini::on_sources(const json::Value& candidate) {

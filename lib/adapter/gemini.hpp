@@ -18,7 +18,8 @@ namespace millrace::adapter {
 // call, the reasoning message or the assistant message whose part had it, as the JSON text
 // `{"google":{"thought_signature":...}}`; parts that have no event of their own are ProviderState
 // events of the kind `part`, code that Google ran one of the kinds `server_tool` and
-// `server_tool_result`.
+// `server_tool_result`. What a part has besides is `members` of the message, reasoning or call, and
+// `result_members` of the call.
 class Gemini final : public Adapter {
  public:
   explicit Gemini(const Services& services) : services_(services), answer_(services) {}
@@ -51,6 +52,8 @@ class Gemini final : public Adapter {
 
   void on_candidates(const json::Value& candidates);
   void note_facts(const json::Value& record);
+  void keep_members(std::string_view kind, std::string_view entity_id, std::string_view members);
+  void own_members(std::string_view id, std::string members);
   void add_arguments(const json::Value& call);
   void end_call();
   void note_count(const json::Value& usage, const json::Value& candidates);
@@ -64,10 +67,16 @@ class Gemini final : public Adapter {
   std::string open_name_;        // its name
   std::string whole_arguments_;  // its arguments, when they came whole
   std::string signature_;        // its thought signature
+  std::string call_members_;     // its further members
   std::string code_id_;          // of the last code that was run
   std::string usage_json_;       // the latest; every chunk has one
   std::string model_;
   std::array<std::string, 2> sources_;  // the latest of each kind, since chunks repeat them
+  struct TextMembers {
+    std::string json;   // of the latest piece of text or reasoning, or ""
+    std::string owner;  // whose they are
+  };
+  TextMembers text_members_;
   Alternatives alternatives_;
   std::string continuation_;  // with which a further request goes on
   std::string finish_;

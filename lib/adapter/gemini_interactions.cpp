@@ -11,6 +11,7 @@ namespace millrace::adapter {
 namespace {
 
 constexpr std::string_view interactions_provider = "google";
+constexpr std::string_view input_type = "user_input";
 constexpr std::string_view call_suffix = "_call";
 constexpr std::string_view result_suffix = "_result";
 
@@ -116,6 +117,7 @@ bool GeminiInteractions::on_record(std::string_view /*name*/, const json::Value&
   const auto* row =
       std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.type == type; });
   if (row != rows.end()) {
+    if (const auto id = record["event_id"].filled_string()) event_id_.assign(*id);
     (this->*row->handler)(record);
     return true;
   }
@@ -140,6 +142,49 @@ void GeminiInteractions::on_status(const json::Value& record) {
     if (!value.is_nothing()) json::append_raw_member(update_, key, value.to_json());
   }
   update_.push_back('}');
+  note_update(record);
+}
+
+// What a status reports before the interaction ends.
+void GeminiInteractions::note_update(const json::Value& record) {
+  if (const json::Value usage = record["usage"]; usage.size() > 0) usage_json_ = usage.to_json();
+  if (services_.facts == nullptr) return;
+  std::string update = "{";
+  for (const std::string_view key : {"usage", "continuation_token"}) {
+    const json::Value value = record[key];
+    if (!value.is_nothing()) json::append_raw_member(update, key, value.to_json());
+  }
+  if (update.size() > 1) services_.facts->set_detail_json("status_update", update + "}");
+}
+
+// What a step took, and the interaction as far as it went.
+void GeminiInteractions::note_step(const json::Value& record) {
+  const json::Value total = record["metadata"]["total_usage"];
+  const json::Value usage = total.size() > 0 ? total : record["usage"];
+  if (usage.size() > 0) usage_json_ = usage.to_json();
+  if (services_.facts == nullptr || steps_json_.size() > head_limit_bytes) return;
+  std::string step;
+  for (const std::string_view key : {"usage", "step_usage", "metadata"}) {
+    const json::Value value = record[key];
+    if (value.size() == 0) continue;
+    if (step.empty()) step = steps_json_.empty() ? "{" : ",{";
+    json::append_raw_member(step, key, value.to_json());
+  }
+  if (step.empty()) return;
+  json::append_member(step, "index", record["index"].integer().value_or(-1));
+  steps_json_.append(step).push_back('}');
+}
+
+// What is known at the end of the stream only.
+void GeminiInteractions::note_end() {
+  if (services_.facts == nullptr) return;
+  if (!event_id_.empty()) {
+    std::string id;
+    json::append_string(id, event_id_);
+    services_.facts->set_detail_json("event_id", std::move(id));
+  }
+  if (steps_json_.empty()) return;
+  services_.facts->set_detail_json("steps", "[" + std::exchange(steps_json_, {}) + "]");
 }
 
 void GeminiInteractions::note_facts(const json::Value& interaction) {
@@ -180,17 +225,26 @@ void GeminiInteractions::open_step(Step& step, const json::Value& value) {
       if (value["error"].is_object()) warn_of(value["error"]);
       break;
     case Kind::reasoning_part:
-      for (const json::Value item : value["summary"].items()) {
-        answer_.reasoning_part(item["text"].string());
-      }
+      for (const json::Value item : value["summary"].items()) give_summary(item);
       break;
     case Kind::call: open_call(step, value); break;
     case Kind::result:
       step.call_id = value["call_id"].string();
-      if (!value["result"].is_nothing() || is_whole_) give_result(value, step.call_id);
+      step.has_result = !value["result"].is_nothing() || is_whole_;
+      if (step.has_result) {
+        give_result(value, step.call_id);
+      } else {
+        step.state = value.to_json();
+      }
       break;
     case Kind::other:
-      if (!step.type.empty()) give_content(value);
+      // What the caller said stands among the steps as well.
+      if (step.type == input_type) {
+        if (services_.facts == nullptr) break;
+        keep_state(input_type, answer_.message_id(), value.to_json());
+      } else if (!step.type.empty()) {
+        give_content(value);
+      }
       break;
   }
 }
@@ -219,6 +273,7 @@ void GeminiInteractions::on_step_delta(const json::Value& record) {
                                              : "model_output");
   }
   apply(*step, delta);
+  if (record["metadata"].exists()) note_step(record);
 }
 
 void GeminiInteractions::apply(Step& step, const json::Value& delta) {
@@ -228,7 +283,7 @@ void GeminiInteractions::apply(Step& step, const json::Value& delta) {
     step.has_arguments = step.has_arguments || !piece.empty();
     answer_.arguments(step.key, piece);
   } else if (type == "thought_summary") {
-    answer_.reasoning_part(delta["content"]["text"].string());
+    give_summary(delta["content"]);
   } else if (type == "thought_signature") {
     step.signature = delta["signature"].string();
   } else if (type == "text_annotation" || type == "text_annotation_delta") {
@@ -242,10 +297,25 @@ void GeminiInteractions::apply(Step& step, const json::Value& delta) {
     open_call(step, delta);
   } else if (kind_of(type) == Kind::result) {
     const auto call_id = delta["call_id"].filled_string();
+    step.has_result = true;
     give_result(delta, call_id ? *call_id : std::string_view(step.call_id));
   } else {
     give_content(delta);
   }
+}
+
+// A piece of a summary; what it has beside its text goes by as state.
+void GeminiInteractions::give_summary(const json::Value& content) {
+  answer_.reasoning_part(content["text"].string());
+  const std::size_t shown =
+      (content["text"].is_string() ? 1U : 0U) + (content["type"].is_string() ? 1U : 0U);
+  if (content.size() == shown) return;
+  std::string rest = "{";
+  for (const json::Member& member : content.members()) {
+    if (member.key != "text") json::append_member(rest, member);
+  }
+  const std::string id = answer_.reasoning_id();
+  keep_state("summary", id.empty() ? answer_.message_id() : id, rest + "}");
 }
 
 // Text or a medium; what is neither goes by as state.
@@ -257,7 +327,7 @@ void GeminiInteractions::give_content(const json::Value& content) {
       answer_.cite(annotation.to_json());
     }
   } else if (content.size() > 0) {
-    keep_state("part", answer_.message_id(), content.to_json());
+    answer_.item(interactions_provider, "part", content.to_json());
   }
 }
 
@@ -268,6 +338,7 @@ void GeminiInteractions::give_result(const json::Value& value, std::string_view 
 
 void GeminiInteractions::on_step_stop(const json::Value& record) {
   Step* step = find_step(record["index"].integer().value_or(-1));
+  if (record["usage"].exists() || record["step_usage"].exists()) note_step(record);
   if (step == nullptr) return;
   close_step(*step);
   steps_.erase(steps_.begin() + (step - steps_.data()));
@@ -278,6 +349,11 @@ void GeminiInteractions::close_step(Step& step) {
   if (step.kind == Kind::reasoning_part) {
     if (!signature.empty()) answer_.keep_for_reasoning(signature);
     answer_.end_reasoning();
+  }
+  // A result that says nothing but whose it is.
+  if (step.kind == Kind::result && !step.has_result) {
+    json::Document document;
+    if (const auto value = document.parse(step.state)) give_result(value.value(), step.call_id);
   }
   if (step.kind != Kind::call) return;
   if (!step.has_arguments) {
@@ -306,6 +382,7 @@ void GeminiInteractions::warn_of(const json::Value& error) {
   const ErrorRecord read = read_error(error, "A step of the interaction failed.");
   const std::string payload = redacted(error.to_json(), shown_bytes);
   services_.parts.pass(event::Warning{row_of(Errc::provider_error).code, read.message, payload});
+  if (services_.facts != nullptr) services_.facts->set_detail("step_error", error);
 }
 
 void GeminiInteractions::on_completed(const json::Value& record) {
@@ -324,8 +401,6 @@ void GeminiInteractions::give_steps(const json::Value& interaction) {
   is_whole_ = true;
   for (const std::string_view list : {"steps", "outputs"}) {
     for (const json::Value step : interaction[list].items()) {
-      // What the caller said stands among the steps as well.
-      if (step["type"].string() == "user_input") continue;
       open_step(add_step(-1, step["type"].string()), step);
       close_steps();
     }
@@ -338,16 +413,12 @@ void GeminiInteractions::finish(const json::Value& interaction) {
   parts.close_all();
   status_ = interaction["status"].filled_string().value_or("completed");
   note_facts(interaction);
+  note_end();
   const InteractionEnd* const end = end_of(status_);
   const bool goes_on = end != nullptr && end->sentence.empty();
   const std::string members = goes_on ? members_to_go_on(interaction) : std::string();
   parts.pass(event::Finish{status_, goes_on, members});
-  const json::Value usage = interaction["usage"];
-  if (usage.is_object()) {
-    const std::string reported = usage.to_json();
-    parts.pass(read_usage(UsageDialect::gemini_interactions, interactions_provider,
-                          interaction["model"].string(), usage, reported));
-  }
+  give_usage(interaction);
   if (const auto id = interaction["id"].filled_string()) {
     std::string state = "{";
     json::append_member(state, "id", *id);
@@ -357,6 +428,18 @@ void GeminiInteractions::finish(const json::Value& interaction) {
   const json::Value errors = interaction["errors"];
   const json::Value first = errors.size() > 0 ? *errors.items().begin() : interaction["error"];
   parts.fail(status_, read_error(first, end->sentence).message);
+}
+
+// That of the whole interaction, else the latest that a step or a status reported.
+void GeminiInteractions::give_usage(const json::Value& interaction) {
+  json::Document document;
+  const auto latest = document.parse(std::exchange(usage_json_, {}));
+  json::Value usage = interaction["usage"];
+  if (!usage.is_object() && latest) usage = latest.value();
+  if (!usage.is_object()) return;
+  const std::string reported = usage.to_json();
+  services_.parts.pass(read_usage(UsageDialect::gemini_interactions, interactions_provider,
+                                  interaction["model"].string(), usage, reported));
 }
 
 // Without the input, which the provider has: a request that stores nothing adds it as it was.
@@ -380,14 +463,24 @@ void GeminiInteractions::on_error(const json::Value& record) {
 
 void GeminiInteractions::on_end() {
   if (is_complete()) return close_steps();
-  if (update_.empty()) return;
+  if (update_.empty()) return end_cut();
   json::Document document;
   const auto update = document.parse(std::exchange(update_, {}));
   if (!update) return;
   const std::string_view status = update.value()["status"].string();
   // An interaction that is at work was cut, unless it says how it goes on.
   const bool is_at_work = status.empty() || status == "in_progress" || status == "queued";
-  if (!is_at_work || update.value()["continuation_token"].filled_string()) finish(update.value());
+  if (!is_at_work || update.value()["continuation_token"].filled_string()) {
+    finish(update.value());
+  } else {
+    end_cut();
+  }
+}
+
+// What was read of an interaction whose end did not come was paid for.
+void GeminiInteractions::end_cut() {
+  note_end();
+  give_usage({});
 }
 
 }  // namespace millrace::adapter

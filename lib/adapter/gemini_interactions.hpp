@@ -14,7 +14,9 @@ namespace millrace::adapter {
 
 // What the next request needs: thought signatures are EncryptedValues as the adapter of Gemini
 // gives them; the id of the interaction is a ProviderState event of the kind `interaction`, tools
-// that Google ran are `server_tool` and `server_tool_result`, content without an event is `part`.
+// that Google ran are `server_tool` and `server_tool_result`, content without an event is `part`,
+// what a summary of reasoning has beside its text `summary`. Usage as the steps report it, and the
+// id of the last event, are details of the response.
 class GeminiInteractions final : public Adapter {
  public:
   explicit GeminiInteractions(const Services& services) : services_(services), answer_(services) {}
@@ -35,6 +37,7 @@ class GeminiInteractions final : public Adapter {
     std::string signature;
     std::string state;  // a tool of Google's: the step as it was given
     bool has_arguments = false;
+    bool has_result = false;  // result: it was given
   };
   using Handler = void (GeminiInteractions::*)(const json::Value& record);
   struct Row;
@@ -58,6 +61,12 @@ class GeminiInteractions final : public Adapter {
   void apply(Step& step, const json::Value& delta);
   void give_content(const json::Value& content);
   void give_result(const json::Value& value, std::string_view call_id);
+  void give_summary(const json::Value& content);
+  void note_step(const json::Value& record);
+  void note_update(const json::Value& record);
+  void note_end();
+  void end_cut();
+  void give_usage(const json::Value& interaction);
   void keep_state(std::string_view kind, std::string_view entity_id, const std::string& json);
   void give_steps(const json::Value& interaction);
   void warn_of(const json::Value& error);
@@ -68,8 +77,11 @@ class GeminiInteractions final : public Adapter {
   Services services_;
   Answer answer_;
   std::vector<Step> steps_;
-  std::string status_;  // the last one of the interaction, once it ended
-  std::string update_;  // the latest status that came by itself, as an interaction
+  std::string status_;      // the last one of the interaction, once it ended
+  std::string update_;      // the latest status that came by itself, as an interaction
+  std::string event_id_;    // of the last event, with which a reader goes on
+  std::string steps_json_;  // what the ends of steps report of their usage, as `{...},...`
+  std::string usage_json_;  // the latest of the interaction as far as it went
   bool has_steps_ = false;
   bool is_whole_ = false;  // a step comes in one piece
 };

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "adapter/langgraph_message.hpp"
-#include "adapter/usage.hpp"
 
 namespace millrace::adapter {
 namespace {
@@ -21,10 +21,6 @@ json::Value element(const json::Value& list, std::size_t position) {
     if (position-- == 0) return item;
   }
   return {};
-}
-
-void add(std::optional<std::int64_t>& sum, const std::optional<std::int64_t>& count) {
-  if (count) sum = sum.value_or(0) + *count;
 }
 
 }  // namespace
@@ -118,6 +114,14 @@ std::string_view LangGraph::wire_id_of(const Message& message) {
 void LangGraph::on_ai_message(const Message& message, bool complete) {
   const json::Value body = message.body;
   const std::string_view wire_id = wire_id_of(message);
+  if (!cumulative() && services_.gives_all() && body["content"].is_array()) {
+    give_in_order(message, wire_id);
+    give_calls(body, complete);
+    keep_usage(message);
+    note_rest(body);
+    give_end(body);
+    return;
+  }
   std::string_view text = collect_text(text_, body["content"]);
   std::string_view reasoning_parts = collect_reasoning(reasoning_, body);
   bool is_new = true;
@@ -135,32 +139,116 @@ void LangGraph::on_ai_message(const Message& message, bool complete) {
   }
   give_calls(body, complete);
   keep_usage(message);
+  note_rest(body);
   if (cumulative() && !complete) return;
-  give_blocks(body["content"]);
+  for (const json::Value block : body["content"].items()) give_block(block);
+  give_end(body);
+  if (cumulative()) leave_segment();
+}
+
+void LangGraph::give_end(const json::Value& body) {
   const std::string_view reason =
       first_text(body["response_metadata"], "finish_reason", "stop_reason");
   const bool is_cut = strict() && stop_sentence(reason).has_value();
   if (!reason.empty()) services_.parts.pass(event::Finish{reason, is_cut});
-  if (cumulative()) leave_segment();
 }
 
-// Citations and opaque state that stand in blocks of content.
-void LangGraph::give_blocks(const json::Value& content) {
+// Blocks one by one. Text behind another part is another message, so that a reader sees the order.
+void LangGraph::give_in_order(const Message& message, std::string_view wire_id) {
+  const json::Value content = message.body["content"];
+  enter_segment(message, wire_id, !collect_text(text_, content).empty());
+  text_.clear();
+  reasoning_.clear();
+  for (const json::Value block : content.items()) append_reasoning(reasoning_, block);
+  // Some integrations put it beside the content.
+  if (reasoning_.empty()) {
+    services_.parts.reasoning_delta(reasoning_key, collect_reasoning(reasoning_, message.body));
+  }
+  reasoning_.clear();
+  const json::Value body = message.body;
+  const bool shows_calls = body["tool_calls"].size() == 0 && body["tool_call_chunks"].size() == 0;
   for (const json::Value block : content.items()) {
-    for (const std::string_view key : {"annotations", "citations"}) {
-      for (const json::Value citation : block[key].items()) {
-        services_.parts.pass(event::Citation{segment_.id, citation.to_json()});
-      }
+    const std::string_view type = block["type"].string();
+    if (shows_calls && type.starts_with("tool_call")) {
+      flush_reasoning();
+      flush_text();
+      services_.parts.close_reasoning();
+      give_call_block(block);
+      segment_.is_passed = true;
+      continue;
     }
-    const bool opaque = block["signature"].truthy() || block["encrypted_content"].truthy() ||
-                        block["type"].string() == "redacted_thinking";
-    const auto* shown = std::find(shown_blocks.begin(), shown_blocks.end(), block["type"].string());
-    const bool is_other = shown == shown_blocks.end() && block["type"].filled_string();
-    if (opaque || (is_other && services_.gives_all())) {
-      services_.parts.pass(event::ProviderState{langgraph_provider, block["type"].string(),
-                                                segment_.id, block.to_json()});
+    const std::string_view text = type == "text"      ? block["text"].string()
+                                  : type == "refusal" ? block["refusal"].string()
+                                                      : std::string_view();
+    if (!text.empty()) flush_reasoning();
+    text_.append(text);
+    const std::size_t before = reasoning_.size();
+    append_reasoning(reasoning_, block);
+    if (reasoning_.size() > before && !text_.empty()) flush_text();
+    if (is_plain(block)) continue;
+    flush_reasoning();
+    flush_text();
+    if (is_other(block)) {
+      segment_.is_passed = segment_.is_passed || segment_.has_text;
+      services_.parts.close_reasoning();
+    }
+    give_block(block);
+  }
+  flush_reasoning();
+  flush_text();
+}
+
+void LangGraph::flush_reasoning() {
+  if (reasoning_.empty()) return;
+  segment_.is_passed = segment_.is_passed || segment_.has_text;
+  services_.parts.reasoning_delta(reasoning_key, reasoning_);
+  reasoning_.clear();
+}
+
+void LangGraph::flush_text() {
+  if (text_.empty()) return;
+  if (std::exchange(segment_.is_passed, false)) split_segment();
+  segment_.has_text = true;
+  services_.parts.text_open(text_key, segment_.id);
+  services_.parts.text_delta(text_key, text_);
+  text_.clear();
+}
+
+// Goes on with another message of the same source; calls go on.
+void LangGraph::split_segment() {
+  services_.parts.close_reasoning();
+  services_.parts.text_close(text_key);
+  segment_.id = segment_.wire_id + "#" + std::to_string(++copies_);
+}
+
+// Without an event of its own.
+bool LangGraph::is_other(const json::Value& block) const {
+  const std::string_view type = block["type"].string();
+  const auto* shown = std::find(shown_blocks.begin(), shown_blocks.end(), type);
+  return shown == shown_blocks.end() && !type.empty() && services_.gives_all();
+}
+
+// Without citations and state.
+bool LangGraph::is_plain(const json::Value& block) const {
+  return block["annotations"].size() == 0 && block["citations"].size() == 0 && !is_state(block);
+}
+
+bool LangGraph::is_state(const json::Value& block) const {
+  const bool opaque = block["signature"].truthy() || block["encrypted_content"].truthy() ||
+                      block["type"].string() == "redacted_thinking";
+  return opaque || is_other(block);
+}
+
+// Citations and state that stand in a block of content.
+void LangGraph::give_block(const json::Value& block) {
+  for (const std::string_view key : {"annotations", "citations"}) {
+    for (const json::Value citation : block[key].items()) {
+      services_.parts.pass(event::Citation{segment_.id, citation.to_json()});
     }
   }
+  if (!is_state(block)) return;
+  services_.parts.pass(event::ProviderState{langgraph_provider, block["type"].string(), segment_.id,
+                                            block.to_json()});
 }
 
 void LangGraph::on_tool_message(const json::Value& body) {
@@ -178,11 +266,15 @@ void LangGraph::on_tool_message(const json::Value& body) {
   result.failed = body["status"].string() == "error";
   if (result.failed) result.error = content;
   services_.parts.tool_result(result);
-  if (const json::Value artifact = body["artifact"];
-      services_.gives_all() && !artifact.is_nothing()) {
-    const std::string others = R"("artifact":)" + artifact.to_json();
-    services_.parts.pass(event::ToolDetails{call_id, {}, {}, {}, others});
+  if (!services_.gives_all()) return;
+  std::string others;
+  for (const std::string_view key :
+       {"artifact", "name", "status", "additional_kwargs", "response_metadata"}) {
+    const json::Value value = body[key];
+    const bool is_empty = value.is_nothing() || (value.is_object() && value.size() == 0);
+    if (!is_empty) json::append_raw_member(others, key, value.to_json());
   }
+  if (!others.empty()) services_.parts.pass(event::ToolDetails{call_id, {}, {}, {}, others});
 }
 
 // ---- Segments
@@ -205,6 +297,8 @@ void LangGraph::enter_segment(const Message& message, std::string_view wire_id, 
   segment_.task = task;
   segment_.step = step;
   segment_.has_tools = false;
+  segment_.has_text = false;
+  segment_.is_passed = false;
   services_.parts.text_open(text_key, segment_.id);
 }
 
@@ -212,141 +306,28 @@ void LangGraph::leave_segment(bool keep_calls) {
   services_.parts.close_reasoning();
   if (!keep_calls) close_calls();
   services_.parts.text_close(text_key);
+  if (segment_.open) give_rest();
   segment_.open = false;
 }
 
-// ---- Calls
+// What of a message no event shows; chunks bring it piece by piece.
+void LangGraph::note_rest(const json::Value& body) {
+  if (!services_.gives_all()) return;
+  rest_.note_members(body);
+  note_invalid_calls(body);
+  if (cumulative()) return;
+  for (const json::Value block : body["content"].items()) rest_.add(block);
+}
 
-void LangGraph::give_calls(const json::Value& body, bool complete) {
-  const json::Value chunks = body["tool_call_chunks"];
-  for (const json::Value chunk : chunks.items()) {
-    if (chunk.is_object()) give_chunk(chunk);
+void LangGraph::give_rest() {
+  const std::string content = rest_.take_content();
+  if (!content.empty()) {
+    services_.parts.pass(event::ProviderState{langgraph_provider, "content", segment_.id, content});
   }
-  // Beside chunks, and before the end of a cumulative message, `tool_calls` is provisional.
-  if (chunks.size() > 0 || (cumulative() && !complete)) return;
-  for (const json::Value call : body["tool_calls"].items()) {
-    if (call.is_object()) give_whole_call(call);
+  const std::string members = rest_.take_members();
+  if (!members.empty()) {
+    services_.parts.pass(event::ProviderState{langgraph_provider, "message", segment_.id, members});
   }
-}
-
-LangGraph::Call* LangGraph::find_call(std::string_view index, std::string_view id) {
-  const auto found = std::find_if(calls_.rbegin(), calls_.rend(), [&](const Call& call) {
-    if (!id.empty() && call.id == id) return true;
-    // An id that comes late belongs to a call that has no arguments yet.
-    const bool same_id = id.empty() || (call.id.empty() && !call.has_arguments);
-    return same_id && call.index == index && call.wire_id == segment_.wire_id;
-  });
-  return found == calls_.rend() ? nullptr : &*found;
-}
-
-LangGraph::Call& LangGraph::add_call(std::string_view index) {
-  Call& call = calls_.emplace_back();
-  call.wire_id = segment_.wire_id;
-  call.index = index;
-  call.key = "call " + std::to_string(++calls_seen_);
-  return call;
-}
-
-void LangGraph::name_call(Call& call, std::string_view id, std::string_view name) {
-  if (call.id.empty() && !id.empty()) {
-    call.id = id;
-    known_calls_.insert(call.id);
-  }
-  segment_.has_tools = true;
-  services_.parts.tool_open(call.key, id, name, segment_.id);
-}
-
-void LangGraph::give_arguments(Call& call, const json::Value& arguments) {
-  if (!arguments.is_string()) {
-    if (!call.has_arguments) services_.parts.tool_args(call.key, json_text(arguments));
-  } else if (cumulative()) {
-    services_.parts.tool_args(call.key, take_rest(call.given, arguments.string()));
-  } else {
-    services_.parts.tool_args(call.key, arguments.string());
-  }
-  call.has_arguments = call.has_arguments || arguments.truthy();
-}
-
-void LangGraph::give_chunk(const json::Value& chunk) {
-  const json::Value position = chunk["index"];
-  std::string_view index = position.is_number() ? position.number_text() : position.string();
-  if (index.empty()) index = "0";
-  const std::string_view id = chunk["id"].string();
-  const std::string_view name = chunk["name"].string();
-  Call* call = find_call(index, id);
-  if (call == nullptr) {
-    const bool unknown = id.empty() ? name.empty() : known_calls_.contains(std::string(id));
-    if (unknown) return;
-    call = &add_call(index);
-  }
-  name_call(*call, id, name);
-  give_arguments(*call, chunk["args"]);
-}
-
-void LangGraph::give_whole_call(const json::Value& value) {
-  const std::string_view id = value["id"].string();
-  Call* call = id.empty() ? nullptr : find_call({}, id);
-  if (call == nullptr) {
-    if (!id.empty() && known_calls_.contains(std::string(id))) return;
-    call = &add_call({});
-  }
-  name_call(*call, id, value["name"].string());
-  if (!call->has_arguments) services_.parts.tool_args(call->key, json_text(value["args"]));
-  services_.parts.tool_close(call->key);
-  calls_.erase(calls_.begin() + (call - calls_.data()));
-}
-
-void LangGraph::close_calls() {
-  for (const Call& call : calls_) services_.parts.tool_close(call.key);
-  calls_.clear();
-}
-
-// ---- Usage
-
-// Chunks of one message report parts of its usage; a cumulative message reports all of it.
-void LangGraph::keep_usage(const Message& message) {
-  const json::Value usage = message.body["usage_metadata"];
-  if (!usage.is_object()) return;
-  const event::Usage counts = read_usage(UsageDialect::langchain, {}, {}, usage, {});
-  const std::string_view wire_id = wire_id_of(message);
-  const bool same = !usage_json_.empty() && usage_wire_id_ == wire_id;
-  if (!same) flush_usage();
-  usage_wire_id_ = wire_id;
-  const json::Value about = message.body["response_metadata"];
-  if (usage_model_.empty()) usage_model_ = first_text(about, "model_name", "model");
-  if (usage_model_.empty()) usage_model_ = message.metadata["ls_model_name"].string();
-  if (usage_provider_.empty()) {
-    usage_provider_ =
-        about["model_provider"].filled_string().value_or(message.metadata["ls_provider"].string());
-  }
-  if (!same || cumulative()) {
-    usage_ = counts;
-    usage_json_ = usage.to_json();
-    return;
-  }
-  add(usage_.input_tokens, counts.input_tokens);
-  add(usage_.output_tokens, counts.output_tokens);
-  add(usage_.total_tokens, counts.total_tokens);
-  add(usage_.reasoning_tokens, counts.reasoning_tokens);
-  add(usage_.cached_input_tokens, counts.cached_input_tokens);
-  add(usage_.cache_write_input_tokens, counts.cache_write_input_tokens);
-  usage_json_ = "{";
-  json::append_member(usage_json_, "input_tokens", usage_.input_tokens.value_or(0));
-  json::append_member(usage_json_, "output_tokens", usage_.output_tokens.value_or(0));
-  json::append_member(usage_json_, "total_tokens", usage_.total_tokens.value_or(0));
-  usage_json_.push_back('}');
-}
-
-void LangGraph::flush_usage() {
-  if (usage_json_.empty()) return;
-  usage_.provider = usage_provider_;
-  usage_.model = usage_model_;
-  usage_.json = usage_json_;
-  services_.parts.pass(usage_);
-  usage_ = {};
-  usage_json_.clear();
-  usage_model_.clear();
-  usage_provider_.clear();
 }
 
 }  // namespace millrace::adapter

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "adapter/adapter.hpp"
+#include "adapter/langgraph_blocks.hpp"
 
 namespace millrace::adapter {
 
@@ -41,6 +42,8 @@ class LangGraph final : public Adapter {
     std::string task;  // checkpoint namespace: tasks of one step run side by side
     std::optional<std::int64_t> step;
     bool has_tools = false;
+    bool has_text = false;
+    bool is_passed = false;  // another part follows its text
   };
   struct Call {
     std::string wire_id;
@@ -80,8 +83,20 @@ class LangGraph final : public Adapter {
   void leave_segment(bool keep_calls = false);
   std::string_view wire_id_of(const Message& message);
 
-  void give_blocks(const json::Value& content);
+  void split_segment();
+  void give_in_order(const Message& message, std::string_view wire_id);
+  void give_end(const json::Value& body);
+  void flush_reasoning();
+  void flush_text();
+  [[nodiscard]] bool is_other(const json::Value& block) const;
+  [[nodiscard]] bool is_plain(const json::Value& block) const;
+  [[nodiscard]] bool is_state(const json::Value& block) const;
+  void give_block(const json::Value& block);
+  void note_rest(const json::Value& body);
+  void note_invalid_calls(const json::Value& body);
+  void give_rest();
   void give_calls(const json::Value& body, bool complete);
+  void give_call_block(const json::Value& block);
   void give_chunk(const json::Value& chunk);
   void give_whole_call(const json::Value& call);
   void give_arguments(Call& call, const json::Value& arguments);
@@ -98,6 +113,7 @@ class LangGraph final : public Adapter {
   Services services_;
   Flow flow_ = Flow::unknown;
   Segment segment_;
+  LangGraphBlocks rest_;                         // of the message that is being given
   std::vector<Call> calls_;                      // open ones
   std::unordered_set<std::string> known_calls_;  // ids of the whole stream
   std::unordered_set<std::string> used_ids_;     // of messages

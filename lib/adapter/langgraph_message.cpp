@@ -16,16 +16,6 @@ constexpr std::array<std::pair<std::string_view, Author>, 6> authors{{
     {"ToolMessageChunk", Author::tool},
 }};
 
-// Reasoning as the providers' integrations spell it; a block of text has none of these members.
-void append_reasoning(std::string& out, const json::Value& block) {
-  for (const std::string_view key : {"thinking", "reasoning", "reasoning_content"}) {
-    const json::Value value = block[key];
-    out.append(value.string()).append(value["text"].string());
-    for (const json::Value part : value["summary"].items()) out.append(part["text"].string());
-  }
-  for (const json::Value part : block["summary"].items()) out.append(part["text"].string());
-}
-
 }  // namespace
 
 Author author_of(std::string_view type) {
@@ -38,6 +28,16 @@ std::string_view first_text(const json::Value& value, std::string_view key,
                             std::string_view other_key) {
   const auto text = value[key].filled_string();
   return text ? *text : value[other_key].string();
+}
+
+// Reasoning as the providers' integrations spell it; a block of text has none of these members.
+void append_reasoning(std::string& out, const json::Value& block) {
+  for (const std::string_view key : {"thinking", "reasoning", "reasoning_content"}) {
+    const json::Value value = block[key];
+    out.append(value.string()).append(value["text"].string());
+    for (const json::Value part : value["summary"].items()) out.append(part["text"].string());
+  }
+  for (const json::Value part : block["summary"].items()) out.append(part["text"].string());
 }
 
 std::string_view collect_reasoning(std::string& out, const json::Value& body) {

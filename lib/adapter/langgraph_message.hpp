@@ -17,6 +17,9 @@ Author author_of(std::string_view type);
 std::string_view first_text(const json::Value& value, std::string_view key,
                             std::string_view other_key);
 
+// Appends the reasoning of a block of content.
+void append_reasoning(std::string& out, const json::Value& block);
+
 // The reasoning in a message, wherever its provider's integration puts it.
 // Lifetime: the view is into `out`.
 std::string_view collect_reasoning(std::string& out, const json::Value& body);

@@ -8,6 +8,7 @@
 #include "adapter/adapter.hpp"
 #include "adapter/answer.hpp"
 #include "adapter/tagged_text.hpp"
+#include "adapter/unknown_members.hpp"
 
 namespace millrace::adapter {
 
@@ -35,6 +36,7 @@ class Ollama final : public Adapter, private TaggedReader {
   void on_done(const json::Value& record);
 
   Services services_;
+  UnknownMembers unknown_;
   Answer answer_;
   TaggedText tagged_;
   bool done_ = false;

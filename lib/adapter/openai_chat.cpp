@@ -74,13 +74,14 @@ bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record)
   const bool whole = record["object"].string() == "chat.completion";
   if (!is_chunk || (whole && services_.mode == event::Mode::as_received)) return false;
   // Sources that come with the end of the answer stand before it.
-  if (!message_id_.empty() && !saw_citations_) on_citations(record);
+  const bool has_message = !message_id_.empty();
+  if (has_message) on_citations(record);
   if (services_.vendor_ids && answer_id_.empty()) answer_id_ = record["id"].string();
   const json::Value choice = on_choices(choices);
   on_moderation(record["moderation"]);
   note_usage(record, usage_of(record, usage, choice, finished_));
   if (services_.facts != nullptr) note_facts(record, choice);
-  if (!saw_citations_) on_citations(record);
+  if (!has_message) on_citations(record);
   // Other wires have records with a usage, too.
   return choices.is_array();
 }
@@ -137,6 +138,14 @@ void OpenAiChat::finish_only_answer(std::string_view reason) {
   on_finish(reason);
 }
 
+// The end of the answer came under another number than its own.
+void OpenAiChat::finish_with_held_reason() {
+  if (finished_) return;
+  const std::string reason =
+      only_.held_reason().empty() ? choice_.held_reason() : only_.held_reason();
+  if (!reason.empty()) finish_only_answer(reason);
+}
+
 // `speaks`: the words of the choice are the answer's, not its calls alone.
 void OpenAiChat::on_choice(const json::Value& choice, const Given& before, bool speaks) {
   const json::Value delta = choice["delta"];
@@ -177,7 +186,9 @@ void OpenAiChat::on_message(const json::Value& message, const Given& before, boo
         "The `content` of the provider's answer must be a string or a list of parts, not " +
             shown_value(content) + ".");
   }
+  is_whole_ = true;
   if (speaks) on_delta(message, given);
+  is_whole_ = false;
   if (!has_calls) {
     // Those of the choice before this one stand before its own.
     on_tool_calls(message["tool_calls"], static_cast<std::int64_t>(given_.calls - before.calls));
@@ -204,6 +215,14 @@ void OpenAiChat::open_message() {
   services_.parts.text_open(text_key, message_id_);
 }
 
+// Members of a delta or a message that servers of this API send. The last three are Groq's,
+// Together's and Mistral's, and hold nothing of the answer.
+constexpr std::array<std::string_view, 16> chat_delta_members{
+    "content",        "role",    "tool_calls",    "reasoning_content",
+    "reasoning",      "refusal", "function_call", "reasoning_details",
+    "reasoning_text", "audio",   "images",        "annotations",
+    "executed_tools", "channel", "token_id",      "prefix"};
+
 // Gives what is not in `given`.
 void OpenAiChat::on_delta(const json::Value& delta, const Given& given) {
   // MiniMax repeats what its search found under another role.
@@ -211,6 +230,7 @@ void OpenAiChat::on_delta(const json::Value& delta, const Given& given) {
   const json::Value content = given.text || !is_ours ? json::Value() : delta["content"];
   const bool bare_role = delta["role"].truthy() && !finished_;
   if (content.truthy() || bare_role) open_message();
+  unknown_.note(services_.facts, is_whole_ ? "message" : "delta", delta, chat_delta_members);
   if (!given.reasoning_parts) on_reasoning(delta);
   on_content(content);
   if (!given.images) {
@@ -234,6 +254,7 @@ void OpenAiChat::on_finish(std::string_view reason) {
   if (!strict && !cut) end_calls_by_index();
   if (!cut || strict) parts.close_all();
   const bool rejected = std::exchange(rejected_, false) && reason == "stop";
+  give_content_list();
   parts.pass(event::Finish{rejected ? refusal_kind : reason});
   if (!cut) {
     give_state();
@@ -261,8 +282,23 @@ void OpenAiChat::on_citations(const json::Value& record) {
     if (known && list.is_array() && list.size() > 0 && (full || !best)) best = list;
   }
   if (!best) return;
-  saw_citations_ = true;
-  services_.parts.pass(event::Citation{message_id_, best.to_json()});
+  std::string list = best.to_json();
+  if (list == sources_json_) return;
+  sources_json_ = std::move(list);
+  give_sources(best);
+}
+
+// Chunks repeat the list, which may grow: only what was not in it before is given again.
+void OpenAiChat::give_sources(const json::Value& list) {
+  const bool is_first = sources_.empty();
+  std::string more;
+  for (const json::Value source : list.items()) {
+    std::string json = source.to_json();
+    if (!sources_.insert(json).second) continue;
+    more.append(more.empty() ? "[" : ",").append(json);
+  }
+  if (more.empty()) return;
+  services_.parts.pass(event::Citation{message_id_, is_first ? sources_json_ : more + "]"});
 }
 
 void OpenAiChat::note_usage(const json::Value& record, const json::Value& usage) {
@@ -285,9 +321,7 @@ void OpenAiChat::flush_usage() {
 // Gateways leave out the reason to finish and end the stream as one that is whole. Arguments that
 // are not whole were cut all the same.
 void OpenAiChat::on_sentinel() {
-  if (const std::string reason = only_.held_reason(); !finished_ && !reason.empty()) {
-    return finish_only_answer(reason);
-  }
+  finish_with_held_reason();
   if (finished_) return;
   tagged_.flush(*this);
   const bool is_cut = std::any_of(calls_.begin(), calls_.end(),
@@ -297,13 +331,12 @@ void OpenAiChat::on_sentinel() {
   finished_ = true;
   drop_nameless_calls();
   services_.parts.close_all();
+  give_content_list();
   give_state();
 }
 
 void OpenAiChat::on_end() {
-  if (const std::string reason = only_.held_reason(); !finished_ && !reason.empty()) {
-    finish_only_answer(reason);
-  }
+  finish_with_held_reason();
   tagged_.flush(*this);
   flush_usage();
   alternatives_.give(services_.parts);

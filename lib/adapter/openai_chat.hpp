@@ -8,15 +8,18 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "adapter/adapter.hpp"
 #include "adapter/alternatives.hpp"
 #include "adapter/chat_choice.hpp"
+#include "adapter/content_list.hpp"
 #include "adapter/json_balance.hpp"
 #include "adapter/reasoning_details.hpp"
 #include "adapter/resent_text.hpp"
 #include "adapter/tagged_text.hpp"
+#include "adapter/unknown_members.hpp"
 
 namespace millrace::adapter {
 
@@ -51,7 +54,8 @@ class OpenAiChat final : public Adapter, private TaggedReader {
     JsonBalance arguments;
     ResentText sent;
     bool named = false;
-    bool is_custom = false;  // its arguments are a text of any kind
+    bool is_custom = false;         // its arguments are a text of any kind
+    bool is_function_call = false;  // it came in the form before tool calls
   };
 
   void on_text(std::string_view text) override;
@@ -70,6 +74,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   json::Value on_choices(const json::Value& choices);
   void on_only_answer(const json::Value& choices);
   void finish_only_answer(std::string_view reason);
+  void finish_with_held_reason();
   void on_choice(const json::Value& choice, const Given& before, bool speaks);
   void on_message(const json::Value& message, const Given& before, bool last, bool speaks);
   [[nodiscard]] bool has_no_content(const json::Value& message) const;
@@ -97,6 +102,8 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void on_annotations(const json::Value& annotations);
   void on_citations(const json::Value& record);
   void give_state();
+  void give_content_list();
+  void give_sources(const json::Value& list);
   void note_usage(const json::Value& record, const json::Value& usage);
   void note_facts(const json::Value& record, const json::Value& choice);
   void note_others(const json::Value& choices, const json::Value& own);
@@ -105,6 +112,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void open_message();
 
   Services services_;
+  UnknownMembers unknown_;
   TaggedText tagged_;
   std::string answer_id_;  // the vendor's, where messages are called so
   std::string message_id_;
@@ -114,6 +122,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   Alternatives alternatives_;
   std::vector<Call> calls_;
   ReasoningDetails details_;
+  ContentList content_;
   std::string usage_json_;  // the latest; some servers report it on every chunk
   std::string model_;
   std::string cut_reason_;
@@ -121,11 +130,15 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   Given given_;
   bool announced_ = false;  // the message of the current step was opened
   bool finished_ = false;
-  bool rejected_ = false;  // the message is a refusal
-  bool saw_citations_ = false;
-  bool has_facts_ = false;     // of the record that came first
-  bool only_message_ = false;  // the first record with a choice had a whole message
-  bool is_silent_ = false;     // and that one holds neither words nor a call
+  bool rejected_ = false;                    // the message is a refusal
+  bool is_whole_ = false;                    // the content that is read did not come in pieces
+  std::string sources_json_;                 // the list of sources that came last
+  std::unordered_set<std::string> sources_;  // those that were given
+  std::string facts_id_;                     // of the answer whose facts are noted
+  bool facts_ended_ = false;                 // and that one has ended
+  bool has_facts_ = false;                   // of the record that came first
+  bool only_message_ = false;                // the first record with a choice had a whole message
+  bool is_silent_ = false;                   // and that one holds neither words nor a call
 };
 
 }  // namespace millrace::adapter

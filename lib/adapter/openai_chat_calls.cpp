@@ -51,11 +51,16 @@ void OpenAiChat::on_function_call(const json::Value& delta) {
   const json::Value function = delta["function_call"];
   const bool is_repeated = delta["tool_calls"].size() > 0;
   if (!function.is_object() || is_repeated || !services_.gives_all()) return;
+  const bool goes_on = !calls_.empty() && calls_.back().is_function_call;
   std::string text = "{";
+  if (!goes_on) json::append_member(text, "id", services_.ids.next_id());
   json::append_raw_member(text, "function", function.to_json(json::Surrogates::keep));
   text.push_back('}');
   json::Document document(json::data_depth_limit);
-  if (const auto entry = document.parse(text)) on_tool_call(entry.value(), 0);
+  const auto entry = document.parse(text);
+  if (!entry) return;
+  on_tool_call(entry.value(), 0);
+  calls_.back().is_function_call = true;
 }
 
 // What was found of the input and the output, where the request asked for it.
@@ -120,7 +125,11 @@ void OpenAiChat::on_tool_call(const json::Value& entry, std::optional<std::int64
   Call& call = call_for(entry, index);
   call.is_custom = call.is_custom || is_custom(entry);
   const json::Value arguments = function[call.is_custom ? "input" : "arguments"];
+  const json::Value extra = entry["extra_content"];
+  const auto signature = entry["thoughtSignature"].filled_string();
   if (call.id.empty()) call.id = entry["id"].string();
+  // What goes back beside the call names it.
+  if (call.id.empty() && (extra.is_object() || signature)) call.id = services_.ids.next_id();
   call.named = call.named || function["name"].filled_string().has_value();
   services_.parts.tool_open(call.key, call.id, function["name"].string(), message_id_);
   const auto give = [&](std::string_view text) {
@@ -134,8 +143,6 @@ void OpenAiChat::on_tool_call(const json::Value& entry, std::optional<std::int64
   };
   arguments.is_object() ? give(arguments.to_json(json::Surrogates::keep))
                         : give(arguments.string());
-  const json::Value extra = entry["extra_content"];
-  const auto signature = entry["thoughtSignature"].filled_string();
   if (extra.is_object() && services_.mode == event::Mode::strict) {
     call.extra_json = extra.to_json(json::Surrogates::keep);
   } else if (signature && services_.mode == event::Mode::strict) {
@@ -178,6 +185,9 @@ void OpenAiChat::give_state() {
   for (const Call& call : calls_) {
     if (call.is_custom) {
       services_.parts.pass(event::ProviderState{chat_provider, "custom", call.id, "true"});
+    }
+    if (call.is_function_call) {
+      services_.parts.pass(event::ProviderState{chat_provider, "function_call", call.id, "true"});
     }
     if (call.extra_json.empty()) continue;
     services_.parts.pass(event::EncryptedValue{"tool-call", call.id, call.extra_json});

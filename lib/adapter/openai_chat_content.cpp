@@ -23,8 +23,18 @@ constexpr std::array<std::string_view, 7> choice_left_out{
 
 }  // namespace
 
-// What changes on the way stands in the records that begin and end the answer.
+// The first and the last records of an answer have what may differ between records. A body may hold
+// several answers: the facts of one are given before those of the next.
 void OpenAiChat::note_facts(const json::Value& record, const json::Value& choice) {
+  const std::string_view id = record["id"].string();
+  if (facts_ended_ && choice.exists() && id != facts_id_) {
+    const std::string facts = services_.facts->take();
+    services_.parts.pass(event::AnswerInfo{facts});
+    *services_.facts = {};
+    facts_ended_ = has_facts_ = false;
+  }
+  facts_id_ = id;
+  facts_ended_ = facts_ended_ || choice["finish_reason"].filled_string();
   const bool ends = choice["finish_reason"].is_string() || record["usage"].is_object();
   if (std::exchange(has_facts_, true) && !ends) return;
   services_.facts->note(record, chat_fact_names, chat_left_out);
@@ -65,8 +75,18 @@ void OpenAiChat::on_content(const json::Value& content) {
   if (content.is_array()) {
     on_content_parts(content);
   } else if (const auto text = content.filled_string()) {
+    content_.add_text(*text);
     on_piece(*text);
   }
+}
+
+// How the content was made of parts, where a reader wants all of it.
+void OpenAiChat::give_content_list() {
+  if (content_.empty()) return;
+  const auto state = content_.take();
+  if (!state || message_id_.empty() || !services_.gives_all()) return;
+  services_.parts.pass(
+      event::ProviderState{state->provider, state->kind, message_id_, state->json});
 }
 
 void OpenAiChat::on_piece(std::string_view text) {
@@ -91,6 +111,7 @@ void OpenAiChat::on_reasoning_part(std::string_view text) {
 void OpenAiChat::on_content_parts(const json::Value& parts) {
   for (const json::Value part : parts.items()) {
     const std::string_view type = part["type"].string();
+    content_.add(part, !is_whole_);
     if (type == "text" || (type.empty() && part["text"].is_string())) {
       if (const auto text = part["text"].filled_string()) on_piece(*text);
     } else if (type == "thinking") {

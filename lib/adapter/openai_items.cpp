@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text_hash.hpp"
+
 namespace millrace::adapter::openai {
 namespace {
 
@@ -213,8 +215,10 @@ std::string hosted_state(const json::Value& item) {
   const bool is_mcp = type == "mcp_call";
   std::string out = "{";
   for (const auto& [key, value] : item.members()) {
+    // An error that is an object says more than its text.
+    const bool is_error = key == "error" && value.is_object();
     const bool is_in_text =
-        is_mcp && std::find(received.begin(), received.end(), key) != received.end();
+        is_mcp && !is_error && std::find(received.begin(), received.end(), key) != received.end();
     const bool is_image = type == "image_generation_call" && key == "result";
     if (!is_in_text && !is_image) json::append_raw_member(out, key, value.to_json(keep));
   }
@@ -291,11 +295,14 @@ std::string state_of(const ItemType& type, const json::Value& item) {
   std::string out = "{";
   json::append_member(out, "type", type.type);
   const std::size_t bare = out.size();
-  for (const std::string_view key : {"phase", "namespace", "caller", "pending_safety_checks"}) {
+  for (const std::string_view key :
+       {"phase", "namespace", "caller", "pending_safety_checks", "async", "status"}) {
     const json::Value value = item[key];
-    if (value.is_string() || value.size() > 0) {
-      json::append_raw_member(out, key, value.to_json(keep));
-    }
+    const bool is_list = value.is_array() || value.is_object();
+    if (value.is_nothing() || (is_list && value.size() == 0)) continue;
+    // A message that is shown is complete, unless it says otherwise.
+    if (key == "status" && !type.by_call_id && value.string() == "completed") continue;
+    json::append_raw_member(out, key, value.to_json(keep));
   }
   const std::string_view id = item["id"].string();
   if (!id.empty() && (has_other_id || out.size() > bare)) json::append_member(out, "id", id);
@@ -305,12 +312,42 @@ std::string state_of(const ItemType& type, const json::Value& item) {
 }
 
 std::string output_state_of(const ItemType& type, const json::Value& item) {
-  if (type.answers == "function_call") return {};
   std::string out = "{";
   for (const auto& [key, value] : item.members()) {
-    if (key != type.result) json::append_raw_member(out, key, value.to_json(keep));
+    // A list is shown as its texts.
+    if (key != type.result || (value.is_array() && type.result == "output")) {
+      json::append_raw_member(out, key, value.to_json(keep));
+    }
   }
   return out.append("}");
+}
+
+std::string content_of(const json::Value& message) {
+  const json::Value content = message["content"];
+  bool is_plain = content.size() <= 1;
+  std::string parts = R"({"parts":[)";
+  for (const json::Value part : content.items()) {
+    const bool is_refusal = part["type"].string() == "refusal";
+    const std::string_view text = part[is_refusal ? "refusal" : "text"].string();
+    is_plain = is_plain && !is_refusal;
+    if (parts.back() == '}') parts.push_back(',');
+    parts.push_back('{');
+    json::append_member(parts, "size", static_cast<std::int64_t>(text.size()));
+    json::append_member(parts, "hash", TextHash(text).text());
+    for (const json::Member& member : part.members()) {
+      if (member.key == "text" || member.key == "refusal") continue;
+      if (member.key == "annotations") {
+        json::append_member(parts, member.key, static_cast<std::int64_t>(member.value.size()));
+      } else if (member.key == "type" || member.value.size() > 0) {
+        json::append_member(parts, member);
+      } else {
+        continue;
+      }
+      is_plain = is_plain && (member.key == "type" || member.value.size() == 0);
+    }
+    parts.push_back('}');
+  }
+  return is_plain ? std::string() : parts + "]}";
 }
 
 std::string image_of(const ItemType& type, const json::Value& item) {

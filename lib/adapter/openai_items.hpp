@@ -70,6 +70,11 @@ std::string state_of(const ItemType& type, const json::Value& item);
 // The members of a result's item but for what a reader sees, as a JSON object, or "".
 std::string output_state_of(const ItemType& type, const json::Value& item);
 
+// How the content of a message is made of parts, where its text alone does not show it, as a JSON
+// object, or "": `{"parts": [{"type", "size", "hash", "annotations"?, "logprobs"?}]}`. The texts
+// and the annotations, of which it has the number, are events.
+std::string content_of(const json::Value& message);
+
 // The image that a call made, as a chat completion shows one, or "".
 std::string image_of(const ItemType& type, const json::Value& item);
 

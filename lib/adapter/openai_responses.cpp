@@ -30,7 +30,7 @@ std::string_view text_of_part(const json::Value& part) {
 bool OpenAiResponses::on_record(std::string_view /*name*/, const json::Value& record) {
   using Self = OpenAiResponses;
   // The frequent ones first: the table is searched from its beginning.
-  static constexpr std::array<Row, 30> rows{{
+  static constexpr std::array<Row, 29> rows{{
       {"output_text.delta", &Self::on_text_delta},
       {"function_call_arguments.delta", &Self::on_arguments_delta},
       {"reasoning_summary_text.delta", &Self::on_reasoning_delta, "summary_index", Part::summary},
@@ -71,9 +71,20 @@ bool OpenAiResponses::on_record(std::string_view /*name*/, const json::Value& re
   type.remove_prefix(prefix.size());
   const auto* row =
       std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return same_text(r.type, type); });
-  if (row != rows.end()) (this->*row->handler)(record, *row);
+  if (row != rows.end()) {
+    (this->*row->handler)(record, *row);
+    if (type.ends_with(".delta")) note_unknown(record);
+  }
   if (services_.background) last_number_ = record["sequence_number"].integer();
   return true;
+}
+
+void OpenAiResponses::note_unknown(const json::Value& delta) {
+  constexpr std::array<std::string_view, 12> known{
+      "type",          "delta",         "item_id",         "output_index",
+      "content_index", "summary_index", "sequence_number", "logprobs",
+      "obfuscation",   "call_id",       "response_id",     "name"};
+  unknown_.note(services_.facts, "delta", delta, known);
 }
 
 // ---- Items
@@ -244,6 +255,7 @@ void OpenAiResponses::finish_message(Item& item, const json::Value& value) {
   }
   services_.parts.text_close(item.key);
   give_state("item", item.id, openai::state_of(*item.type, value));
+  if (services_.gives_all()) give_state("content", item.id, openai::content_of(value));
 }
 
 void OpenAiResponses::on_annotation(const json::Value& record, const Row& /*row*/) {
@@ -305,6 +317,7 @@ void OpenAiResponses::on_completed(const json::Value& record, const Row& /*row*/
   give_moderation(response);
   give_response_id(response);
   note_facts(response);
+  note_event(record);
   pending_id_.clear();
   complete_ = true;
 }
@@ -337,6 +350,8 @@ void OpenAiResponses::on_cancelled(const json::Value& record, const Row& /*row*/
 }
 
 void OpenAiResponses::on_error(const json::Value& record) {
+  // A response that was not streamed.
+  if (record["output"].is_array()) note_facts(record);
   const json::Value nested = record["error"];
   ErrorRecord error = read_error(nested.is_nothing() ? record : nested, "Stream error");
   // There the type is that of the event.

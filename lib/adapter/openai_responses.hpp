@@ -13,6 +13,7 @@
 
 #include "adapter/adapter.hpp"
 #include "adapter/openai_items.hpp"
+#include "adapter/unknown_members.hpp"
 
 namespace millrace::adapter {
 
@@ -69,6 +70,7 @@ class OpenAiResponses final : public Adapter {
     Part part = Part::text;
   };
 
+  void note_unknown(const json::Value& delta);
   void on_text_delta(const json::Value& record, const Row& row);
   void on_text_done(const json::Value& record, const Row& row);
   void on_refusal_delta(const json::Value& record, const Row& row);
@@ -107,6 +109,7 @@ class OpenAiResponses final : public Adapter {
                                               const json::Value& number) const;
   void give_reasoning(Item& item, Part part, std::int64_t number, std::string_view text);
   void finish_reasoning(Item& item, const json::Value& value);
+  void give_reasoning_state(const Item& item, const json::Value& value);
   void open_call(Item& item, const json::Value& value);
   void end_call(Item& item);
   void finish_call(Item& item, const json::Value& value);
@@ -120,6 +123,7 @@ class OpenAiResponses final : public Adapter {
   bool on_whole(const json::Value& response);
   bool on_unfinished(const json::Value& response);
   void note_facts(const json::Value& response);
+  void note_event(const json::Value& record);
   void give_logprobs(Item& item, const json::Value& logprobs);
   void give_items(const json::Value& response);
   void finish_open(const json::Value& response);
@@ -130,6 +134,7 @@ class OpenAiResponses final : public Adapter {
   void part_calls();
 
   Services services_;
+  UnknownMembers unknown_;
   std::vector<Item> items_;  // of the current response
   std::string response_id_;  // until a message has it as its name
   std::string message_id_;   // the last message of the current response, unless a thought followed

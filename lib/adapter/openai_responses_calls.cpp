@@ -146,11 +146,8 @@ std::string_view OpenAiResponses::tool_of(const Item& result) const {
 void OpenAiResponses::give_output(Item& item, const json::Value& value) {
   const bool strict = services_.mode == event::Mode::strict;
   const json::Value output = value[item.type->result];
-  // It is announced before there is anything in it.
-  if (strict && !item.done && value["status"].string() == "in_progress" &&
-      !output.filled_string() && output.size() == 0) {
-    return;
-  }
+  // It is announced before all of it is there.
+  if (strict && !item.done && value["status"].string() == "in_progress") return;
   item.ended = true;
   // Programs that came with other adapters parse a list themselves.
   const std::string content =

@@ -15,15 +15,13 @@ constexpr std::array responses_fact_names{
     FactName{"service_tier", "serviceTier"},
 };
 // What has events of its own, and what the response repeats of its request.
-constexpr std::array<std::string_view, 32> responses_left_out{"object",
+constexpr std::array<std::string_view, 30> responses_left_out{"object",
                                                               "output",
                                                               "output_text",
                                                               "usage",
                                                               "moderation",
                                                               "conversation",
-                                                              "access_programs",
                                                               "background",
-                                                              "image",
                                                               "instructions",
                                                               "max_output_tokens",
                                                               "max_tool_calls",
@@ -56,6 +54,12 @@ void OpenAiResponses::note_facts(const json::Value& response) {
   if (services_.facts == nullptr) return;
   services_.facts->note(response, responses_fact_names, responses_left_out);
   services_.facts->set("conversationId", response["conversation"]["id"].string());
+}
+
+// What gateways add to the event that ends the response.
+void OpenAiResponses::note_event(const json::Value& record) {
+  constexpr std::array<std::string_view, 3> own{"type", "response", "sequence_number"};
+  if (services_.facts != nullptr) services_.facts->note(record, {}, own);
 }
 
 void OpenAiResponses::give_logprobs(Item& item, const json::Value& logprobs) {

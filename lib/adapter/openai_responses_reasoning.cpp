@@ -66,6 +66,7 @@ void OpenAiResponses::finish_reasoning(Item& item, const json::Value& value) {
   give_rest(Part::reasoning_part, value["content"]);
   event::PartTracker& parts = services_.parts;
   parts.reasoning_close(item.key);
+  if (services_.gives_all()) give_reasoning_state(item, value);
   const auto encrypted = value["encrypted_content"].filled_string();
   if (encrypted && item.reasoning_parts > 0) {
     parts.pass(event::EncryptedValue{"message", item.id, *encrypted});
@@ -74,6 +75,19 @@ void OpenAiResponses::finish_reasoning(Item& item, const json::Value& value) {
     parts.reasoning_encrypted(item.key, *encrypted);
     parts.reasoning_close(item.key);
   }
+}
+
+// Reasoning that is more than a summary: how many of its parts are the summary.
+void OpenAiResponses::give_reasoning_state(const Item& item, const json::Value& value) {
+  if (value["content"].size() == 0 || item.reasoning_parts == 0) return;
+  std::string state = R"({"type":"reasoning_text")";
+  if (const std::size_t summaries = value["summary"].size(); summaries > 0) {
+    json::append_member(state, "summary", static_cast<std::int64_t>(summaries));
+  }
+  if (const json::Value status = value["status"]; status.is_string()) {
+    json::append_member(state, "status", status.string());
+  }
+  give_state("item", item.id, state + "}");
 }
 
 }  // namespace millrace::adapter

@@ -10,22 +10,14 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "encoder/ag_ui_downgrade.hpp"
+#include "encoder/ag_ui_proto.hpp"
+#include "encoder/left_over.hpp"
 
 namespace millrace::encoder {
 namespace {
 
 constexpr std::string_view protocol_version = "1.0";
 constexpr std::string_view default_reason = "input_required";
-
-// True when `version` is MAJOR.MINOR, compared as numbers, of at least 1.0.
-bool is_modern(std::string_view version) {
-  unsigned major = 0;
-  unsigned minor = 0;
-  const char* const last = version.data() + version.size();
-  const auto [point, error] = std::from_chars(version.data(), last, major);
-  if (error != std::errc() || point == last || *point != '.') return false;
-  return std::from_chars(point + 1, last, minor).ec == std::errc() && major >= 1;
-}
 
 // Events of other producers that older clients know.
 constexpr std::array<std::string_view, 2> known_of_old{"RAW", "CUSTOM"};
@@ -36,11 +28,39 @@ bool begins_part(const event::Body& body) {
          std::holds_alternative<event::ToolStart>(body);
 }
 
+// Whether the start of a source's run has more than ids. The run that is written began with ids of
+// its own, and without the rest.
+bool has_more_than_ids(const event::Event& event, const event::RunStart& run,
+                       const AgUiOptions& options) {
+  const bool is_child = !run.parent_run_id.empty() && run.parent_run_id != options.parent_run_id;
+  return is_child || !event.extra.empty();
+}
+
+std::string source_run(const event::Event& event, const event::Spelling& spelling) {
+  std::string json = R"({"type":"CUSTOM","name":"millrace.source_run","value":)";
+  event::write_json(json, event, spelling);
+  return json + "}";
+}
+
+void add_members(std::string& members, std::string_view more) {
+  if (!members.empty() && !more.empty()) members.push_back(',');
+  members.append(more);
+}
+
 }  // namespace
+
+bool is_modern_client(std::string_view version) {
+  unsigned major = 0;
+  unsigned minor = 0;
+  const char* const last = version.data() + version.size();
+  const auto [point, error] = std::from_chars(version.data(), last, major);
+  if (error != std::errc() || point == last || *point != '.') return false;
+  return std::from_chars(point + 1, last, minor).ec == std::errc() && major >= 1;
+}
 
 AgUiEncoder::AgUiEncoder(AgUiOptions options)
     : options_(std::move(options)),
-      modern_(is_modern(options_.client_version)),
+      modern_(is_modern_client(options_.client_version)),
       state_(modern_ ? std::make_unique<AgUiState>([this](const event::Event& e) { write(e); })
                      : nullptr) {
   spelling_.tool_result_parts = modern_;
@@ -67,13 +87,18 @@ void AgUiEncoder::start() {
   frame_end();
 }
 
-// Older clients know no subagents: what these do is the run's.
+// Older clients know no subagents: what these do is the run's. They keep members that they do not
+// know, of which one says who did it.
 void AgUiEncoder::write(const event::Event& event) {
   frame_begin();
   if (modern_ || event.subagent.empty()) {
     event::write_json(out_, event, spelling_);
   } else {
-    event::write_json(out_, event::Event{event.body, event.extra}, spelling_);
+    std::string subagent = "{";
+    json::append_member(subagent, "subagentRunId", event.subagent);
+    std::string extra(event.extra);
+    json::append_raw_member(extra, "millrace", subagent + "}");
+    event::write_json(out_, event::Event{event.body, extra}, spelling_);
   }
   frame_end();
 }
@@ -125,7 +150,7 @@ void AgUiEncoder::on_event(const event::Event& event) {
   if (begins_part(event.body)) delta_kind_ = std::variant_npos;
   std::visit(
       event::Overloaded{
-          [&](const event::Usage& usage) { usage_.add(usage); },
+          [&](const event::Usage& usage) { on_usage(usage); },
           [&](const event::ToolResult& result) { on_tool_result(event, result); },
           [&](const event::Foreign& foreign) { on_foreign(event, foreign); },
           [&](const event::StepStart& step) { on_step(event, step.name, true); },
@@ -133,13 +158,15 @@ void AgUiEncoder::on_event(const event::Event& event) {
           [&](const event::SubagentStart&) { on_subagent(event); },
           [&](const event::SubagentEnd&) { on_subagent(event); },
           [&](const event::SubagentFailed&) { on_subagent(event); },
-          // What an earlier run of the source left open is answered.
-          [&](const event::RunStart&) { pending_calls_.clear(); },
+          [&](const event::RunStart& run) { on_run_start(event, run); },
           [&](const event::RunUsage&) { write(event); },
-          [&](const event::RunEnd& end) { on_run_end(end); },
+          [&](const event::RunEnd& end) {
+            on_run_end(end);
+            add_members(finished_members_, event.extra);
+          },
           [&](const event::Failed& failed) { fail(failed.code, failed.message, event.extra); },
           [&](const event::Finish& finish) {
-            usage_.end(finish); /* RUN_FINISHED says it */
+            if (event.subagent.empty()) usage_.end(finish, is_usual(finish));
           },
           [](const event::AnswerInfo&) { /* for the host alone */ },
           [](const event::Alternative&) { /* for the host alone */ },
@@ -215,8 +242,14 @@ void AgUiEncoder::on_foreign(const event::Event& event, const event::Foreign& fo
   if (modern_ || known) write(event);
 }
 
+// To an older client as a CUSTOM event whose value is the event.
 void AgUiEncoder::on_subagent(const event::Event& event) {
-  if (modern_) write(event);
+  if (modern_) return write(event);
+  frame_begin();
+  out_.append(R"({"type":"CUSTOM","name":"millrace.subagent","value":)");
+  event::write_json(out_, event, spelling_);
+  out_.push_back('}');
+  frame_end();
 }
 
 void AgUiEncoder::on_step(const event::Event& event, std::string_view name, bool starts) {
@@ -233,6 +266,25 @@ void AgUiEncoder::on_step(const event::Event& event, std::string_view name, bool
   if (open->count > 0) return;
   open_steps_.erase(open);
   write(event);
+}
+
+void AgUiEncoder::on_run_start(const event::Event& event, const event::RunStart& run) {
+  // What an earlier run of the source left open is answered.
+  pending_calls_.clear();
+  if (!has_more_than_ids(event, run, options_)) return;
+  frame_begin();
+  out_.append(source_run(event, spelling_));
+  frame_end();
+}
+
+// The counts of each answer go into one list. What else the provider reported goes into another.
+void AgUiEncoder::on_usage(const event::Usage& usage) {
+  usage_.add(usage);
+  std::string counts;
+  event::write_usage(counts, usage);
+  if (is_shown(usage.json, counts)) return;
+  const std::string reported = without_money(usage.json);
+  if (!is_shown(reported, counts)) usage_.add_reported(reported);
 }
 
 void AgUiEncoder::on_run_end(const event::RunEnd& end) {
@@ -328,12 +380,16 @@ void AgUiEncoder::fail(std::string_view code, std::string_view message, std::str
 }
 
 std::string AgUiEncoder::take() {
-  return std::exchange(out_, {});
+  std::string taken;
+  take_into(taken);
+  return taken;
 }
 
 void AgUiEncoder::take_into(std::string& buffer) {
   buffer.clear();
-  buffer.swap(out_);
+  if (!options_.is_binary) return buffer.swap(out_);
+  append_ag_ui_proto(buffer, out_);
+  out_.clear();
 }
 
 }  // namespace millrace::encoder

@@ -23,7 +23,11 @@ struct AgUiOptions {
   std::string parent_run_id;
   // The protocolVersion of the client's input; "" is a client from before 1.0.
   std::string client_version;
+  bool is_binary = false;  // frames of protobuf (ag_ui_proto.hpp) in place of server-sent events
 };
+
+// True when a client's protocolVersion, MAJOR.MINOR compared as numbers, is at least 1.0.
+bool is_modern_client(std::string_view version);
 
 // Thread: any, one at a time.
 class AgUiEncoder final : public event::EventSink {
@@ -73,6 +77,8 @@ class AgUiEncoder final : public event::EventSink {
   void on_step(const event::Event& event, std::string_view name, bool starts);
   void on_subagent(const event::Event& event);
   void close_steps();
+  void on_run_start(const event::Event& event, const event::RunStart& run);
+  void on_usage(const event::Usage& usage);
   void on_run_end(const event::RunEnd& end);
   void on_interrupt(const event::Interrupt& interrupt);
   void add_question(const event::Question& question, std::string_view reason);

@@ -1,8 +1,27 @@
 #include "encoder/completion.hpp"
 
 #include "base/json.hpp"
+#include "event/codec.hpp"
 
 namespace millrace::encoder {
+namespace {
+
+// What a completion has no member for, though a next request may need it, or a reader.
+bool is_beside(const event::Event& event) {
+  return std::holds_alternative<event::ProviderState>(event.body) ||
+         std::holds_alternative<event::Citation>(event.body) ||
+         std::holds_alternative<event::Usage>(event.body) ||
+         std::holds_alternative<event::EncryptedValue>(event.body) ||
+         std::holds_alternative<event::ToolResult>(event.body) ||
+         std::holds_alternative<event::ToolDetails>(event.body);
+}
+
+}  // namespace
+
+void Completion::add_beside(const event::Event& event) {
+  if (!beside_.empty()) beside_.push_back(',');
+  event::write_json(beside_, event, {});
+}
 
 // A call that the provider ran itself is none of the caller's.
 void Completion::drop_call(std::string_view id) {
@@ -11,6 +30,7 @@ void Completion::drop_call(std::string_view id) {
 }
 
 void Completion::on_event(const event::Event& event) {
+  if (is_beside(event)) add_beside(event);
   if (const auto* text = std::get_if<event::TextDelta>(&event.body)) {
     text_.append(text->delta);
   } else if (std::holds_alternative<event::ReasoningStart>(event.body)) {
@@ -19,12 +39,18 @@ void Completion::on_event(const event::Event& event) {
     reasoning_.append(reasoning_part->delta);
   } else if (const auto* call = std::get_if<event::ToolStart>(&event.body)) {
     // What the provider runs itself is nothing that the caller is asked to run.
-    if (call->hosted) return;
+    if (call->hosted) {
+      hosted_.emplace(call->id);
+      return add_beside(event);
+    }
     places_.emplace(call->id, calls_.size());
     calls_.push_back({std::string(call->id), std::string(call->name), {}});
   } else if (const auto* piece = std::get_if<event::ToolArgs>(&event.body)) {
     const auto owner = places_.find(std::string(piece->id));
     if (owner != places_.end()) calls_[owner->second].arguments.append(piece->delta);
+    if (hosted_.contains(std::string(piece->id))) add_beside(event);
+  } else if (const auto* end = std::get_if<event::ToolEnd>(&event.body)) {
+    if (hosted_.contains(std::string(end->id))) add_beside(event);
   } else if (const auto* result = std::get_if<event::ToolResult>(&event.body)) {
     drop_call(result->id);
   } else if (const auto* state = std::get_if<event::ProviderState>(&event.body)) {
@@ -34,6 +60,8 @@ void Completion::on_event(const event::Event& event) {
     reasoning_.clear();
     calls_.clear();
     places_.clear();
+    hosted_.clear();
+    beside_.clear();
   }
 }
 
@@ -80,6 +108,9 @@ std::string Completion::to_json(const CompletionFacts& facts) const {
   if (!facts.usage_json.empty()) json::append_raw_member(out, "usage", facts.usage_json);
   if (!facts.model_usage_json.empty()) {
     json::append_raw_member(out, "modelUsage", facts.model_usage_json);
+  }
+  if (!beside_.empty()) {
+    json::append_raw_member(out, "millrace", R"({"events":[)" + beside_ + "]}");
   }
   return out + "}";
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "event/event.hpp"
@@ -32,7 +33,10 @@ class Completion final : public event::EventSink {
 
   // Shape: {"id", "object": "chat.completion", "created", "provider", "model", "choices":
   // [{"index", "message": {"role", "content", "reasoning_content"?, "tool_calls"?},
-  // "finish_reason"}], "usage", "modelUsage"}; content is null for an answer of calls alone.
+  // "finish_reason"}], "usage", "modelUsage", "millrace"?: {"events"}}; content is null for an
+  // answer of calls alone. `millrace.events` are what a completion has no member for, as AG-UI's
+  // events: provider state, citations, encrypted values, usage as the provider reported it, calls
+  // that the provider ran, results.
   [[nodiscard]] std::string to_json(const CompletionFacts& facts) const;
 
  private:
@@ -43,6 +47,7 @@ class Completion final : public event::EventSink {
     bool is_dropped = false;
   };
 
+  void add_beside(const event::Event& event);
   void drop_call(std::string_view id);
   [[nodiscard]] std::string message_json() const;
 
@@ -50,6 +55,8 @@ class Completion final : public event::EventSink {
   std::string reasoning_;
   std::vector<Call> calls_;
   std::unordered_map<std::string, std::size_t> places_;  // in calls_, by id
+  std::unordered_set<std::string> hosted_;               // ids of calls that the provider runs
+  std::string beside_;                                   // events as JSON, between commas
 };
 
 }  // namespace millrace::encoder

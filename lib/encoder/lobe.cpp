@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "encoder/left_over.hpp"
 #include "event/codec.hpp"
 
 namespace millrace::encoder {
@@ -34,8 +35,15 @@ void append_number(std::string& out, std::string_view key, double number) {
   json::append_raw_member(out, key, std::string_view(digits.data(), end));
 }
 
-// The counts of the event under LobeHub's names.
-void write_counts(std::string& out, const event::Usage& usage) {
+}  // namespace
+
+std::string_view lobe_error_type(std::string_view code) {
+  const Errc known = code_of(code);
+  const bool is_ours = known != Errc::internal || code == row_of(known).code;
+  return is_ours ? row_of(row_of(known).type).name : "ProviderBizError";
+}
+
+void write_lobe_counts(std::string& out, const event::Usage& usage) {
   const auto count = [&](std::string_view key, const std::optional<std::int64_t>& value) {
     if (value) json::append_member(out, key, *value);
   };
@@ -48,8 +56,6 @@ void write_counts(std::string& out, const event::Usage& usage) {
   count("totalTokens", usage.total_tokens);
   out.push_back('}');
 }
-
-}  // namespace
 
 // A line end in an id would begin another field.
 void LobeEncoder::begin(std::string_view type, std::string_view id) {
@@ -81,7 +87,7 @@ void LobeEncoder::on_event(const event::Event& event) {
   if (ended_) return;
   const auto data = [&] { write_data(event); };
   std::visit(event::Overloaded{
-                 [&](const event::TextStart& start) { id_ = start.id; },
+                 [&](const event::TextStart& start) { take_id(start.id); },
                  [&](const event::TextDelta& text) { on_text(text.id, text.delta); },
                  [](const event::TextEnd&) {},
                  [](const event::ReasoningSpanStart&) {},
@@ -111,15 +117,15 @@ void LobeEncoder::on_event(const event::Event& event) {
                  [&](const event::MessagesSnapshot&) { data(); },
                  [&](const event::ActivitySnapshot&) { data(); },
                  [&](const event::ActivityDelta&) { data(); },
-                 [&](const event::Usage& usage) { on_usage(usage); },
+                 [&](const event::Usage& usage) { on_usage(event, usage); },
                  [&](const event::ProviderState& state) { on_state(event, state); },
-                 [&](const event::Citation& citation) { on_citation(citation); },
+                 [&](const event::Citation& citation) { on_citation(event, citation); },
                  [&](const event::Interrupt&) { data(); },
                  [&](const event::Reset&) { on_reset(event); },
                  [&](const event::Retry&) { data(); },
                  [&](const event::Stage&) { data(); },
                  [&](const event::Warning& warning) { on_warning(event, warning); },
-                 [&](const event::Finish& finish) { on_finish(finish); },
+                 [&](const event::Finish& finish) { on_finish(event, finish); },
                  [](const event::AnswerInfo&) {},
                  [](const event::Alternative&) {},
                  [&](const event::Logprobs&) { data(); },
@@ -136,6 +142,14 @@ void LobeEncoder::on_event(const event::Event& event) {
                  [&](const event::Foreign&) { data(); },
              },
              event.body);
+}
+
+// A text behind an image or a block of a server's tool is a message of its own, in an answer that
+// has one id.
+void LobeEncoder::take_id(std::string_view id) {
+  if (id == text_id_) return;
+  text_id_ = id;
+  if (!std::exchange(is_behind_part_, false) || id_.empty()) id_ = id;
 }
 
 bool LobeEncoder::is_hosted(std::string_view call_id) const {
@@ -183,10 +197,17 @@ void LobeEncoder::on_tool_piece(std::string_view id, std::string_view arguments,
   end();
 }
 
-void LobeEncoder::on_citation(const event::Citation& citation) {
+// LobeHub's sources are addresses with titles: what is more is an event of its own.
+void LobeEncoder::on_citation(const event::Event& event, const event::Citation& citation) {
   json::Document document;
   const auto parsed = document.parse(citation.json);
-  if (parsed) sources_.add(parsed.value());
+  if (!parsed) return;
+  sources_.add(parsed.value());
+  Sources own;
+  own.add(parsed.value());
+  std::string shown;
+  own.write(shown);
+  if (!is_shown(parsed.value(), shown)) write_data(event);
 }
 
 // All sources so far in one event: readers keep the last one.
@@ -197,15 +218,18 @@ void LobeEncoder::flush_citations() {
   end();
 }
 
-void LobeEncoder::on_usage(const event::Usage& usage) {
+void LobeEncoder::on_usage(const event::Event& event, const event::Usage& usage) {
   flush_citations();
   begin("usage");
+  const std::size_t from = out_.size();
   if (options_.write_usage) {
     options_.write_usage(out_, usage);
   } else {
-    write_counts(out_, usage);
+    write_lobe_counts(out_, usage);
   }
+  const std::string shown = out_.substr(from);
   end();
+  if (!is_shown(usage.json, shown)) write_data(event);
   write_speed(usage.output_tokens);
 }
 
@@ -226,13 +250,14 @@ void LobeEncoder::write_speed(std::optional<std::int64_t> output_tokens) {
 }
 
 // An answer may have several messages, each with an end.
-void LobeEncoder::on_finish(const event::Finish& finish) {
+void LobeEncoder::on_finish(const event::Event& event, const event::Finish& finish) {
   if (stopped_ && !has_later_content_) return;
   stopped_ = true;
   has_later_content_ = false;
   flush_citations();
   const Ending* ending = ending_of(options_.wire);
   const bool renamed = ending != nullptr && !ending->reason.empty();
+  if (renamed && !is_usual(finish)) write_data(event);
   write("stop", renamed ? ending->reason : finish.reason);
 }
 
@@ -270,11 +295,9 @@ void LobeEncoder::on_failed(const event::Event& event, const event::Failed& fail
   if (failed.code == row_of(Errc::cancelled).code) {
     write("stop", "abort");
   } else {
-    const Errc code = code_of(failed.code);
-    const bool ours = code != Errc::internal || failed.code == row_of(code).code;
     begin("error", "first_chunk_error");
     out_.push_back('{');
-    const std::string_view usual = ours ? row_of(row_of(code).type).name : "ProviderBizError";
+    const std::string_view usual = lobe_error_type(failed.code);
     json::append_member(out_, "type", options_.error_type ? options_.error_type(usual) : usual);
     json::append_member(out_, "message", failed.message);
     std::string body = "{";

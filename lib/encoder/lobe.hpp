@@ -19,6 +19,12 @@
 
 namespace millrace::encoder {
 
+// Appends the counts of a usage as an object with LobeHub's names.
+void write_lobe_counts(std::string& out, const event::Usage& usage);
+
+// LobeHub's name for the class of an error with this code; a code that is not ours is a provider's.
+std::string_view lobe_error_type(std::string_view code);
+
 struct LobeOptions {
   std::string provider;  // told in errors
   // Of the provider: what ends an answer has other names at some. "" has no rules of its own.
@@ -89,7 +95,7 @@ class LobeEncoder final : public event::EventSink {
   void on_reasoning(std::string_view id, std::string_view delta);
   void write_text(std::string_view text);
   void write_part(const Part& part);
-  void on_image(const json::Value& medium);
+  bool on_image(const json::Value& medium);
   void on_image_url(std::string_view url);
   void write_image(std::string_view data_url);
   void on_encrypted(const event::EncryptedValue& value);
@@ -98,11 +104,12 @@ class LobeEncoder final : public event::EventSink {
   void on_state(const event::Event& event, const event::ProviderState& state);
   std::string scoped(const event::EncryptedValue& value, std::string_view plain) const;
   [[nodiscard]] bool is_hosted(std::string_view call_id) const;
+  void take_id(std::string_view id);
   void on_tool_start(const event::ToolStart& call);
   void on_tool_piece(std::string_view id, std::string_view arguments, std::string_view signature);
-  void on_citation(const event::Citation& citation);
-  void on_usage(const event::Usage& usage);
-  void on_finish(const event::Finish& finish);
+  void on_citation(const event::Event& event, const event::Citation& citation);
+  void on_usage(const event::Event& event, const event::Usage& usage);
+  void on_finish(const event::Event& event, const event::Finish& finish);
   void on_warning(const event::Event& event, const event::Warning& warning);
   void on_reset(const event::Event& event);
   void on_failed(const event::Event& event, const event::Failed& failed);
@@ -113,6 +120,8 @@ class LobeEncoder final : public event::EventSink {
 
   LobeOptions options_;
   std::string out_;
+  std::string text_id_;  // of the text that is being written
+  bool is_behind_part_ = false;
   std::string id_;                                      // of the message that is being written
   std::string reasoning_id_;                            // of the latest thought
   std::string issuer_;                                  // of the opaque values that come

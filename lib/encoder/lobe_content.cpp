@@ -38,18 +38,48 @@ Inline find_inline(std::string_view text) {
   return {begin, close + 1, text.substr(link + 2, close - link - 2)};
 }
 
+// State that says of a text what its own events show as well: in which pieces it came, with which
+// citations.
+bool is_about_shown(std::string_view kind) {
+  return kind == "cited_text";
+}
+
+// What a part of Gemini has beside its image, as a part of those members; "" for nothing.
+std::string members_beside_image(const json::Value& part, bool has_signature) {
+  std::string out;
+  const auto add = [](std::string& object, const json::Member& member) {
+    if (object.empty()) object.push_back('{');
+    json::append_member(object, member);
+  };
+  std::string image;
+  for (const json::Member& member : part["inlineData"].members()) {
+    if (member.key != "data" && member.key != "mimeType") add(image, member);
+  }
+  for (const json::Member& member : part.members()) {
+    const bool is_written = member.key == "inlineData" || member.key == "thought" ||
+                            (has_signature && member.key == "thoughtSignature");
+    if (!is_written) add(out, member);
+  }
+  if (!image.empty()) {
+    if (out.empty()) out.push_back('{');
+    json::append_raw_member(out, "inlineData", image + "}");
+  }
+  return out.empty() ? out : out + "}";
+}
+
 }  // namespace
 
 void LobeEncoder::answered_by(std::string_view wire, std::string_view model) {
   options_.wire = wire;
   always_in_parts_ = has_parts(wire, model);
   in_parts_ = always_in_parts_;
+  is_behind_part_ = false;
 }
 
 void LobeEncoder::on_text(std::string_view id, std::string_view delta) {
   if (delta.empty()) return;
   effective();
-  id_ = id;
+  take_id(id);
   for (Inline image = find_inline(delta); !image.url.empty(); image = find_inline(delta)) {
     write_text(delta.substr(0, image.begin));
     write_image(image.url);
@@ -70,7 +100,7 @@ void LobeEncoder::write_text(std::string_view text) {
 void LobeEncoder::on_reasoning(std::string_view id, std::string_view delta) {
   if (delta.empty()) return;
   effective();
-  id_ = id;
+  take_id(id);
   if (options_.wire == responses && !reasoning_id_.empty() && reasoning_id_ != id) {
     write("reasoning", "\n");
   }
@@ -94,6 +124,9 @@ void LobeEncoder::write_part(const Part& part) {
 
 // Reasoning items and images have events of their own.
 void LobeEncoder::on_state(const event::Event& event, const event::ProviderState& state) {
+  if (is_about_shown(state.kind)) return;
+  // Items of Responses have ids of their own.
+  is_behind_part_ = is_behind_part_ || state.kind != "item";
   json::Document document;
   const auto parsed = document.parse(state.json);
   if (!parsed) return write_data(event);
@@ -117,11 +150,15 @@ void LobeEncoder::on_state(const event::Event& event, const event::ProviderState
   }
   const bool is_image = value["inlineData"]["mimeType"].string().starts_with("image/");
   if (state.kind != "part" || !is_image) return write_data(event);
-  on_image(value);
+  const std::string others = members_beside_image(value, on_image(value));
+  if (others.empty()) return;
+  const event::ProviderState rest{state.provider, "members", state.entity_id, others};
+  write_data(event::Event{rest, {}, event.subagent});
 }
 
-// An image of Gemini: a part of an answer that has parts, else an image of its own.
-void LobeEncoder::on_image(const json::Value& medium) {
+// An image of Gemini: a part of an answer that has parts, else an image of its own. Gives whether
+// its signature was written as well.
+bool LobeEncoder::on_image(const json::Value& medium) {
   effective();
   const json::Value data = medium["inlineData"];
   const bool reasoning_part = medium["thought"].is_true();
@@ -131,11 +168,12 @@ void LobeEncoder::on_image(const json::Value& medium) {
     const std::string signature =
         plain.empty() ? std::string() : scoped({"message", {}, plain}, plain);
     write_part({reasoning_part, data["data"].string(), data["mimeType"].string(), signature});
-    return;
+    return true;
   }
   std::string image = "data:";
   image.append(data["mimeType"].string()).append(";base64,").append(data["data"].string());
   write_image(image);
+  return false;
 }
 
 // An image of a chat completion. One that stands elsewhere is text that shows it.

@@ -4,12 +4,22 @@
 #include <utility>
 #include <variant>
 
+#include "encoder/ag_ui_proto.hpp"
+
 namespace millrace::encoder {
 namespace {
 
 constexpr std::string_view frame_end = "\n\n";
 
 }  // namespace
+
+std::string messages_run(const AgUiOptions& options, std::string_view messages_json) {
+  AgUiEncoder encoder(options);
+  encoder.start();
+  encoder.on_event(event::Event{event::MessagesSnapshot{messages_json}, {}});
+  encoder.finish();
+  return encoder.take();
+}
 
 void RecordedAgUi::begin(const journal::Segment& segment) {
   run_.thread_id = options_.thread_id;
@@ -38,6 +48,9 @@ void RecordedAgUi::on_record(const journal::Record& record) {
     }
     begin(*segment);
     encoder_->start();
+    if (const std::string messages = std::exchange(options_.messages_json, {}); !messages.empty()) {
+      encoder_->on_event(event::Event{event::MessagesSnapshot{messages}, {}});
+    }
   } else if (encoder_) {
     if (!is_writing_) open_.add(record);
     const auto& event = std::get<event::Event>(record.body);
@@ -82,6 +95,11 @@ void RecordedAgUi::fail(std::string_view code, std::string_view message) {
 
 void RecordedAgUi::take_into(std::string& buffer) {
   buffer.clear();
+  if (options_.is_binary) {
+    append_ag_ui_proto(buffer, out_);
+    out_.clear();
+    return;
+  }
   out_.swap(buffer);
 }
 

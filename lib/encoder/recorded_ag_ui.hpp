@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "encoder/ag_ui.hpp"
 #include "journal/open_parts.hpp"
@@ -23,12 +24,18 @@ struct RecordedOptions {
   // Begins with what is open behind `after`, in frames without a number: the reader remembers
   // nothing.
   bool fresh = false;
+  // Messages of the thread that come behind the first RUN_STARTED, as JSON; "" is none.
+  std::string messages_json;
   // Ends with the first AG-UI run that begins.
   bool one_run = false;
-  std::string thread_id;  // where the record that has it is not read
+  std::string thread_id;   // where the record that has it is not read
+  bool is_binary = false;  // as AgUiOptions
   // Overrides the version of the client that began the AG-UI run.
   std::optional<std::string> client_version;
 };
+
+// A whole AG-UI run that shows these messages, as JSON, and nothing else.
+std::string messages_run(const AgUiOptions& options, std::string_view messages_json);
 
 // Takes the records from the first one of an AG-UI run on.
 // Thread: any, one at a time.

@@ -31,7 +31,7 @@ struct TrackerOptions {
   std::size_t tool_arguments_limit_bytes = 1024UL * 1024UL;
   std::size_t open_parts_limit = 1024;
   // Parts, citations and provider states of one answer: readers keep them. Strict mode only.
-  std::size_t parts_limit = 8192;
+  std::size_t parts_limit = 16384;
   // Replace an id that was used before; off for sources that may reopen a message by its id.
   bool distinct_ids = true;
   // Lets calls start while others are open, for readers that tell them apart by themselves (strict

@@ -44,8 +44,15 @@ void UsageList::add(const Usage& usage) {
   estimated_ = estimated_ || usage.estimated;
 }
 
-void UsageList::end(const Finish& finish) {
+void UsageList::add_reported(std::string_view json) {
+  if (!reported_.empty()) reported_.push_back(',');
+  reported_.append(json);
+}
+
+void UsageList::end(const Finish& finish, bool usual) {
   incomplete_.clear();
+  reason_.clear();
+  if (!usual && !finish.incomplete) json::append_string(reason_, finish.reason);
   if (!finish.incomplete) return;
   incomplete_ = "{";
   json::append_member(incomplete_, "reason", finish.reason);
@@ -56,11 +63,14 @@ void UsageList::end(const Finish& finish) {
 }
 
 void UsageList::append_to(std::string& object, std::string_view members) const {
-  std::string marks = estimated_ ? R"("usageSource":"estimated")" : "";
-  if (!incomplete_.empty()) {
-    if (!marks.empty()) marks.push_back(',');
-    marks.append(R"("incomplete":)").append(incomplete_);
-  }
+  std::string marks;
+  const auto mark = [&](std::string_view name, std::string_view json) {
+    if (!json.empty()) json::append_raw_member(marks, name, json);
+  };
+  mark("usageSource", estimated_ ? R"("estimated")" : "");
+  mark("incomplete", incomplete_);
+  mark("finishReason", reason_);
+  mark("reportedUsage", reported_.empty() ? "" : "[" + reported_ + "]");
   const std::string all = marks.empty() ? std::string(members) : marked(members, marks);
   if (!all.empty() && object.back() != '{') object.push_back(',');
   object.append(all);

@@ -9,7 +9,8 @@
 // signature of this API. Provider state under "anthropic": of a tool call `server_tool`,
 // `server_tool_result` (the blocks without id, name, input, content) and `caller`; of an assistant
 // message `compaction` and `content_block` (blocks that are written before its text) and `text`
-// (its blocks in their order, written back while their text is unchanged); of a call and a result
+// (its blocks in their order, written back while their text is unchanged), `cited_text` (which
+// citations are of which piece of its text); of a call and a result
 // `tool_use` and `tool_result` (further members); of a system message `cache_control`, and
 // `system_turn` where it is a turn within the conversation. Parts: see format/retained.hpp.
 // Source: Anthropic API reference, Messages (2026).

@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <utility>
 
 #include "base/base64.hpp"
 #include "base/utf8.hpp"
 #include "format/anthropic.hpp"
 #include "format/retained.hpp"
 #include "format/support.hpp"
+#include "format/turn_blocks.hpp"
+#include "message/media_type.hpp"
 #include "message/parts.hpp"
 
 namespace millrace::format {
@@ -19,7 +23,7 @@ namespace {
 
 void write_base64_source(JsonBuilder& out, const Media& media, std::string_view default_type) {
   out.text("type", "base64");
-  out.text("media_type", media.mime_type.empty() ? default_type : media.mime_type);
+  out.text("media_type", message::is_open_type(media.mime_type) ? default_type : media.mime_type);
   out.text("data", media.value);
 }
 
@@ -27,42 +31,47 @@ bool is_pdf(const Media& media) {
   return media.mime_type.empty() || media.mime_type == "application/pdf";
 }
 
-// A document by value is a PDF, or text that the API takes as text. False when it is neither.
-bool write_document_data(JsonBuilder& out, const Media& media) {
-  if (is_pdf(media)) {
-    write_base64_source(out, media, "application/pdf");
-    return true;
-  }
-  const auto text = base64::decode(media.value);
-  if (!text || !utf8::is_valid(*text)) return false;
-  out.text("type", "text");
-  out.text("media_type", "text/plain");
-  out.text("data", *text);
-  return true;
+// The words of a document by value that is text; nothing for any other.
+std::optional<std::string> text_of_document(const Media& media) {
+  auto text = base64::decode(media.value);
+  return text && utf8::is_valid(*text) ? std::move(text) : std::nullopt;
 }
 
-bool write_source(JsonBuilder& out, const Media& media) {
+// Whether there is a block for the medium: an image, a PDF, or text.
+bool is_taken(const Media& media) {
+  if (media.kind == Media::Kind::image) return true;
+  if (media.kind != Media::Kind::document) return false;
+  return media.source != Media::Source::data || is_pdf(media) || text_of_document(media);
+}
+
+// What a text says in the place of a medium without a block.
+std::string left_out(const Media& media) {
+  std::string text = "[";
+  text.append(message::name_of(media.kind)).append(" left out: ");
+  return text.append("Anthropic's messages hold images, PDFs and texts only.]");
+}
+
+void write_document_data(JsonBuilder& out, const Media& media) {
+  if (is_pdf(media)) return write_base64_source(out, media, "application/pdf");
+  out.text("type", "text");
+  out.text("media_type", "text/plain");
+  out.text("data", text_of_document(media).value_or(""));
+}
+
+void write_source(JsonBuilder& out, const Media& media) {
   switch (media.source) {
     case Media::Source::url:
       out.text("type", "url");
       out.text("url", media.value);
-      return true;
+      return;
     case Media::Source::file:
       out.text("type", "file");
       out.text("file_id", media.value);
-      return true;
+      return;
     case Media::Source::data: break;
   }
   if (media.kind == Media::Kind::document) return write_document_data(out, media);
   write_base64_source(out, media, "image/png");
-  return true;
-}
-
-// Calls, results and reasoning come from a conversation's own messages, never from a part.
-bool is_of_turns(std::string_view type) {
-  return type.ends_with("tool_use") || type.ends_with("tool_result") ||
-         type.ends_with("thinking") || type.starts_with("tool_addition") ||
-         type.starts_with("tool_removal");
 }
 
 // Whether the medium is still the one of the block that it was read from.
@@ -81,7 +90,7 @@ bool is_of_block(const Media& media, const json::Value& block) {
 // The block that a part holds, while the part shows it.
 bool write_held_block(JsonBuilder& out, const json::Value& part) {
   if (const json::Value block = stand_in_block(part, anthropic_provider)) {
-    if (is_of_turns(block["type"].string())) return false;
+    if (is_of_turn(block, anthropic_provider)) return false;
     out.value(block);
     return true;
   }
@@ -103,9 +112,7 @@ bool write_held_block(JsonBuilder& out, const json::Value& part) {
 
 bool anthropic_takes(const Media& document) {
   if (is_pdf(document) || document.source == Media::Source::file) return true;
-  if (document.source == Media::Source::url) return false;
-  const auto text = base64::decode(document.value);
-  return text && utf8::is_valid(*text);
+  return document.source == Media::Source::data && text_of_document(document);
 }
 
 void write_text_block(JsonBuilder& out, std::string_view text, const json::Value& cache_control) {
@@ -150,11 +157,15 @@ std::string block_of(const json::Value& part, json::Surrogates surrogates) {
   }
   Media media;
   if (!message::read_media(media, part)) return {};
-  if (media.kind != Media::Kind::image && media.kind != Media::Kind::document) return {};
+  message::take_data_url(media);
+  if (!is_taken(media)) {
+    write_text_block(out, left_out(media));
+    return out.take();
+  }
   out.open_object();
   out.text("type", message::name_of(media.kind));
   out.open_object("source");
-  if (!write_source(out, media)) return {};
+  write_source(out, media);
   out.close_object();
   if (media.kind == Media::Kind::document) out.filled("title", media.filename);
   if (cache_control.is_object()) out.value("cache_control", cache_control);

@@ -7,6 +7,7 @@
 #include "base/base64.hpp"
 #include "format/anthropic.hpp"
 #include "format/anthropic_blocks.hpp"
+#include "format/read_order.hpp"
 #include "format/retained.hpp"
 #include "format/support.hpp"
 #include "message/parts.hpp"
@@ -153,12 +154,14 @@ class AnthropicReader {
   void add_result(const json::Value& block, Content content, bool failed);
   void add_user(std::vector<json::Value>& blocks);
   void finish_assistant();
+  void note_parts();
 
   IdSource& ids_;
   Messages messages_;
   std::string turn_id_;              // the stored id, for the turn's first message
   bool in_assistant_ = false;        // the last message takes what comes next
   std::vector<json::Value> blocks_;  // of that message, without its calls
+  ReadOrder order_{ReadOrder::First::items};
   struct Place {
     std::size_t message = 0;
     std::size_t call = 0;
@@ -260,6 +263,7 @@ void AnthropicReader::read_assistant(const json::Value& content) {
   }
   for (const json::Value block : content.items()) read_block(block);
   finish_assistant();
+  order_.close(messages_);
   if (content.size() == 0) add(Role::assistant).content = Content::of_text("");
 }
 
@@ -314,7 +318,21 @@ void AnthropicReader::finish_assistant() {
                                   list.take());
   }
   blocks_.clear();
-  in_assistant_ = false;
+  if (std::exchange(in_assistant_, false)) note_parts();
+}
+
+// The message is whole: its blocks, its text, its calls.
+void AnthropicReader::note_parts() {
+  const Message& message = messages_.back();
+  const std::size_t at = messages_.size() - 1;
+  const auto& states = message.metadata.provider_state;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (message::is_item(states[i].provider, states[i].kind)) order_.add_item(at, i);
+  }
+  if (!message.content.text.empty()) order_.add_text(at, 0);
+  for (std::size_t i = 0; i < message.tool_calls.size(); ++i) {
+    order_.add_call(at, i, message.tool_calls[i].id);
+  }
 }
 
 void AnthropicReader::read_text(const json::Value& block) {
@@ -331,6 +349,7 @@ void AnthropicReader::read_thinking(const json::Value& block) {
   if (const auto signature = block["signature"].filled_string()) {
     message.encrypted_value = *signature;
   }
+  order_.add_reasoning(messages_.size() - 1);
 }
 
 void AnthropicReader::read_redacted(const json::Value& block) {
@@ -338,6 +357,7 @@ void AnthropicReader::read_redacted(const json::Value& block) {
   Message& message = add(Role::reasoning);
   message.content = Content::of_text("");
   message.encrypted_value = raw(block);
+  order_.add_reasoning(messages_.size() - 1);
 }
 
 void AnthropicReader::read_call(const json::Value& block) {
@@ -368,6 +388,7 @@ void AnthropicReader::read_server_result(const json::Value& block) {
                       without(block, {"tool_use_id", "content"}));
   }
   finish_assistant();
+  order_.add_result(call_id);
   const bool is_text = block["type"].string() == "mcp_tool_result";
   add_result(block, is_text ? result_content(content) : Content::of_text(arguments_of(content)),
              failed);

@@ -7,6 +7,7 @@
 
 #include "format/anthropic.hpp"
 #include "format/anthropic_blocks.hpp"
+#include "format/anthropic_citations.hpp"
 #include "format/retained.hpp"
 #include "format/support.hpp"
 #include "format/turns.hpp"
@@ -185,6 +186,7 @@ class AnthropicWriter final : public TurnWriter {
     }
     if (is_blank(text)) return;
     enter(Turn::assistant);
+    if (write_cited_text(out_, message, text)) return;
     const std::string marked = marked_blocks(message, text);
     if (marked.empty()) return write_text_block(out_, text);
     json::Document document(message::depth_limit);
@@ -243,6 +245,7 @@ class AnthropicWriter final : public TurnWriter {
 
   // The provider ran the tool itself: call and result are blocks of its own turn.
   void write_server_call(const ToolCall& call, const std::string& state) {
+    write_calls();
     enter(Turn::assistant);
     reserve_id(call.id);
     out_.open_object();
@@ -262,9 +265,21 @@ class AnthropicWriter final : public TurnWriter {
     out_.open_object();
     const std::string type = write_state_type(result_state->json);
     out_.text("tool_use_id", call.id);
-    write_server_content(type, *result);
+    if (!write_given_content(result_state->json, *result)) write_server_content(type, *result);
     write_state_rest(result_state->json);
     out_.close_object();
+  }
+
+  // The texts of a result as they came, with their citations, while they are the same.
+  bool write_given_content(const std::string& state, const Message& result) {
+    json::Document document(message::depth_limit);
+    const auto value = document.parse(state);
+    const json::Value content = value ? value.value()["content"] : json::Value();
+    if (content.size() == 0 || texts_of(content) != message::text_of(result.content)) return false;
+    out_.open_array("content");
+    for (const json::Value block : content.items()) write_cited_block(out_, block);
+    out_.close_array();
+    return true;
   }
 
   // The content of such a result is JSON; only a remote tool's is text.
@@ -295,7 +310,7 @@ class AnthropicWriter final : public TurnWriter {
     const auto value = document.parse(state);
     if (!value) return;
     for (const auto& [key, member] : value.value().members()) {
-      if (key != "type") out_.value(key, member);
+      if (key != "type" && key != "content") out_.value(key, member);
     }
   }
 

@@ -5,6 +5,7 @@
 
 #include "format/retained.hpp"
 #include "format/support.hpp"
+#include "format/turn_blocks.hpp"
 #include "message/parts.hpp"
 
 namespace millrace::format::bedrock {
@@ -163,17 +164,12 @@ bool write_held_medium(JsonBuilder& out, const Media& media, const json::Value& 
   return true;
 }
 
-// Calls, results and reasoning come from a conversation's own messages, never from a part.
-bool is_of_turn(const json::Value& block) {
-  return block["toolUse"].exists() || block["toolResult"].exists() ||
-         block["reasoningContent"].exists();
-}
-
 // The block that a part holds, while the part shows it.
 bool write_held(JsonBuilder& out, const json::Value& part, DocumentNames& names) {
   if (const json::Value block = stand_in_block(part, provider)) {
-    if (!is_of_turn(block)) out.value(block);
-    return !is_of_turn(block);
+    if (is_of_turn(block, provider)) return false;
+    out.value(block);
+    return true;
   }
   const json::Value block = held_block(part, provider);
   Media media;
@@ -216,12 +212,7 @@ std::string block_of(const json::Value& part, DocumentNames& names, json::Surrog
   }
   Media media;
   if (!message::read_media(media, part)) return {};
-  message::DataUrl data;
-  if (media.source == Media::Source::url && message::read_data_url(data, media.value)) {
-    media.source = Media::Source::data;
-    media.value = data.data;
-    media.mime_type = data.mime_type;
-  }
+  message::take_data_url(media);
   const Row* row = find_row(media);
   const bool inlined = media.source == Media::Source::data;
   if (row == nullptr || (!inlined && !media.value.starts_with("s3://"))) return {};

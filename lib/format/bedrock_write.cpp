@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "format/bedrock_blocks.hpp"
+#include "format/cited_text.hpp"
 #include "format/retained.hpp"
 #include "format/support.hpp"
 #include "format/turns.hpp"
@@ -121,10 +122,28 @@ class BedrockWriter final : public TurnWriter {
     for (const ToolCall& call : message.tool_calls) place_call(call);
   }
 
-  void write_text(const Message& /*message*/, std::string_view text) override {
+  void write_text(const Message& message, std::string_view text) override {
     if (is_blank(text)) return;
     enter(Turn::assistant);
-    write_text_block(text);
+    const auto pieces = cited_pieces(message, bedrock::provider, text);
+    for (const TextPiece& piece : pieces) write_piece(message, piece);
+    if (pieces.empty()) write_text_block(text);
+  }
+
+  void write_piece(const Message& message, const TextPiece& piece) {
+    if (!piece.is_cited()) return write_text_block(piece.text);
+    out_.open_object();
+    out_.open_object("citationsContent");
+    out_.open_array("content");
+    write_text_block(piece.text);
+    out_.close_array();
+    out_.open_array("citations");
+    for (std::size_t at = piece.first; at < piece.last; ++at) {
+      out_.raw(message.metadata.citations[at]);
+    }
+    out_.close_array();
+    out_.close_object();
+    out_.close_object();
   }
 
   void write_item(const message::ProviderState& state) override {
@@ -200,6 +219,7 @@ class BedrockWriter final : public TurnWriter {
 
   // Bedrock ran the tool itself: call and result are blocks of its own turn.
   void write_server_call(const ToolCall& call) {
+    write_calls();
     enter(Turn::assistant);
     reserve_id(call.id);
     json::Document document(message::depth_limit);
@@ -215,8 +235,35 @@ class BedrockWriter final : public TurnWriter {
     if (retained == nullptr)
       retained = result->metadata.find(bedrock::provider, "server_tool_result");
     const auto result_state = document.parse(retained == nullptr ? "" : retained->json);
-    write_result_block(*result, call.id,
-                       result_state ? result_state.value()["type"] : json::Value());
+    const json::Value given = result_state ? result_state.value() : json::Value();
+    if (given["content"].is_array() && words_of_result(given["content"]) == result_text(*result)) {
+      write_given_result(*result, call.id, given);
+    } else {
+      write_result_block(*result, call.id, given["type"]);
+    }
+  }
+
+  // The text that a reader sees of the content of a result.
+  static std::string words_of_result(const json::Value& content) {
+    std::string words;
+    for (const json::Value item : content.items()) {
+      const json::Value json = item["json"];
+      words.append(json.is_nothing() ? std::string(item["text"].string()) : raw(json));
+    }
+    return words;
+  }
+
+  // A result of a tool that Bedrock ran, as it came.
+  void write_given_result(const Message& message, std::string_view id, const json::Value& given) {
+    out_.open_object();
+    out_.open_object("toolResult");
+    out_.text("toolUseId", id);
+    for (const auto& [key, value] : given.members()) {
+      if (key != "toolUseId" && key != "status") out_.value(key, value);
+    }
+    if (message.error && !turns_.no_status) out_.text("status", "error");
+    out_.close_object();
+    out_.close_object();
   }
 
   void write_result(const Message& message, std::string_view /*name*/,

@@ -1,5 +1,6 @@
 #include "format/cohere.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -99,6 +100,20 @@ bool write_given_list(JsonBuilder& out, const Message& message, std::string_view
   return thinking.empty() && write_list(out, "content", message.metadata, cohere_provider, text);
 }
 
+// The citations of an answer of Cohere's, which name their sources.
+void write_cohere_citations(JsonBuilder& out, const Message& message) {
+  const auto& citations = message.metadata.citations;
+  const auto is_own = [](const std::string& citation) {
+    json::Document document(message::depth_limit);
+    const auto value = document.parse(citation);
+    return value && value.value()["sources"].is_array() && value.value()["text"].is_string();
+  };
+  if (citations.empty() || !std::all_of(citations.begin(), citations.end(), is_own)) return;
+  out.open_array("citations");
+  for (const std::string& citation : citations) out.raw(citation);
+  out.close_array();
+}
+
 void write_cohere_members(JsonBuilder& out, const Message& message) {
   const auto* state = message.metadata.find(cohere_provider, cohere_members_kind);
   if (state == nullptr) return;
@@ -125,6 +140,7 @@ void write_assistant(JsonBuilder& out, const Message& message, CohereReasoning r
     out.text("content", text);
   }
   out.filled("tool_plan", reasoning.plan);
+  write_cohere_citations(out, message);
   write_cohere_members(out, message);
   if (message.tool_calls.empty()) return;
   out.open_array("tool_calls");
@@ -177,12 +193,7 @@ Content cohere_content(const json::Value& content) {
     }
     Media media;
     media.value = image["url"].string();
-    message::DataUrl data;
-    if (message::read_data_url(data, media.value)) {
-      media.source = Media::Source::data;
-      media.value = data.data;
-      media.mime_type = data.mime_type;
-    }
+    message::take_data_url(media);
     std::string metadata;
     if (has_more_than(image, {"url"}) || has_more_than(part, {"type", "image_url"})) {
       constexpr std::array<std::string_view, 2> path{"image_url", "url"};

@@ -5,6 +5,7 @@
 
 #include "format/retained.hpp"
 #include "format/support.hpp"
+#include "format/turn_blocks.hpp"
 #include "message/media_type.hpp"
 #include "message/parts.hpp"
 
@@ -18,6 +19,7 @@ using message::Media;
 constexpr std::array<std::string_view, 4> default_types{"image/jpeg", "audio/mpeg", "video/mp4",
                                                         "application/pdf"};
 
+constexpr std::string_view call_member = "functionCall";
 constexpr std::string_view video_key = "videoMetadata";
 
 constexpr std::array<std::string_view, 2> inline_bytes{"inlineData", "data"};
@@ -29,25 +31,16 @@ bool has_more_than_medium(const json::Value& part) {
          has_more_than(part["fileData"], {"fileUri", "mimeType"});
 }
 
-// Calls, results and reasoning come from a conversation's own messages, never from a part.
-bool is_of_turn(const json::Value& part) {
-  constexpr std::array<std::string_view, 6> members{"functionCall",   "functionResponse",
-                                                    "toolCall",       "toolResponse",
-                                                    "executableCode", "codeExecutionResult"};
-  return part["thought"].is_true() ||
-         std::any_of(members.begin(), members.end(),
-                     [&](std::string_view member) { return part[member].exists(); });
-}
-
 // The part that a canonical part holds, while it shows it.
 bool write_held_part(JsonBuilder& out, const json::Value& part) {
-  if (const json::Value own = stand_in_block(part, provider); own && !is_of_turn(own)) {
+  if (const json::Value own = stand_in_block(part, provider); own && !is_of_turn(own, provider)) {
     out.value(own);
     return true;
   }
   const json::Value own = held_block(part, provider);
   Media media;
-  if (!own.is_object() || is_of_turn(own) || !message::read_media(media, part)) return false;
+  if (!own.is_object() || is_of_turn(own, provider) || !message::read_media(media, part))
+    return false;
   const json::Value file = own["fileData"];
   if (media.source == Media::Source::data) {
     const json::Value data = own["inlineData"];
@@ -76,13 +69,55 @@ std::string signature_of(const std::optional<std::string>& encrypted_value) {
 }
 
 void write_text(JsonBuilder& out, std::string_view text, std::string_view signature,
-                bool reasoning_part) {
+                bool reasoning_part, const message::Metadata* metadata) {
   if (is_blank(text) && signature.empty()) return;
   out.open_object();
   out.text("text", text);
   if (reasoning_part) out.flag("thought", true);
   out.filled("thoughtSignature", signature);
+  if (metadata != nullptr) write_members(out, *metadata, members_kind);
   out.close_object();
+}
+
+std::string members_of(const json::Value& part) {
+  const bool is_code_result = part["codeExecutionResult"].exists();
+  std::string members;
+  for (const auto& [key, value] : part.members()) {
+    const bool is_shown = key == "text" || key == "thought" || key == "executableCode" ||
+                          key == "codeExecutionResult" ||
+                          (key == "thoughtSignature" && !is_code_result);
+    if (is_shown || value.is_null()) continue;
+    if (key != call_member) {
+      json::append_member(members, json::Member{key, value});
+    } else if (const std::string rest = without(value, {"id", "name", "args"}); rest != "{}") {
+      json::append_raw_member(members, key, rest);
+    }
+  }
+  return members.empty() ? members : "{" + members + "}";
+}
+
+void write_members(JsonBuilder& out, const message::Metadata& metadata, std::string_view kind) {
+  // What the engine writes itself.
+  constexpr std::array<std::string_view, 5> written{"text", "thought", call_member,
+                                                    "executableCode", "codeExecutionResult"};
+  const auto* state = metadata.find(provider, kind);
+  json::Document document(message::depth_limit);
+  const auto members = document.parse(state == nullptr ? "" : state->json);
+  if (!members) return;
+  for (const auto& [key, value] : members.value().members()) {
+    const bool is_written = std::find(written.begin(), written.end(), key) != written.end();
+    if (!is_written) out.value(key, value);
+  }
+}
+
+void write_call_members(JsonBuilder& out, const message::Metadata& metadata) {
+  const auto* state = metadata.find(provider, members_kind);
+  json::Document document(message::depth_limit);
+  const auto members = document.parse(state == nullptr ? "" : state->json);
+  if (!members) return;
+  for (const auto& [key, value] : members.value()[call_member].members()) {
+    if (key != "id" && key != "name" && key != "args") out.value(key, value);
+  }
 }
 
 std::string part_of(const json::Value& part, json::Surrogates surrogates) {
@@ -94,15 +129,12 @@ std::string part_of(const json::Value& part, json::Surrogates surrogates) {
   }
   Media media;
   if (!message::read_media(media, part)) return {};
-  message::DataUrl data;
-  if (media.source == Media::Source::url && message::read_data_url(data, media.value)) {
-    media.source = Media::Source::data;
-    media.value = data.data;
-    media.mime_type = data.mime_type;
-  }
+  message::take_data_url(media);
   const bool inlined = media.source == Media::Source::data;
   std::string_view type = media.mime_type;
-  if (type.empty() || type.ends_with("/*")) {
+  // A document that is known to be of no known type is not said to be a PDF.
+  const bool is_unknown = media.kind == Media::Kind::document && type.ends_with("octet-stream");
+  if (message::is_open_type(type) && !is_unknown) {
     const auto named = inlined ? "" : message::type_by_address(media.value, media.kind);
     type = named.empty() ? default_types[static_cast<std::size_t>(media.kind)] : named;
   }

@@ -19,9 +19,10 @@ std::string encrypted_value(std::string_view signature);
 // The signature in an encrypted value, or "" when it is another provider's.
 std::string signature_of(const std::optional<std::string>& encrypted_value);
 
-// Writes a text part; nothing is written for a blank text without a signature.
+// Writes a text part, with the further members that `metadata` keeps of it; nothing is written for
+// a blank text without a signature.
 void write_text(message::JsonBuilder& out, std::string_view text, std::string_view signature,
-                bool reasoning_part = false);
+                bool reasoning_part = false, const message::Metadata* metadata = nullptr);
 
 // A content part as the JSON text of a part, or "" for one that the API cannot take.
 std::string part_of(const json::Value& part, json::Surrogates surrogates);
@@ -30,6 +31,19 @@ std::string part_of(const json::Value& part, json::Surrogates surrogates);
 bool read_medium(message::JsonBuilder& out, const json::Value& part);
 // Appends a part of a user: a text, a medium, or the words of another part.
 void read_part(message::JsonBuilder& out, const json::Value& part);
+
+// State: members of a part beside those that canonical messages show, as a part that has them
+// alone: of a text, reasoning or a call, and of the result of code that Google ran.
+inline constexpr std::string_view members_kind = "members";
+inline constexpr std::string_view result_members_kind = "result_members";
+
+// The JSON text of these members, or "" when there are none.
+std::string members_of(const json::Value& part);
+// Adds them to the part that is open.
+void write_members(message::JsonBuilder& out, const message::Metadata& metadata,
+                   std::string_view kind);
+// Adds to a functionCall that is open those of its own.
+void write_call_members(message::JsonBuilder& out, const message::Metadata& metadata);
 
 // State: the part of a result that says more than a text.
 inline constexpr std::string_view response_kind = "function_response";

@@ -7,6 +7,7 @@
 #include "format/gemini.hpp"
 #include "format/gemini_parts.hpp"
 #include "format/open_calls.hpp"
+#include "format/read_order.hpp"
 #include "format/retained.hpp"
 #include "format/support.hpp"
 #include "message/parts.hpp"
@@ -37,6 +38,11 @@ Content content_of(const std::vector<json::Value>& parts) {
   return Content::of_parts(out.take());
 }
 
+void keep_part_members(message::Metadata& metadata, const std::string& members,
+                       std::string_view kind = gemini::members_kind) {
+  if (!members.empty()) metadata.add(gemini::provider, kind, members);
+}
+
 // Reads turns in order.
 class GeminiReader {
  public:
@@ -52,6 +58,7 @@ class GeminiReader {
   static const Row* find_row(const json::Value& part);
 
   void read_user(const json::Value& parts);
+  void read_item(const json::Value& part);
   void read_text(const json::Value& value, const json::Value& part);
   void read_call(const json::Value& value, const json::Value& part);
   void read_code(const json::Value& value, const json::Value& part);
@@ -59,10 +66,11 @@ class GeminiReader {
   void read_response(const json::Value& value, const json::Value& part);
 
   Message& add(Role role);
+  void add_call(ToolCall call);
   void add_user(std::vector<json::Value>& parts);
   void add_result(std::string_view call_id, const json::Value& output, bool failed);
   Message& assistant(bool before_calls);
-  [[nodiscard]] bool can_take_text(bool is_signed) const;
+  [[nodiscard]] bool can_take_text(bool is_signed, std::string_view members) const;
   std::string answered_id(const json::Value& response);
 
   IdSource& ids_;
@@ -70,6 +78,7 @@ class GeminiReader {
   std::string turn_id_;        // the stored id, for the turn's first message
   bool in_assistant_ = false;  // the last message takes what comes next
   OpenCalls open_;
+  ReadOrder order_{ReadOrder::First::text};
   std::size_t code_message_ = 0;  // index of the message that holds the last code
   std::size_t code_call_ = 0;     // and of its call there
   std::string code_id_;
@@ -121,10 +130,17 @@ void GeminiReader::read_turn(const json::Value& turn) {
     if (const Row* row = find_row(part)) {
       (this->*row->handler)(part[row->member], part);
     } else if (part.size() > 0) {
-      assistant(true).metadata.add(gemini::provider, "part", raw(part));
+      read_item(part);
     }
   }
   in_assistant_ = false;
+  order_.close(messages_);
+}
+
+void GeminiReader::read_item(const json::Value& part) {
+  message::Metadata& metadata = assistant(true).metadata;
+  order_.add_item(messages_.size() - 1, metadata.provider_state.size());
+  metadata.add(gemini::provider, "part", raw(part));
 }
 
 void GeminiReader::add_user(std::vector<json::Value>& parts) {
@@ -159,6 +175,7 @@ std::string GeminiReader::answered_id(const json::Value& response) {
 void GeminiReader::read_response(const json::Value& value, const json::Value& part) {
   const std::string id = answered_id(value);
   in_assistant_ = false;
+  order_.add_result(id);
   Message& message = add(Role::tool);
   message.tool_call_id = id;
   gemini::Response response = gemini::read_response(value);
@@ -183,15 +200,20 @@ Message& GeminiReader::assistant(bool before_calls) {
   return add(Role::assistant);
 }
 
-// A signature closes its text, and a text without one does not become part of one with it.
-bool GeminiReader::can_take_text(bool is_signed) const {
+// A signature closes its text, and a text without one does not become part of one with it; nor
+// does one with further members of one that has others.
+bool GeminiReader::can_take_text(bool is_signed, std::string_view members) const {
   if (!in_assistant_) return false;
   const Message& last = messages_.back();
+  const auto* state = last.metadata.find(gemini::provider, gemini::members_kind);
+  const std::string_view of_last = state == nullptr ? std::string_view() : state->json;
+  if (message::has_content(last.content) && of_last != members) return false;
   return !last.encrypted_value && !(is_signed && message::has_content(last.content));
 }
 
 void GeminiReader::read_text(const json::Value& value, const json::Value& part) {
   const auto signature = part["thoughtSignature"].filled_string();
+  const std::string members = gemini::members_of(part);
   const bool reasoning_part = part["thought"].is_true();
   const bool bare = value.string().empty() && signature;
   const bool spoken = in_assistant_ && messages_.back().tool_calls.empty() &&
@@ -201,10 +223,14 @@ void GeminiReader::read_text(const json::Value& value, const json::Value& part) 
     Message& message = add(Role::reasoning);
     message.content = Content::of_text(value.string());
     if (signature) message.encrypted_value = gemini::encrypted_value(*signature);
+    keep_part_members(message.metadata, members);
+    order_.add_reasoning(messages_.size() - 1);
     return;
   }
-  if (!bare && !can_take_text(signature.has_value())) in_assistant_ = false;
+  if (!bare && !can_take_text(signature.has_value(), members)) in_assistant_ = false;
   Message& message = assistant(true);
+  if (!value.string().empty()) order_.add_text(messages_.size() - 1, message.content.text.size());
+  if (!message::has_content(message.content)) keep_part_members(message.metadata, members);
   message.content.kind = Content::Kind::text;
   message.content.text.append(value.string());
   if (signature) message.encrypted_value = gemini::encrypted_value(*signature);
@@ -219,8 +245,15 @@ void GeminiReader::read_call(const json::Value& value, const json::Value& part) 
   if (const auto signature = part["thoughtSignature"].filled_string()) {
     call.encrypted_value = gemini::encrypted_value(*signature);
   }
+  keep_part_members(call.metadata, gemini::members_of(part));
   open_.add(call.id, call.name);
-  assistant(false).tool_calls.push_back(std::move(call));
+  add_call(std::move(call));
+}
+
+void GeminiReader::add_call(ToolCall call) {
+  auto& calls = assistant(false).tool_calls;
+  order_.add_call(messages_.size() - 1, calls.size(), call.id);
+  calls.push_back(std::move(call));
 }
 
 void GeminiReader::read_code(const json::Value& value, const json::Value& part) {
@@ -236,20 +269,20 @@ void GeminiReader::read_code(const json::Value& value, const json::Value& part) 
   if (const auto signature = part["thoughtSignature"].filled_string()) {
     call.encrypted_value = gemini::encrypted_value(*signature);
   }
+  keep_part_members(call.metadata, gemini::members_of(part));
   code_id_ = call.id;
-  assistant(false).tool_calls.push_back(std::move(call));
+  add_call(std::move(call));
   code_message_ = messages_.size() - 1;
   code_call_ = messages_.back().tool_calls.size() - 1;
 }
 
 void GeminiReader::read_code_result(const json::Value& value, const json::Value& part) {
-  if (code_id_.empty()) {
-    assistant(true).metadata.add(gemini::provider, "part", raw(part));
-    return;
-  }
+  if (code_id_.empty()) return read_item(part);
   in_assistant_ = false;
+  order_.add_result(code_id_);
   ToolCall& call = messages_[code_message_].tool_calls[code_call_];
   call.metadata.add(gemini::provider, "server_tool_result", raw(value));
+  keep_part_members(call.metadata, gemini::members_of(part), gemini::result_members_kind);
   const std::string_view outcome = value["outcome"].string();
   add_result(std::exchange(code_id_, {}), value["output"], false);
   if (!outcome.empty() && outcome != "OUTCOME_OK") messages_.back().error = outcome;

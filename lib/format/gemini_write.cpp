@@ -68,7 +68,8 @@ class GeminiWriter final : public TurnWriter {
   }
 
   void write_assistant(const Message& message) override {
-    write_signed(message::text_of(message.content), gemini::signature_of(message.encrypted_value));
+    write_signed(message, message::text_of(message.content),
+                 gemini::signature_of(message.encrypted_value));
     for (const message::ProviderState& state : message.metadata.provider_state) write_item(state);
     for (const ToolCall& call : message.tool_calls) place_call(call);
   }
@@ -77,13 +78,14 @@ class GeminiWriter final : public TurnWriter {
   void write_text(const Message& message, std::string_view text) override {
     const ContentText whole(message.content);
     const bool is_last = text.data() + text.size() == whole.view().data() + whole.view().size();
-    write_signed(text, is_last ? gemini::signature_of(message.encrypted_value) : std::string());
+    write_signed(message, text,
+                 is_last ? gemini::signature_of(message.encrypted_value) : std::string());
   }
 
-  void write_signed(std::string_view text, std::string_view signature) {
+  void write_signed(const Message& message, std::string_view text, std::string_view signature) {
     if (is_blank(text) && signature.empty()) return;
     enter(Turn::assistant);
-    gemini::write_text(out_, text, signature);
+    gemini::write_text(out_, text, signature, false, &message.metadata);
   }
 
   void write_item(const message::ProviderState& state) override {
@@ -106,7 +108,7 @@ class GeminiWriter final : public TurnWriter {
     if (signature.empty()) return;
     const std::string text = message::text_of(message.content);
     enter(Turn::assistant);
-    gemini::write_text(out_, text, signature, !is_blank(text));
+    gemini::write_text(out_, text, signature, !is_blank(text), &message.metadata);
   }
 
   void begin_calls() override { is_first_ = true; }
@@ -120,24 +122,29 @@ class GeminiWriter final : public TurnWriter {
     if (!is_from_elsewhere(id)) out_.text("id", id);
     out_.text("name", call.name);
     write_arguments(out_, "args", call.arguments);
+    gemini::write_call_members(out_, call.metadata);
     out_.close_object();
     out_.filled("thoughtSignature", signature);
+    gemini::write_members(out_, call.metadata, gemini::members_kind);
     out_.close_object();
   }
 
   // Google ran the code itself: it and its result are parts of its own turn.
   void write_server_call(const ToolCall& call, const std::string& code) {
+    write_calls();
     enter(Turn::assistant);
     reserve_id(call.id);
     out_.open_object();
     out_.raw("executableCode", code);
     out_.filled("thoughtSignature", gemini::signature_of(call.encrypted_value));
+    gemini::write_members(out_, call.metadata, gemini::members_kind);
     out_.close_object();
     const Message* result = take_result(call);
     const auto* state = call.metadata.find(gemini::provider, "server_tool_result");
     if (result == nullptr || state == nullptr) return;
     out_.open_object();
     out_.raw("codeExecutionResult", state->json);
+    gemini::write_members(out_, call.metadata, gemini::result_members_kind);
     out_.close_object();
   }
 

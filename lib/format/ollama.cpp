@@ -6,6 +6,7 @@
 
 #include "format/open_calls.hpp"
 #include "format/support.hpp"
+#include "message/media_type.hpp"
 #include "message/parts.hpp"
 
 namespace millrace::format {
@@ -19,13 +20,15 @@ using message::Messages;
 using message::Role;
 using message::ToolCall;
 
+// The member `tool_name` of a message that answers no call that is there.
+constexpr std::string_view tool_name_state = "tool_name";
+
 // The base64 of an image part, or "".
 std::string_view image_data(const json::Value& part) {
   Media media;
-  message::DataUrl data;
   if (!message::read_media(media, part) || media.kind != Media::Kind::image) return {};
-  if (media.source == Media::Source::data) return media.value;
-  return message::read_data_url(data, media.value) ? data.data : std::string_view();
+  message::take_data_url(media);
+  return media.source == Media::Source::data ? media.value : std::string_view();
 }
 
 void write_images(JsonBuilder& out, const Content& content) {
@@ -72,6 +75,11 @@ class OllamaReader {
     } else if (value.is_object()) {
       add(Role::system, value).content = Content::of_text(value["content"].string());
     }
+    const json::Value name = value["tool_name"];
+    const bool is_known = role == "tool" && !is_unmatched_;
+    if (name.is_string() && !is_known) {
+      messages_.back().metadata.add("ollama", tool_name_state, raw(name));
+    }
   }
 
   [[nodiscard]] Messages take() { return std::move(messages_); }
@@ -93,6 +101,7 @@ class OllamaReader {
     if (!text.empty()) message::write_text_part(out, text);
     for (const json::Value image : images.items()) {
       Media media{Media::Kind::image, Media::Source::data, image.string()};
+      media.mime_type = message::type_by_base64(media.value);
       message::write_media(out, media);
     }
     out.close_array();
@@ -118,16 +127,21 @@ class OllamaReader {
   // The call that a result answers: the one it names, else the first of its tool that waits, else
   // the first that waits.
   std::string answered_id(const json::Value& value) {
-    if (const auto id = value["tool_call_id"].filled_string()) return std::string(*id);
+    if (const auto id = value["tool_call_id"].filled_string()) {
+      is_unmatched_ = !open_.take_id(*id);
+      return std::string(*id);
+    }
     const std::string_view name = value["tool_name"].string();
     auto id = open_.take_name(name);
     if (!id && name.empty()) id = open_.take_first();
+    is_unmatched_ = !id;
     return id ? *std::move(id) : ids_.next_id();
   }
 
   IdSource& ids_;
   Messages messages_;
-  OpenCalls open_;  // whose results are to come
+  OpenCalls open_;             // whose results are to come
+  bool is_unmatched_ = false;  // the last result answers no call that is there
 };
 
 }  // namespace
@@ -151,11 +165,13 @@ void write_ollama(JsonBuilder& out, std::span<const Message> messages) {
     write_images(out, message.content);
     if (message.role == Role::assistant) out.filled("thinking", reasoning_part);
     write_calls(out, message.tool_calls);
-    if (is_result) {
-      const auto name = names.find(message.tool_call_id);
-      if (name != names.end()) out.filled("tool_name", name->second);
-      out.filled("tool_call_id", message.tool_call_id);
+    const auto name = is_result ? names.find(message.tool_call_id) : names.end();
+    if (const auto* given = message.metadata.find("ollama", tool_name_state)) {
+      out.raw("tool_name", given->json);
+    } else if (name != names.end()) {
+      out.filled("tool_name", name->second);
     }
+    if (is_result) out.filled("tool_call_id", message.tool_call_id);
     out.close_object();
     for (auto call = message.tool_calls.rbegin(); call != message.tool_calls.rend(); ++call) {
       names.insert_or_assign(call->id, call->name);

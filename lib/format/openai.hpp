@@ -54,6 +54,10 @@ struct OpenAiWriteOptions {
   // Other servers take fewer shapes.
   bool openai_parts = false;
   bool mistral_state = false;
+  // Calls and results go back in the form before tool calls where they came so.
+  bool function_calls = false;
+  // Refusals and calls of that form go back as they came where the server itself gave them.
+  bool own_answers = false;
   // Texts carry the caller's `cache_control`, as Anthropic's do.
   bool cache_marks = false;
 };

@@ -7,9 +7,11 @@
 #include <unordered_map>
 #include <utility>
 
+#include "format/openai_content.hpp"
 #include "format/openai_conversation.hpp"
 #include "format/openai_items.hpp"
 #include "format/openai_names.hpp"
+#include "format/retained.hpp"
 #include "format/support.hpp"
 #include "message/parts.hpp"
 
@@ -40,79 +42,31 @@ std::string text_of(const json::Value& content) {
   return text;
 }
 
-void read_input_image(JsonBuilder& out, const json::Value& part) {
-  const json::Value detail = part["detail"];
-  const bool plain = detail.string().empty() || detail.string() == "auto";
-  const std::string_view url = part["image_url"].string();
-  const std::string metadata = plain ? "" : "{\"detail\":" + raw(detail) + "}";
-  if (url.empty() && part["file_id"].filled_string()) {
-    message::write_media(out, {Media::Kind::image, Media::Source::file, part["file_id"].string()},
-                         metadata);
-    return;
-  }
-  if (url.empty()) {
-    message::write_text_part(out, "");
-    return;
-  }
-  out.open_object();
-  out.text("type", "binary");
-  out.text("url", url);
-  out.text("mimeType", "image/*");
-  if (!metadata.empty()) out.raw("metadata", metadata);
-  out.close_object();
-}
-
-void read_input_file(JsonBuilder& out, const json::Value& part) {
-  Media media{Media::Kind::document, Media::Source::file, part["file_id"].string()};
-  message::DataUrl data;
-  if (message::read_data_url(data, part["file_data"].string())) {
-    media.source = Media::Source::data;
-    media.value = data.data;
-    media.mime_type = data.mime_type;
-  } else if (const auto bytes = part["file_data"].filled_string()) {
-    media.source = Media::Source::data;
-    media.value = *bytes;
-  } else if (const auto url = part["file_url"].filled_string()) {
-    media.source = Media::Source::url;
-    media.value = *url;
-  } else if (media.value.empty()) {
-    message::write_text_part(out, "");
-    return;
-  }
-  media.filename = part["filename"].string();
-  message::write_media(out, media);
-}
-
-bool is_media(const json::Value& part) {
-  const std::string_view type = part["type"].string();
-  return type == "input_image" || type == "input_file";
-}
-
-bool any_media(const json::Value& content) {
-  for (const json::Value part : content.items()) {
-    if (is_media(part)) return true;
-  }
-  return false;
-}
-
-// Parts when there is an image or a file, else `text`.
-message::Content content_of(const json::Value& content, std::string_view text) {
-  if (!any_media(content)) return message::Content::of_text(text);
+// Parts when there is more than texts, else `text`.
+message::Content content_of(const json::Value& content, std::string_view text, bool is_output) {
+  if (!openai::has_more_than_texts(content)) return message::Content::of_text(text);
   JsonBuilder out;
   out.open_array();
-  for (const json::Value part : content.items()) {
-    const std::string_view type = part["type"].string();
-    if (type == "input_image") {
-      read_input_image(out, part);
-    } else if (type == "input_file") {
-      read_input_file(out, part);
-    } else {
-      message::write_text_part(out,
-                               type == "input_text" || type == "text" ? part["text"].string() : "");
-    }
-  }
+  for (const json::Value part : content.items()) openai::read_input_part(out, part, is_output);
   out.close_array();
   return message::Content::of_parts(out.take());
+}
+
+// Whether the content of an answer says more than its text; one with an id is always a list.
+bool is_output_list(const json::Value& content, bool has_id) {
+  bool is_plain = content.size() <= 1 && !(has_id && content.size() == 1);
+  for (const json::Value part : content.items()) {
+    const bool is_output = part["type"].string() == "output_text";
+    if (!is_output && part["type"].string() != "refusal") return false;
+    is_plain =
+        is_plain && is_output && part["annotations"].size() == 0 && part["logprobs"].size() == 0;
+  }
+  return !is_plain;
+}
+
+// Whether reasoning is known as the API's by itself.
+bool is_ours(std::string_view id, const json::Value& encrypted) {
+  return id.starts_with("rs_") || encrypted.string().starts_with("gAAAA");
 }
 
 constexpr std::string_view custom_type = "custom_tool_call";
@@ -140,6 +94,10 @@ class ItemReader {
 
   void flush();
   void settle();
+  [[nodiscard]] bool has_open_calls() const {
+    return assistant_ && results_.size() < assistant_->tool_calls.size();
+  }
+  void end_step();
   Message& assistant();
   void attach_state(Message& message);
   Message& add(Role role, const json::Value& item);
@@ -156,6 +114,7 @@ class ItemReader {
   Messages messages_;
   std::optional<Message> assistant_;
   Messages results_;                           // of the current assistant message
+  bool has_output_ = false;                    // one of them is an item of its own
   std::vector<message::ProviderState> state_;  // items that wait for the next assistant message
   std::unordered_map<std::string, std::string> open_calls_;  // the latest id, by type of the call
 };
@@ -180,10 +139,10 @@ void ItemReader::read(const json::Value& item) {
     read_item_call(item, *call);
   } else if (openai::answered_type(type) != nullptr) {
     read_output(item);
-  } else if (!type.empty()) {
-    keep(item);
-  } else if (item["role"].is_string()) {
+  } else if (type.empty() && item["role"].is_string()) {
     read_message(item);
+  } else if (!type.empty() || item["id"].is_string()) {
+    keep(item);  // without a type it is a reference to an item
   }
 }
 
@@ -192,6 +151,13 @@ void ItemReader::flush() {
   assistant_.reset();
   for (Message& result : results_) messages_.push_back(std::move(result));
   results_.clear();
+  has_output_ = false;
+}
+
+// What is called when all calls before it have their outputs is of a later step: on the same
+// message it would go before these.
+void ItemReader::end_step() {
+  if (has_output_ && !has_open_calls()) flush();
 }
 
 // As flush; items that wait do not go behind what comes next.
@@ -232,22 +198,32 @@ void ItemReader::read_message(const json::Value& item) {
     message.role = Role::assistant;
     message.id = id_of(item, ids_);
     if (!text.empty()) message.content = message::Content::of_text(text);
+    if (is_output_list(item["content"], openai::is_own_id(item["id"].string()))) {
+      message.metadata.add(openai::items_provider, openai::content_kind,
+                           R"({"parts":)" + raw(item["content"]) + "}");
+    }
+    openai::keep_members(message.metadata, item, {"type", "role", "content", "phase"});
     if (const json::Value phase = item["phase"]; phase.is_string()) {
       message.metadata.add(openai::items_provider, "item",
                            R"({"type":"message","phase":)" + raw(phase) + "}");
     }
     attach_state(message);
-  } else if (role == "user") {
-    add(Role::user, item).content = content_of(item["content"], text);
   } else {
-    const Role canonical = role == "developer" ? Role::developer
-                           : role == "tool"    ? Role::tool
-                                               : Role::system;
-    add(canonical, item).content = message::Content::of_text(text);
+    const Role canonical = role == "user"        ? Role::user
+                           : role == "developer" ? Role::developer
+                           : role == "tool"      ? Role::tool
+                                                 : Role::system;
+    Message& message = add(canonical, item);
+    message.content = content_of(item["content"], text, false);
+    if (message.content.kind == message::Content::Kind::text && item["content"].size() > 1) {
+      keep_list(message.metadata, openai::items_provider, item["content"]);
+    }
+    openai::keep_members(message.metadata, item, {"type", "role", "content"});
   }
 }
 
 void ItemReader::read_call(const json::Value& item) {
+  end_step();
   const bool is_custom = item["type"].string() == custom_type;
   ToolCall call;
   call.id = item["call_id"].filled_string().value_or(item["id"].string());
@@ -262,12 +238,15 @@ void ItemReader::read_call(const json::Value& item) {
     if (caller.is_object()) state.append(R"(,"caller":)").append(raw(caller));
     call.metadata.add(openai::items_provider, "item", state + "}");
   }
+  openai::keep_members(call.metadata, item,
+                       {"type", "call_id", "name", "arguments", "input", "namespace", "caller"});
   assistant().tool_calls.push_back(std::move(call));
 }
 
 // A call of a tool that the provider made. One that it ran has its result in the same item, so that
-// it is a message of its own.
+// it is a message of its own, but where it would part a call from its output.
 void ItemReader::read_item_call(const json::Value& item, const openai::CallType& type) {
+  end_step();
   const bool is_hosted = type.output_type.empty();
   ToolCall call;
   const auto call_id = item["call_id"].filled_string();
@@ -289,14 +268,11 @@ void ItemReader::read_item_call(const json::Value& item, const openai::CallType&
     call.metadata.add(openai::items_provider, "image", image.take());
   }
   open_calls_.insert_or_assign(std::string(type.type), call.id);
-  if (!is_hosted) {
-    assistant().tool_calls.push_back(std::move(call));
-    return;
-  }
-  if (assistant_) flush();
-  add_result(call, openai::result_of(type, item));
+  const bool is_alone = is_hosted && !has_open_calls();
+  if (is_alone) flush();
+  if (is_hosted) add_result(call, openai::result_of(type, item));
   assistant().tool_calls.push_back(std::move(call));
-  flush();
+  if (is_alone) flush();
 }
 
 void ItemReader::add_result(const ToolCall& call, std::string_view text) {
@@ -307,11 +283,22 @@ void ItemReader::add_result(const ToolCall& call, std::string_view text) {
   result.content = message::Content::of_text(text);
 }
 
+// Whether a list is one of parts; any other is a value of the tool, and stays JSON.
+bool is_part_list(const json::Value& output) {
+  if (!output.is_array() || output.size() == 0) return false;
+  for (const json::Value part : output.items()) {
+    const std::string_view type = part["type"].string();
+    if (type.empty() || (!part["text"].is_string() && !type.starts_with("input_"))) return false;
+  }
+  return true;
+}
+
 void ItemReader::read_output(const json::Value& item) {
   const std::string_view type = item["type"].string();
   const openai::CallType* answered = openai::answered_type(type);
   const bool is_tools = answered != nullptr && answered->output == openai::OutputKind::tools;
   const json::Value output = item[is_tools ? "tools" : "output"];
+  has_output_ = true;
   Message& result = results_.emplace_back();
   result.role = Role::tool;
   result.id = id_of(item, ids_);
@@ -323,10 +310,19 @@ void ItemReader::read_output(const json::Value& item) {
     if (is_named) result.tool_call_id = item["id"].string();
     if (!is_named && call != open_calls_.end()) result.tool_call_id = call->second;
   }
-  result.content = content_of(output, arguments_of(output));
-  if (answered != nullptr || type == "custom_tool_call_output") {
+  const bool is_list = answered == nullptr && is_part_list(output);
+  result.content = content_of(output, is_list ? text_of(output) : arguments_of(output), true);
+  if (is_list && result.content.kind == message::Content::Kind::text) {
+    keep_list(result.metadata, openai::items_provider, output);
+  }
+  const bool is_more = has_more_than(item, {"type", "call_id", "output", "id", "status"});
+  if (answered != nullptr || type == "custom_tool_call_output" || is_more) {
     result.metadata.add(openai::items_provider, "item",
                         without(item, {is_tools ? "tools" : "output"}));
+  }
+  if (answered == nullptr) {
+    openai::keep_members(result.metadata, item,
+                         {"type", "call_id", "output", "caller", "name", "namespace"});
   }
   if (answered != nullptr && item["status"].string() == "failed") {
     result.error = result.content.text;
@@ -334,17 +330,21 @@ void ItemReader::read_output(const json::Value& item) {
 }
 
 void ItemReader::read_mcp_call(const json::Value& item) {
+  end_step();
   ToolCall call;
   call.id = id_of(item, ids_);
   call.name = item["name"].string();
   call.arguments = arguments_of(item["arguments"]);
+  const json::Value error = item["error"];
   call.metadata.add(openai::items_provider, "item",
-                    without(item, {"id", "name", "arguments", "output", "error"}));
-  if (assistant_) flush();
+                    error.is_object()
+                        ? without(item, {"id", "name", "arguments", "output"})
+                        : without(item, {"id", "name", "arguments", "output", "error"}));
   add_result(call, arguments_of(item["output"]));
-  if (const auto error = item["error"].filled_string()) results_.back().error = *error;
+  if (const auto text = error.filled_string()) results_.back().error = *text;
+  if (error.is_object())
+    results_.back().error = error["message"].filled_string().value_or(raw(error));
   assistant().tool_calls.push_back(std::move(call));
-  flush();
 }
 
 void ItemReader::read_reasoning(const json::Value& item) {
@@ -359,18 +359,22 @@ void ItemReader::read_reasoning(const json::Value& item) {
     message.id = number == 0 ? id : id + ":" + std::to_string(number);
     message.content = message::Content::of_text(text);
   };
-  for (const json::Value part : item[is_content ? "content" : "summary"].items()) {
-    add_part(text_of_part(part));
-  }
+  for (const json::Value part : item["summary"].items()) add_part(text_of_part(part));
+  const std::size_t summaries = messages_.size() - first;
+  for (const json::Value part : item["content"].items()) add_part(text_of_part(part));
   if (messages_.size() == first) add_part("");
   Message& head = messages_[first];
   const auto encrypted = item["encrypted_content"].filled_string();
   if (encrypted) head.encrypted_value = *encrypted;
   if (is_content) {
-    head.metadata.add(openai::items_provider, "item", R"({"type":"reasoning_text"})");
-  } else if (!encrypted) {
+    std::string state = R"({"type":"reasoning_text")";
+    if (summaries > 0) json::append_member(state, "summary", static_cast<std::int64_t>(summaries));
+    head.metadata.add(openai::items_provider, "item", state + "}");
+  } else if (const auto given = item["encrypted_content"]; !encrypted || !is_ours(id, given)) {
     head.metadata.add(openai::items_provider, "item", R"({"type":"reasoning"})");
   }
+  openai::keep_members(head.metadata, item,
+                       {"type", "id", "summary", "content", "encrypted_content"});
 }
 
 // An item without a canonical form goes back before the next assistant message.

@@ -5,7 +5,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "format/openai_content.hpp"
 #include "format/openai_conversation.hpp"
+#include "format/openai_item_state.hpp"
 #include "format/openai_items.hpp"
 #include "format/openai_names.hpp"
 #include "format/support.hpp"
@@ -16,126 +18,19 @@ namespace millrace::format {
 namespace {
 
 using message::JsonBuilder;
-using message::Media;
 using message::Message;
 using message::Part;
 using message::PartKind;
 using message::ProviderState;
 using message::Role;
 using message::ToolCall;
-
-void write_input_text(JsonBuilder& out, std::string_view text) {
-  out.open_object();
-  out.text("type", "input_text");
-  out.text("text", text);
-  out.close_object();
-}
-
-void write_input_image(JsonBuilder& out, const Media& media) {
-  const std::string_view detail = media.metadata["detail"].string();
-  out.open_object();
-  out.text("type", "input_image");
-  if (media.source == Media::Source::file) {
-    out.text("file_id", media.value);
-  } else {
-    message::write_url(out, "image_url", media);
-  }
-  out.text("detail", detail.empty() ? "auto" : detail);
-  out.close_object();
-}
-
-void write_input_file(JsonBuilder& out, const Media& media) {
-  out.open_object();
-  out.text("type", "input_file");
-  out.filled("filename", media.filename);
-  switch (media.source) {
-    case Media::Source::data: message::write_url(out, "file_data", media); break;
-    case Media::Source::url: out.text("file_url", media.value); break;
-    case Media::Source::file: out.text("file_id", media.value); break;
-  }
-  out.close_object();
-}
-
-void write_input_part(JsonBuilder& out, const json::Value& part) {
-  Media media;
-  const bool is_media = message::read_media(media, part);
-  const bool is_binary = is_media && part["type"].string() == "binary";
-  const bool is_image = media.kind == Media::Kind::image;
-  const bool by_id = media.source == Media::Source::file;
-  if (is_media && (is_image || (is_binary && !by_id))) {
-    write_input_image(out, media);
-  } else if (is_media && (by_id || media.kind == Media::Kind::document)) {
-    write_input_file(out, media);
-  } else {
-    // A part the API has no word for keeps its place.
-    write_input_text(out, part["type"].string() == "text" ? part["text"].string() : "");
-  }
-}
-
-void write_input_parts(JsonBuilder& out, std::string_view key, const message::Content& content) {
-  out.open_array(key);
-  const message::Parts parts(content);
-  for (const json::Value part : parts.items()) write_input_part(out, part);
-  out.close_array();
-}
-
-bool has_media(const message::Content& content) {
-  const message::Parts parts(content);
-  for (const json::Value part : parts.items()) {
-    if (part["type"].string() != "text") return true;
-  }
-  return false;
-}
+using openai::ItemState;
 
 // What the API made: the encrypted values of other providers look different and would be refused.
 bool is_encrypted_here(const Message& message) {
   constexpr std::string_view fernet = "gAAAA";  // the version and the high bytes of the time
   return message.encrypted_value &&
          (message.id.starts_with("rs_") || message.encrypted_value->starts_with(fernet));
-}
-
-// The state `item` of a message or call.
-class ItemState {
- public:
-  explicit ItemState(const message::Metadata& metadata) {
-    const ProviderState* state = metadata.find(openai::items_provider, "item");
-    if (state == nullptr) return;
-    if (const auto value = document_.parse(state->json)) value_ = value.value();
-  }
-  ItemState(const ItemState&) = delete;
-  ItemState& operator=(const ItemState&) = delete;
-
-  [[nodiscard]] bool exists() const { return value_.exists(); }
-  [[nodiscard]] bool is(std::string_view type) const { return value_["type"].string() == type; }
-  json::Value operator[](std::string_view key) const { return value_[key]; }
-  [[nodiscard]] const json::Value& value() const { return value_; }
-  [[nodiscard]] json::Members members() const { return value_.members(); }
-
- private:
-  json::Document document_{message::depth_limit};
-  json::Value value_;
-};
-
-bool is_hosted(const ItemState& item) {
-  constexpr std::array<std::string_view, 5> types{"web_search_call", "file_search_call",
-                                                  "code_interpreter_call", "image_generation_call",
-                                                  "mcp_list_tools"};
-  return item["id"].is_string() &&
-         std::any_of(types.begin(), types.end(),
-                     [&](std::string_view type) { return item.is(type); });
-}
-
-// The base64 bytes of the image that the call made, or "": what is not stored at the provider
-// cannot be found by its id.
-std::string image_of(const ToolCall& call) {
-  const ProviderState* state = call.metadata.find(openai::items_provider, "image");
-  if (state == nullptr) return {};
-  json::Document document(message::depth_limit);
-  const auto value = document.parse(state->json);
-  message::DataUrl data;
-  if (!value || !message::read_data_url(data, value.value()["image_url"]["url"].string()))
-    return {};
-  return std::string(data.data);
 }
 
 // How many messages from `at` on are parts of one reasoning item.
@@ -219,12 +114,17 @@ class ItemWriter {
     if (is_empty && has_retained_items(message.metadata)) return;
     out_.open_object();
     out_.text("role", message::name_of(message.role));
-    if (message.role != Role::user || message.content.kind == message::Content::Kind::text) {
-      out_.text("content", message::text_of(message.content));
+    const std::string text = message::text_of(message.content);
+    if (openai::write_text_list(out_, "content", message.metadata, text)) {
+      // As it came.
+    } else if (message.role == Role::user ? message.content.kind != message::Content::Kind::text
+                                          : openai::has_more_than_texts(message.content)) {
+      openai::write_input_parts(out_, "content", message.content);
     } else {
-      write_input_parts(out_, "content", message.content);
+      out_.text("content", text);
     }
     out_.text("type", "message");
+    openai::write_members(out_, message.metadata);
     out_.close_object();
   }
 
@@ -235,18 +135,43 @@ class ItemWriter {
   }
 
   void write_text(const Message& message, std::string_view text) {
-    if (text.empty()) return;
+    // Parts without a text have citations all the same.
+    const bool has_parts =
+        message.metadata.find(openai::items_provider, openai::content_kind) != nullptr;
+    if (text.empty() && !has_parts) return;
     out_.open_object();
     out_.text("role", "assistant");
-    out_.text("content", text);
+    // Each id once: what stands between two texts makes them two items.
+    const bool has_id = is_new_id(message.id, message.metadata);
+    if (!openai::write_output_parts(out_, message, text)) {
+      has_id ? openai::write_output_text(out_, text) : out_.text("content", text);
+    }
     out_.text("type", "message");
     const ItemState item(message.metadata);
     if (item["phase"].is_string()) out_.value("phase", item["phase"]);
+    if (has_id) {
+      out_.text("id", message.id);
+      const auto status = item["status"].filled_string();
+      out_.text("status", status.value_or("completed"));
+    }
+    openai::write_members(out_, message.metadata);
     out_.close_object();
   }
 
+  // Whether the API gave this id, and the item has none yet.
+  bool is_new_id(std::string_view id, const message::Metadata& metadata) {
+    return openai::is_own_id(id) && !openai::has_further_member(metadata, "id") &&
+           written_ids_.emplace(id).second;
+  }
+
+  // The id of a call or a result, as the API gave it.
+  void write_id(const message::Metadata& metadata, const ItemState& item) {
+    const std::string_view id = item["id"].string();
+    if (is_new_id(id, metadata)) out_.text("id", id);
+  }
+
   static bool may_be_retained_item(const ProviderState& state) {
-    return state.provider == openai::items_provider && state.kind != "item";
+    return state.provider == openai::items_provider && message::is_item(state.provider, state.kind);
   }
 
   static bool has_retained_items(const message::Metadata& metadata) {
@@ -271,7 +196,7 @@ class ItemWriter {
       write_mcp_call(call, item);
       return;
     }
-    if (is_hosted(item)) {
+    if (openai::is_hosted(item)) {
       write_hosted_call(call, item);
       return;
     }
@@ -293,6 +218,12 @@ class ItemWriter {
       out_.value("caller", caller);
       callers_.insert_or_assign(call.id, caller.to_json(json::Surrogates::keep));
     }
+    if (item["async"].exists()) out_.value("async", item["async"]);
+    if (const json::Value status = item["status"]; status.string() != "completed") {
+      if (status.is_string()) out_.value("status", status);
+    }
+    write_id(call.metadata, item);
+    openai::write_members(out_, call.metadata);
     out_.close_object();
   }
 
@@ -300,7 +231,8 @@ class ItemWriter {
   void write_hosted_call(const ToolCall& call, const ItemState& item) {
     out_.open_object();
     for (const auto& [key, value] : item.members()) out_.value(key, value);
-    if (const std::string image = image_of(call); !image.empty()) out_.text("result", image);
+    if (const std::string image = openai::image_of(call); !image.empty())
+      out_.text("result", image);
     out_.close_object();
     written_results_.insert(call.id);
   }
@@ -317,7 +249,8 @@ class ItemWriter {
     out_.text("arguments", call.arguments);
     if (const auto result = results_.find(call.id); result != results_.end()) {
       out_.text("output", message::text_of(result->second->content));
-      if (result->second->error) out_.text("error", *result->second->error);
+      const bool has_error = item["error"].exists();
+      if (result->second->error && !has_error) out_.text("error", *result->second->error);
     }
     out_.close_object();
     written_results_.insert(call.id);
@@ -336,35 +269,61 @@ class ItemWriter {
     out_.open_object();
     out_.text("type", custom ? "custom_tool_call_output" : "function_call_output");
     out_.text("call_id", id);
-    if (const auto caller = callers_.find(id); caller != callers_.end()) {
+    if (item["caller"].is_object()) {
+      out_.value("caller", item["caller"]);
+    } else if (const auto caller = callers_.find(id); caller != callers_.end()) {
       out_.raw("caller", caller->second);
     }
-    if (has_media(message.content)) {
-      write_input_parts(out_, "output", message.content);
-    } else {
-      out_.text("output", result_text(message));
+    for (const std::string_view key : {"name", "namespace"}) {
+      if (item[key].is_string()) out_.value(key, item[key]);
     }
+    write_output(message, item["output"]);
+    write_id(message.metadata, item);
+    const bool has_status = openai::has_further_member(message.metadata, "status");
+    if (const json::Value status = item["status"]; status.is_string() && !has_status) {
+      if (status.string() != "completed") out_.value("status", status);
+    }
+    openai::write_members(out_, message.metadata);
     out_.close_object();
+  }
+
+  // A list as it came, while it shows the same.
+  void write_output(const Message& message, const json::Value& given) {
+    const std::string text = result_text(message);
+    if (given.is_array() && joined_text(given) == text) {
+      out_.value("output", given);
+    } else if (openai::write_text_list(out_, "output", message.metadata, text)) {
+      // The same of a history.
+    } else if (openai::has_more_than_texts(message.content)) {
+      openai::write_input_parts(out_, "output", message.content);
+    } else {
+      out_.text("output", text);
+    }
   }
 
   void write_reasoning(std::span<const Message> parts) {
     const Message& first = parts.front();
     const ItemState item(first.metadata);
-    const bool encrypted = is_encrypted_here(first);
+    // What has an item's state was made here.
+    const bool encrypted = is_encrypted_here(first) || (item.exists() && first.encrypted_value);
     if (!encrypted && !item.exists()) return;
     const bool is_content = item.is("reasoning_text");
+    const auto given = static_cast<std::size_t>(item["summary"].integer().value_or(0));
+    const std::size_t summaries = is_content ? std::min(given, parts.size()) : parts.size();
     out_.open_object();
     out_.text("type", "reasoning");
     if (first.id.starts_with("rs_")) out_.text("id", first.id.substr(0, first.id.find(':')));
     out_.open_array("summary");
-    if (!is_content) write_reasoning_parts("summary_text", parts);
+    write_reasoning_parts("summary_text", parts.first(summaries));
     out_.close_array();
     if (is_content) {
       out_.open_array("content");
-      write_reasoning_parts("reasoning_text", parts);
+      write_reasoning_parts("reasoning_text", parts.subspan(summaries));
       out_.close_array();
     }
     if (encrypted) out_.text("encrypted_content", *first.encrypted_value);
+    if (item["status"].is_string()) out_.value("status", item["status"]);
+    openai::write_members(out_, first.metadata);
     out_.close_object();
   }
 
@@ -387,6 +346,7 @@ class ItemWriter {
   std::unordered_map<std::string_view, std::string> callers_;                 // by id of the call
   std::unordered_set<std::string_view> custom_calls_;
   std::unordered_set<std::string_view> written_results_;
+  std::unordered_set<std::string> written_ids_;  // that the API gave
 };
 
 }  // namespace
@@ -402,7 +362,8 @@ std::size_t reasoning_left_out(std::span<const Message> messages) {
     const Message& first = messages[at];
     if (first.role != Role::reasoning) continue;
     const bool goes_back = is_encrypted_here(first) || ItemState(first.metadata).exists();
-    if (!goes_back && !message::text_of(first.content).empty()) ++count;
+    const bool has_more = first.encrypted_value && !first.encrypted_value->empty();
+    if (!goes_back && (has_more || !message::text_of(first.content).empty())) ++count;
     at += count_parts(messages, at) - 1;
   }
   return count;

@@ -171,7 +171,10 @@ void write_item_call(JsonBuilder& out, const CallType& type, const message::Tool
   if (!item["call_id"].exists()) out.text("call_id", call.id);
   const std::string given = item[key].exists() ? raw(item[key]) : "{}";
   write_json(out, key, call.arguments, given);
-  if (!item["status"].exists()) out.text("status", "completed");
+  const bool may_lack_status = type.output == OutputKind::shell || type.output == OutputKind::tools;
+  if (!item["status"].exists() && !(may_lack_status && item.exists())) {
+    out.text("status", "completed");
+  }
   if (type.output == OutputKind::screenshot && !item["pending_safety_checks"].exists()) {
     out.raw("pending_safety_checks", "[]");
   }

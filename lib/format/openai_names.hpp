@@ -21,6 +21,11 @@ inline constexpr std::string_view image_kind = "image";
 inline constexpr std::string_view refusal_kind = "refusal";
 inline constexpr std::string_view content_kind = "content";      // a list that is more than texts
 inline constexpr std::string_view tool_name_kind = "tool_name";  // of a result
+// Of a call and its result, in the form before tool calls; of the result the name of the function.
+inline constexpr std::string_view function_call_kind = "function_call";
+inline constexpr std::string_view call_index_kind = "index";  // of a call of Mistral's
+// The member of a part's metadata that says that its address came without an object around it.
+inline constexpr std::string_view bare_member = "bareUrl";
 // Whose state a part is: of OpenAI's API, or of Mistral's alone.
 std::string_view provider_of(const json::Value& part);
 // The reasoning in the parts of an answer, as Mistral gives it.

@@ -107,13 +107,14 @@ void read_image(JsonBuilder& out, const json::Value& part) {
   out.open_object();
   out.text("type", "binary");
   if (message::read_data_url(data, url)) {
-    out.text("mimeType", data.mime_type);
+    out.text("mimeType", data.mime_type.empty() ? "image/*" : data.mime_type);
     out.text("data", data.data);
   } else {
     out.text("mimeType", "image/*");
     out.text("url", url);
   }
   std::string detail;
+  if (image.is_string()) json::append_raw_member(detail, bare_member, "true");
   if (const auto given = image["detail"].filled_string()) {
     json::append_member(detail, "detail", *given, json::Surrogates::keep);
   }
@@ -166,12 +167,7 @@ void read_file(JsonBuilder& out, const json::Value& part) {
 // Files of Mistral's API.
 void read_document(JsonBuilder& out, const json::Value& part) {
   Media media{Media::Kind::document, Media::Source::url, part["document_url"].string()};
-  message::DataUrl data;
-  if (message::read_data_url(data, media.value)) {
-    media.source = Media::Source::data;
-    media.value = data.data;
-    media.mime_type = data.mime_type;
-  }
+  message::take_data_url(media);
   media.filename = part["document_name"].string();
   message::write_media(out, media);
 }
@@ -226,9 +222,11 @@ void keep_content(Message& message, const json::Value& content) {
   for (const json::Value part : content.items()) {
     if (part["cache_control"].is_object()) return;  // kept as blocks with marks
     const bool is_text = part["text"].is_string() && !has_more_than(part, {"type", "text"});
-    if (!is_text && is_read_elsewhere(message, part)) return;
+    const bool is_mistral = provider_of(part) != provider || part["image_url"].is_string();
+    if (!is_text && !is_mistral && is_read_elsewhere(message, part)) return;
+    if (part["thinking"].is_string()) return;
     is_plain = is_plain && is_text;
-    if (provider_of(part) != provider) owner = mistral_provider;
+    if (is_mistral) owner = mistral_provider;
   }
   if (is_plain) {
     keep_list(message.metadata, provider, content);
@@ -313,6 +311,9 @@ void ChatReader::read_call(Message& message, const json::Value& value) {
   call.name = body["name"].string();
   call.arguments = arguments_of(body[custom ? "input" : "arguments"]);
   if (custom) call.metadata.add(provider, custom_kind, "true");
+  if (const json::Value index = value["index"]; index.is_number()) {
+    call.metadata.add(mistral_provider, call_index_kind, raw(index));
+  }
   if (const json::Value extra = value["extra_content"]; extra.is_object()) {
     call.metadata.add(provider, extra_kind, raw(extra));
   } else if (const json::Value signature = value["thoughtSignature"]; signature.is_string()) {
@@ -327,6 +328,7 @@ void ChatReader::read_function_call(Message& message, const json::Value& value) 
   call.id = ids_.next_id();
   call.name = value["name"].string();
   call.arguments = arguments_of(value["arguments"]);
+  call.metadata.add(provider, function_call_kind, "true");
   last_function_call_ = call.id;
   message.tool_calls.push_back(std::move(call));
 }
@@ -349,6 +351,9 @@ void ChatReader::read_tool(Message& message, const json::Value& value) {
 void ChatReader::read_function_result(Message& message, const json::Value& value) {
   message.content = message::Content::of_text(joined_text(value["content"]));
   message.tool_call_id = std::exchange(last_function_call_, {});
+  if (const json::Value name = value["name"]; name.is_string()) {
+    message.metadata.add(provider, function_call_kind, raw(name));
+  }
 }
 
 void ChatReader::read_other(Message& message, const json::Value& value) {

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "format/anthropic_blocks.hpp"
 #include "format/openai.hpp"
 #include "format/openai_names.hpp"
+#include "format/openai_parts.hpp"
+#include "format/openai_shapes.hpp"
 #include "format/retained.hpp"
 #include "format/support.hpp"
 #include "message/parts.hpp"
@@ -15,7 +18,6 @@ namespace {
 
 using namespace openai;
 using message::JsonBuilder;
-using message::Media;
 using message::Message;
 using message::Role;
 using message::ToolCall;
@@ -30,162 +32,17 @@ bool is_wire_name(std::string_view name) {
          });
 }
 
-// An image, or a video under `type`.
-void write_image(JsonBuilder& out, const Media& media, std::string_view type = "image_url") {
-  out.open_object();
-  out.text("type", type);
-  out.open_object(type);
-  message::write_url(out, "url", media);
-  out.filled("detail", media.metadata["detail"].string());
-  out.close_object();
-  out.close_object();
-}
-
-// Files and sounds of Mistral's API.
-bool write_mistral_part(JsonBuilder& out, const Media& media) {
-  const bool is_audio = media.kind == Media::Kind::audio && media.source != Media::Source::file;
-  const bool by_id = media.source == Media::Source::file;
-  if (!is_audio && !by_id && media.kind != Media::Kind::document) return false;
-  out.open_object();
-  if (is_audio) {
-    out.text("type", "input_audio");
-    out.text("input_audio", media.value);
-  } else if (by_id) {
-    out.text("type", "file");
-    out.text("file_id", media.value);
-  } else {
-    out.text("type", "document_url");
-    message::write_url(out, "document_url", media);
-    out.filled("document_name", media.filename);
-  }
-  out.close_object();
-  return true;
-}
-
-bool write_audio(JsonBuilder& out, const Media& media) {
-  const auto* audio_data =
-      std::find_if(audio_formats.begin(), audio_formats.end(),
-                   [&](const AudioData& s) { return s.mime_type == media.mime_type; });
-  if (media.source != Media::Source::data || audio_data == audio_formats.end()) return false;
-  out.open_object();
-  out.text("type", "input_audio");
-  out.open_object("input_audio");
-  out.text("data", media.value);
-  out.text("format", audio_data->format);
-  out.close_object();
-  out.close_object();
-  return true;
-}
-
-// Sounds of servers that fetch them, and take more kinds than have a name above.
-// Source: https://www.alibabacloud.com/help/en/model-studio/qwen-omni (2026-10).
-void write_audio_url(JsonBuilder& out, const Media& media) {
-  const auto* audio_data =
-      std::find_if(audio_formats.begin(), audio_formats.end(),
-                   [&](const AudioData& s) { return s.mime_type == media.mime_type; });
-  std::string_view format = media.mime_type;
-  format.remove_prefix(format.starts_with("audio/") ? 6 : format.size());
-  out.open_object();
-  out.text("type", "input_audio");
-  out.open_object("input_audio");
-  if (media.source == Media::Source::url) {
-    out.text("data", media.value);
-  } else {
-    out.joined("data", "data:;base64,", media.value);
-  }
-  out.filled("format", audio_data == audio_formats.end() ? format : audio_data->format);
-  out.close_object();
-  out.close_object();
-}
-
-// Source: https://docs.perplexity.ai/docs/sonar/media, https://docs.z.ai/openapi.json (2026).
-void write_file_url(JsonBuilder& out, const Media& media) {
-  out.open_object();
-  out.text("type", "file_url");
-  out.open_object("file_url");
-  out.text("url", media.value);
-  out.close_object();
-  out.filled("file_name", media.filename);
-  out.close_object();
-}
-
-void write_file(JsonBuilder& out, const Media& media) {
-  out.open_object();
-  out.text("type", "file");
-  out.open_object("file");
-  out.filled("filename", media.filename);
-  if (media.source == Media::Source::file) {
-    out.text("file_id", media.value);
-  } else {
-    message::write_url(out, "file_data", media);
-  }
-  out.close_object();
-  out.close_object();
-}
-
-// Whether the API is the one whose state this is.
-bool takes_state(const OpenAiWriteOptions& options, std::string_view owner) {
-  return owner == provider ? options.openai_parts : options.mistral_state;
-}
-
-// A part as it came, from either API.
-json::Value own_part(const json::Value& part, const OpenAiWriteOptions& options) {
-  for (const std::string_view owner : {provider, mistral_provider}) {
-    if (!takes_state(options, owner)) continue;
-    if (const json::Value block = stand_in_block(part, owner)) return block;
-  }
-  return {};
-}
-
-// A medium with the members that its part had beside it.
-bool write_held_part(JsonBuilder& out, const json::Value& part, const Media& media,
-                     const OpenAiWriteOptions& options) {
-  if (!options.openai_parts) return false;
-  const json::Value block = held_block(part, provider);
-  if (!block.is_object()) return false;
-  const std::string_view type = block["type"].string();
-  const bool is_audio = type == "input_audio";
-  const bool is_file = type == "file";
-  if (media.source == Media::Source::file) {
-    if (!is_file || block["file"]["file_id"].string() != media.value) return false;
-    out.value(block);
-    return true;
-  }
-  JsonBuilder url;
-  url.open_object();
-  message::write_url(url, "url", media);
-  url.close_object();
-  json::Document document;
-  const auto address = document.parse(url.take());
-  if (!address) return false;
-  const std::string_view member = is_audio ? "data" : is_file ? "file_data" : "url";
-  const std::array<std::string_view, 2> path{type, member};
-  write_with_bytes(out, block, path, is_audio ? media.value : address.value()["url"].string());
-  return true;
-}
-
-void write_content_part(JsonBuilder& out, const json::Value& part,
-                        const OpenAiWriteOptions& options) {
-  if (const json::Value block = own_part(part, options)) return out.value(block);
-  // A part the API has no word for keeps its place.
-  const bool is_text = part["type"].string() == "text";
-  const std::string_view text = is_text ? part["text"].string() : "";
-  // A block of another provider that has no words has nothing to show here.
-  if (text.empty() && part["metadata"]["millrace"].is_object()) return;
-  const json::Value mark = part["metadata"]["cache_control"];
-  if (!options.cache_marks || !mark.is_object()) return message::write_text_part(out, text);
-  write_text_block(out, text, mark);
-}
-
 // The list that the content came as, while its texts and its reasoning are the same.
 bool write_given_content(JsonBuilder& out, const Message& message, std::string_view text,
-                         std::string_view reasoning_part, const OpenAiWriteOptions& options) {
+                         std::optional<std::string_view> reasoning_part,
+                         const OpenAiWriteOptions& options) {
   for (const std::string_view owner : {provider, mistral_provider}) {
     const auto* state = message.metadata.find(owner, content_kind);
     if (state == nullptr || !takes_state(options, owner)) continue;
     json::Document document(message::depth_limit);
     const auto content = document.parse(state->json);
-    if (!content || reasoning_of_parts(content.value()) != reasoning_part) continue;
+    if (!content) continue;
+    if (reasoning_part && reasoning_of_parts(content.value()) != *reasoning_part) continue;
     std::string words = joined_text(content.value());
     for (const json::Value part : content.value().items()) words.append(part["refusal"].string());
     if (words != text) continue;
@@ -201,7 +58,8 @@ void write_markable(JsonBuilder& out, const Message& message, std::string_view t
                     const OpenAiWriteOptions& options) {
   const std::string blocks = options.cache_marks ? marked_blocks(message, text) : std::string();
   if (!blocks.empty()) return out.raw("content", blocks);
-  if (write_given_content(out, message, text, {}, options)) return;
+  const bool is_answer = message.role == Role::assistant;
+  if (!is_answer && write_given_content(out, message, text, std::nullopt, options)) return;
   const bool is_list = options.openai_parts || options.mistral_state;
   if (is_list && write_list(out, "content", message.metadata, provider, text)) return;
   out.text("content", text);
@@ -211,40 +69,6 @@ void write_result(JsonBuilder& out, const Message& message, const OpenAiWriteOpt
   const message::ContentText content(message.content);
   const std::string_view failure = message.error ? std::string_view(*message.error) : "";
   write_markable(out, message, content.view().empty() ? failure : content.view(), options);
-}
-
-void write_part(JsonBuilder& out, const json::Value& part, const OpenAiWriteOptions& options) {
-  Media media;
-  if (!message::read_media(media, part)) return write_content_part(out, part, options);
-  if (write_held_part(out, part, media, options)) return;
-  if (options.mistral_parts && write_mistral_part(out, media)) return;
-  const bool is_binary = part["type"].string() == "binary";
-  const bool is_data_document =
-      media.kind == Media::Kind::document && media.source == Media::Source::data;
-  const bool by_id = media.source == Media::Source::file;
-  if (options.audio_urls && media.kind == Media::Kind::audio && !by_id) {
-    write_audio_url(out, media);
-  } else if (options.file_url_parts && media.kind == Media::Kind::document && !by_id) {
-    write_file_url(out, media);
-  } else if (by_id || (!is_binary && is_data_document)) {
-    write_file(out, media);
-  } else if (options.video_parts && media.kind == Media::Kind::video) {
-    write_image(out, media, "video_url");
-  } else if (is_binary || media.kind != Media::Kind::audio || !write_audio(out, media)) {
-    write_image(out, media);
-  }
-}
-
-void write_user_content(JsonBuilder& out, const message::Content& content,
-                        const OpenAiWriteOptions& options) {
-  if (content.kind == message::Content::Kind::text) {
-    out.text("content", content.text);
-    return;
-  }
-  out.open_array("content");
-  const message::Parts parts(content);
-  for (const json::Value part : parts.items()) write_part(out, part, options);
-  out.close_array();
 }
 
 // What the server wants back beside a call: as a state, or where only AG-UI's encrypted value
@@ -266,7 +90,7 @@ void write_extra_content(JsonBuilder& out, const ToolCall& call) {
   }
 }
 
-void write_call(JsonBuilder& out, const ToolCall& call) {
+void write_call(JsonBuilder& out, const ToolCall& call, const OpenAiWriteOptions& options) {
   const bool custom = is_custom_call(call);
   const std::string_view type = custom ? "custom" : "function";
   out.open_object();
@@ -277,6 +101,8 @@ void write_call(JsonBuilder& out, const ToolCall& call) {
   out.text(custom ? "input" : "arguments", call.arguments);
   out.close_object();
   write_extra_content(out, call);
+  const auto* index = call.metadata.find(mistral_provider, call_index_kind);
+  if (index != nullptr && options.mistral_state) out.raw(call_index_kind, index->json);
   out.close_object();
 }
 
@@ -405,14 +231,12 @@ void write_answer_images(JsonBuilder& out, const Message& message) {
 void write_assistant(JsonBuilder& out, const Message& message, const ReasoningPart& reasoning_part,
                      const OpenAiWriteOptions& options) {
   const message::ContentText content(message.content);
-  const bool is_refusal = options.openai_parts &&
-                          message.metadata.find(provider, refusal_kind) != nullptr &&
-                          !content.view().empty();
+  const bool rejects = is_refusal(message, options) && !content.view().empty();
   if (write_given_content(out, message, content.view(), reasoning_part.text, options)) {
     // As it came.
   } else if (options.mistral_reasoning && !reasoning_part.text.empty()) {
     write_mistral_content(out, message, reasoning_part);
-  } else if (is_refusal) {
+  } else if (rejects) {
     out.null("content");
     out.text("refusal", content.view());
   } else if (message::has_content(message.content)) {
@@ -420,9 +244,14 @@ void write_assistant(JsonBuilder& out, const Message& message, const ReasoningPa
   } else {
     out.null("content");
   }
-  if (!message.tool_calls.empty()) {
+  if (is_function_call(message, options)) {
+    out.open_object(function_call_kind);
+    out.text("name", message.tool_calls[0].name);
+    out.text("arguments", message.tool_calls[0].arguments);
+    out.close_object();
+  } else if (!message.tool_calls.empty()) {
     out.open_array("tool_calls");
-    for (const ToolCall& call : message.tool_calls) write_call(out, call);
+    for (const ToolCall& call : message.tool_calls) write_call(out, call, options);
     out.close_array();
   }
   write_reasoning_part(out, message, reasoning_part, options);
@@ -437,15 +266,21 @@ bool is_continued(const Message& message, const OpenAiWriteOptions& options) {
   return is_begun(message) || (options.always_begun && message.tool_calls.empty());
 }
 
-void write_message(JsonBuilder& out, const Message& message, const ReasoningPart& reasoning_part,
-                   const OpenAiWriteOptions& options, bool is_last) {
+void write_message(JsonBuilder& out, const Message& message, const Message* last,
+                   const ReasoningPart& reasoning_part, const OpenAiWriteOptions& options,
+                   bool is_last) {
   out.open_object();
-  out.text("role", message::name_of(message.role));
+  const std::string function = function_of(message, last, options);
+  out.text("role", function.empty() ? message::name_of(message.role) : "function");
   switch (message.role) {
-    case Role::user: write_user_content(out, message.content, options); break;
+    case Role::user: write_content_parts(out, message.content, options); break;
     case Role::assistant: write_assistant(out, message, reasoning_part, options); break;
     case Role::tool:
       write_result(out, message, options);
+      if (!function.empty()) {
+        out.raw("name", function);
+        break;
+      }
       out.text("tool_call_id", message.tool_call_id);
       if (const auto* name = message.metadata.find(provider, tool_name_kind);
           name != nullptr && options.mistral_state) {
@@ -480,6 +315,30 @@ std::size_t expected_size(std::span<const Message> messages) {
   return bytes + bytes / 32;
 }
 
+// The answer that has nothing but reasoning.
+Message reasoning_alone() {
+  Message message;
+  message.role = Role::assistant;
+  return message;
+}
+
+// How many reasoning messages behind an answer are in the list that its content came as: what was
+// thought between its texts.
+std::size_t reasoning_behind(std::span<const Message> messages, std::size_t at,
+                             std::string reasoning) {
+  const auto* state = messages[at].metadata.find(mistral_provider, content_kind);
+  if (state == nullptr || messages[at].role != Role::assistant) return 0;
+  json::Document document(message::depth_limit);
+  const auto content = document.parse(state->json);
+  const std::string wanted = content ? reasoning_of_parts(content.value()) : std::string();
+  for (std::size_t count = 0;; ++count) {
+    if (reasoning == wanted) return count;
+    const std::size_t next = at + count + 1;
+    if (next >= messages.size() || messages[next].role != Role::reasoning) return 0;
+    reasoning.append(message::text_of(messages[next].content));
+  }
+}
+
 }  // namespace
 
 bool is_begun(const Message& message) {
@@ -490,6 +349,7 @@ void write_openai(JsonBuilder& out, std::span<const Message> messages) {
   OpenAiWriteOptions options;
   options.openai_parts = true;
   options.mistral_state = true;
+  options.function_calls = true;
   write_openai(out, messages, options);
 }
 
@@ -498,13 +358,25 @@ void write_openai(JsonBuilder& out, std::span<const Message> messages,
   out.expect(expected_size(messages));
   out.open_array();
   ReasoningPart reasoning_part{{}, options.reasoning_member};
-  for (const Message& message : messages) {
+  const Message* last_caller = nullptr;
+  for (std::size_t at = 0; at < messages.size(); ++at) {
+    const Message& message = messages[at];
     if (message.role == Role::activity) continue;
     if (message.role == Role::reasoning) {
       add_reasoning(reasoning_part, message);
       continue;
     }
-    write_message(out, message, reasoning_part, options, &message == &messages.back());
+    const bool is_alone = options.mistral_reasoning && message.role != Role::assistant;
+    if (is_alone && !reasoning_part.text.empty()) {
+      write_message(out, reasoning_alone(), nullptr, reasoning_part, options, false);
+      reasoning_part = {{}, options.reasoning_member};
+    }
+    const std::size_t behind =
+        options.mistral_state ? reasoning_behind(messages, at, reasoning_part.text) : 0;
+    for (std::size_t i = 1; i <= behind; ++i) add_reasoning(reasoning_part, messages[at + i]);
+    at += behind;
+    write_message(out, message, last_caller, reasoning_part, options, at + 1 == messages.size());
+    if (!message.tool_calls.empty()) last_caller = &message;
     reasoning_part = {{}, options.reasoning_member};
   }
   out.close_array();

@@ -10,11 +10,15 @@ namespace {
 constexpr std::array<std::string_view, 0> any_members{};
 constexpr std::array<std::string_view, 5> compaction_members{"type", "id", "content",
                                                              "encrypted_content", "signature"};
-constexpr std::array<std::string_view, 4> item_members{"type", "id", "phase", "namespace"};
+constexpr std::array<std::string_view, 7> item_members{"type",  "id",     "phase",  "namespace",
+                                                       "async", "status", "summary"};
 constexpr std::array<std::string_view, 3> fallback_members{"type", "from", "to"};
 constexpr std::array<std::string_view, 4> part_members{"inlineData", "thoughtSignature",
                                                        "videoMetadata", "audioTranscription"};
 constexpr std::array<std::string_view, 1> citation_members{"citationsContent"};
+constexpr std::array<std::string_view, 4> cited_members{"begin", "size", "hash", "citations"};
+constexpr std::array<std::string_view, 2> text_members{"partMetadata", "speechMetadata"};
+constexpr std::array<std::string_view, 1> content_members{"parts"};
 constexpr std::array<std::string_view, 1> google_member{"google"};
 constexpr std::array<std::string_view, 2> cache_members{"type", "ttl"};
 constexpr std::array<std::string_view, 1> cache_types{"ephemeral"};
@@ -32,14 +36,18 @@ struct StateRow {
   std::span<const std::string_view> members = any_members;  // none: no object
   std::span<const std::string_view> types = any_members;    // none: it has no type
 };
-constexpr std::array<StateRow, 14> state_rows{{
+constexpr std::array<StateRow, 18> state_rows{{
     {"millrace", "issuer"},
     {"anthropic", "after_call"},
     {"anthropic", "cache_control", cache_members, cache_types},
     {"anthropic", "compaction", compaction_members, compaction_types},
     {"anthropic", "content_block", fallback_members, fallback_types},
+    {"anthropic", "cited_text", cited_members},
     {"google", "part", part_members},
+    {"google", "members", text_members},
     {"bedrock", "content_block", citation_members},
+    {"bedrock", "cited_text", cited_members},
+    {"openai_responses", "content", content_members},
     {"openai_responses", "item", item_members, item_types},
     {"openai_responses", "compaction", compaction_members, compaction_types},
     {"openai_responses", "refusal"},

@@ -5,6 +5,8 @@
 #include <string>
 
 #include "base/ascii.hpp"
+#include "base/base64.hpp"
+#include "base/json.hpp"
 
 namespace millrace::message {
 namespace {
@@ -45,6 +47,47 @@ constexpr std::array rows{
     Row{"json", "application/json", Media::Kind::document},
 };
 
+struct Piece {
+  std::size_t at = 0;
+  std::string_view bytes = {};
+};
+struct Magic {
+  std::string_view type;
+  Piece first;
+  Piece second = {};
+};
+// Short words begin texts as well: what no text has is looked for beside them.
+constexpr Piece small_size{0, {"\0\0\0", 3}};
+constexpr Piece reserved{6, {"\0\0\0\0", 4}};
+
+// Source: the file formats' own specifications; ISO 14496-12 and its registered brands.
+constexpr std::array magics{
+    Magic{"image/png", {0, "\x89PNG"}},
+    Magic{"image/jpeg", {0, "\xff\xd8\xff"}},
+    Magic{"image/gif", {0, "GIF8"}},
+    Magic{"image/webp", {0, "RIFF"}, {8, "WEBP"}},
+    Magic{"image/bmp", {0, "BM"}, reserved},
+    Magic{"application/pdf", {0, "%PDF"}},
+    Magic{"audio/wav", {0, "RIFF"}, {8, "WAVE"}},
+    Magic{"audio/mpeg", {0, "ID3\x02"}},
+    Magic{"audio/mpeg", {0, "ID3\x03"}},
+    Magic{"audio/mpeg", {0, "ID3\x04"}},
+    Magic{"audio/ogg", {0, "OggS"}},
+    Magic{"audio/flac", {0, "fLaC"}},
+    Magic{"image/heic", small_size, {4, "ftyphei"}},
+    Magic{"image/heic", small_size, {4, "ftyphevc"}},
+    Magic{"image/heif", small_size, {4, "ftypmif1"}},
+    Magic{"image/heif", small_size, {4, "ftypmsf1"}},
+    Magic{"image/avif", small_size, {4, "ftypavi"}},
+    Magic{"audio/mp4", small_size, {4, "ftypM4A "}},
+    Magic{"video/quicktime", small_size, {4, "ftypqt  "}},
+    Magic{"video/mp4", small_size, {4, "ftyp"}},
+};
+
+bool has_piece(std::string_view bytes, const Piece& piece) {
+  return bytes.size() >= piece.at && bytes.substr(piece.at).starts_with(piece.bytes);
+}
+
 }  // namespace
 
 std::string_view type_by_address(std::string_view address, Media::Kind kind) {
@@ -55,6 +98,38 @@ std::string_view type_by_address(std::string_view address, Media::Kind kind) {
   const auto* row = std::find_if(
       rows.begin(), rows.end(), [&](const Row& one) { return one.end == end && one.kind == kind; });
   return row == rows.end() ? std::string_view() : row->type;
+}
+
+std::string_view type_by_content(std::string_view bytes) {
+  const auto* row = std::find_if(magics.begin(), magics.end(), [&](const Magic& magic) {
+    return has_piece(bytes, magic.first) && has_piece(bytes, magic.second);
+  });
+  return row == magics.end() ? std::string_view() : row->type;
+}
+
+std::string_view type_by_base64(std::string_view text) {
+  constexpr std::size_t enough = 24;  // of base64: a multiple of 4
+  const auto bytes = base64::decode(text.substr(0, enough));
+  return bytes ? type_by_content(*bytes) : std::string_view();
+}
+
+std::string_view known_type(std::string_view type) {
+  const std::string_view essence = json::trim(type.substr(0, type.find(';')));
+  // A name that many have for JPEG, and no API knows.
+  if (equal_ignoring_case(essence, "image/jpg")) return "image/jpeg";
+  const auto* row = std::find_if(rows.begin(), rows.end(), [&](const Row& one) {
+    return equal_ignoring_case(one.type, essence);
+  });
+  if (row == rows.end()) return type;
+  const bool has_parameters = row->kind != Media::Kind::image && row->type != "application/pdf";
+  return has_parameters && essence.size() != type.size() ? type : row->type;
+}
+
+bool is_open_type(std::string_view type) {
+  const std::string_view essence = json::trim(type.substr(0, type.find(';')));
+  return essence.empty() || essence.ends_with("/*") ||
+         equal_ignoring_case(essence, "application/octet-stream") ||
+         equal_ignoring_case(essence, "binary/octet-stream");
 }
 
 }  // namespace millrace::message

@@ -1,4 +1,5 @@
-// The type of a medium that came without one, by the end of its address.
+// The types of media: as they are written, and of media that came without one, by their bytes or by
+// the end of their address.
 #pragma once
 
 #include <string_view>
@@ -10,5 +11,18 @@ namespace millrace::message {
 // The MIME type that the name in the address's path ends in, of a medium of this kind; "" for
 // others.
 std::string_view type_by_address(std::string_view address, Media::Kind kind);
+
+// The type that the first bytes of a file show, of the media that models take or that may be
+// taken for one of these; "" for others.
+std::string_view type_by_content(std::string_view bytes);
+// The same of bytes in base64.
+std::string_view type_by_base64(std::string_view text);
+
+// A type as the registry spells it, without the parameters of an image or a PDF, which have none;
+// a type that is not known as it is.
+std::string_view known_type(std::string_view type);
+// Whether a type leaves open what the bytes are: none, "image/*", "application/octet-stream"
+// or the name of it that stores of objects use.
+bool is_open_type(std::string_view type);
 
 }  // namespace millrace::message

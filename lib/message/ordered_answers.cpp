@@ -26,6 +26,11 @@ bool fits(std::string_view text, const json::Value& entry) {
   return PartHash(text).text() == entry["hash"].string();
 }
 
+// Empty arguments are completed on the way to a request.
+bool fits_call(std::string_view arguments, const json::Value& entry) {
+  return fits(arguments, entry) || (arguments == "{}" && fits({}, entry));
+}
+
 }  // namespace
 
 // Reads the records of one turn.
@@ -179,7 +184,7 @@ bool OrderedAnswers::Reader::add_call(const json::Value& entry) {
   if (place == calls_.end()) return false;
   const auto [at, number] = place->second;
   const ToolCall& call = messages_[at].tool_calls[number];
-  if (!taken_.insert(&call).second || !fits(call.arguments, entry)) return false;
+  if (!taken_.insert(&call).second || !fits_call(call.arguments, entry)) return false;
   ++named_[at].calls;
   parts_.push_back({PartKind::call, at, &messages_[at], &call});
   return true;

@@ -10,8 +10,6 @@ namespace {
 
 constexpr std::array<std::string_view, 5> part_names{"reasoning", "item", "text", "call", "result"};
 
-constexpr std::uint32_t hash_prime = 0x01000193U;
-
 struct ItemKind {
   std::string_view provider;
   std::string_view kind;
@@ -21,12 +19,8 @@ constexpr std::array item_kinds{ItemKind{"anthropic", "content_block"},
                                 ItemKind{"bedrock", "content_block"}};
 // The Responses API names its items by their types; these are no items.
 constexpr std::string_view responses = "openai_responses";
-constexpr std::array<std::string_view, 5> attributes{"item", "response", "refusal", "moderation",
-                                                     "image"};
-
-constexpr std::uint32_t hashed(std::uint32_t hash, unsigned char byte) {
-  return (hash ^ byte) * hash_prime;
-}
+constexpr std::array<std::string_view, 8> attributes{"item",  "response", "refusal", "moderation",
+                                                     "image", "content",  "members", "list"};
 
 }  // namespace
 
@@ -41,26 +35,6 @@ bool is_item(std::string_view provider, std::string_view kind) {
   return std::any_of(item_kinds.begin(), item_kinds.end(), [&](const ItemKind& row) {
     return row.provider == provider && row.kind == kind;
   });
-}
-
-void PartHash::add_start(std::string_view text) {
-  for (const char byte : text.substr(0, hashed_bytes - size_)) {
-    hash_ = hashed(hash_, static_cast<unsigned char>(byte));
-  }
-}
-
-std::string PartHash::text() const {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::uint32_t hash = hash_;
-  for (unsigned shift = 0; shift < 32; shift += 8) {
-    hash = hashed(hash, static_cast<unsigned char>((size_ >> shift) & 0xFFU));
-  }
-  std::string out(8, '0');
-  for (auto digit = out.rbegin(); digit != out.rend(); ++digit) {
-    *digit = digits[hash & 0xFU];
-    hash >>= 4U;
-  }
-  return out;
 }
 
 void append_entry(std::string& out, const OrderEntry& entry) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text_hash.hpp"
 #include "message/message.hpp"
 
 namespace millrace::message {
@@ -23,27 +24,7 @@ std::string_view name_of(PartKind kind);
 // the part that it names.
 bool is_item(std::string_view provider, std::string_view kind);
 
-// A hash of the first bytes of a text and of its size: enough to see that it was changed, and no
-// cost for long texts. The text may come in pieces.
-class PartHash {
- public:
-  PartHash() = default;
-  explicit PartHash(std::string_view text) { add(text); }
-  void add(std::string_view text) {
-    if (size_ < hashed_bytes) add_start(text);
-    size_ += text.size();
-  }
-  [[nodiscard]] std::size_t size() const { return size_; }
-  // Eight hexadecimal digits.
-  [[nodiscard]] std::string text() const;
-
- private:
-  static constexpr std::size_t hashed_bytes = 64;
-  void add_start(std::string_view text);
-
-  std::uint32_t hash_ = 0x811C9DC5U;
-  std::size_t size_ = 0;
-};
+using PartHash = TextHash;
 
 // An entry of a record. `id` is that of the message, of a call and of a result the call's.
 struct OrderEntry {

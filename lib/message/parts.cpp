@@ -3,21 +3,30 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.hpp"
+#include "message/media_type.hpp"
+
 namespace millrace::message {
 namespace {
 
 constexpr std::array<std::string_view, 4> kind_names{"image", "audio", "video", "document"};
+constexpr std::string_view unknown_type = "application/octet-stream";
 
-// A name that many have for JPEG, and no API knows.
-std::string_view known_mime(std::string_view mime_type) {
-  return mime_type == "image/jpg" ? "image/jpeg" : mime_type;
+// The type of a medium: what its part says, else its data URL or its bytes.
+std::string_view type_of(const Media& media, std::string_view given) {
+  const std::string_view type = known_type(given);
+  if (!is_open_type(type) || media.source == Media::Source::file) return type;
+  DataUrl data;
+  const bool is_data_url = media.source == Media::Source::url && read_data_url(data, media.value);
+  const std::string_view shown = is_data_url                           ? data.mime_type
+                                 : media.source == Media::Source::data ? type_by_base64(media.value)
+                                                                       : std::string_view();
+  return shown.empty() ? type : shown;
 }
 
 bool read_binary(Media& out, const json::Value& part) {
-  out.mime_type = known_mime(part["mimeType"].string());
   out.filename = part["filename"].string();
   out.metadata = part["metadata"];
-  out.kind = kind_of_mime(out.mime_type);
   if (const auto url = part["url"].filled_string()) {
     out.source = Media::Source::url;
     out.value = *url;
@@ -31,6 +40,11 @@ bool read_binary(Media& out, const json::Value& part) {
     out.source = Media::Source::data;
     out.value = {};
   }
+  out.mime_type = type_of(out, part["mimeType"].string());
+  out.kind = kind_of_mime(out.mime_type);
+  // Without a word what it is, it is no PDF as a document part without a type is.
+  const bool is_unknown = out.mime_type.empty() && out.source == Media::Source::data;
+  if (is_unknown) out.mime_type = unknown_type;
   return true;
 }
 
@@ -39,7 +53,8 @@ bool read_binary(Media& out, const json::Value& part) {
 Media::Kind kind_of_mime(std::string_view mime_type) {
   for (std::size_t i = 0; i < kind_names.size(); ++i) {
     const std::string_view name = kind_names[i];
-    if (mime_type.starts_with(name) && mime_type.substr(name.size()).starts_with("/")) {
+    const bool is_named = equal_ignoring_case(mime_type.substr(0, name.size()), name);
+    if (is_named && mime_type.substr(name.size()).starts_with("/")) {
       return static_cast<Media::Kind>(i);
     }
   }
@@ -68,7 +83,7 @@ bool read_media(Media& out, const json::Value& part) {
                : source_type == "url" ? Media::Source::url
                                       : Media::Source::file;
   out.value = source["value"].string();
-  out.mime_type = known_mime(source["mimeType"].string());
+  out.mime_type = type_of(out, source["mimeType"].string());
   out.metadata = part["metadata"];
   out.filename = out.metadata["filename"].string();
   return true;
@@ -113,13 +128,31 @@ std::string text_of(const Content& content) {
 bool read_data_url(DataUrl& out, std::string_view url) {
   constexpr std::string_view scheme = "data:";
   constexpr std::string_view marker = ";base64";
-  if (!url.starts_with(scheme)) return false;
+  if (!equal_ignoring_case(url.substr(0, scheme.size()), scheme)) return false;
   const std::size_t comma = url.find(',');
   if (comma == std::string_view::npos) return false;
   std::string_view head = url.substr(scheme.size(), comma - scheme.size());
-  if (!head.ends_with(marker) || head.size() == marker.size()) return false;
+  if (head.size() < marker.size()) return false;
+  const std::size_t at = head.size() - marker.size();
+  if (!equal_ignoring_case(head.substr(at), marker)) return false;
   head.remove_suffix(marker.size());
-  out = {head, url.substr(comma + 1)};
+  out = {known_type(head), url.substr(comma + 1)};
+  if (!is_open_type(out.mime_type)) return true;
+  const std::string_view shown = type_by_base64(out.data);
+  if (!shown.empty()) out.mime_type = shown;
+  if (out.mime_type.starts_with(';')) out.mime_type = {};
+  return true;
+}
+
+bool take_data_url(Media& media) {
+  DataUrl data;
+  if (media.source != Media::Source::url || !read_data_url(data, media.value)) return false;
+  media.source = Media::Source::data;
+  media.value = data.data;
+  // A type that says nothing does not take the place of one that does.
+  if (data.mime_type.empty()) return true;
+  const bool says_more = is_open_type(media.mime_type) || !is_open_type(data.mime_type);
+  if (says_more) media.mime_type = data.mime_type;
   return true;
 }
 
@@ -129,7 +162,7 @@ void write_url(JsonBuilder& out, std::string_view key, const Media& media) {
     return;
   }
   std::string head = "data:";
-  head.append(media.mime_type.empty() ? "application/octet-stream" : media.mime_type);
+  head.append(media.mime_type.empty() ? unknown_type : media.mime_type);
   head.append(";base64,");
   out.joined(key, head, media.value);
 }

@@ -40,7 +40,8 @@ struct Media {
 };
 
 // Reads an image, audio, video or document part, or one of the older `binary` parts, whose kind
-// comes from its MIME type; false for any other part.
+// comes from its MIME type; false for any other part. The type is the registry's name; where the
+// part leaves it open, it is what the bytes show.
 bool read_media(Media& out, const json::Value& part);
 
 // Appends a media part as AG-UI 1.0 writes it. `metadata_json` is an object's JSON text or "".
@@ -69,12 +70,15 @@ inline bool has_content(const Content& content) {
   return content.kind != Content::Kind::absent;
 }
 
-// A `data:` URL with base64, taken apart; false for anything else.
+// A `data:` URL with base64, taken apart; false for anything else. The type as read_media gives it;
+// "" for none.
 struct DataUrl {
   std::string_view mime_type;
   std::string_view data;
 };
 bool read_data_url(DataUrl& out, std::string_view url);
+// Makes a medium by value of one whose address is such a URL; false for any other.
+bool take_data_url(Media& media);
 // Writes the member `key` with the address of a medium: its URL, or its data as a `data:` URL.
 void write_url(JsonBuilder& out, std::string_view key, const Media& media);
 

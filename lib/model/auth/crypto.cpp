@@ -5,10 +5,13 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/pem.h>
+#include <openssl/rand.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <memory>
+#include <new>
 
 #include "base/base64.hpp"
 
@@ -24,9 +27,12 @@ struct Freer {
 };
 using Bio = std::unique_ptr<BIO, Freer<BIO_free>>;
 using Key = std::unique_ptr<EVP_PKEY, Freer<EVP_PKEY_free>>;
+using Cipher = std::unique_ptr<EVP_CIPHER_CTX, Freer<EVP_CIPHER_CTX_free>>;
 using Digest = std::unique_ptr<EVP_MD_CTX, Freer<EVP_MD_CTX_free>>;
 
 constexpr std::size_t sha256_bytes = 32;
+constexpr std::size_t nonce_bytes = 12;
+constexpr std::size_t tag_bytes = 16;
 
 const unsigned char* bytes_of(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
@@ -56,6 +62,67 @@ std::string hmac_sha256(std::string_view key, std::string_view bytes) {
   HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), bytes_of(bytes), bytes.size(),
        bytes_of(digest), &size);
   return digest;
+}
+
+std::string random_bytes(std::size_t count) {
+  std::string bytes(count, '\0');
+  // Without random bytes there is no secret: nothing goes on.
+  if (RAND_bytes(bytes_of(bytes), static_cast<int>(count)) != 1) throw std::bad_alloc();
+  return bytes;
+}
+
+std::string seal(std::string_view key, std::string_view plain, std::string_view context) {
+  std::string sealed = random_bytes(nonce_bytes);
+  sealed.resize(nonce_bytes + plain.size() + tag_bytes);
+  unsigned char* const to = bytes_of(sealed);
+  const Cipher cipher(EVP_CIPHER_CTX_new());
+  int size = 0;
+  const bool is_done =
+      cipher && key.size() == aes_key_bytes &&
+      EVP_EncryptInit_ex(cipher.get(), EVP_aes_256_gcm(), nullptr, bytes_of(key), to) == 1 &&
+      EVP_EncryptUpdate(cipher.get(), nullptr, &size, bytes_of(context),
+                        static_cast<int>(context.size())) == 1 &&
+      EVP_EncryptUpdate(cipher.get(), to + nonce_bytes, &size, bytes_of(plain),
+                        static_cast<int>(plain.size())) == 1 &&
+      EVP_EncryptFinal_ex(cipher.get(), to + nonce_bytes + plain.size(), &size) == 1 &&
+      EVP_CIPHER_CTX_ctrl(cipher.get(), EVP_CTRL_GCM_GET_TAG, tag_bytes,
+                          to + nonce_bytes + plain.size()) == 1;
+  if (!is_done) throw std::bad_alloc();
+  return sealed;
+}
+
+std::optional<std::string> unseal(std::string_view key, std::string_view sealed,
+                                  std::string_view context) {
+  if (sealed.size() < nonce_bytes + tag_bytes || key.size() != aes_key_bytes) return std::nullopt;
+  std::string plain(sealed.size() - nonce_bytes - tag_bytes, '\0');
+  std::string tag(sealed.substr(sealed.size() - tag_bytes));
+  const Cipher cipher(EVP_CIPHER_CTX_new());
+  int size = 0;
+  const bool is_right =
+      cipher &&
+      EVP_DecryptInit_ex(cipher.get(), EVP_aes_256_gcm(), nullptr, bytes_of(key),
+                         bytes_of(sealed)) == 1 &&
+      EVP_DecryptUpdate(cipher.get(), nullptr, &size, bytes_of(context),
+                        static_cast<int>(context.size())) == 1 &&
+      EVP_DecryptUpdate(cipher.get(), bytes_of(plain), &size, bytes_of(sealed) + nonce_bytes,
+                        static_cast<int>(plain.size())) == 1 &&
+      EVP_CIPHER_CTX_ctrl(cipher.get(), EVP_CTRL_GCM_SET_TAG, tag_bytes, bytes_of(tag)) == 1 &&
+      EVP_DecryptFinal_ex(cipher.get(), bytes_of(plain) + plain.size(), &size) == 1;
+  ERR_clear_error();
+  if (!is_right) return std::nullopt;
+  return plain;
+}
+
+std::optional<std::string> scrypt(std::string_view password, std::string_view salt,
+                                  const ScryptCost& cost, std::size_t bytes) {
+  constexpr std::uint64_t most_memory = std::uint64_t{160} << 20U;
+  std::string derived(bytes, '\0');
+  const bool is_done =
+      EVP_PBE_scrypt(password.data(), password.size(), bytes_of(salt), salt.size(), cost.cost,
+                     cost.block_size, cost.parallel, most_memory, bytes_of(derived), bytes) == 1;
+  ERR_clear_error();
+  if (!is_done) return std::nullopt;
+  return derived;
 }
 
 std::string hex_text(std::string_view bytes) {

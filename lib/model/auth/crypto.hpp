@@ -1,6 +1,8 @@
 // The few cryptographic operations that authentication needs. The only door to OpenSSL.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,6 +13,29 @@ namespace millrace::model::crypto {
 // Digests as raw bytes.
 std::string sha256(std::string_view bytes);
 std::string hmac_sha256(std::string_view key, std::string_view bytes);
+
+// Of the generator for keys.
+std::string random_bytes(std::size_t count);
+
+inline constexpr std::size_t aes_key_bytes = 32;
+
+// AES-256-GCM under a key of aes_key_bytes and a random nonce; `context` is bound, and not part of
+// it.
+// Shape: nonce, ciphertext, tag.
+std::string seal(std::string_view key, std::string_view plain, std::string_view context);
+// Nothing where key, context or bytes are not those of seal().
+std::optional<std::string> unseal(std::string_view key, std::string_view sealed,
+                                  std::string_view context);
+
+// The work of scrypt (RFC 7914); memory is 128 * cost * block_size bytes.
+struct ScryptCost {
+  std::size_t cost = 0;
+  std::size_t block_size = 0;
+  std::size_t parallel = 0;
+};
+// Nothing where the cost is not a power of two, or needs more than 160 MiB.
+std::optional<std::string> scrypt(std::string_view password, std::string_view salt,
+                                  const ScryptCost& cost, std::size_t bytes);
 
 // Lower-case hexadecimal.
 std::string hex_text(std::string_view bytes);

@@ -176,7 +176,9 @@ void write_tool_choice(JsonBuilder& out, const Draft& draft, bool is_thinking) {
   out.open_object("tool_choice");
   out.text("type", names[static_cast<std::size_t>(kind)]);
   if (kind == ToolChoice::Kind::tool) out.text("name", payload.tool_choice.name);
-  if (one_call && kind != ToolChoice::Kind::none) out.flag("disable_parallel_tool_use", true);
+  if (payload.parallel_tool_calls && kind != ToolChoice::Kind::none) {
+    out.flag("disable_parallel_tool_use", one_call);
+  }
   out.close_object();
 }
 

@@ -28,6 +28,7 @@ using message::Media;
 // Members that become part of another.
 constexpr std::array<std::string_view, 2> merged_extra{"additionalModelRequestFields",
                                                        "anthropic_beta"};
+constexpr std::string_view tool_config = "toolConfig";
 constexpr std::string_view cache_point = R"({"cachePoint":{"type":"default"}})";
 
 std::optional<std::string_view> refusal(const Media& media, const Draft& /*draft*/) {
@@ -114,19 +115,25 @@ void write_demand(JsonBuilder& out, const Draft& draft, bool is_thinking) {
 
 void write_tools(JsonBuilder& out, const Draft& draft, bool is_thinking) {
   const ChatPayload& payload = draft.payload;
-  if (payload.tools.empty()) return;
+  if (payload.tools.empty()) {
+    const std::string given = with_given("{}", draft, tool_config);
+    if (given != "{}") out.written(tool_config, given);
+    return;
+  }
   const bool knows_strict = bedrock_takes_schemas(bedrock_maker(draft), draft.traits);
   if (!knows_strict) note_no_strict(draft);
   if (payload.tool_choice.kind == ToolChoice::Kind::none) {
     draft.note("tool_choice", "The API cannot forbid calls; the model may make one.");
   }
-  out.open_object("toolConfig");
-  out.open_array("tools");
-  for (const Tool& tool : payload.tools) write_tool(out, draft, tool, knows_strict);
-  if (payload.context_caching) out.raw(cache_point);
-  out.close_array();
-  write_demand(out, draft, is_thinking);
-  out.close_object();
+  JsonBuilder config(json::Surrogates::replace);
+  config.open_object();
+  config.open_array("tools");
+  for (const Tool& tool : payload.tools) write_tool(config, draft, tool, knows_strict);
+  if (payload.context_caching) config.raw(cache_point);
+  config.close_array();
+  write_demand(config, draft, is_thinking);
+  config.close_object();
+  out.written(tool_config, with_given(config.take(), draft, tool_config));
 }
 
 bool names(const Draft& draft, std::string_view maker) {
@@ -292,7 +299,9 @@ Result<std::string> bedrock_converse_body(const Draft& given) {
   if (!schema) return std::move(schema).error();
   message::Messages storage;
   Draft draft = given;
-  if (given.payload.tools.empty() && has_calls(given.messages)) {
+  const bool has_tools =
+      !given.payload.tools.empty() || !extra_of(given.payload, tool_config).empty();
+  if (!has_tools && has_calls(given.messages)) {
     draft.note("messages", "The API takes calls beside tools only: they are told in words.");
     storage = with_calls_as_text(draft.messages);
     draft.messages = storage;
@@ -320,7 +329,7 @@ Result<std::string> bedrock_converse_body(const Draft& given) {
   std::vector<std::string_view> known =
       documented_members(Dialect::bedrock_converse, draft.config.provider->id);
   write_extra(out, draft, known);
-  known.emplace_back("outputConfig");
+  known.insert(known.end(), {"outputConfig", tool_config});
   known.push_back(merged_extra[0]);
   if (names(draft, "claude")) known.push_back(merged_extra[1]);
   write_undocumented(out, draft, known);

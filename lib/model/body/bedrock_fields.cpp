@@ -38,6 +38,11 @@ void write_bedrock_betas(message::JsonBuilder& out, const Draft& draft) {
 }
 
 std::string with_given_fields(std::string made, const Draft& draft) {
+  // The API takes any value of JSON; only an object goes together with settings.
+  const std::string_view text = extra_of(draft.payload, fields_member);
+  json::Document document(message::depth_limit);
+  const auto given = document.parse(text);
+  if (made == "{}" && given && !given.value().is_object()) return std::string(text);
   return with_given(std::move(made), draft, fields_member);
 }
 

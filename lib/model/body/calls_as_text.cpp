@@ -5,6 +5,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "format/bedrock_blocks.hpp"
+#include "format/retained.hpp"
 #include "message/json_builder.hpp"
 #include "message/parts.hpp"
 
@@ -18,6 +20,13 @@ using message::Role;
 using message::ToolCall;
 
 using Calls = std::unordered_map<std::string_view, const ToolCall*>;
+
+// A block of JSON stands in results alone: its text takes its place.
+void write_part(JsonBuilder& out, const json::Value& part) {
+  const json::Value data = format::stand_in_block(part, format::bedrock::provider)["json"];
+  data.exists() ? message::write_text_part(out, data.to_json(json::Surrogates::keep))
+                : out.value(part);
+}
 
 // What the user says in the result's stead; its media stay.
 Message as_user_message(const Message& result, const Calls& calls) {
@@ -42,7 +51,7 @@ Message as_user_message(const Message& result, const Calls& calls) {
   parts.open_array();
   message::write_text_part(parts, text);
   const message::Parts result_content(result.content);
-  for (const json::Value part : result_content.items()) parts.value(part);
+  for (const json::Value part : result_content.items()) write_part(parts, part);
   parts.close_array();
   message.content = message::Content::of_parts(parts.take());
   return message;

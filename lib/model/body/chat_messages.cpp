@@ -131,12 +131,23 @@ bool is_ready(const Draft& draft, const Message& message) {
   return false;
 }
 
+// Mistral takes media in results; those that came in its own parts stay there.
+bool keeps_list(const Draft& draft, const Message& message) {
+  return draft.config.provider->dialect == Dialect::mistral &&
+         message.metadata.find("mistral", "content") != nullptr;
+}
+
 message::Messages prepared(const Draft& draft) {
   message::Messages out;
   out.reserve(draft.messages.size() + 1);
   const bool fills_blank = draft.has(Quirk::blank_assistant_content);
   for (std::size_t at = 0; at < draft.messages.size();) {
     const Message& message = draft.messages[at];
+    if (message.role == Role::tool && keeps_list(draft, message)) {
+      out.push_back(message);
+      ++at;
+      continue;
+    }
     if (message.role == Role::tool) {
       TurnResults results = add_results(draft.messages, at, out);
       at = results.end;
@@ -282,6 +293,7 @@ Result<std::string> chat_messages(const Draft& draft) {
   options.mistral_parts = is_mistral;
   options.mistral_state = is_mistral;
   options.openai_parts = takes_openai_parts(draft.config);
+  options.own_answers = true;
   options.file_url_parts = draft.has(Quirk::file_url_parts);
   options.audio_urls = draft.has(Quirk::audio_urls);
   // Only models that reason read such parts.

@@ -21,13 +21,13 @@ void write_thinking_object(JsonBuilder& out, const Draft& draft) {
   const Reasoning& reasoning = draft.payload.reasoning;
   if (draft.is(Trait::always_thinking)) {
     if (reasoning.type == "disabled") draft.note("thinking", "The model always thinks.");
-  } else if (reasoning.type == "adaptive") {
+  } else if (reasoning.type == "adaptive" && !is_volcengine(draft)) {
     draft.note("thinking", "The provider knows `enabled` and `disabled` only.");
   } else {
     const bool clears = sets_clearing(draft);
     if (!reasoning.type.empty() || clears) {
       out.open_object("thinking");
-      out.filled("type", reasoning.type);
+      out.filled("type", reasoning.type == "adaptive" ? "auto" : reasoning.type);
       if (clears) out.flag("clear_thinking", *reasoning.clear_thinking);
       out.close_object();
     }
@@ -150,6 +150,10 @@ constexpr std::array reasoning_ways{
 
 bool is_glm_by_member(const Draft& draft) {
   return draft.has(Quirk::clear_thinking_member) && draft.model.find("glm") != draft.model.npos;
+}
+
+bool is_volcengine(const Draft& draft) {
+  return draft.config.provider->id.starts_with("volcengine");
 }
 
 bool takes_clear_thinking(const Draft& draft) {

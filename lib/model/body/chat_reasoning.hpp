@@ -10,6 +10,11 @@ namespace millrace::model {
 // serves GLM, the model that knows it.
 bool is_glm_by_member(const Draft& draft);
 
+// Whether the server is Volcengine's: it has `thinking` in the Responses API as well, and a word
+// for models that decide themselves.
+// Source: volcengine/volcengine-python-sdk, ThinkingType (2026).
+bool is_volcengine(const Draft& draft);
+
 // Whether it can be said at all what becomes of earlier thoughts.
 bool takes_clear_thinking(const Draft& draft);
 

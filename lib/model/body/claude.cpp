@@ -24,6 +24,10 @@ constexpr std::int64_t thinking_limit = 32'000;
 std::string type_of(const Draft& draft) {
   const Reasoning& wanted = draft.payload.reasoning;
   std::string type = wanted.type;
+  if (type == "between_tools" && !draft.is(Trait::interleaved_thinking)) {
+    draft.note("thinking", "The model does not think between its calls alone.");
+    type = "disabled";
+  }
   if (type.empty() && wanted.budget) type = *wanted.budget > 0 ? "enabled" : "disabled";
   if (type == "adaptive" && !draft.is(Trait::adaptive_thinking)) {
     draft.note("thinking", "The model does not decide itself; a budget is given.");
@@ -45,7 +49,8 @@ std::string type_of(const Draft& draft) {
 }
 
 bool is_switched_off(const Reasoning& reasoning) {
-  return reasoning.type == "disabled" || (reasoning.type.empty() && reasoning.budget == 0);
+  return reasoning.type == "disabled" || reasoning.type == "between_tools" ||
+         (reasoning.type.empty() && reasoning.budget == 0);
 }
 
 // What the model's card says, or 0. Vertex AI parts the date by an `@`.

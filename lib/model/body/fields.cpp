@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include "base/json_tree.hpp"
 
@@ -55,7 +56,7 @@ void write_merged(message::JsonBuilder& out, const json::Value& made, const json
                   const Draft& draft, const std::string& place, bool deep) {
   for (const auto& [key, value] : made.members()) {
     const json::Value other = given[std::string_view(key)];
-    const std::string name = place + "." + std::string(key);
+    const std::string name = place.empty() ? std::string(key) : place + "." + std::string(key);
     if (deep && value.is_object() && other.is_object()) {
       out.open_object(key);
       write_merged(out, value, other, draft, name, false);
@@ -92,10 +93,31 @@ std::string with_given(std::string made, const Draft& draft, std::string_view me
   return out.take();
 }
 
-Error not_supported(const Draft& draft, std::string_view sentence) {
-  return make_error(Errc::capability_not_supported,
-                    "The provider " + draft.config.id +
-                        " does not support this request: " + std::string(sentence));
+std::string with_members(std::string made, const Draft& draft,
+                         std::span<const std::string_view> names) {
+  message::JsonBuilder gathered(json::Surrogates::replace);
+  gathered.open_object();
+  write_extra(gathered, draft, names);
+  gathered.close_object();
+  const std::string text = gathered.take();
+  if (text == "{}") return made;
+  json::Document given_document(message::depth_limit);
+  json::Document made_document(message::depth_limit);
+  const auto given = given_document.parse(text);
+  const auto own = made_document.parse(made);
+  if (!given || !own) return made;
+  message::JsonBuilder out(json::Surrogates::replace);
+  out.open_object();
+  write_merged(out, own.value(), given.value(), draft, {}, true);
+  out.close_object();
+  return out.take();
+}
+
+Error not_supported(const Draft& draft, std::string_view sentence, std::string_view place) {
+  std::string message = "The provider " + draft.config.id + " does not support this request: ";
+  message.append(sentence);
+  if (!place.empty()) message.append(" (").append(place).append(")");
+  return make_error(Errc::capability_not_supported, std::move(message));
 }
 
 }  // namespace millrace::model

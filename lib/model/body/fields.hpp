@@ -29,10 +29,15 @@ void write_extra(message::JsonBuilder& out, const Draft& draft,
 // noted.
 std::string with_given(std::string made, const Draft& draft, std::string_view member);
 
+// The same with those of the payload's further members that are named.
+std::string with_members(std::string made, const Draft& draft,
+                         std::span<const std::string_view> names);
+
 // The payload's further member of this name as JSON text, or "".
 std::string_view extra_of(const ChatPayload& payload, std::string_view name);
 
-// The error for something the provider cannot do; `sentence` says what and what it can.
-Error not_supported(const Draft& draft, std::string_view sentence);
+// The error for something the provider cannot do; `sentence` says what and what it can, `place`
+// where in the messages it is.
+Error not_supported(const Draft& draft, std::string_view sentence, std::string_view place = {});
 
 }  // namespace millrace::model

@@ -23,9 +23,38 @@ constexpr std::array<std::string_view, 9> generation_members{
     "audioTimestamp",     "routingConfig", "modelSelectionConfig", "enableEnhancedCivicAnswers",
     "translationConfig"};
 
+// Those that a payload has fields for, as Google's own SDK calls them.
+constexpr std::array<std::string_view, 13> generation_aliases{"topP",
+                                                              "topK",
+                                                              "maxOutputTokens",
+                                                              "stopSequences",
+                                                              "candidateCount",
+                                                              "frequencyPenalty",
+                                                              "presencePenalty",
+                                                              "responseLogprobs",
+                                                              "responseSchema",
+                                                              "responseJsonSchema",
+                                                              "responseMimeType",
+                                                              "thinkingConfig",
+                                                              "audioTranscriptionConfig"};
+
 std::optional<std::string_view> refusal(const message::Media& media, const Draft& /*draft*/) {
   if (media.mime_type == svg_type) return no_svg;
   return std::nullopt;
+}
+
+// The API has no place for the name of a file.
+void note_file_names(const Draft& draft) {
+  for (const message::Message& message : draft.messages) {
+    if (message.content.kind != message::Content::Kind::parts) continue;
+    const message::Parts parts(message.content);
+    for (const json::Value part : parts.items()) {
+      message::Media media;
+      const bool is_named = message::read_media(media, part) && !media.filename.empty();
+      if (is_named)
+        return draft.note("messages", "The API takes no names of files: they are left out.");
+    }
+  }
 }
 
 bool has_functions(const ChatPayload& payload) {
@@ -184,6 +213,7 @@ void write_thinking(JsonBuilder& out, const Draft& draft) {
     if (!reasoning.empty()) draft.note("thinking", "The model has no such setting.");
     return;
   }
+  if (reasoning.empty() && !extra_of(draft.payload, "thinkingConfig").empty()) return;
   if (reasoning.empty()) {
     // Thoughts are only told when they are asked for.
     out.raw("thinkingConfig", R"({"includeThoughts":true})");
@@ -272,7 +302,8 @@ void write_generation(JsonBuilder& out, const Draft& draft) {
   write_images(config, draft);
   write_generation_members(config, draft);
   config.close_object();
-  const std::string text = with_given(config.take(), draft, "generationConfig");
+  std::string text = with_given(config.take(), draft, "generationConfig");
+  text = with_members(std::move(text), draft, generation_aliases);
   if (text != "{}") out.written("generationConfig", text);
 }
 
@@ -328,6 +359,7 @@ bool move_prompt_to_user(const DraftMessages& messages) {
 Result<std::string> gemini_body(const Draft& draft) {
   MILLRACE_TRY(check_tools(draft));
   MILLRACE_TRY(check_media(draft, refusal));
+  note_file_names(draft);
   JsonBuilder out(json::Surrogates::replace);
   out.open_object();
   if (draft.is(Trait::image_output)) {
@@ -349,6 +381,7 @@ Result<std::string> gemini_body(const Draft& draft) {
       documented_members(Dialect::gemini, draft.config.provider->id);
   write_extra(out, draft, known);
   known.insert(known.end(), generation_members.begin(), generation_members.end());
+  known.insert(known.end(), generation_aliases.begin(), generation_aliases.end());
   known.insert(known.end(), {"generationConfig", "toolConfig"});
   write_undocumented(out, draft, known);
   out.close_object();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "model/body/chat_reasoning.hpp"
@@ -124,6 +125,9 @@ void note_left_out(const Draft& draft, Dialect dialect) {
   for (const Setting& setting : settings) {
     const bool taken = (setting.takers & bits_of(dialect)) != 0;
     if (!taken && setting.is_set(draft)) draft.note(setting.name, setting.sentence);
+  }
+  for (const std::string& member : draft.payload.reasoning->left_out) {
+    draft.note("thinking." + member, "No API has this member; `body` sends it all the same.");
   }
 }
 

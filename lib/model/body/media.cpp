@@ -4,6 +4,9 @@
 #include <array>
 #include <string>
 
+#include "base/base64.hpp"
+#include "base/utf8.hpp"
+#include "message/media_type.hpp"
 #include "model/body/fields.hpp"
 
 namespace millrace::model {
@@ -51,8 +54,10 @@ std::string file_name(const Media& media) {
 
 // The kind that a medium is: clients send PDFs as images, and pictures as documents.
 Media::Kind true_kind(const Media& media) {
-  if (media.mime_type.empty() || media.mime_type == "application/octet-stream") return media.kind;
   const Media::Kind reported = message::kind_of_mime(media.mime_type);
+  // Of a type that is left open, only a kind such as that of "image/*" says what it is.
+  const bool is_open = message::is_open_type(media.mime_type);
+  if (is_open && reported == Media::Kind::document) return media.kind;
   const bool doubtful = media.kind == Media::Kind::image || media.kind == Media::Kind::document;
   return doubtful ? reported : media.kind;
 }
@@ -81,11 +86,8 @@ std::optional<Settled> settled(const json::Value& part, FileNames names) {
   Media& media = out.media;
   if (!message::read_media(media, part)) return std::nullopt;
   out.changed = part["type"].string() == "binary";
-  message::DataUrl data;
-  if (media.source == Media::Source::url && message::read_data_url(data, media.value)) {
-    media.source = Media::Source::data;
-    media.value = data.data;
-    media.mime_type = data.mime_type.substr(0, data.mime_type.find(';'));
+  if (message::take_data_url(media)) {
+    media.mime_type = media.mime_type.substr(0, media.mime_type.find(';'));
     out.changed = true;
   }
   const Media::Kind kind = true_kind(media);
@@ -119,6 +121,60 @@ void settle(message::Message& message, FileNames names) {
   message.content = message::Content::of_parts(out.take());
 }
 
+// A text by value where the provider takes no documents: its words, under its name. Nothing for
+// any other medium.
+std::optional<std::string> words_of_document(const Media& media) {
+  const bool is_text = media.kind == Media::Kind::document && media.source == Media::Source::data &&
+                       media.mime_type.starts_with("text/");
+  if (!is_text) return std::nullopt;
+  auto bytes = base64::decode(media.value);
+  if (!bytes || !utf8::is_valid(*bytes)) return std::nullopt;
+  if (media.filename.empty()) return bytes;
+  return std::string(media.filename).append("\n\n").append(*bytes);
+}
+
+std::optional<std::string> words_of_document(const json::Value& part, const Draft& draft,
+                                             MediaCheck check) {
+  Media media;
+  if (!message::read_media(media, part) || !check(media, draft)) return std::nullopt;
+  return words_of_document(media);
+}
+
+// Documents that the provider does not take but whose words it can read go as texts.
+void spell_out(message::Message& message, const Draft& draft, MediaCheck check) {
+  const message::Parts parts(message.content);
+  bool any = false;
+  for (const json::Value part : parts.items()) {
+    any = any || words_of_document(part, draft, check);
+  }
+  if (!any) return;
+  message::JsonBuilder out(json::Surrogates::keep);
+  out.open_array();
+  for (const json::Value part : parts.items()) {
+    if (const auto words = words_of_document(part, draft, check)) {
+      message::write_text_part(out, *words);
+    } else {
+      out.value(part);
+    }
+  }
+  out.close_array();
+  message.content = message::Content::of_parts(out.take());
+  draft.note("messages", "The provider takes no documents: a text document goes as text.");
+}
+
+// A medium as an error names it: where it is and how it comes.
+std::string place_of(std::size_t message, std::size_t part, const Media& media) {
+  constexpr std::array<std::string_view, 3> sources{"by value", "by address", "by id"};
+  std::string place = "messages[" + std::to_string(message) + "].content[" + std::to_string(part);
+  place.append("], ").append(message::name_of(media.kind)).append(" ");
+  return place.append(sources.at(static_cast<std::size_t>(media.source)));
+}
+
+bool is_media_type(std::string_view type) {
+  constexpr std::array<std::string_view, 4> types{"image", "audio", "video", "document"};
+  return std::find(types.begin(), types.end(), type) != types.end();
+}
+
 // What of the content cannot be given, in words; nothing for what can.
 std::optional<std::string> refusal_of(const json::Value& part, const Draft& draft,
                                       MediaCheck check) {
@@ -129,7 +185,12 @@ std::optional<std::string> refusal_of(const json::Value& part, const Draft& draf
     return std::string(message::name_of(media.kind)).append(" left out: ").append(*sentence);
   }
   if (part["text"].is_string()) return std::nullopt;
-  return "part left out: its type, \"" + redacted(part["type"].string(), 64) + "\", is not known.";
+  const std::string_view type = part["type"].string();
+  if (is_media_type(type)) {
+    return std::string(type).append(
+        " left out: its `source` is none with `type` data, url or file, and `value`.");
+  }
+  return "part left out: its type, \"" + redacted(type, 64) + "\", is not known.";
 }
 
 // A text takes the place of each part that cannot be given; most messages have none.
@@ -159,10 +220,8 @@ void leave_out(message::Message& message, const Draft& draft, MediaCheck check) 
 bool is_empty_medium(const json::Value& part) {
   Media media;
   if (!message::read_media(media, part)) return false;
-  message::DataUrl data;
-  const bool is_data_url =
-      media.source == Media::Source::url && message::read_data_url(data, media.value);
-  return is_data_url ? data.data.empty() : media.value.empty();
+  message::take_data_url(media);
+  return media.value.empty();
 }
 
 std::size_t count_empty_media(const message::Message& message) {
@@ -201,15 +260,20 @@ Result<void> check_media(const Draft& draft, MediaCheck check, FileNames names) 
     if (draft.messages[at].content.kind != message::Content::Kind::parts) continue;
     message::Message& message = draft.messages.edit(at);
     settle(message, names);
+    spell_out(message, draft, check);
     if (draft.payload.leaves_out) {
       leave_out(message, draft, check);
       continue;
     }
     const message::Parts parts(message.content);
+    std::size_t number = 0;
     for (const json::Value part : parts.items()) {
+      const std::size_t place = number++;
       Media media;
       if (!message::read_media(media, part)) continue;
-      if (const auto sentence = check(media, draft)) return not_supported(draft, *sentence);
+      if (const auto sentence = check(media, draft)) {
+        return not_supported(draft, *sentence, place_of(at, place, media));
+      }
     }
   }
   return {};

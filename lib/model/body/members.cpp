@@ -74,7 +74,8 @@ constexpr std::array vendor_members{
 constexpr std::string_view placed_members =
     "include generationConfig toolConfig responseModalities speechConfig imageConfig "
     "mediaResolution audioTimestamp routingConfig modelSelectionConfig "
-    "enableEnhancedCivicAnswers translationConfig output_config outputConfig "
+    "enableEnhancedCivicAnswers translationConfig responseSchema responseJsonSchema "
+    "responseMimeType thinkingConfig audioTranscriptionConfig output_config outputConfig "
     "additionalModelRequestFields "
     "anthropic_beta betas options think num_ctx min_p repeat_penalty num_gpu repeat_last_n "
     "enable_thinking thinking_budget enable_search random_seed";
@@ -86,7 +87,7 @@ struct ToolMembers {
 constexpr std::array tool_members{
     ToolMembers{Dialect::openai_responses, "allowed_callers async defer_loading output_schema"},
     ToolMembers{Dialect::anthropic,
-                "allowed_callers defer_loading eager_input_streaming input_examples"},
+                "allowed_callers defer_loading eager_input_streaming input_examples type"},
     ToolMembers{Dialect::gemini, "behavior response responseJsonSchema"},
 };
 
@@ -161,6 +162,8 @@ void write_tool_members(message::JsonBuilder& out, const Draft& draft, const Too
                      [&](const ToolMembers& r) { return r.dialect == family_of(dialect); });
     const bool is_own = row != tool_members.end() && has_name(row->names, key);
     const bool is_known = any_has_name(tool_members, key);
+    // Each API has a type of its own for functions.
+    if (key == "type" && !is_own) continue;
     if (is_own || (!is_known && !draft.is_fallback && !draft.payload.leaves_out)) {
       out.raw(key, json);
     } else {

@@ -9,6 +9,7 @@
 
 #include "format/openai_conversation.hpp"
 #include "model/body/bodies.hpp"
+#include "model/body/chat_reasoning.hpp"
 #include "model/body/fields.hpp"
 #include "model/body/media.hpp"
 #include "model/body/members.hpp"
@@ -92,10 +93,27 @@ void write_text(JsonBuilder& out, const Draft& draft) {
   out.close_object();
 }
 
+// Writes whether the model shall think, where the provider has that switch here as well; false for
+// what is no such switch.
+// Source: volcengine/volcengine-python-sdk, Responses (2026).
+bool write_switch(JsonBuilder& out, const Draft& draft) {
+  std::string_view type = draft.payload.reasoning->type;
+  if (type == "adaptive") type = "auto";
+  const bool is_switch = type == "enabled" || type == "disabled" || type == "auto";
+  if (!is_switch || !is_volcengine(draft)) return false;
+  if (draft.is(Trait::always_thinking)) return type != "disabled";
+  out.open_object("thinking");
+  out.text("type", type);
+  out.close_object();
+  return true;
+}
+
 void write_reasoning(JsonBuilder& out, const Draft& draft) {
   const Reasoning& reasoning = draft.payload.reasoning;
   const std::string effort = effort_of(draft);
-  if (reasoning.budget || (!reasoning.type.empty() && effort.empty())) {
+  const bool has_switch = write_switch(out, draft);
+  const bool is_left_out = !reasoning.type.empty() && effort.empty() && !has_switch;
+  if (reasoning.budget || is_left_out) {
     draft.note("thinking", "The API takes an effort, not a budget or a switch.");
   }
   if (effort.empty() && reasoning.summary.empty() && reasoning.mode.empty() &&

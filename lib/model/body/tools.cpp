@@ -65,6 +65,14 @@ void write_allowed_tools(JsonBuilder& out, const json::Value& choice, ToolShape 
   });
 }
 
+// Whether the tool is one of the vendor's own, which goes out as it was given, of that name.
+bool is_own_tool(const Tool& tool, std::string_view name) {
+  if (!tool.name.empty() || name.empty()) return false;
+  json::Document document;
+  const auto value = document.parse(tool.raw);
+  return value && value.value()["name"].string() == name;
+}
+
 }  // namespace
 
 void write_text_tool(JsonBuilder& out, const Draft& draft, const Tool& tool, ToolShape shape) {
@@ -139,7 +147,7 @@ Result<void> check_tools(const Draft& draft) {
       choice.kind == ToolChoice::Kind::required || choice.kind == ToolChoice::Kind::tool;
   if (!demands) return {};
   const bool known = std::any_of(payload.tools.begin(), payload.tools.end(), [&](const Tool& tool) {
-    return choice.name.empty() || tool.name == choice.name;
+    return choice.name.empty() || tool.name == choice.name || is_own_tool(tool, choice.name);
   });
   if (known) return {};
   return make_error(Errc::invalid_body, choice.name.empty()

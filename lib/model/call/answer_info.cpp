@@ -134,6 +134,10 @@ std::string answer_info_json(std::string_view facts_json, const std::vector<net:
     json::append_raw_member(out, "rateLimits", list + "}");
   }
   if (headers.size() > 1) json::append_raw_member(out, "headers", headers + "}");
+  if (count > most_headers) {
+    const auto rest = static_cast<std::int64_t>(count - most_headers);
+    json::append_member(out, "headersLeftOut", rest);
+  }
   return out.size() == 1 ? std::string() : out + "}";
 }
 

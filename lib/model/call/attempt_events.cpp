@@ -1,8 +1,12 @@
 #include "model/call/attempt_events.hpp"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/json.hpp"
+#include "base/json_depth.hpp"
+#include "format/openai_names.hpp"
 #include "model/call/scope.hpp"
 #include "model/payload/tool_names.hpp"
 
@@ -210,7 +214,27 @@ void AttemptEvents::note(const event::Body& body) {
     message_ids_.emplace_back(start->id);
   } else if (const auto* reasoning_part = std::get_if<event::ReasoningStart>(&body)) {
     message_ids_.emplace_back(reasoning_part->id);
+  } else if (const auto* state = std::get_if<event::ProviderState>(&body)) {
+    note_priced_call(*state);
   }
+}
+
+// Source: OpenAI and xAI, price lists (2026).
+void AttemptEvents::note_priced_call(const event::ProviderState& state) {
+  constexpr std::array<std::string_view, 5> types{"web_search_call", "file_search_call",
+                                                  "code_interpreter_call", "image_generation_call",
+                                                  "x_search_call"};
+  if (state.provider != format::openai::items_provider || state.kind != "item") return;
+  // Most items are none, and a long one is not read for its type alone.
+  if (state.json.find("_call\"") == std::string_view::npos) return;
+  json::Document document(json::data_depth_limit);
+  const auto item = document.parse(state.json);
+  if (!item) return;
+  const auto* type = std::find(types.begin(), types.end(), item.value()["type"].string());
+  if (type == types.end()) return;
+  const bool is_known =
+      std::find(priced_calls_.begin(), priced_calls_.end(), *type) != priced_calls_.end();
+  if (!is_known) priced_calls_.push_back(*type);
 }
 
 // Says once for each message and call whose state it has, and of each call that the provider runs

@@ -80,6 +80,10 @@ class AttemptEvents final : public event::EventSink {
   // Further answers, as JSON objects separated by commas.
   [[nodiscard]] const std::string& alternatives() const { return alternatives_; }
   [[nodiscard]] const OptionalBox<RecordedUsage>& reported() const { return reported_; }
+  // Calls of the answer that the provider ran and has a price for beside tokens: the types of their
+  // items, each once.
+  // Lifetime: static.
+  [[nodiscard]] const std::vector<std::string_view>& priced_calls() const { return priced_calls_; }
   // Of messages and reasoning, as shown.
   [[nodiscard]] const std::vector<std::string>& message_ids() const { return message_ids_; }
   // Tokens of text and arguments, and of reasoning, as estimates.
@@ -110,6 +114,7 @@ class AttemptEvents final : public event::EventSink {
   void show(const event::Event& event);
   void hand_over(const event::Event& event);
   void note(const event::Body& body);
+  void note_priced_call(const event::ProviderState& state);
   void claim(const event::Body& body);
   std::string_view fresh(std::string_view id);
   event::Body renamed(const event::Body& body);
@@ -123,6 +128,7 @@ class AttemptEvents final : public event::EventSink {
   std::vector<Held> held_;
   Rare<std::unordered_map<std::string, std::string>> renamed_;
   std::vector<std::string> message_ids_;
+  std::vector<std::string_view> priced_calls_;
   Rare<std::unordered_set<std::string>> claimed_;  // whose state has its issuer
   OptionalBox<Failure> failure_;
   OptionalBox<RecordedUsage> reported_;

@@ -144,9 +144,10 @@ struct CallServices {
 
 // What an answer reports besides its content, as JSON; "" is nothing.
 struct AnswerReport {
-  std::string response;      // model/call/answer_info.hpp
-  std::string incomplete;    // {"reason", "continue"?}
-  std::string alternatives;  // the elements of a list
+  std::string response;                        // model/call/answer_info.hpp
+  std::string incomplete;                      // {"reason", "continue"?}
+  std::string alternatives;                    // the elements of a list
+  std::vector<std::string_view> priced_calls;  // attempt_events.hpp
 };
 
 // One request in the books.

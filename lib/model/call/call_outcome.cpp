@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/json.hpp"
+#include "base/json_list.hpp"
 #include "model/call/call_state.hpp"
 
 namespace millrace::model {
@@ -62,7 +62,7 @@ void ModelCall::State::go_on(const Decision& decision, Moment now) {
 
 // Takes back what was shown of the attempt; its parts are closed already.
 void ModelCall::State::reset(const Error& error) {
-  const std::string ids = string_list(events_->message_ids());
+  const std::string ids = json::string_list(events_->message_ids());
   void_ids_.insert(events_->message_ids().begin(), events_->message_ids().end());
   sink_.on_event(
       {event::Reset{error.code_name(), static_cast<std::int64_t>(attempts_.size()), ids}});

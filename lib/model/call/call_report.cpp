@@ -2,22 +2,13 @@
 #include <utility>
 
 #include "base/json.hpp"
+#include "base/json_list.hpp"
 #include "model/call/answer_info.hpp"
 #include "model/call/call_state.hpp"
 #include "model/call/call_usage.hpp"
 #include "model/provider/secrets.hpp"
 
 namespace millrace::model {
-
-std::string string_list(const std::vector<std::string>& texts) {
-  std::string out = "[";
-  for (const std::string& text : texts) {
-    if (out.size() > 1) out.push_back(',');
-    json::append_string(out, text);
-  }
-  out.push_back(']');
-  return out;
-}
 
 // A hook's own name comes first, then the name that the settings have for the class.
 std::string_view ModelCall::State::error_type_or(std::string_view usual) const {
@@ -50,8 +41,9 @@ void ModelCall::State::record_answer(Attempt& attempt) {
   answer.response = answer_info_json(events_ ? events_->info() : std::string(), head);
   if (events_) answer.incomplete = events_->incomplete();
   if (events_) answer.alternatives = events_->alternatives();
-  const bool has_any =
-      !answer.response.empty() || !answer.incomplete.empty() || !answer.alternatives.empty();
+  if (events_) answer.priced_calls = events_->priced_calls();
+  const bool has_any = !answer.response.empty() || !answer.incomplete.empty() ||
+                       !answer.alternatives.empty() || !answer.priced_calls.empty();
   if (has_any) attempt.answer = std::move(answer);
 }
 
@@ -79,7 +71,7 @@ std::string ModelCall::State::report_json() const {
   std::string usage;
   write_json(usage, sum_of(attempts_));
   json::append_raw_member(out, "usage", usage);
-  json::append_raw_member(out, "notes", string_list(notes_));
+  json::append_raw_member(out, "notes", json::string_list(notes_));
   out.push_back('}');
   return out;
 }

@@ -259,6 +259,7 @@ void ModelCall::State::on_data(std::string_view decoded, Moment now) {
 
 void ModelCall::State::read_answer(std::string_view decoded, Moment now) {
   const bool had_token = events_->has_token();
+  const std::size_t records_before = decoder_->records();
   if (auto fed = decoder_->feed(decoded); !fed) decoder_->fail(fed.error());
   if (background_) report_background();
   if (!had_token && events_->has_token()) {
@@ -276,8 +277,9 @@ void ModelCall::State::read_answer(std::string_view decoded, Moment now) {
     return;
   }
   const bool was_over = std::exchange(is_over_, decoder_->is_over());
-  // What still comes behind the last record, such as comments, is of no interest.
-  if (was_over) return;
+  // What still comes behind the last record is of no interest, nor are comments and pings where the
+  // mark of the end is missing.
+  if (was_over || (complete_at_ && !is_over_ && decoder_->records() == records_before)) return;
   if (!complete_at_ || is_over_) host_.wait(grace_period());
   complete_at_ = now.steady;
 }

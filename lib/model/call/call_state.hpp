@@ -21,9 +21,6 @@ inline bool is_good(int status) {
   return status >= 200 && status <= 299;
 }
 
-// As a list of JSON.
-std::string string_list(const std::vector<std::string>& texts);
-
 class ModelCall::State {
  public:
   State(CallOptions options, ChatPayload payload, const CallServices& services, CallHost& host,

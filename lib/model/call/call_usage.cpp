@@ -42,6 +42,16 @@ void drop_false_zeros(RecordedUsage& usage, std::int64_t generated) {
   if (usage.output_tokens == 0 && generated > 0) usage.output_tokens.reset();
 }
 
+// Whether what the provider counts itself names the tool of an item already.
+bool is_counted_tool(const ModelUsage& usage, std::string_view item_type) {
+  const std::string counted =
+      std::string("server_side_tool_usage_details.").append(item_type).append("s");
+  return std::any_of(usage.unpriced.begin(), usage.unpriced.end(), [&](const std::string& name) {
+    const bool is_search = name == "tool_usage.web_search" && item_type == "web_search_call";
+    return is_search || name == counted;
+  });
+}
+
 }  // namespace
 
 RecordedUsage record_usage(const AttemptEvents& events, const ChatPayload& payload, bool complete) {
@@ -71,11 +81,15 @@ RecordedUsage record_silence(const ChatPayload& payload) {
 ModelUsage model_usage(const Attempt& attempt) {
   ModelUsage usage = read_vendor_usage(attempt.usage->view(attempt.provider, attempt.model));
   const bool is_reported = usage.cost.has_value();
-  usage.cost = known_cost(attempt.provider, attempt.model, usage,
-                          attempt.prices ? *attempt.prices : CostOptions{});
+  const CostOptions prices = attempt.prices ? *attempt.prices : CostOptions{};
+  usage.cost = known_cost(attempt.provider, attempt.model, usage, prices);
   if (is_reported || !usage.cost) {
     usage.unpriced.clear();
     return usage;
+  }
+  json::Document report;
+  if (const auto reported = report.parse(attempt.usage->reported)) {
+    price_other_models(attempt.provider, reported.value(), usage, prices);
   }
   json::Document document;
   const auto response = document.parse(attempt.answer->response);
@@ -83,6 +97,9 @@ ModelUsage model_usage(const Attempt& attempt) {
   note_unpriced(attempt.provider, attempt.model, facts["serviceTier"].string(), usage);
   if (facts["details"]["tool_usage"]["web_search"]["num_requests"].truthy()) {
     usage.unpriced.emplace_back("tool_usage.web_search");
+  }
+  for (const std::string_view type : attempt.answer->priced_calls) {
+    if (!is_counted_tool(usage, type)) usage.unpriced.emplace_back(type);
   }
   return usage;
 }

@@ -1,7 +1,9 @@
 #include "model/call/chain.hpp"
 
+#include <algorithm>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "base/json.hpp"
 #include "model/provider/config.hpp"
 #include "model/provider/secrets.hpp"
@@ -22,6 +24,18 @@ Result<CallChain> read_chain(std::string_view json) {
     return make_error(Errc::invalid_option, "The list of models is empty: give at least one.");
   }
   return CallChain(std::move(chain));
+}
+
+CallChain with_header(const CallChain& chain, std::string_view name, std::string_view value) {
+  std::vector<CallLink> links(chain.begin(), chain.end());
+  for (CallLink& link : links) {
+    auto& headers = link.config.headers;
+    const bool has_it = std::any_of(headers.begin(), headers.end(), [&](const net::Header& header) {
+      return equal_ignoring_case(header.name, name);
+    });
+    if (!has_it) headers.push_back({std::string(name), std::string(value)});
+  }
+  return CallChain(std::move(links));
 }
 
 std::vector<std::string> secrets_of(const CallOptions& call) {

@@ -2,16 +2,18 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
 
 #include "base/json.hpp"
 #include "base/shown.hpp"
+#include "format/anthropic.hpp"
 #include "message/body_size.hpp"
 #include "model/payload/cache_marks.hpp"
 #include "model/payload/payload_messages.hpp"
+#include "model/payload/payload_reasoning.hpp"
 #include "model/payload/payload_tools.hpp"
 #include "model/provider/api_mode.hpp"
-#include "model/provider/families.hpp"
 
 namespace millrace::model {
 namespace {
@@ -71,7 +73,8 @@ constexpr std::array flag_members{
 };
 
 // Members that are read one by one, or that are for others than the provider.
-constexpr std::array<std::string_view, 23> other_members{"messages",
+constexpr std::array<std::string_view, 24> other_members{"messages",
+                                                         "system",
                                                          "format",
                                                          "provider",
                                                          "responseMode",
@@ -124,13 +127,24 @@ namespace {
 
 // What is said to the model must not be left out like an unknown setting.
 Result<void> check_words(const json::Value& root) {
-  for (const std::string_view member : {"system", "prompt"}) {
-    if (!root[member].is_string() && !root[member].is_array()) continue;
-    return invalid_member(member,
-                          "is not a member of a chat: put it into `messages`, a system prompt "
-                          "with the role system");
-  }
-  return {};
+  if (!root["prompt"].is_string() && !root["prompt"].is_array()) return {};
+  return invalid_member("prompt", "is not a member of a chat: put it into `messages`");
+}
+
+// Anthropic's place of a system prompt: it goes before the messages.
+Result<message::Messages> read_system(const json::Value& system, IdSource& ids) {
+  if (!system.is_string() && !system.is_array())
+    return invalid_member("system", "must be a string or a list of text blocks", system);
+  message::JsonBuilder out;
+  out.open_object();
+  out.value("system", system);
+  out.raw("messages", "[]");
+  out.close_object();
+  const std::string text = out.take();
+  json::Document document(message::depth_limit);
+  const auto parsed = document.parse(text);
+  if (!parsed) return parsed.error();
+  return format::read_anthropic(parsed.value(), ids);
 }
 
 Result<void> read_scalars(const json::Value& root, ChatPayload& payload) {
@@ -193,6 +207,12 @@ Result<void> read_response_format(const json::Value& format, ResponseFormat& out
   const std::string_view type = format["type"].string();
   if (type == "text") {
     out.kind = Kind::text;
+  } else if (const json::Value schema = format["json_schema"];
+             type == "json_object" && schema.is_object()) {
+    // Cohere's way to give a schema.
+    out.kind = Kind::json_schema;
+    out.name = "answer";
+    out.schema = schema.to_json();
   } else if (type == "json_object") {
     out.kind = Kind::json_object;
   } else if (type == "json_schema") {
@@ -213,60 +233,36 @@ Result<void> read_response_format(const json::Value& format, ResponseFormat& out
   return {};
 }
 
-Result<void> read_effort(const json::Value& root, Reasoning& out) {
-  struct Place {
+// Members that are read one by one have one of the types that vendors document.
+Result<void> check_types(const json::Value& root) {
+  struct Member {
     std::string_view name;
-    json::Value value;
+    bool (*fits)(const json::Value& value);
+    std::string_view sentence;
   };
-  for (const auto& [name, value] :
-       {Place{"reasoning_effort", root["reasoning_effort"]}, Place{"effort", root["effort"]},
-        Place{"reasoning.effort", root["reasoning"]["effort"]},
-        Place{"thinkingLevel", root["thinkingLevel"]}}) {
-    const std::string_view level = value.string();
-    // Groq's word for what Qwen does unasked.
-    if (value.is_nothing() || level == "default") continue;
-    if (std::find(effort_names.begin(), effort_names.end(), level) == effort_names.end()) {
-      return invalid_member(name, "must be none, minimal, low, medium, high, xhigh, max or default",
-                            value);
-    }
-    if (!out.effort.empty() && out.effort != level) {
-      return invalid_member(name, "differs from another effort of the same payload (" + out.effort +
-                                      "); give one of them");
-    }
-    out.effort = level;
+  static constexpr auto is_object = [](const json::Value& value) { return value.is_object(); };
+  static constexpr auto is_flag = [](const json::Value& value) {
+    return value.is(json::Type::boolean_true) || value.is(json::Type::boolean_false);
+  };
+  static constexpr auto is_count = [](const json::Value& value) {
+    return value.integer().has_value();
+  };
+  static constexpr auto is_either = [](const json::Value& value) {
+    return is_flag(value) || is_count(value);
+  };
+  constexpr std::array members{
+      Member{"thinking", is_object, "must be an object such as { type: \"enabled\" }"},
+      Member{"reasoning", is_object, "must be an object such as { effort: \"low\" }"},
+      Member{"text", is_object, "must be an object such as { verbosity: \"low\" }"},
+      Member{"thinkingBudget", is_count, "must be a whole number"},
+      Member{"parallel_tool_calls", is_flag, "must be true or false"},
+      Member{"logprobs", is_either, "must be true, false or a whole number"},
+  };
+  for (const Member& member : members) {
+    const json::Value value = root[member.name];
+    if (value.is_nothing() || member.fits(value)) continue;
+    return invalid_member(member.name, member.sentence, value);
   }
-  return {};
-}
-
-Result<void> read_reasoning(const json::Value& root, Reasoning& out) {
-  MILLRACE_TRY(read_effort(root, out));
-  const json::Value thinking = root["thinking"];
-  if (const auto type = thinking["type"].filled_string()) {
-    constexpr std::array<std::string_view, 3> types{"enabled", "disabled", "adaptive"};
-    if (std::find(types.begin(), types.end(), *type) == types.end()) {
-      return invalid_member("thinking.type", "must be \"enabled\", \"disabled\" or \"adaptive\"",
-                            thinking["type"]);
-    }
-    out.type = *type;
-  }
-  out.display = thinking["display"].string();
-  if (const json::Value binding = thinking["block_binding"]; binding.is_object()) {
-    out.block_binding = binding.to_json();
-  }
-  out.budget = thinking["budget_tokens"].integer();
-  if (const json::Value clear = thinking["clear_thinking"]; !clear.is_nothing()) {
-    out.clear_thinking = clear.truthy();
-  }
-  if (const auto budget = root["thinkingBudget"].integer()) out.budget = budget;
-  out.summary = root["reasoning"]["summary"].string();
-  out.mode = root["reasoning"]["mode"].string();
-  constexpr std::array<std::string_view, 3> fields{"effort", "summary", "mode"};
-  for (const auto& [key, value] : root["reasoning"].members()) {
-    const bool is_field =
-        std::find(fields.begin(), fields.end(), std::string_view(key)) != fields.end();
-    if (!is_field && !value.is_null()) out.extra.emplace_back(key, value.to_json());
-  }
-  if (out.type == "disabled") out.budget.reset();
   return {};
 }
 
@@ -278,8 +274,11 @@ Result<void> read_api_mode(ChatPayload& payload) {
 
 void read_flags(const json::Value& root, ChatPayload& payload) {
   if (const json::Value value = root["logprobs"]; !value.is_nothing()) {
-    payload.logprobs = value.is_true();
+    // Google's is the number of likeliest tokens.
+    payload.logprobs = value.is_true() || value.integer();
+    if (const auto most = value.integer()) payload.top_logprobs = *most;
   }
+  if (payload.top_logprobs && !payload.logprobs) payload.logprobs = true;
   if (const json::Value value = root["parallel_tool_calls"]; !value.is_nothing()) {
     payload.parallel_tool_calls = value.is_true();
   }
@@ -287,9 +286,8 @@ void read_flags(const json::Value& root, ChatPayload& payload) {
     payload.verbosity = *verbosity;
   }
   // Anthropic's place of the setting.
-  if (root["tool_choice"]["disable_parallel_tool_use"].is_true()) {
-    payload.parallel_tool_calls = false;
-  }
+  const json::Value disabled = root["tool_choice"]["disable_parallel_tool_use"];
+  if (!disabled.is_nothing()) payload.parallel_tool_calls = !disabled.is_true();
 }
 
 // `text.format` is what Responses calls `response_format`; its members are not nested.
@@ -321,6 +319,20 @@ void read_extra(const json::Value& root, ChatPayload& payload) {
   }
 }
 
+// Ollama's name of `response_format`: a schema, or the word for any JSON. Its other values are
+// formats of messages.
+constexpr std::string_view any_json = "json";
+void read_answer_format(const json::Value& format, ResponseFormat& out) {
+  if (out.kind != ResponseFormat::Kind::unset) return;
+  if (format.is_object()) {
+    out.kind = ResponseFormat::Kind::json_schema;
+    out.name = "answer";
+    out.schema = format.to_json();
+  } else if (format.string() == any_json) {
+    out.kind = ResponseFormat::Kind::json_object;
+  }
+}
+
 // All members but the messages.
 Result<ChatPayload> read_rest(const json::Value& root) {
   if (!root.is_object())
@@ -339,7 +351,9 @@ Result<ChatPayload> read_rest(const json::Value& root) {
   ResponseFormat format;
   MILLRACE_TRY(read_response_format(root["response_format"], format));
   MILLRACE_TRY(read_text_format(root["text"]["format"], format));
+  read_answer_format(root["format"], format);
   if (format.kind != ResponseFormat::Kind::unset) payload.response_format = std::move(format);
+  MILLRACE_TRY(check_types(root));
   Reasoning reasoning;
   MILLRACE_TRY(read_reasoning(root, reasoning));
   if (reasoning != Reasoning{}) payload.reasoning = std::move(reasoning);
@@ -358,13 +372,21 @@ Result<ChatPayload> read_payload(std::string_view text, IdSource& ids) {
   MILLRACE_TRY(message::check_size(root["messages"]));
   auto payload = read_rest(root);
   if (!payload) return payload;
-  auto messages = read_payload_messages(root["messages"], root["format"].string(), ids);
+  std::string_view message_format = root["format"].string();
+  if (message_format == any_json) message_format = {};
+  auto messages = read_payload_messages(root["messages"], message_format, ids);
   if (!messages) return std::move(messages).error();
-  payload.value().messages = std::move(messages).value();
+  message::Messages all = std::move(messages).value();
+  if (const json::Value system = root["system"]; !system.is_nothing()) {
+    auto prompts = read_system(system, ids);
+    if (!prompts) return std::move(prompts).error();
+    all.insert(all.begin(), std::make_move_iterator(prompts.value().begin()),
+               std::make_move_iterator(prompts.value().end()));
+  }
+  payload.value().messages = std::move(all);
   const auto& tools = payload.value().tools;
-  payload.value().cache_marks =
-      (root["format"].string().empty() && has_cache_marks(root["messages"])) ||
-      std::any_of(tools.begin(), tools.end(), has_cache_mark);
+  payload.value().cache_marks = (message_format.empty() && has_cache_marks(root["messages"])) ||
+                                std::any_of(tools.begin(), tools.end(), has_cache_mark);
   if (payload.value().messages.empty())
     return invalid_member("messages", "is empty: add a message");
   return payload;

@@ -49,7 +49,7 @@ struct ResponseFormat {
 
 // How much a model shall think; every dialect spells it its own way (reasoning.hpp).
 struct Reasoning {
-  std::string type;                    // "", "enabled", "disabled", "adaptive"
+  std::string type;                    // "", "enabled", "disabled", "adaptive", "between_tools"
   std::optional<std::int64_t> budget;  // tokens
   std::string effort;                  // "", none, minimal, low, medium, high, xhigh, max
   std::string summary;                 // Responses: auto, concise, detailed
@@ -59,6 +59,7 @@ struct Reasoning {
   std::string block_binding;           // Claude: JSON, or ""
   // Further members of `reasoning` and their JSON: Responses
   std::vector<std::pair<std::string, std::string>> extra;
+  std::vector<std::string> left_out;  // names of further members of `thinking`
   [[nodiscard]] bool empty() const { return type.empty() && !budget && effort.empty(); }
   bool operator==(const Reasoning&) const = default;
 };

@@ -51,12 +51,8 @@ void write_media_part(JsonBuilder& out, Media::Kind kind, std::string_view url,
                       std::string_view name) {
   Media media{kind, Media::Source::url, url};
   media.filename = name;
-  message::DataUrl data;
-  if (message::read_data_url(data, url)) {
-    media.source = Media::Source::data;
-    media.value = data.data;
-    media.mime_type = data.mime_type;
-  } else if (kind == Media::Kind::document && url.find(':') == url.npos && !url.empty()) {
+  const bool is_data_url = message::take_data_url(media);
+  if (!is_data_url && kind == Media::Kind::document && url.find(':') == url.npos && !url.empty()) {
     // Perplexity's and GLM's way to send bytes: their base64 in place of an address.
     media.source = Media::Source::data;
     media.mime_type = type_of_file(name);
@@ -97,6 +93,9 @@ void restore_media(Message& message, const json::Value& content) {
 
 // A result with media keeps its parts, which the format reads of users only.
 void restore_result(Message& message, const json::Value& value, IdSource& ids) {
+  // A list of Mistral's without media is kept whole.
+  const bool has_parts = message.content.kind == Content::Kind::parts;
+  if (!has_parts && message.metadata.find("mistral", "content") != nullptr) return;
   bool any = false;
   for (const json::Value part : value["content"].items()) {
     any = any || (part["type"].string() != "text" && part["type"].is_string());

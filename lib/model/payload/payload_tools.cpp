@@ -51,13 +51,17 @@ json::Value inside(const json::Value& value, std::string_view type) {
 }
 
 // Whether a tool is one that Google or Bedrock runs, as they spell them: `{codeExecution: {}}`.
+// Google's may be several in one object.
 bool is_named_by_member(const json::Value& value) {
-  if (value.size() != 1) return false;
-  const auto& [key, member] = *value.members().begin();
-  constexpr std::array<std::string_view, 4> functions{"function", "custom", "parameters",
-                                                      "input_schema"};
-  return member.is_object() &&
-         std::find(functions.begin(), functions.end(), key) == functions.end();
+  constexpr std::array<std::string_view, 8> functions{
+      "function", "custom", "parameters", "input_schema", "name", "description", "type", "id"};
+  for (const auto& [key, member] : value.members()) {
+    const bool is_tool = member.is_object() || member.is_array();
+    if (!is_tool || std::find(functions.begin(), functions.end(), key) != functions.end()) {
+      return false;
+    }
+  }
+  return value.size() > 0;
 }
 
 // Members of the entry and of what is inside of it that have no field. AG-UI's `metadata` is for
@@ -99,6 +103,8 @@ Result<Tool> read_tool(const json::Value& value) {
   json::Value schema = function["parameters"];
   if (!schema.is_object()) schema = function["input_schema"];
   tool.takes_text = type == "custom" && !schema.is_object();
+  // Anthropic's own word for a function.
+  if (type == "custom" && schema.is_object()) tool.extra.emplace_back("type", R"("custom")");
   if (tool.takes_text && function["format"].is_object()) {
     tool.format = function["format"].to_json();
   }
@@ -139,6 +145,19 @@ Result<void> read_tools(const json::Value& tools, ChatPayload& payload) {
   return {};
 }
 
+namespace {
+
+// Cohere writes its words in capitals.
+std::string lower_case(std::string_view word) {
+  std::string out(word);
+  std::transform(out.begin(), out.end(), out.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return out;
+}
+
+}  // namespace
+
 Result<void> read_tool_choice(const json::Value& choice, ToolChoice& out) {
   using Kind = ToolChoice::Kind;
   if (choice.is_nothing()) return {};
@@ -157,7 +176,8 @@ Result<void> read_tool_choice(const json::Value& choice, ToolChoice& out) {
     return {};
   }
   const auto* row =
-      std::find_if(words.begin(), words.end(), [&](const Word& w) { return w.name == word; });
+      std::find_if(words.begin(), words.end(),
+                   [&, lower = lower_case(word)](const Word& w) { return w.name == lower; });
   if (row == words.end() && !is_named && choice.is_object()) {
     out.raw = choice.to_json();
     return {};

@@ -177,8 +177,9 @@ void drop_silent(message::SharedMessages& messages, const Quirks& quirks,
     return may_be && has_no_content(message);
   };
   if (const std::size_t empty = drop_empty_media(messages); empty > 0) {
-    notes.push_back({"messages", "Media without address or bytes are left out: " +
-                                     std::to_string(empty) + "."});
+    notes.push_back({"messages",
+                     "Media without address or bytes are left out: " + std::to_string(empty) + ".",
+                     true});
   }
   if (std::none_of(messages.begin(), messages.end(), is_silent)) return;
   before = Role::system;
@@ -238,6 +239,21 @@ void note_repairs(message::SharedMessages& messages, IdSource& ids, message::Unm
   }
 }
 
+// The payload for a model that cannot think between its calls alone: it does not think at all. A
+// model of Anthropic that cannot has a note of its own.
+std::optional<ChatPayload> without_between_tools(const ChatPayload& payload, Dialect dialect,
+                                                 std::vector<Note>& notes) {
+  const bool is_at_bedrock =
+      dialect == Dialect::bedrock_converse && payload.model.find("claude") != std::string::npos;
+  if (payload.reasoning->type != "between_tools" || is_claude(dialect) || is_at_bedrock) return {};
+  notes.push_back({"thinking", "Only models of Anthropic think between their calls alone.", false});
+  ChatPayload other = payload;
+  Reasoning reasoning = *payload.reasoning;
+  reasoning.type = "disabled";
+  other.reasoning = std::move(reasoning);
+  return other;
+}
+
 constexpr std::string_view short_ids =
     "The API takes ids of calls of nine letters and digits alone: others are sent as such.";
 
@@ -294,8 +310,10 @@ Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& 
   }
   if (keeps_argument_text(chat.dialect)) repair_arguments(messages, chat.notes);
 
-  const Draft draft{config, payload,       messages,   chat.model,
-                    traits, chat.streamed, chat.notes, is_fallback};
+  const auto other = without_between_tools(payload, chat.dialect, chat.notes);
+  const Draft draft{
+      config,     other ? *other : payload, messages, chat.model, traits, chat.streamed, chat.notes,
+      is_fallback};
   auto body = dialect.body(draft);
   if (!body) return std::move(body).error();
   note_left_out(draft, dialect.dialect);

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "format/retained.hpp"
+#include "format/turn_blocks.hpp"
 #include "message/parts.hpp"
 #include "model/body/chat_messages.hpp"
 #include "model/call/scope.hpp"
@@ -37,13 +39,18 @@ constexpr std::array readers{
 };
 
 // Marks and notes of the engine's own, and of servers: no reader misses them.
-constexpr std::array<std::string_view, 10> plain_kinds{
+constexpr std::array<std::string_view, 13> plain_kinds{
     "issuer", "begun",         "custom",       "reasoning_content", "reasoning",
-    "list",   "cache_control", "cache_blocks", "refusal",           "tool_name"};
+    "list",   "cache_control", "cache_blocks", "refusal",           "tool_name",
+    "hosted", "index",         "function_call"};
 
 // Dialects that send reasoning only with their own signature, and have no note of their own.
 constexpr std::array signed_dialects{Dialect::anthropic, Dialect::vertex_anthropic, Dialect::gemini,
                                      Dialect::vertex_gemini, Dialect::bedrock_converse};
+
+constexpr std::string_view turn_blocks =
+    "A call, a result, reasoning or a change of the tools that stands in a message of the user is "
+    "left out.";
 
 // Whose reasoning an encrypted value belongs to, by its shape.
 std::string_view maker_of(const Message& reasoning) {
@@ -73,6 +80,8 @@ class Withheld {
       add(call.metadata, is_issued_elsewhere(call.metadata));
     }
     if (message.role == Role::reasoning) add_reasoning(message);
+    // It takes other messages out of a graph's state.
+    if (message.activity_type == "langgraph.remove") name("langgraph", "remove");
     if (message.content.kind != Content::Kind::parts) return;
     if (message.content.text.find("providerState") == std::string::npos) return;
     const message::Parts parts(message.content);
@@ -82,6 +91,8 @@ class Withheld {
   // The names of what was added since the last call, and of nothing else.
   [[nodiscard]] std::string take_new() { return std::exchange(new_, {}); }
   [[nodiscard]] const std::string& names() const { return names_; }
+  // Whether a part of a message holds what is of a turn, which is not sent.
+  [[nodiscard]] bool has_turn_blocks() const { return has_turn_blocks_; }
 
  private:
   [[nodiscard]] bool is_own(std::string_view provider) const {
@@ -111,7 +122,11 @@ class Withheld {
     for (const json::Value state : states.items()) {
       const std::string_view provider = state["provider"].string();
       const std::string_view kind = state["kind"].string();
-      if (!takes(provider, kind)) name(provider, kind);
+      if (!takes(provider, kind)) {
+        name(provider, kind);
+      } else if (kind == format::block_kind && format::is_of_turn(state["state"], provider)) {
+        has_turn_blocks_ = true;
+      }
     }
   }
 
@@ -146,6 +161,7 @@ class Withheld {
   std::array<std::string_view, 2> own_{};
   std::string names_;
   std::string new_;
+  bool has_turn_blocks_ = false;
 };
 
 // Whether the message shows nothing: no text, no medium, no call.
@@ -174,6 +190,7 @@ void note_withheld(message::SharedMessages& messages, const ProviderConfig& conf
     messages.edit()[at].content =
         Content::of_text("(Content that only its own provider reads: " + names + ".)");
   }
+  if (withheld.has_turn_blocks()) notes.push_back({"messages", std::string(turn_blocks), false});
   if (withheld.names().empty()) return;
   notes.push_back({"messages",
                    "The API does not read what other providers made: " + withheld.names() +

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
+#include <vector>
 
 namespace millrace::model {
 namespace {
@@ -67,6 +69,24 @@ void note_unpriced(std::string_view provider, std::string_view model, std::strin
   const bool is_priced = prices && std::any_of(prices.value().units.begin(),
                                                prices.value().units.end(), has_hour_price);
   if (!is_priced) usage.unpriced.emplace_back(name_of(Tokens::input_write_cache_long));
+}
+
+void price_other_models(std::string_view provider, const json::Value& reported, ModelUsage& usage,
+                        const CostOptions& options) {
+  std::vector<std::string> priced;
+  std::vector<std::string> left;
+  for (const json::Value iteration : reported["iterations"].items()) {
+    if (!is_of_other_model(iteration)) continue;
+    const auto cost = known_cost(provider, iteration["model"].string(),
+                                 read_vendor_usage(provider, iteration), options);
+    if (cost && usage.cost) *usage.cost += *cost;
+    (cost ? priced : left).push_back(unpriced_iteration(iteration));
+  }
+  const auto has = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  std::erase_if(usage.unpriced,
+                [&](const std::string& name) { return has(priced, name) && !has(left, name); });
 }
 
 std::optional<double> known_cost(std::string_view provider, std::string_view model,

@@ -41,4 +41,9 @@ std::optional<double> known_cost(std::string_view provider, std::string_view mod
 void note_unpriced(std::string_view provider, std::string_view model, std::string_view service_tier,
                    ModelUsage& usage);
 
+// Adds to a known cost what other models cost that the provider called for the answer, such as an
+// advisor, and takes them out of what is unpriced; those without a card stay there.
+void price_other_models(std::string_view provider, const json::Value& reported, ModelUsage& usage,
+                        const CostOptions& options = {});
+
 }  // namespace millrace::model

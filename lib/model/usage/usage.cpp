@@ -44,6 +44,14 @@ std::string_view name_of(UsageSource source) {
   return sources[static_cast<std::size_t>(source)];
 }
 
+bool is_of_other_model(const json::Value& iteration) {
+  return iteration["type"].string() == "advisor_message";
+}
+
+std::string unpriced_iteration(const json::Value& iteration) {
+  return std::string("iterations.").append(iteration["type"].string());
+}
+
 ModelUsage read_usage(const json::Value& usage) {
   ModelUsage result;
   for (std::size_t index = 0; index < tokens_count; ++index) {

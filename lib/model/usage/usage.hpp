@@ -82,6 +82,12 @@ ModelUsage read_raw_usage(std::string_view provider, const json::Value& reported
 // As above, from what an adapter gave; its counts are used when there is no JSON.
 ModelUsage read_vendor_usage(const event::Usage& usage);
 
+// Whether an iteration of Anthropic's report is an advisor's: another model, whose tokens are in no
+// count of the answer. Those of a fallback are in the counts.
+bool is_of_other_model(const json::Value& iteration);
+// The name of an iteration in `unpriced`.
+std::string unpriced_iteration(const json::Value& iteration);
+
 // Reads our own shape; members that are no counts are ignored.
 ModelUsage read_usage(const json::Value& usage);
 

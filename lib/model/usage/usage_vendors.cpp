@@ -307,15 +307,30 @@ bool has_count(const json::Value& reported) {
   });
 }
 
+void add_unpriced(ModelUsage& usage, std::string name) {
+  auto& names = usage.unpriced;
+  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+}
+
+// Whether an iteration of Anthropic's report was made by the model that was asked, at its price.
+bool is_of_asked_model(const json::Value& iteration) {
+  const std::string_view type = iteration["type"].string();
+  return type.empty() || type == "message" || type == "compaction";
+}
+
 // What price lists have beside tokens, and what multiplies their prices.
 void set_unpriced(ModelUsage& usage, const json::Value& v) {
   if (const auto speed = v["speed"].filled_string(); speed && *speed != "standard") {
     usage.unpriced.emplace_back("speed");
   }
-  for (const json::Member& tool : v["server_tool_use"].members()) {
-    if (count_of(tool.value).value_or(0) > 0) {
-      usage.unpriced.push_back("server_tool_use." + std::string(tool.key));
+  for (const std::string_view list : {"server_tool_use", "server_side_tool_usage_details"}) {
+    for (const json::Member& tool : v[list].members()) {
+      const bool is_used = count_of(tool.value).value_or(0) > 0;
+      if (is_used) usage.unpriced.push_back(std::string(list).append(".").append(tool.key));
     }
+  }
+  for (const json::Value iteration : v["iterations"].items()) {
+    if (!is_of_asked_model(iteration)) add_unpriced(usage, unpriced_iteration(iteration));
   }
   if (v["grounding_tool_count"].size() > 0) usage.unpriced.emplace_back("grounding_tool_count");
 }
@@ -349,10 +364,10 @@ ModelUsage read_vendor_usage(std::string_view provider, const json::Value& repor
 ModelUsage read_raw_usage(std::string_view provider, const json::Value& reported) {
   std::int64_t written = 0;
   for (const json::Value iteration : reported["iterations"].items()) {
-    // Other models' work, such as an advisor's, is in no count of the answer.
-    const std::string_view type = iteration["type"].string();
-    const bool is_own = type == "message" || type == "compaction";
-    if (is_own) written += number(iteration, "output_tokens");
+    // What a fallback wrote is in the answer's counts, though at another price.
+    const bool is_counted =
+        is_of_asked_model(iteration) || iteration["type"].string() == "fallback_message";
+    if (is_counted) written += number(iteration, "output_tokens");
   }
   // What a run reports holds them already.
   if (number(reported, "output_tokens") >= written) return read_vendor_usage(provider, reported);

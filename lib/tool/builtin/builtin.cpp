@@ -33,7 +33,8 @@ constexpr std::array rows{
     Row{"webSearch", make_web_search, ",provider,url,apiKey,maxResults,timeoutMs,approval,"},
     Row{"files", make_files, ",root,write,maxBytes,approval,"},
     Row{"runProcess", make_run_process,
-        ",programs,directory,environment,timeoutMs,maxBytes,approval,"}};
+        ",programs,directory,environment,timeoutMs,maxBytes,approval,"},
+    Row{"skills", make_skills, ",list,"}};
 
 // The model's arguments; the caller has checked them against the schema.
 Tree arguments_of(const ToolCall& call) {

@@ -36,9 +36,9 @@ inline constexpr std::size_t pool_places = 256;
 using Tools = std::vector<std::shared_ptr<Tool>>;
 
 // Makes the tools that `options` names, each with `true` or with options of its own.
-// Shape: {"time", "calculator", "httpFetch", "readPage", "webSearch", "files", "runProcess"}, what
-// each takes stands in its file; "allow", "expose", "deny": [patterns of names]: an `allow` that is
-// not empty gives exactly those, whatever is exposed, and what is denied is denied.
+// Shape: {"time", "calculator", "httpFetch", "readPage", "webSearch", "files", "runProcess", "skills"},
+// what each takes stands in its file; "allow", "expose", "deny": [patterns of names]: an `allow`
+// that is not empty gives exactly those, whatever is exposed, and what is denied is denied.
 // Errors: invalid_option.
 Result<Registry> make_builtin_tools(const json::Tree& options, const Surroundings& around);
 
@@ -50,6 +50,7 @@ Result<Tools> make_read_page(const json::Tree& options, const Surroundings& arou
 Result<Tools> make_web_search(const json::Tree& options, const Surroundings& around);
 Result<Tools> make_files(const json::Tree& options, const Surroundings& around);
 Result<Tools> make_run_process(const json::Tree& options, const Surroundings& around);
+Result<Tools> make_skills(const json::Tree& options, const Surroundings& around);
 
 // The address of the endpoint `path` for an address, without query, that leads to it or to the root
 // above it.

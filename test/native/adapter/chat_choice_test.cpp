@@ -137,6 +137,32 @@ TEST(ChatChoice, ReadsTheFirstOfSeveralAnswersThoughAnotherComesFirst) {
             text_message({"T", "idehaven"}) + finish_of("stop"));
 }
 
+TEST(ChatChoice, ReadsIndexZeroWhereNobodyKnowsHowManyWereRequested) {
+  const std::string end = "data: [DONE]\n\n";
+  const std::string call = R"({"tool_calls":[{"id":"x","function":{"name":"f","arguments":"1"}}]})";
+  const std::string one = chunk(0, R"({"role":"assistant","content":"A1"})");
+  const std::string rest = chunk(0, R"({"content":"A2"})") + chunk(0, "{}", R"("stop")");
+  for (const std::string& body : {
+           chunk(1, R"({"role":"assistant"})") + chunk(0, R"({"role":"assistant"})") +
+               chunk(1, R"({"content":"B1"})") + chunk(0, R"({"content":"A1"})") +
+               chunk(1, "{}", R"("length")") + rest + end,
+           one + chunk(1, call) + rest + end,
+           one + chunk(1, "{}", R"("length")") + rest + end,
+       }) {
+    EXPECT_EQ(decode_choices(adapter::Answers::unknown, body),
+              text_message({"A1", "A2"}) + finish_of("stop"))
+        << body;
+  }
+}
+
+TEST(ChatChoice, EndsWithTheReasonUnderAnotherNumberWhereItHasNone) {
+  const std::string body = chunk(0, R"({"content":"One"})") + chunk(1, "{}", R"("stop")");
+  for (const std::string_view end : {"data: [DONE]\n\n", ""}) {
+    EXPECT_EQ(decode_choices(adapter::Answers::unknown, body + std::string(end)),
+              text_message({"One"}) + finish_of("stop"));
+  }
+}
+
 }  // namespace
 TEST(ChatChoice, BoundsChoicesOfEverNewIndexes) {
   CountingIds ids("id-");

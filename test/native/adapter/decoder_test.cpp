@@ -58,10 +58,12 @@ TEST(Decoder, TellsABodyCutInItsFirstRecordFromAnotherWire) {
     std::string_view body;
     std::string_view code;
   };
-  for (const Row& row :
-       {Row{R"(data: {"id":"x","choi)", "stream_truncated"},
-        Row{"<html><body>No such page", "not_a_stream"}, Row{"data: hello\n\n", "not_a_stream"},
-        Row{"data: [DONE]", "stream_empty"}}) {
+  for (const Row& row : {Row{R"(data: {"id":"x","choi)", "stream_truncated"},
+                         Row{"<html><body>No such page", "not_a_stream"},
+                         Row{"data: hello\n\n", "not_a_stream"}, Row{"d", "stream_truncated"},
+                         Row{"dat", "stream_truncated"}, Row{"event", "stream_truncated"},
+                         Row{"retry: 1", "stream_truncated"}, Row{"dat\n", "not_a_stream"},
+                         Row{"day", "not_a_stream"}, Row{"data: [DONE]", "stream_empty"}}) {
     Rig rig;
     ASSERT_TRUE(rig->feed(std::string(row.body)).ok());
     ASSERT_TRUE(rig->finish().ok());
@@ -151,6 +153,25 @@ TEST(Decoder, ReadsRecordsThatNestSeveralHundredLevels) {
       R"({"choices":[{"index":0,"delta":{"content":"Hi"}}],"x":)" + deep + "}";
   ASSERT_TRUE(rig->feed("data: " + record + "\n\n").ok());
   EXPECT_EQ(rig.lines_with("TEXT_MESSAGE_CONTENT"), 1);
+}
+
+// A table of events that has more room than rows answers to an event without a name.
+TEST(Decoder, ReadsEventsOfEveryWireWhoseNameIsCutOff) {
+  for (const Wire& wire : wires()) {
+    for (const std::string_view name :
+         {"", "response.", "content.", "message", "RUN_", "interaction.", "messages/"}) {
+      std::string body;
+      for (const std::string_view member : {"type", "event", "event_type"}) {
+        body.append("event: ").append(name).append("\ndata: {\"").append(member);
+        body.append("\":\"").append(name).append("\"}\n\n");
+      }
+      CountingIds ids("id-");
+      test::Collector events;
+      Decoder decoder(wire, {}, ids, events);
+      EXPECT_TRUE(decoder.feed(body).ok()) << wire.name << ' ' << name;
+      EXPECT_TRUE(decoder.finish().ok()) << wire.name << ' ' << name;
+    }
+  }
 }
 
 TEST(OpenAiChat, EndsCallsInTheOrderOfTheirIndexes) {

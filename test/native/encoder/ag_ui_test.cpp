@@ -64,6 +64,51 @@ TEST(AgUiEncoder, TellsHowAnIncompleteAnswerGoesOn) {
                      R"("incomplete":{"reason":"queued"}}},"usage":[{"inputTokens":1}])"));
 }
 
+// How a sub-agent's answer ended says nothing of the run's.
+TEST(AgUiEncoder, GivesTheFinishReasonOfItsOwnAnswersAlone) {
+  const event::Event cut{event::Finish{"length", true}, {}, "child"};
+  EXPECT_EQ(encoded("1.0", {{event::Finish{"end_turn"}}, cut}), finished());
+  EXPECT_EQ(encoded("1.0", {{event::Finish{"stop_sequence"}}, cut}),
+            finished(R"(,"metadata":{"millrace":{"finishReason":"stop_sequence"}})"));
+}
+
+TEST(AgUiEncoder, NamesAnUnusualReasonAndWhatTheUsageHasBesideItsCounts) {
+  event::Usage plain;
+  plain.input_tokens = 1;
+  plain.json = R"({"prompt_tokens":1,"details":{"audio":0}})";
+  event::Usage rich = plain;
+  rich.json = R"({"prompt_tokens":1,"service_tier":"flex"})";
+  const std::string counts = R"("usage":[{"inputTokens":1}])";
+  const std::string marks = R"(,"metadata":{"millrace":{"finishReason":"stop_sequence",)"
+                            R"("reportedUsage":[{"prompt_tokens":1,"service_tier":"flex"}]}},)";
+  for (const char* version : {"", "1.0"}) {
+    EXPECT_EQ(encoded(version, {{plain}, {event::Finish{"end_turn"}}}), finished("," + counts));
+    EXPECT_EQ(encoded(version, {{rich}, {event::Finish{"stop_sequence"}}}),
+              finished(marks + counts));
+    EXPECT_EQ(
+        encoded(version, {{event::Finish{"length"}}, {event::Failed{"long"}}}),
+        data_frame(
+            R"({"type":"RUN_ERROR","message":"long","metadata":{"millrace":{"finishReason":"length"}}})"));
+  }
+}
+
+TEST(AgUiEncoder, KeepsWhatTheOperatorPaysFromClients) {
+  event::Usage paid;
+  paid.input_tokens = 1;
+  paid.json = R"({"prompt_tokens":1,"cost":0.5,"cost_details":{"upstream_inference_cost":0.4},)"
+              R"("cost_in_usd_ticks":7,"tier":"flex","list":[{"upstream_cost":3,"n":2}]})";
+  event::Usage plain = paid;
+  plain.json = R"({"prompt_tokens":1,"cost":0.5,"cost_details":{"upstream_inference_cost":0.4}})";
+  const std::string counts = R"(,"usage":[{"inputTokens":1}])";
+  for (const char* version : {"", "1.0"}) {
+    EXPECT_EQ(encoded(version, {{plain}}), finished(counts));
+    EXPECT_EQ(encoded(version, {{paid}}),
+              finished(R"(,"metadata":{"millrace":{"reportedUsage":[)"
+                       R"({"prompt_tokens":1,"tier":"flex","list":[{"n":2}]}]}})" +
+                       counts));
+  }
+}
+
 TEST(AgUiEncoder, LeavesOutWhatIsForTheHostAlone) {
   EXPECT_EQ(encoded("1.0", {{event::AnswerInfo{R"({"id":"a"})"}},
                             {event::Alternative{1, R"({"message":{}})"}},
@@ -205,7 +250,17 @@ TEST(AgUiEncoder, KeepsWhatOnly1_0KnowsFromOlderClients) {
   EXPECT_EQ(
       encoded("", events),
       data_frame(
-          R"({"type":"TOOL_CALL_RESULT","messageId":"m","toolCallId":"c","content":"flat","timestamp":1})") +
+          R"({"type":"TOOL_CALL_RESULT","messageId":"m","toolCallId":"c","content":"flat","timestamp":1,)"
+          R"("millrace":{"subagentRunId":"s"}})") +
+          data_frame(
+              R"({"type":"CUSTOM","name":"millrace.subagent","value":{"type":"SUBAGENT_STARTED",)"
+              R"("subagentRunId":"s","name":"n"}})") +
+          data_frame(
+              R"({"type":"CUSTOM","name":"millrace.subagent","value":{"type":"SUBAGENT_FINISHED",)"
+              R"("subagentRunId":"s"}})") +
+          data_frame(
+              R"({"type":"CUSTOM","name":"millrace.subagent","value":{"type":"SUBAGENT_ERROR",)"
+              R"("subagentRunId":"s","message":"why"}})") +
           data_frame(
               R"({"type":"MESSAGES_SNAPSHOT","messages":[{"id":"1","role":"tool","toolCallId":"c","content":"a"},)"
               R"({"id":"2","role":"user","content":[{"type":"text","text":"b"}]}]})") +

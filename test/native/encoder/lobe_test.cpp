@@ -154,17 +154,27 @@ TEST(LobeEncoder, GathersSourcesOfEveryShape) {
            R"({"title":"t6","location":{"web":{"url":"u6","domain":"d"}},"sourceContent":[]})"}},
        {event::Finish{"stop"}},
        {event::Citation{"m", "broken"}}});
+  const auto beside = [](const std::string& citation) {
+    return frame("", "data",
+                 R"({"type":"CUSTOM","name":"millrace.citation","value":{"messageId":"m",)"
+                 R"("citation":)" +
+                     citation + "}}");
+  };
   EXPECT_EQ(
       out,
-      frame(
-          "", "grounding",
-          R"({"citations":[{"title":"t1","url":"u1"},{"title":"u2","url":"u2"},)"
-          R"({"title":"t3","url":"u3","favicon":"t3"},{"title":"t4","url":"u4"},{"title":"t5","url":"u5"},)"
-          R"({"title":"Page","url":"r1","favicon":"a.example"},)"
-          R"({"title":"b.example","url":"r2","favicon":"b.example"},)"
-          R"({"title":"r3","url":"r3"},)"
-          R"({"title":"t6","url":"u6"}],)"
-          R"("searchQueries":["q"]})") +
+      beside(R"({"type":"url_citation","url_citation":{"url":"u1","title":"t1"}})") +
+          beside(R"(["u2",{"url":"u1","title":"again"},{"title":"no url"}])") +
+          beside(
+              R"({"title":"t6","location":{"web":{"url":"u6","domain":"d"}},"sourceContent":[]})") +
+          frame(
+              "", "grounding",
+              R"({"citations":[{"title":"t1","url":"u1"},{"title":"u2","url":"u2"},)"
+              R"({"title":"t3","url":"u3","favicon":"t3"},{"title":"t4","url":"u4"},{"title":"t5","url":"u5"},)"
+              R"({"title":"Page","url":"r1","favicon":"a.example"},)"
+              R"({"title":"b.example","url":"r2","favicon":"b.example"},)"
+              R"({"title":"r3","url":"r3"},)"
+              R"({"title":"t6","url":"u6"}],)"
+              R"("searchQueries":["q"]})") +
           frame("", "stop", R"("stop")"));
 }
 
@@ -295,6 +305,35 @@ TEST(LobeEncoder, WritesUsageAsItIsTold) {
   usage.model = "m";
   encoder.on_event({usage});
   EXPECT_EQ(encoder.take(), frame("", "usage", R"({"model":"m"})"));
+}
+
+TEST(LobeEncoder, WritesWhatItsOwnEventsHaveNoMemberForBeside) {
+  event::Usage usage;
+  usage.output_tokens = 5;
+  usage.json = R"({"output":5})";
+  EXPECT_EQ(encoded({{usage}}), frame("", "usage", R"({"totalOutputTokens":5})"));
+  usage.json = R"({"output":5,"tier":"flex"})";
+  EXPECT_NE(encoded({{usage}}).find(R"("reported":{"output":5,"tier":"flex"})"), std::string::npos);
+
+  const auto cited = [](std::string_view json) { return encoded({{event::Citation{"m", json}}}); };
+  EXPECT_EQ(cited(R"({"url":"https://a.example","title":"A"})").find("event: data"),
+            std::string::npos);
+  EXPECT_NE(cited(R"({"cited_text":"words","document_index":2})")
+                .find(R"("citation":{"cited_text":"words","document_index":2})"),
+            std::string::npos);
+
+  EXPECT_EQ(encoded({{event::Finish{"stop"}}}, "ollama"), frame("", "stop", R"("finished")"));
+  EXPECT_NE(encoded({{event::Finish{"load"}}}, "ollama").find(R"({"reason":"load"})"),
+            std::string::npos);
+
+  const std::string image =
+      encoded({{event::ProviderState{"google", "part", "m",
+                                     R"({"inlineData":{"mimeType":"image/png","data":"aQ==",)"
+                                     R"("displayName":"n"},"thoughtSignature":"s"})"}}},
+              "gemini");
+  EXPECT_NE(image.find(R"("state":{"thoughtSignature":"s","inlineData":{"displayName":"n"}})"),
+            std::string::npos)
+      << image;
 }
 
 TEST(LobeEncoder, LetsNoIdBeginAnotherField) {

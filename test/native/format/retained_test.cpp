@@ -94,10 +94,19 @@ std::string gemini_user(const std::string& parts) {
   return R"({"contents":[{"role":"user","parts":[)" + parts + "]}]}";
 }
 
+std::string gemini_answer(const std::string& parts) {
+  return R"({"contents":[{"role":"user","parts":[{"text":"Ask"}]},{"role":"model","parts":[)" +
+         parts + "]}]}";
+}
+
 std::string gemini_result(const std::string& members) {
   return R"({"contents":[{"role":"model","parts":[{"functionCall":{"id":"c1","name":"look",)"
          R"("args":{}}}]},{"role":"user","parts":[{"functionResponse":{"id":"c1","name":"look",)" +
          members + "}]}]}";
+}
+
+std::string items(const std::string& more) {
+  return R"([{"type":"message","role":"user","content":"Ask"},)" + more + "]";
 }
 
 const History histories[] = {
@@ -189,6 +198,49 @@ const History histories[] = {
     {"a result with media", "gemini",
      gemini_result(R"("response":{"output":"Seen."},"parts":[{"inlineData":)"
                    R"({"mimeType":"image/png","data":"QUJD"}}]})")},
+    {"further members of parts of an answer", "gemini",
+     gemini_answer(R"({"text":"Hm.","thought":true,"thoughtSignature":"s1","partMetadata":)"
+                   R"({"a":1}},{"text":"Yes.","speechMetadata":{"speaker":"A"}},)"
+                   R"({"text":"No.","speechMetadata":{"speaker":"B"}},{"functionCall":{"id":"c1",)"
+                   R"("name":"look","args":{},"willContinue":false},"partMetadata":{"b":2}})")},
+    {"code that ran, with further members", "gemini",
+     gemini_answer(R"({"executableCode":{"id":"e1","code":"1+1","language":"PYTHON"},)"
+                   R"("partMetadata":{"a":1}},{"codeExecutionResult":{"id":"e1","outcome":)"
+                   R"("OUTCOME_OK","output":"2"},"thoughtSignature":"s","partMetadata":{"b":2}})")},
+    {"images between texts and calls", "gemini",
+     gemini_answer(R"({"text":"A"},{"inlineData":{"mimeType":"image/png","data":"QUJD"}},)"
+                   R"({"text":"B"},{"functionCall":{"id":"c1","name":"look","args":{}}},)"
+                   R"({"inlineData":{"mimeType":"image/png","data":"REVG"}},{"text":"C"},)"
+                   R"({"functionCall":{"id":"c2","name":"look","args":{"q":1}}})")},
+    {"a call before what Google ran", "gemini",
+     gemini_answer(R"({"functionCall":{"id":"c1","name":"look","args":{}}},{"executableCode":)"
+                   R"({"id":"e1","code":"1"}},{"text":"T","thought":true,"thoughtSignature":"s"},)"
+                   R"({"toolCall":{"id":"t1","toolType":"GOOGLE_SEARCH_WEB"}})")},
+    {"thinking and server tools around calls", "anthropic",
+     claude_answer(R"({"type":"tool_use","id":"c1","name":"look","input":{}},{"type":"thinking",)"
+                   R"("thinking":"Hm.","signature":"s"},{"type":"server_tool_use","id":"s1",)"
+                   R"("name":"web_search","input":{}},{"type":"tool_use","id":"c2","name":"look",)"
+                   R"("input":{"q":1}},{"type":"container_upload","file_id":"f1"},)"
+                   R"({"type":"text","text":"Yes."})")},
+    {"lists of texts and members of parts", "openai_conversation",
+     R"([{"role":"user","content":[{"type":"input_text","text":"A","prompt_cache_breakpoint":)"
+     R"({"ttl":"1h"}},{"type":"input_file","filename":"f.pdf","file_id":"f1","detail":"low"}],)"
+     R"("type":"message","status":"completed"},{"role":"system","content":[{"type":"input_text",)"
+     R"("text":"B"},{"type":"input_text","text":"C"}],"type":"message"}])"},
+    {"an answer with its annotations", "openai_conversation",
+     R"([{"role":"user","content":"Ask","type":"message"},{"role":"assistant","content":)"
+     R"([{"type":"output_text","text":"Yes.","annotations":[{"type":"url_citation","url":"u",)"
+     R"("title":"t","start_index":0,"end_index":4}]},{"type":"refusal","refusal":"No."}],)"
+     R"("type":"message","id":"msg_1","status":"incomplete"}])"},
+    {"calls and results with all their members", "openai_conversation",
+     R"([{"type":"function_call","call_id":"c1","name":"look","arguments":"{}","id":"fc_1",)"
+     R"("status":"completed","async":true},{"type":"function_call_output","call_id":"c1","name":)"
+     R"("look","namespace":"n","caller":{"type":"direct"},"output":[{"type":"input_text",)"
+     R"("text":"A"},{"type":"input_text","text":"B"}],"id":"fco_1","status":"completed"}])"},
+    {"reasoning with a summary and its text", "openai_conversation",
+     R"([{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"S"}],)"
+     R"("content":[{"type":"reasoning_text","text":"T"}],"encrypted_content":"gAAAAx",)"
+     R"("status":"completed"}])"},
     {"thinking beside calls", "cohere",
      R"([{"role":"assistant","content":[{"type":"thinking","thinking":"Hm."},{"type":"text",)"
      R"("text":"Yes."}],"tool_plan":"Look.","tool_calls":[{"id":"c1","type":"function",)"
@@ -228,6 +280,100 @@ const History histories[] = {
      R"("prompt_cache_breakpoint":{"ttl":"1h"}}]},{"role":"assistant","content":null,)"
      R"("refusal":"No."},{"role":"assistant","content":[{"type":"text","text":"Yes."},)"
      R"({"type":"refusal","refusal":"No."}]}])"},
+    {"a call and its result in the form before tool calls", "openai",
+     R"([{"role":"user","content":"Ask"},{"role":"assistant","content":null,"function_call":)"
+     R"({"name":"look","arguments":"{}"}},{"role":"function","name":"look","content":"Seen."}])"},
+    {"documents of a result and numbers of calls of Mistral", "openai",
+     R"([{"role":"assistant","content":"","tool_calls":[{"id":"c1","type":"function","function":)"
+     R"({"name":"look","arguments":"{}"},"index":0}]},{"role":"tool","content":[{"type":)"
+     R"("document_url","document_url":"https://e.com/a.pdf","document_name":"a"},{"type":"text",)"
+     R"("text":"Seen."}],"tool_call_id":"c1"}])"},
+    {"an image that is an address alone", "langgraph",
+     R"([{"type":"human","content":[{"type":"image_url","image_url":"https://e.com/a.png"}],)"
+     R"("id":"h1"}])"},
+    {"images of outputs with and without a detail", "openai_conversation",
+     R"([{"type":"function_call","call_id":"c1","name":"look","arguments":"{}"},{"type":)"
+     R"("shell_call","call_id":"s1","action":{"commands":["ls"]}},{"type":"function_call_output",)"
+     R"("call_id":"c1","output":[{"type":"input_image","image_url":"https://e.com/a.png"},{"type":)"
+     R"("input_image","image_url":"https://e.com/b.png","detail":"auto"}]}])"},
+    {"a reference and a failure that says more than its text", "openai_conversation",
+     R"([{"id":"msg_1"},{"type":"mcp_call","id":"mcp_1","name":"look","arguments":"{}",)"
+     R"("server_label":"s","output":"","error":{"type":"http_error","code":500,"message":"No."}}])"},
+    {"what Google ran before a text", "gemini",
+     gemini_answer(R"({"toolCall":{"id":"t1","toolType":"GOOGLE_SEARCH_WEB","args":{"queries":)"
+                   R"(["q"]}}},{"toolResponse":{"id":"t1","toolType":"GOOGLE_SEARCH_WEB",)"
+                   R"("response":{"r":1}},"thoughtSignature":"s"},{"text":"Yes."})")},
+    {"a result with a named file", "gemini",
+     gemini_result(R"("response":{"output":"Seen."},"parts":[{"inlineData":{"mimeType":)"
+                   R"("image/png","data":"QUJD","displayName":"a.png"}},{"fileData":)"
+                   R"({"mimeType":"application/pdf","fileUri":"gs://b/f.pdf"}}]})")},
+    {"a part of an unknown kind", "gemini", gemini_user(R"({"hologram":{"depth":"3"}})")},
+    {"marks on calls, results and texts of the model", "anthropic",
+     claude(R"({"role":"assistant","content":[{"type":"text","text":"A","cache_control":)"
+            R"({"type":"ephemeral"}},{"type":"tool_use","id":"c1","name":"look","input":{},)"
+            R"("cache_control":{"type":"ephemeral","ttl":"1h"}}]},{"role":"user","content":)"
+            R"([{"type":"tool_result","tool_use_id":"c1","content":[{"type":"text","text":"R"}],)"
+            R"("cache_control":{"type":"ephemeral"}}]})")},
+    {"a compaction that changed the tools", "anthropic",
+     claude_answer(R"({"type":"compaction","content":"Sum","encrypted_content":"e","tool_changes":)"
+                   R"([{"type":"tool_removal","tool":{"type":"tool_reference","name":"x"}}]},)"
+                   R"({"type":"text","text":"B"})")},
+    {"a tool that the system takes away", "anthropic",
+     claude(R"({"role":"user","content":[{"type":"text","text":"Ask"}]},{"role":"system",)"
+            R"("content":[{"type":"tool_removal","tool":{"type":"tool_reference","name":)"
+            R"("look"}}]},{"role":"user","content":[{"type":"text","text":"Go on"}]})")},
+    {"searches between reasoning", "openai_conversation",
+     items(R"({"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAAA1"},)"
+           R"({"type":"web_search_call","id":"ws_1","status":"completed","action":{"type":)"
+           R"("search","query":"q"}},{"type":"reasoning","id":"rs_2","summary":[],)"
+           R"("encrypted_content":"gAAAA2"},{"type":"web_search_call","id":"ws_2","status":)"
+           R"("completed","action":{"type":"search","query":"q"}},{"type":"reasoning","id":)"
+           R"("rs_3","summary":[],"encrypted_content":"gAAAA3"},{"type":"message","id":"msg_1",)"
+           R"("role":"assistant","status":"completed","content":[{"type":"output_text","text":)"
+           R"("Yes.","annotations":[]}]})")},
+    {"a computer that was used", "openai_conversation",
+     items(R"({"type":"computer_call","id":"cu_1","call_id":"c1","status":"completed","actions":)"
+           R"([{"type":"click","x":1,"y":2,"button":"left"}],"pending_safety_checks":[]},)"
+           R"({"type":"computer_call_output","call_id":"c1","output":{"type":)"
+           R"("computer_screenshot","image_url":"data:image/png;base64,QUJD"},)"
+           R"("acknowledged_safety_checks":[{"id":"s","code":"c","message":"m"}]})")},
+    {"a shell in a container", "openai_conversation",
+     items(R"({"type":"shell_call","id":"sh_1","call_id":"c1","status":"completed","action":)"
+           R"({"commands":["ls"],"timeout_ms":1},"environment":{"type":"container_reference",)"
+           R"("container_id":"cntr_1"}},{"type":"shell_call_output","id":"so_1","call_id":"c1",)"
+           R"("max_output_length":3,"output":[{"stdout":"a","stderr":"","outcome":{"type":)"
+           R"("exit","exit_code":0}}],"status":"completed"})")},
+    {"a shell of the host", "openai_conversation",
+     items(R"({"type":"local_shell_call","id":"lsh_1","call_id":"c2","status":"completed",)"
+           R"("action":{"type":"exec","command":["ls"],"env":{"A":"b"}}},{"type":)"
+           R"("local_shell_call_output","id":"lsh_1","output":"done"})")},
+    {"a patch that failed", "openai_conversation",
+     items(R"({"type":"apply_patch_call","id":"ap_1","call_id":"c1","status":"completed",)"
+           R"("operation":{"type":"update_file","path":"p","diff":"d"}},{"type":)"
+           R"("apply_patch_call_output","call_id":"c1","status":"failed","output":"No."})")},
+    {"a search for tools by the provider", "openai_conversation",
+     items(R"({"type":"tool_search_call","id":"ts_1","call_id":null,"execution":"server",)"
+           R"("arguments":{"q":1},"status":"completed"},{"type":"tool_search_output","id":"to_1",)"
+           R"("call_id":null,"execution":"server","status":"completed","tools":[{"type":)"
+           R"("function","name":"f","parameters":{},"strict":true}]})")},
+    {"a search for tools by the host", "openai_conversation",
+     items(R"({"type":"tool_search_call","id":"ts_2","call_id":"c1","execution":"client",)"
+           R"("arguments":{},"status":"completed"},{"type":"tool_search_output","call_id":"c1",)"
+           R"("execution":"client","status":"completed","tools":[]})")},
+    {"outputs without their calls", "openai_conversation",
+     items(R"({"type":"custom_tool_call_output","call_id":"c8","output":"a"},)"
+           R"({"type":"function_call_output","call_id":"c9","output":"b"})")},
+    {"an image that was generated", "openai_conversation",
+     items(R"({"type":"image_generation_call","id":"ig_1","status":"completed","result":)"
+           R"("QUJD"})")},
+    {"images and files of a developer", "openai_conversation",
+     items(R"({"type":"message","role":"developer","content":[{"type":"input_text","text":"A"},)"
+           R"({"type":"input_image","image_url":"https://e.com/a.png","detail":"auto"},)"
+           R"({"type":"input_file","file_id":"f1","filename":"a.pdf"}]})")},
+    {"blocks of Python", "langgraph",
+     R"([{"type":"human","content":[{"type":"image","base64":"QUJD","mime_type":"image/png"},)"
+     R"({"type":"file","base64":"REVG","mime_type":"application/pdf","extras":{"a":1}},)"
+     R"({"type":"video","file_id":"v1"}],"id":"h1"}])"},
     {"parts of Mistral", "openai",
      R"([{"role":"user","content":[{"type":"text","text":"A"},{"type":"reference",)"
      R"("reference_ids":[1]},{"type":"thinking","thinking":[{"type":"text","text":"Hm."}]}]},)"

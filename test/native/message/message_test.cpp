@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "message/media_type.hpp"
 #include "message/parts.hpp"
 #include "support/random_history.hpp"
 
@@ -95,7 +96,97 @@ TEST(DataUrl, IsTakenApartOnlyWithBase64) {
   EXPECT_EQ(url.mime_type, "image/png");
   EXPECT_EQ(url.data, "QUJD");
   for (const char* other :
-       {"data:image/png,x", "data:;base64,x", "data:image/png;base64", "http:"}) {
+       {"data:image/png,x", "data:image/png;base64", "data:base64,x", "http:"}) {
     EXPECT_FALSE(message::read_data_url(url, other)) << other;
   }
+}
+
+// "iVBORw0KGgo=" are the first bytes of a PNG.
+TEST(DataUrl, IsOfTheTypeThatItNamesOrItsBytesShow) {
+  const auto type_of = [](std::string_view head, std::string_view bytes = "iVBORw0KGgo=") {
+    message::DataUrl url;
+    const std::string whole = std::string(head) + "," + std::string(bytes);
+    EXPECT_TRUE(message::read_data_url(url, whole)) << whole;
+    EXPECT_EQ(url.data, bytes);
+    return std::string(url.mime_type);
+  };
+  EXPECT_EQ(type_of("data:image/png;name=a.png;base64"), "image/png");
+  EXPECT_EQ(type_of("data:image/png;charset=utf-8;base64"), "image/png");
+  EXPECT_EQ(type_of("DATA:IMAGE/GIF;BASE64"), "image/gif");
+  EXPECT_EQ(type_of("data:image/jpg;base64"), "image/jpeg");
+  EXPECT_EQ(type_of("data:;base64"), "image/png");
+  EXPECT_EQ(type_of("data:;charset=utf-8;base64"), "image/png");
+  EXPECT_EQ(type_of("data:image/*;base64", "/9j/"), "image/jpeg");
+  EXPECT_EQ(type_of("data:application/octet-stream;base64", "JVBERi0="), "application/pdf");
+  EXPECT_EQ(type_of("data:;base64", "QUJD"), "");
+  // What a sampling rate or a charset says is of use.
+  EXPECT_EQ(type_of("data:audio/pcm;rate=16000;base64"), "audio/pcm;rate=16000");
+  EXPECT_EQ(type_of("data:text/plain;charset=utf-16;base64"), "text/plain;charset=utf-16");
+}
+
+TEST(Media, AreWhatTheirBytesShowWhereTheTypeLeavesItOpen) {
+  const auto type_of = [](std::string_view json) {
+    json::Document document;
+    const auto part = document.parse(json);
+    message::Media media;
+    EXPECT_TRUE(message::read_media(media, part.value()));
+    return std::string(message::name_of(media.kind)) + " " + std::string(media.mime_type);
+  };
+  EXPECT_EQ(type_of(R"({"type":"binary","data":"iVBORw0KGgo="})"), "image image/png");
+  EXPECT_EQ(type_of(R"({"type":"binary","mimeType":"","data":"R0lGODlhAQABAA=="})"),
+            "image image/gif");
+  EXPECT_EQ(type_of(R"({"type":"binary","mimeType":"application/octet-stream","data":"/9j/"})"),
+            "image image/jpeg");
+  EXPECT_EQ(type_of(R"({"type":"binary","data":"UklGRiQAAABXRUJQVlA4IA=="})"), "image image/webp");
+  EXPECT_EQ(type_of(R"({"type":"binary","data":"UklGRiQAAABXQVZFZm10IA=="})"), "audio audio/wav");
+  EXPECT_EQ(type_of(R"({"type":"binary","mimeType":"binary/octet-stream","data":"/9j/"})"),
+            "image image/jpeg");
+  EXPECT_EQ(type_of(R"({"type":"binary","mimeType":"image/*","url":"data:image/gif;base64,QQ=="})"),
+            "image image/gif");
+  EXPECT_EQ(type_of(R"({"type":"image","source":{"type":"data","value":"iVBORw0KGgo="}})"),
+            "image image/png");
+  EXPECT_EQ(
+      type_of(R"({"type":"image","source":{"type":"data","value":"QUJD","mimeType":"IMAGE/PNG"}})"),
+      "image image/png");
+  EXPECT_EQ(type_of(R"({"type":"image","source":{"type":"url","value":"https://e/a"}})"), "image ");
+}
+
+// What bytes show of files that are no image of every model, and of texts that begin as they do.
+TEST(MediaBytes, ShowNoFalseType) {
+  const auto shown = [](std::string_view bytes) {
+    return std::string(message::type_by_content(bytes));
+  };
+  const auto boxed = [&](std::string_view brand) {
+    return shown(std::string("\0\0\0\x18"
+                             "ftyp",
+                             8) +
+                 std::string(brand));
+  };
+  EXPECT_EQ(boxed("heic"), "image/heic");
+  EXPECT_EQ(boxed("mif1"), "image/heif");
+  EXPECT_EQ(boxed("avif"), "image/avif");
+  EXPECT_EQ(boxed("isom"), "video/mp4");
+  EXPECT_EQ(boxed("M4A "), "audio/mp4");
+  EXPECT_EQ(boxed("qt  "), "video/quicktime");
+  EXPECT_EQ(shown("ID3\x04rest"), "audio/mpeg");
+  EXPECT_EQ(shown("OggS"), "audio/ogg");
+  EXPECT_EQ(shown("fLaC"), "audio/flac");
+  EXPECT_EQ(shown(std::string("BM\1\2\3\4\0\0\0\0", 10)), "image/bmp");
+  for (const char* text : {"", "B", "BMW sells cars", "ID3 tags", "The ftyp box", "RIFF"}) {
+    EXPECT_EQ(shown(text), "") << text;
+  }
+}
+
+TEST(DataUrl, WithoutATypeLeavesTheOneThatIsStated) {
+  const auto type_of = [](std::string_view stated, std::string_view url) {
+    message::Media media{message::Media::Kind::document, message::Media::Source::url, url};
+    media.mime_type = stated;
+    EXPECT_TRUE(message::take_data_url(media)) << url;
+    return std::string(media.mime_type);
+  };
+  constexpr std::string_view open = "data:application/octet-stream;base64,QUJD";
+  EXPECT_EQ(type_of("text/markdown", open), "text/markdown");
+  EXPECT_EQ(type_of("image/heic", "data:binary/octet-stream;base64,QUJD"), "image/heic");
+  EXPECT_EQ(type_of("", open), "application/octet-stream");
+  EXPECT_EQ(type_of("text/plain", "data:text/csv;base64,QUJD"), "text/csv");
 }

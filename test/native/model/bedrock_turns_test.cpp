@@ -53,6 +53,17 @@ TEST(BedrockTurns, LeaveAResultAloneWhereItMustBe) {
   }
 }
 
+TEST(BedrockTurns, GiveAResultOfJsonAsItsTextWhereNoToolsAreOffered) {
+  const std::string messages =
+      R"([{"role":"user","content":[{"text":"q"}]},{"role":"assistant","content":[{"toolUse":)"
+      R"({"toolUseId":"t1","name":"f","input":{}}}]},{"role":"user","content":[{"toolResult":)"
+      R"({"toolUseId":"t1","content":[{"json":{"e":1}}]}}]}])";
+  const std::string body =
+      test::body_of(converse(nova, messages, R"("format":"bedrock_converse")"));
+  EXPECT_TRUE(test::has(body, R"(answered:"},{"text":"{\"e\":1}"}])")) << body;
+  EXPECT_FALSE(test::has(body, R"({"json":)")) << body;
+}
+
 TEST(BedrockTurns, PutNoFileBesideAResultForClaude) {
   const std::string read = R"({"text":"Read"},)" + std::string(file_block);
   const std::string apart = users(result_block) + "," + std::string(dot) + users(read) + "]";

@@ -90,6 +90,37 @@ TEST(ModelCall, WaitsOnlyShortlyBehindTheEndMark) {
   EXPECT_EQ(rig.call.attempts()[0].usage->output_tokens, 7);
 }
 
+TEST(ModelCall, EndsACompleteAnswerWhoseServerGoesOnWithComments) {
+  CallRig rig(link());
+  rig.start();
+  rig.head(200);
+  rig.text("Hello");
+  rig.data("data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n");
+  for (int second = 1; second < 3; ++second) {
+    rig.elapsed = std::chrono::seconds(second);
+    rig.data(": still here\n\n");
+  }
+  rig.elapsed = 3s;
+  rig.timer();
+  EXPECT_TRUE(rig.call.ended());
+  EXPECT_FALSE(rig.call.error());
+  EXPECT_EQ(rig.host.abandoned, 1);
+}
+
+TEST(ModelCall, EndsACompleteAnswerWhoseServerGoesOnWithPings) {
+  CallRig rig(link("anthropic", "claude-sonnet-4-5"));
+  rig.start();
+  rig.head(200);
+  rig.data("data: {\"type\":\"message_start\",\"message\":{\"id\":\"m\"}}\n\n");
+  rig.data("data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\n");
+  rig.elapsed = 2s;
+  rig.data("data: {\"type\":\"ping\"}\n\n");
+  rig.elapsed = 3s;
+  rig.timer();
+  EXPECT_TRUE(rig.call.ended());
+  EXPECT_EQ(rig.host.abandoned, 1);
+}
+
 TEST(ModelCall, StopsWhileItWaits) {
   CallRig rig(link());
   rig.start();

@@ -95,6 +95,46 @@ TEST(ChatCost, NamesWhatThePriceLeavesOut) {
             std::string::npos);
 }
 
+// Anthropic's advisor is another model, whose tokens are in none of the answer's counts.
+TEST(ChatCost, HoldsWhatOtherModelsOfTheAnswerCost) {
+  const auto priced = [](std::string_view advisor) {
+    json::Document document;
+    const auto reported = document.parse(
+        R"({"input_tokens":4727,"output_tokens":3391,"iterations":[)"
+        R"({"type":"message","input_tokens":1051,"output_tokens":35},{"type":"advisor_message","model":")" +
+        std::string(advisor) +
+        R"(","input_tokens":2728,"output_tokens":3880},)"
+        R"({"type":"message","input_tokens":3676,"output_tokens":3356}]})");
+    ModelUsage usage = model::read_vendor_usage("anthropic", reported.value());
+    EXPECT_EQ(usage.unpriced, std::vector<std::string>{"iterations.advisor_message"});
+    usage.cost = model::known_cost("anthropic", "claude-sonnet-4-6", usage);
+    model::price_other_models("anthropic", reported.value(), usage);
+    return usage;
+  };
+  const ModelUsage known = priced("claude-opus-4-7");
+  EXPECT_DOUBLE_EQ(known.cost.value_or(0), 0.065046 + 0.11064);
+  EXPECT_TRUE(known.unpriced.empty());
+  const ModelUsage unknown = priced("claude-of-tomorrow");
+  EXPECT_DOUBLE_EQ(unknown.cost.value_or(0), 0.065046);
+  EXPECT_EQ(unknown.unpriced, std::vector<std::string>{"iterations.advisor_message"});
+}
+
+// The counts of the answer hold a fallback's, and may hold those of a type that nobody knows yet.
+TEST(ChatCost, AddsNoIterationThatTheCountsMayHold) {
+  for (const std::string type : {"fallback_message", "message_of_tomorrow"}) {
+    json::Document document;
+    const auto reported = document.parse(
+        R"({"input_tokens":4727,"output_tokens":3391,"iterations":[{"type":")" + type +
+        R"(","model":"claude-opus-4-7","input_tokens":4727,"output_tokens":3391}]})");
+    ASSERT_TRUE(reported);
+    ModelUsage usage = model::read_vendor_usage("anthropic", reported.value());
+    usage.cost = model::known_cost("anthropic", "claude-sonnet-4-6", usage);
+    model::price_other_models("anthropic", reported.value(), usage);
+    EXPECT_DOUBLE_EQ(usage.cost.value_or(0), 0.065046) << type;
+    EXPECT_EQ(usage.unpriced, std::vector<std::string>{"iterations." + type});
+  }
+}
+
 TEST(ChatCost, FollowsTheFormula) {
   std::size_t cases = 0;
   for (const test::GoldenCase& golden : test::golden_cases("model/cost.md")) {

@@ -62,6 +62,46 @@ TEST(Parameters, OfTheVendorsTypesReachItsBody) {
           R"("options":{"temperature":0.5,"mirostat":2})"},
       Row{"ollama", "llama3", R"("think":true)", R"("think":true)"},
       Row{"mistral", "mistral-large", R"("guardrails":[])", R"("guardrails":[])"},
+      Row{"gemini", "gemini-2.5-pro", R"("topP":0.5,"stopSequences":["x"])",
+          R"("topP":0.5,"stopSequences":["x"])"},
+      Row{"gemini", "gemini-2.5-pro", R"("thinkingConfig":{"includeThoughts":false})",
+          R"("thinkingConfig":{"includeThoughts":false})"},
+      Row{"gemini", "gemini-2.5-pro",
+          R"("tools":[{"googleSearch":{},"functionDeclarations":[{"name":"look"}]}])",
+          R"("tools":[{"googleSearch":{},"functionDeclarations":[{"name":"look"}]}])"},
+      Row{"openai", "gpt-4.1-mini", R"("apiMode":"chatCompletion","top_logprobs":2)",
+          R"("logprobs":true,"top_logprobs":2)"},
+      Row{"anthropic", "claude-sonnet-4-5", R"("system":"Be brief.")", R"("system":"Be brief.")"},
+      Row{"anthropic", "claude-sonnet-4-5",
+          R"("system":[{"type":"text","text":"A","cache_control":{"type":"ephemeral","ttl":"1h"}}])",
+          R"("system":[{"type":"text","text":"A","cache_control":{"type":"ephemeral","ttl":"1h"}}])"},
+      Row{"anthropic", "claude-sonnet-4-5", R"("diagnostics":{"previous_message_id":"m"})",
+          R"("diagnostics":{"previous_message_id":"m"})"},
+      Row{"anthropic", "claude-sonnet-4-5", R"("user_profile_id":"u")", R"("user_profile_id":"u")"},
+      Row{"anthropic", "claude-sonnet-4-5", R"("workspace_id":"w")", R"("workspace_id":"w")"},
+      Row{"anthropic", "claude-sonnet-5-5", R"("thinking":{"type":"between_tools"})",
+          R"("thinking":{"type":"between_tools"})"},
+      Row{"anthropic", "claude-sonnet-4-5",
+          R"("tools":[{"type":"web_search_20250305","name":"web_search"}],)"
+          R"("tool_choice":{"type":"tool","name":"web_search"})",
+          R"("tool_choice":{"type":"tool","name":"web_search"})"},
+      Row{"gemini", "gemini-3-pro-preview",
+          R"("responseModalities":["AUDIO"],"speechConfig":{"languageCode":"de"})",
+          R"("responseModalities":["AUDIO"],"speechConfig":{"languageCode":"de"})"},
+      Row{"gemini", "gemini-3-pro-preview", R"("imageConfig":{"imageSize":"1K"})",
+          R"("imageConfig":{"imageSize":"1K"})"},
+      Row{"gemini", "gemini-3-pro-preview", R"("modelArmorConfig":{"promptTemplateName":"p"})",
+          R"("modelArmorConfig":{"promptTemplateName":"p"})"},
+      Row{"gemini", "gemini-3-pro-preview",
+          R"("tools":[{"mcpServers":[{"name":"m","streamableHttpTransport":{"url":"u"}}]}])",
+          R"("tools":[{"mcpServers":[{"name":"m","streamableHttpTransport":{"url":"u"}}]}])"},
+      Row{"gemini", "gemini-3-pro-preview",
+          R"("tools":[{"functionDeclarations":[{"name":"f","behavior":"NON_BLOCKING",)"
+          R"("response":{"type":"OBJECT"}}]}])",
+          R"([{"name":"f","behavior":"NON_BLOCKING","response":{"type":"OBJECT"}}])"},
+      Row{"ollama", "llama3", R"("options":{"num_thread":2})", R"("options":{"num_thread":2})"},
+      Row{"openai", "gpt-4.1-mini", R"("apiMode":"chatCompletion","system":"Be brief.")",
+          R"("messages":[{"role":"system","content":"Be brief."},)"},
   };
   for (const Row& row : rows) {
     const std::string body = sent(row.provider, row.model, row.given);
@@ -75,6 +115,8 @@ TEST(Parameters, OfResponsesReachItsBody) {
       Row{"openai", "gpt-5", R"("prompt":{"id":"p"})", R"("prompt":{"id":"p"})"},
       Row{"openai", "gpt-5", R"("reasoning":{"effort":"low","context":"auto"})",
           R"("reasoning":{"effort":"low","context":"auto"})"},
+      Row{"openai", "gpt-5", R"("reasoning":{"effort":"low","generate_summary":"auto"})",
+          R"("reasoning":{"effort":"low","generate_summary":"auto"})"},
       Row{"openai", "gpt-4.1", R"("top_logprobs":3)", R"("top_logprobs":3)"},
       Row{"openai", "gpt-5",
           R"("text":{"format":{"type":"json_schema","name":"n","schema":{"type":"object"}}})",
@@ -102,6 +144,40 @@ TEST(Parameters, ThatNoVendorDocumentsGoToTheFirstProviderAlone) {
   const auto second = fallback("openai", payload);
   EXPECT_FALSE(has(test::body_of(second), "brand_new"));
   EXPECT_TRUE(has(noted(second), "brand_new: No API documents the member")) << noted(second);
+}
+
+TEST(Parameters, ThinkingBetweenCallsIsNoneWhereAModelCannot) {
+  constexpr std::string_view between = R"("thinking":{"type":"between_tools"})";
+  const auto haiku =
+      test::build(test::settings_of("anthropic"), test::question("claude-haiku-5-5", between));
+  EXPECT_TRUE(has(test::body_of(haiku), R"("thinking":{"type":"disabled"})"));
+  EXPECT_TRUE(has(noted(haiku), "thinking: The model does not think between its calls alone."));
+  const auto glm = test::build(test::settings_of("zhipu"), test::question("glm-4.6", between));
+  EXPECT_TRUE(has(test::body_of(glm), R"("thinking":{"type":"disabled"})")) << test::body_of(glm);
+  EXPECT_TRUE(has(noted(glm), "thinking: Only models of Anthropic")) << noted(glm);
+}
+
+TEST(Parameters, OfThinkingThatNoApiKnowsAreNoted) {
+  constexpr std::string_view more = R"("thinking":{"type":"enabled","keep":"all","effort":"low"})";
+  const auto kimi = test::build(test::settings_of("moonshot"), test::question("kimi-k2.6", more));
+  EXPECT_TRUE(has(noted(kimi), "thinking.keep: ")) << noted(kimi);
+  const auto claude = test::build(
+      test::settings_of("anthropic"),
+      test::question("claude-sonnet-5-5", R"("thinking":{"type":"adaptive","effort":"low"})"));
+  EXPECT_TRUE(has(test::body_of(claude), R"("effort":"low")")) << test::body_of(claude);
+  EXPECT_FALSE(has(noted(claude), "thinking.effort")) << noted(claude);
+}
+
+TEST(Parameters, OfTheWrongTypeAreRejected) {
+  for (const std::string_view wrong :
+       {R"("thinking":"adaptive")", R"("reasoning":"low")", R"("text":5)",
+        R"("thinkingBudget":"x")", R"("parallel_tool_calls":"x")", R"("logprobs":"x")",
+        R"("temperature":"hot")", R"("tools":[5])", R"("stop":5)", R"("stream":"x")"}) {
+    CountingIds ids("id-");
+    const auto read = model::read_payload(test::question("gpt-4.1", wrong), ids);
+    ASSERT_FALSE(read.ok()) << wrong;
+    EXPECT_EQ(read.error().code, Errc::invalid_body) << wrong;
+  }
 }
 
 TEST(Parameters, ThatAreOverruledAreNoted) {

@@ -93,6 +93,28 @@ TEST(ModelUsage, TellsWhatIsKnownOfTheCostOfSeveralAttempts) {
   EXPECT_FALSE(model::spent_on({attempt("of unknown price", true)}).known_cost);
 }
 
+// A tool that has both a count in the report and items in the answer is one thing without a price.
+TEST(ModelUsage, NamesWhatHasNoPriceOnce) {
+  model::Attempt made;
+  made.provider = "openai";
+  made.model = "gpt-4o";
+  made.counts = true;
+  model::RecordedUsage usage;
+  usage.source = UsageSource::reported;
+  usage.input_tokens = 1000;
+  usage.output_tokens = 10;
+  usage.reported = R"({"prompt_tokens":1000,"completion_tokens":10,)"
+                   R"("server_side_tool_usage_details":{"x_search_calls":2}})";
+  made.usage = std::move(usage);
+  model::AnswerReport answer;
+  answer.response = R"({"details":{"tool_usage":{"web_search":{"num_requests":1}}}})";
+  answer.priced_calls = {"x_search_call", "web_search_call", "code_interpreter_call"};
+  made.answer = std::move(answer);
+  EXPECT_EQ(model::spent_on({made}).sum.unpriced,
+            (std::vector<std::string>{"server_side_tool_usage_details.x_search_calls",
+                                      "tool_usage.web_search", "code_interpreter_call"}));
+}
+
 TEST(ModelUsage, TakesAnAdaptersCountsWhenThereIsNoReport) {
   event::Usage usage;
   EXPECT_EQ(model::read_vendor_usage(usage).source, UsageSource::unknown);

@@ -52,6 +52,53 @@ bool is_short(const std::string& id) {
          std::all_of(id.begin(), id.end(), [](unsigned char c) { return std::isalnum(c) != 0; });
 }
 
+TEST(MistralMessages, HaveNoNames) {
+  const auto built = test::build(
+      test::settings_of("mistral"),
+      R"({"model":"m","messages":[{"role":"system","content":"s","name":"z"},)"
+      R"({"role":"user","content":"x","name":"bob"},{"role":"assistant","content":"y","name":"al"},)"
+      R"({"role":"user","content":"go"}]})");
+  ASSERT_TRUE(built) << built.error().message;
+  EXPECT_FALSE(test::has(built.value().request.body, R"("name")")) << built.value().request.body;
+  ASSERT_EQ(built.value().notes.size(), 1U);
+  EXPECT_EQ(built.value().notes.front().what, "name");
+}
+
+// The search is the Responses API's, which has the switch as well.
+TEST(VolcengineThinking, IsSwitchedBesideASearch) {
+  constexpr std::string_view question = R"([{"role":"user","content":"x"}])";
+  for (const std::string_view type : {"enabled", "disabled"}) {
+    const std::string body =
+        body_for("volcengine", "doubao-seed-1-6", question,
+                 R"("enabledSearch":true,"thinking":{"type":")" + std::string(type) + "\"}");
+    EXPECT_TRUE(test::has(body, R"("input":)")) << body;
+    EXPECT_TRUE(test::has(body, R"("thinking":{"type":")" + std::string(type) + "\"}")) << body;
+  }
+  const std::string other = body_for("openai", "gpt-5", question,
+                                     R"("apiMode":"responses","thinking":{"type":"disabled"})");
+  EXPECT_FALSE(test::has(other, R"("thinking":)")) << other;
+  // Its switch is one of the chat API alone.
+  const std::string chats = body_for("xiaomimimo", "mimo-v2-flash", question,
+                                     R"("apiMode":"responses","thinking":{"type":"disabled"})");
+  EXPECT_TRUE(test::has(chats, R"("input":)")) << chats;
+  EXPECT_FALSE(test::has(chats, R"("thinking":)")) << chats;
+}
+
+// The model decides itself; others that have the switch know only whether it thinks.
+TEST(VolcengineThinking, MayBeLeftToTheModel) {
+  constexpr std::string_view question = R"([{"role":"user","content":"x"}])";
+  for (const std::string_view type : {"auto", "adaptive"}) {
+    const std::string member = R"("thinking":{"type":")" + std::string(type) + R"("})";
+    for (const std::string& more : {member, R"("enabledSearch":true,)" + member}) {
+      const std::string body = body_for("volcengine", "doubao-seed-1-6", question, more);
+      EXPECT_TRUE(test::has(body, R"("thinking":{"type":"auto"})")) << body;
+    }
+    const std::string other = body_for("deepseek", "deepseek-chat", question, member);
+    EXPECT_FALSE(test::has(other, R"("thinking":)")) << other;
+    EXPECT_TRUE(test::has(other, R"("messages":)")) << other;
+  }
+}
+
 TEST(MistralCallIds, AreOfNineLettersAndDigits) {
   const std::string given =
       calls_of({"call_abcDEF1234567890", "call_abcDEF1234567891", "Kq3vXw9aB"});
@@ -215,8 +262,10 @@ TEST(Gemini, IsGivenItsOwnToolsInItsSpelling) {
             R"([{"codeExecution":{}},{"urlContext":{}}])");
   EXPECT_EQ(tools_of(R"([{"type":"code_execution"},{"type":"file_search","a":1}])"),
             R"([{"codeExecution":{}},{"fileSearch":{"a":1}}])");
-  for (const std::string_view wrong : {R"([{}])", R"([{"parameters":{}}])", R"([{"function":{}}])",
-                                       R"([{"a":1}])", R"([{"a":{},"b":{}}])"}) {
+  // Several in one entry are the vendor's to judge.
+  EXPECT_EQ(tools_of(R"([{"a":{},"b":{}}])"), R"([{"a":{},"b":{}}])");
+  for (const std::string_view wrong :
+       {R"([{}])", R"([{"parameters":{}}])", R"([{"function":{}}])", R"([{"a":1}])"}) {
     EXPECT_NE(tools_of(wrong).find("without a name"), std::string::npos) << wrong;
   }
 }

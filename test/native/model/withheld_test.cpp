@@ -78,7 +78,8 @@ const Case cases[] = {
 
 TEST(Withheld, IsNamedOnceAndItsWordsAreSent) {
   for (const Case& row : cases) {
-    for (const char* other : {"openai", "mistral", "cohere", "ollama"}) {
+    for (const char* other : {"openai", "mistral", "cohere", "ollama", "google"}) {
+      if (row.format == "gemini" && std::string_view(other) == "google") continue;
       const auto built = sent(other, row.format, row.messages);
       EXPECT_TRUE(has(body_of(built), row.words))
           << row.named << " to " << other << ": " << body_of(built);
@@ -98,6 +99,70 @@ TEST(Withheld, IsNothingAtItsOwnProvider) {
       const auto built = sent(provider, row.format, row.messages);
       ASSERT_TRUE(built.ok()) << body_of(built);
       EXPECT_TRUE(withheld(built).empty()) << row.named;
+    }
+  }
+}
+
+// A call or a change of the tools is none of a user's message: it is left out, and that is noted.
+TEST(Withheld, NamesWhatIsOfATurnInAMessage) {
+  const std::string own[][3] = {
+      {"gemini", "google",
+       R"([{"role":"user","parts":[{"text":"Ask"},{"executableCode":{"code":"1"}}]}])"},
+      {"anthropic", "anthropic",
+       R"([{"role":"user","content":[{"type":"text","text":"Ask"},{"type":"tool_addition",)"
+       R"("tool":{"type":"tool_reference","name":"look"}}]}])"}};
+  for (const auto& [format, provider, messages] : own) {
+    const auto built = sent(provider, format, messages);
+    ASSERT_TRUE(built.ok()) << body_of(built);
+    EXPECT_FALSE(has(body_of(built), "tool_addition") || has(body_of(built), "executableCode"));
+    ASSERT_EQ(built.value().notes.size(), 1U) << provider;
+    EXPECT_TRUE(has(built.value().notes[0].sentence, "in a message of the user"));
+  }
+}
+
+// What ran at OpenAI reaches other providers as calls with their results.
+TEST(Withheld, IsNoCallThatRanAtTheProvider) {
+  const std::string messages =
+      R"([{"type":"message","role":"user","content":"Ask"},{"type":"shell_call","id":"sh_1",)"
+      R"("call_id":"c1","status":"completed","action":{"commands":["ls -l"]}},)"
+      R"({"type":"shell_call_output","id":"so_1","call_id":"c1","output":[{"stdout":"files",)"
+      R"("stderr":"","outcome":{"type":"exit","exit_code":0}}]},{"type":)"
+      R"("code_interpreter_call","id":"ci_1","status":"completed","code":"1+1",)"
+      R"("container_id":"cntr","outputs":[{"type":"logs","logs":"logged"}]},{"type":)"
+      R"("file_search_call","id":"fs_1","status":"completed","queries":["terms"],"results":)"
+      R"([{"file_id":"f","filename":"n","score":0.5,"text":"passage"}]},{"type":)"
+      R"("web_search_call","id":"ws_1","status":"completed","action":{"type":"search","query":)"
+      R"("weather"}},{"type":"apply_patch_call","id":"ap_1","call_id":"c2","status":"completed",)"
+      R"("operation":{"type":"update_file","path":"p","diff":"patch"}},{"type":)"
+      R"("apply_patch_call_output","call_id":"c2","status":"failed","output":"No file."},)"
+      R"({"type":"message","role":"user","content":"Go on"}])";
+  for (const char* other :
+       {"anthropic", "google", "bedrock", "mistral", "cohere", "ollama", "groq"}) {
+    const auto built = sent(other, "openai_conversation", messages);
+    ASSERT_TRUE(built.ok()) << body_of(built);
+    const std::string body = body_of(built);
+    for (const char* words :
+         {"ls -l", "files", "1+1", "logged", "terms", "passage", "weather", "patch", "No file."}) {
+      EXPECT_TRUE(has(body, words)) << words << " to " << other << ": " << body;
+    }
+    EXPECT_EQ(withheld(built).size(), 1U) << other;
+  }
+}
+
+// Media of LangChain's blocks, of both versions and both languages, are media everywhere.
+TEST(Withheld, IsNoMediumOfLangChain) {
+  const std::string messages =
+      R"([{"type":"human","content":[{"type":"image","url":"https://e.com/a.png"},{"type":"image",)"
+      R"("source_type":"base64","data":"QUJD","mime_type":"image/png"},{"type":"image","data":)"
+      R"("REVG","mimeType":"image/png"},{"type":"file","base64":"R0hJ","mime_type":)"
+      R"("application/pdf"}]},{"type":"ai","content":"","tool_calls":[{"id":"c1","name":"look",)"
+      R"("args":{}}]},{"type":"tool","tool_call_id":"c1","content":[{"type":"image_url",)"
+      R"("image_url":{"url":"https://e.com/b.png"}}]}])";
+  for (const char* other : {"openai", "anthropic", "google"}) {
+    const std::string body = body_of(sent(other, "langgraph", messages));
+    for (const char* medium :
+         {"https://e.com/a.png", "QUJD", "REVG", "R0hJ", "https://e.com/b.png"}) {
+      EXPECT_TRUE(has(body, medium)) << medium << " to " << other << ": " << body;
     }
   }
 }

@@ -1,0 +1,169 @@
+// The calls and the usage of a graph's messages.
+#include <algorithm>
+#include <utility>
+
+#include "adapter/langgraph.hpp"
+#include "adapter/langgraph_message.hpp"
+#include "adapter/usage.hpp"
+
+namespace millrace::adapter {
+namespace {
+
+void add_count(std::optional<std::int64_t>& sum, const std::optional<std::int64_t>& count) {
+  if (count) sum = sum.value_or(0) + *count;
+}
+
+}  // namespace
+
+void LangGraph::give_calls(const json::Value& body, bool complete) {
+  const json::Value chunks = body["tool_call_chunks"];
+  for (const json::Value chunk : chunks.items()) {
+    if (chunk.is_object()) give_chunk(chunk);
+  }
+  // Beside chunks, and before the end of a cumulative message, `tool_calls` is provisional.
+  if (chunks.size() > 0 || (cumulative() && !complete)) return;
+  for (const json::Value call : body["tool_calls"].items()) {
+    if (call.is_object()) give_whole_call(call);
+  }
+}
+
+// A call that is in the content, and not in the list of calls.
+void LangGraph::give_call_block(const json::Value& block) {
+  const std::string_view type = block["type"].string();
+  if (type == "tool_call") give_whole_call(block);
+  if (type == "tool_call_chunk") give_chunk(block);
+}
+
+// Calls that are not valid and that no chunk of a call brought.
+void LangGraph::note_invalid_calls(const json::Value& body) {
+  std::string calls;
+  for (const json::Value call : body["invalid_tool_calls"].items()) {
+    const auto id = call["id"].filled_string();
+    if (!id || known_calls_.contains(std::string(*id))) continue;
+    if (!calls.empty()) calls.push_back(',');
+    call.write(calls);
+  }
+  if (!calls.empty()) rest_.set_member("invalid_tool_calls", "[" + calls + "]");
+}
+
+LangGraph::Call* LangGraph::find_call(std::string_view index, std::string_view id) {
+  const auto found = std::find_if(calls_.rbegin(), calls_.rend(), [&](const Call& call) {
+    if (!id.empty() && call.id == id) return true;
+    // An id that comes late belongs to a call that has no arguments yet.
+    const bool same_id = id.empty() || (call.id.empty() && !call.has_arguments);
+    return same_id && call.index == index && call.wire_id == segment_.wire_id;
+  });
+  return found == calls_.rend() ? nullptr : &*found;
+}
+
+LangGraph::Call& LangGraph::add_call(std::string_view index) {
+  Call& call = calls_.emplace_back();
+  call.wire_id = segment_.wire_id;
+  call.index = index;
+  call.key = "call " + std::to_string(++calls_seen_);
+  return call;
+}
+
+void LangGraph::name_call(Call& call, std::string_view id, std::string_view name) {
+  if (call.id.empty() && !id.empty()) {
+    call.id = id;
+    known_calls_.insert(call.id);
+  }
+  segment_.has_tools = true;
+  services_.parts.tool_open(call.key, id, name, segment_.id);
+}
+
+void LangGraph::give_arguments(Call& call, const json::Value& arguments) {
+  if (!arguments.is_string()) {
+    if (!call.has_arguments) services_.parts.tool_args(call.key, json_text(arguments));
+  } else if (cumulative()) {
+    services_.parts.tool_args(call.key, take_rest(call.given, arguments.string()));
+  } else {
+    services_.parts.tool_args(call.key, arguments.string());
+  }
+  call.has_arguments = call.has_arguments || arguments.truthy();
+}
+
+void LangGraph::give_chunk(const json::Value& chunk) {
+  const json::Value position = chunk["index"];
+  std::string_view index = position.is_number() ? position.number_text() : position.string();
+  if (index.empty()) index = "0";
+  const std::string_view id = chunk["id"].string();
+  const std::string_view name = chunk["name"].string();
+  Call* call = find_call(index, id);
+  if (call == nullptr) {
+    const bool unknown = id.empty() ? name.empty() : known_calls_.contains(std::string(id));
+    if (unknown) return;
+    call = &add_call(index);
+  }
+  name_call(*call, id, name);
+  give_arguments(*call, chunk["args"]);
+}
+
+void LangGraph::give_whole_call(const json::Value& value) {
+  const std::string_view id = value["id"].string();
+  Call* call = id.empty() ? nullptr : find_call({}, id);
+  if (call == nullptr) {
+    if (!id.empty() && known_calls_.contains(std::string(id))) return;
+    call = &add_call({});
+  }
+  name_call(*call, id, value["name"].string());
+  if (!call->has_arguments) services_.parts.tool_args(call->key, json_text(value["args"]));
+  services_.parts.tool_close(call->key);
+  calls_.erase(calls_.begin() + (call - calls_.data()));
+}
+
+void LangGraph::close_calls() {
+  for (const Call& call : calls_) services_.parts.tool_close(call.key);
+  calls_.clear();
+}
+
+// ---- Usage
+
+// Chunks of one message report parts of its usage; a cumulative message reports all of it.
+void LangGraph::keep_usage(const Message& message) {
+  const json::Value usage = message.body["usage_metadata"];
+  if (!usage.is_object()) return;
+  const event::Usage counts = read_usage(UsageDialect::langchain, {}, {}, usage, {});
+  const std::string_view wire_id = wire_id_of(message);
+  const bool same = !usage_json_.empty() && usage_wire_id_ == wire_id;
+  if (!same) flush_usage();
+  usage_wire_id_ = wire_id;
+  const json::Value about = message.body["response_metadata"];
+  if (usage_model_.empty()) usage_model_ = first_text(about, "model_name", "model");
+  if (usage_model_.empty()) usage_model_ = message.metadata["ls_model_name"].string();
+  if (usage_provider_.empty()) {
+    usage_provider_ =
+        about["model_provider"].filled_string().value_or(message.metadata["ls_provider"].string());
+  }
+  if (!same || cumulative()) {
+    usage_ = counts;
+    usage_json_ = usage.to_json();
+    return;
+  }
+  add_count(usage_.input_tokens, counts.input_tokens);
+  add_count(usage_.output_tokens, counts.output_tokens);
+  add_count(usage_.total_tokens, counts.total_tokens);
+  add_count(usage_.reasoning_tokens, counts.reasoning_tokens);
+  add_count(usage_.cached_input_tokens, counts.cached_input_tokens);
+  add_count(usage_.cache_write_input_tokens, counts.cache_write_input_tokens);
+  usage_json_ = "{";
+  json::append_member(usage_json_, "input_tokens", usage_.input_tokens.value_or(0));
+  json::append_member(usage_json_, "output_tokens", usage_.output_tokens.value_or(0));
+  json::append_member(usage_json_, "total_tokens", usage_.total_tokens.value_or(0));
+  usage_json_.push_back('}');
+}
+
+void LangGraph::flush_usage() {
+  if (usage_json_.empty()) return;
+  usage_.provider = usage_provider_;
+  usage_.model = usage_model_;
+  usage_.json = usage_json_;
+  services_.parts.pass(usage_);
+  usage_ = {};
+  usage_json_.clear();
+  usage_model_.clear();
+  usage_provider_.clear();
+}
+
+}  // namespace millrace::adapter

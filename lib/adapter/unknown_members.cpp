@@ -1,0 +1,48 @@
+#include "adapter/unknown_members.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::adapter {
+namespace {
+
+bool has_no_value(const json::Value& value) {
+  const bool is_list = value.is_array() || value.is_object();
+  return value.is_nothing() || (is_list && value.size() == 0) ||
+         (value.is_string() && value.string().empty());
+}
+
+// The head of a name, which ends between two characters.
+std::string_view cut(std::string_view name) {
+  if (name.size() <= UnknownMembers::most_bytes) return name;
+  std::size_t end = UnknownMembers::most_bytes;
+  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0U) == 0x80U) --end;
+  return name.substr(0, end);
+}
+
+}  // namespace
+
+void UnknownMembers::note(AnswerFacts* facts, std::string_view place, const json::Value& object,
+                          std::span<const std::string_view> known) {
+  if (facts == nullptr) return;
+  for (const json::Member& member : object.members()) {
+    const bool is_known = std::find(known.begin(), known.end(), member.key) != known.end();
+    if (is_known || has_no_value(member.value)) continue;
+    add(*facts, std::string(place) + "." + std::string(cut(member.key)));
+  }
+}
+
+// Names that are left out are not kept: one that comes again counts again.
+void UnknownMembers::add(AnswerFacts& facts, std::string name) {
+  if (names_.contains(name)) return;
+  if (names_.size() == most) {
+    facts.set_detail_json("unknownMembersLeftOut", std::to_string(++left_out_));
+    return;
+  }
+  if (!list_.empty()) list_.push_back(',');
+  json::append_string(list_, name);
+  facts.set_detail_json("unknownMembers", "[" + list_ + "]");
+  names_.insert(std::move(name));
+}
+
+}  // namespace millrace::adapter

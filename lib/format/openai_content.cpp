@@ -1,0 +1,329 @@
+#include "format/openai_content.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/text_hash.hpp"
+#include "format/openai_names.hpp"
+#include "format/retained.hpp"
+#include "format/support.hpp"
+#include "message/parts.hpp"
+
+namespace millrace::format::openai {
+namespace {
+
+using message::JsonBuilder;
+using message::Media;
+using message::Message;
+
+// Completes the members of a part's metadata with what the part does not show, and makes them an
+// object; "" stays "".
+void add_held(std::string& metadata, std::string_view members) {
+  if (members != "{}") {
+    if (!metadata.empty()) metadata.push_back(',');
+    metadata.append(block_member(items_provider, members));
+  }
+  if (!metadata.empty()) metadata.insert(0, "{").push_back('}');
+}
+
+void read_input_image(JsonBuilder& out, const json::Value& part, bool is_output) {
+  const json::Value detail = part["detail"];
+  // Messages have it always.
+  const bool plain = detail.string().empty() || (detail.string() == "auto" && !is_output);
+  const std::string_view url = part["image_url"].string();
+  std::string metadata = plain ? "" : "\"detail\":" + raw(detail);
+  const std::string held = without(part, {"type", "detail", "image_url", "file_id", "filename"});
+  add_held(metadata, held);
+  if (url.empty() && part["file_id"].filled_string()) {
+    message::write_media(out, {Media::Kind::image, Media::Source::file, part["file_id"].string()},
+                         metadata);
+    return;
+  }
+  if (url.empty()) {
+    message::write_text_part(out, "");
+    return;
+  }
+  out.open_object();
+  out.text("type", "binary");
+  out.text("url", url);
+  out.text("mimeType", "image/*");
+  if (!metadata.empty()) out.raw("metadata", metadata);
+  out.close_object();
+}
+
+void read_input_file(JsonBuilder& out, const json::Value& part) {
+  Media media{Media::Kind::document, Media::Source::file, part["file_id"].string()};
+  message::DataUrl data;
+  if (message::read_data_url(data, part["file_data"].string())) {
+    media.source = Media::Source::data;
+    media.value = data.data;
+    media.mime_type = data.mime_type;
+  } else if (const auto bytes = part["file_data"].filled_string()) {
+    media.source = Media::Source::data;
+    media.value = *bytes;
+  } else if (const auto url = part["file_url"].filled_string()) {
+    media.source = Media::Source::url;
+    media.value = *url;
+  } else if (media.value.empty()) {
+    message::write_text_part(out, "");
+    return;
+  }
+  media.filename = part["filename"].string();
+  std::string metadata;
+  if (!media.filename.empty()) {
+    json::append_member(metadata, "filename", media.filename, json::Surrogates::keep);
+  }
+  add_held(metadata, without(part, {"type", "filename", "file_data", "file_url", "file_id"}));
+  message::write_media(out, media, metadata);
+}
+
+// Adds to a part that is open what its metadata holds of the part that it came as.
+void write_held_members(JsonBuilder& out, const json::Value& metadata) {
+  // What the engine writes itself.
+  constexpr std::array<std::string_view, 8> written{"type",     "text",      "detail",  "image_url",
+                                                    "file_url", "file_data", "file_id", "filename"};
+  const json::Value states = metadata["millrace"]["providerState"];
+  for (const json::Value state : states.items()) {
+    const bool is_held =
+        state["kind"].string() == block_kind && state["provider"].string() == items_provider;
+    if (!is_held) continue;
+    for (const auto& [key, value] : state["state"].members()) {
+      const bool is_image_detail = key == "detail" && metadata["detail"].is_nothing();
+      const bool is_written = std::find(written.begin(), written.end(), key) != written.end();
+      if (!is_written || is_image_detail) out.value(key, value);
+    }
+  }
+}
+
+void write_input_text(JsonBuilder& out, std::string_view text, const json::Value& metadata = {}) {
+  out.open_object();
+  out.text("type", "input_text");
+  out.text("text", text);
+  write_held_members(out, metadata);
+  out.close_object();
+}
+
+void write_input_image(JsonBuilder& out, const Media& media, bool is_output) {
+  const std::string_view detail = media.metadata["detail"].string();
+  out.open_object();
+  out.text("type", "input_image");
+  if (media.source == Media::Source::file) {
+    out.text("file_id", media.value);
+  } else {
+    message::write_url(out, "image_url", media);
+  }
+  // Messages must say it.
+  if (!is_output || !detail.empty()) out.text("detail", detail.empty() ? "auto" : detail);
+  write_held_members(out, media.metadata);
+  out.close_object();
+}
+
+void write_input_file(JsonBuilder& out, const Media& media) {
+  out.open_object();
+  out.text("type", "input_file");
+  out.filled("filename", media.filename);
+  switch (media.source) {
+    case Media::Source::data: message::write_url(out, "file_data", media); break;
+    case Media::Source::url: out.text("file_url", media.value); break;
+    case Media::Source::file: out.text("file_id", media.value); break;
+  }
+  write_held_members(out, media.metadata);
+  out.close_object();
+}
+
+void write_input_part(JsonBuilder& out, const json::Value& part, bool is_output) {
+  Media media;
+  const bool is_media = message::read_media(media, part);
+  const bool is_binary = is_media && part["type"].string() == "binary";
+  const bool is_image = media.kind == Media::Kind::image;
+  const bool by_id = media.source == Media::Source::file;
+  if (is_media && (is_image || (is_binary && !by_id))) {
+    write_input_image(out, media, is_output);
+  } else if (is_media && (by_id || media.kind == Media::Kind::document)) {
+    write_input_file(out, media);
+  } else {
+    // A part the API has no word for keeps its place.
+    const bool is_text = part["type"].string() == "text";
+    write_input_text(out, is_text ? part["text"].string() : "", part["metadata"]);
+  }
+}
+
+// The texts that an answer's parts are, by their sizes and hashes; empty when the text is another
+// by now.
+std::vector<std::string_view> pieces_of(const json::Value& parts, std::string_view text) {
+  std::vector<std::string_view> pieces;
+  for (const json::Value part : parts.items()) {
+    const auto size =
+        static_cast<std::size_t>(std::max<std::int64_t>(part["size"].integer().value_or(0), 0));
+    if (size > text.size()) return {};
+    pieces.push_back(text.substr(0, size));
+    if (TextHash(pieces.back()).text() != part["hash"].string()) return {};
+    text.remove_prefix(size);
+  }
+  return text.empty() ? pieces : std::vector<std::string_view>();
+}
+
+std::size_t annotations_of(const json::Value& part) {
+  return static_cast<std::size_t>(
+      std::max<std::int64_t>(part["annotations"].integer().value_or(0), 0));
+}
+
+void write_output_part(JsonBuilder& out, const json::Value& part, std::string_view text,
+                       std::span<const std::string> citations) {
+  const bool is_refusal = part["type"].string() == "refusal";
+  out.open_object();
+  out.text("type", is_refusal ? "refusal" : "output_text");
+  out.text(is_refusal ? "refusal" : "text", text);
+  if (!is_refusal) {
+    out.open_array("annotations");
+    for (const std::string& citation : citations) out.raw(citation);
+    out.close_array();
+  }
+  if (part["logprobs"].is_array()) out.value("logprobs", part["logprobs"]);
+  out.close_object();
+}
+
+// The parts of a history, as they came.
+bool write_given_parts(JsonBuilder& out, const json::Value& parts, std::string_view text) {
+  constexpr std::string_view lead = "[Refusal]: ";
+  std::string words;
+  for (const json::Value part : parts.items()) {
+    const bool is_refusal = part["type"].string() == "refusal";
+    if (!is_refusal && part["type"].string() != "output_text") return false;
+    if (is_refusal) words.append(lead);
+    words.append(part[is_refusal ? "refusal" : "text"].string());
+  }
+  if (words != text || parts.size() == 0) return false;
+  out.value("content", parts);
+  return true;
+}
+
+}  // namespace
+
+bool is_own_id(std::string_view id) {
+  constexpr std::array<std::string_view, 6> starts{"msg_", "fc_", "ctc_", "rs_", "fco_", "ctco_"};
+  return std::any_of(starts.begin(), starts.end(),
+                     [&](std::string_view start) { return id.starts_with(start); });
+}
+
+void keep_members(message::Metadata& metadata, const json::Value& item,
+                  std::initializer_list<std::string_view> known) {
+  std::string members;
+  for (const auto& [key, value] : item.members()) {
+    const bool is_known = std::find(known.begin(), known.end(), key) != known.end();
+    // The API takes its own ids alone.
+    const bool is_left_out = key == "id" && !is_own_id(value.string());
+    if (is_known || is_left_out || value.is_null()) continue;
+    json::append_member(members, json::Member{key, value});
+  }
+  if (!members.empty()) metadata.add(items_provider, members_kind, "{" + members + "}");
+}
+
+void write_members(JsonBuilder& out, const message::Metadata& metadata) {
+  const auto* state = metadata.find(items_provider, members_kind);
+  json::Document document(message::depth_limit);
+  const auto members = document.parse(state == nullptr ? "" : state->json);
+  if (!members) return;
+  for (const auto& [key, value] : members.value().members()) out.value(key, value);
+}
+
+bool has_further_member(const message::Metadata& metadata, std::string_view name) {
+  const auto* state = metadata.find(items_provider, members_kind);
+  if (state == nullptr) return false;
+  json::Document document(message::depth_limit);
+  const auto members = document.parse(state->json);
+  return members && members.value()[name].exists();
+}
+
+void read_input_part(JsonBuilder& out, const json::Value& part, bool is_output) {
+  const std::string_view type = part["type"].string();
+  if (type == "input_image") return read_input_image(out, part, is_output);
+  if (type == "input_file") return read_input_file(out, part);
+  const bool is_text = type == "input_text" || type == "text";
+  const std::string rest = without(part, {"type", "text"});
+  if (!is_text || rest == "{}") {
+    return message::write_text_part(out, is_text ? part["text"].string() : "");
+  }
+  std::string metadata;
+  add_held(metadata, rest);
+  out.open_object();
+  out.text("type", "text");
+  out.text("text", part["text"].string());
+  out.raw("metadata", metadata);
+  out.close_object();
+}
+
+bool has_more_than_texts(const json::Value& list) {
+  for (const json::Value part : list.items()) {
+    const std::string_view type = part["type"].string();
+    if (type == "input_image" || type == "input_file") return true;
+    if (type == "input_text" && has_more_than(part, {"type", "text"})) return true;
+  }
+  return false;
+}
+
+bool has_more_than_texts(const message::Content& content) {
+  const message::Parts parts(content);
+  for (const json::Value part : parts.items()) {
+    if (part["type"].string() != "text" || held_block(part, items_provider).exists()) return true;
+  }
+  return false;
+}
+
+void write_input_parts(JsonBuilder& out, std::string_view key, const message::Content& content) {
+  out.open_array(key);
+  const message::Parts parts(content);
+  const bool is_output = key == "output";
+  for (const json::Value part : parts.items()) write_input_part(out, part, is_output);
+  out.close_array();
+}
+
+bool write_text_list(JsonBuilder& out, std::string_view key, const message::Metadata& metadata,
+                     std::string_view text) {
+  const auto texts = listed_texts(metadata, items_provider, text);
+  if (texts.empty()) return false;
+  out.open_array(key);
+  for (const std::string_view piece : texts) write_input_text(out, piece);
+  out.close_array();
+  return true;
+}
+
+void write_output_text(JsonBuilder& out, std::string_view text) {
+  out.open_array("content");
+  out.open_object();
+  out.text("type", "output_text");
+  out.text("text", text);
+  out.raw("annotations", "[]");
+  out.close_object();
+  out.close_array();
+}
+
+bool write_output_parts(JsonBuilder& out, const Message& message, std::string_view text) {
+  const auto* state = message.metadata.find(items_provider, content_kind);
+  json::Document document(message::depth_limit);
+  const auto content = document.parse(state == nullptr ? "" : state->json);
+  if (!content) return false;
+  const json::Value parts = content.value()["parts"];
+  const auto pieces = pieces_of(parts, text);
+  if (pieces.empty()) return write_given_parts(out, parts, text);
+  const std::span<const std::string> citations(message.metadata.citations);
+  std::size_t count = 0;
+  for (const json::Value part : parts.items()) count += annotations_of(part);
+  if (count != citations.size()) return false;
+  std::size_t at = 0;
+  std::size_t cited = 0;
+  out.open_array("content");
+  for (const json::Value part : parts.items()) {
+    const std::size_t of_part = annotations_of(part);
+    write_output_part(out, part, pieces[at++], citations.subspan(cited, of_part));
+    cited += of_part;
+  }
+  out.close_array();
+  return true;
+}
+
+}  // namespace millrace::format::openai

@@ -1,0 +1,50 @@
+// The content of messages and results of the Responses API, and further members of its items.
+//
+// State under "openai_responses", of a message, a call or a result: `members`, the members of its
+// item that canonical messages have no place for; of an answer `content`, how its text is made of
+// parts: `{"parts": [...]}`, each as it came, or with `size` and `hash` in place of its text and
+// the number of its annotations in place of these, which are the message's citations.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "base/json.hpp"
+#include "message/json_builder.hpp"
+#include "message/message.hpp"
+
+namespace millrace::format::openai {
+
+inline constexpr std::string_view members_kind = "members";
+
+// Whether the API gave the id of an item.
+bool is_own_id(std::string_view id);
+
+// Keeps the members of an item that are none of these, and of ids those that the API gave.
+void keep_members(message::Metadata& metadata, const json::Value& item,
+                  std::initializer_list<std::string_view> known);
+// Adds them to the item that is open.
+void write_members(message::JsonBuilder& out, const message::Metadata& metadata);
+// Whether one of them has this name.
+bool has_further_member(const message::Metadata& metadata, std::string_view name);
+
+// Appends a part of the API's, of a message or of an output, as a canonical one, which holds what
+// it does not show.
+void read_input_part(message::JsonBuilder& out, const json::Value& part, bool is_output);
+// Whether the texts of a list alone are not the whole of it.
+bool has_more_than_texts(const json::Value& list);
+bool has_more_than_texts(const message::Content& content);
+
+void write_input_parts(message::JsonBuilder& out, std::string_view key,
+                       const message::Content& content);
+// Writes a text that was a list of texts; false for one that was none, or is another text by now.
+bool write_text_list(message::JsonBuilder& out, std::string_view key,
+                     const message::Metadata& metadata, std::string_view text);
+// Writes `content` of an answer whose parts are kept; false as above.
+bool write_output_parts(message::JsonBuilder& out, const message::Message& message,
+                        std::string_view text);
+// Writes `content` of an answer as a list of its text.
+void write_output_text(message::JsonBuilder& out, std::string_view text);
+
+}  // namespace millrace::format::openai

@@ -1,0 +1,30 @@
+#include "format/openai_item_state.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "message/parts.hpp"
+
+namespace millrace::format {
+
+bool openai::is_hosted(const ItemState& item) {
+  constexpr std::array<std::string_view, 5> types{"web_search_call", "file_search_call",
+                                                  "code_interpreter_call", "image_generation_call",
+                                                  "mcp_list_tools"};
+  return item["id"].is_string() &&
+         std::any_of(types.begin(), types.end(),
+                     [&](std::string_view type) { return item.is(type); });
+}
+
+std::string openai::image_of(const message::ToolCall& call) {
+  const message::ProviderState* state = call.metadata.find(openai::items_provider, "image");
+  if (state == nullptr) return {};
+  json::Document document(message::depth_limit);
+  const auto value = document.parse(state->json);
+  message::DataUrl data;
+  if (!value || !message::read_data_url(data, value.value()["image_url"]["url"].string()))
+    return {};
+  return std::string(data.data);
+}
+
+}  // namespace millrace::format
