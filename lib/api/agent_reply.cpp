@@ -13,24 +13,27 @@ namespace millrace::api {
 
 AgentReply::AgentReply(const model::DriverServices& services,
                        std::shared_ptr<const run::AgentPlan> plan, const run::AgentInput& input,
-                       run::SuspendedRuns& suspended,
+                       bool is_binary, run::SuspendedRuns& suspended,
                        std::shared_ptr<http::ResponseStream> response)
     : services_(services),
       plan_(std::move(plan)),
       suspended_(suspended),
       thread_id_(input.thread_id),
       run_id_(input.run_id),
+      is_binary_(is_binary),
       response_(std::move(response)),
-      encoder_({input.thread_id, input.run_id, input.parent_run_id, input.protocol_version}),
+      encoder_(
+          {input.thread_id, input.run_id, input.parent_run_id, input.protocol_version, is_binary}),
       sink_(encoder_, model::secrets_of(plan_->chain)),
       keep_alive_(services.loop, [this] {
-        response_->write(encoder::AgUiEncoder::keep_alive);
+        // Protobuf has no comments.
+        if (!is_binary_) response_->write(encoder::AgUiEncoder::keep_alive);
         wait_for_silence();
       }) {}
 
 void AgentReply::start(const run::AgentInput& input,
                        std::shared_ptr<const Result<model::ChatPayload>> request) {
-  if (!response_->start(200, stream_headers())) return;
+  if (!response_->start(200, ag_ui_headers(is_binary_))) return;
   encoder_.start();
   const std::weak_ptr<AgentReply> weak = weak_from_this();
   response_->on_drain([weak] {

@@ -21,7 +21,7 @@ class AgentReply final : public run::AgentOwner, public std::enable_shared_from_
  public:
   // Lifetime: services and kept outlive the reply.
   AgentReply(const model::DriverServices& services, std::shared_ptr<const run::AgentPlan> plan,
-             const run::AgentInput& input, run::SuspendedRuns& suspended,
+             const run::AgentInput& input, bool is_binary, run::SuspendedRuns& suspended,
              std::shared_ptr<http::ResponseStream> response);
 
   // `request` is what the model is offered with the tools of the input, or null where it has none
@@ -46,6 +46,7 @@ class AgentReply final : public run::AgentOwner, public std::enable_shared_from_
   run::SuspendedRuns& suspended_;
   std::string thread_id_;
   std::string run_id_;
+  bool is_binary_;
   std::shared_ptr<http::ResponseStream> response_;
   encoder::AgUiEncoder encoder_;
   model::RedactingSink sink_;

@@ -14,15 +14,18 @@ constexpr std::string_view only_step = "step-1";
 }  // namespace
 
 ModelReply::ModelReply(const model::DriverServices& services, model::CallOptions call,
-                       model::ChatPayload payload, const run::AgentInput& input,
+                       model::ChatPayload payload, const run::AgentInput& input, bool is_binary,
                        std::shared_ptr<http::ResponseStream> response)
     : model::CallDriver(services),
       response_(std::move(response)),
+      is_binary_(is_binary),
       withheld_states_(input.withheld_states),
-      encoder_({input.thread_id, input.run_id, input.parent_run_id, input.protocol_version}),
+      encoder_(
+          {input.thread_id, input.run_id, input.parent_run_id, input.protocol_version, is_binary}),
       sink_(encoder_, model::secrets_of(call)),
       keep_alive_(services.loop, [this] {
-        response_->write(encoder::AgUiEncoder::keep_alive);
+        // Protobuf has no comments.
+        if (!is_binary_) response_->write(encoder::AgUiEncoder::keep_alive);
         wait_for_silence();
       }) {
   prepare(std::move(call), std::move(payload), sink_);
@@ -31,7 +34,7 @@ ModelReply::ModelReply(const model::DriverServices& services, model::CallOptions
 ModelReply::~ModelReply() = default;
 
 void ModelReply::start() {
-  if (!response_->start(200, stream_headers())) return;
+  if (!response_->start(200, ag_ui_headers(is_binary_))) return;
   encoder_.start();
   if (withheld_states_ > 0) {
     encoder_.on_event({event::Warning{row_of(Errc::invalid_messages).code,

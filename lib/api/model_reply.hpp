@@ -21,7 +21,7 @@ namespace millrace::api {
 class ModelReply final : public model::CallDriver {
  public:
   ModelReply(const model::DriverServices& services, model::CallOptions call,
-             model::ChatPayload payload, const run::AgentInput& input,
+             model::ChatPayload payload, const run::AgentInput& input, bool is_binary,
              std::shared_ptr<http::ResponseStream> response);
   ~ModelReply() override;
 
@@ -33,6 +33,7 @@ class ModelReply final : public model::CallDriver {
   void wait_for_silence();
 
   std::shared_ptr<http::ResponseStream> response_;
+  bool is_binary_;
   std::size_t withheld_states_;
   encoder::AgUiEncoder encoder_;
   model::RedactingSink sink_;

@@ -60,6 +60,7 @@ Result<AgentRequest> read_agent_request(const http::Request& request, const Serv
   auto input = run::read_agent_input(request.body, read_as, ids);
   if (!input) return std::move(input).error();
   AgentRequest request_body{std::move(input).value(), std::move(offer), std::nullopt, nullptr};
+  request_body.input.trace = request.trace;
   if (is_recorded) request_body.input.body_hash = sha256_hex(request.body);
   // A chat without tools of the engine needs none of the agent's machinery.
   if (is_recorded || !request_body.offer->names.empty() ||

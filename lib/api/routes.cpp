@@ -1,15 +1,19 @@
 #include "api/routes.hpp"
 
-#include <chrono>
-#include <ctime>
+#include <algorithm>
+#include <array>
 #include <string_view>
 #include <utility>
 
 #include "api/agent_reply.hpp"
+#include "api/api_answers.hpp"
 #include "api/capabilities.hpp"
 #include "api/chat_reply.hpp"
 #include "api/model_reply.hpp"
+#include "api/sse_response.hpp"
+#include "api/system_routes.hpp"
 #include "base/json.hpp"
+#include "model/call/chain.hpp"
 
 namespace millrace::api {
 namespace {
@@ -20,13 +24,58 @@ std::string chat_refusal(const Error& error, std::string_view path) {
   return chat_error_json(error, path.substr(chat_path.size()));
 }
 
-std::string utc_now() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  std::string text(sizeof("2026-01-01T00:00:00Z") - 1, '\0');
-  std::strftime(text.data(), text.size() + 1, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
+struct ScopeRow {
+  std::string_view method;
+  std::string_view path;
+  std::string_view scope;
+};
+constexpr std::array<ScopeRow, 10> scopes{{
+    {"POST", "/webapi/chat/*", "chat"},
+    {"POST", "/agent", "chat"},
+    {"GET", "/agent/capabilities", "read"},
+    {"POST", "/agent/connect", "read"},
+    {"GET", "/agent/runs", "read"},
+    {"GET", "/agent/runs/*", "read"},
+    {"DELETE", "/agent/runs/*", "chat"},
+    {"POST", "/agent/runs/*/messages", "chat"},
+    {"POST", "/agent/runs/*/fork", "chat"},
+    {"POST", "/agent/runs/*/approvals/*", "approve"},
+}};
+constexpr std::string_view approve_scope = "approve";
+
+Error scope_missing(std::string_view scope) {
+  return make_error(Errc::not_authorized,
+                    "The key does not have the scope '" + std::string(scope) + "'.");
+}
+
+// The same route for those whose key allows it.
+http::Route scoped(http::Route route) {
+  const auto* row = std::find_if(scopes.begin(), scopes.end(), [&](const ScopeRow& one) {
+    return one.method == route.method && one.path == route.path;
+  });
+  if (row == scopes.end()) return route;
+  route.scope = row->scope;
+  route.handler = [scope = row->scope, handler = std::move(route.handler)](
+                      http::Request&& request,
+                      const std::shared_ptr<http::ResponseStream>& response) {
+    if (request.caller && !request.caller->may(scope)) {
+      return (void)response->send_error(scope_missing(scope));
+    }
+    handler(std::move(request), response);
+  };
+  return route;
+}
+
+// A server has no host that could do something for its routes.
+void answer_without_host(std::string_view kind, const std::string& skills,
+                         const ApiContext::Reply& reply) {
+  json::Tree none = json::Tree::object();
+  if (kind == "commands") none.set("revision", json::Tree::integer(0));
+  if (auto known = json::Tree::parse(skills); known && kind == "tools") {
+    none.set("skills", known.value()["list"]);
+  }
+  if (kind == "commands" || kind == "tools") return reply(std::move(none));
+  reply(make_error(Errc::tool_not_found));
 }
 
 }  // namespace
@@ -34,6 +83,11 @@ std::string utc_now() {
 void Routes::open(net::Client& client, Served served) {
   client_ = &client;
   served_ = std::move(served);
+}
+
+void Routes::change(Served served, const ApiOptions& api) {
+  served_ = std::move(served);
+  if (api_) api_->change(api);
 }
 
 void Routes::set_plan(std::shared_ptr<const run::AgentPlan> plan, bool settled) {
@@ -44,12 +98,22 @@ void Routes::set_plan(std::shared_ptr<const run::AgentPlan> plan, bool settled) 
   for (const auto& work : std::exchange(held_, {})) work();
 }
 
-void Routes::record_runs(const RecordingOptions& options) {
+void Routes::record_runs(const RecordingOptions& options, ApiOptions api) {
   runs_.open(services(), options);
+  api.version = served_.version;
+  const auto ask = [this](std::string_view kind, const json::Tree&, ApiContext::Reply reply) {
+    loop_.post([kind = std::string(kind), skills = skills_, reply = std::move(reply)] {
+      answer_without_host(kind, skills, reply);
+    });
+  };
+  api_.emplace(
+      ApiContext{{loop_, pool_, *client_, options.writer, runs_.registry(), runs_.requests(), ask},
+                 std::move(api)});
 }
 
 void Routes::close() {
   held_.clear();
+  if (api_) api_->close();
   runs_.close();
   bodies_.clear();
 }
@@ -76,7 +140,13 @@ http::Router Routes::router() {
        [this](http::Request&&, const Response& response) { on_health(response); }},
   };
   for (http::Route& route : runs_.routes()) routes.push_back(std::move(route));
-  return http::Router(std::move(routes));
+  for (http::Route& route : routes) route = scoped(std::move(route));
+  if (!api_) return http::Router(std::move(routes), {}, log_);
+  for (http::Route& route : api_->routes()) {
+    // The server tells more of its health.
+    if (route.path != "/health") routes.push_back(std::move(route));
+  }
+  return http::Router(std::move(routes), {api_->zone()}, log_);
 }
 
 model::DriverServices Routes::services() {
@@ -89,11 +159,20 @@ void Routes::on_agent(const std::shared_ptr<http::Request>& request, Response re
       [request, model = served_.model, offer = plan_->offer, is_recorded = runs_.is_open()] {
         return read_agent_request(*request, model, offer, is_recorded);
       },
-      [this](Result<AgentRequest> requested, Response responder) {
+      [this, request](Result<AgentRequest> requested, Response responder) {
         if (!requested) return (void)responder->send_error(requested.error());
-        if (runs_.is_open()) {
-          return runs_.answer(std::move(requested.value().input), std::move(responder));
+        const bool may_approve = !request->caller || request->caller->may(approve_scope);
+        if (!requested.value().input.resume_json.empty() && !may_approve) {
+          return (void)responder->send_error(scope_missing(approve_scope));
         }
+        if (runs_.is_open()) {
+          run::AgentInput& input = requested.value().input;
+          const bool is_binary = wants_binary(*request, input.protocol_version);
+          return runs_.answer(std::move(input), runs_.principal_of(*request), is_binary,
+                              std::move(responder));
+        }
+        requested.value().is_binary =
+            wants_binary(*request, requested.value().input.protocol_version);
         answer(std::move(requested).value(), std::move(responder));
       });
 }
@@ -102,15 +181,17 @@ void Routes::answer(AgentRequest requested, Response response) {
   if (!requested.payload) {
     // The tools may have changed since.
     if (requested.offer != plan_->offer) requested.request = nullptr;
-    std::make_shared<AgentReply>(services(), plan_, requested.input, suspended_,
-                                 std::move(response))
+    std::make_shared<AgentReply>(services(), plan_, requested.input, requested.is_binary,
+                                 suspended_, std::move(response))
         ->start(requested.input, std::move(requested.request));
     return;
   }
   model::CallOptions call;
-  call.chain = served_.chain;
+  const std::string& trace = requested.input.trace;
+  call.chain =
+      trace.empty() ? served_.chain : model::with_header(served_.chain, "traceparent", trace);
   std::make_shared<ModelReply>(services(), std::move(call), *std::move(requested.payload),
-                               requested.input, std::move(response))
+                               requested.input, requested.is_binary, std::move(response))
       ->start();
 }
 
@@ -155,13 +236,10 @@ void Routes::on_capabilities(const Response& response) const {
 }
 
 void Routes::on_health(const Response& response) const {
-  std::string body = R"({"ok":true)";
-  json::append_member(body, "service", "millrace");
-  json::append_member(body, "version", served_.version);
-  json::append_member(body, "timestamp", utc_now());
-  body.push_back('}');
-  (void)response->send(200, {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}},
-                       body);
+  json::Tree health = health_json(served_.version);
+  // Clients of the Runtime API look for the name of its contract; without that API there are none.
+  if (!api_) health.set("service", "millrace");
+  send_json(response, 200, health);
 }
 
 }  // namespace millrace::api

@@ -5,9 +5,12 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "api/access_log.hpp"
+#include "api/api_routes.hpp"
 #include "api/large_bodies.hpp"
 #include "api/request_body.hpp"
 #include "api/run_routes.hpp"
@@ -24,7 +27,7 @@
 
 namespace millrace::api {
 
-// What does not change while a server runs.
+// The models of a server.
 struct Served {
   ServedModel model;
   model::CallChain chain;                                      // of `model`
@@ -44,14 +47,24 @@ class Routes {
 
   // Lifetime: `client` until close().
   void open(net::Client& client, Served served);
+  // Other models, keys and rules for the requests to come.
+  void change(Served served, const ApiOptions& api);
+  // Before router().
+  void observe(std::shared_ptr<AccessLog> log) { log_ = std::move(log); }
   // Records the agent's runs. After open() and before the first set_plan().
-  void record_runs(const RecordingOptions& options);
+  void record_runs(const RecordingOptions& options, ApiOptions api);
   [[nodiscard]] const std::shared_ptr<run::RunRequests>& run_requests() const {
     return runs_.requests();
   }
   // The agent of the requests to come. Requests to the agent wait until its tools are settled.
   void set_plan(std::shared_ptr<const run::AgentPlan> plan, bool settled);
+  // What probes show of the agent's skills. Shape: {"list": [{"name"}]}; "" is none.
+  void set_skills(std::string json) { skills_ = std::move(json); }
   [[nodiscard]] http::Router router();
+  // The address that the probes show.
+  void show_address(std::string host, std::uint16_t port) {
+    if (api_) api_->add_listener(port, std::move(host));
+  }
   // Forgets the requests that wait, and lets go of recorded runs. Thread: engine thread, or any
   // when it has ended.
   void close();
@@ -81,6 +94,9 @@ class Routes {
   bool settled_ = false;
   run::SuspendedRuns suspended_;
   RunRoutes runs_;
+  std::shared_ptr<AccessLog> log_;
+  std::string skills_;
+  std::optional<ApiRoutes> api_;             // where runs are recorded
   std::vector<std::function<void()>> held_;  // requests that wait for the agent's tools
   os::RandomIds ids_;
   model::SystemRandom random_source_;

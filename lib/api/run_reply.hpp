@@ -5,15 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "api/record_reply.hpp"
 #include "encoder/recorded_ag_ui.hpp"
-#include "http/response_stream.hpp"
-#include "os/timer.hpp"
-#include "run/durable/run_hub.hpp"
-#include "run/durable/run_requests.hpp"
-
-namespace millrace::os {
-class EventLoop;
-}
 
 namespace millrace::api {
 
@@ -25,38 +18,24 @@ struct RunReading {
   std::function<void()> on_leave;
 };
 
-// Answers with the events of the run as they are committed. A reader that lags behind is read for
-// later, and slows nobody; one that takes nothing for a minute is cut off. A reader that goes away
-// leaves the run as it is. A run that is over and has nothing more for the reader is answered with
-// 204.
 // Thread: engine thread.
-class RunReply final : public run::RunReader, public std::enable_shared_from_this<RunReply> {
+class RunReply final : public RecordReply {
  public:
   RunReply(os::EventLoop& loop, std::shared_ptr<http::ResponseStream> response, RunReading reading);
 
-  // Errors: cursor_ahead; nothing is sent then.
-  Result<void> start(const run::FoundRun& found);
-
-  bool on_record(const journal::Record& record) override;
-  void on_end(const Error* error) override;
-
  private:
-  bool begin();
-  bool send();
-  void close();
-  void leave();
-  void wait_for_silence();
+  [[nodiscard]] Place place() const override { return {reading_.records.after, reading_.before}; }
+  void encode(const journal::Record& record) override { encoder_.on_record(record); }
+  void encode_end(const Error* error) override;
+  [[nodiscard]] bool has_ended() const override { return encoder_.ended(); }
+  [[nodiscard]] bool has_output() const override { return !encoder_.pending().empty(); }
+  void take_into(std::string& buffer) override { encoder_.take_into(buffer); }
+  [[nodiscard]] http::Headers headers() const override;
+  [[nodiscard]] std::string keep_alive() const override;
+  void left() override;
 
-  std::shared_ptr<http::ResponseStream> response_;
   RunReading reading_;
   encoder::RecordedAgUi encoder_;
-  os::Timer keep_alive_;
-  os::Timer stalled_;
-  std::shared_ptr<run::RunHub> hub_;
-  std::string run_id_;
-  std::string buffer_;
-  bool has_begun_ = false;
-  bool ended_ = false;
 };
 
 }  // namespace millrace::api

@@ -5,10 +5,13 @@
 #include <string_view>
 #include <utility>
 
+#include "api/jobs.hpp"
 #include "api/run_reply.hpp"
+#include "api/sse_response.hpp"
 #include "base/json_tree.hpp"
 #include "base/shown.hpp"
 #include "os/event_loop.hpp"
+#include "os/random_ids.hpp"
 
 namespace millrace::api {
 namespace {
@@ -56,13 +59,15 @@ Result<encoder::RecordedOptions> read_options(const http::Request& request) {
   if (auto version = request.query_value("protocolVersion")) {
     options.client_version = std::move(*version);
   }
+  // Only a client of AG-UI 1.0 names the type.
+  const std::string version = options.client_version.value_or("1.0");
+  options.is_binary = wants_binary(request, version);
+  if (options.is_binary) options.client_version = version;
   return options;
 }
 
 bool wants_json(const http::Request& request) {
-  const auto accept = request.headers.find("accept");
-  return accept && accept->find("application/json") != std::string_view::npos &&
-         accept->find("text/event-stream") == std::string_view::npos;
+  return accepts(request, "application/json") && !accepts(request, "text/event-stream");
 }
 
 }  // namespace
@@ -113,8 +118,12 @@ void RunRoutes::open(const model::DriverServices& services, const RecordingOptio
   host_ = std::make_unique<NoHost>(*this);
   registry_ = std::make_shared<run::RunRegistry>(services, options.writer, options.owner);
   registry_->limit_left(options.left);
-  requests_ = std::make_shared<run::RunRequests>(loop_, options.writer, registry_);
-  upkeep_ = std::make_shared<run::RunUpkeep>(loop_, options.writer, registry_);
+  registry_->on_error(options.on_error);
+  all_requests_ = std::make_shared<run::RunRequests>(loop_, options.writer, registry_);
+  requests_ = all_requests_->without(std::string(tool_agent));
+  run::UpkeepOptions upkeep;
+  upkeep.retention = options.retention;
+  upkeep_ = std::make_shared<run::RunUpkeep>(loop_, options.writer, registry_, upkeep);
   on_disconnect_ = options.on_disconnect;
   loop_.post([upkeep = upkeep_] { upkeep->start(); });
 }
@@ -130,6 +139,7 @@ void RunRoutes::close() {
   if (registry_) registry_->close();
   upkeep_ = nullptr;
   requests_ = nullptr;
+  all_requests_ = nullptr;
   registry_ = nullptr;
 }
 
@@ -142,26 +152,36 @@ std::vector<http::Route> RunRoutes::routes() {
                          (this->*handler)(request, response);
                        }};
   };
-  return {route("GET", "/agent/runs", &RunRoutes::on_list),
+  return {route("POST", "/agent/connect", &RunRoutes::on_connect),
+          route("GET", "/agent/runs", &RunRoutes::on_list),
           route("GET", "/agent/runs/*", &RunRoutes::on_read),
           route("DELETE", "/agent/runs/*", &RunRoutes::on_stop),
+          route("POST", "/agent/runs/*/messages", &RunRoutes::on_message),
+          route("POST", "/agent/runs/*/fork", &RunRoutes::on_fork),
           route("POST", "/agent/runs/*/approvals/*", &RunRoutes::on_decision)};
 }
 
-void RunRoutes::answer(run::AgentInput input, Response response) {
+std::string RunRoutes::principal_of(const http::Request& request) const {
+  return request.caller ? request.caller->principal : principal_;
+}
+
+void RunRoutes::answer(run::AgentInput input, const std::string& principal, bool is_binary,
+                       Response response) {
   run::StartRequest request;
   request.name = agent_name;
-  request.principal = principal_;
+  request.principal = principal;
   request.input = std::move(input);
-  requests_->open(std::move(request),
-                  [this, response = std::move(response)](Result<run::FoundRun> found) {
-                    if (!found) return (void)response->send_error(found.error());
-                    read(found.value(), response, {});
-                  });
+  requests_->open(std::move(request), [this, principal, is_binary, response = std::move(response)](
+                                          Result<run::FoundRun> found) {
+    if (!found) return (void)response->send_error(found.error());
+    encoder::RecordedOptions options;
+    options.is_binary = is_binary;
+    read(found.value(), response, std::move(options), principal);
+  });
 }
 
 void RunRoutes::read(const run::FoundRun& found, const Response& response,
-                     encoder::RecordedOptions options) {
+                     encoder::RecordedOptions options, const std::string& principal) {
   RunReading reading;
   reading.before = found.before;
   reading.records = std::move(options);
@@ -169,14 +189,41 @@ void RunRoutes::read(const run::FoundRun& found, const Response& response,
   reading.records.thread_id = found.thread_id;
   if (on_disconnect_ == OnDisconnect::stop) {
     reading.on_leave = [weak = std::weak_ptr(requests_), hub = found.hub, id = found.run.text(),
-                        principal = principal_] {
+                        principal] {
       const auto requests = weak.lock();
-      if (!requests || hub->readers() > 0) return;
+      if (!requests || hub->is_read()) return;
       requests->stop(id, principal, {}, "reader_left", [](const Result<std::string>&) {});
     };
   }
   const auto reply = std::make_shared<RunReply>(loop_, response, std::move(reading));
   if (auto started = reply->start(found); !started) (void)response->send_error(started.error());
+}
+
+void RunRoutes::on_connect(const http::Request& request, const Response& response) {
+  os::RandomIds ids;
+  auto given = run::read_connection(request.body, ids);
+  if (!given) return (void)response->send_error(given.error());
+  const std::string principal = principal_of(request);
+  requests_->connect(
+      principal, given.value().thread_id,
+      [this, response, principal, is_binary = wants_binary(request, given.value().protocol_version),
+       client = given.value()](Result<run::FoundThread> found) {
+        if (!found) return (void)response->send_error(found.error());
+        run::FoundThread& thread = found.value();
+        if (!thread.run) {
+          (void)response->send(
+              200, ag_ui_headers(is_binary),
+              encoder::messages_run(
+                  {client.thread_id, client.run_id, {}, client.protocol_version, is_binary},
+                  thread.messages_json));
+          return;
+        }
+        encoder::RecordedOptions options;
+        options.messages_json = std::move(thread.messages_json);
+        options.client_version = client.protocol_version;
+        options.is_binary = is_binary;
+        read(*thread.run, response, std::move(options), principal);
+      });
 }
 
 void RunRoutes::on_list(const http::Request& request, const Response& response) {
@@ -190,36 +237,50 @@ void RunRoutes::on_list(const http::Request& request, const Response& response) 
     query.set("limit", Tree::integer(static_cast<std::int64_t>(number.value())));
   }
   if (request.query_value("children").value_or("") == "1") query.set("children", Tree::flag(true));
-  requests_->list(query, principal_, send_run(response, 200));
+  requests_->list(query, principal_of(request), send_run(response, 200));
 }
 
 void RunRoutes::on_read(const http::Request& request, const Response& response) {
   const std::string id = request.path_segment(id_place);
   const std::string thread = request.query_value("threadId").value_or("");
   if (wants_json(request)) {
-    return requests_->describe(id, principal_, thread, send_run(response, 200));
+    return requests_->describe(id, principal_of(request), thread, send_run(response, 200));
   }
   auto options = read_options(request);
   if (!options) return (void)response->send_error(options.error());
-  requests_->find(
-      id, principal_, thread,
-      [this, response, options = std::move(options).value()](Result<run::FoundRun> found) {
-        if (!found) return (void)response->send_error(found.error());
-        read(found.value(), response, options);
-      });
+  requests_->find(id, principal_of(request), thread,
+                  [this, response, principal = principal_of(request),
+                   options = std::move(options).value()](Result<run::FoundRun> found) {
+                    if (!found) return (void)response->send_error(found.error());
+                    read(found.value(), response, options, principal);
+                  });
 }
 
 void RunRoutes::on_stop(const http::Request& request, const Response& response) {
-  requests_->stop(request.path_segment(id_place), principal_,
+  requests_->stop(request.path_segment(id_place), principal_of(request),
                   request.query_value("threadId").value_or(""), "user_aborted",
                   send_run(response, 202));
+}
+
+void RunRoutes::on_message(const http::Request& request, const Response& response) {
+  auto body = Tree::parse(request.body);
+  if (!body) return (void)response->send_error(body.error());
+  requests_->send_message(request.path_segment(id_place), principal_of(request), body.value(),
+                          send_run(response, 202));
+}
+
+void RunRoutes::on_fork(const http::Request& request, const Response& response) {
+  auto body = Tree::parse(request.body);
+  if (!body) return (void)response->send_error(body.error());
+  requests_->fork(request.path_segment(id_place), principal_of(request), body.value(),
+                  send_run(response, 201));
 }
 
 void RunRoutes::on_decision(const http::Request& request, const Response& response) {
   auto entry = read_decision(request.body);
   if (!entry) return (void)response->send_error(entry.error());
   requests_->decide(request.path_segment(id_place), request.path_segment(approval_place),
-                    principal_, std::move(entry).value(), send_run(response, 200));
+                    principal_of(request), std::move(entry).value(), send_run(response, 200));
 }
 
 }  // namespace millrace::api

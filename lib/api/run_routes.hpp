@@ -27,6 +27,9 @@ struct RecordingOptions {
   std::string owner;  // of the runs of this process
   OnDisconnect on_disconnect = OnDisconnect::go_on;
   run::LeftLimits left = {};
+  store::SweepPolicy retention = {};
+  // Called with what keeps runs from being taken over, on the engine thread; may be empty.
+  run::RunRegistry::OnError on_error = {};
 };
 
 // Gives a callback that sends the text of a run with this status, or why there is none.
@@ -58,24 +61,35 @@ class RunRoutes {
   void close();
   [[nodiscard]] bool is_open() const { return requests_ != nullptr; }
   // Nullptr where no runs are recorded, and after close().
-  [[nodiscard]] const std::shared_ptr<run::RunRequests>& requests() const { return requests_; }
+  [[nodiscard]] const std::shared_ptr<run::RunRequests>& requests() const { return all_requests_; }
+  [[nodiscard]] const std::shared_ptr<run::RunRegistry>& registry() const { return registry_; }
 
-  // GET, DELETE /agent/runs/<id>, GET /agent/runs, POST /agent/runs/<id>/approvals/<approval>.
+  // POST /agent/connect, GET, DELETE /agent/runs/<id>, GET /agent/runs, POST /agent/runs/<id>/fork,
+  // POST /agent/runs/<id>/approvals/<approval>.
   [[nodiscard]] std::vector<http::Route> routes();
   // Answers a POST /agent whose body was read.
-  void answer(run::AgentInput input, Response response);
+  void answer(run::AgentInput input, const std::string& principal, bool is_binary,
+              Response response);
+  // Whose runs a request is about.
+  [[nodiscard]] std::string principal_of(const http::Request& request) const;
 
  private:
   class NoHost;
+  void on_connect(const http::Request& request, const Response& response);
   void on_list(const http::Request& request, const Response& response);
   void on_read(const http::Request& request, const Response& response);
   void on_stop(const http::Request& request, const Response& response);
+  void on_fork(const http::Request& request, const Response& response);
+  void on_message(const http::Request& request, const Response& response);
   void on_decision(const http::Request& request, const Response& response);
-  void read(const run::FoundRun& found, const Response& response, encoder::RecordedOptions options);
+  void read(const run::FoundRun& found, const Response& response, encoder::RecordedOptions options,
+            const std::string& principal);
 
   os::EventLoop& loop_;
   std::unique_ptr<NoHost> host_;
   std::shared_ptr<run::RunRegistry> registry_;
+  std::shared_ptr<run::RunRequests> all_requests_;
+  // Without calls of tools, which have routes and a scope of their own.
   std::shared_ptr<run::RunRequests> requests_;
   std::shared_ptr<run::RunUpkeep> upkeep_;
   std::string principal_ = "local";

@@ -2,7 +2,11 @@
 #pragma once
 
 #include <chrono>
+#include <string>
+#include <string_view>
 
+#include "base/ascii.hpp"
+#include "encoder/ag_ui_proto.hpp"
 #include "http/response_stream.hpp"
 
 namespace millrace::api {
@@ -19,6 +23,25 @@ inline const http::Headers& stream_headers() {
       {"X-Accel-Buffering", "no"},
   };
   return headers;
+}
+
+// Whether the `Accept` of a request names a media type, in whatever case.
+inline bool accepts(const http::Request& request, std::string_view type) {
+  return lowered(request.headers.find("Accept").value_or("")).find(type) != std::string::npos;
+}
+
+// Of the same stream as frames of protobuf, or as server-sent events.
+inline http::Headers ag_ui_headers(bool is_binary) {
+  if (!is_binary) return stream_headers();
+  return {{"Content-Type", std::string(encoder::ag_ui_proto_type)},
+          {"Cache-Control", "no-cache, no-transform"},
+          {"X-Accel-Buffering", "no"}};
+}
+
+// Whether the client of a request wants frames of protobuf.
+inline bool wants_binary(const http::Request& request, std::string_view client_version) {
+  const auto accept = request.headers.find("accept");
+  return accept && encoder::wants_ag_ui_proto(*accept, client_version);
 }
 
 }  // namespace millrace::api

@@ -1,0 +1,73 @@
+#include "api/api_answers.hpp"
+
+#include <charconv>
+#include <ctime>
+
+#include "base/json.hpp"
+#include "chat/text.hpp"
+#include "os/random_ids.hpp"
+
+namespace millrace::api {
+using json::Tree;
+
+void send_json(const ResponsePtr& response, int status, const Tree& body) {
+  (void)response->send(
+      status, {{"Content-Type", "application/json; charset=utf-8"}, {"Cache-Control", "no-store"}},
+      body.to_json(json::Surrogates::replace));
+}
+
+void send_refusal(const ResponsePtr& response, int status, std::string_view message) {
+  Tree body = Tree::object();
+  body.set("error", message);
+  send_json(response, status, body);
+}
+
+void send_failure(const ResponsePtr& response, const Error& error) {
+  (void)response->send_error(error);
+}
+
+std::string api_error_body(const Error& error, std::string_view path) {
+  static_cast<void>(path);
+  std::string body = "{";
+  json::append_member(body, "error", error.message);
+  json::append_member(body, "code", error.code_name());
+  return body + "}";
+}
+
+std::optional<Tree> object_in(const http::Request& request, const ResponsePtr& response) {
+  auto parsed = Tree::parse(request.body);
+  if (parsed && parsed.value().is_object()) return std::move(parsed).value();
+  send_refusal(response, 400, parsed ? "JSON body must be an object" : "Invalid JSON");
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> number_in(const http::Request& request, std::string_view name,
+                                      std::int64_t least) {
+  const auto text = request.query_value(name);
+  if (!text) return std::nullopt;
+  const std::string_view digits = json::trim(*text);
+  std::int64_t number = 0;
+  const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  const bool is_whole = failed == std::errc() && end == digits.data() + digits.size();
+  if (!is_whole || number < least) return std::nullopt;
+  return number;
+}
+
+std::string hex_id() {
+  std::string id = os::RandomIds().next_id();
+  std::erase(id, '-');
+  return id;
+}
+
+std::int64_t utc_offset_minutes(std::int64_t now_ms) {
+  const std::time_t seconds = now_ms / 1000;
+  std::tm parts{};
+  localtime_r(&seconds, &parts);
+  return parts.tm_gmtoff / 60;
+}
+
+std::string local_time(std::int64_t at_ms, char separator) {
+  return chat::time_text(at_ms, utc_offset_minutes(at_ms), separator);
+}
+
+}  // namespace millrace::api

@@ -1,0 +1,155 @@
+#include "api/openapi.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "base/ascii.hpp"
+
+namespace millrace::api {
+namespace {
+
+using json::Tree;
+
+Tree reference(std::string_view schema) {
+  Tree tree = Tree::object();
+  tree.set("$ref", "#/components/schemas/" + std::string(schema));
+  return tree;
+}
+
+Tree content_of(std::string_view schema) {
+  Tree content = Tree::object();
+  std::string_view type = "application/json";
+  if (schema == "Text") type = "text/plain";
+  if (schema == "Binary") type = "application/octet-stream";
+  if (schema == "AttachmentUpload") type = "multipart/form-data";
+  content.at(type).set("schema", reference(schema));
+  return content;
+}
+
+Tree parameter_of(std::string_view name, std::string_view place, std::string_view type) {
+  Tree parameter = Tree::object();
+  parameter.set("name", name);
+  parameter.set("in", place);
+  if (place == "path") parameter.set("required", Tree::flag(true));
+  parameter.at("schema").set("type", type);
+  return parameter;
+}
+
+// "limit:integer before:integer"
+void add_query(Tree& parameters, std::string_view query) {
+  while (!query.empty()) {
+    const std::size_t end = std::min(query.find(' '), query.size());
+    const std::string_view row = query.substr(0, end);
+    const std::size_t colon = row.find(':');
+    parameters.push(parameter_of(row.substr(0, colon), "query", row.substr(colon + 1)));
+    query.remove_prefix(std::min(end + 1, query.size()));
+  }
+}
+
+// The parameters that the path names.
+Tree parameters_of(std::string_view path) {
+  Tree parameters = Tree::array();
+  for (std::size_t begin = path.find('{'); begin != std::string_view::npos;
+       begin = path.find('{', begin + 1)) {
+    const std::size_t end = path.find('}', begin);
+    parameters.push(parameter_of(path.substr(begin + 1, end - begin - 1), "path", "string"));
+  }
+  return parameters;
+}
+
+// "get" and the words of the path: operations are named after what they are about.
+std::string operation_id(const ApiRoute& route) {
+  std::string id = lowered(route.method);
+  bool begins_word = true;
+  for (const char c : route.path) {
+    if (!is_ascii_alphanumeric(c)) {
+      begins_word = true;
+      continue;
+    }
+    const bool is_small = c >= 'a' && c <= 'z';
+    id.push_back(begins_word && is_small ? static_cast<char>(c - 'a' + 'A') : c);
+    begins_word = false;
+  }
+  return id;
+}
+
+// The part of the path that says what it is about.
+std::string_view tag_of(std::string_view path) {
+  constexpr std::string_view api = "/api/v1/";
+  if (!path.starts_with(api)) return "system";
+  const std::string_view rest = path.substr(api.size());
+  return rest.substr(0, rest.find('/'));
+}
+
+Tree response_of(std::string_view description, std::string_view schema) {
+  Tree response = Tree::object();
+  response.set("description", description);
+  if (!schema.empty()) response.set("content", content_of(schema));
+  return response;
+}
+
+Tree operation_of(const ApiRoute& route) {
+  Tree operation = Tree::object();
+  operation.set("summary", route.summary);
+  operation.set("operationId", operation_id(route));
+  operation.set("tags", Tree::array()).push(Tree::text(tag_of(route.path)));
+  Tree parameters = parameters_of(route.path);
+  add_query(parameters, route.query);
+  if (!parameters.items().empty()) {
+    operation.set("parameters", std::move(parameters));
+  }
+  if (!route.request.empty()) {
+    Tree& body = operation.at("requestBody");
+    body.set("required", Tree::flag(true));
+    body.set("content", content_of(route.request));
+  }
+  if (!route.scope.empty()) operation.set("x-scope", route.scope);
+  Tree& responses = operation.at("responses");
+  responses.set(std::to_string(route.status), response_of("Success", route.response));
+  if (route.goes_on) responses.set("202", response_of("It goes on", route.response));
+  if (route.scope.empty()) {
+    operation.set("security", Tree::array());
+    return operation;
+  }
+  responses.set("401", response_of("The key is missing or unknown", "Refusal"));
+  responses.set("default", response_of("The request was refused", "Refusal"));
+  return operation;
+}
+
+}  // namespace
+
+Tree openapi_document(std::span<const ApiRoute> routes, std::string_view version,
+                      std::string_view server) {
+  Tree document = Tree::object();
+  document.set("openapi", "3.0.3");
+  Tree& info = document.at("info");
+  info.set("title", "Undefined Runtime API");
+  info.set("version", version.empty() ? "0" : version);
+  info.set("description", "Conversations, jobs and tools of a Millrace runtime.");
+  info.at("license").set("name", "MIT");
+  Tree address = Tree::object();
+  address.set("url", server);
+  address.set("description", "This server");
+  document.set("servers", Tree::array()).push(std::move(address));
+  Tree& schemes = document.at("components").at("securitySchemes");
+  Tree& key = schemes.at("ApiKeyAuth");
+  key.set("type", "apiKey");
+  key.set("in", "header");
+  key.set("name", "X-Undefined-API-Key");
+  Tree& bearer = schemes.at("BearerAuth");
+  bearer.set("type", "http");
+  bearer.set("scheme", "bearer");
+  Tree wanted = Tree::object();
+  wanted.set("ApiKeyAuth", Tree::array());
+  document.set("security", Tree::array()).push(std::move(wanted));
+  Tree& schemas = document.at("components").at("schemas");
+  for (const std::string_view name : openapi_schema_names())
+    schemas.set(name, openapi_schema(name));
+  Tree& paths = document.at("paths");
+  for (const ApiRoute& route : routes) {
+    paths.at(route.path).set(lowered(route.method), operation_of(route));
+  }
+  return document;
+}
+
+}  // namespace millrace::api

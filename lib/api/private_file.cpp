@@ -1,0 +1,69 @@
+#include "api/private_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+
+#include "os/descriptors.hpp"
+#include "os/protected_files.hpp"
+
+namespace millrace::api {
+namespace {
+
+constexpr std::streamsize most_private_bytes = std::streamsize{4} << 20U;
+
+bool write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(file, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return ::fsync(file) == 0;
+}
+
+// A draft of the whole text, for the owner alone from its first byte on; "" where it cannot be
+// made.
+std::string draft_of(const std::string& path, std::string_view text) {
+  std::string draft = path + ".part" + std::to_string(::getpid());
+  ::unlink(draft.c_str());
+  constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  const os::Descriptor file(::open(draft.c_str(), flags, 0600));
+  if (file.get() >= 0 && write_all(file.get(), text)) return draft;
+  ::unlink(draft.c_str());
+  return {};
+}
+
+}  // namespace
+
+std::optional<std::string> read_private_file(const std::string& path) {
+  os::protect_file(path);
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return std::nullopt;
+  std::string text(static_cast<std::size_t>(most_private_bytes) + 1, '\0');
+  in.read(text.data(), most_private_bytes + 1);
+  if (in.bad() || in.gcount() > most_private_bytes) return std::nullopt;
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  return text;
+}
+
+bool write_private_file(const std::string& path, std::string_view text) {
+  const std::string draft = draft_of(path, text);
+  if (draft.empty()) return false;
+  if (::rename(draft.c_str(), path.c_str()) == 0) return true;
+  ::unlink(draft.c_str());
+  return false;
+}
+
+bool make_private_file(const std::string& path, std::string_view text) {
+  const std::string draft = draft_of(path, text);
+  if (draft.empty()) return false;
+  const bool is_made = ::link(draft.c_str(), path.c_str()) == 0;
+  ::unlink(draft.c_str());
+  return is_made;
+}
+
+}  // namespace millrace::api

@@ -1,0 +1,133 @@
+#include "api/record_reply.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include "api/sse_response.hpp"
+#include "http/request_observer.hpp"
+
+namespace millrace::api {
+namespace {
+
+constexpr std::chrono::seconds stall_limit{60};
+
+// A page of another origin reads only the headers that are listed: this list takes the place of the
+// zone's.
+void add_run_id(http::Headers& headers, const std::string& run_id) {
+  headers.add("Millrace-Run-Id", run_id);
+  headers.add("Access-Control-Expose-Headers",
+              "Millrace-Run-Id, " + std::string(http::request_id_field));
+}
+
+}  // namespace
+
+RecordReply::RecordReply(os::EventLoop& loop, std::shared_ptr<http::ResponseStream> response)
+    : response_(std::move(response)),
+      silence_(loop,
+               [this] {
+                 if (const std::string sign = keep_alive(); !sign.empty()) response_->write(sign);
+                 wait_for_silence();
+               }),
+      stalled_(loop, [this] {
+        // The run goes on without it.
+        const auto self = shared_from_this();
+        leave();
+        response_->end();
+      }) {}
+
+Result<void> RecordReply::start(const run::FoundRun& found) {
+  hub_ = found.hub;
+  run_id_ = found.run.text();
+  const Place place = this->place();
+  MILLRACE_TRY(hub_->check_cursor(place.after));
+  const std::weak_ptr<RecordReply> weak = weak_from_this();
+  response_->on_drain([weak] {
+    const auto self = weak.lock();
+    if (!self || self->ended_) return;
+    self->stalled_.cancel();
+    self->hub_->resume(*self);
+  });
+  response_->on_close([weak] {
+    if (const auto self = weak.lock()) self->leave();
+  });
+  // The client went away while the run was looked for.
+  if (ended_) return {};
+  // Without a first event nothing says yet whether there is anything to answer.
+  if (!hub_->is_over() && !begin()) return {};
+  return hub_->attach(shared_from_this(), place.before);
+}
+
+http::Headers RecordReply::headers() const {
+  return stream_headers();
+}
+
+bool RecordReply::begin() {
+  if (std::exchange(has_begun_, true)) return true;
+  http::Headers headers = this->headers();
+  add_run_id(headers, run_id_);
+  if (!response_->start(200, headers)) return false;
+  if (const std::string first = opening(); !first.empty()) response_->write(first);
+  wait_for_silence();
+  return true;
+}
+
+void RecordReply::wait_for_silence() {
+  silence_.start_at(os::Timer::Clock::now() + keep_alive_interval);
+}
+
+bool RecordReply::on_record(const journal::Record& record) {
+  if (ended_) return false;
+  encode(record);
+  const bool has_room = send();
+  if (has_ended()) {
+    hub_->detach(*this);
+    close();
+    return false;
+  }
+  if (!has_room) stalled_.start_at(os::Timer::Clock::now() + stall_limit);
+  return has_room;
+}
+
+bool RecordReply::send() {
+  if (!has_output()) return true;
+  if (!begin()) return false;
+  take_into(buffer_);
+  wait_for_silence();
+  return response_->write(buffer_);
+}
+
+void RecordReply::on_end(const Error* error) {
+  if (ended_) return;
+  if (error != nullptr && !has_begun_) {
+    ended_ = true;
+    (void)response_->send_error(*error);
+    return;
+  }
+  encode_end(error);
+  send();
+  close();
+}
+
+void RecordReply::close() {
+  if (std::exchange(ended_, true)) return;
+  silence_.cancel();
+  stalled_.cancel();
+  if (has_begun_) {
+    response_->end();
+  } else {
+    http::Headers headers;
+    add_run_id(headers, run_id_);
+    (void)response_->send(204, headers, {});
+  }
+}
+
+void RecordReply::leave() {
+  if (std::exchange(ended_, true)) return;
+  const auto self = shared_from_this();
+  silence_.cancel();
+  stalled_.cancel();
+  if (hub_) hub_->detach(*this);
+  left();
+}
+
+}  // namespace millrace::api

@@ -1,0 +1,36 @@
+// Changes to the messages that a conversation has.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "base/json_tree.hpp"
+#include "store/types.hpp"
+
+namespace millrace::api {
+
+using MessageRows = std::vector<store::MessageRow>;
+
+// The rows of one item of the history: a question, or all that an answer consists of.
+struct MessageSpan {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+// An object without members for a row that cannot be read.
+json::Tree message_of(const store::MessageRow& row);
+bool is_question(const store::MessageRow& row);
+
+// The text of an answer of several parts becomes that of its last one.
+void put_text(MessageRows& rows, const MessageSpan& span, std::string_view text);
+
+// The history shows what the run of a question did where its answer is missing. One that was
+// removed is not shown: the questions that it is missing behind, from this one back, leave it.
+void leave_run(MessageRows& rows, std::size_t question);
+
+// What removes everything behind a question, which gets the text unless that is "". `rows` are
+// those of the conversation, and become what is left of them.
+store::ThreadUpdate cut_behind(MessageRows& rows, std::size_t question, std::string_view text);
+
+}  // namespace millrace::api

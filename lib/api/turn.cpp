@@ -1,0 +1,235 @@
+#include "api/turn.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "api/attachment_routes.hpp"
+#include "base/sha256.hpp"
+#include "chat/ids.hpp"
+#include "run/durable/chat_storage.hpp"
+
+namespace millrace::api {
+namespace {
+
+using json::Tree;
+
+constexpr std::string_view still_busy = "Chat job is still running";
+constexpr std::string_view other_request = "Another request has the Idempotency-Key";
+constexpr std::string_view no_conversation = "Conversation not found";
+// How far back the message is looked for that is answered again.
+constexpr std::size_t most_looked_back = 20;
+
+// The last message with a text that a model sees, if the user wrote it.
+const chat::HistoryRecord* last_question(const std::vector<chat::HistoryRecord>& records) {
+  const std::size_t begin =
+      records.size() > most_looked_back ? records.size() - most_looked_back : 0;
+  for (std::size_t at = records.size(); at > begin; --at) {
+    const chat::HistoryRecord& record = records[at - 1];
+    if (record.is_display_only || record.item["content"].string().empty()) continue;
+    return record.is_user ? &record : nullptr;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void Turns::Turn::prepare(store::StorageBackend& backend) {
+  history = Tree::array();
+  message = Tree();
+  changes = {};
+  attached.clear();
+  attachments = Tree::array();
+  if (request.conversation.empty()) {
+    is_default = true;
+    request.conversation = chat::default_conversation;
+  }
+  auto found = load_conversation(backend, request.principal, request.conversation);
+  if (!found) return reject(500, found.error().message);
+  if (!found.value() && !is_default) return reject(404, no_conversation);
+  if (!take_attachments(backend)) return;
+  auto active = active_runs(backend, request.principal, request.conversation);
+  if (!active) return reject(500, active.error().message);
+  if (is_repeated(backend)) return;
+  if (!active.value().empty() && !take_busy(active.value())) return;
+  if (!read_history(backend)) return;
+
+  const std::int64_t now = backend.now();
+  const std::string content = request.message.stored_text();
+  if (request.reuses_previous) return add_content();
+  message = Tree::object();
+  message.set("id", "msg_" + hex_id());
+  message.set("role", "user");
+  message.set("content", content);
+  if (!hooks.notes.items().empty()) message.set("notes", hooks.notes);
+  Tree read = message;
+  run::front::prepare_for_model(read);
+  history.push(std::move(read));
+  if (!attachments.items().empty()) attached.push_back({history.items().size() - 1, attachments});
+  if (!hooks.ran.items().empty()) message.set("pipelines", hooks.ran);
+  message.set("createdAt", Tree::integer(now));
+  message.set("run", run.text());
+  if (!attachments.items().empty()) message.set("attachments", attachments);
+  const Tree& references = request.message.references;
+  if (!references.items().empty()) message.set("references", references);
+  add_content();
+}
+
+// A function reads its attachments itself; for a model they are read with each request.
+void Turns::Turn::add_content() {
+  if (!takes_content) return;
+  for (const AttachedMessage& one : attached) {
+    history.items()[one.place].set("attachments", one.attachments);
+  }
+}
+
+// The ids of messages of this key begin so.
+std::string Turns::Turn::key_prefix() const {
+  constexpr std::size_t digits = 22;
+  return "msg_" + sha256_hex(request.principal + "\n" + request.idem_key).substr(0, digits);
+}
+
+// The id of a message to a run at work: a request that comes again brings the same one, and another
+// request with its key one that begins like it.
+std::string Turns::Turn::message_id() const {
+  if (request.idem_key.empty()) return "msg_" + hex_id();
+  constexpr std::size_t digits = 10;
+  return key_prefix() + sha256_hex(request.idem_hash).substr(0, digits);
+}
+
+// Whether a run has the message of this request already; `known` is that run.
+bool Turns::Turn::is_repeated(store::StorageBackend& backend) {
+  const bool may_join = request.on_busy == OnBusy::interrupt || request.on_busy == OnBusy::steer;
+  if (request.idem_key.empty()) return false;
+  if (is_known(backend)) return true;
+  if (!may_join) return false;
+  const std::string id = message_id();
+  auto rows = backend.messages(request.principal, request.conversation);
+  if (!rows) return false;
+  for (const store::MessageRow& row : rows.value()) {
+    if (!row.id.starts_with(key_prefix())) continue;
+    auto sent = Tree::parse(row.json);
+    if (!sent || row.id != id) {
+      reject(409, other_request);
+      return true;
+    }
+    known = store::RunId::parse(sent.value()["run"].string());
+    return known.has_value();
+  }
+  return false;
+}
+
+// Whether a run began with this key. Neither do hooks run for it again, nor does a run at work get
+// its message.
+bool Turns::Turn::is_known(store::StorageBackend& backend) {
+  auto run = backend.run_with_key(request.principal, request.idem_key);
+  if (!run || !run.value()) return false;
+  if (run.value()->run.idem_hash == request.idem_hash) {
+    known = run.value()->run.id;
+  } else {
+    reject(409, other_request);
+  }
+  return true;
+}
+
+// False where the turn ends here, or is for a run at work.
+bool Turns::Turn::take_busy(const std::vector<store::RunRow>& active) {
+  if (request.on_busy == OnBusy::reject) {
+    reject(409, still_busy);
+    return false;
+  }
+  waits = true;
+  if (request.reuses_previous) {
+    reject(409, still_busy);
+    return false;
+  }
+  if (request.on_busy == OnBusy::queue) return true;
+  const auto at_work = std::find_if(active.begin(), active.end(), [](const store::RunRow& row) {
+    return row.state == journal::RunState::running;
+  });
+  if (at_work == active.end()) return true;
+  joins = at_work->run.id;
+  return false;
+}
+
+bool Turns::Turn::take_attachments(store::StorageBackend& backend) {
+  for (const std::string& id : request.message.attachment_ids) {
+    auto row = backend.attachment(request.principal, id);
+    if (!row || !row.value()) {
+      reject(404, "Attachment not found");
+      return false;
+    }
+    attachments.push(attachment_reference(*row.value()));
+  }
+  return true;
+}
+
+bool Turns::Turn::read_history(store::StorageBackend& backend) {
+  auto rows = backend.messages(request.principal, request.conversation);
+  if (!rows) {
+    reject(500, rows.error().message);
+    return false;
+  }
+  if (!request.answers_again.empty() && !cut_rows(rows.value())) return false;
+  std::string question;  // the id of the message that is answered again
+  if (request.reuses_previous) {
+    const auto records = records_of(rows.value());
+    const chat::HistoryRecord* last = last_question(records);
+    const std::string_view text = last == nullptr ? "" : last->item["content"].string();
+    const std::string& wanted = hooks.stored ? *hooks.stored : request.message.text;
+    if (last == nullptr || json::trim(text) != json::trim(wanted)) {
+      reject(400, "reuse_previous_user_message requires a matching last user message");
+      return false;
+    }
+    question = last->item["message_id"].string();
+  }
+  for (const store::MessageRow& row : rows.value()) {
+    auto stored = Tree::parse(row.json);
+    if (!stored || stored.value()["displayOnly"].is_true()) continue;
+    const bool is_of_user = stored.value()["role"].string() == "user";
+    if (const Tree& files = stored.value()["attachments"]; is_of_user && !files.items().empty()) {
+      attached.push_back({history.items().size(), files});
+    }
+    const bool is_question = !question.empty() && chat::message_id_of(row.id) == question;
+    if (is_question && !take_hooked(stored.value())) return false;
+    run::front::prepare_for_model(stored.value());
+    history.push(std::move(stored).value());
+  }
+  return true;
+}
+
+// The conversation as it will be once the run has begun. False where the message is gone by now.
+bool Turns::Turn::cut_rows(MessageRows& rows) {
+  const auto found = std::find_if(rows.begin(), rows.end(), [&](const store::MessageRow& row) {
+    return row.id == request.answers_again;
+  });
+  if (found == rows.end()) {
+    reject(404, "Message not found");
+    return false;
+  }
+  const auto question = static_cast<std::size_t>(std::distance(rows.begin(), found));
+  changes = cut_behind(rows, question, request.other_text);
+  return true;
+}
+
+// A message that is answered again is stored as its hooks left it. One that was edited since gets
+// what they make of its text now. False where that is nothing.
+bool Turns::Turn::take_hooked(Tree& question) {
+  const bool is_new = question["edited"].is_true() && !question["pipelines"].is_array();
+  if (!is_hooked || !is_new || !question["content"].is_string()) return true;
+  if (hooks.text) {
+    if (hooks.text->empty()) {
+      reject(400, "message is required");
+      return false;
+    }
+    if (!hooks.stored) hooks.stored = request.message.text;
+    request.message.text = *hooks.text;
+    question.set("content", *hooks.text);
+  }
+  question.erase("notes");
+  if (!hooks.notes.items().empty()) question.set("notes", hooks.notes);
+  question.set("pipelines", hooks.ran);
+  message = question;
+  return true;
+}
+
+}  // namespace millrace::api

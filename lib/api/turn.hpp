@@ -1,0 +1,61 @@
+// One turn on its way: what it needs of the store, and what becomes of it. Private to the files of
+// turns.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/stored_messages.hpp"
+#include "api/turn_hooks.hpp"
+#include "api/turns.hpp"
+#include "os/random_ids.hpp"
+#include "store/backend.hpp"
+
+namespace millrace::api {
+
+// A message for a model, and the attachments that it is stored with.
+struct AttachedMessage {
+  std::size_t place = 0;  // in the list of messages
+  json::Tree attachments;
+};
+
+// What a turn needs of the store, and what it becomes.
+struct Turns::Turn {
+  TurnRequest request;
+  Begun begun;
+  store::RunId run = store::RunId::of_uuid(os::RandomIds().next_id());
+  std::optional<TurnRefusal> refusal;
+  std::optional<store::RunId> joins;  // the run at work that gets the message
+  std::optional<store::RunId> known;  // the run that got it before
+  bool waits = false;                 // behind the runs of the conversation
+  int tries = 0;
+  bool takes_content = false;  // its agent has a model that may take attachments as content
+  std::vector<AttachedMessage> attached;         // of the history
+  json::Tree attachments = json::Tree::array();  // of the message, as they are stored
+  // What the host's hooks made of it (turn_hooks.hpp).
+  bool is_default = false;  // no conversation was named
+  bool has_hooks = false;   // there are some
+  bool is_hooked = false;   // they have run
+  HookOutcome hooks;
+  json::Tree message;           // the user's, as it is stored; null where it is there already
+  store::ThreadUpdate changes;  // of the messages that are there
+  json::Tree history = json::Tree::array();
+
+  void reject(int status, std::string_view why) { refusal = TurnRefusal{status, std::string(why)}; }
+  // From the beginning, also where it was done before.
+  void prepare(store::StorageBackend& backend);
+  bool is_repeated(store::StorageBackend& backend);
+  void add_content();
+  bool is_known(store::StorageBackend& backend);
+  [[nodiscard]] std::string key_prefix() const;
+  [[nodiscard]] std::string message_id() const;
+  bool take_busy(const std::vector<store::RunRow>& active);
+  bool read_history(store::StorageBackend& backend);
+  bool cut_rows(MessageRows& rows);
+  bool take_hooked(json::Tree& question);
+  bool take_attachments(store::StorageBackend& backend);
+};
+
+}  // namespace millrace::api

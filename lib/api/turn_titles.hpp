@@ -1,0 +1,36 @@
+// Titles of conversations: the first question at once, and what is made of question and answer.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "store/backend.hpp"
+
+namespace millrace::api {
+
+// What a title is made of.
+struct TitleRequest {
+  std::string question;
+  std::string answer;
+  std::string basis;
+};
+
+// Whether begin_title would ask for a title; changes nothing.
+bool is_title_due(store::StorageBackend& backend, const std::string& principal,
+                  const std::string& id);
+
+// Marks the title as requested. Nothing where none is wanted.
+std::optional<TitleRequest> begin_title(store::StorageBackend& backend,
+                                        const std::string& principal, const std::string& id);
+
+// The first question is the title of its conversation, which the run has made where it was missing.
+// `is_nameless` gives whether name_after would change the title.
+bool is_nameless(store::StorageBackend& backend, const std::string& principal,
+                 const std::string& id, const std::string& question);
+bool name_after(store::StorageBackend& backend, const std::string& principal, const std::string& id,
+                const std::string& question);
+
+bool end_title(store::StorageBackend& backend, const std::string& principal, const std::string& id,
+               const std::string& basis, const std::string& title);
+
+}  // namespace millrace::api

@@ -1,0 +1,316 @@
+#include "api/turns.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "api/turn.hpp"
+#include "api/turn_titles.hpp"
+#include "chat/command_parser.hpp"
+#include "chat/ids.hpp"
+#include "chat/titles.hpp"
+#include "os/random_ids.hpp"
+#include "run/durable/chat_storage.hpp"
+#include "run/input.hpp"
+
+namespace millrace::api {
+namespace {
+
+using json::Tree;
+
+constexpr std::string_view busy = "Chat job is still running";
+constexpr std::string_view takes_no_messages = "Chat job takes no messages while it is running";
+// Of a turn whose conversation is not as it was when it was looked at.
+constexpr int most_tries = 3;
+constexpr std::array<std::string_view, 4> busy_words{"reject", "queue", "interrupt", "steer"};
+
+}  // namespace
+
+void send_refusal(const ResponsePtr& response, const TurnRefusal& refusal) {
+  Tree body = Tree::object();
+  body.set("error", refusal.message);
+  if (!refusal.code.empty()) body.set("code", refusal.code);
+  send_json(response, refusal.status, body);
+}
+
+std::variant<TurnRequest, TurnRefusal> read_turn(const Tree& body, const std::string& principal) {
+  auto message = chat::read_message(body["message"]);
+  if (!message) return TurnRefusal{400, "message is required"};
+  const Tree& conversation = body["conversation_id"];
+  if (!conversation.is_null() && !conversation.is_string()) {
+    return TurnRefusal{400, "conversation_id must be a string"};
+  }
+  TurnRequest turn;
+  turn.principal = principal;
+  turn.conversation = json::trim(conversation.string());
+  turn.message = std::move(*message);
+  turn.reuses_previous = chat::is_loosely_true(body["reuse_previous_user_message"]);
+  if (turn.reuses_previous && !turn.message.is_text_only()) {
+    return TurnRefusal{400, "reuse_previous_user_message only supports text-only messages"};
+  }
+  const Tree& on_busy = body["on_busy"];
+  if (on_busy.is_null()) return turn;
+  const auto word = std::find(busy_words.begin(), busy_words.end(), on_busy.string());
+  if (word == busy_words.end()) {
+    return TurnRefusal{400, "on_busy must be reject, queue, interrupt or steer"};
+  }
+  turn.on_busy = static_cast<OnBusy>(std::distance(busy_words.begin(), word));
+  const bool joins = turn.on_busy == OnBusy::interrupt || turn.on_busy == OnBusy::steer;
+  if (joins && (turn.reuses_previous || !turn.message.is_text_only())) {
+    return TurnRefusal{400, "on_busy interrupt and steer only support text-only messages"};
+  }
+  return turn;
+}
+
+void Turns::begin(TurnRequest request, Begun begun) {
+  auto turn = std::make_shared<Turn>();
+  turn->request = std::move(request);
+  turn->begun = std::move(begun);
+  turn->takes_content =
+      context_->runs->kind_of(context_->options.agent).value_or(run::RunKind::agent) ==
+      run::RunKind::agent;
+  turn->has_hooks = context_->has_pipelines && *context_->has_pipelines;
+  prepare(turn);
+}
+
+void Turns::prepare(const std::shared_ptr<Turn>& turn) {
+  context_->read_store<bool>(
+      [turn](store::StorageBackend& backend) {
+        turn->prepare(backend);
+        return true;
+      },
+      [weak = weak_from_this(), turn](bool) {
+        if (turn->refusal) return turn->begun(*turn->refusal);
+        const auto self = weak.lock();
+        if (!self) return;
+        if (turn->known) return self->give(turn, *turn->known);
+        if (turn->has_hooks && !turn->is_hooked) return self->run_hooks(turn);
+        // An answer that is known is a run of its own, behind the one at work.
+        const bool is_answered = turn->hooks.reply.has_value();
+        turn->joins && !is_answered ? self->join(turn) : self->start(turn);
+      });
+}
+
+// They may change the message, so that the turn is prepared anew.
+void Turns::run_hooks(const std::shared_ptr<Turn>& turn) {
+  context_->ask("pipeline", hook_request(turn->request, turn->run.text(), turn->attachments),
+                [weak = weak_from_this(), turn](const Result<Tree>& answer) {
+                  const auto self = weak.lock();
+                  if (!self) return;
+                  turn->is_hooked = true;
+                  if (auto refusal = read_hooks(answer, turn->request, turn->hooks)) {
+                    return turn->begun(std::move(*refusal));
+                  }
+                  turn->joins.reset();
+                  turn->waits = false;
+                  self->prepare(turn);
+                });
+}
+
+// Gives the message to the run at work. Where that has just ended, a turn begins.
+void Turns::join(const std::shared_ptr<Turn>& turn) {
+  const store::RunId run = *std::exchange(turn->joins, std::nullopt);
+  const TurnRequest& request = turn->request;
+  Tree message = Tree::object();
+  message.set("id", turn->message_id());
+  message.set("role", "user");
+  message.set("content", run::front::with_notes(request.message.stored_text(), turn->hooks.notes));
+  context_->runs->send_message(
+      run, message, request.on_busy == OnBusy::interrupt, request.principal,
+      [weak = weak_from_this(), turn, run](const Result<bool>& sent) {
+        const auto self = weak.lock();
+        if (!self) return;
+        if (sent) return self->give(turn, run);
+        if (++turn->tries < most_tries && !self->context_->runs->works_on(run)) {
+          return self->prepare(turn);
+        }
+        if (turn->request.on_busy == OnBusy::steer) {
+          return turn->begun(TurnRefusal{409, std::string(takes_no_messages)});
+        }
+        // A function does not go on with a message: it is stopped, and the turn begins behind it.
+        self->context_->runs->stop(run, turn->request.principal, "interrupted_by_message");
+        self->replace(turn);
+      });
+}
+
+void Turns::replace(const std::shared_ptr<Turn>& turn) {
+  turn->request.on_busy = OnBusy::queue;
+  prepare(turn);
+}
+
+// A message that is a slash command is for the command, not for the agent.
+void Turns::start(const std::shared_ptr<Turn>& turn) {
+  if (turn->hooks.reply) return run(turn, {});
+  if (!chat::parse_command(turn->request.message.text)) return run(turn, {});
+  commands_->refresh([weak = weak_from_this(), turn](const Result<void>& refreshed) {
+    const auto self = weak.lock();
+    if (!self) return;
+    if (!refreshed) return turn->begun(TurnRefusal{500, refreshed.error().message});
+    // Where there are no commands, a slash is a character like others.
+    if (self->commands_->dispatcher().registry.all().empty()) return self->run(turn, {});
+    self->run(turn, self->commands_->decide(turn->request.message.text));
+  });
+}
+
+// Shape: {"reply"} of what is answered already; else {"name", "subcommand", "args", "code",
+// "failure"}, where the last two are for a command that fails.
+Tree command_context(const chat::CommandDecision& decision,
+                     const chat::CommandDispatcher& commands) {
+  Tree context = Tree::object();
+  if (decision.kind == chat::CommandDecision::Kind::answer) {
+    context.set("reply", decision.text);
+    return context;
+  }
+  constexpr std::size_t code_digits = 8;
+  const std::string code = hex_id().substr(0, code_digits);
+  context.set("name", decision.command->name);
+  context.set("subcommand", decision.subcommand);
+  Tree& args = context.set("args", Tree::array());
+  for (const std::string& argument : decision.arguments) args.push(Tree::text(argument));
+  context.set("code", code);
+  context.set("failure", commands.failure(code));
+  return context;
+}
+
+void Turns::run(const std::shared_ptr<Turn>& turn, const chat::CommandDecision& decision) {
+  Tree body = Tree::object();
+  body.set("threadId", turn->request.conversation);
+  body.set("runId", turn->run.text().substr(4));
+  body.set("messages", turn->history);
+  os::RandomIds ids;
+  auto input = run::read_agent_input(body.to_json(), {}, ids);
+  if (!input) return turn->begun(TurnRefusal{400, input.error().message});
+  auto thread = std::make_shared<store::ThreadUpdate>(turn->changes);
+  if (turn->message.is_object()) {
+    const bool is_there = turn->request.reuses_previous;
+    const std::string id(turn->message["id"].string());
+    std::erase_if(thread->messages,
+                  [&](const store::ThreadEntry& entry) { return entry.id == id; });
+    thread->messages.push_back({id, turn->message.to_json(json::Surrogates::keep),
+                                is_there ? store::MessageRule::put : store::MessageRule::add});
+  }
+  input.value().thread = std::move(thread);
+  input.value().trace = turn->request.trace;
+  run::StartRequest start;
+  start.name = context_->options.agent;
+  if (decision.kind != chat::CommandDecision::Kind::message) {
+    start.name = command_agent;
+    start.context_json = command_context(decision, commands_->dispatcher()).to_json();
+  }
+  if (turn->hooks.reply) {
+    Tree answer = Tree::object();
+    answer.set("reply", *turn->hooks.reply);
+    start.name = pipeline_agent;
+    start.context_json = answer.to_json();
+  }
+  start.input = std::move(input).value();
+  start.principal = turn->request.principal;
+  start.id = turn->run;
+  start.idem_key = turn->request.idem_key;
+  start.idem_hash = turn->request.idem_hash;
+  start.may_wait = turn->waits;
+  context_->runs->start(
+      std::move(start), [weak = weak_from_this(), turn](const Result<run::StartedRun>& started) {
+        const auto self = weak.lock();
+        if (!self) return;
+        if (!started) {
+          // Another turn began between the look at the conversation and the start.
+          const bool is_conflict = started.error().code == Errc::run_conflict;
+          const bool may_wait = turn->request.on_busy != OnBusy::reject && !turn->waits;
+          // With a key of its own, a request may be in conflict with another one, too.
+          const bool may_be_other = !turn->request.idem_key.empty() && ++turn->tries < most_tries;
+          if (is_conflict && (may_wait || may_be_other)) {
+            turn->waits = may_wait;
+            turn->run = store::RunId::of_uuid(os::RandomIds().next_id());
+            return self->prepare(turn);
+          }
+          const int status = row_of(started.error().code).http_status;
+          return turn->begun(
+              TurnRefusal{status, is_conflict ? std::string(busy) : started.error().message});
+        }
+        const store::RunId run = started.value().run;
+        // A request that came again has its job.
+        if (run != turn->run) return self->give(turn, run);
+        self->name_conversation(turn, run);
+      });
+}
+
+// A conversation that has no title yet is called after its question.
+void Turns::name_conversation(const std::shared_ptr<Turn>& turn, const store::RunId& run) {
+  const chat::MessageInput& message = turn->request.message;
+  const std::string question = message.text.empty() ? message.stored_text() : message.text;
+  const auto named = [self = shared_from_this(), turn, run](bool) { self->give(turn, run); };
+  context_->read_store<bool>(
+      [turn, question](store::StorageBackend& backend) {
+        return is_nameless(backend, turn->request.principal, turn->request.conversation, question);
+      },
+      [self = shared_from_this(), turn, question, named](bool wanted) {
+        if (!wanted) return named(false);
+        self->context_->with_store<bool>(
+            [turn, question](store::StorageBackend& backend) {
+              const TurnRequest& request = turn->request;
+              return name_after(backend, request.principal, request.conversation, question);
+            },
+            named);
+      });
+}
+
+void Turns::give(const std::shared_ptr<Turn>& turn, const store::RunId& run) {
+  jobs_->find(job_id(run), turn->request.principal,
+              [self = shared_from_this(), turn](const JobPtr& job) {
+                if (!job) return turn->begun(TurnRefusal{500, "Chat failed"});
+                job->count();
+                self->make_title(job);
+                turn->begun(job);
+              });
+}
+
+// A title of the first question and answer, once there are both, unless the user gave one.
+void Turns::make_title(const JobPtr& job) {
+  if (!context_->options.makes_titles) return;
+  if (!job->is_over()) {
+    job->listen(this, [weak = weak_from_this(), weak_job = std::weak_ptr(job)] {
+      const auto self = weak.lock();
+      const auto ended = weak_job.lock();
+      if (!self || !ended || !ended->is_over()) return;
+      ended->unlisten(self.get());
+      self->make_title(ended);
+    });
+    return;
+  }
+  context_->read_store<bool>(
+      [principal = job->principal(), id = job->conversation()](store::StorageBackend& backend) {
+        return is_title_due(backend, principal, id);
+      },
+      [weak = weak_from_this(), job](bool is_due) {
+        const auto self = weak.lock();
+        if (self && is_due) self->ask_title(job->principal(), job->conversation());
+      });
+}
+
+void Turns::ask_title(const std::string& principal, const std::string& id) {
+  using Wanted = std::optional<TitleRequest>;
+  context_->with_store<Wanted>(
+      [principal, id](store::StorageBackend& backend) {
+        return begin_title(backend, principal, id);
+      },
+      [weak = weak_from_this(), principal, id](const Wanted& wanted) {
+        const auto self = weak.lock();
+        if (!self || !wanted) return;
+        Tree first = Tree::object();
+        first.set("question", wanted->question);
+        first.set("answer", wanted->answer);
+        self->context_->ask(
+            "title", std::move(first),
+            [self, principal, id, basis = wanted->basis](const Result<Tree>& title) {
+              const std::string text(title ? title.value().string() : "");
+              self->context_->with_store<bool>(
+                  [=](store::StorageBackend& backend) {
+                    return end_title(backend, principal, id, basis, text);
+                  },
+                  [](bool) {});
+            });
+      });
+}
+
+}  // namespace millrace::api

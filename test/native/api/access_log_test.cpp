@@ -1,0 +1,70 @@
+#include "api/access_log.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "api/client_address.hpp"
+
+namespace {
+
+namespace api = millrace::api;
+namespace http = millrace::http;
+
+constexpr std::string_view good_trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
+TEST(RequestTrace, TakesWhatTheStandardAllows) {
+  EXPECT_EQ(api::valid_trace(good_trace), good_trace);
+  // Of a later version the known part.
+  const std::string later = "cc" + std::string(good_trace.substr(2));
+  EXPECT_EQ(api::valid_trace(later + "-what the future brings"), later);
+}
+
+TEST(RequestTrace, LeavesOutWhatIsNone) {
+  const std::string trace(good_trace);
+  for (const std::string& wrong :
+       {std::string(), trace.substr(1), trace + "0", trace + "-00", "ff" + trace.substr(2),
+        "00-" + std::string(32, '0') + trace.substr(35),
+        trace.substr(0, 36) + std::string(16, '0') + "-01", "0G" + trace.substr(2),
+        "00-4BF92F3577B34DA6A3CE929D0E0E4736" + trace.substr(35), "cc" + trace.substr(2) + "x"}) {
+    EXPECT_EQ(api::valid_trace(wrong), "") << wrong;
+  }
+}
+
+TEST(RequestId, IsTakenWhereItIsWellFormed) {
+  EXPECT_TRUE(api::is_request_id("a-b_c.D:9~+/="));
+  EXPECT_TRUE(api::is_request_id(std::string(128, 'x')));
+  for (const std::string& wrong :
+       {std::string(), std::string(129, 'x'), std::string("a b"), std::string("a\"b"),
+        std::string("a,b"), std::string("\xC3\xA4")}) {
+    EXPECT_FALSE(api::is_request_id(wrong)) << wrong;
+  }
+}
+
+TEST(TrustedProxies, TakeTheLastAddressThatIsNoProxy) {
+  const auto made = api::TrustedProxies::make({"10.0.0.0/8", "fd00::1"});
+  ASSERT_TRUE(made);
+  const api::TrustedProxies& proxies = made.value();
+  const http::Headers fields{{"X-Forwarded-For", "6.6.6.6, 1.2.3.4"},
+                             {"x-forwarded-for", " 10.1.1.1 "}};
+  EXPECT_EQ(proxies.client_of("10.0.0.2", fields), "1.2.3.4");
+  EXPECT_EQ(proxies.client_of("fd00::1", fields), "1.2.3.4");
+  EXPECT_EQ(proxies.client_of("fd00::2", fields), "fd00::2");
+  EXPECT_EQ(proxies.client_of("11.0.0.2", fields), "11.0.0.2");
+  EXPECT_EQ(proxies.client_of("10.0.0.2", {}), "10.0.0.2");
+  EXPECT_EQ(proxies.client_of("10.0.0.2", {{"X-Forwarded-For", "[2001:db8::7]:443"}}),
+            "2001:db8::7");
+  EXPECT_EQ(proxies.client_of("10.0.0.2", {{"X-Forwarded-For", "1.2.3.4:99"}}), "1.2.3.4");
+  // Behind what is no address, nothing is believed.
+  EXPECT_EQ(proxies.client_of("10.0.0.2", {{"X-Forwarded-For", "1.2.3.4, unknown, 10.3.3.3"}}),
+            "10.3.3.3");
+  EXPECT_EQ(api::TrustedProxies().client_of("10.0.0.2", fields), "10.0.0.2");
+}
+
+TEST(TrustedProxies, RejectWhatIsNoAddress) {
+  for (const char* wrong : {"", "proxy", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/x", "fd00::/129"}) {
+    EXPECT_FALSE(api::TrustedProxies::make({wrong})) << wrong;
+  }
+}
+
+}  // namespace
