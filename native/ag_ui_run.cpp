@@ -60,6 +60,11 @@ Napi::Value ended(host::AgUiRun& run, const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(info.Env(), run.ended());
 }
 
+// contentType() -> of the response that has the bytes
+Napi::Value content_type(host::AgUiRun& run, const Napi::CallbackInfo& info) {
+  return to_text(info.Env(), run.content_type());
+}
+
 }  // namespace
 
 void export_ag_ui_run(Napi::Env env, Napi::Object exports) {
@@ -69,7 +74,8 @@ void export_ag_ui_run(Napi::Env env, Napi::Object exports) {
                       {"push", method<AgUiRun, push>},
                       {"finish", method<AgUiRun, finish>},
                       {"fail", method<AgUiRun, fail>},
-                      {"ended", method<AgUiRun, ended>}});
+                      {"ended", method<AgUiRun, ended>},
+                      {"contentType", method<AgUiRun, content_type>}});
 }
 
 }  // namespace millrace::native

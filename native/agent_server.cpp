@@ -47,9 +47,25 @@ Napi::Value port(app::AgentServer& server, const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), server.port());
 }
 
+// change(optionsJson): takes what may change while the server runs
+Napi::Value change(app::AgentServer& server, const Napi::CallbackInfo& info) {
+  auto text = text_at(info, 0);
+  if (!text) return raise(info.Env(), text.error());
+  auto options = app::read_server_options(text.value());
+  if (!options) return raise(info.Env(), options.error());
+  auto changed = server.change(std::move(options).value());
+  if (!changed) return raise(info.Env(), changed.error());
+  return info.Env().Undefined();
+}
+
 // mcpStatus() -> JSON text (app/mcp_servers.hpp)
 Napi::Value mcp_status(app::AgentServer& server, const Napi::CallbackInfo& info) {
   return to_text(info.Env(), server.mcp_status());
+}
+
+// takeProblems() -> JSON text: what kept runs from being taken over since the last call
+Napi::Value take_problems(app::AgentServer& server, const Napi::CallbackInfo& info) {
+  return to_text(info.Env(), server.take_problems());
 }
 
 // answerMcp(name, headersJson, message): a message refuses
@@ -65,6 +81,14 @@ Napi::Value answer_mcp(app::AgentServer& server, const Napi::CallbackInfo& info)
   } else {
     server.reject_mcp(name.value(), message.value());
   }
+  return info.Env().Undefined();
+}
+
+// setSkills(json): "" is none
+Napi::Value set_skills(app::AgentServer& server, const Napi::CallbackInfo& info) {
+  auto json = text_at(info, 0);
+  if (!json) return raise(info.Env(), json.error());
+  server.set_skills(std::move(json).value());
   return info.Env().Undefined();
 }
 
@@ -89,8 +113,11 @@ void export_agent_server(Napi::Env env, Napi::Object exports) {
   using app::AgentServer;
   set_class<AgentServer>(env, exports,
                          {{"port", method<AgentServer, port>},
+                          {"change", method<AgentServer, change>},
                           {"mcpStatus", method<AgentServer, mcp_status>},
+                          {"takeProblems", method<AgentServer, take_problems>},
                           {"answerMcp", method<AgentServer, answer_mcp>},
+                          {"setSkills", method<AgentServer, set_skills>},
                           {"expedite", method<AgentServer, expedite>},
                           {"stop", method<AgentServer, stop>}});
 }

@@ -14,8 +14,8 @@ Engine* Engine::of(napi_env env) {
   return static_cast<Engine*>(data);
 }
 
-Engine::Engine(napi_env env, const app::EngineOptions& options)
-    : env_(env), waker_(env, on_wake, this), engine_(waker_, options) {
+Engine::Engine(napi_env env, const app::EngineOptions& options, napi_value renew)
+    : env_(env), buffers_(env, renew), waker_(env, on_wake, this), engine_(waker_, options) {
   napi_value go_on = nullptr;
   napi_create_function(env, nullptr, 0, guard<deliver_rest>, nullptr, &go_on);
   napi_create_reference(env, go_on, 1, &go_on_);
@@ -122,16 +122,20 @@ void Engine::deliver(app::Engine::Batch batch) {
   napi_value function = nullptr;
   napi_get_reference_value(env_, at->second, &function);
   const Napi::Value undefined = Napi::Env(env_).Undefined();
-  const napi_value values[] = {
-      batch.head ? to_text(env_, *batch.head) : undefined,
-      batch.data.empty() ? undefined : to_output(env_, batch.data, batch.shape),
-      batch.end ? to_text(env_, *batch.end) : undefined};
+  const napi_value values[] = {batch.head ? to_text(env_, *batch.head) : undefined,
+                               batch.data.empty() ? undefined : data_of(batch),
+                               batch.end ? to_text(env_, *batch.end) : undefined};
   if (batch.end) forget(batch.stream);
   const napi_value answer = call_or_report(env_, function, std::size(values), values);
   bool goes_on = false;
   if (answer != nullptr && napi_get_value_bool(env_, answer, &goes_on) == napi_ok && goes_on) {
     engine_.want(batch.stream);
   }
+}
+
+Napi::Value Engine::data_of(app::Engine::Batch& batch) const {
+  if (batch.shape == OutputShape::bytes) return buffers_.make(std::move(batch.data));
+  return to_output(env_, batch.data, batch.shape);
 }
 
 void Engine::forget(StreamId id) {

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "app/engine.hpp"
+#include "buffers.hpp"
 #include "host/mcp_stream.hpp"
 #include "js_callback.hpp"
 #include "live_engines.hpp"
@@ -26,7 +27,8 @@ class Engine {
   // The engine of the environment, or null while none was started.
   static Engine* of(napi_env env);
 
-  Engine(napi_env env, const app::EngineOptions& options);
+  // `renew`: see Buffers.
+  Engine(napi_env env, const app::EngineOptions& options, napi_value renew);
 
   // Starts a stream of a request, a model call, an MCP client, a tool or an agent; `deliver` is
   // called with what it produces.
@@ -36,6 +38,7 @@ class Engine {
   }
 
   void command(StreamId id, host::HostCommand command) { engine_.command(id, std::move(command)); }
+  void feed(StreamId id, std::optional<std::string> bytes) { engine_.feed(id, std::move(bytes)); }
 
   Result<std::size_t> builtin_tools(const std::string& options) {
     return engine_.builtin_tools(options);
@@ -117,6 +120,7 @@ class Engine {
   // deliver(head: string | undefined, data: string | Buffer | undefined, end: string | undefined)
   // -> true to be called again without asking
   void deliver(app::Engine::Batch batch);
+  Napi::Value data_of(app::Engine::Batch& batch) const;
 
   void forget(StreamId id);
 
@@ -129,6 +133,7 @@ class Engine {
   static constexpr std::size_t least_a_turn = 16;
 
   napi_env env_;
+  Buffers buffers_;
   napi_ref go_on_ = nullptr;  // the function that calls deliver_rest
   Clock::time_point turn_began_;
   std::optional<Clock::time_point> last_delivery_;

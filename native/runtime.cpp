@@ -2,6 +2,8 @@
 #include "engine_call.hpp"
 #include "exports.hpp"
 #include "os/random_ids.hpp"
+#include "run/durable/crash_point.hpp"
+#include "run/plan_hash.hpp"
 
 namespace millrace::native {
 namespace {
@@ -16,7 +18,7 @@ Napi::Value start_runtime(const Napi::CallbackInfo& info) {
   return call ? call.started(id) : call.raised();
 }
 
-// runtimeAgent(runtime, name, planJson, unknown: "report" | "retry", version)
+// runtimeAgent(runtime, name, planJson, unknown: "report" | "retry" | "ask", version)
 Napi::Value runtime_agent(const Napi::CallbackInfo& info) {
   EngineCall call(info);
   const Engine::StreamId runtime = call.number(0);
@@ -26,9 +28,27 @@ Napi::Value runtime_agent(const Napi::CallbackInfo& info) {
   run::DurableAgent agent;
   agent.version = call.text(4);
   if (!call) return call.raised();
+  agent.plan_hash = run::plan_hash(plan);
   agent.plan = call.value_of(call.engine().plan(plan));
   if (!call) return call.raised();
   if (unknown == "retry") agent.unknown = run::UnknownPolicy::retry;
+  if (unknown == "ask") agent.unknown = run::UnknownPolicy::ask;
+  call.engine().add_agent(runtime, std::move(name), std::move(agent));
+  return call.nothing();
+}
+
+// runtimeFunction(runtime, name, onRestart: "" | "rerun" | "enter", version); what is entered again
+// is a job
+Napi::Value runtime_function(const Napi::CallbackInfo& info) {
+  EngineCall call(info);
+  const Engine::StreamId runtime = call.number(0);
+  std::string name = call.text(1);
+  const std::string on_restart = call.text(2);
+  run::DurableAgent agent;
+  agent.version = call.text(3);
+  if (!call) return call.raised();
+  agent.kind = on_restart == "enter" ? run::RunKind::job : run::RunKind::function;
+  agent.reruns = on_restart == "rerun";
   call.engine().add_agent(runtime, std::move(name), std::move(agent));
   return call.nothing();
 }
@@ -40,8 +60,8 @@ std::shared_ptr<const run::AgentPlan> plan_at(EngineCall& call, std::size_t at) 
   return call.value_of(call.engine().plan(json));
 }
 
-// Starts a reader of a run, which `read` makes of a plan, the input and the options; a plan of ""
-// reads a run that is there.
+// Starts a reader of a run, which `read` makes of a plan, the input and the options. A plan of ""
+// is for runs of functions; without an input as well a run that is there is read.
 template <auto read>
 Napi::Value start_reader(const Napi::CallbackInfo& info) {
   EngineCall call(info);
@@ -57,6 +77,29 @@ Napi::Value start_reader(const Napi::CallbackInfo& info) {
   return call.started(call.engine().start(runtime, std::move(spec), deliver));
 }
 
+// feedRoute(stream, body): a piece of the body that it waits for; undefined is the end
+Napi::Value feed_route(const Napi::CallbackInfo& info) {
+  EngineCall call(info);
+  const Engine::StreamId stream = call.number(0);
+  if (!call) return call.raised();
+  Body body = body_at(info, 1);
+  call.engine().feed(stream, body.given ? std::optional(std::move(body.bytes)) : std::nullopt);
+  return call.nothing();
+}
+
+// fetchRoute(runtime, headJson, body, deliver) -> stream of a response
+Napi::Value fetch_route(const Napi::CallbackInfo& info) {
+  EngineCall call(info);
+  const Engine::StreamId runtime = call.number(0);
+  const std::string head = call.text(1);
+  std::string body = body_at(info, 2).bytes;
+  const napi_value deliver = call.function(3);
+  if (!call) return call.raised();
+  auto spec = call.value_of(host::read_fetch(head, std::move(body)));
+  if (!call) return call.raised();
+  return call.started(call.engine().start(runtime, std::move(spec), deliver));
+}
+
 // keepAlive(stream, isOn): whether a stream that is always read keeps the process alive
 Napi::Value keep_alive(const Napi::CallbackInfo& info) {
   EngineCall call(info);
@@ -66,16 +109,32 @@ Napi::Value keep_alive(const Napi::CallbackInfo& info) {
   return call.nothing();
 }
 
+// crashAfter(kind, name, count): ends the process after the commit of a record
+Napi::Value crash_after(const Napi::CallbackInfo& info) {
+  EngineCall call(info);
+  run::CrashPoint point;
+  point.kind = call.text(0);
+  point.name = call.text(1);
+  point.count = call.number(2);
+  if (!call) return call.raised();
+  run::set_crash_point(std::move(point));
+  return call.nothing();
+}
+
 }  // namespace
 
 void export_runtime(Napi::Env env, Napi::Object exports) {
   set_function<start_runtime>(env, exports, "startRuntime");
   set_function<runtime_agent>(env, exports, "runtimeAgent");
+  set_function<runtime_function>(env, exports, "runtimeFunction");
   // startRun, runBytes(runtime, planJson, inputJson, optionsJson, deliver) -> stream of items, or
   // of an AG-UI response
   set_function<start_reader<host::read_run_spec>>(env, exports, "startRun");
   set_function<start_reader<host::read_run_bytes>>(env, exports, "runBytes");
+  set_function<fetch_route>(env, exports, "fetchRoute");
+  set_function<feed_route>(env, exports, "feedRoute");
   set_function<keep_alive>(env, exports, "keepAlive");
+  set_function<crash_after>(env, exports, "crashAfter");
 }
 
 }  // namespace millrace::native

@@ -6,7 +6,8 @@
 namespace millrace::native {
 namespace {
 
-// startEngine(optionsJson): does nothing when the engine runs.
+// startEngine(optionsJson, renew: function | undefined): does nothing when the engine runs. `renew`
+// is that of Buffers.
 Napi::Value start_engine(const Napi::CallbackInfo& info) {
   if (Engine::of(info.Env()) != nullptr) return info.Env().Undefined();
   const auto json = text_at(info, 0);
@@ -14,7 +15,8 @@ Napi::Value start_engine(const Napi::CallbackInfo& info) {
   auto options = app::read_engine_options(json.value());
   if (!options) return raise(info.Env(), options.error());
   // The clean-up hook deletes it.
-  auto* engine = new Engine(info.Env(), std::move(options).value());
+  const napi_value renew = info[1].IsFunction() ? static_cast<napi_value>(info[1]) : nullptr;
+  auto* engine = new Engine(info.Env(), std::move(options).value(), renew);
   napi_set_instance_data(info.Env(), engine, nullptr, nullptr);
   return info.Env().Undefined();
 }

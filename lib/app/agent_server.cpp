@@ -1,104 +1,90 @@
 #include "app/agent_server.hpp"
 
-#include <arpa/inet.h>
-
 #include <chrono>
 #include <future>
 #include <utility>
-#include <vector>
 
 #include "app/agent_server_state.hpp"
 #include "app/demo_provider.hpp"
-#include "app/demo_tools.hpp"
 #include "app/open_stores.hpp"
+#include "base/error_json.hpp"
 #include "base/json.hpp"
-#include "model/payload/request.hpp"
-#include "run/plan.hpp"
+#include "base/sha256.hpp"
+#include "os/protected_files.hpp"
 
 namespace millrace::app {
 namespace {
 
-bool is_loopback(const std::string& host) {
-  if (host == "localhost") return true;
-  in_addr four{};
-  if (inet_pton(AF_INET, host.c_str(), &four) == 1) return (ntohl(four.s_addr) >> 24U) == 127;
-  in6_addr six{};
-  return inet_pton(AF_INET6, host.c_str(), &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
+api::ApiOptions api_options_of(const AgentServerOptions& options) {
+  api::ApiOptions api;
+  for (const std::string& key : options.api_keys) {
+    api.keys.push_back({"server", sha256_hex(key), api.principal, {}});
+  }
+  api.keys.insert(api.keys.end(), options.keys.begin(), options.keys.end());
+  api.keys_file = options.keys_file;
+  api.files = path_of(options.storage);
+  api.origins = options.allowed_origins;
+  api.page = options.page;
+  api.shows_page = options.shows_page;
+  api.has_openapi = options.has_openapi;
+  api.upload_folder = folder_of(options.storage);
+  return api;
 }
 
-model::CallChain chain_of(model::ProviderConfig config) {
-  std::vector<model::CallLink> links;
-  links.push_back({std::move(config), {}});
-  return links;
+// Without keys, any client that can reach the server may read and stop every run.
+Result<void> check_reach(const AgentServerOptions& options) {
+  if (options.storage.empty() || http::is_loopback_name(options.host)) return {};
+  if (api::ApiKeys(api_options_of(options)).are_needed()) return {};
+  return make_error(Errc::invalid_option,
+                    "A server that records runs and has no key listens on a loopback address "
+                    "alone, and '" +
+                        options.host +
+                        "' is none: any client that reaches it could read every run.");
+}
+
+// What stays as it is while a server runs.
+void keep_fixed(AgentServerOptions& next, const AgentServerOptions& now) {
+  next.host = now.host;
+  next.port = now.port;
+  next.ca_file = now.ca_file;
+  next.extra_ca_files = now.extra_ca_files;
+  next.version = now.version;
+  next.mcp.clear();
+  next.skills = now.skills;
+  next.storage = now.storage;
+  next.retention = now.retention;
+  next.open_timeout_ms = now.open_timeout_ms;
+  next.on_disconnect = now.on_disconnect;
+  next.left_timeout_ms = now.left_timeout_ms;
+  next.left_runs = now.left_runs;
+  next.page = now.page;
+  next.drain_ms = now.drain_ms;
 }
 
 }  // namespace
 
-Result<void> AgentServer::State::open_demo() {
+Result<void> AgentServer::State::open_demo(const AgentServerOptions& wanted) {
+  if (demo || !is_demo(wanted)) return {};
   demo = std::make_unique<http::Server>(loop);
   http::ServerOptions demo_options;
   demo_options.port = 0;
   auto demo_port = demo->listen(std::move(demo_options), demo_provider(loop));
   if (!demo_port) return std::move(demo_port).error();
-  options.base_url = "http://127.0.0.1:" + std::to_string(demo_port.value());
+  demo_url = "http://127.0.0.1:" + std::to_string(demo_port.value());
   return {};
 }
 
-Result<void> AgentServer::State::open_provider() {
-  auto name = model::read_model_name(options.model);
-  if (!name) return std::move(name).error();
-  model = name.value().model;
-  std::string settings = "{";
-  json::append_member(settings, "provider", name.value().provider);
-  json::append_member(settings, "baseURL", options.base_url);
-  json::append_member(settings, "apiKey", options.api_key);
-  auto config = model::read_config(settings + "}");
-  if (!config) return std::move(config).error();
-  provider = std::move(config).value();
-  // What is missing is told now and not with the first question.
-  auto way = model::check_config(provider, model);
-  if (!way) return std::move(way).error();
-  return {};
-}
-
-// The chat route has every provider of the table; one without a key reports that with its answer.
-Result<api::Served> AgentServer::State::read_served() const {
-  api::Served served;
-  served.model = {model, options.instructions, std::nullopt};
-  if (provider.provider->dialect == model::Dialect::anthropic) {
-    served.model.max_tokens = options.max_output_tokens;
-  }
-  served.version = options.version;
-  served.max_steps = options.max_steps;
-  for (const model::Provider& row : model::providers()) {
-    auto config = model::config_of(row.id);
-    if (config) {
-      served.chats.insert_or_assign(std::string(row.id), chain_of(std::move(config).value()));
-    }
-  }
-  for (const std::string& settings : options.providers) {
-    auto config = model::read_config(settings);
-    if (!config) return std::move(config).error();
-    std::string id = config.value().id;
-    served.chats.insert_or_assign(std::move(id), chain_of(std::move(config).value()));
-  }
-  served.chain = chain_of(provider);
-  served.chats.insert_or_assign(provider.id, served.chain);
-  return served;
-}
-
-// Without keys, any client that can reach the server may read and stop every run.
 Result<void> AgentServer::State::open_storage() {
   if (options.storage.empty()) return {};
-  if (!is_loopback(options.host)) {
-    return make_error(Errc::invalid_option,
-                      "A server that records runs listens on a loopback address alone, and '" +
-                          options.host +
-                          "' is none: any client that reaches it could read every run.");
-  }
+  MILLRACE_TRY(check_reach(options));
   json::Tree store = json::Tree::object();
   store.set("storage", options.storage);
   store.set("openTimeoutMs", json::Tree::integer(options.open_timeout_ms));
+  if (!options.retention.empty()) {
+    auto retention = json::Tree::parse(options.retention);
+    if (!retention) return std::move(retention).error();
+    store.set("retention", std::move(retention).value());
+  }
   auto store_options = read_store_options(store);
   if (!store_options) return std::move(store_options).error();
   auto writer = open_store(store_options.value());
@@ -110,74 +96,57 @@ Result<void> AgentServer::State::open_storage() {
       options.on_disconnect == "stop" ? api::OnDisconnect::stop : api::OnDisconnect::go_on;
   recording.left.most_time = std::chrono::milliseconds(options.left_timeout_ms);
   recording.left.most_runs = static_cast<std::size_t>(options.left_runs);
-  routes.record_runs(recording);
+  recording.retention = store_options.value().retention;
+  recording.on_error = [this](const std::optional<store::RunId>& run, const Error& error) {
+    note_problem(run, error);
+  };
+  routes.record_runs(recording, api_options_of(options));
   auto opened = StoreControl::open(loop, options.storage, [this] { return routes.run_requests(); });
   if (!opened) return std::move(opened).error();
   control = std::move(opened).value();
   return {};
 }
 
-Result<void> AgentServer::State::open_agent() {
-  if (!options.tools.empty()) {
-    auto made = run::agent_tools({loop, *client, pool});
-    if (!made) return std::move(made).error();
-    // Unknown names are told by the plan.
-    own_tools = std::move(made).value();
+void AgentServer::State::note_problem(const std::optional<store::RunId>& run, const Error& error) {
+  std::string problem = error_json(error);
+  if (run) {
+    problem.pop_back();
+    json::append_member(problem, "run", run->text());
+    problem.push_back('}');
   }
-  if (demo) {
-    for (const std::shared_ptr<tool::Tool>& each : demo_tools()) {
-      MILLRACE_TRY(own_tools.add(each));
-      options.tools.push_back(each->spec().name);
-    }
-  }
-  auto made = make_plan();
+  const std::lock_guard lock(noting);
+  if (noted.insert(problem).second) problems.push_back(std::move(problem));
+}
+
+// What may fail comes first; then everything changes before the next request is read.
+Result<void> AgentServer::State::change(AgentServerOptions next) {
+  keep_fixed(next, options);
+  MILLRACE_TRY(check_reach(next));
+  auto made = read_agent(next);
   if (!made) return std::move(made).error();
-  plan = std::move(made).value();
-  routes.set_plan(plan, options.mcp.empty());
-  if (options.mcp.empty()) return {};
-  mcp = std::make_unique<McpServers>(loop, *client, std::move(options.mcp), [this] { on_mcp(); });
-  loop.post([this] { mcp->start(); });
+  auto served = read_served(next, made.value());
+  if (!served) return std::move(served).error();
+  auto planned = make_plan(next, made.value());
+  if (!planned) return std::move(planned).error();
+  auto access = server->prepare_access(next.allowed_hosts, next.allowed_origins);
+  if (!access) return std::move(access).error();
+  auto logged = log->prepare({next.access_log, next.trusted_proxies});
+  if (!logged) return std::move(logged).error();
+  for (const std::string& file : next.protected_files) os::protect_file(file);
+  options = std::move(next);
+  agent = std::move(made).value();
+  plan = std::move(planned).value();
+  access.value()();
+  logged.value()();
+  routes.change(std::move(served).value(), api_options_of(options));
+  routes.set_plan(plan, !mcp || mcp->settled());
   return {};
-}
-
-// The agent with the tools that there are at the moment.
-Result<std::shared_ptr<const run::AgentPlan>> AgentServer::State::make_plan() const {
-  tool::Registry all = own_tools;
-  std::vector<std::string> wanted = options.tools;
-  if (mcp) {
-    for (const std::shared_ptr<tool::Tool>& remote : mcp->tools()) {
-      // Names of other servers cannot be taken; a server's own two of the same name were one.
-      if (all.add(remote)) wanted.push_back(remote->spec().name);
-    }
-  }
-  json::Tree given = json::Tree::object();
-  json::Tree link = json::Tree::object();
-  link.set("provider", provider.id);
-  link.set("baseURL", options.base_url);
-  link.set("apiKey", options.api_key);
-  link.set("model", model);
-  given.set("chain", json::Tree::array()).push(std::move(link));
-  if (provider.provider->dialect == model::Dialect::anthropic) {
-    given.at("payload").set("max_tokens", json::Tree::integer(options.max_output_tokens));
-  }
-  given.set("instructions", options.instructions);
-  given.set("approval", options.approval);
-  given.at("limits").set("maxSteps", json::Tree::integer(options.max_steps));
-  given.set("builtin", json::Tree::array());
-  for (const std::string& name : wanted) given.at("builtin").push(json::Tree::text(name));
-  return run::read_agent_plan(given.to_json(), {all});
-}
-
-// Runs that are on their way keep the tools that they began with.
-void AgentServer::State::on_mcp() {
-  auto made = make_plan();
-  if (made) plan = std::move(made).value();
-  routes.set_plan(plan, mcp->settled());
 }
 
 Result<void> AgentServer::State::open() {
   net::ClientOptions client_options;
   client_options.ca_file = options.ca_file;
+  for (const std::string& file : options.protected_files) os::protect_file(file);
   client_options.extra_ca_files = options.extra_ca_files;
   // Deltas are small, and an idle stream should be cheap.
   client_options.receive_buffer_bytes = 4096;
@@ -187,11 +156,17 @@ Result<void> AgentServer::State::open() {
                                          [] { return std::chrono::microseconds{0}; });
   loop.start();
   is_running = true;
-  if (options.model.starts_with("demo:") && options.base_url.empty()) MILLRACE_TRY(open_demo());
-  MILLRACE_TRY(open_provider());
-  auto served = read_served();
+  MILLRACE_TRY(open_demo(options));
+  auto made = read_agent(options);
+  if (!made) return std::move(made).error();
+  agent = std::move(made).value();
+  auto served = read_served(options, agent);
   if (!served) return std::move(served).error();
   routes.open(*client, std::move(served).value());
+  auto opened = api::AccessLog::open(pool, {options.access_log, options.trusted_proxies});
+  if (!opened) return std::move(opened).error();
+  log = std::move(opened).value();
+  routes.observe(log);
   MILLRACE_TRY(open_storage());
   MILLRACE_TRY(open_agent());
 
@@ -204,6 +179,7 @@ Result<void> AgentServer::State::open() {
   auto listening = server->listen(std::move(server_options), routes.router());
   if (!listening) return std::move(listening).error();
   port = listening.value();
+  loop.post([this, host = options.host] { routes.show_address(host, port); });
   return {};
 }
 
@@ -239,9 +215,40 @@ std::uint16_t AgentServer::port() const {
   return state_->port;
 }
 
+Result<void> AgentServer::change(AgentServerOptions options) {
+  const std::unique_lock lock(state_->stopping, std::try_to_lock);
+  if (!lock.owns_lock() || !state_->is_running) {
+    return make_error(Errc::invalid_state, "The server stops.");
+  }
+  MILLRACE_TRY(state_->open_demo(options));
+  std::promise<Result<void>> changed;
+  state_->loop.post([state = state_.get(), &changed, &options] {
+    changed.set_value(state->change(std::move(options)));
+  });
+  return changed.get_future().get();
+}
+
 std::string AgentServer::mcp_status() const {
   const std::lock_guard lock(state_->mcp_ending);
   return state_->mcp ? state_->mcp->status_json() : "[]";
+}
+
+std::string AgentServer::take_problems() {
+  const std::lock_guard lock(state_->noting);
+  std::string list = "[";
+  for (const std::string& problem : std::exchange(state_->problems, {})) {
+    if (list.size() > 1) list.push_back(',');
+    list += problem;
+  }
+  return list + "]";
+}
+
+void AgentServer::set_skills(std::string json) {
+  state_->loop.post([state = state_.get(), json = std::move(json)] {
+    state->options.skills = json;
+    state->routes.set_skills(json);
+    state->renew_plan();
+  });
 }
 
 void AgentServer::authorize_mcp(std::string_view server, std::vector<mcp::HttpField> headers) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/api_options.hpp"
 #include "app/mcp_servers.hpp"
 #include "base/result.hpp"
 
@@ -32,14 +33,25 @@ struct AgentServerOptions {
   std::string approval = "risky";
   std::string instructions;
   std::int64_t max_steps = 32;
+  std::string skills;  // as set_skills takes them; "" is none
   // Whose tools the agent has, too.
   std::vector<McpServerOptions> mcp;
   // Where runs are recorded: "file:" and a path; "" records none.
   std::string storage;
   std::int64_t open_timeout_ms = 2'000;      // how long to wait for another owner to end
+  std::vector<std::string> api_keys;         // what requests are sent with; none: no key is wanted
+  std::vector<api::ApiKey> keys;             // the same with names, scopes and limits
+  std::string keys_file;                     // further keys (api/api_keys.hpp); "" is none
+  std::string access_log;                    // a file, or "-"; "" is none
+  std::vector<std::string> trusted_proxies;  // whose X-Forwarded-For counts
+  std::vector<std::string> protected_files;  // that built-in tools leave alone: settings and keys
   std::string on_disconnect = "continue";    // or "stop": of a recorded run without readers
   std::int64_t left_timeout_ms = 1'800'000;  // how long such a run may work
-  std::int64_t left_runs = 1024;             // how many of them there may be
+  std::string page;                          // the folder of the page at `/`; "" is none
+  bool shows_page = true;
+  bool has_openapi = true;
+  std::int64_t left_runs = 1024;  // how many of them there may be
+  std::string retention;          // as read_store_options has it; "" is the default
   std::int64_t drain_ms = 5'000;  // how long stop waits for answers that are on their way
 };
 
@@ -59,12 +71,24 @@ class AgentServer {
   ~AgentServer();
 
   [[nodiscard]] std::uint16_t port() const;
+  // Takes from other options what may change while the server runs, all of it between two requests:
+  // models and providers, the agent, keys, hosts, origins, access log, proxies, page and document.
+  // The rest stays as it is. Blocks until it is done.
+  // Errors: as start(), and invalid_state while the server stops; nothing has changed then.
+  Result<void> change(AgentServerOptions options);
   // What became of the MCP servers so far (McpServers::status_json). Runs wait until each is
   // settled.
   [[nodiscard]] std::string mcp_status() const;
+  // What kept runs from being taken over since the last call, each once.
+  // Shape: [{"run"?: string, "code", "message", ...}].
+  [[nodiscard]] std::string take_problems();
   // Answers the refusal of an MCP server (McpServers::authorize, reject_authorization).
   void authorize_mcp(std::string_view server, std::vector<mcp::HttpField> headers);
   void reject_mcp(std::string_view server, std::string message);
+  // The skills of the agent from now on; runs that are on their way keep those that they began
+  // with.
+  // Shape: {"list": that of tool::make_skills, "instructions": text}; "" is none.
+  void set_skills(std::string json);
   // Stops to accept, lets answers end within the drain time of the options, then closes and joins.
   void stop();
   // Lets a stop that is under way wait no longer: answers are told to end.

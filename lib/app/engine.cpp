@@ -1,169 +1,22 @@
 #include "app/engine.hpp"
 
 #include <chrono>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "app/demo_provider.hpp"
+#include "app/engine_state.hpp"
 #include "app/open_stores.hpp"
+#include "app/runtime_api.hpp"
 #include "app/store_control.hpp"
 #include "base/error_json.hpp"
 #include "host/body_stream.hpp"
 #include "host/mcp_stream.hpp"
-#include "host/turn_waker.hpp"
-#include "http/server.hpp"
-#include "model/call/clock.hpp"
-#include "os/blocking_pool.hpp"
-#include "os/event_loop.hpp"
-#include "os/random_ids.hpp"
-#include "run/suspended_runs.hpp"
-#include "tool/builtin/builtin.hpp"
-#include "tool/described.hpp"
-#include "tool/mcp/remote_tools.hpp"
 
 namespace millrace::app {
-
-// The engine thread owns `streams`, `kept` and `client`; the host's thread owns the rest. The
-// client ends before what its handlers use.
-class Engine::State {
- public:
-  State(Waker& host, const EngineOptions& options)
-      : waker(loop, host),
-        queue(waker, options.drain),
-        client(loop, options.client, [this] { return waker.pace(); }) {
-    loop.start();
-  }
-  ~State() {
-    demo.reset();
-    loop.stop();
-    for (const auto& [id, stream] : streams) stream->silence();
-    for (const auto& [id, weak] : runtimes) {
-      if (const auto runtime = weak.lock()) runtime->end();
-    }
-  }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
-
-  // Calls `work` with the stream on the engine thread, unless it has ended.
-  template <class Work>
-  void on_stream(StreamId id, Work work) {
-    loop.post([this, id, work = std::move(work)] {
-      const auto at = streams.find(id);
-      if (at == streams.end()) return;
-      const std::shared_ptr<host::HostTask> stream = at->second;
-      work(*stream);
-    });
-  }
-
-  Batch complete(DrainQueue::Batch&& batch) {
-    Batch result{std::move(batch), OutputShape::bytes};
-    const auto shape = shapes.find(result.stream);
-    if (shape != shapes.end()) {
-      result.shape = shape->second;
-      if (result.end) shapes.erase(shape);
-    }
-    if (result.was_paused) {
-      on_stream(result.stream, [](host::HostTask& stream) { stream.resume(); });
-    }
-    return result;
-  }
-
-  std::vector<Batch> complete(std::vector<DrainQueue::Batch>&& batches) {
-    std::vector<Batch> results;
-    results.reserve(batches.size());
-    for (DrainQueue::Batch& batch : batches) results.push_back(complete(std::move(batch)));
-    return results;
-  }
-
-  tool::Surroundings around() { return {loop, client, pool}; }
-
-  void forget(StreamId id) {
-    mcp_calls.erase(id);
-    agents.erase(id);
-    runtimes.erase(id);
-    streams.erase(id);
-  }
-
-  // Calls `work` with a runtime on the engine thread, unless it has ended.
-  template <class Work>
-  void on_runtime(StreamId id, Work work) {
-    loop.post([this, id, work = std::move(work)]() mutable {
-      const auto at = runtimes.find(id);
-      work(at == runtimes.end() ? nullptr : at->second.lock());
-    });
-  }
-
-  // A runtime could not open its store. The latest of them are remembered.
-  void failed(StreamId runtime, const Error& error) {
-    constexpr std::size_t most = 64;
-    failures.insert_or_assign(runtime, error);
-    if (failures.size() > most) failures.erase(failures.begin());
-  }
-  [[nodiscard]] Error why_closed(StreamId runtime) const {
-    const auto found = failures.find(runtime);
-    return found == failures.end() ? make_error(Errc::engine_closed, "The runtime is closed.")
-                                   : found->second;
-  }
-
-  // A tool of the engine for a plan; null when there is none.
-  std::shared_ptr<tool::Tool> tool_of(const json::Tree& engine, tool::Spec spec) {
-    if (engine["set"].is_number()) {
-      const auto number = static_cast<std::size_t>(engine["set"].integer_or(-1));
-      if (number >= toolsets.size()) return nullptr;
-      const auto found = toolsets[number]->entries().find(engine["name"].string());
-      if (found == toolsets[number]->entries().end()) return nullptr;
-      return tool::described_as(std::move(spec), found->second.tool);
-    }
-    if (!engine["stream"].is_number()) return nullptr;
-    mcp::RemoteTool remote;
-    remote.spec = std::move(spec);
-    remote.name = engine["name"].string();
-    remote.timeout = std::chrono::milliseconds(engine["timeoutMs"].integer_or(0));
-    if (engine["outputSchema"].is_object()) remote.output_schema = engine["outputSchema"].to_json();
-    const auto stream = static_cast<StreamId>(engine["stream"].integer_or(0));
-    return mcp::make_tool(std::move(remote), [this, stream] {
-      const auto at = mcp_calls.find(stream);
-      return at == mcp_calls.end() ? nullptr : at->second;
-    });
-  }
-
-  os::EventLoop loop;
-  os::BlockingPool pool{loop, tool::pool_threads, tool::pool_places};
-  host::TurnWaker waker;
-  DrainQueue queue;
-  os::RandomIds ids;
-  model::SystemRandom random_source;
-  model::TokenStore tokens;
-  model::CircuitStore circuits;
-  run::SuspendedRuns suspended;
-  std::unordered_map<StreamId, std::shared_ptr<host::HostTask>> streams;
-  host::HostServices owner{loop,
-                           client,
-                           queue,
-                           {ids, random_source, tokens, circuits},
-                           pool,
-                           [this](std::size_t bytes) { waker.on_output(bytes); },
-                           [this](StreamId id) { forget(id); }};
-  net::Client client;
-  std::unordered_map<StreamId, std::shared_ptr<mcp::RemoteCalls>> mcp_calls;  // engine thread
-  std::unordered_map<StreamId, std::weak_ptr<host::AgentStream>> agents;      // engine thread
-  // Engine thread, or none once that has stopped.
-  std::unordered_map<StreamId, std::weak_ptr<host::RuntimeStream>> runtimes;
-  std::map<StreamId, Error> failures;  // engine thread
-  std::unordered_map<StreamId, OutputShape> shapes;
-  std::vector<std::shared_ptr<const tool::Registry>> toolsets;
-  std::unordered_map<std::string, std::size_t> toolset_of;  // by their options
-  std::optional<tool::Registry> builtin;                    // made with the first agent
-  std::unique_ptr<http::Server> demo;
-  std::string demo_address;
-  std::map<std::string, std::shared_ptr<const run::AgentPlan>, std::less<>> plans;
-  StreamId next_id = 1;
-};
 
 Engine::Engine(Waker& waker, const EngineOptions& options)
     : state_(std::make_unique<State>(waker, options)) {}
@@ -227,6 +80,12 @@ void Engine::command(StreamId stream, host::HostCommand command) {
       stream, [command = std::move(command)](host::HostTask& found) { found.command(command); });
 }
 
+void Engine::feed(StreamId stream, std::optional<std::string> bytes) {
+  if (!bytes) return state_->on_stream(stream, [](host::HostTask& found) { found.fed(); });
+  const auto piece = std::make_shared<const std::string>(*std::move(bytes));
+  state_->on_stream(stream, [piece](host::HostTask& found) { found.feed(*piece); });
+}
+
 Result<std::size_t> Engine::builtin_tools(const std::string& options_json) {
   auto& known = state_->toolset_of;
   if (const auto at = known.find(options_json); at != known.end()) return at->second;
@@ -276,14 +135,27 @@ Engine::StreamId Engine::start(host::AgentBytesTask bytes) {
 Result<Engine::StreamId> Engine::start_runtime(std::string_view options_json) {
   auto parsed = json::Tree::parse(options_json);
   if (!parsed) return std::move(parsed).error();
+  auto api = api::read_api_options(parsed.value()["api"]);
+  if (!api) return std::move(api).error();
+  parsed.value().erase("api");
+  auto log =
+      api::AccessLog::open(state_->pool, {api.value().access_log, api.value().trusted_proxies});
+  if (!log) return std::move(log).error();
   auto options = read_store_options(parsed.value());
   if (!options) return std::move(options).error();
+  api.value().files = path_of(options.value().storage);
+  api.value().upload_folder = folder_of(options.value().storage);
   const StreamId id = state_->next_id++;
   state_->shapes[id] = OutputShape::items;
   state_->queue.open(id);
   host::RuntimeSpec spec;
   spec.owner = owner_name();
   spec.is_shared = options.value().storage != "memory";
+  spec.left.most_time = options.value().left_timeout.value_or(spec.left.most_time);
+  spec.starts = options.value().starts;
+  spec.demands_versions = options.value().demands_versions;
+  spec.retention = options.value().retention;
+  spec.left.most_runs = options.value().left_runs.value_or(spec.left.most_runs);
   if (spec.is_shared && !options.value().read_only) {
     spec.control = [state = state_.get(), storage = options.value().storage](
                        host::RuntimeSpec::FindRequests find) -> Result<std::shared_ptr<void>> {
@@ -292,6 +164,10 @@ Result<Engine::StreamId> Engine::start_runtime(std::string_view options_json) {
       return std::shared_ptr<void>(std::move(control).value());
     };
   }
+  spec.api = [api = std::move(api).value(),
+              log = std::move(log).value()](run::RouteServices services) {
+    return make_runtime_api(std::move(services), api, log);
+  };
   spec.open = [state = state_.get(), id, options = std::move(options).value()] {
     auto opened = open_store(options);
     // Before the runtime that ends by it: readers that come later get the reason as well.
@@ -337,6 +213,10 @@ Engine::StreamId Engine::start(StreamId runtime, host::RunSpec run) {
 
 Engine::StreamId Engine::start(StreamId runtime, host::RunBytesSpec run) {
   return start_reader<host::RunBytes>(runtime, OutputShape::bytes, std::move(run));
+}
+
+Engine::StreamId Engine::start(StreamId runtime, host::FetchSpec fetch) {
+  return start_reader<host::FetchStream>(runtime, OutputShape::bytes, std::move(fetch));
 }
 
 void Engine::keep_alive(StreamId stream, bool is_on) {

@@ -14,6 +14,7 @@
 #include "base/drain_queue.hpp"
 #include "base/result.hpp"
 #include "host/agent_stream.hpp"
+#include "host/fetch_stream.hpp"
 #include "host/host_task.hpp"
 #include "host/model_stream.hpp"
 #include "host/pipe.hpp"
@@ -73,6 +74,8 @@ class Engine {
   // Starts an MCP client, whose output is items (host/mcp_stream.hpp) and which takes commands.
   StreamId start(mcp::ClientOptions client);
   void command(StreamId stream, host::HostCommand command);
+  // A piece of the body that a stream waits for; nothing is its end.
+  void feed(StreamId stream, std::optional<std::string> bytes);
   // Runs a tool; its outcome is the head.
   StreamId start(host::ToolTask task);
   // The number of the set of builtin tools of these options (tool/builtin/builtin.hpp), which lives
@@ -86,7 +89,7 @@ class Engine {
   // Gives the bytes of a run that waits to begin; they end with it.
   StreamId start(host::AgentBytesTask bytes);
   // Opens a runtime, whose output is items (host/runtime_stream.hpp) and which takes commands.
-  // Shape: that of read_store_options.
+  // Shape: that of read_store_options, with "api": that of api::read_api_options.
   // Errors: invalid_json, invalid_option.
   Result<StreamId> start_runtime(std::string_view options_json);
   // Makes runs of the name possible in a runtime, and goes on with those that were left.
@@ -95,6 +98,8 @@ class Engine {
   StreamId start(StreamId runtime, host::RunSpec run);
   // The same for the bytes of its AG-UI response.
   StreamId start(StreamId runtime, host::RunBytesSpec run);
+  // Answers a request by the routes of the runtime.
+  StreamId start(StreamId runtime, host::FetchSpec fetch);
   // The plan of this text; the latest ones are kept. Its tools may name tools of the engine:
   // {"set": number, "name"} or {"stream": that of an MCP client, "name": the server's,
   // "outputSchema"?, "timeoutMs"?}.

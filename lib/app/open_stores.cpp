@@ -2,6 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -10,6 +13,7 @@
 #include <system_error>
 #include <utility>
 
+#include "app/start_rules.hpp"
 #include "base/shown.hpp"
 #include "os/file_place.hpp"
 #include "os/protected_files.hpp"
@@ -51,10 +55,59 @@ Result<void> read_choice(StoreOptions& options, std::string_view name, const Tre
     options.durability = is_full ? store::Durability::full : store::Durability::balanced;
     return {};
   }
+  if (name == "versions") {
+    if (value.string() != "continue" && value.string() != "strict") {
+      return wrong_option(name, "'continue' or 'strict'", value);
+    }
+    options.demands_versions = value.string() == "strict";
+    return {};
+  }
   if (value.string() != "owner" && value.string() != "reader") {
     return wrong_option(name, "'owner' or 'reader'", value);
   }
   options.read_only = value.string() == "reader";
+  return {};
+}
+
+Result<void> read_left_limit(StoreOptions& options, std::string_view name, const Tree& value) {
+  const std::int64_t limit = value.integer_or(-1);
+  if (limit < 0) return wrong_option(name, "a whole number, 0 or more", value);
+  if (name == "detachedTimeoutMs") {
+    options.left_timeout = std::chrono::milliseconds(limit);
+  } else {
+    options.left_runs = static_cast<std::size_t>(limit);
+  }
+  return {};
+}
+
+Result<void> read_retention(store::SweepPolicy& policy, const Tree& value) {
+  struct Row {
+    std::string_view name;
+    std::optional<std::int64_t> store::SweepPolicy::*time;
+  };
+  constexpr std::array rows{Row{"compactMs", &store::SweepPolicy::compact_ms},
+                            Row{"recordsMs", &store::SweepPolicy::events_ms},
+                            Row{"blobsMs", &store::SweepPolicy::blobs_ms}};
+  constexpr std::int64_t longest_ms = 1000LL * 365 * 24 * 3600 * 1000;
+  if (!value.is_object()) return wrong_option("retention", "an object", value);
+  for (const auto& [name, time] : value.members()) {
+    const auto* row = std::find_if(rows.begin(), rows.end(),
+                                   [key = name.view()](const Row& one) { return one.name == key; });
+    if (row == rows.end()) {
+      return make_error(Errc::invalid_option,
+                        "`retention` has no member " + shown_text(name.view()) + ".");
+    }
+    const std::int64_t ms = time.integer_or(-1);
+    if (time.is_null()) continue;
+    if (time.type() == json::Type::boolean_false) {
+      policy.*row->time = std::nullopt;
+    } else if (ms >= 0 && ms <= longest_ms) {
+      policy.*row->time = ms;
+    } else {
+      return wrong_option("retention." + std::string(name.view()),
+                          "milliseconds, or false for no end", time);
+    }
+  }
   return {};
 }
 
@@ -64,7 +117,9 @@ Result<void> read_option(StoreOptions& options, std::string_view name, const Tre
     if (options.storage == "memory" || !path_of(options.storage).empty()) return {};
     return wrong_option(name, "'memory' or 'file:' and a path", value);
   }
-  if (name == "durability" || name == "role") return read_choice(options, name, value);
+  if (name == "durability" || name == "role" || name == "versions") {
+    return read_choice(options, name, value);
+  }
   if (name == "openTimeoutMs") {
     constexpr std::int64_t longest_ms = 24LL * 3600 * 1000;
     const std::int64_t wait = value.integer_or(-1);
@@ -76,6 +131,12 @@ Result<void> read_option(StoreOptions& options, std::string_view name, const Tre
     options.allow_network = value.is_true();
     return {};
   }
+  if (name == "detachedTimeoutMs" || name == "maxDetachedRuns") {
+    return read_left_limit(options, name, value);
+  }
+  if (name == "concurrency") return read_concurrency(options.starts, value);
+  if (name == "rate") return read_rate(options.starts, value);
+  if (name == "retention") return read_retention(options.retention, value);
   return make_error(Errc::invalid_option, "A store has no option " + shown_text(name) + ".");
 }
 
@@ -88,6 +149,13 @@ Place key_of(const os::FilePlace& place) {
 std::string path_of(std::string_view storage) {
   if (!storage.starts_with(file_scheme)) return {};
   return std::string(storage.substr(file_scheme.size()));
+}
+
+std::string folder_of(std::string_view storage) {
+  const std::string path = path_of(storage);
+  if (path.empty()) return {};
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  return folder.empty() ? "." : folder.string();
 }
 
 Result<StoreOptions> read_store_options(const Tree& options) {
@@ -128,7 +196,8 @@ Result<std::shared_ptr<store::Writer>> open_store(const StoreOptions& options) {
   auto backend = store::open_sqlite_backend(file);
   if (!backend) return std::move(backend).error();
   // Built-in tools of this process leave them alone.
-  for (const char* end : {"", "-wal", "-shm", "-journal", ".lock", ".control"}) {
+  for (const char* end : {"", "-wal", "-shm", "-journal", ".lock", ".control", ".key", ".keys",
+                          ".secrets", ".sessions", ".callback-key"}) {
     os::protect_file(file.path + end);
   }
   auto writer = std::make_shared<store::Writer>(std::move(backend).value());

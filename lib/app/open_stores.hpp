@@ -2,12 +2,15 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/json_tree.hpp"
 #include "base/result.hpp"
+#include "run/durable/run_registry.hpp"
 #include "store/writer.hpp"
 
 namespace millrace::app {
@@ -18,16 +21,27 @@ struct StoreOptions {
   bool read_only = false;
   std::chrono::milliseconds open_timeout{2000};
   bool allow_network = false;
+  // Of the runtime that opens it; as run::LeftLimits.
+  std::optional<std::chrono::milliseconds> left_timeout = {};
+  std::optional<std::size_t> left_runs = {};
+  run::StartRules starts = {};
+  bool demands_versions = false;  // as run::RunRegistry
+  store::SweepPolicy retention = {};
 };
 
 // Reads the options from a JSON object; unknown members are errors.
 // Shape: {"storage": string, "durability"?: "full" | "balanced", "role"?: "owner" | "reader",
-// "openTimeoutMs"?: number, "allowNetworkFileSystem"?: boolean}.
+// "openTimeoutMs"?: number, "allowNetworkFileSystem"?: boolean, "detachedTimeoutMs"?: number,
+// "maxDetachedRuns"?: number, "concurrency"?, "rate"? (start_rules.hpp), "versions"?: "continue" |
+// "strict", "retention"?: {"compactMs"?, "recordsMs"?, "blobsMs"?: number, or false for no end}}.
 // Errors: invalid_option.
 Result<StoreOptions> read_store_options(const json::Tree& options);
 
 // The path of a store in a file; "" for one in memory.
 std::string path_of(std::string_view storage);
+
+// The folder that a store's file is in; "" for one in memory.
+std::string folder_of(std::string_view storage);
 
 // Opens the store, or joins those that have it open in this process already. Stores in memory and
 // those that are only read are never shared. The folder of a file is made where it is missing.

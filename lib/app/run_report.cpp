@@ -1,15 +1,16 @@
 #include "app/run_report.hpp"
 
-#include <functional>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include "journal/page.hpp"
-#include "journal/record_json.hpp"
+#include "journal/record.hpp"
+#include "run/durable/job_children.hpp"
 #include "run/durable/run_info.hpp"
+#include "run/durable/run_records.hpp"
 #include "run/durable/stored_run.hpp"
 #include "run/run_end.hpp"
 #include "store/rules.hpp"
@@ -19,8 +20,6 @@ namespace {
 
 using journal::RunState;
 using json::Tree;
-
-constexpr std::size_t report_read_limit = std::size_t{1} << 20U;
 
 // What the journal of a run tells besides the tables.
 struct JournalReport {
@@ -71,33 +70,13 @@ class ReportFacts {
   std::int64_t at_;
 };
 
-// Gives each record behind `after` to `each`.
-template <class Each>
-Result<void> each_record(store::StorageBackend& backend, const store::RunId& run, Each each) {
-  std::uint64_t after = 0;
-  for (;;) {
-    auto pages = backend.read(run, after, report_read_limit);
-    if (!pages) return pages.error();
-    if (pages.value().empty()) return {};
-    for (const store::StoredPage& page : pages.value()) {
-      journal::PageReader records(page.bytes, page.last, page.count);
-      for (;;) {
-        auto record = records.next();
-        if (!record) return record.error();
-        if (record.value() == nullptr) break;
-        each(*record.value());
-      }
-      after = page.last;
-    }
-  }
-}
-
 Result<JournalReport> read_journal(store::StorageBackend& backend, const store::RunId& root) {
   JournalReport report;
-  MILLRACE_TRY(each_record(backend, root, [&](const journal::Record& record) {
+  MILLRACE_TRY(run::each_record(backend, root, [&](const journal::Record& record) {
     report.last_at = record.at_ms;
     const auto* fact = std::get_if<journal::Fact>(&record.body);
     if (fact != nullptr && record.branch == 0) std::visit(ReportFacts(report, record.at_ms), *fact);
+    return true;
   }));
   return report;
 }
@@ -123,6 +102,7 @@ Tree call_json(const store::CallRow& row, const JournalReport& report) {
   set_json(call, "result", row.result);
   const auto child = report.child_of_call.find(row.call);
   if (child != report.child_of_call.end()) call.set("run", child->second);
+  if (const store::RunId run = run::run_in(row); !run.empty()) call.set("run", run.text());
   return call;
 }
 
@@ -184,16 +164,21 @@ Tree waits_of(const store::RunRow& row, const Tree& info,
   return waits;
 }
 
-// Usage and cost so far: of the end, or of the last checkpoint.
+// Usage and cost so far: of the end, of the last checkpoint, or of the runs that worked for a job.
 void add_totals(Tree& info, store::StorageBackend& backend, const store::RunId& run,
-                const JournalReport& report) {
+                const std::vector<store::CallRow>& calls, const JournalReport& report) {
   set_json(info, "usage", report.usage_json);
   set_json(info, "cost", report.cost_json);
   set_json(info, "error", report.error_json);
   if (!report.usage_json.empty() || !report.cost_json.empty()) return;
   auto saved = run::load_state(backend, run);
   if (!saved) return;
-  const Tree& state = saved.value().checkpoint["state"];
+  Tree state = saved.value().checkpoint["state"];
+  // A job has no checkpoint before its end.
+  if (!state.is_object()) {
+    state = Tree::object();
+    for (const store::CallRow& row : calls) run::add_child_spent(state, row);
+  }
   if (state["usage"].is_object()) info.set("usage", state["usage"]);
   const Tree cost = run::reported_cost(state["cost"]);
   if (cost.is_object()) info.set("cost", cost);
@@ -227,7 +212,11 @@ Result<Tree> report_run(store::StorageBackend& backend, const store::RunId& run,
   JournalReport report;
   // The line of a root tells of its children what their calls do not.
   if (auto read = read_journal(backend, row.run.root.value_or(run)); !read) {
-    info.set("damage", read.error().message);
+    const bool is_removed = read.error().code == Errc::run_not_found;
+    if (is_removed)
+      info.set("recordsRemoved", Tree::flag(true));
+    else
+      info.set("damage", read.error().message);
   } else if (!row.run.root) {
     report = std::move(read).value();
   }
@@ -236,48 +225,17 @@ Result<Tree> report_run(store::StorageBackend& backend, const store::RunId& run,
   for (const store::CallRow& call : calls.value()) list.push(call_json(call, report));
   auto children = backend.children(run);
   if (!children) return children.error();
+  auto below = run::runs_below(backend, run);
+  if (!below) return below.error();
+  std::move(below.value().begin(), below.value().end(), std::back_inserter(children.value()));
   for (const store::RunRow& child : children.value()) {
     if (info.find("children") == nullptr) info.set("children", Tree::array());
     Tree of_child = run::run_info(child);
     correct_owner(of_child, is_owned);
     info.find("children")->push(std::move(of_child));
   }
-  add_totals(info, backend, run, report);
+  add_totals(info, backend, run, calls.value(), report);
   return info;
-}
-
-Result<Tree> read_records_json(store::StorageBackend& backend, const store::RunId& run,
-                               std::uint64_t after) {
-  // Its state first: what it had recorded at its end is there then.
-  auto found = backend.run(run);
-  if (!found) return found.error();
-  if (!found.value()) return store::no_run(run);
-  const store::RunRow& row = *found.value();
-  if (after > row.last) {
-    return make_error(Errc::cursor_ahead, "The run has records up to " + std::to_string(row.last) +
-                                              ", not " + std::to_string(after) + ".");
-  }
-  auto pages = backend.read(row.run.root.value_or(run), after, report_read_limit);
-  if (!pages) return pages.error();
-  Tree out = Tree::object();
-  Tree records = Tree::array();
-  std::uint64_t next = after;
-  for (const store::StoredPage& page : pages.value()) {
-    journal::PageReader reader(page.bytes, page.last, page.count);
-    for (;;) {
-      auto record = reader.next();
-      if (!record) return record.error();
-      if (record.value() == nullptr) break;
-      if (record.value()->seq > after) records.push(journal::record_json(*record.value()));
-    }
-    next = page.last;
-  }
-  out.set("records", std::move(records));
-  out.set("next", Tree::integer(static_cast<std::int64_t>(next)));
-  out.set("state", journal::name_of(row.state));
-  out.set("isOver", Tree::flag(journal::is_over(row.state)));
-  out.set("isComplete", Tree::flag(pages.value().empty() || next >= row.last));
-  return out;
 }
 
 }  // namespace millrace::app

@@ -1,7 +1,5 @@
-// What `millrace runs show` and `runs tail` read of a stored run.
+// What `millrace runs show` reads of a stored run.
 #pragma once
-
-#include <cstdint>
 
 #include "base/json_tree.hpp"
 #include "base/result.hpp"
@@ -13,7 +11,8 @@ namespace millrace::app {
 // Shape: run_info, with "deadlineAt"?, "approvals"? (those that are open), "waits": [{"reason",
 // "owner"?, "since"?, "until"?, "approval"?, "call"?, "name"?, "step"?, "attempt"?}], "calls":
 // [{"call", "kind", "name", "effect", "state", "tries", "arguments"?, "result"?, "run"?}],
-// "children"?: [run_info], "usage"?, "cost"?, "error"?, "damage"?: why its journal cannot be read.
+// "children"?: [run_info], "usage"?, "cost"?, "error"?, "damage"?: why its journal cannot be read,
+// "recordsRemoved"?: true where retention removed it.
 // Errors: run_not_found; those of the backend.
 Result<json::Tree> report_run(store::StorageBackend& backend, const store::RunId& run,
                               bool is_owned);
@@ -21,12 +20,5 @@ Result<json::Tree> report_run(store::StorageBackend& backend, const store::RunId
 // What became of an owner that a run names: without a process that has the store, nobody works on
 // the run.
 void correct_owner(json::Tree& info, bool is_owned);
-
-// About a megabyte of records behind `after`.
-// Shape: {"records": [journal::record_json], "next": number for the next call, "state", "isOver",
-// "isComplete": nothing follows at the moment}.
-// Errors: as report_run; cursor_ahead; store_damaged.
-Result<json::Tree> read_records_json(store::StorageBackend& backend, const store::RunId& run,
-                                     std::uint64_t after);
 
 }  // namespace millrace::app

@@ -18,7 +18,8 @@ namespace {
 
 // A key may be a secret: of what is not even a string, the kind is shown.
 Error wrong_option(std::string_view key, std::string_view expected, const json::Value& given) {
-  const std::string shown = key == "apiKey" ? kind_of(given) : shown_value(given);
+  const bool is_secret = key == "apiKey" || key == "keys";
+  const std::string shown = is_secret ? kind_of(given) : shown_value(given);
   return make_error(Errc::invalid_option, "`" + std::string(key) + "` must be " +
                                               std::string(expected) + ", not " + shown + ".");
 }
@@ -30,6 +31,26 @@ Result<void> read_text(AgentServerOptions& options, std::string_view key,
                        const json::Value& value) {
   if (!value.is_string()) return wrong_option(key, "a string", value);
   options.*member = value.string();
+  return {};
+}
+
+template <bool AgentServerOptions::*member>
+Result<void> read_switch(AgentServerOptions& options, std::string_view key,
+                         const json::Value& value) {
+  const json::Tree given(value);
+  if (!given.is_true() && given.type() != json::Type::boolean_false) {
+    return wrong_option(key, "true or false", value);
+  }
+  options.*member = given.is_true();
+  return {};
+}
+
+// Shape: [{"name"?, "key" or "sha256", "principal"?, "scopes"?, "expiresAt"?, "limits"?}].
+Result<void> read_keys(AgentServerOptions& options, std::string_view key,
+                       const json::Value& value) {
+  api::ApiOptions read;
+  MILLRACE_TRY(api::read_api_keys(read, key, json::Tree(value)));
+  options.keys = std::move(read.keys);
   return {};
 }
 
@@ -80,6 +101,13 @@ Result<void> read_mcp(AgentServerOptions& options, std::string_view key, const j
   return {};
 }
 
+Result<void> read_skills(AgentServerOptions& options, std::string_view key,
+                         const json::Value& value) {
+  if (!value["list"].is_array()) return wrong_option(key, "an object with a list", value);
+  options.skills = value.to_json();
+  return {};
+}
+
 Result<void> read_port(AgentServerOptions& options, std::string_view key,
                        const json::Value& value) {
   const auto port = value.integer();
@@ -99,12 +127,19 @@ Result<void> read_on_disconnect(AgentServerOptions& options, std::string_view ke
   return {};
 }
 
+// Read with the store's other options.
+Result<void> read_retention(AgentServerOptions& options, std::string_view /*key*/,
+                            const json::Value& value) {
+  options.retention = value.to_json();
+  return {};
+}
+
 struct Row {
   std::string_view key;
   Reader read;
 };
 
-constexpr std::array<Row, 23> rows{{
+constexpr std::array<Row, 34> rows{{
     {"host", read_text<&AgentServerOptions::host>},
     {"port", read_port},
     {"model", read_text<&AgentServerOptions::model>},
@@ -115,6 +150,7 @@ constexpr std::array<Row, 23> rows{{
     {"tools", read_list<&AgentServerOptions::tools>},
     {"approval", read_text<&AgentServerOptions::approval>},
     {"instructions", read_text<&AgentServerOptions::instructions>},
+    {"skills", read_skills},
     {"maxSteps", read_count<&AgentServerOptions::max_steps>},
     {"mcp", read_mcp},
     {"allowedHosts", read_list<&AgentServerOptions::allowed_hosts>},
@@ -124,9 +160,19 @@ constexpr std::array<Row, 23> rows{{
     {"version", read_text<&AgentServerOptions::version>},
     {"storage", read_text<&AgentServerOptions::storage>},
     {"openTimeoutMs", read_count<&AgentServerOptions::open_timeout_ms>},
+    {"apiKeys", read_list<&AgentServerOptions::api_keys>},
+    {"page", read_text<&AgentServerOptions::page>},
+    {"keys", read_keys},
+    {"showsPage", read_switch<&AgentServerOptions::shows_page>},
+    {"openapi", read_switch<&AgentServerOptions::has_openapi>},
+    {"keysFile", read_text<&AgentServerOptions::keys_file>},
+    {"accessLog", read_text<&AgentServerOptions::access_log>},
+    {"trustedProxies", read_list<&AgentServerOptions::trusted_proxies>},
+    {"protectedFiles", read_list<&AgentServerOptions::protected_files>},
     {"onDisconnect", read_on_disconnect},
     {"detachedTimeoutMs", read_count<&AgentServerOptions::left_timeout_ms>},
     {"maxDetachedRuns", read_count<&AgentServerOptions::left_runs>},
+    {"retention", read_retention},
     {"drainMs", read_count<&AgentServerOptions::drain_ms>},
 }};
 

@@ -16,10 +16,15 @@
 #include "app/open_stores.hpp"
 #include "app/run_report.hpp"
 #include "app/store_transfer.hpp"
+#include "app/undefined_import.hpp"
 #include "base/shown.hpp"
 #include "os/file_lock.hpp"
+#include "os/random_ids.hpp"
+#include "run/durable/check_messages.hpp"
 #include "run/durable/run_ends.hpp"
+#include "run/durable/run_fork.hpp"
 #include "run/durable/run_info.hpp"
+#include "run/durable/run_records.hpp"
 #include "store/rules.hpp"
 
 namespace millrace::app {
@@ -92,18 +97,39 @@ Result<Tree> read_run(CommandPlace& at) {
   const auto run = run_id_of(at.options);
   if (!run) return run.error();
   const std::int64_t after = at.options["after"].integer_or(0);
-  return read_records_json(at.backend, run.value(),
-                           static_cast<std::uint64_t>(std::max<std::int64_t>(after, 0)));
+  return run::read_records_json(at.backend, run.value(),
+                                static_cast<std::uint64_t>(std::max<std::int64_t>(after, 0)));
+}
+
+Result<Tree> read_messages(CommandPlace& at) {
+  const auto run = run_id_of(at.options);
+  if (!run) return run.error();
+  return run::read_given_messages(at.backend, run.value());
+}
+
+Result<Tree> write_replay(CommandPlace& at) {
+  const auto run = run_id_of(at.options);
+  if (!run) return run.error();
+  run::ReplayRequest request{run.value(), {}, std::string(at.options["as"].string())};
+  if (at.options["version"].is_string()) request.version = at.options["version"].string();
+  auto file = TransferFile::to_write(at.options);
+  if (!file) return std::move(file).error();
+  return replay_into(at.backend, request, file.value());
 }
 
 Result<Tree> check_store(CommandPlace& at) {
   auto found = at.backend.check();
   if (!found) return std::move(found).error();
+  auto messages = run::check_messages(at.backend);
+  if (!messages) return std::move(messages).error();
+  std::vector<store::Problem>& all = found.value();
+  all.insert(all.end(), messages.value().begin(), messages.value().end());
   Tree result = Tree::object();
   Tree& problems = result.set("problems", Tree::array());
   for (const store::Problem& problem : found.value()) {
     Tree& one = problems.push(Tree::object());
     if (!problem.run.empty()) one.set("run", problem.run.text());
+    one.set("code", row_of(problem.code).code);
     one.set("what", problem.what);
   }
   return result;
@@ -157,6 +183,18 @@ Result<Tree> stop_run(CommandPlace& at) {
   return run::describe_run(at.backend, run.value(), {});
 }
 
+Result<Tree> fork_left_run(CommandPlace& at) {
+  const auto run = run_id_of(at.options);
+  if (!run) return run.error();
+  auto request = run::read_fork(at.options["fork"]);
+  if (!request) return std::move(request).error();
+  request.value().run = run.value();
+  os::RandomIds ids;
+  const auto forked = run::fork_run(at.backend, request.value(), ids);
+  if (!forked) return forked.error();
+  return run::describe_run(at.backend, forked.value(), {});
+}
+
 Error decision_error(store::DecisionStatus status, const std::string& approval) {
   const std::string shown = shown_text(approval);
   if (status == store::DecisionStatus::answered || status == store::DecisionStatus::expired) {
@@ -187,6 +225,7 @@ Result<Tree> decide_approval(CommandPlace& at) {
   entry.set("interruptId", decision.approval);
   decision.decision = entry.to_json();
   decision.by = "cli";
+  decision.run = run.value();
   auto decided = at.backend.decide(decision);
   if (!decided) return std::move(decided).error();
   if (decided.value().status != store::DecisionStatus::decided) {
@@ -216,18 +255,27 @@ Result<Tree> read_import(CommandPlace& at) {
   return import_store(at.backend, file.value(), at.progress);
 }
 
+Result<Tree> read_undefined(CommandPlace& at) {
+  return import_undefined(at.backend, std::string(at.options["path"].string()),
+                          std::string(at.options["principal"].string()), at.progress);
+}
+
 constexpr std::array store_commands{
     StoreCommand{"runs", Access::read, list_runs},
     StoreCommand{"run", Access::read, show_run},
     StoreCommand{"records", Access::read, read_run},
+    StoreCommand{"messages", Access::read, read_messages},
+    StoreCommand{"replay", Access::read, write_replay},
     StoreCommand{"owner", Access::none, nullptr},
     StoreCommand{"stop", Access::write, stop_run},
     StoreCommand{"approve", Access::write, decide_approval},
+    StoreCommand{"fork", Access::write, fork_left_run},
     StoreCommand{"check", Access::read, check_store},
     StoreCommand{"backup", Access::read, back_up},
     StoreCommand{"vacuum", Access::write, vacuum_store},
     StoreCommand{"export", Access::read, write_export},
     StoreCommand{"import", Access::make, read_import},
+    StoreCommand{"import-undefined", Access::make, read_undefined},
 };
 
 Result<StoreOptions> options_of(const Tree& options, Access access) {

@@ -20,16 +20,20 @@ using StoreProgress = std::function<void(std::uint64_t rows)>;
 // runs      query: of read_run_query                 run_list, "owner"?: process id
 // run       id                                       report_run, "owner"?
 // records   id, after                                read_records_json
+// messages  id                                       read_given_messages
+// replay    id, as, version, and path or fd          {"bytes"}; as run::replay_run
 // owner     -                                        {"pid"?, "url"?, "token"?}: who has the store,
 //                                                    and its control endpoint
 // stop      id, reason                               describe_run
 // approve   id, approval, entry: AG-UI's resume      describe_run
 //           entry without its id
+// fork      id, fork: of read_fork                   describe_run of the new run
 // check     -                                        {"problems": [{"run"?, "what"}]}
 // backup    path                                     {"path", "bytes"}
 // vacuum    -                                        {"bytesBefore", "bytesAfter"}
 // export    path, or fd                              {"rows", "bytes"}
 // import    path, or fd                              {"rows"}
+// import-undefined  path, principal                  import_undefined
 //
 // Commands that write take "openTimeoutMs"; all take "allowNetworkFileSystem".
 // Blocks.

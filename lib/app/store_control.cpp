@@ -55,6 +55,14 @@ void on_approval(run::RunRequests& requests, const http::Request& request,
                   api::send_run(response, 200));
 }
 
+void on_fork(run::RunRequests& requests, const http::Request& request,
+             const ControlResponse& response) {
+  const auto body = Tree::parse(request.body);
+  if (!body) return (void)response->send_error(body.error());
+  requests.fork(request.path_segment(control_run_place), {}, body.value(),
+                api::send_run(response, 201));
+}
+
 Error not_written(const std::string& path) {
   return make_error(Errc::store_failed, "The control file '" + path + "' cannot be written.",
                     std::generic_category().message(errno));
@@ -167,6 +175,7 @@ Result<std::unique_ptr<StoreControl>> StoreControl::open(os::EventLoop& loop,
   made->requests = std::move(requests);
   std::vector<http::Route> routes{made->route("GET", "/runs/*", on_get),
                                   made->route("DELETE", "/runs/*", on_delete),
+                                  made->route("POST", "/runs/*/fork", on_fork),
                                   made->route("POST", "/runs/*/approvals/*", on_approval)};
   http::ServerOptions options;
   options.port = 0;

@@ -240,6 +240,27 @@ Result<Tree> export_store(store::StorageBackend& backend, TransferFile& to,
   return result;
 }
 
+Result<Tree> replay_into(store::StorageBackend& backend, const run::ReplayRequest& request,
+                         TransferFile& to) {
+  std::int64_t count = 0;
+  Result<void> done =
+      run::replay_run(backend, request, [&](std::string_view bytes) -> Result<void> {
+        if (!write_whole(to.descriptor(), bytes)) {
+          return transfer_failed("The replay cannot be written.", errno);
+        }
+        count += static_cast<std::int64_t>(bytes.size());
+        return {};
+      });
+  if (done) done = to.finish();
+  if (!done) {
+    if (!to.path().empty()) ::unlink(to.path().c_str());
+    return std::move(done).error();
+  }
+  Tree result = Tree::object();
+  result.set("bytes", Tree::integer(count));
+  return result;
+}
+
 Result<Tree> import_store(store::StorageBackend& backend, TransferFile& from,
                           const TransferProgress& progress) {
   LineReader lines(from.descriptor());

@@ -8,6 +8,7 @@
 #include "base/json_tree.hpp"
 #include "base/result.hpp"
 #include "os/descriptors.hpp"
+#include "run/durable/run_replay.hpp"
 #include "store/backend.hpp"
 
 namespace millrace::app {
@@ -39,6 +40,10 @@ using TransferProgress = std::function<void(std::uint64_t rows)>;
 // Gives {"rows", "bytes"}. Errors: those of the backend; store_failed.
 Result<json::Tree> export_store(store::StorageBackend& backend, TransferFile& to,
                                 const TransferProgress& progress);
+
+// Gives {"bytes"}. Errors: those of run::replay_run; store_failed.
+Result<json::Tree> replay_into(store::StorageBackend& backend, const run::ReplayRequest& request,
+                               TransferFile& to);
 
 // Gives {"rows"}. Errors: as StorageBackend::load; invalid_argument with the number of a line that
 // is damaged or missing.

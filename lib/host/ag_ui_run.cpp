@@ -5,6 +5,7 @@
 #include "adapter/wires.hpp"
 #include "base/json_depth.hpp"
 #include "base/shown.hpp"
+#include "encoder/ag_ui_proto.hpp"
 
 namespace millrace::host {
 namespace {
@@ -19,7 +20,8 @@ event::TrackerOptions tracker_options() {
 }  // namespace
 
 AgUiRun::AgUiRun(encoder::AgUiOptions options)
-    : encoder_(std::move(options)),
+    : is_binary_(options.is_binary),
+      encoder_(std::move(options)),
       parts_(tracker_options(), ids_, encoder_),
       adapter_(adapter::find_wire("ag_ui")->make({parts_, ids_, event::Mode::strict, true})),
       document_(json::data_depth_limit) {
@@ -39,6 +41,10 @@ Result<void> AgUiRun::push(std::string_view events_json) {
     (adapter_->on_record("", event) ? has_event_ : has_other_) = true;
   }
   return {};
+}
+
+std::string_view AgUiRun::content_type() const {
+  return is_binary_ ? encoder::ag_ui_proto_type : std::string_view("text/event-stream");
 }
 
 void AgUiRun::finish() {
@@ -67,6 +73,8 @@ encoder::AgUiOptions read_run_options(const json::Value& options) {
   result.run_id = options["runId"].string();
   result.parent_run_id = options["parentRunId"].string();
   result.client_version = options["protocolVersion"].string();
+  result.is_binary =
+      encoder::wants_ag_ui_proto(options["accept"].string(), options["protocolVersion"].string());
   return result;
 }
 

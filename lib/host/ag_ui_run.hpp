@@ -29,10 +29,13 @@ class AgUiRun {
   void finish();
   void fail(std::string_view code, std::string_view message);
   [[nodiscard]] bool ended() const { return encoder_.ended(); }
+  // Of the response that has the bytes.
+  [[nodiscard]] std::string_view content_type() const;
   // The bytes since the last take.
   std::string take() { return encoder_.take(); }
 
  private:
+  bool is_binary_;
   os::RandomIds ids_;
   encoder::AgUiEncoder encoder_;
   event::PartTracker parts_;
@@ -42,7 +45,8 @@ class AgUiRun {
   bool has_other_ = false;
 };
 
-// Shape: {"threadId", "runId", "parentRunId", "protocolVersion": string}.
+// Shape: {"threadId", "runId", "parentRunId", "protocolVersion": string, "accept"?: the header of
+// the client, which may want frames of protobuf}.
 encoder::AgUiOptions read_run_options(const json::Value& options);
 
 }  // namespace millrace::host

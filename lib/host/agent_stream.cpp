@@ -85,11 +85,17 @@ Result<AgentSpec> read_agent_spec(std::shared_ptr<const run::AgentPlan> plan,
   read_as.has_state = options.value()["state"].is_object();
   read_as.verbatim = plan->host_model;
   read_as.from_client = options.value()["fromClient"].truthy();
-  auto input = run::read_agent_input(input_json, read_as, ids);
-  if (!input) return std::move(input).error();
   AgentSpec spec;
   spec.plan = std::move(plan);
-  spec.input = std::move(input).value();
+  if (options.value()["readsLater"].truthy()) {
+    spec.input.thread_id = options.value()["threadId"].string();
+    spec.input.run_id = options.value()["runId"].string();
+    spec.read_input = input_reader(input_json, read_as);
+  } else {
+    auto input = run::read_agent_input(input_json, read_as, ids);
+    if (!input) return std::move(input).error();
+    spec.input = std::move(input).value();
+  }
   spec.wants_checkpoints = options.value()["checkpoint"].truthy();
   spec.host_fetch = options.value()["fetch"].truthy();
   spec.stopped = options.value()["stopped"].truthy();
@@ -124,19 +130,67 @@ AgentStream::AgentStream(DrainQueue::StreamId id, HostServices& services,
       sink_(*items_, model::secrets_of(spec_.plan->chain)) {}
 
 void AgentStream::start() {
+  if (!spec_.read_input) return open();
+  read_beside(services_.reading, std::exchange(spec_.read_input, {}),
+              [weak = weak_from_this()](Result<run::AgentInput> input) {
+                if (const auto self = weak.lock()) self->take_input(std::move(input));
+              });
+}
+
+// What is wrong with it is reported at once, and ends the run when it begins: its readers are
+// there.
+void AgentStream::take_input(Result<run::AgentInput> input) {
+  if (closed_) return;
+  if (input) {
+    spec_.input = std::move(input).value();
+  } else {
+    input_error_ = std::move(input).error();
+    items_->add(failed_item(error_json(*input_error_)));
+    hand_over_items();
+  }
+  open();
+}
+
+void AgentStream::open() {
+  is_read_ = true;
   services_.queue.push_head(id_, "{}");
-  if (!spec_.waits) begin(true);
+  if (wanted_begin_) return begin(*wanted_begin_);
+  if (!spec_.waits) begin(Reads::items);
+}
+
+AgentStream::Reads AgentStream::reads_of(std::string_view name) {
+  if (name == "response") return Reads::response;
+  return name == "bytes" ? Reads::bytes : Reads::items;
 }
 
 void AgentStream::command(const HostCommand& command) {
-  if (command.name == "begin") begin(command.text != "bytes");
+  if (command.name == "begin") begin(reads_of(command.text));
+  const bool interrupts = command.name == "interrupt";
+  if (!interrupts && command.name != "send") return;
+  const auto self = shared_from_this();
+  const bool is_taken = session_ && session_->takes_messages();
+  std::string item = R"({"type":"@sent")";
+  json::append_member(item, "id", static_cast<std::int64_t>(command.id));
+  json::append_raw_member(item, "taken", is_taken ? "true" : "false");
+  items_->add(item + "}");
+  if (is_taken) {
+    Tree message = Tree::object();
+    message.set("id", services_.call.ids.next_id());
+    message.set("role", "user");
+    message.set("content", command.text);
+    session_->send(message, interrupts);
+  }
+  if (!closed_) deliver(false);
 }
 
-void AgentStream::begin(bool with_events) {
-  if (closed_ || std::exchange(begun_, true)) return;
-  if (!with_events) items_->write_no_events();
+void AgentStream::begin(Reads reads) {
+  if (!is_read_) wanted_begin_ = reads;
+  if (!is_read_ || closed_ || std::exchange(begun_, true)) return;
+  reads_ = reads;
+  if (reads != Reads::items) items_->write_no_events();
   const run::AgentInput& input = spec_.input;
   items_->on_event({event::RunStart{input.thread_id, input.run_id, input.parent_run_id}});
+  if (input_error_) return fail(*input_error_);
   auto task = take_task();
   if (!task) return fail(task.error());
   // They are in the task, which a waiting run holds once.
@@ -144,6 +198,7 @@ void AgentStream::begin(bool with_events) {
        {&spec_.input.messages_json, &spec_.input.tools_json, &spec_.input.resume_json}) {
     std::string().swap(*text);
   }
+  spec_.input.state_messages = {};
   if (spec_.host_fetch) {
     sender_ = std::make_shared<HostSender>(
         services_.loop, [this](const std::string& item) { items_->add(item); },
@@ -258,6 +313,7 @@ void AgentStream::finish() {
   if (agent::must_be_suspended(state))
     suspended_.keep(spec_.input.thread_id, state, *spec_.plan, model::now_ms());
   RunResult result{status_of(outcome), outcome.reason, state, {}, {}};
+  result.has_text = reads_ != Reads::response;
   if (outcome.kind == run::AgentOutcome::Kind::waiting) result.interrupts = outcome.interrupts;
   if (spec_.plan->rounds) {
     result.messages = agent::plain_messages(state["messages"], session_->given_messages());

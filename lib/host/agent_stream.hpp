@@ -1,7 +1,9 @@
 // An agent's run as a stream of the host: events and questions to the host out, answers in.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "host/agent_bytes.hpp"
 #include "host/host_sender.hpp"
 #include "host/host_task.hpp"
+#include "host/input_reading.hpp"
 #include "host/throttle.hpp"
 #include "model/call/redacting_sink.hpp"
 #include "run/input.hpp"
@@ -30,13 +33,17 @@ struct AgentSpec {
   bool stopped = false;                       // before it begins: questions stay open
   bool waits = false;                         // for the command "begin"
   Throttle::Span throttle = Throttle::usual;  // 0 is none
+  // Reads the input, where that takes so long that a thread of the pool does it.
+  ReadInput read_input = {};
 };
 
 // Shape: `input` is AG-UI's RunAgentInput, its messages as they are where the host is asked for the
 // model's turns; `options` is { "format"?: string, "checkpoint"?: boolean, "fetch"?: boolean,
-// "stopped"?: boolean, "waits"?: boolean,
-// "state"?: object, "context"?: object, "throttleMs"?: number }.
-// Errors: those of read_agent_input and Tree::parse.
+// "stopped"?: boolean, "waits"?: boolean, "state"?: object, "context"?: object, "throttleMs"?:
+// number, "readsLater"?: boolean, "threadId"?: string, "runId"?: string: those of an input that is
+// read later }.
+// Errors: those of Tree::parse, and of read_agent_input where the input is not read later; else an
+// item "@failed" before the head has them.
 Result<AgentSpec> read_agent_spec(std::shared_ptr<const run::AgentPlan> plan,
                                   std::string_view input_json, std::string_view options_json,
                                   IdSource& ids);
@@ -49,9 +56,12 @@ Result<AgentSpec> read_agent_spec(std::shared_ptr<const run::AgentPlan> plan,
 // those of steps and further attempts. Where the host sends the requests, HostSender's items and
 // answers come too.
 //
-// A run that waits begins with the command "begin", so that its host can ask for its bytes before
-// the first event (AgentBytesTask). With the text "bytes" the items hold no events: nobody reads
-// them.
+// The commands "send" and "interrupt" give it a message of the user, their text (RunWork::send);
+// {"type":"@sent","id","taken": boolean} answers them.
+//
+// The head comes when the input is read. A run that waits begins with the command "begin", so that
+// its host can ask for its bytes before the first event (AgentBytesTask). With the text "bytes" the
+// items hold no events. With "response" the result has no text either: the response has it.
 // Thread: engine thread.
 class AgentStream final : public HostTask,
                           public run::AgentOwner,
@@ -82,7 +92,12 @@ class AgentStream final : public HostTask,
 
  private:
   class Items;
-  void begin(bool with_events);
+  // What is read besides the bytes: everything, no events, or no text of the result either.
+  enum class Reads : std::uint8_t { items, bytes, response };
+  static Reads reads_of(std::string_view name);
+  void take_input(Result<run::AgentInput> input);
+  void open();
+  void begin(Reads reads);
   Result<run::AgentTask> take_task();
   void finish();
   void fail(const Error& error);
@@ -103,7 +118,11 @@ class AgentStream final : public HostTask,
   std::shared_ptr<HostSender> sender_;
   std::shared_ptr<run::AgentSession> session_;
   std::vector<std::shared_ptr<AgentBytes>> readers_;  // of the run's bytes
+  std::optional<Reads> wanted_begin_;                 // before the input was read
+  std::optional<Error> input_error_;
+  bool is_read_ = false;
   bool begun_ = false;
+  Reads reads_ = Reads::items;
   bool stop_requested_ = false;  // before it began
   bool full_ = false;            // a reader lags behind, and the model waits
   bool items_full_ = false;

@@ -24,6 +24,7 @@ struct HostServices {
   DrainQueue& queue;
   model::CallServices call;
   os::BlockingPool& pool;
+  os::BlockingPool& reading;  // of large inputs: tools that hang hold none of them back
   std::function<void(std::size_t bytes)> on_output;  // something was handed over
   std::function<void(DrainQueue::StreamId)> forget;
 };
@@ -54,6 +55,9 @@ class HostTask {
   virtual void stop() {}
   // Tells a stream that takes commands what to do.
   virtual void command(const HostCommand& command) { static_cast<void>(command); }
+  // A piece of the body of a request, and its end.
+  virtual void feed(std::string_view bytes) { static_cast<void>(bytes); }
+  virtual void fed() {}
   // Answers a question to user code.
   virtual void complete(std::uint64_t id, std::string_view json) {
     static_cast<void>(id);

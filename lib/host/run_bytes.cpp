@@ -9,6 +9,7 @@
 #include "base/json_tree.hpp"
 #include "base/shown.hpp"
 #include "encoder/ag_ui.hpp"
+#include "encoder/ag_ui_proto.hpp"
 #include "host/runtime_stream.hpp"
 
 namespace millrace::host {
@@ -30,11 +31,18 @@ Result<bool> is_known(store::StorageBackend& backend, const std::string& princip
   store::RunQuery query;
   query.principal = principal;
   query.thread = thread;
-  query.state = journal::RunState::waiting;
+  query.states = {journal::RunState::waiting};
   query.limit = 1;
   auto waiting = backend.runs(query);
   if (!waiting) return waiting.error();
   return !segments.value().empty() || !waiting.value().runs.empty();
+}
+
+void take_input(RunBytesSpec& spec, run::AgentInput input) {
+  run::AgentInput& own = spec.request->input;
+  input.body_hash = std::move(own.body_hash);
+  own = std::move(input);
+  spec.records.is_binary = encoder::wants_ag_ui_proto(spec.accept, own.protocol_version);
 }
 
 }  // namespace
@@ -47,6 +55,7 @@ Result<RunBytesSpec> read_run_bytes(const std::shared_ptr<const run::AgentPlan>&
   const json::Tree& options = parsed.value();
   RunBytesSpec spec;
   spec.only_new = options["onlyNew"].is_true();
+  spec.connects = options["connects"].is_true();
   spec.id = options["id"].string();
   spec.principal = options["principal"].string();
   spec.thread = options["threadId"].string();
@@ -56,17 +65,41 @@ Result<RunBytesSpec> read_run_bytes(const std::shared_ptr<const run::AgentPlan>&
   if (options["protocolVersion"].is_string()) {
     spec.records.client_version = std::string(options["protocolVersion"].string());
   }
-  if (!plan) return spec;
+  const std::string_view accept = options["accept"].string();
+  if (spec.connects) {
+    auto client = run::read_connection(input_json, ids);
+    if (!client) return std::move(client).error();
+    spec.thread = std::move(client.value().thread_id);
+    spec.id = std::move(client.value().run_id);
+    const std::string& version = client.value().protocol_version;
+    spec.records.is_binary = encoder::wants_ag_ui_proto(accept, version);
+    spec.records.client_version = version;
+    return spec;
+  }
+  if (!plan && input_json.empty()) {
+    // Only a client of AG-UI 1.0 names the type.
+    const std::string version = spec.records.client_version.value_or("1.0");
+    spec.records.is_binary = encoder::wants_ag_ui_proto(accept, version);
+    if (spec.records.is_binary) spec.records.client_version = version;
+    return spec;
+  }
   run::InputOptions read_as;
+  read_as.reads_state = !plan;
   read_as.format = options["format"].string();
   read_as.from_client = true;
-  auto input = run::read_agent_input(input_json, read_as, ids);
-  if (!input) return std::move(input).error();
+  spec.accept = accept;
   run::StartRequest& request = spec.request.emplace();
   request.name = options["name"].string();
   request.principal = spec.principal;
-  request.input = std::move(input).value();
+  request.may_wait = options["busy"].string() == "queue";
   request.input.body_hash = options["inputHash"].string();
+  if (input_json.size() >= large_input_bytes) {
+    spec.read_input = input_reader(input_json, read_as);
+    return spec;
+  }
+  auto input = run::read_agent_input(input_json, read_as, ids);
+  if (!input) return std::move(input).error();
+  take_input(spec, std::move(input).value());
   return spec;
 }
 
@@ -79,10 +112,28 @@ RunBytes::RunBytes(DrainQueue::StreamId id, HostServices& services,
       encoder_(spec_.records),
       keep_alive_(services.loop, [this] {
         const auto self = shared_from_this();
-        if (!closed_) push(encoder::AgUiEncoder::keep_alive);
+        if (!closed_ && !spec_.records.is_binary) push(encoder::AgUiEncoder::keep_alive);
       }) {}
 
 void RunBytes::start() {
+  // Only runs that begin have an order.
+  if (!spec_.request) return join();
+  read_in_order(runtime_->openings(), spec_.principal, services_.reading,
+                std::exchange(spec_.read_input, {}), [weak = weak_from_this()](ReadInOrder input) {
+                  const auto self = weak.lock();
+                  if (!self || self->closed_) return;
+                  input ? self->join_with(std::move(*input)) : self->join();
+                });
+}
+
+void RunBytes::join_with(Result<run::AgentInput> input) {
+  if (!input) return fail(input.error());
+  take_input(spec_, std::move(input).value());
+  encoder_ = encoder::RecordedAgUi(spec_.records);
+  join();
+}
+
+void RunBytes::join() {
   runtime_->join(id_, [weak = weak_from_this()](const Error& error) {
     if (const auto self = weak.lock()) self->on_end(&error);
   });
@@ -94,6 +145,7 @@ void RunBytes::start() {
 }
 
 void RunBytes::begin() {
+  if (spec_.connects) return connect();
   const auto found = [weak = weak_from_this()](const Result<run::FoundRun>& given) {
     const auto self = weak.lock();
     if (!self || self->closed_) return;
@@ -118,6 +170,29 @@ void RunBytes::begin() {
       });
 }
 
+void RunBytes::connect() {
+  runtime_->requests().connect(
+      spec_.principal, spec_.thread, [weak = weak_from_this()](Result<run::FoundThread> found) {
+        const auto self = weak.lock();
+        if (!self || self->closed_) return;
+        if (!found) return self->fail(found.error());
+        run::FoundThread& thread = found.value();
+        if (!thread.run) return self->show(thread.messages_json);
+        self->spec_.records.messages_json = std::move(thread.messages_json);
+        self->read(*thread.run);
+      });
+}
+
+void RunBytes::show(std::string_view messages_json) {
+  push(encoder::messages_run({spec_.thread,
+                              spec_.id,
+                              {},
+                              spec_.records.client_version.value_or(std::string()),
+                              spec_.records.is_binary},
+                             messages_json));
+  close({});
+}
+
 void RunBytes::read(const run::FoundRun& found) {
   run_ = found.run;
   hub_ = found.hub;
@@ -138,8 +213,10 @@ void RunBytes::read(const run::FoundRun& found) {
 void RunBytes::open_head(int status) {
   if (std::exchange(has_head_, true)) return;
   std::string head = "{";
-  json::append_member(head, "run", run_.text());
+  json::append_member(head, "run", hub_ ? run_.text() : std::string());
   json::append_member(head, "status", static_cast<std::int64_t>(status));
+  json::append_member(head, "type",
+                      spec_.records.is_binary ? encoder::ag_ui_proto_type : "text/event-stream");
   services_.queue.push_head(id_, head + "}");
 }
 
@@ -210,7 +287,7 @@ void RunBytes::cancel() {
   const auto hub = std::exchange(hub_, nullptr);
   if (!hub) return;
   hub->detach(*this);
-  if (!spec_.stops_unread || hub->readers() > 0) return;
+  if (!spec_.stops_unread || hub->is_read()) return;
   runtime_->requests().stop(run_.text(), {}, {}, "reader_left", [](const Result<std::string>&) {});
 }
 

@@ -9,6 +9,7 @@
 
 #include "encoder/recorded_ag_ui.hpp"
 #include "host/host_task.hpp"
+#include "host/input_reading.hpp"
 #include "os/timer.hpp"
 #include "run/durable/run_requests.hpp"
 
@@ -21,23 +22,30 @@ struct RunBytesSpec {
   // A request that begins a run or answers one; without, `id` is read.
   std::optional<run::StartRequest> request;
   bool only_new = false;  // a request that begins no new run is rejected
+  bool connects = false;  // the messages of `thread` and the run that goes on there; `id` is the
+                          // client's run
   std::string id;         // of a run, or of an AG-UI run
   std::string principal;
   std::string thread;  // "": any
   bool stops_unread = false;
   encoder::RecordedOptions records;
+  std::string accept;         // of the client
+  ReadInput read_input = {};  // of a large one, for `request`
 };
 
-// Shape: `options` is { "name"?: string, "onlyNew"?: boolean, "id"?, "principal"?, "threadId"?: string,
-// "stopsUnread"?: boolean, "after"?: number, "fresh"?: boolean, "protocolVersion"?: string,
-// "format"?: string, "inputHash"?: string }; `plan` is null where a run is read.
-// Errors: those of read_agent_input.
+// Shape: `options` is { "name"?, "id"?, "principal"?, "threadId"?, "protocolVersion"?, "format"?,
+// "inputHash"?, "accept"?: string, "onlyNew"?, "connects"?, "stopsUnread"?, "fresh"?: boolean,
+// "after"?: number }; `plan` is null for runs of functions, where a run is read, which has no
+// input, and where a client connects, whose input is that of read_connection.
+// Errors: those of read_connection; those of read_agent_input, with which the stream ends where the
+// input is large.
 Result<RunBytesSpec> read_run_bytes(const std::shared_ptr<const run::AgentPlan>& plan,
                                     std::string_view input_json, std::string_view options_json,
                                     IdSource& ids);
 
-// The head is { "run": string, "status": 200 | 204 }, where a run is found; what is wrong before is
-// the end of the stream. Leaving does not stop the run.
+// The head is { "run": string, "status": 200 | 204, "type": of the content }, where a run is found;
+// "run" is "" where only messages are shown. What is wrong before is the end of the stream. Leaving
+// does not stop the run.
 // Thread: engine thread.
 class RunBytes final : public HostTask,
                        public run::RunReader,
@@ -57,9 +65,13 @@ class RunBytes final : public HostTask,
   void on_end(const Error* error) override;
 
  private:
+  void join_with(Result<run::AgentInput> input);
+  void join();
   void begin();
   void open();
+  void connect();
   void read(const run::FoundRun& found);
+  void show(std::string_view messages_json);
   void open_head(int status);
   bool push(std::string_view bytes);
   void fail(const Error& error);

@@ -69,13 +69,14 @@ std::string result_item(const RunResult& result) {
   item.set("type", "@result");
   item.set("status", is_limited ? "limited" : result.status);
   item.set("reason", result.reason);
-  item.set("text", run::final_text(state));
+  item.set("text", result.has_text ? run::final_text(state) : std::string());
   item.set("usage", state["usage"]);
   item.set("cost", run::reported_cost(state["cost"]));
   item.set("steps", state["stepCount"]);
   item.set("turns", state["modelTurns"]);
   if (!result.interrupts.is_null()) item.set("interrupts", result.interrupts);
   if (!result.messages.is_null()) item.set("messages", result.messages);
+  if (!result.value.is_null()) item.set("value", result.value);
   std::string json = item.to_json();
   if (is_limited) {
     json.pop_back();

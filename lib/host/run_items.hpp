@@ -36,10 +36,12 @@ struct RunResult {
   const json::Tree& state;  // after its last step
   json::Tree interrupts;    // of a run that waits; else null
   json::Tree messages;      // the run's own rows, where its host wants them; else null
+  json::Tree value = {};    // that a function gave; else null
+  bool has_text = true;     // false leaves the text of the answer out
 };
 
 // Shape: {"type":"@result","status","reason","text","usage","cost","steps","turns","interrupts"?,
-// "messages"?, "limit"?: error_json}.
+// "messages"?, "value"?, "limit"?: error_json}.
 std::string result_item(const RunResult& result);
 
 // Shape: {"type":"@failed","error"}; `error_json` is the JSON text of an error.

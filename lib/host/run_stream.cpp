@@ -3,9 +3,11 @@
 #include <utility>
 #include <variant>
 
+#include "agent/state.hpp"
 #include "base/error_json.hpp"
 #include "base/json.hpp"
 #include "host/runtime_stream.hpp"
+#include "model/call/clock.hpp"
 #include "os/event_loop.hpp"
 #include "run/durable/stored_run.hpp"
 #include "store/rules.hpp"
@@ -28,41 +30,6 @@ struct RunStream::Rest {
   Tree interrupts = Tree::array();
 };
 
-Result<RunSpec> read_run_spec(std::shared_ptr<const run::AgentPlan> plan,
-                              std::string_view input_json, std::string_view options_json,
-                              IdSource& ids) {
-  auto parsed = Tree::parse(options_json);
-  if (!parsed) return std::move(parsed).error();
-  const Tree& options = parsed.value();
-  RunSpec spec;
-  if (plan) {
-    run::InputOptions read_as;
-    read_as.format = options["format"].string();
-    read_as.from_client = options["fromClient"].truthy();
-    auto input = run::read_agent_input(input_json, read_as, ids);
-    if (!input) return std::move(input).error();
-    spec.input = std::move(input).value();
-    spec.input.body_hash = options["inputHash"].string();
-  }
-  spec.plan = std::move(plan);
-  spec.name = options["name"].string();
-  spec.principal = options["principal"].string();
-  spec.idem_key = options["idempotencyKey"].string();
-  spec.idem_hash = options["inputHash"].string();
-  if (const Tree* context = options.find("context")) spec.context_json = context->to_json();
-  // What is no id is not found.
-  if (options["run"].is_string()) {
-    spec.run = store::RunId::parse(options["run"].string()).value_or(store::RunId());
-  }
-  spec.after = static_cast<std::uint64_t>(options["after"].integer_or(0));
-  spec.has_seqs = options["seqs"].truthy();
-  spec.wants_state = options["checkpoint"].truthy();
-  if (const Tree& span = options["throttleMs"]; span.is_number()) {
-    spec.throttle = Throttle::Span(span.integer_or(0));
-  }
-  return spec;
-}
-
 RunStream::RunStream(DrainQueue::StreamId id, HostServices& services,
                      std::shared_ptr<RuntimeStream> runtime, RunSpec spec)
     : id_(id),
@@ -74,9 +41,29 @@ RunStream::RunStream(DrainQueue::StreamId id, HostServices& services,
                   const auto self = shared_from_this();
                   if (!closed_) deliver(false);
                 }),
-      items_(output_, throttle_) {}
+      items_(output_, throttle_),
+      is_stopped_(std::make_shared<bool>(spec_.is_stopped)) {}
 
 void RunStream::start() {
+  // Only runs that begin have an order.
+  if (spec_.name.empty()) return open();
+  read_in_order(runtime_->openings(), spec_.principal, services_.reading,
+                std::exchange(spec_.read_input, {}), [weak = weak_from_this()](ReadInOrder input) {
+                  const auto self = weak.lock();
+                  if (!self || self->closed_) return;
+                  input ? self->take_input(std::move(*input)) : self->open();
+                });
+}
+
+void RunStream::take_input(Result<run::AgentInput> input) {
+  if (!input) return fail(input.error());
+  std::string hash = std::move(spec_.input.body_hash);
+  spec_.input = std::move(input).value();
+  spec_.input.body_hash = std::move(hash);
+  open();
+}
+
+void RunStream::open() {
   services_.queue.push_head(id_, "{}");
   runtime_->join(id_, [weak = weak_from_this()](const Error& error) {
     if (const auto self = weak.lock()) self->fail(error);
@@ -90,6 +77,7 @@ void RunStream::start() {
 
 void RunStream::begin() {
   if (spec_.name.empty()) return find();
+  if (*is_stopped_) return end_unbegun();
   const bool is_answer = !spec_.input.resume_json.empty();
   if (is_answer && spec_.run) return answer(*spec_.run);
   run::StartRequest request;
@@ -100,6 +88,11 @@ void RunStream::begin() {
   request.idem_hash = spec_.idem_hash;
   request.context_json = spec_.context_json;
   request.id = spec_.run;
+  request.parent = spec_.parent;
+  request.parent_call = spec_.parent_call;
+  request.may_wait = spec_.may_wait;
+  request.lane = spec_.lane;
+  request.is_withdrawn = is_stopped_;
   runtime_->requests().open(std::move(request),
                             [weak = weak_from_this()](const Result<run::FoundRun>& found) {
                               if (const auto self = weak.lock()) self->began(found);
@@ -114,14 +107,29 @@ void RunStream::answer(const store::RunId& run) {
         if (!self) return;
         if (!started) return self->began(started.error());
         const run::StartedRun& given = started.value();
-        self->began(run::FoundRun{given.run, given.hub, given.first - 1, true, {}});
+        self->began(run::FoundRun{given.run, given.hub, given.first - 1, true, {}, true});
       });
 }
 
 void RunStream::began(const Result<run::FoundRun>& found) {
   if (closed_) return;
-  if (!found) return fail(found.error());
+  if (!found) {
+    const bool is_withdrawn = *is_stopped_ && found.error().code == Errc::cancelled;
+    return is_withdrawn ? end_unbegun() : fail(found.error());
+  }
+  // A request that was withdrawn stops no run that an earlier one began.
+  if (*is_stopped_ && !found.value().is_own) return end_unbegun();
   read(found.value(), found.value().before);
+}
+
+void RunStream::end_unbegun() {
+  const run::AgentInput& input = spec_.input;
+  const std::string_view thread = input.thread_id.empty() ? input.run_id : input.thread_id;
+  items_.on_event({event::RunStart{thread, input.run_id, input.parent_run_id}});
+  items_.on_event({event::RunEnd{thread, input.run_id, event::RunOutcome::cancelled}});
+  const Tree state = spec_.plan ? agent::initial_state(Tree::object(), model::now_ms()) : Tree();
+  items_.add(result_item({"cancelled", stop_reason, state, {}, {}}));
+  deliver(true);
 }
 
 // Its readers get what is behind a record as those do that have all before it: what the end of an
@@ -166,18 +174,25 @@ void RunStream::read(const run::FoundRun& found, std::uint64_t after) {
   items_.add(item + "}");
   plan_delivery();
   const auto hub = hub_;
-  if (const auto attached = hub->attach(shared_from_this(), found.before); !attached) {
+  if (const auto attached = hub->attach(shared_from_this(), found.before, !spec_.is_unread);
+      !attached) {
     return fail(attached.error());
   }
   if (!closed_ && !runtime_->runs().works_on(run_)) runtime_->follow(run_, hub);
-  if (stop_requested_) stop();
+  if (*is_stopped_) stop();
 }
 
 void RunStream::stop() {
-  stop_requested_ = true;
+  *is_stopped_ = true;
   if (!hub_) return;
   runtime_->requests().stop(run_.text(), {}, {}, std::string(stop_reason),
                             [](const Result<std::string>&) {});
+}
+
+void RunStream::command(const HostCommand& command) {
+  if (command.name != "watch") return;
+  spec_.is_unread = command.text.empty();
+  if (const auto hub = hub_) hub->count(*this, !spec_.is_unread);
 }
 
 // --- records
@@ -219,7 +234,9 @@ void RunStream::note(const event::Event& event) {
   end_.outcome = end->outcome;
   end_.interrupts_json = end->interrupts_json;
   const auto result = Tree::parse(end->result_json);
-  if (result) end_.reason = result.value()["reason"].string();
+  if (!result) return;
+  end_.reason = result.value()["reason"].string();
+  end_.value = result.value()["value"];
 }
 
 void RunStream::note(const journal::Fact& fact) {
@@ -282,7 +299,7 @@ void RunStream::finish(const Rest& rest) {
     end_.reason =
         waits ? std::string("waiting_for_human") : std::string(state["endReason"].string());
   }
-  RunResult result{status, end_.reason, state, {}, {}};
+  RunResult result{status, end_.reason, state, {}, {}, end_.value};
   if (waits) {
     const auto seen = Tree::parse(end_.interrupts_json);
     result.interrupts = seen && seen.value().is_array() ? seen.value() : rest.interrupts;

@@ -7,8 +7,10 @@
 #include <string>
 #include <string_view>
 
+#include "base/json_tree.hpp"
 #include "event/event.hpp"
 #include "host/host_task.hpp"
+#include "host/input_reading.hpp"
 #include "host/run_items.hpp"
 #include "host/throttle.hpp"
 #include "run/durable/run_requests.hpp"
@@ -26,20 +28,30 @@ struct RunSpec {
   std::string principal;
   std::string idem_key;
   std::string idem_hash;
+  bool may_wait = false;  // as run::StartRequest
+  store::Lane lane = store::Lane::normal;
   std::string context_json;
   // Of the run that begins, that is attached to, or whose interrupts are answered.
   std::optional<store::RunId> run;
+  // Of the job that the run works for, and what its ledger calls it.
+  std::optional<store::RunId> parent;
+  std::string parent_call;
   std::uint64_t after = 0;
   bool has_seqs = false;  // the number of each record, not of the last one of a batch alone
   bool wants_state = false;
+  bool is_unread = false;   // it only begins the run, whose readers come later
+  bool is_stopped = false;  // before it begins
   Throttle::Span throttle = Throttle::usual;
+  ReadInput read_input = {};  // of a large one
 };
 
 // Shape: `options` is { "name"?: string, "run"?: string, "principal"?, "idempotencyKey"?: string, "context"?: any,
 // "inputHash"?: of what the request is known by, "after"?: number, "seqs"?: boolean, "checkpoint"?:
-// boolean, "throttleMs"?: number, "format"?, "fromClient"? as in read_agent_spec }; `plan` is null
-// where a run is attached to.
-// Errors: those of read_agent_input; invalid_argument.
+// boolean, "throttleMs"?: number, "parent"?: a run, "parentCall"?: string, "job"?: boolean,
+// "stopped"?: boolean, "threadId"?: of a job, "format"?, "fromClient"? as in read_agent_spec };
+// `plan` is null for runs of functions, and where a run is attached to, which has no input.
+// Errors: invalid_argument; those of read_agent_input, with which the stream ends where the input
+// is large.
 Result<RunSpec> read_run_spec(std::shared_ptr<const run::AgentPlan> plan,
                               std::string_view input_json, std::string_view options_json,
                               IdSource& ids);
@@ -47,7 +59,9 @@ Result<RunSpec> read_run_spec(std::shared_ptr<const run::AgentPlan> plan,
 // Items: those of AgentStream for a reader of events, without requests to the host, and
 // {"type":"@run","id","name","threadId","principal"} before the first event, {"type":"@seq","seq"}
 // behind events. Reading ends where the run ends or waits for the user. Stopping stops the run,
-// leaving does not.
+// leaving does not; one that is stopped before it began is not stored, and answers no question, nor
+// is a run stopped that an earlier request with the same key began. The
+// command "watch" has "1" as its text while somebody reads, else "".
 // Thread: engine thread.
 class RunStream final : public HostTask,
                         public run::RunReader,
@@ -64,6 +78,7 @@ class RunStream final : public HostTask,
   void cancel() override;
   void silence() override;
   void stop() override;
+  void command(const HostCommand& command) override;
 
   bool on_record(const journal::Record& record) override;
   void on_end(const Error* error) override;
@@ -76,12 +91,16 @@ class RunStream final : public HostTask,
     std::string interrupts_json;
     std::string error_json;
     std::optional<journal::RunState> state;
+    json::Tree value;  // that a function gave
   };
   struct Rest;
 
+  void take_input(Result<run::AgentInput> input);
+  void open();
   void begin();
   void answer(const store::RunId& run);
   void began(const Result<run::FoundRun>& found);
+  void end_unbegun();
   void find();
   void found(const store::NewRun& run);
   void read(const run::FoundRun& found, std::uint64_t after);
@@ -109,10 +128,10 @@ class RunStream final : public HostTask,
   bool is_one_run_ = false;  // ends with the first AG-UI run
   std::uint64_t last_seq_ = 0;
   std::uint64_t given_seq_ = 0;
-  bool is_planned_ = false;  // a delivery comes
-  bool is_full_ = false;     // JavaScript lags behind
-  bool lags_ = false;        // the hub waits for room
-  bool stop_requested_ = false;
+  bool is_planned_ = false;           // a delivery comes
+  bool is_full_ = false;              // JavaScript lags behind
+  bool lags_ = false;                 // the hub waits for room
+  std::shared_ptr<bool> is_stopped_;  // its request on its way sees it too
   bool closed_ = false;
 };
 

@@ -1,12 +1,15 @@
 // What JavaScript asks of a runtime.
 #include <chrono>
 
+#include "base/base64.hpp"
 #include "base/error_json.hpp"
 #include "base/json.hpp"
 #include "base/shown.hpp"
 #include "host/runtime_stream.hpp"
 #include "os/event_loop.hpp"
 #include "run/durable/run_info.hpp"
+#include "run/durable/run_records.hpp"
+#include "run/durable/run_replay.hpp"
 #include "store/rules.hpp"
 
 namespace millrace::host {
@@ -44,6 +47,11 @@ const std::map<std::string_view, RuntimeStream::Handler>& RuntimeStream::handler
       {"open", &RuntimeStream::do_open},           {"get", &RuntimeStream::do_get},
       {"list", &RuntimeStream::do_list},           {"stop", &RuntimeStream::do_stop},
       {"approvals", &RuntimeStream::do_approvals}, {"decide", &RuntimeStream::do_decide},
+      {"listen", &RuntimeStream::do_listen},       {"unlisten", &RuntimeStream::do_unlisten},
+      {"send", &RuntimeStream::do_send},           {"message", &RuntimeStream::do_message},
+      {"records", &RuntimeStream::do_records},     {"messages", &RuntimeStream::do_messages},
+      {"fork", &RuntimeStream::do_fork},           {"replay", &RuntimeStream::do_replay},
+      {"delete", &RuntimeStream::do_delete},       {"pipelines", &RuntimeStream::do_pipelines},
       {"close", &RuntimeStream::do_close},
   };
   return rows;
@@ -66,12 +74,16 @@ void RuntimeStream::command(const HostCommand& command) {
   };
   const auto handler = handlers().find(command.name);
   auto options = Tree::parse(command.options);
-  if (handler == handlers().end()) return reply(make_error(Errc::invalid_argument));
+  const bool is_storage = has_storage_command(command.name);
+  if (handler == handlers().end() && !is_storage) {
+    return reply(make_error(Errc::invalid_argument));
+  }
   if (!options) return reply(options.error());
-  when_open([this, reply, handler = handler->second,
+  when_open([this, reply, is_storage, name = command.name, handler,
              options = std::move(options).value()](const Error* error) {
     if (error != nullptr) return reply(*error);
-    (this->*handler)(options, reply);
+    if (is_storage) return do_storage(name, options, reply);
+    (this->*handler->second)(options, reply);
   });
 }
 
@@ -94,6 +106,12 @@ void RuntimeStream::do_list(const Tree& options, const Reply& reply) {
 void RuntimeStream::do_stop(const Tree& options, const Reply& reply) {
   requests_->stop(text_of(options, "run"), text_of(options, "principal"), {},
                   text_of(options, "reason"), parsed(reply));
+}
+
+void RuntimeStream::do_delete(const Tree& options, const Reply& reply) {
+  requests_->remove(
+      text_of(options, "run"), text_of(options, "principal"),
+      [reply](const Result<bool>& removed) { removed ? reply(Tree()) : reply(removed.error()); });
 }
 
 void RuntimeStream::do_approvals(const Tree& options, const Reply& reply) {
@@ -126,11 +144,9 @@ void RuntimeStream::do_decide(const Tree& options, const Reply& reply) {
   using Found = Result<store::RunId>;
   with_store<Found>(
       [id](store::StorageBackend& backend) -> Found {
-        auto rows = backend.approvals({std::nullopt, std::nullopt, false});
+        auto rows = backend.approvals({std::nullopt, std::nullopt, false, id});
         if (!rows) return rows.error();
-        for (const store::ApprovalRow& row : rows.value()) {
-          if (row.id == id) return row.run;
-        }
+        if (!rows.value().empty()) return rows.value().front().run;
         return make_error(Errc::approval_mismatch, "There is no approval " + shown_text(id) + ".");
       },
       [this, id, entry = options["entry"], reply](const Found& found) {
@@ -138,6 +154,64 @@ void RuntimeStream::do_decide(const Tree& options, const Reply& reply) {
         if (!requests_) return reply(make_error(Errc::engine_closed));
         requests_->decide(found.value().text(), id, {}, entry, parsed(reply));
       });
+}
+
+void RuntimeStream::do_send(const Tree& options, const Reply& reply) {
+  const auto run = run_of(options);
+  if (!run) return reply(run.error());
+  runs_->send(run.value(), text_of(options, "event"), options["payload"],
+              [reply](const Result<bool>& sent) { sent ? reply(Tree()) : reply(sent.error()); });
+}
+
+void RuntimeStream::do_message(const Tree& options, const Reply& reply) {
+  Tree body = options;
+  for (const std::string_view of_command : {"run", "principal"}) body.erase(of_command);
+  requests_->send_message(text_of(options, "run"), text_of(options, "principal"), body,
+                          parsed(reply));
+}
+
+void RuntimeStream::do_fork(const Tree& options, const Reply& reply) {
+  Tree body = options;
+  for (const std::string_view of_command : {"run", "principal"}) body.erase(of_command);
+  requests_->fork(text_of(options, "run"), text_of(options, "principal"), body, parsed(reply));
+}
+
+void RuntimeStream::do_replay(const Tree& options, const Reply& reply) {
+  const auto run = run_of(options);
+  if (!run) return reply(run.error());
+  run::ReplayRequest request{run.value(), text_of(options, "principal"), text_of(options, "as")};
+  if (options["version"].is_string()) request.version = text_of(options, "version");
+  with_store<Result<Tree>>(
+      [request](store::StorageBackend& backend) -> Result<Tree> {
+        std::string text;
+        MILLRACE_TRY(run::replay_run(backend, request, [&](std::string_view bytes) {
+          text += bytes;
+          return Result<void>();
+        }));
+        return Tree::text(request.as == run::binary_replay ? base64::encode(text) : text);
+      },
+      reply);
+}
+
+void RuntimeStream::do_records(const Tree& options, const Reply& reply) {
+  const auto run = run_of(options);
+  if (!run) return reply(run.error());
+  const auto after = static_cast<std::uint64_t>(options["after"].integer_or(0));
+  with_store<Result<Tree>>(
+      [run = run.value(), after](store::StorageBackend& backend) {
+        return run::read_records_json(backend, run, after);
+      },
+      reply);
+}
+
+void RuntimeStream::do_messages(const Tree& options, const Reply& reply) {
+  const auto run = run_of(options);
+  if (!run) return reply(run.error());
+  with_store<Result<Tree>>(
+      [run = run.value()](store::StorageBackend& backend) {
+        return run::read_given_messages(backend, run);
+      },
+      reply);
 }
 
 void RuntimeStream::do_close(const Tree& options, const Reply& reply) {

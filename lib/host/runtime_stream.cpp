@@ -1,12 +1,12 @@
 #include "host/runtime_stream.hpp"
 
-#include <algorithm>
+#include <array>
 #include <chrono>
 #include <future>
-#include <limits>
 
 #include "base/error_json.hpp"
 #include "base/json.hpp"
+#include "os/detached_thread.hpp"
 #include "os/event_loop.hpp"
 
 namespace millrace::host {
@@ -18,7 +18,6 @@ using std::chrono::milliseconds;
 // How often what other environments of the process gave back is looked for, and what others record.
 constexpr milliseconds tick_every{1000};
 constexpr milliseconds poll_every{200};
-constexpr std::chrono::hours no_limit{24 * 365 * 10};
 // Whatever the disk does, an environment ends.
 constexpr std::chrono::seconds release_wait{5};
 
@@ -37,6 +36,9 @@ class RuntimeStream::Host final : public run::RunHost {
     owner_.request(agent_, run, work, id, json);
   }
   void withdraw(const store::RunId& run, std::uint64_t id) override { owner_.withdraw(run, id); }
+  void notify(const store::RunId& run, std::uint64_t id, std::string json) override {
+    owner_.notify(run, id, json);
+  }
 
  private:
   RuntimeStream& owner_;
@@ -58,13 +60,11 @@ void RuntimeStream::end() {
   if (runs_) runs_->on_change(nullptr);
   upkeep_.reset();
   control_.reset();
+  api_.reset();
+  asks_.clear();
   requests_.reset();
   runs_.reset();
   release();
-}
-
-void RuntimeStream::post(os::EventLoop& loop, std::function<void()> work) {
-  loop.post(std::move(work));
 }
 
 void RuntimeStream::start() {
@@ -91,8 +91,9 @@ void RuntimeStream::opened(Result<std::shared_ptr<store::Writer>> writer) {
   net::Sender& client = services_.client;
   const model::DriverServices driver{services_.loop, client, services_.call, &services_.pool};
   runs_ = std::make_shared<run::RunRegistry>(driver, writer_, spec_.owner);
-  // Who leaves a run in this process has not gone.
-  runs_->limit_left({no_limit, std::numeric_limits<std::size_t>::max()});
+  runs_->limit_left(spec_.left);
+  runs_->limit_starts(spec_.starts);
+  if (spec_.demands_versions) runs_->demand_versions();
   runs_->on_change([this] { count_work(); });
   requests_ = std::make_shared<run::RunRequests>(services_.loop, writer_, runs_);
   runs_->on_error([this](const std::optional<store::RunId>& run, const Error& error) {
@@ -100,6 +101,9 @@ void RuntimeStream::opened(Result<std::shared_ptr<store::Writer>> writer) {
     if (run) json::append_member(item, "run", run->text());
     json::append_raw_member(item, "error", error_json(error));
     push(item + "}");
+  });
+  runs_->on_suspend([this] {
+    if (upkeep_) upkeep_->look();
   });
   open_control();
   push(R"({"type":"@opened"})");
@@ -144,7 +148,9 @@ void RuntimeStream::add(const std::string& name, run::DurableAgent agent) {
     agent.host = host.get();
     runs_->add(name, std::move(agent));
     if (!upkeep_) {
-      upkeep_ = std::make_shared<run::RunUpkeep>(services_.loop, writer_, runs_);
+      run::UpkeepOptions options;
+      options.retention = spec_.retention;
+      upkeep_ = std::make_shared<run::RunUpkeep>(services_.loop, writer_, runs_, options);
       upkeep_->start();
     }
     // Behind the runs that were left, which are at work then.
@@ -175,8 +181,10 @@ void RuntimeStream::push(const std::string& item) {
 void RuntimeStream::request(const std::string& agent, const store::RunId& run, run::HostWork work,
                             std::uint64_t id, const std::string& json) {
   pending_[++last_request_] = {run, id};
+  pending_of_runs_[{run, id}] = last_request_;
   std::string item = "{";
-  json::append_member(item, "type", work == run::HostWork::tool ? "@tool" : "@model");
+  static constexpr std::array<std::string_view, 3> types{"@tool", "@model", "@function"};
+  json::append_member(item, "type", types.at(static_cast<std::size_t>(work)));
   json::append_member(item, "id", static_cast<std::int64_t>(last_request_));
   json::append_member(item, "run", run.text());
   json::append_member(item, "agent", agent);
@@ -184,23 +192,46 @@ void RuntimeStream::request(const std::string& agent, const store::RunId& run, r
   push(item + "}");
 }
 
-void RuntimeStream::withdraw(const store::RunId& run, std::uint64_t id) {
-  const auto found = std::find_if(pending_.begin(), pending_.end(), [&](const auto& entry) {
-    return entry.second.run == run && entry.second.id == id;
-  });
-  if (found == pending_.end()) return;
-  std::string item = R"({"type":"@withdraw")";
-  json::append_member(item, "id", static_cast<std::int64_t>(found->first));
+// What JavaScript knows the request by; 0 where it is over.
+std::uint64_t RuntimeStream::pending_of(const store::RunId& run, std::uint64_t id) const {
+  const auto found = pending_of_runs_.find({run, id});
+  return found == pending_of_runs_.end() ? 0 : found->second;
+}
+
+void RuntimeStream::forget_pending(std::uint64_t known) {
+  const auto found = pending_.find(known);
+  const Request& request = found->second;
+  const auto by_run = pending_of_runs_.find({request.run, request.id});
+  // A run that was taken over has its requests anew.
+  if (by_run != pending_of_runs_.end() && by_run->second == known) pending_of_runs_.erase(by_run);
   pending_.erase(found);
+}
+
+void RuntimeStream::withdraw(const store::RunId& run, std::uint64_t id) {
+  const std::uint64_t known = pending_of(run, id);
+  if (known == 0) return;
+  std::string item = R"({"type":"@withdraw")";
+  json::append_member(item, "id", static_cast<std::int64_t>(known));
+  forget_pending(known);
+  push(item + "}");
+}
+
+void RuntimeStream::notify(const store::RunId& run, std::uint64_t id, const std::string& json) {
+  const std::uint64_t known = pending_of(run, id);
+  if (known == 0) return;
+  std::string item = R"({"type":"@notice")";
+  json::append_member(item, "id", static_cast<std::int64_t>(known));
+  json::append_raw_member(item, "value", json);
   push(item + "}");
 }
 
 void RuntimeStream::complete(std::uint64_t id, std::string_view json) {
+  if (answer_ask(id, json)) return;
   const auto found = pending_.find(id);
   if (found == pending_.end() || !runs_) return;
   const Request request = found->second;
   const bool is_progress = json.starts_with(R"({"progress")");
-  if (!is_progress) pending_.erase(found);
+  if (!is_progress) forget_pending(id);
   runs_->complete(request.run, request.id, json);
 }
 
@@ -213,7 +244,7 @@ void RuntimeStream::count_work() {
   push(item + "}");
   if (at_work > 0 || !drained_) return;
   // The run that ended is still being called.
-  post(services_.loop, std::exchange(drained_, nullptr));
+  services_.loop.post(std::exchange(drained_, nullptr));
 }
 
 // --- what others record
@@ -232,28 +263,39 @@ void RuntimeStream::poll() {
   });
   if (followed_.empty() || !runs_) return;
   poll_->start_at(os::Timer::Clock::now() + poll_every);
-  for (const auto& [run, hub] : followed_) runs_->refresh(run);
+  std::vector<store::RunId> runs;
+  for (const auto& [run, hub] : followed_) runs.push_back(run);
+  runs_->refresh(runs);
 }
 
 // --- ends
 
 void RuntimeStream::release() {
   control_.reset();
-  const auto open = std::exchange(writer_, nullptr);
-  const auto writer = open ? open : std::exchange(closing_, nullptr);
+  auto open = std::exchange(writer_, nullptr);
+  auto writer = open ? std::move(open) : std::exchange(closing_, nullptr);
   if (!writer) return;
-  const auto wait_for = [&](const std::string& owner) {
+  const auto wait_for = [&](void (store::Writer::*give)(store::Writer::Work),
+                            const std::string& owner) {
     const auto done = std::make_shared<std::promise<void>>();
     auto released = done->get_future();
-    writer->run([owner, done](store::StorageBackend& backend) {
+    (*writer.*give)([owner, done](store::StorageBackend& backend) {
       if (!owner.empty()) static_cast<void>(backend.release(owner, store::Release::clean));
       done->set_value();
     });
     return released.wait_for(release_wait) == std::future_status::ready;
   };
-  // Behind all that was given before, of which nothing reaches for the loop later; and once more,
-  // so that what it held has ended.
-  if (wait_for(spec_.owner)) wait_for({});
+  // Behind all that was given before; and once more, so that what it held has ended.
+  const bool is_done = wait_for(&store::Writer::run, spec_.owner) &&
+                       wait_for(&store::Writer::run, {}) && wait_for(&store::Writer::read, {});
+  if (!is_done) abandon(std::move(writer));
+}
+
+// A writer ends after all that was given to it: where that takes too long, on a thread that nothing
+// waits for.
+void RuntimeStream::abandon(std::shared_ptr<store::Writer> writer) {
+  const auto held = std::make_shared<std::shared_ptr<store::Writer>>(std::move(writer));
+  static_cast<void>(os::run_detached([held] { held->reset(); }));
 }
 
 void RuntimeStream::cancel() {
@@ -271,6 +313,8 @@ void RuntimeStream::shut(const Reply& reply) {
   for (const auto& [reader, report] : std::exchange(readers_, {})) report(closed);
   upkeep_.reset();
   control_.reset();
+  api_.reset();
+  asks_.clear();
   requests_.reset();
   runs_.reset();
   failure_ = closed;
@@ -281,10 +325,10 @@ void RuntimeStream::shut(const Reply& reply) {
 
 void RuntimeStream::on_closing(const std::string& owner, std::function<void()> then) {
   const auto after = std::make_shared<std::function<void()>>(std::move(then));
-  closing_->run([weak = weak_from_this(), &loop = services_.loop, owner,
+  closing_->run([weak = weak_from_this(), loop = services_.loop.handle(), owner,
                  after](store::StorageBackend& backend) {
     if (!owner.empty()) static_cast<void>(backend.release(owner, store::Release::clean));
-    post(loop, [weak, after] {
+    loop.post([weak, after] {
       const auto call = std::exchange(*after, nullptr);
       if (weak.lock()) call();
     });

@@ -14,11 +14,14 @@
 
 #include "base/json_tree.hpp"
 #include "host/host_task.hpp"
+#include "host/opening_order.hpp"
+#include "host/runtime_api.hpp"
 #include "os/timer.hpp"
+#include "run/durable/route_services.hpp"
 #include "run/durable/run_registry.hpp"
 #include "run/durable/run_requests.hpp"
 #include "run/durable/run_upkeep.hpp"
-#include "store/writer.hpp"
+#include "store/store_work.hpp"
 
 namespace millrace::host {
 
@@ -27,22 +30,36 @@ struct RuntimeSpec {
   std::function<Result<std::shared_ptr<store::Writer>>()> open;
   std::string owner;       // the name of this environment in the store
   bool is_shared = false;  // others of this process may have it open
+  run::LeftLimits left = {};
+  run::StartRules starts = {};
+  bool demands_versions = false;  // as run::RunRegistry
+  store::SweepPolicy retention = {};
   // Makes the store's owner reachable for other processes until what it gives ends, which is before
   // the loop does; may be empty. Called on the engine thread.
   using FindRequests = std::function<std::shared_ptr<run::RunRequests>()>;
   std::function<Result<std::shared_ptr<void>>(FindRequests find)> control = {};
+  // Makes the routes of the runtime, once they are used.
+  std::function<std::shared_ptr<RuntimeApi>(run::RouteServices services)> api = {};
 };
 
 // Items: {"type":"@opened"}; {"type":"@busy","runs": number at work here}, after each change;
 // {"type":"@registered"} once what was left of an agent's runs is taken over; {"type":"@tool" |
-// "@model","id","run","agent","value": AgentOwner::ask};
-// {"type":"@withdraw","id"}; {"type":"@answer","id": of the command,"value"};
+// "@model" | "@function","id","run","agent","value": AgentOwner::request_host};
+// {"type":"@ask","id","kind","value"}: of the routes, as js/runtime/api-calls.ts has them;
+// {"type":"@withdraw","id"}; {"type":"@notice","id","value": AgentOwner::notify};
+// {"type":"@answer","id": of the command,"value"};
 // {"type":"@refused","id": of the command,"error": error_json}; {"type":"@problem","run"?,"error"}.
 // The stream ends with an error where the store cannot be opened, else after "close".
 //
 // Commands, whose options are JSON: "open"; "get" {"run", "principal"?}; "list" as read_run_query,
-// with "principal"?; "stop" {"run", "reason"?}; "approvals" {"run"?, "principal"?, "all"?:
-// boolean}; "decide" {"approval", "entry": AG-UI's resume entry}; "close" {"drainMs"?}.
+// with "principal"?; "stop" {"run", "reason"?}; "delete" {"run"}; "approvals" {"run"?,
+// "principal"?, "all"?: boolean}; "decide" {"approval", "entry": AG-UI's resume entry}; "send"
+// {"run", "event", "payload"}; "message" {"run", "principal"?} as RunRequests::send_message;
+// "listen" as RuntimeApi::listen; "unlisten" {"port", "drainMs"?}; "records" {"run", "after"} as
+// read_records_json; "messages" {"run"} as read_given_messages; "fork" {"run", "principal"?}
+// and as read_fork; "replay" {"run", "principal"?, "as", "version"?}, which gives the bytes of
+// replay_run as a text, in base64 where they are none; "close" {"drainMs"?}; those of
+// run/durable/chat_storage.hpp.
 // Thread: engine thread, but for the destructor, which needs the loop stopped or runs there.
 class RuntimeStream final : public HostTask, public std::enable_shared_from_this<RuntimeStream> {
  public:
@@ -60,23 +77,18 @@ class RuntimeStream final : public HostTask, public std::enable_shared_from_this
 
   // Calls `ready` once the store is open, at once where it is.
   void when_open(Ready ready);
+  [[nodiscard]] const std::shared_ptr<OpeningOrder>& openings() const { return openings_; }
   // Only while the store is open.
   [[nodiscard]] run::RunRegistry& runs() { return *runs_; }
   [[nodiscard]] run::RunRequests& requests() { return *requests_; }
+  [[nodiscard]] const http::Router& routes();
   // Called with what `work` gives, on the engine thread, unless the runtime is gone.
   template <class T>
   void with_store(std::function<T(store::StorageBackend&)> work, std::function<void(T)> done) {
-    const auto given = std::make_shared<std::optional<T>>();
-    // Ends on the engine thread, with what it holds.
-    const auto after = std::make_shared<std::function<void(T)>>(std::move(done));
-    writer_->run([weak = weak_from_this(), &loop = services_.loop, given, after,
-                  work = std::move(work)](store::StorageBackend& backend) {
-      given->emplace(work(backend));
-      post(loop, [weak, given, after] {
-        const auto report = std::exchange(*after, nullptr);
-        if (weak.lock()) report(std::move(**given));
-      });
-    });
+    store::on_store<T>(*writer_, services_.loop, std::move(work),
+                       [weak = weak_from_this(), done = std::move(done)](T given) {
+                         if (weak.lock()) done(std::move(given));
+                       });
   }
   // Reads what others record of a run, for as long as the hub has readers.
   void follow(const store::RunId& run, const std::shared_ptr<run::RunHub>& hub);
@@ -89,8 +101,8 @@ class RuntimeStream final : public HostTask, public std::enable_shared_from_this
   // Ends what is at work here and gives it back.
   // Thread: any, once the loop has stopped.
   void end();
-  // Gives back what is at work here, so that others go on with it, and waits for that. Nothing is
-  // given to the store afterwards.
+  // Gives back what is at work here, so that others go on with it, and waits a while for that.
+  // Nothing is given to the store afterwards.
   // Thread: any, once the loop has stopped.
   void release();
 
@@ -111,7 +123,6 @@ class RuntimeStream final : public HostTask, public std::enable_shared_from_this
   using Reply = std::function<void(Result<json::Tree>)>;
   using Handler = void (RuntimeStream::*)(const json::Tree& options, const Reply& reply);
   static const std::map<std::string_view, Handler>& handlers();
-  static void post(os::EventLoop& loop, std::function<void()> work);
 
   void opened(Result<std::shared_ptr<store::Writer>> writer);
   void open_control();
@@ -120,6 +131,13 @@ class RuntimeStream final : public HostTask, public std::enable_shared_from_this
   void request(const std::string& agent, const store::RunId& run, run::HostWork work,
                std::uint64_t id, const std::string& json);
   void withdraw(const store::RunId& run, std::uint64_t id);
+  void notify(const store::RunId& run, std::uint64_t id, const std::string& json);
+  [[nodiscard]] std::uint64_t pending_of(const store::RunId& run, std::uint64_t id) const;
+  void forget_pending(std::uint64_t known);
+  RuntimeApi& api();
+  void ask(std::string_view kind, const json::Tree& value, run::RouteServices::Reply reply);
+  // False when the routes asked nothing of this id.
+  bool answer_ask(std::uint64_t id, std::string_view json);
   void count_work();
   void tick();
   void poll();
@@ -128,12 +146,26 @@ class RuntimeStream final : public HostTask, public std::enable_shared_from_this
   void do_get(const json::Tree& options, const Reply& reply);
   void do_list(const json::Tree& options, const Reply& reply);
   void do_stop(const json::Tree& options, const Reply& reply);
+  void do_delete(const json::Tree& options, const Reply& reply);
   void do_approvals(const json::Tree& options, const Reply& reply);
   void do_decide(const json::Tree& options, const Reply& reply);
+  void do_listen(const json::Tree& options, const Reply& reply);
+  void do_pipelines(const json::Tree& options, const Reply& reply);
+  void do_unlisten(const json::Tree& options, const Reply& reply);
+  void do_send(const json::Tree& options, const Reply& reply);
+  void do_message(const json::Tree& options, const Reply& reply);
+  void do_fork(const json::Tree& options, const Reply& reply);
+  void do_replay(const json::Tree& options, const Reply& reply);
+  void do_records(const json::Tree& options, const Reply& reply);
+  void do_messages(const json::Tree& options, const Reply& reply);
   void do_close(const json::Tree& options, const Reply& reply);
+  // storage_commands.cpp
+  static bool has_storage_command(std::string_view name);
+  void do_storage(std::string_view name, const json::Tree& options, const Reply& reply);
   void shut(const Reply& reply);
   void on_closing(const std::string& owner, std::function<void()> then);
   void close_store(const Reply& reply);
+  void abandon(std::shared_ptr<store::Writer> writer);
 
   DrainQueue::StreamId id_;
   HostServices& services_;
@@ -145,9 +177,15 @@ class RuntimeStream final : public HostTask, public std::enable_shared_from_this
   std::shared_ptr<run::RunRequests> requests_;
   std::shared_ptr<run::RunUpkeep> upkeep_;
   std::shared_ptr<void> control_;
+  std::shared_ptr<RuntimeApi> api_;  // made with its first use
+  std::map<std::uint64_t, run::RouteServices::Reply> asks_;
+  std::shared_ptr<bool> has_pipelines_ = std::make_shared<bool>(false);
   std::optional<Error> failure_;  // why the store is not open
   std::vector<Ready> waiting_;    // for the store
+  const std::shared_ptr<OpeningOrder> openings_ = std::make_shared<OpeningOrder>();
   std::map<std::uint64_t, Request> pending_;
+  std::map<std::pair<store::RunId, std::uint64_t>, std::uint64_t>
+      pending_of_runs_;  // its other way
   std::uint64_t last_request_ = 0;
   // Of runs that others work on.
   std::map<store::RunId, std::weak_ptr<run::RunHub>> followed_;

@@ -106,7 +106,7 @@ TEST(AgentInput, PutsContextFirst) {
       {}, ids);
   ASSERT_TRUE(input.ok());
   EXPECT_TRUE(input.value().messages_json.starts_with(
-      R"([{"id":"id-3","role":"system","content":"page: home"},{"id":"1")"));
+      R"([{"id":"context-id-3","role":"system","content":"page: home"},{"id":"1")"));
 }
 
 TEST(AgentInput, TellsMissingMessagesFromWrongOnes) {
@@ -150,6 +150,24 @@ TEST(AgentInput, BoundsWhatItHolds) {
   EXPECT_NE(refusal(list_of(1, user), R"(,"resume":)" + list_of(1025, R"({"interruptId":"#"})"))
                 .find("body_too_largeThe request answers 1025"),
             std::string::npos);
+}
+
+TEST(AgentInput, ChecksTheEntriesThatAnswerInterrupts) {
+  CountingIds ids("id-");
+  const auto read = [&](const std::string& resume) {
+    return run::read_agent_input(
+        R"({"messages":[{"id":"u","role":"user","content":"x"}],"resume":[)" + resume + "]}", {},
+        ids);
+  };
+  for (const std::string resume :
+       {"null", "{}", R"("id")", R"({"interruptId":5})", R"({"interruptId":""})",
+        R"({"interruptId":"i","status":"zz"})", R"({"interruptId":"i","status":1})",
+        R"({"interruptId":"i"},[])"}) {
+    EXPECT_EQ(read(resume).error().code, Errc::invalid_body) << resume;
+  }
+  const std::string good = R"({"interruptId":"i","status":"resolved","payload":1,"metadata":{}})";
+  EXPECT_EQ(read(good).value().resume_json, "[" + good + "]");
+  EXPECT_TRUE(read(R"({"interruptId":"i","status":null},{"interruptId":"k"})"));
 }
 
 TEST(ServerOptions, RefusesWhatItDoesNotKnow) {

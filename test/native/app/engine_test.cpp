@@ -11,6 +11,7 @@
 
 #include "support/host.hpp"
 #include "support/raw_server.hpp"
+#include "support/sanitizers.hpp"
 
 namespace millrace::app {
 namespace {
@@ -246,9 +247,9 @@ TEST(Engine, ServesManyReadersThatComeAndGo) {
 }
 
 TEST(Engine, LeavesNoMemoryBehind) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers keep freed memory";
-#endif
+  if (test::has_address_sanitizer || test::has_thread_sanitizer) {
+    GTEST_SKIP() << "sanitizers keep freed memory";
+  }
   const auto resident_bytes = [] {
     std::ifstream file("/proc/self/statm");
     std::size_t total = 0;

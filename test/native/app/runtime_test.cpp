@@ -4,10 +4,14 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
+#include <future>
+#include <memory>
 #include <string>
 
 #include "app/engine.hpp"
+#include "app/open_stores.hpp"
 #include "os/random_ids.hpp"
 #include "support/host.hpp"
 #include "support/raw_server.hpp"
@@ -46,13 +50,22 @@ class RuntimeTest : public testing::Test {
   ~RuntimeTest() override { std::filesystem::remove_all(folder_); }
 
   Engine::StreamId open(Host& host) {
-    const std::string options = R"({"storage":"file:)" + (folder_ / "runs.db").string() + "\"}";
+    const std::string options = R"({"storage":")" + storage() + "\"}";
     const auto runtime = host.transport().start_runtime(options);
     EXPECT_TRUE(runtime.ok());
     run::DurableAgent agent;
     agent.plan = plan(host);
     host.transport().add_agent(runtime.value(), "helper", std::move(agent));
     return runtime.value();
+  }
+  [[nodiscard]] std::string storage() const { return "file:" + (folder_ / "runs.db").string(); }
+  std::shared_ptr<store::Writer> join_store() const {
+    StoreOptions options;
+    options.storage = storage();
+    options.open_timeout = std::chrono::seconds(30);
+    auto joined = open_store(options);
+    EXPECT_TRUE(joined.ok()) << (joined.ok() ? "" : joined.error().message);
+    return joined.ok() ? std::move(joined).value() : nullptr;
   }
   std::shared_ptr<const run::AgentPlan> plan(Host& host) {
     auto plan = host.transport().plan(
@@ -74,6 +87,39 @@ class RuntimeTest : public testing::Test {
         R"({"seqs":true,"run":")" + std::string(id_of_run) + "\"" + std::string(more) + "}", ids_);
     EXPECT_TRUE(spec.ok());
     return host.transport().start(runtime, std::move(spec).value());
+  }
+
+  // What a disk that hangs has not done yet outlives the engine that gave it.
+  void end_while_the_store_hangs(bool is_last) {
+    hanging_ = 1;
+    auto host = std::make_unique<Host>();
+    const auto runtime = open(*host);
+    const auto id = begin(*host, runtime);
+    host->read(id, [&] { return host->got(id).data.find("hello") != std::string::npos; });
+    auto store = join_store();
+    ASSERT_TRUE(store);
+    std::promise<void> hangs;
+    std::promise<void> goes_on;
+    store->run([&](store::StorageBackend&) {
+      hangs.set_value();
+      goes_on.get_future().wait();
+    });
+    hangs.get_future().wait();
+    const std::string run = R"({"run":")" + std::string(id_of_run) + "\"}";
+    std::uint64_t command = 0;
+    for (const char* name : {"list", "get", "delete"}) {
+      host->transport().command(runtime, {name, ++command, "", run});
+    }
+    if (is_last) store.reset();
+    host.reset();
+    goes_on.set_value();
+    if (store) {
+      std::promise<void> done;
+      store->run([&](store::StorageBackend&) { done.set_value(); });
+      done.get_future().wait();
+      store.reset();
+    }
+    EXPECT_TRUE(join_store());
   }
 
   os::RandomIds ids_;
@@ -126,6 +172,14 @@ TEST_F(RuntimeTest, FollowsWhatAnotherEngineRecords) {
   worker.transport().stop(run);
   const std::string rest = other.read_all(reader).data;
   EXPECT_TRUE(has(rest, R"("status":"cancelled")")) << rest;
+}
+
+TEST_F(RuntimeTest, EndsWhileAStoreHangsThatAnotherEngineHas) {
+  end_while_the_store_hangs(false);
+}
+
+TEST_F(RuntimeTest, EndsWhileItsOwnStoreHangs) {
+  end_while_the_store_hangs(true);
 }
 
 TEST_F(RuntimeTest, EndsWithTheErrorOfAStoreThatCannotBeOpened) {

@@ -1,0 +1,21 @@
+// Takes over what another server kept: the data folder of the Undefined server.
+#pragma once
+
+#include <string>
+
+#include "app/store_commands.hpp"
+#include "base/json_tree.hpp"
+#include "base/result.hpp"
+#include "store/backend.hpp"
+
+namespace millrace::app {
+
+// Reads conversations, the one history of older releases and attachments. A conversation that is
+// there already stays as it is; the old history is taken over once, as its marker in the folder
+// tells.
+// Shape: {"conversations", "messages", "attachments", "skipped": numbers}.
+// Errors: invalid_option for a folder that is none, or has nothing to import; those of the backend.
+Result<json::Tree> import_undefined(store::StorageBackend& backend, const std::string& folder,
+                                    const std::string& principal, const StoreProgress& progress);
+
+}  // namespace millrace::app

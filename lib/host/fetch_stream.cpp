@@ -1,0 +1,372 @@
+#include "host/fetch_stream.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "base/error_json.hpp"
+#include "base/json.hpp"
+#include "base/json_tree.hpp"
+#include "host/runtime_stream.hpp"
+#include "http/body_decoder.hpp"
+#include "http/response.hpp"
+
+namespace millrace::host {
+namespace {
+
+using json::Tree;
+
+std::string head_json(int status, const http::Headers& headers) {
+  Tree head = Tree::object();
+  head.set("status", Tree::integer(status));
+  Tree& fields = head.set("headers", Tree::array());
+  for (const http::Header& field : headers) {
+    Tree pair = Tree::array();
+    pair.push(Tree::text(field.name));
+    pair.push(Tree::text(field.value));
+    fields.push(std::move(pair));
+  }
+  return head.to_json(json::Surrogates::replace);
+}
+
+}  // namespace
+
+Result<FetchSpec> read_fetch(std::string_view json, std::string body) {
+  auto parsed = Tree::parse(json);
+  if (!parsed) return std::move(parsed).error();
+  const Tree& given = parsed.value();
+  FetchSpec spec;
+  http::RequestHead& head = spec.head;
+  head.method = given["method"].string();
+  head.target = given["target"].string();
+  if (head.method.empty() || !head.target.starts_with('/')) {
+    return make_error(Errc::invalid_argument, "A request has a method and a path.");
+  }
+  const std::size_t query = head.target.find('?');
+  head.path = head.target.substr(0, query);
+  if (query != std::string::npos) head.query = head.target.substr(query + 1);
+  for (const Tree& field : given["headers"].items()) {
+    if (field.items().size() != 2) return make_error(Errc::invalid_argument);
+    head.headers.add(std::string(field.items()[0].string()),
+                     std::string(field.items()[1].string()));
+  }
+  spec.remote_address = given["remoteAddress"].string();
+  spec.is_peek = given["peek"].is_true();
+  spec.is_oversized = given["oversized"].is_true();
+  spec.is_fed = given["fed"].is_true();
+  if (const std::string_view principal = given["principal"].string(); !principal.empty()) {
+    spec.caller =
+        std::make_shared<const http::Caller>(http::Caller{std::string(principal), {}, {}});
+  }
+  spec.body = std::move(body);
+  return spec;
+}
+
+// What a handler holds: its end without an answer is an answer, too.
+class FetchStream::Response final : public http::ResponseStream,
+                                    public std::enable_shared_from_this<Response> {
+ public:
+  explicit Response(std::shared_ptr<FetchStream> stream) : stream_(std::move(stream)) {}
+  ~Response() override {
+    if (!stream_ || stream_->closed_) return;
+    if (!has_begun_) {
+      (void)send_error(
+          make_error(Errc::internal, "The handler of the route ended without an answer."), {});
+    } else {
+      stream_->close(cut_off());
+    }
+  }
+  Response(const Response&) = delete;
+  Response& operator=(const Response&) = delete;
+
+  Result<void> send(int status, const http::Headers& headers, std::string_view body) override {
+    MILLRACE_TRY(start(status, headers));
+    if (!is_open()) {
+      forget();
+      is_whole_ = true;
+      return {};
+    }
+    if (http::has_body(status)) stream_->push(body);
+    end();
+    return {};
+  }
+  Result<void> send_error(const Error& error, const http::Headers& headers) override {
+    http::Exchange exchange;
+    if (stream_) {
+      exchange.error_body = stream_->error_body_;
+      exchange.path = stream_->path_;
+      exchange.observed = stream_->observed_;
+    }
+    const std::string body = http::error_body(error, exchange);
+    return send(row_of(error.code).http_status, http::error_headers(error, headers), body);
+  }
+  Result<void> start(int status, const http::Headers& headers) override {
+    return begin(status, headers, std::nullopt);
+  }
+  Result<void> start_sized(int status, const http::Headers& headers, std::uint64_t size) override {
+    return begin(status, headers, size);
+  }
+  Result<void> begin(int status, http::Headers headers, std::optional<std::uint64_t> size) {
+    if (!is_open()) return make_error(Errc::connection_lost, "The client closed the connection.");
+    if (has_begun_) return make_error(Errc::internal, "The response was already begun.");
+    MILLRACE_TRY(http::check_response(status, headers));
+    has_begun_ = true;
+    left_ = http::has_body(status) ? size : std::nullopt;
+    if (left_) headers.add("Content-Length", std::to_string(*left_));
+    stream_->open(status, headers);
+    if (http::has_body(status) && !stream_->is_head_) return {};
+    // Nothing more is sent, which a handler that streams until its client goes away must be
+    // notified of; not from inside this call, though.
+    const auto stream = std::exchange(stream_, nullptr);
+    stream->close({});
+    stream->services_.loop.post([weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->closed();
+    });
+    return {};
+  }
+  bool write(std::string_view bytes) override {
+    if (!is_open() || !has_begun_) return false;
+    if (left_) {
+      bytes =
+          bytes.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(*left_, bytes.size())));
+      *left_ -= bytes.size();
+    }
+    return stream_->push(bytes);
+  }
+  void end() override {
+    if (!is_open() || !has_begun_) return;
+    const auto stream = std::exchange(stream_, nullptr);
+    forget();
+    stream->close(left_.value_or(0) > 0 ? cut_off() : std::string());
+  }
+  void on_drain(std::function<void()> callback) override { on_drain_ = std::move(callback); }
+  void on_close(std::function<void()> callback) override {
+    if (was_closed_) return callback ? callback() : void();
+    on_close_ = std::move(callback);
+  }
+  void on_expedite(std::function<void()> callback) override { on_expedite_ = std::move(callback); }
+  [[nodiscard]] bool is_open() const override { return stream_ && !stream_->closed_; }
+
+  void drained() {
+    // A callback may end the stream, which drops the callbacks.
+    const auto callback = on_drain_;
+    if (callback) callback();
+  }
+  void closed() {
+    stream_ = nullptr;
+    if (is_whole_) return;
+    was_closed_ = true;
+    const auto callback = std::exchange(on_close_, nullptr);
+    forget();
+    if (callback) callback();
+  }
+
+ private:
+  void forget() {
+    on_drain_ = nullptr;
+    on_close_ = nullptr;
+    on_expedite_ = nullptr;
+  }
+
+  static std::string cut_off() {
+    return error_json(make_error(Errc::internal, "The answer was cut off."));
+  }
+
+  std::shared_ptr<FetchStream> stream_;
+  std::optional<std::uint64_t> left_;  // of an answer whose size is known
+  bool has_begun_ = false;
+  bool is_whole_ = false;    // the answer has no body, and was sent
+  bool was_closed_ = false;  // before the answer was whole
+  std::function<void()> on_drain_;
+  std::function<void()> on_close_;
+  std::function<void()> on_expedite_;
+};
+
+FetchStream::FetchStream(DrainQueue::StreamId id, HostServices& services,
+                         std::shared_ptr<RuntimeStream> runtime, FetchSpec spec)
+    : id_(id), services_(services), runtime_(std::move(runtime)), spec_(std::move(spec)) {}
+
+void FetchStream::start() {
+  runtime_->join(id_, [weak = weak_from_this()](const Error& error) {
+    const auto self = weak.lock();
+    if (self && !self->closed_) self->close(error_json(error));
+  });
+  runtime_->when_open([weak = weak_from_this()](const Error* error) {
+    const auto self = weak.lock();
+    if (!self || self->closed_) return;
+    error != nullptr ? self->close(error_json(*error)) : self->route();
+  });
+}
+
+void FetchStream::route() {
+  const http::Router& router = runtime_->routes();
+  http::RequestHead& head = spec_.head;
+  const http::Router::Match match = router.find(head.method, head.path);
+  path_ = head.path;
+  is_head_ = head.method == "HEAD";
+  error_body_ = match.error_body;
+  if (const auto& observer = router.observer()) {
+    observed_ =
+        std::make_shared<http::ObservedRequest>(observer, head.headers, spec_.remote_address);
+    http::RequestReport& report = observed_->report;
+    report.method = head.method;
+    report.path = head.path;
+    spec_.remote_address = report.identity.address;
+    fields_.add(std::string(http::request_id_field), report.identity.id);
+  }
+  caller_ = spec_.caller;
+  http::Zone* const zone = caller_ ? nullptr : router.zone_of(head.path);
+  if (zone != nullptr) {
+    if (error_body_ == nullptr) error_body_ = zone->error_body(head.path);
+    for (const http::Header& field : zone->fields(head)) fields_.add(field.name, field.value);
+    http::Zone::Admission admission = zone->admit(head, spec_.remote_address, !spec_.is_peek);
+    if (observed_) observed_->report.caller = admission.caller;
+    if (!admission.refusal && match.handler == nullptr) {
+      admission.refusal = zone->unknown(match.allow);
+    }
+    if (admission.refusal) return answer(*admission.refusal);
+    caller_ = std::move(admission.caller);
+  }
+  const auto response = std::make_shared<Response>(shared_from_this());
+  response_ = response;
+  if (match.handler == nullptr) {
+    return (void)response->send_error(
+        make_error(match.allow.empty() ? Errc::route_not_found : Errc::method_not_allowed), {});
+  }
+  if (auto coding = http::check_coding(head.headers); !coding) {
+    return (void)response->send_error(coding.error(), {{"Accept-Encoding", "identity"}});
+  }
+  const std::uint64_t limit = match.body_limit(head.method, zone == nullptr || caller_ != nullptr,
+                                               http::BodyLimits{}.body_bytes);
+  const auto length = head.headers.find("Content-Length").value_or("0");
+  std::uint64_t announced = 0;
+  std::from_chars(length.data(), length.data() + length.size(), announced);
+  const std::uint64_t size =
+      std::max<std::uint64_t>(spec_.body.size(), spec_.is_peek ? announced : 0);
+  if (spec_.is_oversized || size > limit) {
+    return (void)response->send_error(http::oversized_body(limit), {});
+  }
+  if (spec_.is_peek && match.allows(caller_.get())) {
+    return let_come(limit, match.sink != nullptr);
+  }
+  most_bytes_ = limit;
+  dispatch(match, response);
+}
+
+// The request is reported when it comes.
+void FetchStream::let_come(std::uint64_t body_bytes, bool is_fed) {
+  if (observed_) observed_->forget();
+  Tree head = Tree::object();
+  head.set("bodyBytes", Tree::integer(static_cast<std::int64_t>(body_bytes)));
+  head.set("isFed", Tree::flag(is_fed));
+  services_.queue.push_head(id_, head.to_json());
+  close({});
+}
+
+void FetchStream::dispatch(const http::Router::Match& match,
+                           const std::shared_ptr<Response>& response) {
+  if (match.sink != nullptr && match.allows(caller_.get())) {
+    auto made = (*match.sink)(spec_.head);
+    if (!made) return (void)response->send_error(made.error(), {});
+    sink_ = std::move(made).value();
+  }
+  if (!spec_.is_fed || !sink_) {
+    if (sink_) sink_->write(std::exchange(spec_.body, {}));
+    return handle(*match.handler, response);
+  }
+  handler_ = *match.handler;
+  feeding_ = response;
+  sink_->on_room([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->announce_room();
+  });
+  announce_room();
+}
+
+void FetchStream::announce_room() {
+  if (!closed_ && feeding_) services_.queue.push_head(id_, R"({"hasRoom":true})");
+}
+
+void FetchStream::feed(std::string_view bytes) {
+  if (closed_ || !feeding_) return;
+  fed_bytes_ += bytes.size();
+  if (fed_bytes_ > most_bytes_) {
+    sink_.reset();
+    return (void)std::exchange(feeding_, nullptr)
+        ->send_error(http::oversized_body(most_bytes_), {});
+  }
+  if (sink_->write(bytes)) announce_room();
+}
+
+void FetchStream::fed() {
+  if (closed_ || !feeding_) return;
+  const auto response = std::exchange(feeding_, nullptr);
+  handle(std::exchange(handler_, nullptr), response);
+}
+
+void FetchStream::handle(const http::Handler& handler, const std::shared_ptr<Response>& response) {
+  http::RequestHead& head = spec_.head;
+  const auto identity = observed_ ? observed_->report.identity : http::RequestIdentity();
+  handler(http::Request{std::move(head.method), std::move(head.target), std::move(head.path),
+                        std::move(head.query), std::move(head.headers), std::move(spec_.body),
+                        std::move(spec_.remote_address), std::move(caller_), identity.id,
+                        identity.trace, std::move(sink_)},
+          response);
+}
+
+void FetchStream::answer(const http::Answer& answer) {
+  open(answer.status, answer.headers);
+  if (!answer.body.empty() && !is_head_) push(answer.body);
+  close({});
+}
+
+void FetchStream::open(int status, const http::Headers& headers) {
+  if (observed_) observed_->report.status = status;
+  http::Headers all = headers;
+  for (const http::Header& field : fields_) {
+    if (headers.count(field.name) == 0) all.add(field.name, field.value);
+  }
+  services_.queue.push_head(id_, head_json(status, all));
+}
+
+bool FetchStream::push(std::string_view bytes) {
+  if (closed_) return false;
+  if (observed_) observed_->report.bytes += bytes.size();
+  services_.on_output(bytes.size());
+  is_full_ = !services_.queue.push(id_, bytes);
+  return !is_full_;
+}
+
+void FetchStream::close(std::string end) {
+  if (std::exchange(closed_, true)) return;
+  const auto self = shared_from_this();
+  if (observed_) observed_->report.is_complete = end.empty();
+  observed_.reset();
+  runtime_->leave(id_);
+  services_.queue.end(id_, std::move(end));
+  services_.forget(id_);
+}
+
+void FetchStream::resume() {
+  is_full_ = false;
+  if (const auto response = response_.lock()) response->drained();
+}
+
+void FetchStream::silence() {
+  closed_ = true;
+  observed_.reset();
+  sink_.reset();
+  feeding_.reset();
+  if (const auto response = response_.lock()) response->closed();
+}
+
+void FetchStream::cancel() {
+  if (std::exchange(closed_, true)) return;
+  observed_.reset();
+  sink_.reset();
+  runtime_->leave(id_);
+  if (const auto response = response_.lock()) response->closed();
+  feeding_.reset();
+}
+
+}  // namespace millrace::host
