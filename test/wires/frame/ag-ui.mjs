@@ -74,7 +74,10 @@ function neighbours(names, value) {
 
 // The rest of a subagent's event: it has to be known.
 function introduced(value) {
-  const { subagentRunId, type } = value;
+  const { subagentRunId, parentSubagentRunId, type } = value;
+  if (parentSubagentRunId !== undefined) {
+    return introduced({ type: '', subagentRunId: parentSubagentRunId });
+  }
   if (subagentRunId === undefined || type.startsWith('SUBAGENT')) return [[], []];
   return [
     [{ type: 'SUBAGENT_STARTED', ...subagent, subagentRunId }],
@@ -151,13 +154,14 @@ export function agUiWire({ name, title, sdk, EventSchemas, protocolVersion }) {
       return events.map((event) => EventSchemas.parse(event));
     },
     turn: () => [],
+    defaults: [[/CHUNK\.role$/, 'assistant']],
     structural: [/:RUN_/, /(messageId|toolCallId|stepName|activityType|subagentRunId)$/],
     carriers: [
       [/CHUNK\.delta$/, /CONTENT\.delta$|ARGS\.delta$/],
       [/ACTIVITY_SNAPSHOT\.content$/, /^ACTIVITY_SNAPSHOT\.content/],
       [/ACTIVITY_DELTA\.patch$/, /^ACTIVITY_DELTA\.patch/],
       [/STATE_DELTA\.delta$/, /^STATE_DELTA\.delta/],
-      [/RUN_STARTED\.input$/, /^RUN_STARTED\.input/],
+      [/RUN_STARTED\.input$/, /^millrace\.source_run\.value\.input/],
     ],
   };
 }

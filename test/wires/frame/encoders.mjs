@@ -130,7 +130,8 @@ async function writtenBy(encoder, wire, vendor, answer) {
     const response = await encoder(runtimeOf(wire, line.url), payload);
     text = await response.text();
   } catch (error) {
-    text = `data: ${JSON.stringify({ error: error.message })}`;
+    const { message, report } = error;
+    text = `data: ${JSON.stringify({ error: message, report })}`;
   }
   line.close();
   return recordsOf(text);
@@ -142,6 +143,7 @@ function recordsOf(text) {
   let event = '';
   for (const line of text.split('\n')) {
     if (line.startsWith('event: ')) event = line.slice(7);
+    if (line.startsWith('id: ')) records.push({ id: line.slice(4) });
     if (!line.startsWith('data: ')) continue;
     const value = parsed(line.slice(6));
     records.push(event ? { [event]: value } : value);
@@ -149,9 +151,14 @@ function recordsOf(text) {
   return records;
 }
 
+// A signature that names its provider before it counts as what it is.
+const scope = /^mr1\.\d+\.[a-z]+\./;
+
 function parsed(text) {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text, (_, value) =>
+      typeof value === 'string' ? value.replace(scope, '') : value,
+    );
   } catch {
     return text;
   }

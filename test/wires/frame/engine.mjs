@@ -20,7 +20,7 @@ export class Engine {
     const { adapter, read } = this.wire;
     if (read) return read(answer);
     if (adapter) return this.parsed(answer, adapter);
-    return this.call([answer], { messages: [question], ...payload });
+    return this.call([answer], { messages: [question], ...this.wire.asks, ...payload });
   }
 
   async parsed({ type, bytes, headers }, adapter) {
@@ -70,12 +70,17 @@ export class Engine {
       report = { refused: error.code ?? 'unknown', message: error.message, notes: [] };
     }
     line.close();
-    return { events, report, request: line.requests.at(-1)?.body };
+    const request = line.requests.at(-1)?.body;
+    const failed = events.find(({ type }) => type === 'RUN_ERROR');
+    if (request === undefined && failed) {
+      report = { ...report, rejected: failed.code, message: failed.message };
+    }
+    return { events, report, request };
   }
 
   /** The request that follows an answer, with results for the calls that wait for one. */
   async next({ events }) {
-    const { format, plain, wire = this.wire } = this.wire.next ?? {};
+    const { format, plain, members, wire = this.wire } = this.wire.next ?? {};
     if (format)
       return { request: toApi(format, millrace.foldEvents(events)), report: { notes: [] } };
     const folded = millrace.foldEvents(events);
@@ -85,7 +90,7 @@ export class Engine {
       .filter(({ id }) => !answered.has(id))
       .map(({ id }) => ({ id: `t${id}`, role: 'tool', toolCallId: id, content: 'Done' }));
     const messages = [question, ...folded, ...results, further];
-    return this.call([plain ?? wire.plain], { messages, format: 'canonical' }, wire);
+    return this.call([plain ?? wire.plain], { messages, format: 'canonical', ...members }, wire);
   }
 
   /** A history in the vendor's shape, read and written again by the format of that name. */

@@ -87,8 +87,10 @@ function isCarrier(carriers, row, place) {
 // The member itself, under its own name.
 function isRaw(place, row) {
   const names = place.replace(/\[\]|\{\}|\.kzq\w+/g, '').split('.');
-  const last = names.filter((name) => name !== 'key').at(-1);
-  return plain(last) === plain(memberOf(row));
+  const member = memberOf(row);
+  // `key` is the name of a map's only entry as well.
+  const last = names.filter((name) => name !== 'key' || member === 'key').at(-1);
+  return plain(last) === plain(member);
 }
 
 function plain(name) {
@@ -116,10 +118,10 @@ export function judgeBack(ends, way, leaves, value, sent, report) {
 }
 
 /** Judges one leaf of a turn that went back. */
-export function judgePath(ends, way, { row, path }, value, sent, report, marker) {
-  const wanted = valueAt(value, path);
+export function judgePath(ends, way, { row, path, absent }, value, sent, report, marker) {
+  const wanted = valueAt(value, path) ?? absent;
   const alike = sent.filter((one) => isAlike(one, value));
-  if (alike.some((one) => isBack(valueAt(one, path), wanted, marker)))
+  if (alike.some((one) => isBack(valueAt(one, path) ?? absent, wanted, marker)))
     return ends.add(way, row, 'carried');
   if (report.refused) return ends.add(way, row, 'lost', `refused: ${report.message}`);
   const places = marker ? placesOf({ events: [], report: { sent } }, markersIn) : new Map();

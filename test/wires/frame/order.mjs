@@ -73,15 +73,24 @@ async function sendOrder(ways, wire, kinds, row, parts, tally) {
   }
 }
 
-// The parts stand in the order of their first markers; a part that is not there is lost elsewhere.
+// The parts stand in the order of their first markers; a part that is not there is lost elsewhere. One event that
+// holds the list of all of them gives the order of a message whose text is one.
 function judgeOrder(ways, way, row, parts, shown, tally) {
-  const text = JSON.stringify(shown);
-  const firsts = parts.map(({ leaves }) => firstOf(leaves, text)).filter((at) => at >= 0);
+  const firstsIn = (value) => {
+    const text = JSON.stringify(value);
+    return parts.map(({ leaves }) => firstOf(leaves, text)).filter((at) => at >= 0);
+  };
+  const firsts = firstsIn(shown);
   if (firsts.length < 2) {
     tally.unseen += 1;
     return;
   }
-  const kept = firsts.every((at, index) => index === 0 || at >= firsts[index - 1]);
+  const isInOrder = (places) => places.every((at, index) => index === 0 || at >= places[index - 1]);
+  const holdsAll = (value) => {
+    const places = firstsIn(value);
+    return places.length === firsts.length && isInOrder(places);
+  };
+  const kept = isInOrder(firsts) || shown.some(holdsAll);
   ways.ends.add(way, row, kept ? 'carried' : 'lost', kept ? '' : 'another order');
 }
 

@@ -1,6 +1,6 @@
 // Members of a request, each alone, and headers of an answer.
 import { each } from './each.mjs';
-import { markersIn, withValue } from './instances.mjs';
+import { markersIn, valueAt, withValue } from './instances.mjs';
 import { judgePath, notesOf } from './judge.mjs';
 import { boundedNumbers } from './numbers.mjs';
 import { placesOf } from './places.mjs';
@@ -43,12 +43,13 @@ async function sendParameter(ways, given, name, instance, judged) {
     });
     const wanted = place(members);
     for (const leaf of marked) {
-      const at = given.pathOf?.([name, ...leaf.path]) ?? [name, ...leaf.path];
+      const path = [name, ...leaf.path];
+      const at = given.pathOf?.(path, value) ?? path;
       judgePath(
         ways.ends,
         'parameter',
         { ...leaf, path: at },
-        wanted,
+        at === path || given.place ? wanted : moved(members, path, at),
         [request ?? {}],
         told(report, events),
         leaf.marker,
@@ -66,6 +67,17 @@ async function sendParameter(ways, given, name, instance, judged) {
       await send(withValue(instance.value, leaf.path, one), instance.leaves, [leaf]);
     }
   }
+}
+
+// The value with a member at the place where the body has it.
+function moved(value, from, to) {
+  const member = valueAt(value, from);
+  const root = [];
+  to.reduceRight(
+    (inner, name) => (root[0] = typeof name === 'number' ? [inner] : { [name]: inner }),
+    member,
+  );
+  return root[0];
 }
 
 function deeper(leaves, name) {

@@ -18,10 +18,13 @@ export async function selfTest(ways, again, play, seed, count = 6) {
   const further = [...lost]
     .filter((row) => !drops.has(row))
     .map((row) => `named though it was sent: ${row}`);
-  return { dropped: [...drops].sort(), wrong: [...missed, ...further] };
+  const wrong = [...missed, ...further];
+  if (wrong.length > 0) wrong.push(`dropped: ${[...drops].join(', ')}`);
+  return { dropped: [...drops].sort(), wrong };
 }
 
-// Members that say what something is, link it to others, or decide whether it goes back.
+// Members that say what something is, link it to others, or decide whether it goes back. A wire adds its own as
+// `structural`: the text without which a part is none, or that others are about.
 const linking =
   /\.(type|role|\w*[nN]ame|schema|format|snapshot|\w*id|\w+Id|\w*signature|thoughtSignature|encrypted_\w+)$/;
 // What may always be absent: items of lists, parameters, headers.

@@ -7,6 +7,13 @@ import { Ends, judgeBack, judgeEvents, judgePath, judgeValues, names, notesOf } 
 import { hasRow, readModel } from './model.mjs';
 import { joinedTexts, placesOf } from './places.mjs';
 
+// A medium that the other vendor does not take, by its place in the messages.
+function namesPlace({ rejected, message }) {
+  const place =
+    /\(messages\[\d+\]\.content\[\d+\], (image|audio|video|document) by (value|address|id)\)/;
+  return rejected === 'capability_not_supported' && place.test(message);
+}
+
 /** Everything that one wire goes through. `drops` are rows whose member the engine does not get. */
 export class Ways {
   refusals = [];
@@ -114,9 +121,15 @@ export class Ways {
     return node ? leaves.filter(({ row }) => hasRow(node, row, this.wire.rules)) : leaves;
   }
 
+  // A member that is absent has the value that the vendor documents for it.
+  withDefault(leaf) {
+    const [, value] = this.wire.defaults?.find(([pattern]) => pattern.test(leaf.row)) ?? [];
+    return value === undefined ? leaf : { ...leaf, optional: false, absent: value };
+  }
+
   // Each value of a leaf, and its absence.
   async values(subject, instance, leaf) {
-    const all = valuesOf(leaf);
+    const all = valuesOf(this.withDefault(leaf));
     if (all.length < 2) return;
     const seen = { stream: new Map(), answer: new Map() };
     for (const one of all) {
@@ -137,7 +150,8 @@ export class Ways {
   async backValue(way, leaf, value, outcome) {
     if (this.sentBack([leaf]).length === 0) return;
     const { request, report } = await this.engine.next(outcome);
-    judgePath(this.ends, `next of ${way}`, leaf, value, this.wire.turn(request ?? {}), report);
+    const sent = this.wire.turn(request ?? {});
+    judgePath(this.ends, `next of ${way}`, this.withDefault(leaf), value, sent, report);
   }
 
   // True when the SDK's own client takes what was made, and sees each marker in it.
@@ -209,7 +223,7 @@ export class Ways {
     for (const one of valuesOf(leaf)) {
       const value = withValue(instance.value, leaf.path, one);
       const { sent, report } = await this.sentHistory(history, { ...instance, value });
-      judgePath(this.ends, 'history', leaf, value, sent, report);
+      judgePath(this.ends, 'history', this.withDefault(leaf), value, sent, report);
     }
   }
 
@@ -236,8 +250,8 @@ export class Ways {
 
   judgeInto(lost, other, leaves, request, report) {
     const places = placesOf({ events: [], report: { request } }, markersIn);
-    // State is noted once a request; a refusal has to name what it refuses.
-    const noted = !report.refused && report.notes?.length > 0;
+    // State is noted once a request. A rejection names the place of what it is for: the message goes nowhere.
+    const noted = report.rejected ? namesPlace(report) : report.notes?.length > 0;
     for (const { row, marker } of leaves) {
       if (!marker) continue;
       if (!lost.has(row)) lost.set(row, new Set());

@@ -260,6 +260,10 @@ export default {
     type: 'Parameters',
     without: ['model', 'messages', 'stream', 'betas'],
     base: { max_tokens: 4000 },
+    companions: (name, value) =>
+      name === 'tool_choice'
+        ? { tools: [{ name: value?.name ?? 'look', input_schema: { type: 'object' } }] }
+        : {},
   },
   headers: ['request-id', 'anthropic-organization-id', 'retry-after'].concat(
     ['requests', 'tokens', 'input-tokens', 'output-tokens'].flatMap((of) =>
@@ -268,7 +272,7 @@ export default {
   ),
   // What a compaction used is added.
   best: [/^message\.usage\./],
-  structural: [/\.(id|tool_use_id|name|type)$/],
+  structural: [/\.(id|tool_use_id|name|type)$/, /block:text\.text$/],
   carriers: [
     [/:text\.text$/, /^TEXT_MESSAGE_CONTENT\.delta$/],
     [/:thinking\.thinking$/, /^REASONING_MESSAGE_CONTENT\.delta$/],

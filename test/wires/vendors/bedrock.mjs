@@ -151,6 +151,9 @@ function blocksOf({ messages = [] }, side) {
 
 const base64 = ({ text }) => Buffer.from(text.repeat(3)).toString('base64');
 
+// The API takes calls beside tools only.
+const tools = [{ type: 'function', function: { name: 'look', parameters: { type: 'object' } } }];
+
 export default {
   name: 'bedrock',
   title: 'Amazon Bedrock Converse',
@@ -223,6 +226,7 @@ export default {
     return events;
   },
   readAnswer: (url) => client(url).send(new ConverseCommand(asked)),
+  next: { members: { tools } },
   turn: (request) => blocksOf(request, 'assistant'),
   history: [
     {
@@ -245,12 +249,18 @@ export default {
     },
   ],
   parameters: { type: 'Parameters', without: ['modelId', 'messages', 'system'] },
+  // A result without a status is one of success.
+  defaults: [[/toolResult\.status$/, 'success']],
   headers: [
     'x-amzn-requestid',
     'x-amzn-bedrock-cache-read-input-token-count',
     'x-amzn-bedrock-invocation-latency',
   ],
-  structural: [/\.(toolUseId|name|type|format)$/, /block:text\.text$/],
+  structural: [
+    /\.(toolUseId|name|type|format)$/,
+    /block:text\.text$/,
+    /citationsContent\.content\[\]\.text$/,
+  ],
   carriers: [
     [/block:text\.text$/, /^TEXT_MESSAGE_CONTENT\.delta$/],
     [/citationsContent\.content\[\]:?\w*\.text$/, /^TEXT_MESSAGE_CONTENT\.delta$/],

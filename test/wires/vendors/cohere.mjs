@@ -101,6 +101,7 @@ export default {
   provider: 'cohere',
   model: 'command-a-reasoning-08-2025',
   call: {},
+  asks: { logprobs: true },
   format: 'cohere',
   reads: 'cohereAdapter',
   types,
@@ -146,14 +147,22 @@ export default {
     wrap: historyOf,
     turn: (request) => request.messages ?? request,
   },
-  parameters: { type: 'Parameters', without: ['model', 'messages', 'stream'], rename: snake },
+  parameters: {
+    type: 'Parameters',
+    without: ['model', 'messages', 'stream'],
+    rename: snake,
+    companions: (name) =>
+      name === 'tool_choice' || name === 'strict_tools'
+        ? { tools: [{ type: 'function', function: { name: 'look' } }] }
+        : {},
+  },
   headers: [
     'x-debug-trace-id',
     'x-endpoint-monthly-call-limit',
     'x-trial-endpoint-call-limit',
     'x-trial-endpoint-call-remaining',
   ],
-  structural: [/\.(id|name|tool_call_id)$/],
+  structural: [/\.(id|name|tool_call_id)$/, /citations\[\]\.text$/],
   carriers: [
     [/content\[\]:text\.text$/, /^TEXT_MESSAGE_CONTENT\.delta$/],
     [/content\[\]:thinking\.thinking$/, /^REASONING_MESSAGE_CONTENT\.delta$/],

@@ -135,6 +135,7 @@ export default {
   sdk: '@google/genai',
   provider: 'google',
   model: 'gemini-3-pro-preview',
+  asks: { logprobs: true },
   call: {},
   format: 'gemini',
   reads: 'geminiAdapter',
@@ -170,7 +171,8 @@ export default {
     {
       root: 'candidate',
       type: 'Candidate',
-      place: (value) => whole([candidateOf([said], value)]),
+      // Its reason to finish is absent where the instance has none.
+      place: (value) => whole([{ content: { role: 'model', parts: [said] }, ...value }]),
       rules: { without: [/^candidate\.(content|index)$/] },
     },
     {
@@ -231,13 +233,19 @@ export default {
   parameters: {
     type: 'Config',
     without: ofSdk,
+    // A tool with methods, which the SDK calls itself.
+    rules: { without: [/\.tools\[\]:any$/] },
     place: (members) =>
       beside.has(Object.keys(members)[0]) ? members : { generationConfig: members },
     pathOf: ([name, ...path]) =>
       beside.has(name) ? [name, ...path] : ['generationConfig', name, ...path],
   },
   headers: ['x-goog-request-id', 'x-cloud-trace-context'],
-  structural: [/\.(id|name|mimeType|fileUri|data)$/],
+  structural: [
+    /\.(id|name|mimeType|fileUri|data)$/,
+    /part:(text|thought)\.text$/,
+    /functionCall\.args$/,
+  ],
   carriers: [
     [/^response\.modelVersion$/, /^report\.response\.model$/],
     [/part:text\.text$/, /^TEXT_MESSAGE_CONTENT\.delta$/],

@@ -72,7 +72,7 @@ export default {
   input: 'Assistant',
   rules: {
     values: [
-      [/tool_calls\[\]\.args$/, ({ text }) => ({ q: text })],
+      [/(?<!invalid_)tool_calls\[\]\.args$/, ({ text }) => ({ q: text })],
       [
         /image_url(:string|:url\.url|:object\.url)$/,
         ({ text }) => `https://example.com/${text}.png`,
@@ -106,6 +106,10 @@ export default {
   next: { format: 'langgraph' },
   turn: (request) => (Array.isArray(request) ? request : []).filter(({ type }) => type === 'ai'),
   history: { root: 'input', type: 'Input', wrap: historyOf, turn: (request) => request },
+  defaults: [
+    [/^tool\.status$/, 'success'],
+    [/\.detail$/, 'auto'],
+  ],
   structural: [/\.(id|name|type|tool_call_id)$/],
   carriers: [
     [/^ai\.content(:string|:list\[\]:text\.text)$/, /^TEXT_MESSAGE_CONTENT\.delta$/],
@@ -115,6 +119,9 @@ export default {
     [/tool_calls\[\]\.id$/, /^TOOL_CALL_START\.toolCallId$/],
     [/tool_calls\[\]\.name$/, /^TOOL_CALL_START\.toolCallName$/],
     [/tool_calls\[\]\.args/, /^TOOL_CALL_ARGS\.delta/],
+    [/^block:tool_call(_chunk)?\.id$/, /^TOOL_CALL_START\.toolCallId$/],
+    [/^block:tool_call(_chunk)?\.name$/, /^TOOL_CALL_START\.toolCallName$/],
+    [/^block:tool_call(_chunk)?\.args$/, /^TOOL_CALL_ARGS\.delta/],
     [/^tool\.content/, /^TOOL_CALL_RESULT\.content/],
     [/^tool\.id$/, /^TOOL_CALL_RESULT\.messageId$/],
     [/^tool\.tool_call_id$/, /^TOOL_CALL_RESULT\.toolCallId$/],

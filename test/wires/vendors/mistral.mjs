@@ -21,7 +21,8 @@ function whole(choices, more = {}) {
     id: 'm1',
     object: 'chat.completion',
     created: 1_700_000_000,
-    model: 'mistral-large-latest',
+    // One that reasons: others take no reasoning back.
+    model: 'magistral-medium-latest',
     choices: choices.map((choice, index) => ({ index, ...choice })),
     usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 },
     ...more,
@@ -71,8 +72,17 @@ function historyOf(message) {
   return [question, { role: 'assistant', content: '', tool_calls: [call] }, message];
 }
 
+const toolSettings = ['tool_choice', 'parallel_tool_calls'];
+
+function toolsOf(choice) {
+  const name = choice?.function?.name ?? 'look';
+  return [{ type: 'function', function: { name, parameters: { type: 'object' } } }];
+}
+
 const snake = (name) =>
-  name.replace(/URL/g, 'Url').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  (name === 'schemaDefinition' ? 'schema' : name)
+    .replace(/URL/g, 'Url')
+    .replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 const ends = ['stop', 'length', 'model_length', 'error', 'tool_calls'];
 
 export default {
@@ -88,7 +98,8 @@ export default {
   input: 'Message',
   rules: {
     rename: snake,
-    without: [/:UNKNOWN$/],
+    // The classes of open enumerations exist in the SDK alone.
+    without: [/:UNKNOWN$/, /\.type:length$/],
     bounded: [
       [/finish_reason$/, ends],
       [/tool_calls\[\]\.type$/, ['function']],
@@ -149,12 +160,32 @@ export default {
     turn: ({ messages = [] }) => messages,
     called: true,
   },
-  parameters: { type: 'Parameters', without: ['model', 'messages', 'stream'], rename: snake },
+  parameters: {
+    type: 'Parameters',
+    without: ['model', 'messages', 'stream'],
+    rename: snake,
+    rules: {
+      // Open enumerations of the SDK: what the API documents.
+      bounded: [
+        [/reasoning_effort$/, ['high', 'none']],
+        [/response_format\.type$/, ['json_schema']],
+        [/tool_choice:string$/, ['auto', 'none', 'required']],
+        [/tool_choice:ToolChoice\.type$/, ['function']],
+      ],
+    },
+    companions: (name, value) => (toolSettings.includes(name) ? { tools: toolsOf(value) } : {}),
+    // A list of one.
+    pathOf: (path, value) => (path[0] === 'stop' && typeof value === 'string' ? ['stop', 0] : path),
+  },
   headers: [
     'mistral-correlation-id',
     'x-ratelimit-limit-req-minute',
     'x-ratelimit-remaining-req-minute',
   ].concat(['x-ratelimit-limit-tokens-minute', 'x-ratelimit-remaining-tokens-minute']),
+  defaults: [
+    [/tool_calls\[\]\.type$/, 'function'],
+    [/\.prefix$/, false],
+  ],
   structural: [/\.(id|name|tool_call_id|type)$/],
   carriers: [
     [/message\.content(:string|:list\[\]:text\.text)?$/, /^TEXT_MESSAGE_CONTENT\.delta$/],

@@ -70,6 +70,7 @@ export default {
   provider: 'ollama',
   model: 'llama3.2',
   call: {},
+  asks: { logprobs: true, top_logprobs: 2 },
   format: 'ollama',
   reads: 'ollamaAdapter',
   types,
@@ -119,6 +120,7 @@ export default {
   parameters: {
     type: 'Parameters',
     without: ['model', 'messages', 'stream'],
+    rules: { bounded: [[/\.format:string$/, ['json']]] },
   },
   structural: [/\.(name|role)$/],
   carriers: [

@@ -131,6 +131,15 @@ function historyOf(messages) {
   return asks ? [question, ...messages] : messages;
 }
 
+// Settings that stand beside tools alone, and tools of the names that a choice has.
+const toolSettings = ['tool_choice', 'parallel_tool_calls'];
+
+function toolsOf(choice) {
+  if (choice?.type === 'custom') return [{ type: 'custom', custom: choice.custom }];
+  const name = choice?.function?.name ?? 'look';
+  return [{ type: 'function', function: { name, parameters: { type: 'object' } } }];
+}
+
 const message = splitBy({
   text: ['role', 'content', 'annotations'],
   refusal: ['role', 'refusal'],
@@ -161,6 +170,7 @@ export default {
   provider: 'openai',
   model: 'gpt-4o',
   call: { apiMode: 'chatCompletion' },
+  asks: { logprobs: true },
   format: 'openai',
   reads: 'openAIAdapter',
   types,
@@ -237,7 +247,20 @@ export default {
     wrap: (value) => historyOf([value]),
     turn: (request) => request,
   },
-  parameters: { type: 'Parameters', without: ['model', 'messages', 'stream', 'stream_options'] },
+  parameters: {
+    type: 'Parameters',
+    without: ['model', 'messages', 'stream', 'stream_options'],
+    rules: { bounded: [[/reasoning_effort$/, ['low', 'medium', 'high']]] },
+    companions: (name, value) => ({
+      ...(name === 'reasoning_effort' ? { model: 'gpt-5.2' } : {}),
+      ...(toolSettings.includes(name) ? { tools: toolsOf(value) } : {}),
+    }),
+    // The API's newer name of it, and its list of one.
+    pathOf: (path, value) => {
+      if (path[0] === 'max_tokens') return ['max_completion_tokens'];
+      return path[0] === 'stop' && typeof value === 'string' ? ['stop', 0] : path;
+    },
+  },
   headers: ['x-request-id', 'openai-processing-ms', 'openai-version', 'openai-organization'].concat(
     ['limit', 'remaining', 'reset'].flatMap((name) =>
       ['requests', 'tokens'].map((of) => `x-ratelimit-${name}-${of}`),

@@ -116,6 +116,16 @@ function toolsOf(choice) {
   return [tool];
 }
 
+// How the API begins the ids of its items.
+const ids = [
+  ['message', 'msg'],
+  ['reasoning', 'rs'],
+  ['function_call', 'fc'],
+  ['custom_tool_call', 'ctc'],
+  ['function_call_output', 'fco'],
+  ['custom_tool_call_output', 'ctco'],
+];
+
 export default {
   name: 'openai-responses',
   title: 'OpenAI Responses',
@@ -145,6 +155,10 @@ export default {
     values: [
       [/:(function_call|mcp_call)\.arguments$/, ({ text }) => JSON.stringify({ q: text })],
       [/\.image_url$/, ({ text }) => `https://example.com/${text}.png`],
+      ...ids.map(([type, start]) => [
+        new RegExp(`:${type}(/\\w+)?\\.id$`),
+        ({ text }) => `${start}_${text}`,
+      ]),
       [
         /\.file_data$/,
         ({ text }) =>
@@ -227,19 +241,29 @@ export default {
   parameters: {
     type: 'Parameters',
     without: ['model', 'input', 'stream', 'stream_options'],
-    rules: { prefer: [[/reasoning\.effort$/, 'medium']] },
+    // Those that the model knows.
+    rules: { bounded: [[/reasoning\.effort$/, ['medium', 'low', 'high']]] },
     companions: (name, value) => ({
       // Models that think take no sampling settings.
       ...(name === 'reasoning' ? {} : { model: 'gpt-4.1' }),
-      ...(name === 'tool_choice' ? { tools: toolsOf(value) } : {}),
+      ...(['tool_choice', 'parallel_tool_calls'].includes(name) ? { tools: toolsOf(value) } : {}),
     }),
+    // The API's newer name of it.
+    pathOf: (path) => (path[0] === 'user' ? ['safety_identifier'] : path),
   },
   headers: ['x-request-id', 'openai-processing-ms', 'openai-version', 'openai-organization'].concat(
     ['limit', 'remaining', 'reset'].flatMap((name) =>
       ['requests', 'tokens'].map((of) => `x-ratelimit-${name}-${of}`),
     ),
   ),
-  structural: [/\.(file_url|file_data|image_url)$/],
+  // Items of an answer that is given are complete.
+  defaults: [
+    [
+      /^(item:(message|reasoning|function_call|function_call_output)|response)\.status$/,
+      'completed',
+    ],
+  ],
+  structural: [/\.(file_url|file_data|image_url)$/, /item:reasoning\.summary\[\]\.text$/],
   carriers: [
     [/^response\.created_at$/, /^report\.response\.created$/],
     [/^response\.conversation\.id$/, /^report\.response\.conversationId$/],
@@ -250,12 +274,14 @@ export default {
     [/:reasoning\.id$/, /^REASONING_(MESSAGE_)?START\.messageId$/],
     [/:reasoning\.encrypted_content$/, /^REASONING_ENCRYPTED_VALUE\.encryptedValue$/],
     [/_call\.(call_id|id)$/, /^TOOL_CALL_START\.toolCallId$/],
-    [/_call\.name$/, /^TOOL_CALL_START\.toolCallName$/],
-    [/_call\.(arguments|input|code)$/, /^TOOL_CALL_ARGS\.delta/],
+    [/_call(:\w+)?\.name$/, /^TOOL_CALL_START\.toolCallName$/],
+    [/_call(:\w+)?\.(arguments|input|code)$/, /^TOOL_CALL_ARGS\.delta/],
     [/_output\.call_id$/, /^TOOL_CALL_RESULT\.toolCallId$/],
-    [/(_call|_output)\.output/, /^TOOL_CALL_RESULT\.content/],
+    [/(_call|_output)(:\w+)?\.output/, /^TOOL_CALL_RESULT\.content/],
+    [/tool_search_output\.tools/, /^TOOL_CALL_RESULT\.content/],
     [/_output\.id$/, /^TOOL_CALL_RESULT\.messageId$/],
     [/_call\.error/, /^TOOL_CALL_RESULT\.error$/],
+    [/_call:error\.error:\w+\.message$/, /^TOOL_CALL_RESULT\.error$/],
     [/local_shell_call\.action/, /^TOOL_CALL_ARGS\.delta/],
     [/\.error\.(code|message)$/, /^RUN_ERROR\./],
     [/^response\.id$/, /^millrace\.provider_state\(response\)/],
