@@ -1,5 +1,5 @@
 // Proves the package in the place it is made for: a Next.js application with the packed tarball as its
-// backend and a chat page that a browser works with.
+// backend and a chat page that a browser works with; then the page of `millrace serve` itself, and that of an exported run.
 //   node scripts/test-e2e.mjs [--keep]     --keep leaves the application where it was built
 // Next.js and the driver come from npm and are kept under build/cache; the browser is the machine's
 // Chromium (or CHROMIUM names one). Pictures of the pages are left in build/reports. Ends with
@@ -20,7 +20,10 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { npm } from './setup/packages.mjs';
-import { playPages } from './testing/pages.mjs';
+import { playConsole } from './testing/console-pages.mjs';
+import { startServers } from './testing/console-servers.mjs';
+import { browserArguments, playPages } from './testing/pages.mjs';
+import { playExports } from './testing/player-pages.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const source = join(root, 'test/e2e/app');
@@ -123,7 +126,7 @@ async function main(temporary) {
     return JSON.parse(received).url;
   };
   const { chromium } = await import(join(app, 'node_modules/playwright-core/index.mjs'));
-  return playPages({
+  const counts = await playPages({
     chromium,
     browser,
     pages,
@@ -131,6 +134,28 @@ async function main(temporary) {
     open: await serve('--allow-origin', pages),
     closed: await serve(),
   });
+  const own = await playOwnPage(chromium, app, millrace, temporary);
+  return { passed: counts.passed + own.passed, failed: counts.failed + own.failed };
+}
+
+// The page that the package brings along.
+async function playOwnPage(chromium, app, millrace, temporary) {
+  const started = await chromium.launch({
+    ...{ executablePath: browser, headless: true, args: browserArguments },
+  });
+  const servers = (name) => {
+    const folder = join(temporary, `stores-${name}`);
+    mkdirSync(folder);
+    return startServers(millrace, folder);
+  };
+  const axe = readFileSync(join(app, 'node_modules/axe-core/axe.min.js'), 'utf8');
+  try {
+    const page = await playConsole({ browser: started, reports, axe, servers });
+    const exported = await playExports({ browser: started, reports, app, folder: temporary });
+    return { passed: page.passed + exported.passed, failed: page.failed + exported.failed };
+  } finally {
+    await started.close();
+  }
 }
 
 if (!browser) {

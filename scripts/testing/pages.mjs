@@ -33,18 +33,22 @@ const within = (milliseconds, promise, what) =>
     ),
   ]);
 
+/** A browser that asks nothing of the network by itself. */
+export const browserArguments = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
 /** Plays every scene; { passed, failed }. */
 export async function playPages({ chromium, browser, pages, reports, open, closed }) {
-  const args = [
-    '--no-sandbox',
-    '--disable-gpu',
-    '--disable-quic',
-    '--no-first-run',
-    '--disable-background-networking',
-    '--disable-component-update',
-    '--disable-sync',
-  ];
-  const started = await chromium.launch({ executablePath: browser, headless: true, args });
+  const started = await chromium.launch({
+    ...{ executablePath: browser, headless: true, args: browserArguments },
+  });
   const counts = { passed: 0, failed: 0 };
 
   const scene = async (title, play) => {

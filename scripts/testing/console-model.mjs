@@ -1,0 +1,110 @@
+// A model's server for the page: what it answers follows from the last words of the user.
+import { createServer } from 'node:http';
+
+const chunk = (delta, finish = null) => ({
+  ...{ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'scripted' },
+  choices: [{ index: 0, delta, finish_reason: finish }],
+});
+
+/** Words that take about `count * 40` ms to be written. */
+export const slowText = Array.from({ length: 60 }, (_, at) => `word${at + 1}`).join(' ');
+
+/** An answer that a test cuts. */
+export const endlessText = Array.from({ length: 900 }, (_, at) => `word${at + 1}`).join(' ');
+
+/** What must not do anything in a page. */
+export const hostileText = [
+  '# Hello <script>window.hacked = 1</script>',
+  '<img src=x onerror="window.hacked = 2">',
+  '[a link](javascript:window.hacked=3) and [another](data:text/html,<script>window.hacked=4</script>)',
+  '![a picture](https://evil.example/pixel.png?seen=1)',
+  '[vb]: javascript:window.hacked=5 "t"',
+  '[vb] and <javascript:window.hacked=6> and [x](  java&#115;cript:window.hacked=7)',
+  '<iframe srcdoc="<script>parent.hacked = 8</script>"></iframe>',
+  '<style>body { display: none }</style>',
+  '```html"><script>window.hacked = 9</script>',
+  '</code></pre><script>window.hacked = 10</script>',
+  '```',
+  '<details open ontoggle="window.hacked = 11"><a href="https://ok.example/">fine</a>',
+  '[fine](https://ok.example/path)',
+  `${'> '.repeat(300)}deep`,
+].join('\n\n');
+
+const richText = `## A short plan
+
+Here is **what** we do, with \`code\` and a [link](https://example.com/docs):
+
+1. Read the numbers
+2. Compare them
+   - by month
+   - by place
+3. Write a summary
+
+| Month | Visitors | Change |
+| --- | ---: | ---: |
+| May | 1,204 | +4 % |
+| June | 1,377 | +14 % |
+
+\`\`\`python
+def change(before, after):
+    return (after - before) / before  # a line that is long enough to be scrolled on a narrow screen
+\`\`\`
+
+> Numbers without a place are left out.`;
+
+const rows = [
+  { word: 'slow', answer: { text: slowText, pauseMs: 80 } },
+  { word: 'endless', answer: { text: endlessText, pauseMs: 80 } },
+  { word: 'hostile', answer: { text: hostileText } },
+  {
+    word: 'plan',
+    answer: {
+      reasoning: 'The user wants a plan.\nI begin with the numbers, and end with a summary.',
+      text: richText,
+    },
+  },
+];
+
+function answerTo(body) {
+  const user = body.messages.filter(({ role }) => role === 'user').at(-1);
+  const { content } = user ?? {};
+  const text = typeof content === 'string' ? content : JSON.stringify(content ?? '');
+  const row = rows.find(({ word }) => text.includes(word));
+  return row?.answer ?? { text: 'A short answer.' };
+}
+
+const pieces = (text) => text.match(/\s*\S+\s*?(?=\s|$)|\s+$/g) ?? [];
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function answer(request, response) {
+  const chunks = [];
+  for await (const part of request) chunks.push(part);
+  const { reasoning = '', text, pauseMs = 2 } = answerTo(JSON.parse(Buffer.concat(chunks)));
+  const write = (value) => response.write(`data: ${JSON.stringify(value)}\n\n`);
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  for (const piece of pieces(reasoning)) {
+    write(chunk({ reasoning_content: piece }));
+    await pause(pauseMs);
+  }
+  for (const piece of pieces(text)) {
+    if (response.destroyed) return;
+    write(chunk({ content: piece }));
+    await pause(pauseMs);
+  }
+  write(chunk({}, 'stop'));
+  const usage = { prompt_tokens: 21, completion_tokens: 34, total_tokens: 55 };
+  write({ ...chunk({}), choices: [], usage });
+  response.end('data: [DONE]\n\n');
+}
+
+/** { url, close } of a server that listens. */
+export async function startConsoleModel() {
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => response.destroy());
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${server.address().port}/v1`,
+    close: () => (server.closeAllConnections(), server.close()),
+  };
+}
