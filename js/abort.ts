@@ -20,3 +20,17 @@ export function onAbort(signal: Signal, listener: () => void): () => void {
   }
   return listen(signal, listener);
 }
+
+/** Aborts with the first of the signals that does. */
+export function eitherSignal(signals: readonly Signal[]): AbortSignal {
+  const given = signals.filter((signal) => signal !== undefined && signal !== null);
+  const own = given.filter((signal) => signal instanceof AbortSignal);
+  if (own.length === given.length) return AbortSignal.any(own);
+  const controller = new AbortController();
+  for (const signal of given) {
+    const stop = (): void => controller.abort(signal.reason);
+    if (signal.aborted) stop();
+    else onAbort(signal, stop);
+  }
+  return controller.signal;
+}

@@ -19,12 +19,18 @@ export interface NativePipe {
 /** An agent server on the engine's threads; it listens from its construction on. */
 export interface NativeAgentServer {
   port(): number;
+  /** Takes from other options what may change while the server runs; throws what is wrong with them, and changes nothing then. */
+  change(optionsJson: string): void;
   /** What became of its MCP servers, as JSON text; see lib/app/mcp_servers.hpp. */
   mcpStatus(): string;
+  /** What kept runs from being taken over since the last call, as JSON text. */
+  takeProblems(): string;
   /** A stop waits for answers no longer. */
   expedite(): void;
   /** Headers for the server's requests, or a message that says why there are none. */
   answerMcp(name: string, headersJson: string, message: string): void;
+  /** The skills of the agent from now on; "" is none. */
+  setSkills(json: string): void;
   /** Calls back when the last connection is closed. */
   stop(done: () => void): void;
 }
@@ -49,6 +55,8 @@ export interface NativeRun {
   fail(code: string, message: string): Buffer | undefined;
   take(): Buffer | undefined;
   ended(): boolean;
+  /** Of the response that has the bytes. */
+  contentType(): string;
 }
 
 /** Builds messages from events. */
@@ -189,8 +197,11 @@ export interface Addon {
     report: (rows?: number, resultJson?: string, errorJson?: string) => void,
   ): void;
 
-  /** Starts the engine of this environment; does nothing when it runs. */
-  startEngine(optionsJson: string): void;
+  /**
+   * Starts the engine of this environment; does nothing when it runs. `renew` makes a Buffer that can be transferred of
+   * one over memory of the engine; without it bytes are copied.
+   */
+  startEngine(optionsJson: string, renew?: (given: Buffer) => Buffer): void;
   /** Starts a request; `deliver` is called once with the head of the answer, or with its error. */
   request(optionsJson: string, body: string | Uint8Array | undefined, deliver: Deliver): number;
   /** Starts a model call: a stream whose output has the shape that its options ask for. */
@@ -231,7 +242,11 @@ export interface Addon {
     unknown: string,
     version: string,
   ): void;
-  /** Begins a durable run, or reads one where the plan is ""; see lib/host/run_stream.hpp. */
+  /** The same for a function of this process; `onRestart` is 'rerun', "", or 'enter' for a job. */
+  runtimeFunction(runtime: number, name: string, onRestart: string, version: string): void;
+  /** Ends the process after the commit of the `count`th record of a kind, with this name unless that is ""; see lib/run/durable/crash_point.hpp. */
+  crashAfter(kind: string, name: string, count: number): void;
+  /** Begins a durable run, of a function where the plan is "", or reads one where the input is "" as well; see lib/host/run_stream.hpp. */
   startRun(
     runtime: number,
     planJson: string,
@@ -247,6 +262,15 @@ export interface Addon {
     optionsJson: string,
     deliver: Deliver,
   ): number;
+  /** Answers a request by the routes of a runtime; see lib/host/fetch_stream.hpp. */
+  fetchRoute(
+    runtime: number,
+    headJson: string,
+    body: Uint8Array | undefined,
+    deliver: Deliver,
+  ): number;
+  /** A piece of the body that a request waits for; undefined is its end. */
+  feedRoute(stream: number, body: Uint8Array | undefined): void;
   /** Whether a stream that is always read keeps the process alive. */
   keepAlive(stream: number, isOn: boolean): void;
   /** JSON text of sentences: which keys are missing. Throws what is wrong with the plan. */

@@ -127,7 +127,14 @@ export const errorTypes: Readonly<Record<ErrorCode, ErrorType>> = {
   cursor_ahead: 'BadRequest',
   run_not_recoverable: 'AgentRuntimeError',
   agent_not_registered: 'AgentRuntimeError',
+  interrupted: 'AgentRuntimeError',
+  thread_not_found: 'BadRequest',
+  artifact_not_found: 'BadRequest',
+  attachment_not_found: 'BadRequest',
+  unauthorized: 'Unauthorized',
   not_authorized: 'PermissionDenied',
+  store_truncated: 'DatabasePersistError',
+  message_not_found: 'BadRequest',
 };
 
 /** What to do about each code: `MillraceError.fix`. */
@@ -272,8 +279,15 @@ export const errorFixes: Readonly<Record<ErrorCode, string>> = {
   run_not_recoverable: 'Start the run again; `millrace runs show` prints how far it came.',
   agent_not_registered:
     'Create the agent with this `name` on the same runtime; the run goes on then.',
+  interrupted: "Start the run again, or register its function with `onRestart: 'rerun'`.",
+  thread_not_found: 'Correct the id; a thread belongs to the principal that made it.',
+  artifact_not_found: 'Correct the id; an artifact belongs to the principal that made it.',
+  attachment_not_found: 'Correct the id; an attachment belongs to the principal that uploaded it.',
+  unauthorized: 'Send a key of this server in the header `X-Millrace-API-Key`.',
   not_authorized:
     "Give the handler an `authorize` function that returns the caller's principal and scopes.",
+  store_truncated: 'Restore a backup; what is behind the cut is lost.',
+  message_not_found: 'Correct the id; read the thread for the ids of its messages.',
 };
 
 /** The number and the HTTP status of each class; 0 is no number. */

@@ -1,5 +1,6 @@
 // The one error class of the package.
 import type { ErrorCode, ErrorType } from '../types/errors';
+import type { CallReport } from '../types/model';
 import { errorFixes, errorTypeRows, errorTypes } from './error-types';
 
 // Marks our errors for other copies of this module and other realms, where instanceof fails.
@@ -57,6 +58,8 @@ export class MillraceError extends Error {
   declare readonly retryAfterMs?: number;
   declare readonly detail?: string;
   declare readonly requestId?: string;
+  /** What is known of a call whose completion in one piece failed: also what it used. */
+  declare readonly report?: CallReport;
 
   constructor(code: ErrorCode, message: string, details: MillraceErrorDetails = {}) {
     super(message, details);

@@ -1,6 +1,7 @@
 // Names of options: one that nobody reads would leave its author without what was asked for, a limit or
 // an approval for instance.
 import { MillraceError } from './errors';
+import { shown } from './shown';
 
 // From how many letters on another letter is a slip: where other names are allowed as well, a short one is likely to
 // be one of them. lib/base/spelling.hpp judges by the same rule.
@@ -47,7 +48,7 @@ export function checkSpelling(owner: string, options: object, known: readonly st
 }
 
 /**
- * Throws for a member that a group of options has not got, where all are known. `others` are words of other libraries for
+ * Throws for what is no group of options, and for a member that it has not got, where all are known. `others` are words of other libraries for
  * members that it has.
  */
 export function checkNames(
@@ -56,7 +57,13 @@ export function checkNames(
   names: readonly string[],
   others: Readonly<Record<string, string>> = {},
 ): void {
-  if (typeof given !== 'object' || given === null) return;
+  if (given === undefined || given === null) return;
+  if (typeof given !== 'object' || Array.isArray(given)) {
+    throw new MillraceError(
+      'invalid_option',
+      `${group}: the options must be an object, not ${shown(given)}.`,
+    );
+  }
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined || names.includes(name)) continue;
     const other = Object.hasOwn(others, name) ? others[name] : undefined;

@@ -1,15 +1,7 @@
 // The body of a request to one of our Fetch handlers.
-import type { ErrorCode } from '../types/errors';
 import { noListener, onAbort, reasonOf, throwIfAborted } from './abort';
 import { MillraceError } from './errors';
 import { messageOf } from './thrown';
-
-/** Refusals of a request that have a status of HTTP's own. */
-export const refusalStatus: Partial<Record<ErrorCode, number>> = {
-  method_not_allowed: 405,
-  body_too_large: 413,
-  unsupported_media_type: 415,
-};
 
 /** The JSON value of a body of at most so many bytes. Rejects with a MillraceError, or with why it was aborted. */
 export async function jsonOfRequest(request: Request, limit: number): Promise<unknown> {
@@ -37,7 +29,8 @@ export function jsonOf(bytes: Uint8Array): unknown {
   }
 }
 
-async function bytesOf(request: Request, limit: number): Promise<Buffer> {
+/** The bytes of a body of at most so many. Rejects with a MillraceError, or with why it was aborted. */
+export async function bytesOf(request: Request, limit: number): Promise<Buffer> {
   const { body, signal } = request;
   if (request.bodyUsed || body?.locked === true) {
     throw new MillraceError(

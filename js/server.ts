@@ -1,6 +1,7 @@
 // The agent server that runs inside the engine: `millrace serve` and tests start it.
 import { addon } from './addon';
 import { rethrow } from './errors';
+import { pageFolder } from './page-folder';
 
 /** Options of the agent server. */
 export interface ServerOptions {
@@ -22,6 +23,8 @@ export interface ServerOptions {
   readonly approval?: string;
   /** What the model is told first. */
   readonly instructions?: string;
+  /** Skills that the model may load. */
+  readonly skills?: ServerSkills | undefined;
   /** Turns of the model with tools; 0 is no limit. */
   readonly maxSteps?: number;
   /** MCP servers whose tools the agent has, too. */
@@ -30,14 +33,55 @@ export interface ServerOptions {
   readonly storage?: string;
   /** How long to wait for another process that has the store open. Units: milliseconds. */
   readonly openTimeoutMs?: number;
+  /** What requests are sent with, in the header `X-Millrace-API-Key`; none: no key is wanted. */
+  readonly apiKeys?: readonly string[];
+  /** The same with names, scopes and limits. */
+  readonly keys?: readonly ServerKey[];
+  /** A file of further keys that `millrace keys` writes, read again when it changes. */
+  readonly keysFile?: string;
+  /** A file that gets a line of JSON for each request, or `-` for standard output. */
+  readonly accessLog?: string;
+  /** Addresses and blocks of proxies whose `X-Forwarded-For` counts. */
+  readonly trustedProxies?: readonly string[];
+  /** Whether the page at `/` is shown; default true. */
+  readonly showsPage?: boolean;
+  /** Whether `GET /openapi.json` answers; default true. */
+  readonly openapi?: boolean;
+  /** Files of settings and keys, which built-in tools leave alone. */
+  readonly protectedFiles?: readonly string[];
   /** What a recorded run does when its last reader goes away; default `continue`. */
   readonly onDisconnect?: 'continue' | 'stop';
+  /** How long what is kept; as `retention` of `createRuntime`. */
+  readonly retention?: {
+    readonly compactMs?: number | false;
+    readonly recordsMs?: number | false;
+    readonly blobsMs?: number | false;
+  };
   /** How long a run may work that its readers have left. Units: milliseconds. */
   readonly detachedTimeoutMs?: number;
   /** How many of them there may be; beyond it, the one that was left first is stopped. */
   readonly maxDetachedRuns?: number;
   /** How long stop() waits for answers on their way. Units: milliseconds. */
   readonly drainMs?: number;
+}
+
+/** A key with what it may do. */
+export interface ServerKey {
+  name: string;
+  key?: string;
+  /** In place of the key, in hexadecimal digits. */
+  sha256?: string;
+  principal: string;
+  scopes?: readonly string[];
+  limits?: { perMinute?: number; perDay?: number };
+}
+
+/** Skills as the engine takes them. */
+export interface ServerSkills {
+  /** Shape: lib/tool/builtin/skills.cpp. */
+  readonly list: readonly object[];
+  /** What the system prompt has of them. */
+  readonly instructions: string;
 }
 
 /** How an MCP server is reached, as the engine takes it, and what its tools may do. */
@@ -62,13 +106,29 @@ export interface McpServerStatus {
   refusal?: { number: number; status: number; challenge: string };
 }
 
+/** Why a run is parked, or none is taken over. */
+export interface RunProblem {
+  run?: string;
+  code: string;
+  message: string;
+}
+
 /** A server that listens. */
 export interface Server {
   readonly port: number;
+  /**
+   * Takes from other options what may change while the server runs, all of it at once: models and providers, the agent,
+   * keys, hosts, origins, access log, proxies, page and document. Errors change nothing.
+   */
+  change(options: ServerOptions): void;
   /** Its MCP servers; requests to the agent wait until none is starting. */
   mcp(): McpServerStatus[];
+  /** What kept recorded runs from being taken over since the last call, each once. */
+  problems(): RunProblem[];
   /** Answers the refusal of an MCP server with headers, or with why there are none. */
   answerMcp(name: string, answer: Record<string, string> | Error): void;
+  /** Runs that begin from now on have these. */
+  setSkills(skills: ServerSkills): void;
   /** Accepts no more, lets answers end within the drain time, then closes. */
   stop(): Promise<void>;
   /** Lets a stop that is under way wait no longer: answers end with an error that says so. */
@@ -87,16 +147,25 @@ function trustedRoots(): { caFile?: string; extraCaFiles?: string[] } {
 /** Starts the agent server; it runs on the engine's threads until it is stopped. */
 export function startServer(options: ServerOptions): Server {
   const native = addon();
-  const settings = { ...options, ...trustedRoots(), version: native.version };
+  const fixed = { ...trustedRoots(), page: pageFolder(), version: native.version };
   try {
-    const server = new native.AgentServer(JSON.stringify(settings));
+    const server = new native.AgentServer(JSON.stringify({ ...options, ...fixed }));
     return {
       port: server.port(),
+      change: (next) => {
+        try {
+          server.change(JSON.stringify({ ...next, ...fixed }));
+        } catch (error) {
+          rethrow(error);
+        }
+      },
       mcp: () => JSON.parse(server.mcpStatus()) as McpServerStatus[],
+      problems: () => JSON.parse(server.takeProblems()) as RunProblem[],
       answerMcp: (name, answer) =>
         answer instanceof Error
           ? server.answerMcp(name, '{}', answer.message || 'No authorization was given.')
           : server.answerMcp(name, JSON.stringify(answer), ''),
+      setSkills: (skills) => server.setSkills(JSON.stringify(skills)),
       expedite: () => server.expedite(),
       stop: () =>
         new Promise((resolve) => {

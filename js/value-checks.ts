@@ -19,11 +19,12 @@ export const count: Check = [
   'a whole number of at least 1',
   (value) => Number.isInteger(value) && (value as number) >= 1,
 ];
-/** The number of a record, or 0 for the place before the first. */
-export const cursor: Check = [
+export const wholeNumber: Check = [
   'a whole number, 0 or more',
   (value) => Number.isSafeInteger(value) && (value as number) >= 0,
 ];
+/** The number of a record, or 0 for the place before the first. */
+export const cursor: Check = wholeNumber;
 export const milliseconds: Check = [
   'a whole number of milliseconds, 0 or more',
   (value) => Number.isSafeInteger(value) && (value as number) >= 0,

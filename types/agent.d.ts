@@ -469,6 +469,8 @@ export interface AgentStepResult {
   events: AgentEvent[];
   newState: AgentState;
   nextContext?: AgentRuntimeContext;
+  /** Of an AgentRuntime with a runtime: `run_` and 32 hexadecimal digits. */
+  runId?: string;
 }
 
 export type InstructionExecutor = (
@@ -508,7 +510,16 @@ export interface AgentToolContext {
   /** Tells readers of the run how far the call is. */
   progress: (value: unknown) => void;
   /** Of a durable run: what is known of it in every process that it works in. */
-  run?: { id: string; threadId: string; principal: string; context: unknown } | undefined;
+  run?:
+    | {
+        id: string;
+        threadId: string;
+        principal: string;
+        context: unknown;
+        /** The header of that name of the request that began the run. */
+        traceparent?: string | undefined;
+      }
+    | undefined;
 }
 
 export type AgentTool = (args: never, context: AgentToolContext) => unknown;

@@ -250,8 +250,22 @@ export interface ErrorStatuses {
   run_not_recoverable: 500;
   /** No agent of this name is registered in this process. Create the agent with this `name` on the same runtime; the run goes on then. HTTP 503; may be sent again later. */
   agent_not_registered: 503;
+  /** The process of the run ended before the run did. Start the run again, or register its function with `onRestart: 'rerun'`. HTTP 500; may be sent again. */
+  interrupted: 500;
+  /** There is no such thread. Correct the id; a thread belongs to the principal that made it. HTTP 404; fails again. */
+  thread_not_found: 404;
+  /** There is no such artifact. Correct the id; an artifact belongs to the principal that made it. HTTP 404; fails again. */
+  artifact_not_found: 404;
+  /** There is no such attachment. Correct the id; an attachment belongs to the principal that uploaded it. HTTP 404; fails again. */
+  attachment_not_found: 404;
+  /** The request has no valid key. Send a key of this server in the header `X-Millrace-API-Key`. HTTP 401; fails again. */
+  unauthorized: 401;
   /** The caller may not do this. Give the handler an `authorize` function that returns the caller's principal and scopes. HTTP 403; fails again. */
   not_authorized: 403;
+  /** The file of the store is cut. Restore a backup; what is behind the cut is lost. HTTP 500; fails again. */
+  store_truncated: 500;
+  /** The thread has no such message. Correct the id; read the thread for the ids of its messages. HTTP 404; fails again. */
+  message_not_found: 404;
 }
 
 export type ErrorCode = keyof ErrorStatuses;

@@ -314,6 +314,15 @@ export interface MillraceEventValues {
   'millrace.reset': { messageIds?: string[]; attempt?: number; reason: string };
   'millrace.stage': { name: string; detail?: unknown };
   'millrace.citation': { messageId?: string; citation: unknown };
+  /** The start of an AG-UI source's run, where it has more than ids. */
+  'millrace.source_run': {
+    type: string;
+    threadId?: string;
+    runId?: string;
+    [member: string]: unknown;
+  };
+  /** An event of a subagent, for clients older than AG-UI 1.0. */
+  'millrace.subagent': { type: string; subagentRunId: string; [member: string]: unknown };
   'millrace.provider_state': { provider: string; kind: string; entityId?: string; state: unknown };
   'millrace.tool_error': { toolCallId: string; error: string };
   'millrace.usage': { tokens: TokenUsage; reported?: unknown; estimated?: boolean };

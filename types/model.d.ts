@@ -56,6 +56,9 @@ export type ModelId = `${ProviderId}:${string}` | (string & {});
 export interface ChatStreamPayload {
   model: string;
   messages: readonly (ChatMessage | MessageInput)[];
+  /** Anthropic's place of a system prompt, which goes before the messages: a text, or a list of text blocks. */
+  system?:
+    string | readonly { type: 'text'; text: string; [member: string]: unknown }[] | undefined;
   /** The shape of `messages`; default OpenAI's with LobeHub's members. */
   format?: 'openai' | 'canonical' | (string & {}) | undefined;
   provider?: string | undefined;
@@ -179,6 +182,8 @@ export interface ResponseReport extends AnswerInfo {
   requestId?: string;
   /** By what they limit: `requests`, `tokens`, `inputTokens`, `outputTokens`, ... */
   rateLimits?: Record<string, RateLimit>;
+  /** How many documented headers came beyond the 64 of `headers`. */
+  headersLeftOut?: number;
   /** The response headers that the provider documents, by their names in lower case. */
   headers?: Record<string, string>;
 }

@@ -1,7 +1,7 @@
 // The handler of an agent for Node servers and Express.
 import { MillraceError } from '../errors';
 import { gathered, jsonOf, rejectCoding } from '../request-body';
-import { type NodeResponse, pipeAGUI } from '../runs/ag-ui';
+import { type NodeResponse, pipeAccepted } from '../runs/ag-ui';
 import { messageOf } from '../thrown';
 import { answerOf, bodyLimit } from './agent-route';
 import type { StreamAnswer } from './route-types';
@@ -43,7 +43,7 @@ export async function answerNode(
   };
   const known = { method, url, signal: undefined, body, header, original: request };
   const answer = await answerOf(agent, known, (run) => {
-    piped = pipeAGUI(run, response);
+    piped = pipeAccepted(run, response, {}, header('accept'));
   });
   if (answer === undefined) return piped;
   if ('stream' in answer) return pipeAnswer(answer, response);

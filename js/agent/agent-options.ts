@@ -6,6 +6,7 @@ import { ModelRuntime } from '../model/runtime';
 import type { DurableRuntime } from './durable-types';
 import type { AgentOptionsOf, SubAgentOf } from './types';
 import { shown } from '../shown';
+import { checkValues, flag, group } from '../value-checks';
 
 const known: readonly (keyof AgentOptionsOf<unknown>)[] = [
   'model',
@@ -63,6 +64,8 @@ const ofCompression: readonly (keyof NonNullable<AgentOptionsOf<unknown>['compre
 
 const ofDurable = ['name', 'version', 'unknown', 'authorize'] as const;
 
+const policies: ReadonlySet<unknown> = new Set(['report', 'retry', 'ask']);
+
 function checkDurable(options: Partial<AgentOptionsOf<unknown>>): void {
   const { runtime, name, version, unknown, authorize } = options;
   if (runtime === undefined) {
@@ -88,7 +91,7 @@ function checkDurable(options: Partial<AgentOptionsOf<unknown>>): void {
   const wanted: [string, unknown, boolean][] = [
     ['authorize must be a function', authorize, typeof authorize === 'function'],
     ['version must be a string', version, typeof version === 'string'],
-    ["unknown must be 'report' or 'retry'", unknown, unknown === 'report' || unknown === 'retry'],
+    ["unknown must be 'report', 'retry' or 'ask'", unknown, policies.has(unknown)],
   ];
   for (const [sentence, value, isRight] of wanted) {
     if (value === undefined || isRight) continue;
@@ -111,10 +114,16 @@ export function checkOptions<Agent>(
   options: unknown,
   isAgent: (one: unknown) => boolean,
 ): asserts options is AgentOptionsOf<Agent> {
-  const { model, agents, compression, concurrency, fallback, instructions } = (options ??
-    {}) as Partial<AgentOptionsOf<unknown>>;
+  const given = (options ?? {}) as Partial<AgentOptionsOf<unknown>>;
+  const { model, agents, compression, concurrency, fallback, instructions } = given;
+  const { limits, parameters, retryAfterFirstToken } = given;
   checkNames('createAgent()', options ?? {}, known, otherWords);
   checkNames('compression', compression ?? {}, ofCompression);
+  checkValues(
+    'createAgent()',
+    { limits, parameters, compression, retryAfterFirstToken },
+    { limits: group, parameters: group, compression: group, retryAfterFirstToken: flag },
+  );
   if (concurrency !== undefined && !(Number.isInteger(concurrency) && concurrency >= 1)) {
     throw new MillraceError(
       'invalid_option',

@@ -15,6 +15,8 @@ export interface AgentResultBase {
   turns: number;
   threadId: string;
   runId: string;
+  /** What a function gave that is no text. */
+  value?: unknown;
   usage?: AgentUsage;
   cost?: AgentRunCost;
 }

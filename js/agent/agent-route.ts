@@ -1,12 +1,14 @@
 // Handlers for AG-UI clients: a request with a RunAgentInput in, an AG-UI response out.
-import type { ErrorCode } from '../../types/errors';
 import type { RunAgentInput } from '../../types/events';
-import { errorFixes } from '../error-types';
+import { errorStatuses } from '../error-statuses';
+import { errorTypes } from '../error-types';
 import { MillraceError } from '../errors';
-import { jsonOfRequest, refusalStatus } from '../request-body';
+import { jsonOfRequest } from '../request-body';
+import { acceptedResponse } from '../runs/ag-ui';
 import { shown } from '../shown';
 import type { AgentRun } from './agent-run';
 import { answerDurable } from './durable-route';
+import { plainAnswer, wrongMethod } from './plain-answer';
 import type { AgentRequest, PlainAnswer, StreamAnswer } from './route-types';
 import type { RunnableAgent } from './types';
 
@@ -35,7 +37,9 @@ export async function answerRequest(agent: RunnableAgent, request: Request): Pro
   const body = (): Promise<unknown> => jsonOfRequest(request, bodyLimit);
   const header = (name: string): string | undefined => request.headers.get(name) ?? undefined;
   const known = { method, url, signal, body, header, original: request };
-  const answer = await answerOf(agent, known, (run) => run.response());
+  const answer = await answerOf(agent, known, (run) =>
+    acceptedResponse(run, { threadId: run.threadId, runId: run.runId }, header('accept')),
+  );
   if (answer instanceof Response) return answer;
   if ('stream' in answer) {
     return new Response(answer.stream ?? null, { status: answer.status, headers: answer.headers });
@@ -57,18 +61,18 @@ export async function answerOf<Answer>(
     return answerDurable(agent.durable, request).catch((error: unknown) => refusal(error, signal));
   }
   const allowed = isAbout ? 'GET' : 'POST';
-  if (method !== allowed) {
-    const answer = plainAnswer('method_not_allowed', `Send a ${allowed} request.`, 405);
-    return { ...answer, headers: { Allow: allowed } };
-  }
+  if (method !== allowed) return wrongMethod([allowed]);
   if (isAbout) {
     return { status: 200, headers: { 'Cache-Control': 'no-store' }, body: agent.capabilities };
   }
   try {
     const input = inputOf(await body());
     const format = searchParams.get('format') ?? undefined;
+    const run = agent.run(input, { signal, format, replayBufferSize: 0 });
+    if (run.inputRead) await run.inputRead;
     // Its events are read once, as bytes: whoever answers with them asks in the same turn.
-    return give(agent.run(input, { signal, format, replayBufferSize: 0 }));
+    run.answers();
+    return give(run);
   } catch (error) {
     return refusal(error, signal);
   }
@@ -78,31 +82,14 @@ export async function answerOf<Answer>(
 function refusal(error: unknown, signal: AbortSignal | undefined): PlainAnswer {
   if (MillraceError.is(error)) return plainAnswer(error.code, error.message, statusOf(error));
   return signal?.aborted === true
-    ? plainAnswer('cancelled', 'The request was aborted.', 499)
-    : plainAnswer('internal', 'The request failed.', 500);
+    ? plainAnswer('cancelled', 'The request was aborted.')
+    : plainAnswer('internal', 'The request failed.');
 }
 
-function plainAnswer(code: ErrorCode, message: string, status: number): PlainAnswer {
-  return { status, body: { error: { code, message, fix: errorFixes[code] } } };
-}
-
-const durableStatus: Partial<Record<ErrorCode, number>> = {
-  not_authorized: 403,
-  run_not_found: 404,
-  run_conflict: 409,
-  cursor_ahead: 409,
-  approval_answered: 409,
-  approval_mismatch: 409,
-  agent_not_registered: 503,
-  store_in_use: 503,
-  engine_closed: 503,
-  store_full: 507,
-};
-
+// An error of the host that has the code of a caller's.
 function statusOf({ code, errorType }: MillraceError): number {
-  return (
-    refusalStatus[code] ?? durableStatus[code] ?? (errorType === 'InternalServerError' ? 500 : 400)
-  );
+  const isOfHost = errorType === 'InternalServerError' && errorTypes[code] !== errorType;
+  return isOfHost ? 500 : errorStatuses[code];
 }
 
 function inputOf(value: unknown): RunAgentInput {

@@ -2,8 +2,9 @@
 // read.
 import { AsyncResource } from 'node:async_hooks';
 
-import type { AgentInterrupt, AgentRunStatus, RunCheckpoint } from '../../types/agent-run';
+import type { RunCheckpoint } from '../../types/agent-run';
 import type { AGUIEvent, ResumeEntry, RunEvent } from '../../types/events';
+import type { RunInfo } from '../../types/runtime';
 import { onAbort } from '../abort';
 import { agUIAdapter } from '../adapters/adapters';
 import { EngineEventReader } from '../adapters/engine-events';
@@ -21,70 +22,19 @@ import { Wakes } from '../runs/wakes';
 import { shown } from '../shown';
 import { itemsOf } from '../transport/batches';
 import type { Source } from '../transport/source';
-import type { HostRequest } from '../model/fetch-transfer';
-import { type SuspendedTools, rememberSuspended } from './suspended-tools';
-import type { AgentResult, AgentResultBase, LimitedResult } from './agent-result';
+import { rememberSuspended } from './suspended-tools';
+import type { AgentResult } from './agent-result';
 import type { DurablePart } from './durable-types';
 import { type AgentDecisions, entriesOf, noAnswer } from './decisions';
-import { HostCalls, type ToolRequest } from './host-calls';
+import { HostCalls } from './host-calls';
 import { HostFetches } from './host-fetches';
-import type { HostTool } from '../tool/types';
-
-/** What a run needs of the agent that made it. */
-export interface RunHost {
-  threadId: string;
-  runId: string;
-  protocolVersion: string | undefined;
-  tools: ReadonlyMap<string, HostTool>;
-  /** Sends the requests of the run, where the engine shall not. */
-  send: typeof fetch | undefined;
-  /** Of the calls that the thread's run before asked about. */
-  suspended: SuspendedTools | undefined;
-  signal: AbortSignal | undefined;
-  onCheckpoint: ((saved: RunCheckpoint) => void) | undefined;
-  replayBufferSize: number;
-  /** Of a run that is recorded. */
-  durable?: DurablePart | undefined;
-  /** Starts the run that goes on with these answers. */
-  goOn(entries: ResumeEntry[], options: ResumeOptions): AgentRun;
-}
-
-// The result as the engine tells it, without the error of a run that failed.
-type ReportedResult = Omit<AgentResultBase, 'threadId' | 'runId'> & {
-  status: AgentRunStatus;
-  interrupts?: AgentInterrupt[];
-  /** Of a run that a limit ended: the error as the engine describes it. */
-  limit?: object;
-};
-
-type Item =
-  | AGUIEvent
-  | string
-  | { type: '@tool'; id: number; value: ToolRequest }
-  | { type: '@withdraw' | '@fetched'; id: number }
-  | { type: '@fetch'; id: number; value: HostRequest }
-  | ({ type: '@checkpoint' } & RunCheckpoint)
-  | { type: '@failed'; error: object }
-  | ({ type: '@run' } & Begun)
-  | { type: '@seq'; seq: number }
-  | ({ type: '@result' } & ReportedResult);
-
-// A durable run as the engine found or made it.
-interface Begun {
-  id: string;
-  name: string;
-  threadId: string;
-  principal: string;
-}
+import { asError, resultOf, textOf } from './run-end';
+import type { ResumeOptions, RunHost } from './run-host';
+import type { Begun, Item, ReportedResult } from './run-items';
+import { notTaken, SentMessages } from './sent-messages';
 
 // Characters that a reader may lag behind before the run waits for it.
 const mostLag = 1 << 22;
-
-/** Of a run that goes on. */
-export interface ResumeOptions {
-  /** Instead of the one of the run that asked; null for none. */
-  signal?: AbortSignal | null | undefined;
-}
 
 /**
  * A run of an agent.
@@ -100,7 +50,7 @@ export class AgentRun implements AsyncIterable<RunEvent> {
   readonly runId: string;
   /** `protocolVersion` of the client's input, which says what its responses may hold. */
   readonly protocolVersion: string | undefined;
-  readonly #host: RunHost;
+  readonly #host: RunHost<AgentRun>;
   readonly #call: AgentCall;
   readonly #calls: HostCalls;
   readonly #fetches: HostFetches | undefined;
@@ -114,10 +64,14 @@ export class AgentRun implements AsyncIterable<RunEvent> {
   // What it is read as is known when the code that made it is done.
   #reads: 'nothing' | 'events' | 'bytes' = 'nothing';
   #over = false;
+  // Of a request, whose response alone is read.
+  #isAnswer = false;
   // What the engine asked for before it heard of the stop is not begun.
   #isStopped = false;
   #waiters = 0;
+  #isWatched = true;
   readonly #wakes = new Wakes();
+  readonly #messages = new SentMessages();
   #room: (() => void) | undefined;
   #failure: MillraceError | undefined;
   #result: ReportedResult | undefined;
@@ -126,8 +80,9 @@ export class AgentRun implements AsyncIterable<RunEvent> {
   // Of a run that is recorded: when it is, or why it could not be.
   readonly #committed: Promise<void>;
   #commit: (error?: MillraceError) => void = () => undefined;
+  readonly #inputRead: Promise<void> | undefined;
 
-  constructor(call: AgentCall, host: RunHost) {
+  constructor(call: AgentCall, host: RunHost<AgentRun>) {
     this.threadId = host.threadId;
     this.runId = host.runId;
     this.protocolVersion = host.protocolVersion;
@@ -149,13 +104,36 @@ export class AgentRun implements AsyncIterable<RunEvent> {
       if (host.signal.aborted) this.stop();
     }
     if (!host.durable) rememberBytes(this, (bytes) => this.#openBytes(bytes));
-    queueMicrotask(() => this.#begin());
+    if (host.readsLater) {
+      this.#inputRead = this.#whenRead();
+      // Behind those who wait for it and then ask for bytes.
+      const begin = (): void => void setImmediate(() => this.#begin());
+      this.#inputRead.then(begin, begin);
+    } else {
+      queueMicrotask(() => this.#begin());
+    }
+  }
+
+  /**
+   * Of a large input: when it is read, or why it cannot be. What is wrong with others is thrown before there is a run.
+   * @internal
+   */
+  get inputRead(): Promise<void> | undefined {
+    return this.#inputRead;
+  }
+
+  async #whenRead(): Promise<void> {
+    await this.#call.open();
+    // What is wrong came before.
+    await new Promise(setImmediate);
+    if (this.#failure) throw this.#failure;
   }
 
   #begin(): void {
     const asBytes = this.#byteReaders > 0 && this.#events.readers === 0;
     this.#reads = asBytes ? 'bytes' : 'events';
-    this.#call.beginRun(!asBytes);
+    const reads = this.#isAnswer && this.#waiters === 0 ? 'response' : 'bytes';
+    this.#call.beginRun(asBytes ? reads : 'items');
   }
 
   [Symbol.asyncIterator](): AsyncIterableIterator<RunEvent> {
@@ -194,6 +172,14 @@ export class AgentRun implements AsyncIterable<RunEvent> {
     return undefined;
   }
 
+  /**
+   * The response of the run is all that is read: its result needs no text.
+   * @internal
+   */
+  answers(): void {
+    this.#isAnswer = true;
+  }
+
   /** @internal */
   protected get durable(): DurablePart {
     return this.#host.durable as DurablePart;
@@ -221,13 +207,29 @@ export class AgentRun implements AsyncIterable<RunEvent> {
 
   // The last reader left. A run that is recorded goes on.
   #stopUnread(): void {
-    if (this.#host.durable && !this.#host.durable.stopsUnread) return;
-    if (this.#events.readers + this.#byteReaders + this.#waiters === 0) this.stop();
+    if (this.#events.readers + this.#byteReaders + this.#waiters > 0) return;
+    if (this.#host.durable && !this.#host.durable.stopsUnread) this.#watch(false);
+    else this.stop();
+  }
+
+  #watch(isWatched: boolean): void {
+    if (this.#isWatched === isWatched) return;
+    this.#isWatched = isWatched;
+    this.#call.watch(isWatched);
   }
 
   /** How the run ended; never rejects. */
   get result(): Promise<AgentResult> {
     this.#waiters += 1;
+    this.#watch(true);
+    return this.#done;
+  }
+
+  /**
+   * The same for this package, which is no reader.
+   * @internal
+   */
+  protected get ended(): Promise<AgentResult> {
     return this.#done;
   }
 
@@ -236,18 +238,7 @@ export class AgentRun implements AsyncIterable<RunEvent> {
    * reason as the code), or waits for a person (`run_interrupted`).
    */
   text(): Promise<string> {
-    return this.result.then((result) => this.#textOf(result));
-  }
-
-  #textOf(result: AgentResult): string {
-    const { status, text } = result;
-    if (this.#failure) throw this.#failure;
-    if (status === 'limited') throw result.error;
-    if (status === 'interrupted') throw openInterrupt(result.interrupts);
-    if (status !== 'cancelled') return text;
-    const { signal } = this.#host;
-    if (signal?.aborted) throw signal.reason;
-    throw new MillraceError('cancelled', 'The run was stopped.');
+    return this.result.then((result) => textOf(result, this.#host.signal));
   }
 
   /** The state after the last step, for runs that were started with `checkpoint` or `onCheckpoint`. */
@@ -259,6 +250,41 @@ export class AgentRun implements AsyncIterable<RunEvent> {
   response(options: Omit<RunOptions, 'adapter' | 'threadId' | 'runId'> = {}): Response {
     const { threadId, runId } = this;
     return toAGUIResponse(this, { threadId, runId, ...options });
+  }
+
+  /**
+   * Gives the run a message of the user, which the model gets with its next request. An answer that would have been the
+   * last is followed by another one. Rejects with `invalid_state` when the run is over or waits.
+   */
+  send(text: string): Promise<void> {
+    return this.#message('send', text);
+  }
+
+  /** The same at once: the answer is cut, what was shown of it is kept, and the calls at work are aborted. */
+  interrupt(text: string): Promise<void> {
+    return this.#message('interrupt', text);
+  }
+
+  async #message(command: 'send' | 'interrupt', text: string): Promise<void> {
+    if (typeof text !== 'string' || text === '') {
+      throw new MillraceError('invalid_argument', `${command}() takes a text, not ${shown(text)}.`);
+    }
+    const { durable } = this.#host;
+    await this.#committed;
+    if (durable) {
+      const interrupt = command === 'interrupt';
+      await durable.runtime.ask<RunInfo>('message', { run: durable.id, text, interrupt });
+      return;
+    }
+    if (this.#inputRead) {
+      await this.#inputRead;
+      // It begins now.
+      await new Promise(setImmediate);
+    }
+    await this.#messages.send((id) => {
+      if (this.#over) throw notTaken();
+      this.#call.message(command, id, text);
+    });
   }
 
   /** Ends the run: the model's connection, every tool, every other agent. */
@@ -294,7 +320,10 @@ export class AgentRun implements AsyncIterable<RunEvent> {
   // What its readers may do. A failure is told by an event and by `text`, not by a loop.
   #handle(): ReadRun {
     return {
-      open: () => this.#events.open(),
+      open: () => {
+        this.#watch(true);
+        return this.#events.open();
+      },
       close: (cursor) => {
         this.#events.close(cursor);
         this.#room?.();
@@ -317,26 +346,16 @@ export class AgentRun implements AsyncIterable<RunEvent> {
       this.#failure = asError(error);
     }
     this.#over = true;
-    this.#commit(this.#failure);
+    // Whatever was stored has been reported before.
+    this.#commit(
+      this.#failure ?? new MillraceError('cancelled', 'The run was stopped before it began.'),
+    );
     this.#calls.end();
+    this.#messages.end();
     this.#fetches?.end();
     this.#wakes.call();
-    return this.#ended();
-  }
-
-  #ended(): AgentResult {
-    const { status, interrupts = [], limit, ...reported } = this.#result ?? noResult;
     const { threadId, runId } = this;
-    const base: AgentResultBase = { ...reported, threadId, runId };
-    if (this.#failure) return { ...base, status: 'error', error: this.#failure };
-    if (status === 'interrupted') return { ...base, status, interrupts };
-    if (status === 'limited') {
-      const reason = base.reason as LimitedResult['reason'];
-      return { ...base, status, reason, error: errorFromNative(JSON.stringify(limit)) };
-    }
-    if (status !== 'error') return { ...base, status };
-    this.#failure = new MillraceError('internal', 'The run ended without a result.');
-    return { ...base, status, error: this.#failure };
+    return resultOf({ threadId, runId }, this.#result, this.#failure);
   }
 
   // A reader took something, or left.
@@ -384,6 +403,9 @@ export class AgentRun implements AsyncIterable<RunEvent> {
       case '@seq':
         this.#seq = item.seq;
         break;
+      case '@sent':
+        this.#messages.answered(item.id, item.taken);
+        break;
       case '@result': {
         const { type: _type, ...result } = item;
         this.#result = result;
@@ -411,24 +433,4 @@ export class AgentRun implements AsyncIterable<RunEvent> {
     const { onCheckpoint } = this.#host;
     if (onCheckpoint) this.#scope.runInAsyncScope(() => queueMicrotask(() => onCheckpoint(saved)));
   }
-}
-
-const noResult: ReportedResult = { status: 'error', reason: 'error', text: '', steps: 0, turns: 0 };
-
-function asError(error: unknown): MillraceError {
-  if (error instanceof MillraceError) return error;
-  return new MillraceError('internal', 'The run could not be read.', { cause: error });
-}
-
-// `send_mail waits for approval`, or the question that the model asked.
-function openInterrupt(interrupts: readonly AgentInterrupt[]): MillraceError {
-  const open = interrupts.map((one) =>
-    one.reason === 'tool_call'
-      ? `${one.metadata.toolName} is waiting for approval`
-      : `the agent asks "${one.message}"`,
-  );
-  return new MillraceError(
-    'run_interrupted',
-    `The run has no answer yet: ${open.join(', ')}. Read \`interrupts\` of \`result\` and continue with resume().`,
-  );
 }

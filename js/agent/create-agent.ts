@@ -15,7 +15,8 @@ import { version } from '../version';
 import { checkOptions } from './agent-options';
 import { answerRequest, checkRequest } from './agent-route';
 import { answerNode, checkNodePair, type NodeRequest } from './agent-node-route';
-import { AgentRun, type ResumeOptions } from './agent-run';
+import { AgentRun } from './agent-run';
+import type { ResumeOptions } from './run-host';
 import type { DurableRun } from './durable-run';
 import type { DurableRoutes, DurableRuntime } from './durable-types';
 import { inputOf, isFromClient } from './run-input';
@@ -46,6 +47,8 @@ export interface DurableAgent extends EngineAgent {
 }
 
 const defaultReplayBufferSize = 1 << 24;
+/** Characters of an input from which on it is read beside this thread: `large_input_bytes` of lib/host/input_reading.hpp. */
+const largeInput = 1 << 17;
 
 const ofRun: readonly (keyof AgentRunOptions)[] = [
   'signal',
@@ -118,7 +121,9 @@ export class EngineAgent {
 
   /** What the agent can do, as AG-UI's AgentCapabilities: also `GET .../capabilities` of its handler. */
   get capabilities(): AgentCapabilities {
-    return JSON.parse(engine().agentCapabilities(this.#planJson, version())) as AgentCapabilities;
+    return JSON.parse(
+      engine().agentCapabilities(this.#durable?.agent.planJson ?? this.#planJson, version()),
+    ) as AgentCapabilities;
   }
 
   /** @internal */
@@ -203,6 +208,8 @@ export class EngineAgent {
     }
     checkValues('A run', { throttleMs }, { throttleMs: milliseconds });
     const inputJson = toJson(input, 'input');
+    const readsLater = inputJson.length >= largeInput;
+    const { threadId, runId, protocolVersion } = input;
     const send = signal?.aborted ? neverSent : this.#sender();
     const optionsJson = toJson(
       {
@@ -214,13 +221,13 @@ export class EngineAgent {
         stopped: signal?.aborted === true,
         throttleMs,
         waits: true,
+        ...(readsLater && { readsLater, threadId, runId }),
       },
       'options',
     );
     const call = startAgentCall((native, deliver) =>
       native.startAgent(this.#planJson, inputJson, optionsJson, deliver),
     );
-    const { threadId, runId, protocolVersion } = input;
     const answers = more.state === undefined && (input.resume ?? []).length > 0;
     return new AgentRun(call, {
       threadId,
@@ -232,6 +239,7 @@ export class EngineAgent {
       signal,
       onCheckpoint,
       replayBufferSize,
+      readsLater,
       goOn: this.#nextRun(options, threadId),
     });
   }

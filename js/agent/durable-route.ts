@@ -5,6 +5,7 @@ import { MillraceError } from '../errors';
 import { toJson } from '../serialize';
 import { shown } from '../shown';
 import type { Authorized, DurableRoutes, DurableRuntime, RunResponse } from './durable-types';
+import { wrongMethod } from './plain-answer';
 import type { AgentRequest, PlainAnswer, StreamAnswer } from './route-types';
 
 interface Caller {
@@ -25,13 +26,15 @@ interface Route {
 
 type Answer = Promise<PlainAnswer | StreamAnswer>;
 
-const place = /\/runs(?:\/([^/]+)(?:\/approvals\/([^/]+))?)?\/?$/;
+const place = /\/runs(?:\/([^/]+)(?:\/(?:approvals\/([^/]+)|(messages|fork)))?)?\/?$/;
 
 /** Answers one request; throws what is wrong with it. */
 export async function answerDurable(target: DurableRoutes, request: AgentRequest): Answer {
   const { pathname, searchParams: query } = new URL(request.url, 'http://localhost');
-  const [isRun, id = '', approval = ''] = place.exec(pathname) ?? [];
-  const kind = isRun === undefined ? 'agent' : approval ? 'approval' : id ? 'run' : 'runs';
+  const [isRun, id = '', approval = '', verb] = place.exec(pathname) ?? [];
+  const ofRun = verb ? (verb as 'messages' | 'fork') : approval ? 'approval' : id ? 'run' : 'runs';
+  const ofAgent = /\/connect\/?$/.test(pathname) ? 'connect' : 'agent';
+  const kind = isRun === undefined ? ofAgent : ofRun;
   const methods = routes[kind];
   const route = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
   if (!route) return wrongMethod(Object.keys(methods));
@@ -42,13 +45,17 @@ export async function answerDurable(target: DurableRoutes, request: AgentRequest
 }
 
 const routes: Record<
-  'agent' | 'run' | 'runs' | 'approval',
+  'agent' | 'connect' | 'run' | 'runs' | 'approval' | 'messages' | 'fork',
   Record<string, { scope: string; answer: (route: Route) => Answer }>
 > = {
   agent: { POST: { scope: 'start', answer: begin } },
+  connect: { POST: { scope: 'read', answer: connect } },
   runs: { GET: { scope: 'read', answer: list } },
   run: { GET: { scope: 'read', answer: read }, DELETE: { scope: 'stop', answer: stop } },
   approval: { POST: { scope: 'approve', answer: decide } },
+  messages: { POST: { scope: 'start', answer: send } },
+  // The new run answers with what the other one read.
+  fork: { POST: { scope: 'start', answer: fork } },
 };
 
 // Without `authorize` the caller is unknown, and may only begin what is new.
@@ -71,13 +78,7 @@ async function callerOf({ authorize }: DurableRoutes, { original }: AgentRequest
 }
 
 async function begin({ target, request, query, caller }: Route): Answer {
-  const body = await request.body();
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw new MillraceError(
-      'invalid_body',
-      `The request body must be an AG-UI RunAgentInput, not ${shown(body)}.`,
-    );
-  }
+  const body = await inputOf(request);
   const isAnswer = ((body as { resume?: unknown[] }).resume ?? []).length > 0;
   if (isAnswer && !caller.may('approve')) throw notAuthorized('approve');
   const input = toJson(body, 'input');
@@ -89,10 +90,29 @@ async function begin({ target, request, query, caller }: Route): Answer {
       principal: caller.principal,
       onlyNew: !caller.isAuthorized,
       format: query.get('format') ?? undefined,
+      busy: query.get('busy') ?? undefined,
       inputHash: createHash('sha256').update(input).digest('hex'),
+      accept: request.header('accept'),
     },
   });
   return streamed(response);
+}
+
+// The messages of a thread, and the run that goes on there.
+async function connect({ target, request, caller }: Route): Answer {
+  const input = toJson(await inputOf(request), 'input');
+  const { principal } = caller;
+  const options = { principal, connects: true, accept: request.header('accept') };
+  return streamed(await target.runtime.respond({ plan: '', input, options }));
+}
+
+async function inputOf(request: AgentRequest): Promise<object> {
+  const body = await request.body();
+  if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body;
+  throw new MillraceError(
+    'invalid_body',
+    `The request body must be an AG-UI RunAgentInput, not ${shown(body)}.`,
+  );
 }
 
 async function read({ target, request, query, caller, id }: Route): Answer {
@@ -110,6 +130,7 @@ async function read({ target, request, query, caller, id }: Route): Answer {
       ...{ id, principal, threadId, after: numberOf('after', given) ?? 0 },
       fresh: query.get('fresh') === '1',
       protocolVersion: query.get('protocolVersion') ?? undefined,
+      accept: accepted,
     },
   });
   return streamed(response);
@@ -129,6 +150,27 @@ function list({ target, query, caller }: Route): Answer {
   for (const name of ['state', 'threadId', 'cursor']) options[name] = query.get(name) ?? undefined;
   if (query.get('children') === '1') options['children'] = true;
   return described(target.runtime, 200, 'list', options);
+}
+
+async function send({ target, request, caller, id }: Route): Answer {
+  if (!caller.isAuthorized) throw notAuthorized('start');
+  const body = await request.body();
+  const { text, interrupt, id: message } = (body ?? {}) as Record<string, unknown>;
+  const { principal } = caller;
+  const options = { run: id, principal, text, interrupt, id: message };
+  return described(target.runtime, 202, 'message', options);
+}
+
+async function fork({ target, request, caller, id }: Route): Answer {
+  if (!caller.isAuthorized) throw notAuthorized('start');
+  if (!caller.may('read')) throw notAuthorized('read');
+  const { at, results, message, threadId } = ((await request.body()) ?? {}) as Record<
+    string,
+    unknown
+  >;
+  const { principal } = caller;
+  const options = { run: id, principal, at, results, message, threadId };
+  return described(target.runtime, 201, 'fork', options);
 }
 
 async function decide({ target, request, caller, id, approval }: Route): Answer {
@@ -154,14 +196,14 @@ async function described(
 }
 
 const streamHeaders = {
-  'Content-Type': 'text/event-stream',
   'Cache-Control': 'no-cache, no-transform',
   'X-Accel-Buffering': 'no',
 };
 
-function streamed({ run, status, body }: RunResponse): StreamAnswer {
-  const id = { 'Millrace-Run-Id': run };
-  if (status === 200) return { status, headers: { ...streamHeaders, ...id }, stream: body };
+function streamed({ run, status, type, body }: RunResponse): StreamAnswer {
+  const id: Record<string, string> = run === '' ? {} : { 'Millrace-Run-Id': run };
+  if (status === 200)
+    return { status, headers: { 'Content-Type': type, ...streamHeaders, ...id }, stream: body };
   void body.cancel();
   return { status, headers: id, stream: undefined };
 }
@@ -185,13 +227,4 @@ function decoded(part: string): string {
 
 function notAuthorized(scope: string): MillraceError {
   return new MillraceError('not_authorized', `The caller does not have the scope '${scope}'.`);
-}
-
-function wrongMethod(methods: string[]): PlainAnswer {
-  const message = `Send a ${methods.join(' or ')} request.`;
-  return {
-    status: 405,
-    headers: { Allow: methods.join(', ') },
-    body: { error: { code: 'method_not_allowed', message } },
-  };
 }

@@ -2,8 +2,9 @@
 import { onAbort } from '../abort';
 import type { AgentCall } from '../model/call';
 import { checkValues, cursor } from '../value-checks';
-import { AgentRun, type RunHost } from './agent-run';
+import { AgentRun } from './agent-run';
 import type { RunRecord } from './durable-types';
+import type { RunHost } from './run-host';
 import { recordsOf } from './run-records';
 
 /**
@@ -12,11 +13,11 @@ import { recordsOf } from './run-records';
  */
 export class DurableRun extends AgentRun {
   /** @internal */
-  constructor(call: AgentCall, host: RunHost) {
+  constructor(call: AgentCall, host: RunHost<AgentRun>) {
     super(call, host);
     const signal = host.durable?.leaves;
     if (signal?.aborted) this.leave();
-    else if (signal) void this.result.finally(onAbort(signal, () => this.leave()));
+    else if (signal) void this.ended.finally(onAbort(signal, () => this.leave()));
   }
 
   /** `run_` and 32 hexadecimal digits. */

@@ -1,11 +1,14 @@
 // What agents and their runs need of a runtime, which is a room above theirs.
 import type { AGUIEvent } from '../../types/events';
+import type { AgentFunction, JobFunction } from '../../types/runtime';
 import type { AgentCall } from '../model/call';
 import type { HostTool } from '../tool/types';
 
 /** An agent as a runtime goes on with its runs. */
 export interface RegisteredAgent {
+  /** "" for a function. */
   planJson: string;
+  work?: { run: AgentFunction; onRestart: 'rerun' | undefined } | { job: JobFunction } | undefined;
   tools: ReadonlyMap<string, HostTool>;
   version?: string | undefined;
   unknown?: UnknownPolicy | undefined;
@@ -16,7 +19,9 @@ export type UnknownPolicy =
   /** The model gets an error that says that the outcome is unknown; the default. */
   | 'report'
   /** It runs again. */
-  | 'retry';
+  | 'retry'
+  /** The user says whether it had its effect: `{ value: 'ran' | 'did_not_run' | 'stop' }` answers the interrupt. */
+  | 'ask';
 
 /** The texts that a run begins with; see read_run_spec in lib/host/run_stream.hpp. */
 export interface RunTexts {
@@ -30,6 +35,8 @@ export interface RunResponse {
   run: string;
   /** 204 where nothing follows. */
   status: number;
+  /** Of the content. */
+  type: string;
   body: ReadableStream<Uint8Array>;
 }
 
@@ -80,6 +87,17 @@ export interface DurableTarget {
   runtime: DurableRuntime;
   name: string;
   agent: RegisteredAgent;
+  /** The run is begun without a reader, so it has no deadline for runs that their readers left. */
+  isUnread?: boolean;
+  inner?: InnerRun | undefined;
+}
+
+/** A run that works for a job, so that it waits for no limit. */
+export interface InnerRun {
+  id: string;
+  /** The job, and what its ledger calls the run. */
+  parent: string;
+  call: string;
 }
 
 /** What a handler needs of an agent with a runtime. */

@@ -1,5 +1,6 @@
 // What a group's supervisor and executors take and give.
 import type { AgentState } from '../../types/agent';
+import type { DurableJobRuntime } from './durable-jobs';
 
 export interface GroupOrchestrationSupervisorConfig {
   /** Turns of the supervisor; 10 when absent. */
@@ -41,6 +42,10 @@ export type GroupExecutor = (
 export interface GroupSupervisor {
   decide?(result: GroupResult, state: AgentState): Promise<GroupInstruction> | GroupInstruction;
   runner?(context: GroupContext, state: AgentState): Promise<GroupInstruction> | GroupInstruction;
+  /** With a runtime: what a supervisor remembers of a run, a value of JSON, which is stored with each decision. */
+  save?(): unknown;
+  /** Called before each decision with what was saved; undefined before the first one. */
+  restore?(memory: unknown): void;
 }
 
 /** Lets one member of a group work. */
@@ -71,4 +76,21 @@ export interface GroupOrchestrationRuntimeConfig {
   signal?: AbortSignal;
   /** Called for each event of a run as its step ends. */
   onEvent?: (event: object) => void;
+  /**
+   * Records the runs, which then survive their process; needs a `name`. Without `callAgent`, members are agents of this
+   * runtime, whose runs are their own.
+   */
+  runtime?: DurableJobRuntime;
+  /** How runs find this group after a restart. */
+  name?: string;
+  /** Stored with the runs. */
+  version?: string;
+  /** What is done with an executor or a member that a crash cut: it failed (`report`, the default), or runs again. */
+  unknown?: 'report' | 'retry';
+}
+
+/** Options of a group's run; for groups with a runtime. */
+export interface GroupRunOptions {
+  /** The same key gives the run that it began, also after a restart. */
+  idempotencyKey?: string;
 }

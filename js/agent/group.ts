@@ -2,11 +2,13 @@
 // executors do it. Both shapes of LobeHub's runtime are served: supervisors that decide on results,
 // and older ones with a runner that reads a context.
 import type { AgentState, AgentStepResult } from '../../types/agent';
-import { onAbort } from '../abort';
+import type { RunInfo } from '../../types/runtime';
+import { eitherSignal, onAbort } from '../abort';
 import { MillraceError } from '../errors';
 import { engineAnswer } from '../tool/engine-answer';
 import { type Speak, failures, memberExecutors } from './group-members';
 import type {
+  CallGroupAgent,
   GroupContext,
   GroupExecutor,
   GroupExecutorOutput,
@@ -14,10 +16,14 @@ import type {
   GroupOrchestrationRuntimeConfig,
   GroupOrchestrationSupervisorConfig,
   GroupResult,
+  GroupRunOptions,
   GroupSupervisor,
 } from './group-types';
 import { AgentRuntime } from './runtime';
+import { DurableGroup, type RoundLedger } from './durable-group';
+import { durableChecks } from './runtime-config';
 import { errorRecord, toJson } from '../serialize';
+import { checkValues } from '../value-checks';
 import { emit } from './step-driver';
 import { within } from '../tool/time-limit';
 
@@ -39,6 +45,15 @@ export class GroupOrchestrationSupervisor implements GroupSupervisor {
     this.#memory = decided.memory;
     return Promise.resolve(decided.instruction);
   }
+
+  /** What it remembers of the run. */
+  save(): object {
+    return this.#memory;
+  }
+
+  restore(memory: unknown): void {
+    this.#memory = memory ?? {};
+  }
 }
 
 class Aborted extends Error {}
@@ -47,10 +62,19 @@ class Aborted extends Error {}
 export class GroupOrchestrationRuntime {
   readonly #supervisor: GroupSupervisor;
   readonly #config: GroupOrchestrationRuntimeConfig;
+  readonly #durable: DurableGroup | undefined;
 
   constructor(supervisor: GroupSupervisor, config: GroupOrchestrationRuntimeConfig = {}) {
     this.#supervisor = supervisor;
     this.#config = config;
+    const { runtime, name = '', version, unknown, onEvent } = config;
+    checkValues('A group', { runtime, name, version, unknown }, durableChecks);
+    this.#durable =
+      runtime &&
+      new DurableGroup({
+        ...{ runtime, name, version, unknown, supervisor, onEvent },
+        round: (state, input, ledger) => this.#settled(state, input, ledger),
+      });
   }
 
   getContext(): Record<string, unknown> | undefined {
@@ -68,11 +92,19 @@ export class GroupOrchestrationRuntime {
 
   /**
    * One decision and its execution, from a result or an older runner's context. Rejects with what the
-   * supervisor throws, and when it answers with something that is no instruction.
+   * supervisor throws, and when it answers with something that is no instruction. A step alone is not recorded.
    */
-  async step(
+  step(
     state: AgentState,
     input: GroupResult | GroupContext,
+  ): Promise<GroupExecutorOutput & Pick<AgentStepResult, 'newState'>> {
+    return this.#round(state, input);
+  }
+
+  async #round(
+    state: AgentState,
+    input: GroupResult | GroupContext,
+    ledger?: RoundLedger,
   ): Promise<GroupExecutorOutput & Pick<AgentStepResult, 'newState'>> {
     const newState = JSON.parse(toJson(state, 'state')) as AgentState;
     newState.stepCount += 1;
@@ -83,32 +115,59 @@ export class GroupOrchestrationRuntime {
       return { events: [{ type: 'done', reason }], newState };
     }
     const { stepCount, lastModified } = newState;
-    const instruction = await this.#decide(input, newState);
-    const output = await this.#execute(instruction, newState);
+    const decide = (): Promise<GroupInstruction> => this.#decide(input, newState);
+    const instruction = await (ledger ? ledger.decision(decide) : decide());
+    const output = await this.#execute(instruction, newState, ledger);
     return { ...output, newState: { ...output.newState, stepCount, lastModified } };
   }
 
   /**
    * Runs from the beginning until the supervisor finishes, fails, or the run is stopped; the last state. A
-   * failure of the supervisor is an `error` event and a state of status `error`.
+   * failure of the supervisor is an `error` event and a state of status `error`. With a runtime the run is recorded, and
+   * goes on in the next process.
    */
-  async run(state: AgentState, groupId?: string): Promise<AgentState> {
+  async run(
+    state: AgentState,
+    groupId?: string,
+    { idempotencyKey }: GroupRunOptions = {},
+  ): Promise<AgentState> {
+    if (this.#durable) return this.#durable.run({ state, groupId }, idempotencyKey);
     const { onEvent } = this.#config;
     let current: AgentState = { ...state, status: 'running' };
     let input: GroupResult | undefined = { type: 'init', payload: groupId ? { groupId } : {} };
     while (input) {
-      let output: GroupExecutorOutput;
-      try {
-        if (this.#signal()?.aborted) throw new Aborted();
-        output = await this.step(current, input);
-      } catch (error) {
-        output = error instanceof Aborted ? stopped(current) : failed(error, current);
-      }
+      const output = await this.#settled(current, input);
       for (const event of output.events) emit(onEvent, event);
       current = output.newState;
       input = ['done', 'error'].includes(current.status) ? undefined : output.result;
     }
     return current;
+  }
+
+  /** Begins a durable run and resolves when it is stored; needs a runtime. */
+  async start(
+    state: AgentState,
+    groupId?: string,
+    { idempotencyKey }: GroupRunOptions = {},
+  ): Promise<RunInfo> {
+    if (this.#durable) return this.#durable.start({ state, groupId }, idempotencyKey);
+    throw new MillraceError(
+      'invalid_option',
+      'start() needs a group with a `runtime` and a `name`.',
+    );
+  }
+
+  async #settled(
+    state: AgentState,
+    input: GroupResult,
+    ledger?: RoundLedger,
+  ): Promise<GroupExecutorOutput> {
+    try {
+      if (this.#signal(ledger)?.aborted) throw new Aborted();
+      return await this.#round(state, input, ledger);
+    } catch (error) {
+      return error instanceof Aborted ? stopped(state) : failed(error, state);
+    }
   }
 
   async #decide(input: GroupResult | GroupContext, state: AgentState): Promise<GroupInstruction> {
@@ -131,11 +190,15 @@ export class GroupOrchestrationRuntime {
     );
   }
 
-  async #execute(instruction: GroupInstruction, state: AgentState): Promise<GroupExecutorOutput> {
+  async #execute(
+    instruction: GroupInstruction,
+    state: AgentState,
+    ledger?: RoundLedger,
+  ): Promise<GroupExecutorOutput> {
     const { type } = instruction;
     const given = this.#config.executors?.[type];
     // An own one has the time limit of each member it calls.
-    const executor = given ?? this.#ownExecutor(type);
+    const executor = given ?? this.#ownExecutor(type, ledger);
     const limit = given ? this.#config.agentTimeoutMs : 0;
     if (!executor) {
       if (type === 'finish') return finished(instruction.reason ?? 'finished', state);
@@ -147,9 +210,18 @@ export class GroupOrchestrationRuntime {
     const decides = this.#supervisor.decide !== undefined;
     const failure = failures[type];
     try {
-      const output = await this.#guard((signal) => executor(instruction, state, { signal }), limit);
-      if (typeof output?.newState === 'object') return output;
-      throw new MillraceError('invalid_state', `The executor of ${type} gave no newState.`);
+      return await this.#guard(
+        (signal) => {
+          const execute = async (): Promise<GroupExecutorOutput> => {
+            const output = await executor(instruction, state, { signal });
+            if (typeof output?.newState === 'object') return output;
+            throw new MillraceError('invalid_state', `The executor of ${type} gave no newState.`);
+          };
+          return given && ledger ? ledger.execution(type, state, execute) : execute();
+        },
+        limit,
+        ledger,
+      );
     } catch (error) {
       if (error instanceof Aborted || !decides) throw error;
       const record = errorRecord(error);
@@ -163,8 +235,12 @@ export class GroupOrchestrationRuntime {
   }
 
   // Runs `work` with a time limit, and lets go of it when the run is stopped.
-  async #guard<T>(work: (signal: AbortSignal) => Promise<T> | T, limit = 0): Promise<T> {
-    const outer = this.#signal();
+  async #guard<T>(
+    work: (signal: AbortSignal) => Promise<T> | T,
+    limit = 0,
+    ledger?: RoundLedger,
+  ): Promise<T> {
+    const outer = this.#signal(ledger);
     let stop: () => void = () => undefined;
     const halted = new Promise<never>((_resolve, reject) => {
       stop = () => reject(new Aborted());
@@ -180,8 +256,8 @@ export class GroupOrchestrationRuntime {
     }
   }
 
-  #ownExecutor(type: string): GroupExecutor | undefined {
-    const call = this.#config.callAgent;
+  #ownExecutor(type: string, ledger?: RoundLedger): GroupExecutor | undefined {
+    const call = recordedCall(this.#config.callAgent, ledger);
     if (!call) return undefined;
     const speak: Speak = (payload, state) =>
       this.#guard(
@@ -192,6 +268,7 @@ export class GroupOrchestrationRuntime {
             signal,
           }),
         typeof payload.timeout === 'number' ? payload.timeout : this.#config.agentTimeoutMs,
+        ledger,
       );
     return memberExecutors(speak, (items, work) => this.#each(items, work))[type];
   }
@@ -224,9 +301,21 @@ export class GroupOrchestrationRuntime {
     return operationId === undefined ? undefined : getOperation?.(operationId);
   }
 
-  #signal(): AbortSignal | undefined {
-    return this.#config.signal ?? this.getAbortController()?.signal;
+  #signal(ledger?: RoundLedger): AbortSignal | undefined {
+    const own = this.#config.signal ?? this.getAbortController()?.signal;
+    return own && ledger ? eitherSignal([own, ledger.signal]) : (ledger?.signal ?? own);
   }
+}
+
+// Members are the caller's function, or the agents of the runtime.
+function recordedCall(
+  call: CallGroupAgent | undefined,
+  ledger: RoundLedger | undefined,
+): CallGroupAgent | undefined {
+  if (!ledger) return call;
+  return call
+    ? (agentId, options) => ledger.answer(agentId, () => call(agentId, options))
+    : ledger.member;
 }
 
 function failed(thrown: unknown, state: AgentState): GroupExecutorOutput {

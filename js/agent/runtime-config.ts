@@ -12,9 +12,10 @@ import type {
 } from '../../types/agent';
 import { MillraceError } from '../errors';
 import { checkRetries } from '../limits';
+import type { DurableJobRuntime } from './durable-jobs';
 import type { Wait } from './retries';
 import { shown } from '../shown';
-import { callback, checkValues } from '../value-checks';
+import { callback, type Check, checkValues, having, text } from '../value-checks';
 
 /** A child run that an instruction asks for. */
 export type RunSubAgent = (
@@ -55,28 +56,63 @@ export interface RuntimeConfig {
   /** Characters of JSON that a tool may return; 4 Mi when absent. */
   toolResultLimit?: number;
   onEvent?: (event: AgentEvent) => void;
+  /** Records the runs, which then survive their process; needs a `name`. */
+  runtime?: DurableJobRuntime;
+  /** How runs find this AgentRuntime after a restart. */
+  name?: string;
+  /** Stored with the runs. */
+  version?: string;
+  /**
+   * What is done with a tool of effect `once`, an executor or a sub-agent that a crash cut: the agent gets an error
+   * (`report`, the default), or it runs again.
+   */
+  unknown?: 'report' | 'retry';
 }
 
-/** Options of one step. */
+/** Options of one step, and of a run. */
 export interface StepOptions {
   signal?: AbortSignal;
   /** Called for each event as it happens. */
   onEvent?: (event: AgentEvent) => void;
+  /** With a runtime: the same key gives the run that it began, also after a restart. */
+  idempotencyKey?: string;
+  /** With a runtime: whose run it is. */
+  principal?: string;
+  /** With a runtime: one run at a time works in a thread. */
+  threadId?: string;
 }
 
+/** Of the options that go with a runtime. */
+export const durableChecks: Readonly<Record<string, Check>> = {
+  runtime: having('a runtime of createRuntime()', 'register', 'beginJob'),
+  name: text,
+  version: text,
+  unknown: ["'report' or 'retry'", (value) => value === 'report' || value === 'retry'],
+};
+
 const defaultApprovalMs = 15 * 60 * 1000;
+// Of durable runs: as long as the store keeps their approvals.
+const durableApprovalMs = 7 * 24 * 3600 * 1000;
 
 /**
  * Milliseconds that a call may wait for its approval, 0 for ever as the engine has it. Throws
  * `invalid_option` for what an AgentRuntime cannot be run with.
  */
 export function checkedApprovalMs({
-  approvalTimeoutMs = defaultApprovalMs,
+  runtime,
+  approvalTimeoutMs = runtime ? durableApprovalMs : defaultApprovalMs,
   modelRetries,
   wait,
+  name,
+  version,
+  unknown,
 }: RuntimeConfig): number {
   checkRetries('modelRetries', modelRetries);
-  checkValues('AgentRuntime', { wait }, { wait: callback });
+  checkValues(
+    'AgentRuntime',
+    { wait, runtime, name, version, unknown },
+    { wait: callback, ...durableChecks },
+  );
   if (approvalTimeoutMs === Infinity) return 0;
   if (Number.isFinite(approvalTimeoutMs) && approvalTimeoutMs >= 0)
     return Math.floor(approvalTimeoutMs);

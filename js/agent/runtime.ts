@@ -13,14 +13,17 @@ import type {
   ChatToolPayload,
   HumanDecision,
   InstructionExecutor,
-  ModelRuntimeConfig,
   OpenAIToolCall,
   SubAgentTask,
 } from '../../types/agent';
 import type { NativeAgentStep } from '../addon';
 import { addon } from '../addon';
+import type { RunInfo } from '../../types/runtime';
+import { eitherSignal } from '../abort';
 import { MillraceError } from '../errors';
 import { engineAnswer } from '../tool/engine-answer';
+import { DurableSteps } from './durable-steps';
+import { durableRunOf, has, modelConfig, withWindow } from './agent-parts';
 import { chunksOf, retriedChunks } from './model-chunks';
 import { checkState, clone, firstContext } from './run-state';
 import { checkedApprovalMs, type RuntimeConfig, type StepOptions } from './runtime-config';
@@ -61,6 +64,7 @@ export class AgentRuntime {
   readonly #agent: Agent;
   readonly #config: RuntimeConfig;
   readonly #approvalMs: number;
+  readonly #durable: DurableSteps | undefined;
 
   constructor(agent: Agent, config: RuntimeConfig = {}) {
     if (typeof (agent as Partial<Agent> | undefined)?.runner !== 'function') {
@@ -80,6 +84,17 @@ export class AgentRuntime {
       this.#builtin.add(executor);
     }
     this.executors = { ...builtin, ...config.executors, ...agent.executors };
+    const { runtime, name = '', version, unknown, onEvent } = config;
+    this.#durable =
+      runtime &&
+      new DurableSteps({
+        ...{ runtime, name, version, unknown, onEvent, approvalMs: this.#approvalMs },
+        drive: (state, context, { signal, ...rest }, wrap) => {
+          const own = this.getAbortController()?.signal;
+          const options = { ...rest, signal: eitherSignal([signal, own]) };
+          return this.#take(state, context, options, wrap);
+        },
+      });
   }
 
   /** What the host keeps for this operation. */
@@ -98,18 +113,32 @@ export class AgentRuntime {
     context?: AgentRuntimeContext,
     options: StepOptions = {},
   ): Promise<AgentStepResult> {
+    if (this.#durable) return this.#durable.run({ state, context, isOne: true }, options);
+    return this.#take(state, context, options);
+  }
+
+  #take(
+    state: AgentState,
+    context: AgentRuntimeContext | undefined,
+    options: StepOptions,
+    wrap?: (handlers: Record<string, ActionHandler>) => Record<string, ActionHandler>,
+  ): Promise<AgentStepResult> {
     // No state is a bad one, which the engine tells of in the result.
     const stateJson = toJson(state ?? null, 'state');
     const contextJson = context === undefined ? 'null' : toJson(context, 'context');
-    return this.#drive(options, (step) => step.begin(stateJson, contextJson, Date.now()));
+    return this.#drive(options, (step) => step.begin(stateJson, contextJson, Date.now()), wrap);
   }
 
-  /** Runs steps until the run ends or waits for somebody. */
+  /**
+   * Runs steps until the run ends or waits for somebody. With a runtime it is one durable run, which goes on in the
+   * next process; one that waits is answered by `decide`, or by `runtime.approvals`.
+   */
   async run(
     state: AgentState,
     context?: AgentRuntimeContext,
     options: StepOptions = {},
   ): Promise<AgentStepResult> {
+    if (this.#durable) return this.#durable.run({ state, context, isOne: false }, options);
     const events: AgentEvent[] = [];
     let result: AgentStepResult = { events, newState: state };
     let next = context;
@@ -119,6 +148,19 @@ export class AgentRuntime {
       next = result.nextContext;
     } while (next);
     return { ...result, events };
+  }
+
+  /** Begins a durable run and resolves when it is stored; needs a runtime. */
+  async start(
+    state: AgentState,
+    context?: AgentRuntimeContext,
+    options: StepOptions = {},
+  ): Promise<RunInfo> {
+    if (this.#durable) return this.#durable.start({ state, context, isOne: false }, options);
+    throw new MillraceError(
+      'invalid_option',
+      'start() needs an AgentRuntime with a `runtime` and a `name`.',
+    );
   }
 
   /** Marks the run as interrupted. */
@@ -185,6 +227,12 @@ export class AgentRuntime {
     options: StepOptions = {},
   ): Promise<AgentStepResult> {
     checkState(state);
+    const { id } = approvedToolCall ?? {};
+    if (this.#durable && durableRunOf(state)) {
+      const { arguments: shown } =
+        'function' in approvedToolCall ? approvedToolCall.function : approvedToolCall;
+      return this.decide(state, { action: 'approve', toolCallId: id, arguments: shown }, options);
+    }
     const context = {
       ...this.#firstContext(state),
       phase: 'human_approved_tool' as const,
@@ -199,6 +247,11 @@ export class AgentRuntime {
     decision: HumanDecision,
     options: StepOptions = {},
   ): Promise<AgentStepResult> {
+    const run = this.#durable && durableRunOf(state);
+    if (this.#durable) {
+      if (run) return this.#durable.decide(run, state, decision, options);
+      return this.#durable.run({ state, decision, isOne: true }, options);
+    }
     const decided = engineAnswer<AgentStepResult>('applyDecision', { state, decision });
     const onEvent = options.onEvent ?? this.#config.onEvent;
     for (const event of decided.events) emit(onEvent, event);
@@ -245,7 +298,11 @@ export class AgentRuntime {
     );
   }
 
-  #drive(options: StepOptions, start: (step: NativeAgentStep) => string): Promise<AgentStepResult> {
+  #drive(
+    options: StepOptions,
+    start: (step: NativeAgentStep) => string,
+    wrap = (handlers: Record<string, ActionHandler>): Record<string, ActionHandler> => handlers,
+  ): Promise<AgentStepResult> {
     const agent = this.#agent;
     const config = this.#config;
     const step = new (addon().AgentStep)(
@@ -267,7 +324,7 @@ export class AgentRuntime {
       }),
     );
     const host: StepHost = {
-      handlers: this.#handlers(),
+      handlers: wrap(this.#handlers()),
       onEvent: options.onEvent ?? config.onEvent,
       signal: options.signal ?? this.getAbortController()?.signal,
     };
@@ -350,27 +407,4 @@ interface SubAgentAction {
   parentMessageId?: string;
   depth: number;
   timeoutMs: number;
-}
-
-// The model that the agent was made with.
-function modelConfig(agent: Agent): unknown {
-  const { config } = agent as { config?: { modelRuntimeConfig?: ModelRuntimeConfig } };
-  const { model, provider, compressionModel } = config?.modelRuntimeConfig ?? {};
-  return { model, provider, compressionModel };
-}
-
-// A compression of an agent that knows its window is measured by it.
-function withWindow(agent: Agent, decided: unknown): unknown {
-  if (Array.isArray(decided)) return decided.map((one) => withWindow(agent, one));
-  const { config } = agent as { config?: Record<string, Record<string, unknown> | undefined> };
-  const window =
-    config?.['compressionConfig']?.['maxWindowToken'] ??
-    config?.['modelRuntimeConfig']?.['contextWindowTokens'];
-  const { type, payload } = (decided ?? {}) as { type?: unknown; payload?: object };
-  if (typeof window !== 'number' || type !== 'compress_context') return decided;
-  return { ...(decided as object), payload: { maxWindowToken: window, ...payload } };
-}
-
-function has(agent: Agent, hook: keyof Agent): boolean {
-  return agent[hook] !== undefined;
 }

@@ -8,14 +8,26 @@ import { checkNames } from '../known-names';
 import { toJson } from '../serialize';
 import { shown } from '../shown';
 import { checkValues, milliseconds, text } from '../value-checks';
-import type { AgentRun, ResumeOptions } from './agent-run';
+import type { AgentRun } from './agent-run';
 import { DurableRun } from './durable-run';
-import type { DurablePart, DurableTarget } from './durable-types';
+import type { DurablePart, DurableTarget, InnerRun } from './durable-types';
+import type { ResumeOptions, RunHost } from './run-host';
 import { inputOf, isFromClient } from './run-input';
 import type { AgentInput, DurableRunOptions } from './types';
 
 /** Characters of events that a durable run keeps for a second reading. */
 export const defaultReplaySize: number = 1 << 24;
+
+/** What a run has that is read without the options of an agent. */
+export const plainReader: Omit<RunHost<AgentRun>, 'threadId' | 'runId' | 'durable' | 'goOn'> = {
+  protocolVersion: undefined,
+  tools: new Map(),
+  send: undefined,
+  suspended: undefined,
+  signal: undefined,
+  onCheckpoint: undefined,
+  replayBufferSize: defaultReplaySize,
+};
 
 const names: readonly (keyof DurableRunOptions)[] = [
   'signal',
@@ -31,6 +43,8 @@ const names: readonly (keyof DurableRunOptions)[] = [
   'principal',
   'context',
   'onDisconnect',
+  'busy',
+  'priority',
 ];
 
 function check(options: DurableRunOptions): void {
@@ -42,35 +56,65 @@ function check(options: DurableRunOptions): void {
     { throttleMs, principal, idempotencyKey },
     { throttleMs: milliseconds, principal: text, idempotencyKey: text },
   );
-  if (onDisconnect === undefined || ['continue', 'stop'].includes(onDisconnect)) return;
+  checkChoice('onDisconnect', onDisconnect, ['continue', 'stop']);
+  checkTurn(options);
+}
+
+function checkChoice(name: string, value: unknown, choices: readonly string[]): void {
+  if (value === undefined || choices.includes(value as string)) return;
+  const wanted = choices.map((one) => `'${one}'`).join(' or ');
   throw new MillraceError(
     'invalid_option',
-    `A run: onDisconnect must be 'continue' or 'stop', not ${shown(onDisconnect)}.`,
+    `A run: ${name} must be ${wanted}, not ${shown(value)}.`,
   );
+}
+
+/** The id of a run that is about to begin, as the store gives them. */
+export function newRunId(): string {
+  return `run_${randomUUID().replaceAll('-', '')}`;
+}
+
+/** When a run begins, and what it works for. */
+export function innerOptions(
+  inner: InnerRun | undefined,
+  priority: string | undefined,
+): Record<string, unknown> {
+  if (!inner) return { priority };
+  return { priority: 'inner', parent: inner.parent, parentCall: inner.call };
+}
+
+/** Checks the options that say when a run begins. */
+export function checkTurn({ busy, priority }: Pick<DurableRunOptions, 'busy' | 'priority'>): void {
+  checkChoice('busy', busy, ['reject', 'queue']);
+  checkChoice('priority', priority, ['high', 'normal', 'low']);
 }
 
 /** Begins a run, or goes on with the one that waits: `answered`, or that of the thread. */
 export function durableRun(
-  { runtime, name, agent }: DurableTarget,
+  target: DurableTarget,
   input: AgentInput,
   options: DurableRunOptions,
   answered?: string,
 ): DurableRun {
   check(options);
+  const { runtime, name, agent, isUnread } = target;
   const body = inputOf(input, options);
   const isAnswer = (body.resume ?? []).length > 0;
-  // As the store gives them.
-  const id = answered ?? `run_${randomUUID().replaceAll('-', '')}`;
+  const id = answered ?? target.inner?.id ?? newRunId();
   const { format, checkpoint, throttleMs, principal, idempotencyKey, context } = options;
+  const { busy, priority } = options;
   const texts = {
     plan: agent.planJson,
     input: toJson(body, 'input'),
     options: {
-      ...{ name, format, checkpoint, throttleMs, principal, idempotencyKey },
+      ...{ name, format, checkpoint, throttleMs, principal, idempotencyKey, busy },
+      ...innerOptions(target.inner, priority),
       fromClient: isFromClient(input),
       context:
         context === undefined ? undefined : (JSON.parse(toJson(context, 'context')) as unknown),
       run: isAnswer ? answered : id,
+      unread: isUnread,
+      stopped: options.signal?.aborted,
       inputHash: hashOf(name, input, options),
     },
   };

@@ -39,7 +39,7 @@ export interface StepHost {
 }
 
 // Callers may test for an Error, and JSON has to carry it: it is both.
-function withErrors<T extends AgentEvent>(event: T): T {
+export function withErrors<T extends AgentEvent>(event: T): T {
   if ((event.type === 'error' || event.type === 'compression_error') && isRecord(event.error)) {
     event.error = reviveError(event.error);
   }

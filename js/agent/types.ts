@@ -4,6 +4,7 @@ import type { AgentCapabilities, RunCheckpoint } from '../../types/agent-run';
 import type { ResumeEntry, RunAgentInput, Tool } from '../../types/events';
 import type { MessageInput } from '../../types/messages';
 import type { ModelId } from '../../types/model';
+import type { RunPriority } from '../../types/runtime';
 import type { ModelRuntime } from '../model/runtime';
 import type { Fallback, ModelRuntimeOptions } from '../model/runtime-options';
 import type { ProviderSettings } from '../model/settings';
@@ -119,6 +120,10 @@ export interface DurableRunOptions extends Omit<AgentRunOptions, 'onCheckpoint'>
   principal?: string | undefined;
   /** What the leaving of its last reader does: the run goes on, or is stopped. */
   onDisconnect?: 'continue' | 'stop' | undefined;
+  /** What happens while another run is at work in the thread: an error (`reject`, the default), or it waits for its turn. */
+  busy?: 'reject' | 'queue' | undefined;
+  /** Which runs begin first where not all can be at work at once; `normal` when absent. */
+  priority?: RunPriority | undefined;
 }
 
 /** What a run begins with: a question, a conversation, or the body that an AG-UI client sends. */

@@ -47,6 +47,18 @@ function withNumbers(args: readonly string[], options: Options): string[] {
   return joined;
 }
 
+/** The run that is named, and nothing else where nothing else is taken. */
+export function runOf(positionals: readonly string[], most = 1): string {
+  const [run] = positionals;
+  if (run === undefined || run === '') {
+    throw new UsageError("Name the run: 'millrace runs ls' lists them.");
+  }
+  if (positionals.length > most) {
+    throw new UsageError(`'${positionals[most]}' is one argument too many.`);
+  }
+  return run;
+}
+
 /** An option that must be an integer within bounds. */
 export function integerOption(
   name: string,

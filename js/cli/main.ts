@@ -1,13 +1,17 @@
 #!/usr/bin/env node
 // The command line: millrace <command> [options].
 import { chat } from './chat';
+import { config } from './config-command';
 import { convert } from './convert';
 import type { Command } from './command';
 import { fail } from './command';
+import { importCommand } from './import';
+import { keys } from './keys';
 import { mcp } from './mcp';
 import { models } from './models';
 import { providers } from './providers';
 import { runs } from './runs';
+import { secrets } from './secrets';
 import { serve } from './serve';
 import { storage } from './storage';
 import { version } from '../version';
@@ -21,6 +25,10 @@ const commands: Record<string, Command> = {
   mcp,
   runs,
   storage,
+  keys,
+  secrets,
+  config,
+  import: importCommand,
 };
 
 function usage(): string {

@@ -50,19 +50,29 @@ function isSet(env: Environment, name: string): boolean {
   return firstOf(env, [name]) !== undefined;
 }
 
-/** Chooses the model from `--model`, `--base-url` and the environment. */
+/** What else is known of providers: their key and address. */
+export type KnownProvider = (id: string) => { apiKey?: string; baseURL?: string };
+
+/**
+ * Chooses the model from `--model`, `--base-url`, the environment and what else is known. A key and an address that
+ * belong together come from one place: where the environment has a key, nothing else counts beside it.
+ */
 export function chooseModel(
   model: string | undefined,
   baseURL: string | undefined,
   env: Environment,
+  known: KnownProvider = () => ({}),
 ): ModelChoice {
   const chosen =
     model ?? firstOf(env, ['MILLRACE_MODEL']) ?? modelOfEnvironment(env) ?? 'demo:demo';
-  const settings = environmentOf(chosen.split(':')[0] ?? '', env);
+  const provider = chosen.split(':')[0] ?? '';
+  const settings = environmentOf(provider, env);
+  const others = settings?.apiKey === undefined ? known(provider) : {};
+  const address = others.apiKey === undefined ? settings?.baseURL : undefined;
   return {
     model: chosen,
-    baseURL: baseURL ?? settings?.baseURL ?? '',
-    apiKey: settings?.apiKey ?? '',
+    baseURL: baseURL ?? address ?? others.baseURL ?? '',
+    apiKey: settings?.apiKey ?? others.apiKey ?? '',
   };
 }
 

@@ -11,6 +11,8 @@ export interface Wait {
   name?: string;
   step?: number;
   attempt?: number;
+  limit?: string;
+  priority?: string;
 }
 
 /** A run as the engine lists it (lib/run/durable/run_info.hpp). */
@@ -103,7 +105,8 @@ const sentences: Record<string, (wait: Wait) => string> = {
   approval: ({ owner }) => `an approval${by(owner)}`,
   prompt: ({ owner }) => `an answer${by(owner)}`,
   select: ({ owner }) => `a choice${by(owner)}`,
-  queue: () => 'its turn in the queue',
+  queue: ({ limit, priority = 'normal' }) =>
+    limit === 'thread' ? 'the run of its thread' : `its turn, with the priority ${priority}`,
   timer: () => 'its time',
   claim: () => 'a process that opens the store',
   agent_not_registered: () => 'a process with an agent of its name',

@@ -2,7 +2,7 @@
 import { MillraceError } from '../errors';
 import { messageOf } from '../thrown';
 import type { Command } from './command';
-import { integerOption, plain, readArgs, UsageError } from './command';
+import { integerOption, plain, readArgs, runOf, UsageError } from './command';
 import {
   ageOf,
   type RecordLine,
@@ -12,6 +12,9 @@ import {
   shownRun,
   waitOf,
 } from './run-text';
+import { exportRun } from './run-export';
+import { forkRun } from './run-fork';
+import { replayRun } from './run-replay';
 import { changeStore, reporting, storeCommand, storeHelp, storeOf, storeOptions } from './store';
 import { tableOf } from './table';
 
@@ -20,6 +23,9 @@ const help = `Usage: millrace runs ls [--state <state>] [--thread <id>] [--limit
        millrace runs tail <run> [--after <seq>]
        millrace runs stop <run> [--reason <text>]
        millrace runs approve <run> [approval] [--deny] [--args <json>]
+       millrace runs export <run> [--output <path>] [--format html|jsonl] [--secret <name>]
+       millrace runs fork <run> --at <seq> [--edit-result <call>=<text>] [--edit-message <text>]
+       millrace runs replay <run> [--as <form>] [--protocol-version <version>] [--output <path>]
 
 Shows the durable runs of a store, and answers and stops them.
 
@@ -30,18 +36,30 @@ Shows the durable runs of a store, and answers and stops them.
   stop     ends a run as cancelled
   approve  approves a call that waits for it, or denies it; the approval's id may be left out where only
            one is open
+  export   writes a run to one file: a page that plays it offline, or its records as lines of JSON
+  fork     begins a new run from a record of this one; what was over by then is not done again
+  replay   prints the bytes that the readers of a run got, from its journal: no model and no tool is called
 
 The process that has the store open stops and approves; where there is none, this command does.
 
 Options:
   --state <state>        queued, running, waiting, sleeping, parked, completed, failed, cancelled or dead
-  --thread <id>          of this thread only
+  --thread <id>          of this thread only; of a fork: its new thread
   --limit <n>            at most so many runs (default 50)
   --children             also the runs of sub-agents
   --after <seq>          begin behind this record
   --deny                 deny the call instead
   --args <json>          run the call with these arguments instead
   --reason <text>        why: recorded with a stop, given to the model with a denial
+  --output <path>        a new file; - is standard output (default: <run>.html or <run>.jsonl here for an export, and
+                         standard output for a replay)
+  --format <format>      html (default) or jsonl
+  --as <form>            ag_ui (AG-UI, default), ag_ui_proto (the same in protobuf) or lobe (LobeHub's stream)
+  --protocol-version <version>  of an AG-UI client; default: of the one that began the run
+  --at <seq>             the last record that a fork keeps
+  --edit-result <call>=<text>  another result of a call that was over by then; may be repeated
+  --edit-message <text>  takes the place of the user's last message
+  --secret <name>        leave out values of this name in arguments, beside passwords, keys and tokens; may be repeated
 ${storeHelp}
 Exit code: 0, 1 when it failed, 2 for wrong arguments.
 `;
@@ -65,18 +83,6 @@ const approveOptions = {
 const writeJson = (value: unknown): void => {
   process.stdout.write(`${JSON.stringify(value)}\n`);
 };
-
-// One run, and nothing else where nothing else is taken.
-function runOf(positionals: readonly string[], most = 1): string {
-  const [run] = positionals;
-  if (run === undefined || run === '') {
-    throw new UsageError("Name the run: 'millrace runs ls' lists them.");
-  }
-  if (positionals.length > most) {
-    throw new UsageError(`'${positionals[most]}' is one argument too many.`);
-  }
-  return run;
-}
 
 interface RunList {
   runs: RunInfo[];
@@ -254,6 +260,9 @@ const works: Record<string, (args: readonly string[]) => Promise<number>> = {
   tail,
   stop,
   approve,
+  export: async (args) => (await exportRun(args)) ?? printHelp(),
+  replay: async (args) => (await replayRun(args)) ?? printHelp(),
+  fork: async (args) => (await forkRun(args)) ?? printHelp(),
 };
 
 function printHelp(): number {
@@ -263,7 +272,7 @@ function printHelp(): number {
 
 /** The `runs` command. */
 export const runs: Command = {
-  summary: 'list, read, stop and approve durable runs',
+  summary: 'list, read, stop, approve, export, replay and fork durable runs',
   async run([name = '', ...args]) {
     if (name === '--help' || name === '-h') return printHelp();
     const work = Object.hasOwn(works, name) ? works[name] : undefined;

@@ -1,72 +1,19 @@
 // millrace serve: the HTTP server inside the engine.
 import type { Command } from './command';
-import { integerOption, plain, readArgs, UsageError } from './command';
-import { chooseModel } from './model-choice';
-import { MillraceError } from '../errors';
+import { plain, readArgs, shownError } from './command';
+import type { Config } from './config';
 import type { Server, ServerOptions } from '../server';
 import { startServer } from '../server';
-import { authorizationChoice, authorizationOptions } from './mcp-authorization';
+import { authorizationChoice } from './mcp-authorization';
+import { serveHelp, serveOptions } from './serve-arguments';
 import { attendMcp, type McpPlan, readMcpFile, settleMcp } from './serve-mcp';
+import { asUse, servePlan } from './serve-options';
+import { beginConfig, followConfig } from './serve-reload';
+import { serveSkills } from './serve-skills';
 import { version } from '../version';
-import { addressOf } from '../model/environment';
-import { checkSettings, engineSettings, hasKey, providerRows } from '../model/settings';
-
-const help = `Usage: millrace serve [options]
-
-Serves an agent over HTTP: POST /agent (AG-UI event stream), GET /agent/capabilities, POST
-/webapi/chat/<provider> (LobeHub chat stream of any provider whose key or address is in the environment)
-and GET /health.
-
-Options:
-  --port <n>              port to listen on; 0 selects a free one (default 8788)
-  --host <address>        address to listen on (default 127.0.0.1)
-  --model <provider:name> openai:..., anthropic:..., ollama:... or demo:demo
-  --base-url <url>        address of the model provider
-  --system <text>         system prompt
-  --tools <names>         built-in tools of the agent, separated by commas
-  --mcp <file>            MCP servers whose tools the agent gets: {"mcpServers": {name: {"command", "args",
-                          "env", "cwd"} or {"type", "url", "headers"}}}
-  --authorize <how>       how to authorize MCP servers (OAuth): print the address (default), open a browser,
-                          or never
-  --tokens <folder>       folder of OAuth tokens; default ~/.local/state/millrace/mcp; off stores none
-  --strict                exit if any MCP server fails to start; default: continue with the others
-  --approval <policy>      which tool calls need approval: never, risky (default), always
-  --max-steps <n>         model turns with tools before the last answer (default 32); 0 is no limit
-  --max-output-tokens <n> output limit for providers that require one (default 4096)
-  --allow-host <name>     also accept this Host header; may be repeated
-  --allow-origin <origin> accept requests of pages from this origin; may be repeated
-  --storage <file:path>   record runs in this SQLite file: a run goes on after a crash or a restart, and may be read
-                          and stopped at /agent/runs; off (default): runs live as long as their readers
-  --wait <seconds>        how long to wait for another process to close the store (default 2)
-  --on-disconnect <what>  what a recorded run does when its last reader goes away: continue (default) or stop
-  --json                  print one line of JSON instead of text when the server is ready
-  --help                  print this
-
-Environment: MILLRACE_MODEL, OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL, ANTHROPIC_API_KEY,
-ANTHROPIC_BASE_URL, ANTHROPIC_MODEL, OLLAMA_HOST, OLLAMA_MODEL, NODE_EXTRA_CA_CERTS, SSL_CERT_FILE.
-Without --model and without any of these, a built-in demo model answers. Words in a message select what it does:
-"reason" shows reasoning, "tool" calls a tool, "postcard" calls a tool that needs approval, "fail" breaks the
-answer off, "refuse" gives an error status.
-`;
 
 const options = {
-  port: { type: 'string' },
-  host: { type: 'string' },
-  model: { type: 'string' },
-  'base-url': { type: 'string' },
-  system: { type: 'string' },
-  tools: { type: 'string' },
-  mcp: { type: 'string' },
-  ...authorizationOptions,
-  strict: { type: 'boolean' },
-  approval: { type: 'string' },
-  'max-steps': { type: 'string' },
-  'max-output-tokens': { type: 'string' },
-  'allow-host': { type: 'string', multiple: true },
-  'allow-origin': { type: 'string', multiple: true },
-  storage: { type: 'string' },
-  wait: { type: 'string' },
-  'on-disconnect': { type: 'string' },
+  ...serveOptions,
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const;
@@ -81,7 +28,9 @@ function greeting(url: string, model: string, hosts: readonly string[], storage?
     ...(storage === undefined
       ? []
       : [
+          `  GET  ${url}/                        a page for chats`,
           `  GET  ${url}/agent/runs              runs in ${storage}, and below it each one from any record on`,
+          `  POST ${url}/api/v1/chat             the Runtime API, described at /openapi.json`,
         ]),
     `  GET  ${url}/health`,
     '',
@@ -130,74 +79,35 @@ function waitForStop(server: Server): Waiting {
 
 const noServers: McpPlan = { servers: [], failures: [], guarded: new Map() };
 
-/** Every provider whose key or address the environment holds, and nothing else is missing of. */
-function configuredProviders(): object[] {
-  return providerRows().flatMap((row) => {
-    try {
-      if (!hasKey(row) && addressOf(row, process.env) === undefined) return [];
-      checkSettings(row.id, {});
-    } catch {
-      // It needs an address as well; the route says so when it is asked.
-      return [];
-    }
-    return [engineSettings(row.id, {})];
-  });
-}
-
 function urlOf(host: string, server: Server): string {
   const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${shown.includes(':') ? `[${shown}]` : shown}:${server.port}`;
 }
 
-function agentOptions(values: {
-  system?: string;
-  tools?: string;
-  approval?: string;
-}): Pick<ServerOptions, 'instructions' | 'tools' | 'approval'> {
-  const { system, tools, approval } = values;
-  const names = (tools ?? '').split(',').map((name) => name.trim());
-  return {
-    ...(system === undefined ? {} : { instructions: system }),
-    ...(tools === undefined ? {} : { tools: names.filter((name) => name !== '') }),
-    ...(approval === undefined ? {} : { approval }),
-  };
-}
+const problemPollMs = 250;
 
-function limitOptions(values: {
-  'max-output-tokens'?: string;
-  'max-steps'?: string;
-}): Pick<ServerOptions, 'maxOutputTokens' | 'maxSteps'> {
-  const maxOutputTokens = integerOption('max-output-tokens', values['max-output-tokens'], 1, 1e9);
-  const maxSteps = integerOption('max-steps', values['max-steps'], 0, 1e6);
-  return {
-    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
-    ...(maxSteps === undefined ? {} : { maxSteps }),
-  };
-}
-
-function storageOptions(values: {
-  storage?: string;
-  wait?: string;
-  'on-disconnect'?: string;
-}): Pick<ServerOptions, 'storage' | 'openTimeoutMs' | 'onDisconnect'> {
-  const { storage, 'on-disconnect': onDisconnect } = values;
-  const wait = integerOption('wait', values.wait, 0, 86_400);
-  if (storage === undefined || storage === 'off') {
-    if (wait !== undefined || onDisconnect !== undefined) {
-      throw new UsageError('--wait and --on-disconnect need --storage file:PATH.');
+/** Answers MCP servers, and reports runs that cannot be gone on with, each once. */
+function attend(
+  server: Server,
+  plan: McpPlan,
+  isRecording: boolean,
+  report: (text: string) => void,
+): { stop(): void } {
+  const mcp = attendMcp(server, plan, report);
+  if (!isRecording) return mcp;
+  const look = (): void => {
+    for (const { run, code, message } of server.problems()) {
+      const what = run === undefined ? 'Runs cannot be taken over' : `The run ${run} is parked`;
+      report(shownError(`${what}: ${message}`, code));
     }
-    return {};
-  }
-  if (!/^file:./u.test(storage)) {
-    throw new UsageError(`--storage must be file:PATH or off, not '${storage}'.`);
-  }
-  if (onDisconnect !== undefined && onDisconnect !== 'continue' && onDisconnect !== 'stop') {
-    throw new UsageError(`--on-disconnect must be continue or stop, not '${onDisconnect}'.`);
-  }
+  };
+  const timer = setInterval(look, problemPollMs);
   return {
-    storage,
-    ...(wait === undefined ? {} : { openTimeoutMs: wait * 1000 }),
-    ...(onDisconnect === undefined ? {} : { onDisconnect }),
+    stop: () => {
+      mcp.stop();
+      clearInterval(timer);
+      look();
+    },
   };
 }
 
@@ -205,16 +115,21 @@ const farewell =
   'Stopping: answers on their way have 5 seconds to end. Another signal (Ctrl-C) ends them now.\n';
 
 // What an option names wrongly is a wrong use.
-function started(...options: Parameters<typeof startServer>): ReturnType<typeof startServer> {
+function started(options: ServerOptions): Server {
   try {
-    return startServer(...options);
+    return startServer(options);
   } catch (error) {
-    const isUse = MillraceError.is(error) && uses.has(error.code);
-    throw isUse ? new UsageError(error.message, { cause: error }) : error;
+    throw asUse(error);
   }
 }
 
-const uses: ReadonlySet<string> = new Set(['invalid_option', 'unknown_provider']);
+// How MCP servers are authorized, as its options have it.
+function authorizationOf(config: Config): ReturnType<typeof authorizationChoice> {
+  return authorizationChoice({
+    authorize: config.text('mcp.authorize'),
+    tokens: config.text('mcp.tokens'),
+  });
+}
 
 /** The `serve` command. */
 export const serve: Command = {
@@ -222,58 +137,49 @@ export const serve: Command = {
   async run(args) {
     const { values } = readArgs(args, options, false);
     if (values.help === true) {
-      process.stdout.write(help);
+      process.stdout.write(serveHelp);
       return 0;
     }
-    const host = values.host ?? '127.0.0.1';
-    const choice = chooseModel(values.model, values['base-url'], process.env);
-    const { mcp: file } = values;
-    const authorization = authorizationChoice(values);
-    const plan =
-      file === undefined ? noServers : await readMcpFile(file, process.env, authorization);
-    const recording = storageOptions(values);
-    const server = started({
-      ...choice,
-      mcp: plan.servers,
-      ...agentOptions(values),
-      ...recording,
-      ...limitOptions(values),
-      providers: configuredProviders(),
-      host,
-      port: integerOption('port', values.port, 0, 65535) ?? 8788,
-      allowedHosts: values['allow-host'] ?? [],
-      allowedOrigins: values['allow-origin'] ?? [],
-    });
-    const hosts = new Set([
-      'localhost',
-      '127.0.0.1',
-      '[::1]',
-      host,
-      ...(values['allow-host'] ?? []),
-    ]);
+    const begun = beginConfig(values, process.env);
+    const { config } = begun;
+    const file = config.text('mcp.file');
+    const mcpPlan =
+      file === undefined
+        ? noServers
+        : await readMcpFile(file, process.env, authorizationOf(config));
+    const plan = servePlan(config, process.env);
+    const report = (text: string): void => void process.stderr.write(plain(text));
+    const skills = serveSkills(config.text('agent.skills'), report);
+    const server = started({ ...plan.options, mcp: mcpPlan.servers, skills: skills?.served });
+    skills?.attach(server);
     const waiting = waitForStop(server);
     const { stopped } = waiting;
     let isStopped = false;
     void stopped.then(() => (isStopped = true));
-    const report = (text: string): void => void process.stderr.write(plain(text));
-    const attendant = attendMcp(server, plan, report);
-    const mcp = await settleMcp(server, plan, stopped, report, values.strict === true);
-    if (values.strict === true && mcp.some(({ state }) => state === 'failed')) {
+    const attendant = attend(server, mcpPlan, plan.storage !== undefined, report);
+    const isStrict = config.flag('mcp.strict');
+    const served = { ...begun, plan: plan.options };
+    const followed = followConfig(server, served, { options: values, env: process.env }, report);
+    const mcp = await settleMcp(server, mcpPlan, stopped, report, isStrict);
+    if (isStrict && mcp.some(({ state }) => state === 'failed')) {
       attendant.stop();
+      followed.stop();
       await server.stop();
       waiting.end();
       process.stderr.write('Not every MCP server could be started, and --strict was given.\n');
       return 1;
     }
-    const url = urlOf(host, server);
-    const ready = { url, port: server.port, model: choice.model, version: version(), mcp };
+    const url = urlOf(config.text('api.host') ?? '', server);
+    const ready = { url, port: server.port, model: plan.model, version: version(), mcp };
     const hello = (): string =>
       values.json === true
         ? `${JSON.stringify(ready)}\n`
-        : greeting(url, choice.model, [...hosts], recording.storage);
+        : greeting(url, plan.model, plan.hosts, plan.storage);
+    if (plan.keyFile !== undefined) report(`The key of this server is in ${plan.keyFile}.\n`);
     if (!isStopped) process.stdout.write(hello());
     await stopped;
     attendant.stop();
+    followed.stop();
     if (values.json !== true) report(farewell);
     await server.stop();
     return 0;

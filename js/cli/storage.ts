@@ -36,6 +36,7 @@ function needed(path: string | undefined, command: string): string {
 
 interface Problem {
   run?: string;
+  code: string;
   what: string;
 }
 

@@ -23,6 +23,8 @@ interface Memory {
   position?: RunPosition | undefined;
   attach?: RunPosition | undefined;
   input?: Pick<RunInput, 'runId' | 'threadId'> | undefined;
+  /** The next request is for what goes on in the thread. */
+  connects?: boolean;
   /** Settles with the head of the answer, or with what kept it from coming. */
   head?: Promise<Response> | undefined;
   /** The stop that was requested last. */
@@ -73,7 +75,17 @@ export class ResumableHttpAgent extends HttpAgent {
   }
 
   override run(input: RunInput): ReturnType<HttpAgent['run']> {
-    memoryOf(this).input = { runId: input.runId, threadId: input.threadId };
+    const memory = memoryOf(this);
+    memory.input = { runId: input.runId, threadId: input.threadId };
+    memory.connects = false;
+    return super.run(input);
+  }
+
+  /** What `connectAgent` reads: the messages of the thread, and the run that goes on there. */
+  protected override connect(input: RunInput): ReturnType<HttpAgent['run']> {
+    const memory = memoryOf(this);
+    memory.input = { runId: input.runId, threadId: input.threadId };
+    memory.connects = true;
     return super.run(input);
   }
 
@@ -111,7 +123,7 @@ function remember(agent: ResumableHttpAgent, memory: Memory): void {
 }
 
 function makeRun(memory: Memory, url: string, init: RequestInit): ResumableRun {
-  const { attach, input, reconnect } = memory;
+  const { attach, input, reconnect, connects = false } = memory;
   const headers = new Headers(init.headers);
   headers.delete('content-type');
   memory.position = attach;
@@ -125,6 +137,7 @@ function makeRun(memory: Memory, url: string, init: RequestInit): ResumableRun {
     agUiRunId: input?.runId ?? '',
     threadId: input?.threadId ?? '',
     attach,
+    connects,
     onPosition: (position) => (memory.position = position),
   });
 }

@@ -46,6 +46,8 @@ export interface ResumableRequest {
   agUiRunId: string;
   threadId: string;
   attach?: RunPosition | undefined;
+  /** The request gives what goes on in a thread, which may be several AG-UI runs. */
+  connects?: boolean;
   onPosition: (position: RunPosition) => void;
 }
 
@@ -170,12 +172,23 @@ export class ResumableRun {
       pull: (controller) => this.#pull(controller),
       cancel: (reason) => this.#connection.abort(reason),
     });
-    return new Response(body, { status: response.status, headers: response.headers });
+    return new Response(reportingOnce(body), {
+      status: response.status,
+      headers: response.headers,
+    });
   }
 
   #post(init: RequestInit): Promise<Response> {
-    const { fetch, url } = this.#request;
-    return fetch(url, { ...init, signal: this.#connection.signal });
+    const { fetch, url, connects } = this.#request;
+    return fetch(connects ? `${url}/connect` : url, { ...init, signal: this.#connection.signal });
+  }
+
+  // A thread is not known by its run before the first record: its messages come with the request.
+  #again(isFresh: boolean): Promise<Response> {
+    const { connects, init } = this.#request;
+    if (!connects || this.#after !== undefined) return this.#get(isFresh);
+    this.#connection = new AbortController();
+    return this.#post(init as RequestInit);
   }
 
   // The run by its own id, or by the AG-UI run while nothing of it has been read: its own id stands for more.
@@ -281,10 +294,11 @@ export class ResumableRun {
     }
   }
 
-  // A request is over with its AG-UI run, an attached reader with its connection.
+  // A request is over with its AG-UI run; one that attached or connected, with its connection.
   #isOver(hasEnded: boolean): boolean {
     if (!this.#isAtEnd || this.#held !== '') return false;
-    return this.#request.attach === undefined || (hasEnded && !this.#isBroken);
+    const { attach, connects } = this.#request;
+    return (attach === undefined && !connects) || (hasEnded && !this.#isBroken);
   }
 
   // Opens another connection; false when there is nothing more to read.
@@ -300,7 +314,7 @@ export class ResumableRun {
       const isFresh = this.#after !== undefined && this.#after === this.#request.attach?.after;
       let response: Response;
       try {
-        response = await this.#get(isFresh);
+        response = await this.#again(isFresh);
       } catch (error) {
         if (this.#request.signal.aborted) throw this.#request.signal.reason;
         last = error;
@@ -363,4 +377,17 @@ export class ResumableRun {
       'Attach to the run again; the server goes on with it.',
     );
   }
+}
+
+// AG-UI's client cancels the reader of a stream that failed and awaits nothing of it: the failure would come once more,
+// as a rejection that ends a Node process.
+function reportingOnce(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  const getReader = body.getReader.bind(body) as () => ReadableStreamDefaultReader<Uint8Array>;
+  const quiet = (): ReadableStreamDefaultReader<Uint8Array> => {
+    const reader = getReader();
+    const cancel = reader.cancel.bind(reader);
+    reader.cancel = (reason?: unknown) => cancel(reason).catch(() => undefined);
+    return reader;
+  };
+  return Object.assign(body, { getReader: quiet });
 }

@@ -5,13 +5,14 @@ export type * from '../../types/runtime';
 export type * from '../agent/agent-result';
 export { AgentRun } from '../agent/agent-run';
 export type { NodeRequest } from '../agent/agent-node-route';
-export type { ResumeOptions } from '../agent/agent-run';
+export type { ResumeOptions } from '../agent/run-host';
 export { getCompressionThreshold, shouldCompress } from '../agent/compression';
 export type { CompressionCheck, CompressionOptions } from '../agent/compression';
 export { contextEngineering } from '../agent/context';
 export type { BuiltContext, ContextInput, ContextModelCard } from '../agent/context';
 export { createAgent, EngineAgent } from '../agent/create-agent';
 export type { CreateAgentOptions, DurableAgent, SubAgentOptions } from '../agent/create-agent';
+export type { DurableJobRuntime } from '../agent/durable-jobs';
 export { DurableRun } from '../agent/durable-run';
 export type {
   Authorized,
@@ -32,6 +33,7 @@ export type {
   GroupOrchestrationRuntimeConfig,
   GroupOrchestrationSupervisorConfig,
   GroupResult,
+  GroupRunOptions,
   GroupSupervisor,
 } from '../agent/group-types';
 export { DEFAULT_SECURITY_BLACKLIST, InterventionChecker } from '../agent/intervention';
@@ -54,8 +56,26 @@ export type {
 export { createAgentExecutors, createAgentToolsEngine } from '../agent/tools-engine';
 export type { AgentToolsEngine } from '../agent/tools-engine';
 export { createRuntime, Runtime } from '../runtime/runtime';
-export type { AttachOptions } from '../runtime/runtime';
-export type { RuntimeOptions } from '../runtime/runtime-options';
+export { FunctionAgent } from '../runtime/registered-function';
+export { DurableJob } from '../runtime/registered-job';
+export type { AttachOptions } from '../runtime/attached-run';
+export type { RuntimeApprovals } from '../runtime/runtime-approvals';
+export type { Concurrency, RuntimeOptions } from '../runtime/runtime-options';
+export type {
+  AttachmentOwner,
+  NewAttachment,
+  RuntimeAttachments,
+  StoredAttachment,
+} from '../runtime/runtime-attachments';
+export type { SkillOptions } from '../runtime/runtime-skills';
+export type { SkillFolder } from '../tool/skill-folder';
+export type { Skill, SkillProblem } from '../tool/skills';
+export type {
+  NewRuntimeArtifact,
+  RuntimeArtifactStorage,
+  RuntimeStorage,
+  RuntimeStorageOptions,
+} from '../runtime/runtime-storage';
 export { pipeAGUI, toAGUIResponse } from '../runs/ag-ui';
 export type { NodeResponse } from '../runs/ag-ui';
 export type { RunOptions, RunSource } from '../runs/run-source';

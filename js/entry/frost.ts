@@ -2,6 +2,7 @@
 export { Dispatcher, inProcessAdapter } from '../agent/frost/dispatcher';
 export type { Delivery, OutgoingMessage, PlatformAdapter } from '../agent/frost/dispatcher';
 export { Engine, engineText } from '../agent/frost/engine';
+export type { SessionStore, SessionTurn, StoredSession } from '../agent/frost/session-store';
 export { SessionManager } from '../agent/frost/sessions';
 export type {
   SessionInfo,

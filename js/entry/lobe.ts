@@ -1,5 +1,6 @@
 // `millrace/lobe`: the chat route, the stream client and the preset tasks of LobeHub.
 export type * from '../../types/chat-stream';
+export type * from '../../types/lobe-server';
 export { presetTasks, supportedLocales } from '../agent/preset-prompts';
 export type { PresetTask, PresetTaskInput, PresetTaskName } from '../agent/preset-prompts';
 export { fetchPresetTaskResult, runPresetTask } from '../agent/preset-tasks';
@@ -11,3 +12,9 @@ export type { ChatErrorBody } from '../model/error-body';
 export { fetchSSE } from '../model/fetch-sse';
 export type { ChatRequestContext, FetchSSEOptions } from '../model/fetch-sse';
 export type { TextAnimation } from '../model/text-channel';
+export { LobeServer } from '../runtime/lobe-server';
+export type {
+  LobeServerOptions,
+  LobeStreamOptions,
+  LobeWatchOptions,
+} from '../runtime/lobe-server';

@@ -47,12 +47,19 @@ export function startEngineCall(start: (native: Addon, deliver: Deliver) => numb
   return new EngineCall(start);
 }
 
+/** What is read of a run besides its bytes: all items, those without events, or no text of the result either. */
+export type RunReads = 'items' | 'bytes' | 'response';
+
 /** An agent's run. It waits for beginRun(), so that bytes can be asked for before its first event. */
 export interface AgentCall extends Call {
   /** The bytes of the run's AG-UI response but its RUN_STARTED. */
   bytes(options: Record<string, unknown>): Call;
-  /** Starts the run; its outputs hold no events when `withEvents` is false. */
-  beginRun(withEvents: boolean): void;
+  /** Starts the run. */
+  beginRun(reads: RunReads): void;
+  /** Whether somebody reads what comes, which counts for a run that outlives its readers. */
+  watch(isWatched: boolean): void;
+  /** Gives a run that is not recorded a message of the user; an `@sent` item answers it. */
+  message(command: 'send' | 'interrupt', id: number, text: string): void;
 }
 
 export function startAgentCall(start: (native: Addon, deliver: Deliver) => number): AgentCall {
@@ -218,8 +225,16 @@ class EngineAgentCall extends EngineCall implements AgentCall {
     return new EngineCall((native, deliver) => native.agentBytes(this.id, json, deliver));
   }
 
-  beginRun(withEvents: boolean): void {
-    if (!this.ended) engine().command(this.id, 'begin', 0, withEvents ? '' : 'bytes', '');
+  beginRun(reads: RunReads): void {
+    if (!this.ended) engine().command(this.id, 'begin', 0, reads, '');
+  }
+
+  watch(): void {
+    // It ends with its last reader.
+  }
+
+  message(command: 'send' | 'interrupt', id: number, text: string): void {
+    if (!this.ended) engine().command(this.id, command, id, text, '');
   }
 }
 
@@ -230,6 +245,14 @@ class DurableCall extends EngineCall implements AgentCall {
 
   beginRun(): void {
     // It did when it was opened.
+  }
+
+  message(): void {
+    throw new MillraceError('internal', 'A durable run takes messages by its runtime.');
+  }
+
+  watch(isWatched: boolean): void {
+    if (!this.ended) engine().command(this.id, 'watch', 0, isWatched ? '1' : '', '');
   }
 }
 

@@ -127,6 +127,7 @@ export class ChatReader {
       if (!Array.isArray(pieces) || pieces.length === 0) return;
       const { calls } = this.#answer;
       const changed = calls.add(pieces);
+      if (!changed.includes(true)) return;
       const animation = this.#animated && { isAnimationActives: changed };
       this.#give({ type: 'tool_calls', tool_calls: calls.calls, ...animation });
     },

@@ -1,6 +1,7 @@
 // A whole answer as one chat completion, as OpenAI's API writes it.
-import type { AnswerAlternative } from '../../types/events';
-import type { ChatCallbacks } from '../../types/model';
+import type { AnswerAlternative, RunEvent } from '../../types/events';
+import type { CallReport, ChatCallbacks } from '../../types/model';
+import { MillraceError } from '../errors';
 import { AnswerText, isRefusal } from './answer-text';
 import { CallbackDriver } from './callbacks';
 import type { ModelRun } from './run';
@@ -20,16 +21,49 @@ function choiceOf({ index, message = {}, finishReason, logprobs }: AnswerAlterna
   };
 }
 
-/** Rejects with the error of the call. */
+// Events that a completion has no member for, though a next request may need them, or a reader.
+const customBeside = new Set(['millrace.provider_state', 'millrace.citation', 'millrace.usage']);
+
+class EventsBeside {
+  #events: RunEvent[] = [];
+
+  add(event: RunEvent): void {
+    if (event.type === 'CUSTOM') {
+      if (event.name === 'millrace.reset') this.#events = [];
+      if (customBeside.has(event.name)) this.#events.push(event);
+    } else if (event.type === 'REASONING_ENCRYPTED_VALUE' || event.type.startsWith('TOOL_CALL_')) {
+      this.#events.push(event);
+    }
+  }
+
+  // Without the calls that the completion shows.
+  members(openCalls: readonly { id: string }[]): { millrace?: { events: RunEvent[] } } {
+    const shown = new Set(openCalls.map(({ id }) => id));
+    const events = this.#events.filter(
+      (event) => !('toolCallId' in event) || !shown.has(String(event.toolCallId)),
+    );
+    return events.length === 0 ? {} : { millrace: { events } };
+  }
+}
+
+// An answer that failed was paid for: its error has what is known of it, which no log shows.
+function withReport(error: unknown, report: CallReport): unknown {
+  if (MillraceError.is(error)) Object.defineProperty(error, 'report', { value: report });
+  return error;
+}
+
+/** Rejects with the error of the call, whose `report` is that of the call. */
 export async function completionOf(
   run: ModelRun,
   callback: ChatCallbacks | undefined,
 ): Promise<object> {
   const driver = callback && new CallbackDriver(callback);
   const answer = new AnswerText();
+  const beside = new EventsBeside();
   let rejected = false;
   for await (const event of run) {
     answer.add(event);
+    beside.add(event);
     if (isRefusal(event)) rejected = true;
     await driver?.take([event]);
   }
@@ -38,7 +72,7 @@ export async function completionOf(
     await run.text();
   } catch (error) {
     await driver?.end(report, error);
-    throw error;
+    throw withReport(error, report);
   }
   if (answer.tooLarge) throw answer.tooLarge;
   await driver?.end(report, undefined);
@@ -70,5 +104,6 @@ export async function completionOf(
       total_tokens: usage.totalTokens,
     },
     modelUsage: usage,
+    ...beside.members(openCalls),
   };
 }

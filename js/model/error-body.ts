@@ -1,8 +1,8 @@
 // Errors as LobeHub's chat route answers with them: { errorType, body: { error, provider, ... } }.
-import type { ErrorType } from '../../types/errors';
+import type { ErrorCode, ErrorType } from '../../types/errors';
+import { errorStatuses } from '../error-statuses';
 import { errorTypeRows } from '../error-types';
 import { MillraceError } from '../errors';
-import { refusalStatus } from '../request-body';
 
 /** An error as JSON, and the status that goes with it. */
 export interface ChatErrorBody {
@@ -11,6 +11,12 @@ export interface ChatErrorBody {
   body: { error: Record<string, unknown>; provider?: string; [member: string]: unknown };
 }
 
+// What is wrong with a request itself has a status of HTTP's own; the rest has that of its class.
+const ofRequest = new Set<ErrorCode>([
+  'method_not_allowed',
+  'body_too_large',
+  'unsupported_media_type',
+]);
 const unknownStatus = 500;
 const clientGone = 499;
 
@@ -23,7 +29,7 @@ export function chatErrorBody(error: unknown, provider?: string): ChatErrorBody 
     const reported = { code, message, detail, status, retryAfterMs, requestId, error: error.error };
     const place = { provider: error.provider ?? provider, endpoint, errorId };
     return {
-      status: refusalStatus[code] ?? statusOf(errorType),
+      status: ofRequest.has(code) ? errorStatuses[code] : statusOf(errorType),
       errorType,
       body: { error: given(reported), ...given(place) },
     };

@@ -148,8 +148,9 @@ const optionNames = [
 export function checkOptionNames(owner: string, options: ProviderSettings): void {
   checkSpelling(owner, options, optionNames);
   checkNames(`${owner}: limits`, options.limits, limitNames);
-  checkNames(`${owner}: circuit`, options.circuit, circuitNames);
-  checkNames(`${owner}: proxy`, options.proxy, ['http', 'https', 'noProxy']);
+  const { circuit, proxy } = options;
+  if (circuit !== false) checkNames(`${owner}: circuit`, circuit, circuitNames);
+  if (typeof proxy !== 'string') checkNames(`${owner}: proxy`, proxy, ['http', 'https', 'noProxy']);
 }
 
 // LobeHub has a class of its own for what Ollama is asked with.

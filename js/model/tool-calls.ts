@@ -28,14 +28,15 @@ export class ToolCallList {
 
   /** Takes pieces; gives of each call whether it changed. */
   add(pieces: readonly ToolCallPiece[]): boolean[] {
-    const changed = pieces.map((piece) => this.#add(piece));
+    const changed = pieces.map((piece) => (isPiece(piece) ? this.#add(piece) : undefined));
     return this.#entries.map((entry) => changed.includes(entry));
   }
 
-  #add(piece: ToolCallPiece): Entry {
+  #add(piece: ToolCallPiece): Entry | undefined {
     const { id, index, type = 'function', thoughtSignature } = piece;
     let entry = this.#find(id, index);
     if (!entry) {
+      if (!begins(piece)) return undefined;
       entry = { index, call: { id: '', type, function: { name: '', arguments: '' } } };
       this.#entries.push(entry);
     }
@@ -55,4 +56,13 @@ export class ToolCallList {
       ? entries.find(({ call, index: at }) => call.id === id || (call.id === '' && at === index))
       : entries.findLast((entry) => entry.index === index);
   }
+}
+
+function isPiece(piece: unknown): piece is ToolCallPiece {
+  return typeof piece === 'object' && piece !== null;
+}
+
+// A piece without an id, a name and arguments is no call.
+function begins({ id, function: called }: ToolCallPiece): boolean {
+  return Boolean(id) || Boolean(called?.name) || Boolean(called?.arguments);
 }

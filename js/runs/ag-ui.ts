@@ -8,11 +8,11 @@ import { RunBytes } from './run-bytes';
 import type { RunOptions, RunSource } from './run-source';
 import { shown } from '../shown';
 
-const headers = {
-  'Content-Type': 'text/event-stream',
+const headersOf = (run: RunBytes): Record<string, string> => ({
+  'Content-Type': run.contentType,
   'Cache-Control': 'no-cache, no-transform',
   'X-Accel-Buffering': 'no',
-};
+});
 
 /**
  * Answers with one AG-UI run as server-sent events: RUN_STARTED at once, everything closed, one
@@ -20,15 +20,25 @@ const headers = {
  * source.
  */
 export function toAGUIResponse(source: RunSource, options: RunOptions = {}): Response {
+  return acceptedResponse(source, options, undefined);
+}
+
+/** The same for a client that sent this header `Accept`: frames of protobuf where it prefers them. */
+export function acceptedResponse(
+  source: RunSource,
+  options: RunOptions,
+  accept: string | undefined,
+): Response {
   let controller!: ReadableStreamDefaultController<Uint8Array>;
-  const run = new RunBytes(source, options, {
+  const out: RunOut = {
     write(bytes) {
       controller.enqueue(bytes);
       // One read, one piece: the next is fetched when it is asked for.
       return false;
     },
     end: () => controller.close(),
-  });
+  };
+  const run = new RunBytes(source, options, out, accept);
   const body = new ReadableStream<Uint8Array>(
     {
       start: (made) => void (controller = made),
@@ -37,7 +47,7 @@ export function toAGUIResponse(source: RunSource, options: RunOptions = {}): Res
     },
     { highWaterMark: 0 },
   );
-  return new Response(body, { headers });
+  return new Response(body, { headers: headersOf(run) });
 }
 
 /** What pipeAGUI needs of a response of `node:http`, `node:http2` or a framework on top of them. */
@@ -58,10 +68,20 @@ export function pipeAGUI(
   response: NodeResponse,
   options: RunOptions = {},
 ): Promise<void> {
+  return pipeAccepted(source, response, options, undefined);
+}
+
+/** The same for a client that sent this header `Accept`. */
+export function pipeAccepted(
+  source: RunSource,
+  response: NodeResponse,
+  options: RunOptions,
+  accept: string | undefined,
+): Promise<void> {
   return new Promise((resolve) => {
     checkResponse(response);
     const out = new NodeOut(response, resolve);
-    out.start(new RunBytes(source, options, out));
+    out.start(new RunBytes(source, options, out, accept));
   });
 }
 
@@ -88,7 +108,7 @@ class NodeOut implements RunOut {
   start(run: RunBytes): void {
     const response = this.#response;
     this.#run = run;
-    if (!response.headersSent) response.writeHead(200, headers);
+    if (!response.headersSent) response.writeHead(200, headersOf(run));
     response.flushHeaders?.();
     response.on('close', this.#leave).on('error', this.#leave);
     if (this.#isGone()) this.#leave();

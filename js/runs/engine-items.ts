@@ -7,7 +7,7 @@ import { EngineEventReader, type ReaderMark } from '../adapters/engine-events';
 const own = new Set([
   ...['@tool', '@withdraw', '@checkpoint', '@result'],
   ...['@hook', '@report', '@bytes', '@failed', '@fetch', '@fetched'],
-  ...['@run', '@seq'],
+  ...['@run', '@seq', '@sent'],
 ]);
 
 /** Whether an item is an event, as an object or as the engine's short text. */

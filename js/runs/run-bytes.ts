@@ -23,6 +23,7 @@ import {
 
 const keepAlive = ': keep-alive\n\n';
 const keepAliveMs = 15_000;
+const eventStream = 'text/event-stream';
 
 /** Where the bytes of a run go. */
 export interface RunOut {
@@ -37,7 +38,11 @@ export interface RunOut {
  * the source throws becomes RUN_ERROR. Nothing happens before the first resume().
  */
 export class RunBytes implements Sink {
+  /** Of the response that has the bytes. */
+  readonly contentType: string;
   readonly #out: RunOut;
+  // The header of the client; frames of protobuf have no place for comments.
+  readonly #accept: string | undefined;
   // Until it is opened, so that a Response is not kept for the bytes of its body.
   #source: RunSource | undefined;
   readonly #options: RunOptions;
@@ -58,9 +63,10 @@ export class RunBytes implements Sink {
   // Ends listening to the signal.
   #settled = noListener;
 
-  constructor(source: RunSource, options: RunOptions, out: RunOut) {
+  constructor(source: RunSource, options: RunOptions, out: RunOut, accept?: string) {
     checkOptions(source, options);
     this.#out = out;
+    this.#accept = accept;
     this.#source = source;
     this.#options = options;
     this.#ids = {
@@ -69,6 +75,7 @@ export class RunBytes implements Sink {
     };
     this.#protocolVersion = options.protocolVersion ?? textOfSource(source, 'protocolVersion');
     this.#run = this.#makeRun();
+    this.contentType = this.#run.contentType();
     this.#bytes = bytesOf(source, this.#runOptions());
     // A source that fails before it is asked must not end the process.
     if (isPromise(source)) source.then(undefined, () => undefined);
@@ -128,7 +135,7 @@ export class RunBytes implements Sink {
       return;
     }
     const wait = this.#options.keepAliveMs ?? keepAliveMs;
-    if (wait === 0) return;
+    if (wait === 0 || this.contentType !== eventStream) return;
     this.#silence = setTimeout(() => {
       // Fresh bytes each time, since a reader may take the memory over.
       if (this.#wanted) this.#write(new TextEncoder().encode(keepAlive));
@@ -244,7 +251,8 @@ export class RunBytes implements Sink {
 
   #runOptions(): Record<string, unknown> {
     const { parentRunId } = this.#options;
-    return { ...this.#ids, parentRunId, protocolVersion: this.#protocolVersion };
+    const accept = this.#accept;
+    return { ...this.#ids, parentRunId, protocolVersion: this.#protocolVersion, accept };
   }
 }
 

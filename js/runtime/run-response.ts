@@ -1,23 +1,47 @@
-// The AG-UI response of a durable run: bytes as the engine makes them of its records.
+// Responses that the engine makes: a head, then bytes as fast as they are read.
 import type { RunResponse, RunTexts } from '../agent/durable-types';
+import type { Deliver } from '../addon';
 import { errorFromNative, rethrow } from '../errors';
 import { engine } from '../transport/engine';
 
-interface Head {
-  run: string;
-  status: number;
+/** The head as the engine gives it, and the body. */
+export interface EngineResponse<Head> {
+  head: Head;
+  body: ReadableStream<Uint8Array>;
 }
 
-/** Resolves when the run is found or begun; rejects with what is wrong before that. */
-export function respond(runtime: number, texts: RunTexts): Promise<RunResponse> {
-  return new Promise((resolve, reject) => new RunBody(runtime, texts, resolve, reject));
+/** The AG-UI response of a durable run. Resolves when the run is found or begun; rejects with what is wrong before. */
+export async function respond(
+  runtime: number,
+  { plan, input, options }: RunTexts,
+): Promise<RunResponse> {
+  const json = JSON.stringify(options);
+  const { head, body } = await engineResponse<Omit<RunResponse, 'body'>>((deliver) =>
+    engine().runBytes(runtime, plan, input, json, deliver),
+  );
+  return { ...head, body };
 }
 
-class RunBody {
+/**
+ * Resolves with the head of the stream that `start` begins; rejects with its end before that. `onRoom` is called
+ * whenever a piece of the body of the request may come.
+ */
+export function engineResponse<Head>(
+  start: (deliver: Deliver) => number,
+  onRoom?: () => void,
+): Promise<EngineResponse<Head>> {
+  return new Promise((resolve, reject) => new ResponseReader<Head>(start, resolve, reject, onRoom));
+}
+
+// As the engine writes it; see lib/host/fetch_stream.hpp.
+const roomHead = '{"hasRoom":true}';
+
+class ResponseReader<Head> {
   readonly #native = engine();
   readonly #id: number;
-  readonly #resolve: (response: RunResponse) => void;
+  readonly #resolve: (response: EngineResponse<Head>) => void;
   readonly #reject: (error: unknown) => void;
+  readonly #onRoom: (() => void) | undefined;
   #controller!: ReadableStreamDefaultController<Uint8Array>;
   #hasHead = false;
   #isOver = false;
@@ -25,16 +49,16 @@ class RunBody {
   #isAwaited = true;
 
   constructor(
-    runtime: number,
-    { plan, input, options }: RunTexts,
-    resolve: (response: RunResponse) => void,
+    start: (deliver: Deliver) => number,
+    resolve: (response: EngineResponse<Head>) => void,
     reject: (error: unknown) => void,
+    onRoom: (() => void) | undefined,
   ) {
     this.#resolve = resolve;
     this.#reject = reject;
+    this.#onRoom = onRoom;
     try {
-      const json = JSON.stringify(options);
-      this.#id = this.#native.runBytes(runtime, plan, input, json, this.#deliver);
+      this.#id = start(this.#deliver);
     } catch (error) {
       rethrow(error);
     }
@@ -42,14 +66,15 @@ class RunBody {
 
   readonly #deliver = (head?: string, data?: string | Buffer, end?: string): boolean => {
     this.#isAwaited = false;
-    if (head !== undefined) this.#open(JSON.parse(head) as Head);
+    if (head === roomHead) this.#onRoom?.();
+    else if (head !== undefined) this.#open(JSON.parse(head) as Head);
     if (data !== undefined && !this.#isOver) this.#controller.enqueue(data as Buffer);
     if (end !== undefined) this.#end(end);
     this.#isAwaited = !this.#isOver && (!this.#hasHead || (this.#controller.desiredSize ?? 0) > 0);
     return this.#isAwaited;
   };
 
-  #open({ run, status }: Head): void {
+  #open(head: Head): void {
     this.#hasHead = true;
     const body = new ReadableStream<Uint8Array>(
       {
@@ -59,7 +84,7 @@ class RunBody {
       },
       { highWaterMark: 1 },
     );
-    this.#resolve({ run, status, body });
+    this.#resolve({ head, body });
   }
 
   #pull(): void {

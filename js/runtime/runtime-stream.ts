@@ -4,12 +4,27 @@ import { AsyncResource } from 'node:async_hooks';
 import type { RegisteredAgent } from '../agent/durable-types';
 import { HostCalls, type ToolRequest } from '../agent/host-calls';
 import { errorFromNative, MillraceError, rethrow } from '../errors';
+import { messageOf } from '../thrown';
 import { engine } from '../transport/engine';
+import type { ApiCalls } from './api-calls';
+import { type FunctionRequest, runFunction } from './function-agent';
+import { type HostNotice, HostWork } from './host-work';
+import type { StartChild } from './job-children';
+import { type JobRequest, runJob } from './job-work';
 
 type Item =
   | { type: '@opened' | '@registered' }
   | { type: '@busy'; runs: number }
   | { type: '@tool' | '@model'; id: number; run: string; agent: string; value: ToolRequest }
+  | { type: '@ask'; id: number; kind: string; value: unknown }
+  | {
+      type: '@function';
+      id: number;
+      run: string;
+      agent: string;
+      value: FunctionRequest | JobRequest;
+    }
+  | { type: '@notice'; id: number; value: HostNotice }
   | { type: '@withdraw'; id: number }
   | { type: '@answer'; id: number; value: unknown }
   | { type: '@refused'; id: number; error: object }
@@ -22,6 +37,9 @@ interface Waiting {
 
 export interface StreamHost {
   agents: ReadonlyMap<string, RegisteredAgent>;
+  calls: ApiCalls;
+  /** Begins what jobs have other runs do. */
+  startChild: StartChild;
   /** The store could not be opened, or was closed. */
   onEnd(error: MillraceError | undefined): void;
 }
@@ -35,6 +53,7 @@ export class RuntimeStream {
   readonly #commands = new Map<number, Waiting>();
   readonly #calls = new Map<string, HostCalls>();
   readonly #callOf = new Map<number, HostCalls>();
+  readonly #functions = new Map<number, HostWork>();
   #lastCommand = 0;
   #isOver = false;
   // Why it could not be opened has reached somebody.
@@ -42,6 +61,7 @@ export class RuntimeStream {
   // Registrations whose runs are still to be taken over, and runs at work: they keep the process alive.
   #registering = 0;
   #busy = 0;
+  #holders = 0;
 
   constructor(optionsJson: string, host: StreamHost) {
     this.#host = host;
@@ -59,11 +79,27 @@ export class RuntimeStream {
     return this.#id;
   }
 
-  register(name: string, { planJson, unknown = 'report', version = '' }: RegisteredAgent): void {
+  /** Keeps the process alive until the function that it gives is called. */
+  hold(): () => void {
+    this.#holders += 1;
+    this.#settle();
+    return () => {
+      this.#holders -= 1;
+      this.#settle();
+    };
+  }
+
+  register(
+    name: string,
+    { planJson, work, unknown = 'report', version = '' }: RegisteredAgent,
+  ): void {
     this.#registering += 1;
     this.#calls.delete(name);
     try {
-      this.#native.runtimeAgent(this.#id, name, planJson, unknown, version);
+      if (work) {
+        const onRestart = 'job' in work ? 'enter' : (work.onRestart ?? '');
+        this.#native.runtimeFunction(this.#id, name, onRestart, version);
+      } else this.#native.runtimeAgent(this.#id, name, planJson, unknown, version);
     } catch (error) {
       rethrow(error);
     }
@@ -72,9 +108,10 @@ export class RuntimeStream {
 
   command<T>(name: string, options: object): Promise<T> {
     return new Promise<T>((resolve, reject) => {
+      const json = commandText(name, options);
       const id = (this.#lastCommand += 1);
       this.#commands.set(id, { resolve: resolve as Waiting['resolve'], reject });
-      this.#native.command(this.#id, name, id, '', JSON.stringify(options));
+      this.#native.command(this.#id, name, id, '', json);
       this.#settle();
     });
   }
@@ -104,7 +141,18 @@ export class RuntimeStream {
       case '@model':
         this.#native.completeHook(this.#id, item.id, noModel);
         break;
+      case '@ask':
+        void this.#scope.runInAsyncScope(() => this.#answer(item));
+        break;
+      case '@function':
+        this.#startFunction(item.agent, item.id, item.value);
+        break;
+      case '@notice':
+        this.#functions.get(item.id)?.notice(item.value);
+        break;
       case '@withdraw':
+        this.#functions.get(item.id)?.withdraw();
+        this.#functions.delete(item.id);
         this.#callOf.get(item.id)?.withdraw(item.id);
         this.#callOf.delete(item.id);
         break;
@@ -124,6 +172,11 @@ export class RuntimeStream {
         break;
       }
     }
+  }
+
+  async #answer({ id, kind, value }: { id: number; kind: string; value: unknown }): Promise<void> {
+    const json = await this.#host.calls.answer(kind, value);
+    if (!this.#isOver) this.#native.completeHook(this.#id, id, json);
   }
 
   #settleCommand(id: number): Waiting | undefined {
@@ -148,8 +201,28 @@ export class RuntimeStream {
     return calls;
   }
 
+  // As a tool, in the scope of the runtime.
+  #startFunction(agent: string, id: number, request: FunctionRequest | JobRequest): void {
+    const complete = (json: string): void => {
+      if (!json.startsWith('{"progress"')) this.#functions.delete(id);
+      if (!this.#isOver) this.#native.completeHook(this.#id, id, json);
+    };
+    const { work, unknown = 'report' } = this.#host.agents.get(agent) ?? {};
+    if (!work) return complete(noFunction);
+    const running = new HostWork(agent, complete);
+    this.#functions.set(id, running);
+    const { startChild } = this.#host;
+    void this.#scope.runInAsyncScope(() =>
+      'job' in work
+        ? runJob(running, work.job, request as JobRequest, { unknown, startChild })
+        : runFunction(running, work.run, request as FunctionRequest),
+    );
+  }
+
   #end(error: MillraceError | undefined): void {
     this.#isOver = true;
+    for (const work of this.#functions.values()) work.withdraw();
+    this.#functions.clear();
     for (const calls of this.#calls.values()) calls.end();
     const closed = error ?? new MillraceError('engine_closed', 'The runtime is closed.');
     for (const { reject } of this.#commands.values()) reject(closed);
@@ -166,7 +239,7 @@ export class RuntimeStream {
   // The process lives on for as long as something is at work.
   #settle(): void {
     if (this.#isOver) return;
-    const isOn = this.#commands.size + this.#registering + this.#busy > 0;
+    const isOn = this.#commands.size + this.#registering + this.#busy + this.#holders > 0;
     this.#native.keepAlive(this.#id, isOn);
   }
 }
@@ -175,3 +248,19 @@ const noModel = JSON.stringify({
   type: 'error',
   error: { code: 'invalid_state', message: 'An agent with a runtime has a model of its own.' },
 });
+
+const noFunction = JSON.stringify({
+  error: { code: 'agent_not_registered', message: 'The function is not registered any more.' },
+});
+
+function commandText(name: string, options: object): string {
+  try {
+    return JSON.stringify(options);
+  } catch (error) {
+    throw new MillraceError(
+      'invalid_argument',
+      `${name}(): the arguments cannot be written as JSON: ${messageOf(error)}`,
+      { cause: error },
+    );
+  }
+}

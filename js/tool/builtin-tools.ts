@@ -144,6 +144,11 @@ export function builtinTools(
   );
 }
 
+/** The tool by which models load skills, of places as lib/tool/builtin/skills.cpp takes them. @internal */
+export function skillTools(list: object[]): ReturnType<typeof builtinTools> {
+  return builtinTools({ skills: { list } } as BuiltinToolsOptions);
+}
+
 // JSON would carry a limit that is no number, and whatever is no data, as if it were absent.
 function textOf(options: BuiltinToolsOptions): string {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {

@@ -10,6 +10,7 @@ import { isStandard, jsonSchemaOf } from '../standard-schema';
 import { engineAnswer } from './engine-answer';
 import { engineToolOf } from './engine-tools';
 import { rejectSource, toolsIn } from './tool-list';
+import { checkValues, text, wholeNumber } from '../value-checks';
 import type { HostTool, HostTools, UnnamedTool, RunnableTool, ToolEffect } from './types';
 
 /** Milliseconds that a call may take of a tool that says nothing of it. */
@@ -115,6 +116,8 @@ function checkTool(given: HostTool | UnnamedTool | undefined): void {
       `${named}: \`effect\` must be one of ${effects.join(', ')}, not ${shown(effect)}.`,
     );
   }
+  const { description, retries } = given;
+  checkValues(named, { description, retries }, { description: text, retries: wholeNumber });
   checkApprove(named, given.approval);
   limitOf('resultLimit', given.resultLimit);
 }
@@ -141,10 +144,10 @@ function checkApprove(owner: string, approval: unknown): void {
 }
 
 function checkName(name: string): void {
-  if (typeof name === 'string' && /^[\w-]{1,64}$/.test(name)) return;
+  if (typeof name === 'string' && /^[\w.-]{1,64}$/.test(name)) return;
   throw new MillraceError(
     'invalid_argument',
-    `'${String(name)}' is not a valid tool name; use 1 to 64 letters, digits, _ and -.`,
+    `'${String(name)}' is not a valid tool name; use 1 to 64 letters, digits, _, - and dots.`,
   );
 }
 

@@ -1,6 +1,7 @@
 // The engine's own transport: requests whose sockets, decompression and decoding run off the main
 // thread, answered with a standard Response.
 import type { UnderlyingByteSource } from 'node:stream/web';
+import { isMainThread } from 'node:worker_threads';
 
 import { checkSignal, noListener, onAbort, reasonOf } from '../abort';
 import type { Addon } from '../addon';
@@ -59,6 +60,10 @@ interface Head {
   redirected: boolean;
 }
 
+// Node 20 has none: pieces are copied there.
+type TransferableBuffer = ArrayBuffer & { transfer(): ArrayBuffer };
+const canRenew = 'transfer' in ArrayBuffer.prototype;
+
 let running: Addon | undefined;
 
 /** The addon, with the engine of this environment running. */
@@ -72,9 +77,16 @@ export function engine(): Addon {
       caFile: SSL_CERT_FILE ?? '',
       extraCaFiles: NODE_EXTRA_CA_CERTS ? [NODE_EXTRA_CA_CERTS] : [],
     }),
+    isMainThread && canRenew ? renewed : undefined,
   );
   running = native;
   return native;
+}
+
+// Node does not transfer the memory of an addon to another thread, but what `transfer` makes of it. It ends with this
+// environment, which no other thread outlives.
+function renewed(given: Buffer): Buffer {
+  return Buffer.from((given.buffer as TransferableBuffer).transfer());
 }
 
 /**

@@ -180,6 +180,9 @@ const notSent = /^The conversation has about \d+ tokens;/;
 const returned = (message: string): string =>
   notSent.test(message) ? message : `API returned error: ${message}`;
 
+// What it says of a body that is JSON without an answer.
+const isOtherJson = /^The body is JSON,/;
+
 // FrostAgent's words for answers with status 200 that hold none. All but the last two are what a provider's
 // error is known as.
 const wordsOf: Partial<Record<ErrorCode, (message: string) => string>> = {
@@ -197,7 +200,10 @@ const wordsOf: Partial<Record<ErrorCode, (message: string) => string>> = {
   tool_limit_exceeded: returned,
   provider_overloaded: returned,
   stream_truncated: () => 'no choices in response',
-  not_a_stream: () => 'The answer of the provider is not JSON.',
+  not_a_stream: (message) =>
+    isOtherJson.test(message)
+      ? 'no choices in response'
+      : 'The answer of the provider is not JSON.',
 };
 
 /** How a call of the upstream failed that the engine made itself, in FrostAgent's words. */

@@ -32,6 +32,7 @@ import {
 } from './options';
 import { calledName, definition, planOf } from './plan';
 import { runRounds } from './run';
+import { sessionStore } from './session-store';
 import { checkSession, SessionManager, type TurnEnd } from './sessions';
 import { cutResult, deliveredResult, sendMessageTool, staySilentTool } from './tools';
 import type {
@@ -73,6 +74,8 @@ export class Engine {
     this.systemPrompt = options.systemPrompt ?? '';
     this.version = options.version ?? '0.1.0';
     this.sessionManager = options.sessionManager ?? new SessionManager();
+    const { runtime, name } = options;
+    if (runtime && name) this.sessionManager.useStore(sessionStore(runtime, name));
     this.dispatcher = options.dispatcher ?? new Dispatcher();
     this.startedAt = options.startedAt ?? new Date();
     this.provider = providerOf(options);
@@ -310,10 +313,11 @@ export class Engine {
 
 // A conversation that is too long would stay so with each prompt that follows.
 function turnEnd(value: EngineResult, given: number): TurnEnd<EngineResult> {
-  const { status, messages, error } = value;
-  if (status === 'completed' || status === 'max_iterations') return { messages, value };
+  const { status, messages, error, usage } = value;
+  const turn = { at: Date.now(), status, usage };
+  if (status === 'completed' || status === 'max_iterations') return { messages, turn, value };
   const isRetained = messages.length > given && error?.code !== 'context_window_exceeded';
-  return isRetained ? { messages, unfinished: status, value } : { value };
+  return isRetained ? { messages, unfinished: status, turn, value } : { turn, value };
 }
 
 // The engine's own words about the call that the model repeated end the last row.

@@ -37,6 +37,8 @@ const checks: Record<keyof EngineOptions, Check> = {
   model: text,
   systemPrompt: text,
   sessionManager: having('a SessionManager', 'run', 'snapshot', 'trim'),
+  runtime: having('a runtime of createRuntime()', 'register', 'ask'),
+  name: text,
   dispatcher: having('a Dispatcher', 'dispatch'),
   startedAt: having('a Date', 'getTime'),
   version: text,
@@ -82,6 +84,9 @@ export function engineOptions(given: EngineOptions): EngineOptions {
     rejectOption(`An Engine has no option '${name}': ${hint}.`);
   }
   checkValues('An Engine', options, checks);
+  if (options.runtime && !options.name) {
+    rejectOption('An Engine with a runtime needs a `name`, by which its sessions are found again.');
+  }
   return options;
 }
 

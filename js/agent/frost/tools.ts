@@ -22,9 +22,10 @@ export function cutResult(result: string): string {
 
 // The member that a part of each type needs.
 const needs: Record<string, (part: SendMessagePart) => string | undefined> = {
-  plain: ({ text }) => (text ? undefined : 'text 不能为空'),
-  mention_user: ({ mention_user_id: id }) => (id ? undefined : 'mention_user_id 不能为空'),
-  quote: ({ message_id: id }) => (id ? undefined : 'message_id 不能为空'),
+  plain: ({ text }) => (isFilled(text) ? undefined : 'text 不能为空'),
+  mention_user: ({ mention_user_id: id }) =>
+    isFilled(id) ? undefined : 'mention_user_id 不能为空',
+  quote: ({ message_id: id }) => (isFilled(id) ? undefined : 'message_id 不能为空'),
   image: place,
   record: place,
   video: place,
@@ -32,7 +33,11 @@ const needs: Record<string, (part: SendMessagePart) => string | undefined> = {
 };
 
 function place({ path, url }: SendMessagePart): string | undefined {
-  return path || url ? undefined : '需要 path 或 url';
+  return isFilled(path) || isFilled(url) ? undefined : '需要 path 或 url';
+}
+
+function isFilled(text: unknown): boolean {
+  return typeof text === 'string' && text !== '';
 }
 
 function checked(args: unknown): SendMessagePayload {
@@ -42,7 +47,7 @@ function checked(args: unknown): SendMessagePayload {
     throw new Error('send_message 至少需要一条 messages');
   }
   messages.forEach((part, index) => {
-    const check = needs[part?.type];
+    const check = Object.hasOwn(needs, part?.type) ? needs[part.type] : undefined;
     if (!check) throw new Error(`messages[${index}].type 不支持: ${part?.type}`);
     const wrong = check(part);
     if (!wrong) return;

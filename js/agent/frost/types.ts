@@ -2,8 +2,12 @@
 import type { AgentMessage } from '../../../types/agent';
 import type { ChatMessage, ChatStreamPayload } from '../../../types/model';
 import type { Dispatcher } from './dispatcher';
+import type { DurableRuntime } from '../durable-types';
 import type { SessionManager } from './sessions';
+import type { EngineUsage } from './usage';
 import type { HostTool, UnnamedTool } from '../../tool/types';
+
+export type { EngineUsage } from './usage';
 
 /** One message of send_message, its parts checked. */
 export interface SendMessagePayload {
@@ -45,14 +49,6 @@ export interface EngineRunContext {
   signal: AbortSignal;
   toolCallId?: string;
   onMessage?: MessageHook;
-}
-
-export interface EngineUsage {
-  prompt: number;
-  completion: number;
-  total: number;
-  /** There when not every call of the model was reported by its provider: the counts are no full sum. */
-  source?: 'estimated' | 'unknown';
 }
 
 type ToolChoice = NonNullable<ChatStreamPayload['tool_choice']>;
@@ -103,6 +99,10 @@ export interface EngineOptions {
   model?: string;
   systemPrompt?: string;
   sessionManager?: SessionManager;
+  /** Keeps the sessions as threads of its store, so that they survive the process; needs a `name`. */
+  runtime?: DurableRuntime;
+  /** Threads of sessions are called `name/session`. */
+  name?: string;
   dispatcher?: Dispatcher;
   startedAt?: Date;
   version?: string;

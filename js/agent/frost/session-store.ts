@@ -1,0 +1,104 @@
+// Sessions of an Engine with a runtime: each is a thread of the store.
+import { createHash, randomUUID } from 'node:crypto';
+
+import type { AgentMessage } from '../../../types/agent';
+import { MillraceError } from '../../errors';
+import { toJson } from '../../serialize';
+import type { DurableRuntime } from '../durable-types';
+import type { EngineUsage } from './usage';
+
+/** What one prompt of a session came to. */
+export interface SessionTurn {
+  /** Milliseconds since 1970. */
+  at: number;
+  status: 'completed' | 'max_iterations' | 'error' | 'cancelled';
+  usage: EngineUsage;
+}
+
+/** What is stored of a session. */
+export interface StoredSession {
+  messages: AgentMessage[];
+  /** The newest turns, the oldest first. */
+  turns: SessionTurn[];
+}
+
+/** Where sessions are kept beyond their process. */
+export interface SessionStore {
+  load(id: string): Promise<StoredSession>;
+  save(id: string, session: StoredSession): Promise<void>;
+}
+
+type Row = Record<string, unknown>;
+
+/** The sessions of the Engine with this name. */
+export function sessionStore(runtime: DurableRuntime, name: string): SessionStore {
+  const threadOf = (id: string): string => `${name}/${id}`;
+  return {
+    load: async (id) => storedSession(await runtime.ask('thread.messages', at(threadOf(id)))),
+    save: async (id, session) => {
+      const thread = threadOf(id);
+      const options = { ...at(thread), messages: rowsOf(session) };
+      try {
+        await runtime.ask('thread.setMessages', options);
+      } catch (error) {
+        if (!MillraceError.is(error) || error.code !== 'thread_not_found') throw error;
+        if (session.messages.length === 0) return;
+        const first = session.messages.find(({ role }) => role === 'user') ?? { role: 'user' };
+        const message = { ...rowOf(first), id: randomUUID() };
+        await runtime.ask('thread.create', { principal: '', id: thread, message });
+        await runtime.ask('thread.setMessages', options);
+      }
+    },
+  };
+}
+
+const at = (threadId: string): object => ({ principal: '', threadId });
+
+// AG-UI's names of members, as other threads of the store have them.
+function rowOf({ tool_calls, tool_call_id, ...message }: AgentMessage): Row {
+  return {
+    ...message,
+    ...(tool_calls !== undefined && { toolCalls: tool_calls }),
+    ...(tool_call_id !== undefined && { toolCallId: tool_call_id }),
+  };
+}
+
+function messageOf({
+  toolCalls,
+  toolCallId,
+  id: _id,
+  messageId,
+  turns: _turns,
+  ...row
+}: Row): AgentMessage {
+  return {
+    ...(messageId !== undefined && { id: messageId }),
+    ...row,
+    ...(toolCalls !== undefined && { tool_calls: toolCalls }),
+    ...(toolCallId !== undefined && { tool_call_id: toolCallId }),
+  } as AgentMessage;
+}
+
+// A message is known by what it is, so that one that is still there keeps its place and time.
+function rowsOf({ messages, turns }: StoredSession): Row[] {
+  const uses = new Map<string, number>();
+  const rows = messages.map((message) => {
+    const { id, ...row } = rowOf(message);
+    const json = toJson(row, 'message');
+    const hash = createHash('sha256').update(json).digest('hex').slice(0, 24);
+    const use = (uses.get(hash) ?? 0) + 1;
+    uses.set(hash, use);
+    return {
+      ...(JSON.parse(json) as Row),
+      id: use === 1 ? hash : `${hash}.${use}`,
+      ...(id !== undefined && { messageId: id }),
+    };
+  });
+  const last = rows.at(-1);
+  return last ? [...rows.slice(0, -1), { ...last, turns }] : [];
+}
+
+function storedSession(rows: Row[]): StoredSession {
+  const turns = (rows.at(-1)?.['turns'] ?? []) as SessionTurn[];
+  return { messages: rows.map(messageOf), turns };
+}

@@ -1,0 +1,35 @@
+// What runs of a runtime wait for, and how it is decided.
+import type { AgentDecision } from '../../types/agent-run';
+import type { Approval, ApprovalQuery, RunInfo } from '../../types/runtime';
+import { MillraceError } from '../errors';
+import { checkNames } from '../known-names';
+import { shown } from '../shown';
+import type { Command } from './time-machine';
+
+/** Approvals that runs wait for. */
+export interface RuntimeApprovals {
+  /** Those that are open, or all. */
+  list(query?: ApprovalQuery): Promise<Approval[]>;
+  /** Decides once, from whatever process; the run goes on. */
+  decide(id: string, decision: boolean | AgentDecision): Promise<RunInfo>;
+}
+
+export function runtimeApprovals(command: Command): RuntimeApprovals {
+  return {
+    list: async (query = {}) => {
+      checkNames('approvals.list()', query, ['run', 'principal', 'all']);
+      return command<Approval[]>('approvals', query);
+    },
+    decide: async (id, decision) => {
+      const payload = typeof decision === 'boolean' ? { approved: decision } : decision;
+      if (typeof payload !== 'object' || payload === null) {
+        throw new MillraceError(
+          'invalid_argument',
+          `approvals.decide() takes true, false or a decision, not ${shown(decision)}.`,
+        );
+      }
+      const entry = { status: 'resolved', payload };
+      return command<RunInfo>('decide', { approval: id, entry });
+    },
+  };
+}

@@ -1,0 +1,31 @@
+// What a runtime gives the engine and its callers as texts.
+import { MillraceError } from '../errors';
+import { pageFolder } from '../page-folder';
+import { toJson } from '../serialize';
+import { shown } from '../shown';
+import { version } from '../version';
+import type { RuntimeOptions } from './runtime-options';
+
+/** The options as the engine reads them. */
+export function optionsJson(options: RuntimeOptions): string {
+  const { title, object, page, ...api } = options.api ?? {};
+  const makes = { makesTitles: title !== undefined, makesObjects: object !== undefined };
+  const folder = page === false ? undefined : pageFolder();
+  const made = { ...api, ...makes, page: folder, version: version() };
+  return JSON.stringify({ ...options, api: made });
+}
+
+/** What a job is sent. */
+export function eventOf(event: unknown, payload: unknown): { event: string; payload: unknown } {
+  if (typeof event !== 'string' || event === '') {
+    throw new MillraceError('invalid_argument', `send() takes a name, not ${shown(event)}.`);
+  }
+  return { event, payload: JSON.parse(toJson(payload ?? null, 'The payload')) as unknown };
+}
+
+export function notRegistered(name: unknown): MillraceError {
+  return new MillraceError(
+    'agent_not_registered',
+    `The runtime has no agent ${shown(name)}: give the agent the runtime and this name in createAgent().`,
+  );
+}
