@@ -25,6 +25,8 @@ const tableNames = [
   'formats',
   'mcp',
   'agent',
+  'durable',
+  'api',
 ];
 
 // Figures of one Node say nothing of another, and the packages under comparison need a new one.
@@ -32,7 +34,7 @@ const nodeLine = '24';
 
 const help = `Usage: npm run bench [-- OPTIONS]
 
-  --quick          a bounded sample of every table, at most a minute after the build
+  --quick          a bounded sample of every table, about a minute after the build
   --only NAMES     only these tables, comma separated: ${tableNames.join(', ')}
   --write          puts the tables into docs/performance.md, too
   --json           one JSON document on standard output and nothing else there (npm run --silent bench)
@@ -71,11 +73,12 @@ function runsElsewhere() {
 async function prepare() {
   await preparePackages(bench);
   await buildEngine(root, {
-    preset: 'bench',
+    bench: true,
     targets: [
       'engine_bench',
       'agent_bench',
       'turn_bench',
+      'store_bench',
       'mock_provider',
       'stream_load',
       'bare_reader',

@@ -8,7 +8,7 @@ import { root } from './paths.mjs';
 
 // They end when their standard input does, so also when this process dies.
 function startProgram(name, args) {
-  const program = join(root, 'build/bench/bench/native', name);
+  const program = join(root, 'build/release/bench/native', name);
   const child = spawn(program, args.map(String), { stdio: ['pipe', 'pipe', 'inherit'] });
   const waiting = [];
   const lines = createInterface({ input: child.stdout });

@@ -34,7 +34,7 @@ export const notes = [
 const peers = { langgraph: 'LangGraph.js', ai: 'AI SDK', mastra: 'Mastra' };
 
 function engine(runs, together) {
-  const program = join(root, 'build/bench/bench/native/agent_bench');
+  const program = join(root, 'build/release/bench/native/agent_bench');
   const args = [String(runs), String(together)];
   return JSON.parse(execFileSync(program, args, { encoding: 'utf8', timeout: 120_000 }));
 }
@@ -47,7 +47,7 @@ async function library(who, model, runs, together = 1) {
 
 // The turns 10 and 200 of one long run: {turn, convert, cpu, bytes} each.
 function turns(runs) {
-  const program = join(root, 'build/bench/bench/native/turn_bench');
+  const program = join(root, 'build/release/bench/native/turn_bench');
   const resultBytes = 1024;
   const args = ['200', String(runs), String(resultBytes)];
   return JSON.parse(execFileSync(program, args, { encoding: 'utf8', timeout: 120_000 }));

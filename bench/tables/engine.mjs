@@ -61,7 +61,7 @@ async function row(wire, source, files, time) {
 }
 
 export function runEngine(wire, files, time) {
-  const program = join(root, 'build/bench/bench/native/engine_bench');
+  const program = join(root, 'build/release/bench/native/engine_bench');
   const args = [wire, String(readSize), String(time), ...files];
   return JSON.parse(execFileSync(program, args, { encoding: 'utf8', timeout: 60_000 }));
 }
