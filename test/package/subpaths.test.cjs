@@ -3,10 +3,10 @@ const assert = require('node:assert/strict');
 const root = require('millrace');
 const { exports: entries } = require('millrace/package.json');
 
-// Of pages, which the root does not have.
-const ofPages = ['./client', './ag-ui'];
+// Of pages and of tests, which the root does not have.
+const besideRoot = ['./client', './ag-ui', './testing'];
 const parts = Object.keys(entries)
-  .filter((path) => path !== '.' && path !== './package.json' && !ofPages.includes(path))
+  .filter((path) => path !== '.' && path !== './package.json' && !besideRoot.includes(path))
   .map((path) => path.replace('.', 'millrace'));
 assert.ok(parts.length >= 8);
 void Promise.all(
@@ -20,6 +20,10 @@ void Promise.all(
       assert.equal(imported[name], root[name], `${part}: ${name} of import`);
     }
   }),
+);
+assert.equal(typeof require('millrace/testing').crashAfter, 'function');
+void import('millrace/testing').then(({ crashAfter }) =>
+  assert.equal(crashAfter, require('millrace/testing').crashAfter),
 );
 // What it extends is installed by those who use it; the error names it.
 assert.throws(() => require('millrace/ag-ui').ResumableHttpAgent, /@ag-ui\/client/);

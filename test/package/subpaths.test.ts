@@ -7,12 +7,14 @@ import { SessionManager } from 'millrace/frost';
 import { createChatRoute } from 'millrace/lobe';
 import { createMCPClient } from 'millrace/mcp';
 import { createModelRuntime } from 'millrace/model';
+import { crashAfter, type RecordKind } from 'millrace/testing';
 import { tool } from 'millrace/tools';
 import { estimateTokens } from 'millrace/usage';
 
 export const llm = fetchLLM({ url: 'http://127.0.0.1/agent', streamAdapter: agUIAdapter() });
 export const functions: ((...values: never[]) => unknown)[] = [
   ...[createAgent, inMemoryStorage, createChatRoute, createMCPClient],
-  ...[createModelRuntime, tool, estimateTokens],
+  ...[createModelRuntime, tool, estimateTokens, crashAfter],
 ];
+export const kind: RecordKind = 'tool_result';
 export const sessions: SessionManager = new SessionManager();

@@ -47,25 +47,35 @@ export class RecordedServer {
   readonly folder = mkdtempSync(join(tmpdir(), 'millrace-runs-'));
   readonly store = join(this.folder, 'store.db');
   url = '';
+  /** What it wrote to stderr since the first start. */
+  reported = '';
+  isQuiet = false;
   #child: ChildProcess | undefined;
   readonly #args: string[];
+  readonly #storage: string[];
   readonly #env: Record<string, string>;
 
-  constructor(args: string[] = [], env: Record<string, string> = {}) {
+  /** Without storage it is a server that records nothing. */
+  constructor(args: string[] = [], env: Record<string, string> = {}, isRecorded = true) {
     this.#args = args;
+    this.#storage = isRecorded ? ['--storage', `file:${this.store}`] : [];
     this.#env = env;
   }
 
   async start(): Promise<void> {
     const child = spawn(
       process.execPath,
-      [cli, 'serve', '--port', '0', '--json', '--storage', `file:${this.store}`, ...this.#args],
+      [cli, 'serve', '--port', '0', '--json', ...this.#storage, ...this.#args],
       {
         env: { PATH: process.env['PATH'] ?? '', HOME: this.folder, ...this.#env },
-        stdio: ['ignore', 'pipe', 'inherit'],
+        stdio: ['ignore', 'pipe', 'pipe'],
       },
     );
     this.#child = child;
+    child.stderr.on('data', (data: Buffer) => {
+      this.reported += data.toString();
+      if (!this.isQuiet) process.stderr.write(data);
+    });
     const line = once(createInterface({ input: child.stdout }), 'line') as Promise<[string]>;
     const failed = once(child, 'exit').then(([code]) => {
       throw new Error(`millrace serve ended with ${String(code)}`);

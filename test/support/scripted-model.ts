@@ -9,16 +9,21 @@ export interface ScriptedCall {
   args?: unknown;
 }
 
-/** One turn: a text, calls, or both; `hang` never ends. */
+/** One turn: a text, calls, or both; `hang` never ends, and `waits` holds back the end. */
 export interface Turn {
   text?: string;
   calls?: ScriptedCall[];
   hang?: boolean;
+  /** The connection breaks behind the text. */
+  cut?: boolean;
+  waits?: Promise<unknown>;
 }
 
 export interface ScriptedModel extends Provider {
   /** The bodies that were received. */
   readonly asked: { messages: { role: string; content: unknown; tool_call_id?: string }[] }[];
+  /** The same. */
+  readonly chatBodies: ScriptedModel['asked'];
 }
 
 const data = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`;
@@ -47,7 +52,7 @@ export async function startModel(
 ): Promise<ScriptedModel> {
   const provider = (await startProvider()) as ScriptedModel;
   const requested: ScriptedModel['asked'] = [];
-  Object.assign(provider, { asked: requested });
+  Object.assign(provider, { asked: requested, chatBodies: requested });
   provider.answer = async (response, call) => {
     const body = JSON.parse(call.body) as ScriptedModel['asked'][number];
     requested.push(body);
@@ -55,10 +60,15 @@ export async function startModel(
       typeof script === 'function'
         ? script(body, requested.length - 1)
         : (script[requested.length - 1] ?? { text: 'nothing left' });
-    if (!turn.hang) return stream(records(turn))(response, call);
+    if (!turn.hang && !turn.waits && !turn.cut) return stream(records(turn))(response, call);
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    for (const record of records(turn)) response.write(record);
-    await call.closed;
+    const begun = records({ ...turn, hang: true });
+    for (const record of begun) response.write(record);
+    if (turn.cut) return void response.write('\n', () => response.destroy());
+    if (turn.hang) return call.closed;
+    await turn.waits;
+    for (const record of records(turn).slice(begun.length)) response.write(record);
+    response.end();
   };
   return provider;
 }

@@ -1,5 +1,7 @@
 // ResumableHttpAgent of `millrace/ag-ui` with both lines of @ag-ui/client, on a server that cuts connections.
+import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 
 import type {
   ResumableHttpAgent as Agent,
@@ -48,7 +50,6 @@ describe.each(Object.entries(lines))('with @ag-ui/client %s', (_, line) => {
     await run({ onEvent: ({ event }: { event: object }) => void events.push(event) });
     return seenOf(events);
   }
-  // AG-UI's clients leave a rejection behind that nobody can handle; what they get from the agent does not.
   const failureOf = async (agent: Agent): Promise<unknown> => {
     const body = JSON.stringify({ threadId: 't', runId: 'r', messages: [] });
     const response = await agent.fetch(server.url, { method: 'POST', body });
@@ -128,6 +129,24 @@ describe.each(Object.entries(lines))('with @ag-ui/client %s', (_, line) => {
     server.plan = [cutAt(300), fails(404, 'run_not_found')];
     expect(await failureOf(made())).toMatchObject({ code: 'run_not_found', status: 404 });
     expect(server.received).toHaveLength(2);
+  });
+
+  it('fails once: nothing is left behind that nobody can handle', async () => {
+    server.plan = [cutAt(300), fails(404, 'run_not_found')];
+    const script = `
+      const { HttpAgent } = require('${line}');
+      require.cache[require.resolve('@ag-ui/client')] = require.cache[require.resolve('${line}')];
+      const { ResumableHttpAgent } = require(${JSON.stringify(entry)});
+      console.error = () => undefined;
+      const agent = new ResumableHttpAgent({ url: ${JSON.stringify(server.url)}, threadId: 't' });
+      agent.runAgent({ runId: 'r' }).then(
+        () => console.log('resolved'),
+        ({ code }) => setTimeout(() => console.log(code, agent instanceof HttpAgent), 200),
+      );`;
+    const { stdout } = await promisify(execFile)(process.execPath, ['-e', script], {
+      cwd: __dirname,
+    });
+    expect(stdout.trim()).toBe('run_not_found true');
   });
 
   it('reads silence as a broken connection', async () => {

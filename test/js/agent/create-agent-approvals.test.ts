@@ -114,9 +114,7 @@ describe('a question to a person', () => {
     const resume = [
       { interruptId: interrupts![0]!.id, status: 'done', payload: { approved: true } },
     ] as never;
-    const { status, error } = await agent.run([], { threadId, resume }).result;
-    expect(status).toBe('error');
-    expect(error?.message).toContain('use resolved or cancelled');
+    expect(() => agent.run([], { threadId, resume })).toThrow(/must be resolved or cancelled/);
     expect(sent).toEqual([]);
   });
 

@@ -112,9 +112,13 @@ it('does not accept an answer of another thread', async () => {
   await agent.runAgent();
   const interruptId = agent.pendingInterrupts[0]?.id ?? '';
   const resume = [{ interruptId, status: 'resolved', payload: { approved: true } }];
-  const body = { threadId: 'other', runId: 'r', messages: [question], resume };
-  const events = readEvents(await (await post(url, JSON.stringify(body))).text());
-  expect(events.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'approval_mismatch' });
+  const body = { threadId: 'other', runId: 'r', protocolVersion: '1.0', resume };
+  const eventsOf = async (messages: unknown[]) =>
+    readEvents(await (await post(url, JSON.stringify({ ...body, messages }))).text());
+  expect((await eventsOf([])).at(-1)).toMatchObject({
+    ...{ type: 'RUN_ERROR', code: 'approval_mismatch' },
+  });
+  expect((await eventsOf([question])).at(-1)).toMatchObject({ type: 'RUN_FINISHED' });
   expect(sent).toEqual([]);
 });
 
@@ -146,13 +150,17 @@ it.each([
   expect(await response.json()).toMatchObject({ error: { code, message: expect.any(String) } });
 });
 
-const odd = [
-  { type: 'video', source: { type: 'url', value: 'https://x/v.mp4' } },
-  { type: 'hologram' },
-  { type: 'image', source: { type: 'blob' } },
+const odd: [object, RegExp][] = [
+  [{ type: 'video', source: { type: 'url', value: 'https://x/v.mp4' } }, /^video left out: /],
+  [{ type: 'hologram' }, /^part left out: its type, "hologram", is not known/],
+  [
+    { type: 'image', source: { type: 'blob', value: 'x' } },
+    /^image left out: its `source` is none/,
+  ],
+  [{ type: 'audio' }, /^audio left out: its `source` is none/],
 ];
 
-it.each(odd)('answers a thread with a part that no model takes: %j', async (part) => {
+it.each(odd)('answers a thread with a part that no model takes: %j', async (part, reason) => {
   const requested: string[] = [];
   const agent = createAgent({
     model: 'openai:m',
@@ -179,9 +187,27 @@ it.each(odd)('answers a thread with a part that no model takes: %j', async (part
   const events = readEvents(await response.text());
   expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED' });
   expect(events.filter(({ name }) => name === 'millrace.warning')).toMatchObject([
-    { value: { code: 'capability_not_supported', message: expect.stringMatching(/left out: /) } },
+    { value: { code: 'capability_not_supported', message: expect.stringMatching(reason) } },
   ]);
-  expect(requested[0]).toContain(`${part.type === 'video' ? 'video' : 'part'} left out: `);
+  const { messages: sent } = JSON.parse(requested[0] ?? '') as { messages: { content: unknown }[] };
+  const [, instead] = sent[0]?.content as { text: string }[];
+  expect(instead?.text.slice(1, -1)).toMatch(reason);
+});
+
+it('names media that hold nothing', async () => {
+  const model = await startModel([{ text: 'Ok' }]);
+  open.push(model);
+  const provider = { baseURL: model.url, apiKey: 'k', maxRetries: 0 };
+  const agent = createAgent({ model: 'openai:m', provider });
+  const empty = { type: 'binary', mimeType: 'image/png' };
+  const messages = [{ id: '1', role: 'user', content: [{ type: 'text', text: 'Look' }, empty] }];
+  const body = JSON.stringify({ threadId: 't', runId: 'r', messages });
+  const response = await agent.handler(new Request('http://x/agent', { method: 'POST', body }));
+  const events = readEvents(await response.text());
+  expect(events.filter(({ name }) => name === 'millrace.warning')).toMatchObject([
+    { value: { message: 'Media without address or bytes are left out: 1.' } },
+  ]);
+  expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED' });
 });
 
 it('asks nothing without messages, whatever the instructions', async () => {

@@ -241,3 +241,63 @@ describe('a schema that is none', () => {
     });
   });
 });
+
+describe('an option of the wrong type', () => {
+  it.each([undefined, null, 5])('may be all of them: %j', (options) => {
+    expect(() => createAgent(options as never)).toThrow(
+      expect.objectContaining({ code: 'invalid_option' }),
+    );
+  });
+
+  it.each<[string, unknown]>([
+    ['limits', 5],
+    ['limits', 'x'],
+    ['limits', true],
+    ['limits', []],
+    ['parameters', 'hot'],
+    ['parameters', []],
+    ['compression', 'x'],
+    ['compression', 0],
+    ['retryAfterFirstToken', 'no'],
+  ])('of an agent is named: %s %j', (name, value) => {
+    expect(demo({ [name]: value })).toThrow(
+      expect.objectContaining({
+        code: 'invalid_option',
+        message: expect.stringContaining(name) as string,
+      }),
+    );
+  });
+
+  it.each<[string, unknown]>([
+    ['retries', -1],
+    ['retries', 'x'],
+    ['description', 5],
+  ])('of a tool is named: %s %j', (name, value) => {
+    expect(() => tool({ name: 'look', run: () => 1, [name]: value } as never)).toThrow(
+      expect.objectContaining({
+        code: 'invalid_option',
+        message: expect.stringContaining(name) as string,
+      }),
+    );
+  });
+
+  it('of a client tool is answered with 400', async () => {
+    const { agent, model } = await agentOf([{ text: 'never' }]);
+    const wrong = [
+      { name: 'look', description: 5 },
+      { name: 'look', description: { a: 1 } },
+      { name: 'look', parameters: 'x' },
+      { name: 'look', parameters: [1] },
+    ];
+    for (const one of wrong) {
+      const messages = [{ id: 'u', role: 'user', content: 'Go.' }];
+      const body = JSON.stringify({ threadId: 't', runId: 'r', messages, tools: [one] });
+      const response = await agent.handler(
+        new Request('http://127.0.0.1/agent', { method: 'POST', body }),
+      );
+      expect(response.status).toBe(400);
+      expect(await response.text()).toContain(Object.keys(one)[1]);
+    }
+    expect(model.chatBodies).toEqual([]);
+  });
+});

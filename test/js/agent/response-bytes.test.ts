@@ -108,6 +108,28 @@ describe('the bytes of an agent', () => {
     }
   });
 
+  it('of a handler come without the answer as a text beside them, which nobody reads', async () => {
+    const text = Array.from({ length: 200 }, (_, at) => `word${at}`).join(' ');
+    const agent = await agentOf([{ text }, { text }]);
+    const parse = jest.spyOn(JSON, 'parse');
+    const answers = (): number =>
+      parse.mock.calls.filter(([value]) => String(value).includes(text)).length;
+    try {
+      const messages = [{ id: 'm1', role: 'user', content: 'go' }];
+      const body = JSON.stringify({ threadId: 't', runId: 'r', messages });
+      const request = new Request('http://localhost/agent', { method: 'POST', body });
+      expect(await (await agent.handler(request)).text()).toContain('word199');
+      expect(answers()).toBe(0);
+      // The measure sees it where somebody may ask for it.
+      const run = agent.run('go');
+      await run.response(options).text();
+      expect(answers()).toBeGreaterThan(0);
+      expect(await run.text()).toBe(text);
+    } finally {
+      parse.mockRestore();
+    }
+  });
+
   it('come beside the events for readers of both', async () => {
     const agent = await agentOf(sum);
     const run = agent.run('2 + 3');

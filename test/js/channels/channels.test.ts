@@ -2,7 +2,6 @@
 import {
   agUIAdapter,
   fetchLLM,
-  inMemoryStorage,
   MillraceError,
   openAIAdapter,
   openAIMessageFormat,
@@ -289,50 +288,5 @@ describe('restStorage', () => {
     );
     expect((error as Error).message).toContain('no such thread');
     expect(MillraceError.is(error) && error.status).toBe(404);
-  });
-});
-
-describe('inMemoryStorage', () => {
-  it('names the place of a value that holds itself', async () => {
-    const { thread, artifact } = inMemoryStorage();
-    const content: Record<string, unknown> = { list: [] };
-    (content.list as unknown[]).push({ again: content });
-    const wrong = {
-      code: 'state_not_serializable',
-      message: expect.stringMatching(/^value\.content\.list\.0\.again is a reference/),
-    };
-    await expect(
-      artifact.create({ title: 't', type: 'x', threadId: 't', content }),
-    ).rejects.toMatchObject(wrong);
-    await expect(
-      thread.createThread({ id: 'm', role: 'user', content } as never),
-    ).rejects.toMatchObject(wrong);
-    // The same value twice is none that holds itself.
-    const shared = { n: 1 };
-    const retained = await artifact.create({
-      title: 't',
-      type: 'x',
-      threadId: 't',
-      content: [shared, shared],
-    });
-    expect(retained.content).toEqual([{ n: 1 }, { n: 1 }]);
-  });
-
-  it('keeps threads, newest first', async () => {
-    const { thread } = inMemoryStorage();
-    const first = await thread.createThread({ id: '1', role: 'user', content: 'x'.repeat(50) });
-    const second = await thread.createThread({ id: '2', role: 'user', content: [] });
-    expect(first.title).toBe('x'.repeat(40));
-    expect(second.title).toBe('New thread');
-    const whole = `${'x'.repeat(39)}\u{1f600}`;
-    const third = await thread.createThread({ id: '3', role: 'user', content: `${whole} y` });
-    expect(third.title).toBe(whole);
-    await thread.deleteThread(third.id);
-    expect((await thread.listThreads()).threads.map(({ id }) => id)).toEqual([second.id, first.id]);
-    expect(await thread.getMessages(first.id)).toMatchObject([{ id: '1' }]);
-    expect(await thread.getMessages('unknown')).toEqual([]);
-    expect(await thread.updateThread({ ...first, title: 'T' })).toMatchObject({ title: 'T' });
-    await thread.deleteThread(second.id);
-    expect((await thread.listThreads()).threads).toMatchObject([{ title: 'T' }]);
   });
 });

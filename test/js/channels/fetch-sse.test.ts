@@ -117,6 +117,24 @@ describe('fetchSSE', () => {
     expect([all.errors, all.aborted]).toEqual([[], []]);
   });
 
+  it('makes no call of a piece that has nothing of one', async () => {
+    const call = { index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } };
+    const all = await heard(
+      responseOf([
+        streamOf(
+          ['tool_calls', [{}]],
+          ['tool_calls', [{ index: 0 }]],
+          ['tool_calls', [null, call, 5]],
+          ['stop', 'tool_calls'],
+        ),
+      ]),
+    );
+    expect(all.chunks.filter(({ type }) => type === 'tool_calls')).toHaveLength(1);
+    expect(all.finished[0]?.context.toolCalls).toEqual([
+      { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } },
+    ]);
+  });
+
   it('takes thoughts from the items that they were summed up in where nothing else told them', async () => {
     const items = [
       { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'First.' }] },

@@ -74,6 +74,8 @@ describe('types', () => {
     accepts<openui.ChatStorage>()(millrace.restStorage({ baseUrl: url }));
     accepts<openui.ChatStorage>()(millrace.inMemoryStorage());
     accepts<openui.ArtifactStorage>()(millrace.inMemoryStorage().artifact);
+    accepts<openui.ChatStorage>()(value<millrace.RuntimeStorage>());
+    accepts<openui.ArtifactStorage>()(value<millrace.RuntimeArtifactStorage>());
     accepts<millrace.ChatStorage>()(openui.restStorage({ baseUrl: url }));
     accepts<openui.Artifact>()(value<millrace.Artifact>());
     accepts<millrace.Artifact>()(value<openui.Artifact>());

@@ -222,28 +222,14 @@ describe('restStorage()', () => {
 });
 
 describe('inMemoryStorage()', () => {
-  it('keeps what nobody else can change', async () => {
-    const { thread, artifact } = inMemoryStorage();
-    const first = { ...message, content: 'hello' };
-    const made = await thread.createThread(first);
-    first.content = made.title = 'changed';
-    const [known] = await thread.getMessages(made.id);
-    expect(known).toEqual({ ...message, content: 'hello' });
-    Object.assign(known as object, { content: 'changed' });
-    expect(await thread.getMessages(made.id)).toEqual([{ ...message, content: 'hello' }]);
-    expect((await thread.listThreads()).threads[0]?.title).toBe('hello');
-    const content = { rows: [{ value: 1 }], at: new Date(0) };
-    const { id } = await artifact.create({ title: 'a', type: 'doc', threadId: made.id, content });
-    content.rows[0] = { value: 2 };
-    const read = (await artifact.get(id)) as { content: typeof content };
-    expect(read.content).toEqual({ rows: [{ value: 1 }], at: new Date(0) });
-    read.content.rows.length = 0;
-    await artifact.update({ id, content });
-    content.rows.length = 0;
-    expect((await artifact.get(id)).content).toEqual({ rows: [{ value: 2 }], at: new Date(0) });
+  it('keeps values that JSON does not have', async () => {
+    const { artifact } = inMemoryStorage();
+    const content = { at: new Date(0) };
+    const { id } = await artifact.create({ title: 'a', type: 'doc', threadId: 't', content });
+    expect((await artifact.get(id)).content).toEqual({ at: new Date(0) });
   });
 
-  it('lists artifacts for callers who leave everything out', async () => {
+  it('begins with artifacts', async () => {
     const artifacts = ['doc', 'docs'].map((type) => ({
       type,
       title: type,
@@ -251,73 +237,6 @@ describe('inMemoryStorage()', () => {
       content: 0,
     }));
     const { artifact } = inMemoryStorage({ artifacts });
-    const typesOf = async (params: unknown) =>
-      (await artifact.list(params as never)).artifacts.map(({ type }) => type);
-    expect(await typesOf(null)).toEqual(['doc', 'docs']);
-    expect(await typesOf({ cursor: '' })).toEqual(['doc', 'docs']);
-    expect(await typesOf({ type: 'docs' })).toEqual(['docs']);
-  });
-
-  it('keeps threads, newest first, with the first message', async () => {
-    const { thread } = inMemoryStorage();
-    const first = await thread.createThread({ ...message, content: 'x'.repeat(50) });
-    const second = await thread.createThread({ ...message, content: [] });
-    expect(first.title).toBe('x'.repeat(40));
-    expect(second.title).toBe('New thread');
-    expect(new Date(first.createdAt).getTime()).toBeLessThanOrEqual(Date.now());
-    expect((await thread.listThreads()).threads.map(({ id }) => id)).toEqual([second.id, first.id]);
-    expect(await thread.getMessages(second.id)).toEqual([{ ...message, content: [] }]);
-    await thread.updateThread({ ...first, title: 'renamed' });
-    expect((await thread.listThreads()).threads[1]?.title).toBe('renamed');
-    await thread.setMessages(first.id, [message, { ...message, id: 'v' }]);
-    await thread.updateMessage(first.id, { ...message, content: 'edited' });
-    expect((await thread.getMessages(first.id)).map(({ content }) => content)).toEqual([
-      'edited',
-      'hello',
-    ]);
-    await thread.setMessages(first.id, []);
-    expect(await thread.getMessages(first.id)).toEqual([]);
-    await thread.deleteThread(second.id);
-    expect((await thread.listThreads()).threads).toHaveLength(1);
-    expect(await thread.getMessages('unknown')).toEqual([]);
-  });
-
-  it('lists artifacts by name, type, limit and cursor', async () => {
-    const { artifact } = inMemoryStorage({
-      artifacts: [
-        { title: 'Sales Report', type: 'report', threadId: 't', content: 1 },
-        { title: 'Costs', type: 'table', threadId: 't', content: 2 },
-      ],
-    });
-    const made = await artifact.create({
-      title: 'Year report',
-      type: 'report',
-      threadId: 't',
-      content: { a: 1 },
-    });
-    const titles = async (params?: Parameters<typeof artifact.list>[0]) =>
-      (await artifact.list(params)).artifacts.map(({ title }) => title);
-    expect(await titles()).toEqual(['Sales Report', 'Costs', 'Year report']);
-    expect(await titles({ name: 'REPORT' })).toEqual(['Sales Report', 'Year report']);
-    expect(await titles({ type: ['table'] })).toEqual(['Costs']);
-    expect(await titles({ type: [] })).toEqual([]);
-    const page = await artifact.list({ limit: 2 });
-    expect(page.artifacts).toHaveLength(2);
-    expect(page.artifacts[0]).not.toHaveProperty('content');
-    expect(page.nextCursor).toBeDefined();
-    const rest = await artifact.list({ limit: 2, cursor: page.nextCursor as string });
-    expect(rest.artifacts.map(({ id }) => id)).toEqual([made.id]);
-    expect(rest.nextCursor).toBeUndefined();
-  });
-
-  it('updates an artifact and gives its summary', async () => {
-    const { artifact } = inMemoryStorage();
-    const { id } = await artifact.create({ title: 'a', type: 'b', threadId: 't', content: 1 });
-    const summary = await artifact.update({ id, content: 2 });
-    expect(summary).toMatchObject({ id, title: 'a', type: 'b', threadId: 't' });
-    expect(summary).not.toHaveProperty('content');
-    expect((await artifact.get(id)).content).toBe(2);
-    const error = await failureOf(artifact.get('unknown'));
-    expect(MillraceError.is(error, 'invalid_argument')).toBe(true);
+    expect((await artifact.list()).artifacts.map(({ type }) => type)).toEqual(['doc', 'docs']);
   });
 });

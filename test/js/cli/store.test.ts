@@ -346,18 +346,25 @@ describe('millrace storage', () => {
     });
     await server.end('SIGTERM');
     const bytes = readFileSync(server.store);
-    const place = bytes.indexOf('Hello.');
-    bytes[place] = 0x4a;
+    // The journal has the text, the state of the run, and the message of the thread that was made of it.
+    for (let at = bytes.indexOf('Hello.'); at >= 0; at = bytes.indexOf('Hello.', at)) {
+      bytes[at] = 0x4a;
+    }
     writeFileSync(server.store, bytes);
     const { code, out } = await millrace(['storage', 'check', ...store]);
     expect(code).toBe(1);
-    expect(out).toMatch(/^run_[0-9a-f]{32}: the page that ends at record \d+ is damaged\n$/);
+    const [page, checkpoint, ...more] = out.split('\n');
+    expect(page).toMatch(/^run_[0-9a-f]{32}: the page that ends at record \d+ is damaged$/);
+    expect(checkpoint).toMatch(
+      /Checkpoint \d+ of the run run_[0-9a-f]{32} does not have its checksum\.$/,
+    );
+    expect(more).toEqual(['']);
     const { problems } = JSON.parse(
       (await millrace(['storage', 'check', ...store, '--json'])).out,
     ) as {
       problems: object[];
     };
-    expect(problems).toHaveLength(1);
+    expect(problems).toHaveLength(2);
   });
 
   it('backs up beside the owner, and overwrites nothing', async () => {

@@ -56,6 +56,9 @@ export const serverRows: Rows = {
   invalid_chunk: answers(post(['Transfer-Encoding: chunked'], 'zz\r\n'), 'hexadecimal'),
   json_too_deep: answers(post([`Content-Length: ${deep.length}`], deep), /\d{3,} levels/),
   invalid_body: answers(post(['Content-Length: 2'], '[]'), 'a list'),
+  unauthorized: {
+    native: ['api/api_zone_test.cpp', 'ApiZone.AnswersOtherPathsWithTheCodeOfTheError'],
+  },
   host_not_allowed: answers(
     request('GET /health HTTP/1.1', ['Host: evil.example']),
     'evil.example',

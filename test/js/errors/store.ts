@@ -24,6 +24,9 @@ export const storeRows: Rows = {
     ],
   },
   store_damaged: { native: ['journal/codec_test.cpp', 'JournalCodec.RejectsMalformedFields'] },
+  store_truncated: {
+    native: ['store/sqlite_check_test.cpp', 'SqliteCheck.FindsAFileThatIsCut'],
+  },
   store_full: {
     native: ['store/sqlite_faults_test.cpp', 'SqliteFaults.LosesNothingWhenTheDiskIsFull'],
   },
@@ -46,6 +49,19 @@ export const storeRows: Rows = {
   agent_not_registered: {
     native: ['run/durable_requests_test.cpp', 'RunRequests.ParksARunThatNobodyCanRun'],
   },
+  thread_not_found: {
+    native: ['run/chat_storage_test.cpp', 'ChatStorage.NamesThreadsThatAreNotThere'],
+  },
+  message_not_found: {
+    native: ['run/chat_storage_test.cpp', 'ChatStorage.NamesMessagesThatAreNotThere'],
+  },
+  artifact_not_found: {
+    native: ['run/chat_storage_test.cpp', 'ChatStorage.NamesArtifactsThatAreNotThere'],
+  },
+  attachment_not_found: { native: ['run/chat_storage_test.cpp', 'ChatStorage.KeepsFiles'] },
   not_authorized: { provoke: listed, says: "'read'" },
+  interrupted: {
+    native: ['run/durable_function_test.cpp', 'DurableFunction.IsInterruptedByTheEndOfItsProcess'],
+  },
   cursor_ahead: { native: ['run/durable_run_test.cpp', 'DurableRun.RefusesACursorBehindItsEnd'] },
 };

@@ -154,6 +154,9 @@ describe('a provider that fails', () => {
     [[200, '{"choices":[{"message":{"content":null,"tool_calls":[{}]}}]}'], `API returned error: ${silent}`, true], // prettier-ignore
     [[200, '{"choices":[{"message":{"content":5},"finish_reason":"stop"}]}'], `API returned error: ${unreadable}`, true], // prettier-ignore
     [[200, '<html>'], 'The answer of the provider is not JSON.', false],
+    [[200, '{}'], 'no choices in response', false],
+    [[200, '{"id":"c1"}'], 'no choices in response', false],
+    [[200, ' null\n'], 'no choices in response', false],
   ] as [[number, string], string, boolean][])('with %j', async (answer, message, retryable) => {
     const { baseURL, close } = await upstream(() => answer);
     const result = await new Engine({ baseURL, model: 'm' }).run('x');
@@ -636,6 +639,10 @@ describe('messages of a run', () => {
     ['{"messages":[{"type":"plain","text":"a"},{"type":"file"}]}', 'messages[1] 需要 path 或 url'],
     ['{"messages":[{"type":"dance"}]}', 'messages[0].type 不支持: dance'],
     ['{"messages":[null]}', 'messages[0].type 不支持: undefined'],
+    ['{"messages":[{"type":"toString"}]}', 'messages[0].type 不支持: toString'],
+    ['{"messages":[{"type":"constructor"}]}', 'messages[0].type 不支持: constructor'],
+    ['{"messages":[{"type":"plain","text":5}]}', 'messages[0].text 不能为空'],
+    ['{"messages":[{"type":"image","url":{}}]}', 'messages[0] 需要 path 或 url'],
   ])('are refused when they are %s', async (args, message) => {
     const { engine } = speaking({ tool_calls: [toolCall('send_message', args)] });
     const onMessage = jest.fn();

@@ -1,7 +1,7 @@
 // What an answer reports of itself, over a loopback server.
 import type { ServerResponse } from 'node:http';
 
-import { createModelRuntime, openAIResponsesAdapter } from 'millrace';
+import { createModelRuntime, foldEvents, openAIResponsesAdapter } from 'millrace';
 
 import { all, responseOf, sse } from '../support/responses';
 import type { Loopback } from '../support/server';
@@ -90,6 +90,28 @@ describe('the report of a call', () => {
     expect(events.filter(({ type }) => type === 'CUSTOM')).toHaveLength(2);
   });
 
+  it('names the tools that the provider ran for a price', async () => {
+    const item = (type: string) => ({ type, id: `${type}_1`, status: 'completed', action: {} });
+    const items = ['web_search_call', 'code_interpreter_call', 'web_search_call', 'mcp_call'];
+    streamed(
+      {},
+      ...items.map((type, output_index) => ({
+        type: 'response.output_item.done',
+        output_index,
+        item: { ...item(type), id: `${type}_${output_index}` },
+      })),
+      {
+        type: 'response.completed',
+        response: { id: 'r', status: 'completed', usage: { input_tokens: 9, output_tokens: 1 } },
+      },
+    );
+    const run = runtime('openai').stream({ model: 'gpt-5', apiMode: 'responses', messages });
+    await all(run);
+    const { cost, unpriced } = await run.usage;
+    expect(cost).toBeGreaterThan(0);
+    expect(unpriced).toEqual(['web_search_call', 'code_interpreter_call']);
+  });
+
   it('has the head of an answer that failed', async () => {
     answer = (response) =>
       response
@@ -101,6 +123,71 @@ describe('the report of a call', () => {
       requestId: 'r',
       rateLimits: { inputTokens: { limit: 10 } },
     });
+  });
+
+  it('names members of pieces that nobody knows, each once', async () => {
+    const vendors = { channel: 'final', token_id: 7, prefix: true };
+    const piece = { content: 'a', brand_new: 1, none: null, ...vendors };
+    streamed(
+      {},
+      { id: 'c', choices: [{ index: 0, delta: piece }] },
+      { id: 'c', choices: [{ index: 0, delta: piece }] },
+      { id: 'c', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+    );
+    const chat = runtime('openai').stream({ model: 'gpt-4o', apiMode: 'chat', messages });
+    expect(await chat.text()).toBe('aa');
+    expect((await chat.report).response?.details).toEqual({ unknownMembers: ['delta.brand_new'] });
+    streamed(
+      {},
+      { type: 'message_start', message: { id: 'm', role: 'assistant', content: [] } },
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+      {
+        type: 'content_block_delta',
+        index: 0,
+        delta: { type: 'text_delta', text: 'a', other: 1, estimated_tokens: 3 },
+      },
+      { type: 'content_block_stop', index: 0 },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
+      { type: 'message_stop' },
+    );
+    const claude = runtime('anthropic').stream({ model: 'claude-sonnet-4-5', messages });
+    expect(await claude.text()).toBe('a');
+    expect((await claude.report).response?.details).toEqual({ unknownMembers: ['delta.other'] });
+  });
+
+  it('has a text of 8 MiB in two records, and names the limit of one', async () => {
+    const half = 'x'.repeat(4 << 20);
+    const piece = (content: string) => ({ id: 'c', choices: [{ index: 0, delta: { content } }] });
+    const end = { id: 'c', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
+    const payload = { model: 'gpt-4o', apiMode: 'chat' as const, messages };
+    streamed({}, piece(half), piece(half), end);
+    const long = (await all(runtime('openai').stream(payload))).map((event) =>
+      event.type === 'TEXT_MESSAGE_CONTENT' ? event.delta.length : 0,
+    );
+    expect(long.reduce((sum, size) => sum + size)).toBe(8 << 20);
+    // A record beyond the limit of a line is no quiet loss.
+    streamed({}, piece(half + half), end);
+    await expect(runtime('openai').stream(payload).text()).rejects.toMatchObject({
+      code: 'line_too_long',
+    });
+  });
+
+  it('has 10,000 parts that go back, and names the limit where there are more', async () => {
+    const parts = Array.from({ length: 10_000 }, (_, at) =>
+      at % 2 ? { text: `${at}` } : { inlineData: { mimeType: 'image/png', data: 'QUJD' } },
+    );
+    const answered = (given: unknown[]) =>
+      streamed({}, { candidates: [{ content: { parts: given }, finishReason: 'STOP' }] });
+    const payload = { model: 'gemini-3-flash', format: 'canonical' as const };
+    const question = { id: 'u', role: 'user' as const, content: 'Hello' };
+    answered(parts);
+    const run = runtime('google').stream({ ...payload, messages: [question] });
+    const history = [question, ...foldEvents(await all(run)), { ...question, id: 'f' }];
+    answered([...parts, ...parts]);
+    const next = runtime('google').stream({ ...payload, messages: history });
+    await expect(next.text()).rejects.toMatchObject({ code: 'too_many_parts' });
+    const { contents } = JSON.parse(requests[1] ?? '') as { contents: { parts: unknown[] }[] };
+    expect(contents[1]?.parts).toEqual(parts);
   });
 
   it('has further answers, and the probabilities that were asked for are events', async () => {

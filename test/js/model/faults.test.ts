@@ -50,7 +50,7 @@ const settings: ModelRuntimeOptions = {
   maxRetries: 2,
   // Every call fails on its own account.
   circuit: false,
-  limits: { decodedBytes: 4 << 20, eventBytes: 1 << 20, lineBytes: 1 << 20 },
+  limits: { decodedBytes: 4 << 20, eventBytes: 1 << 20, parts: 8192, lineBytes: 1 << 20 },
 };
 
 // Where silence itself is the fault, its limit is short. Elsewhere a busy machine must not be taken for

@@ -89,7 +89,6 @@ describe('a runtime', () => {
   });
 
   it.each([
-    [{ system: 'be brief' }, '`system`'],
     [{ messages: [{ role: 'user' }] }, 'messages[0].content'],
     [{ messages: [{ role: 'user', parts: [] }] }, 'messages[0].content'],
     [{ messages: [{ role: 'user', content: [{ type: 'file', data: 'x' }] }] }, 'file.file_id'],

@@ -125,9 +125,12 @@ const responses: Wire = {
       .filter(({ type, role }) => type !== 'function_call_output' && role !== 'user')
       .map(({ type, call_id: id, encrypted_content: value, content }) => [
         type,
-        id ?? value ?? content,
+        id ?? value ?? wordsOf(content),
       ]),
 };
+
+const wordsOf = (content: unknown): unknown =>
+  Array.isArray(content) ? content.map(({ text: words }) => words).join('') : content;
 
 const expected: Record<string, unknown[]> = {
   anthropic: [

@@ -65,6 +65,33 @@ describe('a durable run whose process is killed', () => {
     },
   );
 
+  it.each(['ran', 'did_not_run', 'stop'])(
+    'in a tool that must not run twice asks the user, who says: %s',
+    async (value) => {
+      model = await startModel([{ calls: [{ id: 'c1', name: 'do_once' }] }, { text: 'done' }]);
+      const { store, log, logged } = makeStore();
+      const options = { store, log, model: model.url, unknown: 'ask' };
+      const first = startChild({ ...options, do: 'run', hang: true });
+      await first.until(({ tool }) => tool === 'once');
+      const { id } = await first.until((line) => line['id'] !== undefined);
+      await first.kill();
+
+      const paused = await startChild({ ...options, do: 'attach', id, after: 0 }).ended();
+      expect(paused.at(-1)).toMatchObject({ status: 'interrupted', interrupts: ['c1'] });
+      expect(logged()).toHaveLength(1);
+      const decision = { value };
+      const last = await startChild({ ...options, do: 'approve', id, decision }).ended();
+      expect(last[0]).toEqual({ open: ['c1'] });
+      const isStopped = value === 'stop';
+      expect(last.at(-1)).toMatchObject(isStopped ? { status: 'cancelled' } : ended);
+      expect(logged()).toHaveLength(value === 'did_not_run' ? 2 : 1);
+      const read = model.calls.at(-1)?.body;
+      if (value === 'ran') expect(read).toContain('The call was made');
+      if (value === 'did_not_run') expect(read).toContain('did once');
+      expect(model.calls).toHaveLength(isStopped ? 1 : 2);
+    },
+  );
+
   it('again and again, wherever it is, shows each reader the same records', async () => {
     model = await startModel(({ messages }) => {
       const results = messages.filter(({ role }) => role === 'tool').length;

@@ -1,7 +1,10 @@
 // The handlers of an agent with a runtime: who may do what, responses that go on behind a frame, stops, approvals.
 import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 import { type Authorized, createAgent, createRuntime, type Runtime, tool } from 'millrace';
 
@@ -211,4 +214,19 @@ describe('the handler of an agent with a runtime', () => {
     expect(await again.text()).toContain('RUN_FINISHED');
     expect((await fetch(`${url}/runs`)).status).toBe(200);
   });
+});
+
+it('answers with the status of a store that cannot be opened, whose caller is not at fault', async () => {
+  const parent = mkdtempSync(join(tmpdir(), 'millrace-folder-'));
+  const folder = join(parent, 'store.db');
+  mkdirSync(folder);
+  const runtime = createRuntime({ storage: `file:${folder}` });
+  open.push(runtime, { close: () => rmSync(parent, { recursive: true }) });
+  const authorize = () => ({ principal: 'ada' });
+  const { handler } = createAgent({ model: 'demo:demo', runtime, name: 'mail', authorize });
+  const request = (path: string, init?: RequestInit) =>
+    handler(new Request(`http://localhost/agent${path}`, init));
+  const body = JSON.stringify(bodyOf('r1'));
+  expect(await codeOf(await request('', { method: 'POST', body }))).toBe('500 store_failed');
+  expect(await codeOf(await request('/runs'))).toBe('500 store_failed');
 });

@@ -1,5 +1,8 @@
 // Durable runs in one process: their ids, readers that come and go, stopping, what is stored of them.
+import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 
 import type { AGUIEvent, RunRecord } from 'millrace';
 import { createAgent, createRuntime, DurableRun, type Runtime, tool } from 'millrace';
@@ -125,6 +128,48 @@ describe('a durable run', () => {
     expect(await runtime.get(left.id)).toMatchObject({ state: 'cancelled' });
   });
 
+  it('is stopped when too many have been left, but not where nobody ever read it', async () => {
+    const runtime = createRuntime({ storage: 'memory', maxDetachedRuns: 1 });
+    runtimes.push(runtime);
+    const { agent } = await agentOf(runtime, () => ({ text: 'a b', hang: true }));
+    const begun = async (run: DurableRun) => {
+      for await (const event of run) if (event.type === 'TEXT_MESSAGE_CONTENT') break;
+      return run;
+    };
+    const stateOf = async (id: string) => (await runtime.get(id))?.state;
+    const unread = [await runtime.start('helper', 'go'), await runtime.start('helper', 'go')];
+    // One is left by the end of a loop, read again and left again, another by leave().
+    const first = await begun(agent.run('go'));
+    const read = first[Symbol.asyncIterator]();
+    await read.next();
+    const second = await begun(agent.run('go'));
+    expect(await stateOf(first.id)).toBe('running');
+    await read.return?.();
+    second.leave();
+    const third = agent.run('go');
+    await third.started;
+    third.leave();
+    for (const { id } of [second, first]) await eventsOf(runtime.attach(id));
+    expect(await stateOf(first.id)).toBe('cancelled');
+    expect(await stateOf(second.id)).toBe('cancelled');
+    expect(await stateOf(third.id)).toBe('running');
+    for (const { id } of unread) expect(await stateOf(id)).toBe('running');
+    await Promise.all([...unread, third].map(({ id }) => runtime.stop(id)));
+  });
+
+  it('is stopped some time after its reader left', async () => {
+    const runtime = createRuntime({ storage: 'memory', detachedTimeoutMs: 1 });
+    runtimes.push(runtime);
+    const { agent } = await agentOf(runtime, () => ({ text: 'a b', hang: true }));
+    const run = agent.run('go');
+    for await (const event of run) if (event.type === 'TEXT_MESSAGE_CONTENT') break;
+    let state: string | undefined;
+    while (state !== 'cancelled') state = (await runtime.get(run.id))?.state;
+    for (const wrong of [{ detachedTimeoutMs: -1 }, { maxDetachedRuns: 0 }]) {
+      expect(() => createRuntime({ storage: 'memory', ...wrong })).toThrow(Object.keys(wrong)[0]);
+    }
+  });
+
   it('that fails is stored with its error, for each of its readers', async () => {
     const runtime = runtimeOf();
     const { agent, model } = await agentOf(runtime, []);
@@ -191,6 +236,42 @@ describe('a durable run', () => {
     });
     expect(await runtime.approvals.list()).toEqual([]);
     expect(await runtime.approvals.list({ all: true })).toHaveLength(2);
+  });
+});
+
+// What the command line does to a store that no process has open.
+describe('a call that was approved while no process worked', () => {
+  const mail = (description: string, sent: string[]) =>
+    tool<{ to: string }>({
+      ...{ name: 'send_mail', description, approval: true },
+      input: { type: 'object', properties: { to: { type: 'string' } } },
+      run: ({ to }) => sent.push(to),
+    });
+  const script: Script = (body) =>
+    body.messages.at(-1)?.role === 'tool'
+      ? { text: 'the end' }
+      : { calls: [{ id: 'c1', name: 'send_mail', args: { to: 'ada' } }] };
+
+  it.each([
+    ['Sends mail.', ['ada']],
+    ['Sends mail to everybody.', []],
+  ])('runs with the tool that the user saw (%s)', async (description, wanted) => {
+    const { store } = makeStore();
+    const sent: string[] = [];
+    const first = runtimeOf(`file:${store}`);
+    const { agent } = await agentOf(first, script, { tools: [mail('Sends mail.', sent)] });
+    const run = agent.run('mail ada', { threadId: 'a' });
+    await run.result;
+    await first.close();
+    const cli = join(__dirname, '../../../dist/cjs/cli/main.js');
+    const approve = ['runs', 'approve', run.id, '--storage', `file:${store}`];
+    await promisify(execFile)(process.execPath, [cli, ...approve]);
+    const second = runtimeOf(`file:${store}`);
+    const { model } = await agentOf(second, script, { tools: [mail(description, sent)] });
+    expect(await second.attach(run.id).text()).toBe('the end');
+    expect(sent).toEqual(wanted);
+    const result = String(model.chatBodies.at(-1)?.messages.at(-1)?.content);
+    expect(result.includes('The tool has changed')).toBe(wanted.length === 0);
   });
 });
 
@@ -336,5 +417,106 @@ describe('a runtime', () => {
     await expect(recordsOf(run, 1_000_000)).rejects.toMatchObject({ code: 'cursor_ahead' });
     const ahead = runtime.attach(run.id, { after: 1_000_000 });
     expect((await ahead.result).error?.code).toBe('cursor_ahead');
+  });
+});
+
+// Whoever has left already gets nothing done: no model is called, no tool runs, and no question is answered.
+describe.each(['memory', 'file'])(
+  'a signal that is aborted already, with storage in %s',
+  (kind) => {
+    const storage = (): 'memory' | `file:${string}` =>
+      kind === 'memory' ? 'memory' : `file:${makeStore().store}`;
+    const aborted = AbortSignal.abort();
+    const pay = (done: string[]) =>
+      tool({ name: 'pay', approval: true, run: () => void done.push('paid') });
+
+    it('begins no run of an agent', async () => {
+      const runtime = runtimeOf(storage());
+      const { agent, model } = await agentOf(runtime, [{ text: 'never' }]);
+      for (let at = 0; at < 5; at++) {
+        const run = agent.run('Go.', { signal: aborted });
+        await expect(run.started).rejects.toMatchObject({ code: 'cancelled' });
+        await expect(run.result).resolves.toMatchObject({ status: 'cancelled', steps: 0 });
+        const types = (await eventsOf(run)).map(({ type }) => type);
+        expect(types).toEqual(['RUN_STARTED', 'RUN_FINISHED']);
+      }
+      expect(model.chatBodies).toEqual([]);
+      expect((await runtime.list()).runs).toEqual([]);
+    });
+
+    it('does not stop the run that an earlier request with the same key began', async () => {
+      const runtime = runtimeOf(storage());
+      let end: () => void = () => undefined;
+      const waits = new Promise<void>((resolve) => (end = resolve));
+      const { agent, model } = await agentOf(runtime, () => ({ text: 'Done.', waits }));
+      const options = { idempotencyKey: 'k', threadId: 't' };
+      const run = agent.run('Go.', options);
+      await run.started;
+      const left = agent.run('Go.', { ...options, signal: aborted });
+      await expect(left.result).resolves.toMatchObject({ status: 'cancelled' });
+      // Before the store has told that there is a run.
+      const stopped = agent.run('Go.', options);
+      stopped.stop();
+      await expect(stopped.result).resolves.toMatchObject({ status: 'cancelled' });
+      end();
+      await expect(run.result).resolves.toMatchObject({ status: 'completed', text: 'Done.' });
+      expect(model.chatBodies).toHaveLength(1);
+    });
+
+    it('leaves an approval as it was', async () => {
+      const runtime = runtimeOf(storage());
+      const done: string[] = [];
+      const script = [{ calls: [{ id: 'c', name: 'pay', args: {} }] }, { text: 'Paid.' }];
+      const { agent } = await agentOf(runtime, script, { tools: [pay(done)] });
+      const run = agent.run('Pay.', { threadId: 't' });
+      await expect(run.result).resolves.toMatchObject({ status: 'interrupted' });
+      const left = await run.resume(true, { signal: aborted });
+      await expect(left.result).resolves.toMatchObject({ status: 'cancelled' });
+      const other = agent.run('Something else.', { threadId: 't', signal: aborted });
+      await expect(other.result).resolves.toMatchObject({ status: 'cancelled' });
+      expect(done).toEqual([]);
+      const resumed = await run.resume(true);
+      await expect(resumed.result).resolves.toMatchObject({ status: 'completed', text: 'Paid.' });
+      expect(done).toEqual(['paid']);
+    });
+
+    it('begins no function', async () => {
+      const runtime = runtimeOf(storage());
+      let entered = 0;
+      runtime.agent('fn', () => `entered ${(entered += 1)}`);
+      const run = runtime.run('fn', 'Go.', { signal: aborted });
+      await expect(run.result).resolves.toMatchObject({ status: 'cancelled' });
+      const started = runtime.start('fn', 'Go.', { signal: aborted });
+      await expect(started).rejects.toMatchObject({ code: 'cancelled' });
+      expect(entered).toBe(0);
+    });
+  },
+);
+
+describe('what a runtime is asked for with the wrong types', () => {
+  it.each<[string, (runtime: Runtime) => unknown]>([
+    ['list(true)', (runtime) => runtime.list(true as never)],
+    ['list() of a function', (runtime) => runtime.list((() => undefined) as never)],
+    ['list() of a symbol', (runtime) => runtime.list(Symbol('s') as never)],
+    ['stop() of a bigint', (runtime) => runtime.stop(1n as never)],
+    ['get() of a bigint', (runtime) => runtime.get(1n as never)],
+    ['approvals.list(5)', (runtime) => runtime.approvals.list(5 as never)],
+  ])('rejects with an error: %s', async (_name, call) => {
+    const runtime = runtimeOf();
+    runtime.agent('fn', () => 'x');
+    const code = expect.stringMatching(/^invalid_(option|argument)$/) as string;
+    await expect(Promise.resolve().then(() => call(runtime))).rejects.toMatchObject({ code });
+  });
+
+  it('rejects, and throws nothing, once it is closed', async () => {
+    const runtime = createRuntime({ storage: 'memory' });
+    await runtime.close();
+    const calls = [
+      runtime.list(),
+      runtime.stop('run_1'),
+      runtime.fork('run_1', { at: 1 }),
+      runtime.approvals.list(),
+    ];
+    for (const call of calls) await expect(call).rejects.toMatchObject({ code: 'engine_closed' });
   });
 });

@@ -100,14 +100,22 @@ describe('the demo agent', () => {
   });
 
   it('refuses answers to questions that nobody asked', async () => {
-    const events = await post(url, {
-      threadId: 'three',
-      runId: 'r',
-      messages: [question],
-      resume: [{ interruptId: 'made-up', status: 'resolved', payload: { approved: true } }],
-    });
+    const resume = [{ interruptId: 'made-up', status: 'resolved', payload: { approved: true } }];
+    const body = { threadId: 'three', runId: 'r', resume };
+    const events = await post(url, { ...body, messages: [] });
     expect(events.map(({ type }) => type)).toEqual(['RUN_STARTED', 'RUN_ERROR']);
     expect(events.at(-1)).toMatchObject({ code: 'approval_mismatch' });
+    // Beside a new message they are passed over, and approve nothing.
+    const others = await post(url, { ...body, messages: [question] });
+    expect(others).toContainEqual(
+      expect.objectContaining({
+        name: 'millrace.warning',
+        value: expect.objectContaining({ code: 'approval_mismatch' }),
+      }),
+    );
+    expect(others.at(-1)).toMatchObject({
+      ...{ type: 'RUN_FINISHED', outcome: { type: 'interrupt' } },
+    });
   });
 
   it('leaves the tools of the client to the client', async () => {
@@ -175,6 +183,28 @@ describe('an agent with a real wire', () => {
       content: expect.stringContaining('42'),
     });
     expect(model.asked).toHaveLength(2);
+  });
+
+  it.each([
+    [{ type: 'binary', mimeType: 'image/png' }, /^Media without address or bytes are left out: 1/],
+    [
+      { type: 'image', source: { type: 'blob', value: 'x' } },
+      /^image left out: its `source` is none/,
+    ],
+  ])('names a part that it leaves out: %j', async (part, reason) => {
+    model = await startModel([{ text: 'Ok' }]);
+    const url = await serve(['--model', 'openai:m', '--base-url', model.url], {
+      OPENAI_API_KEY: 'k',
+    });
+    const content = [{ type: 'text', text: 'Look' }, part];
+    const events = await post(url, {
+      threadId: 't',
+      messages: [{ id: 'u1', role: 'user', content }],
+    });
+    expect(events.filter(({ name }) => name === 'millrace.warning')).toMatchObject([
+      { value: { message: expect.stringMatching(reason) } },
+    ]);
+    expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED' });
   });
 
   it('is told the system text', async () => {

@@ -1,9 +1,14 @@
 // `millrace serve --storage`: runs outlive their readers and their process.
-import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 
+import type { BaseEvent } from '@ag-ui/client';
 import { HttpAgent } from '@ag-ui/client';
+import { from } from 'rxjs';
 
 import type { Frame } from '../../support/recorded-server';
 import { framesOf, readUntil, RecordedServer } from '../../support/recorded-server';
@@ -140,6 +145,59 @@ describe('a recorded run', () => {
     expect(ids).toEqual([...ids].sort((a, b) => Number(a) - Number(b)));
     expect(model.asked).toHaveLength(2);
     expect(await server.info('r1')).toMatchObject({ state: 'completed', recoveries: 1 });
+  });
+
+  it('leaves no void half of an answer in the messages of a client', async () => {
+    const { server } = await serve(
+      [{ text: 'Hello', hang: true }, { text: 'Hello again.' }],
+      [...['--system', 'Be brief and secret.']],
+    );
+    const first = await readUntil(await server.post(input('r1', 'Go.')), (text) =>
+      text.includes('Hello'),
+    );
+    const half = framesOf(first).find(({ event }) => event.type === 'TEXT_MESSAGE_START');
+    await server.restart();
+    const rest = framesOf(await (await server.get(`/r1?after=${lastId(first)}`)).text());
+    const reset = rest.findIndex(({ event }) => event['name'] === 'millrace.reset');
+    expect(rest[reset]?.event['value']).toMatchObject({ messageIds: [half?.event['messageId']] });
+    expect(rest[reset + 1]?.event).toMatchObject({
+      type: 'MESSAGES_SNAPSHOT',
+      messages: [{ id: 'u1', role: 'user', content: 'Go.' }],
+    });
+    // AG-UI's own client, which knows nothing of a reset.
+    const reader = new HttpAgent({ url: 'http://127.0.0.1:9', threadId: 'thread' });
+    reader.messages = [user('Go.')];
+    reader.run = () => from([...framesOf(first), ...rest].map(({ event }) => event as BaseEvent));
+    await reader.runAgent({ runId: 'r1' });
+    expect(reader.messages.map(({ role, content }) => [role, content])).toEqual([
+      ['user', 'Go.'],
+      ['assistant', 'Hello again.'],
+    ]);
+  });
+
+  it('is parked where it cannot be read, which stderr has once', async () => {
+    const planted = 'planted'.repeat(20);
+    const { server } = await serve([{ text: planted, hang: true }]);
+    const response = await server.post(input('r1', 'Go.'));
+    const run = response.headers.get('millrace-run-id') ?? '';
+    await readUntil(response, (text) => text.includes('plantedplanted'));
+    await server.end();
+    // Brings what was written into the file itself.
+    const store = `file:${server.store}`;
+    spawnSync(process.execPath, [cli, 'storage', 'vacuum', '--storage', store]);
+    const bytes = readFileSync(server.store);
+    const at = bytes.lastIndexOf('plantedplanted');
+    bytes.write('x', at);
+    writeFileSync(server.store, bytes);
+    server.isQuiet = true;
+    await server.start();
+    await until(() => server.reported.includes(run));
+    expect(server.reported).toMatch(/^The run run_\w+ is parked: .*store_damaged/mu);
+    expect(server.reported.split('is parked')).toHaveLength(2);
+    expect(await server.info(run)).toMatchObject({
+      state: 'parked',
+      waitsFor: { reason: 'store_damaged' },
+    });
   });
 
   it('runs no tool twice after kill -9 in the middle of it', async () => {
@@ -282,15 +340,38 @@ describe('the routes of recorded runs', () => {
     expect(spawned.stderr).toContain('--storage file:PATH');
   });
 
-  it('are served on this machine alone', () => {
-    const spawned = spawnSync(
-      process.execPath,
-      [cli, 'serve', '--host', '0.0.0.0', '--port', '0', '--storage', 'file:never.db'],
-      { encoding: 'utf8' },
-    );
-    expect(spawned.status).toBe(2);
-    expect(spawned.stderr).toContain('loopback');
-    expect(existsSync('never.db')).toBe(false);
+  it('need a key beyond this machine, which is made', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'millrace-key-'));
+    const store = join(folder, 'store.db');
+    const args = [cli, 'serve', '--host', '0.0.0.0', '--port', '0', '--json'];
+    const child = spawn(process.execPath, [...args, '--storage', `file:${store}`], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    try {
+      const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
+      const { port } = JSON.parse(line) as { port: number };
+      const key = readFileSync(`${store}.key`, 'utf8').trim();
+      expect(statSync(`${store}.key`).mode & 0o777).toBe(0o600);
+      const url = `http://127.0.0.1:${port}`;
+      const statusOf = async (path: string, headers: Record<string, string> = {}) =>
+        (await fetch(url + path, { headers })).status;
+      expect(await statusOf('/agent/runs')).toBe(401);
+      expect(await statusOf('/agent/capabilities')).toBe(401);
+      expect(await statusOf('/agent/runs', { authorization: 'Bearer other' })).toBe(401);
+      expect(await statusOf('/agent/runs', { authorization: `Bearer ${key}` })).toBe(200);
+      expect(await statusOf('/api/v1/chat/history', { 'x-millrace-api-key': key })).toBe(200);
+      const chat = await fetch(`${url}/webapi/chat/openai`, { method: 'POST', body: '{}' });
+      expect(chat.status).toBe(401);
+      expect(await chat.json()).toMatchObject({
+        errorType: 'Unauthorized',
+        body: { provider: 'openai', error: { code: 'unauthorized' } },
+      });
+      expect(await statusOf('/health')).toBe(200);
+    } finally {
+      child.kill();
+      if (child.exitCode === null) await once(child, 'exit');
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 
   it('leave the store to the process that has it', async () => {

@@ -23,11 +23,11 @@ export interface Child {
 const children: Child[] = [];
 const folders: string[] = [];
 
-/** Starts a process of fixtures/durable-child.cjs. */
-export function startChild(options: object): Child {
-  const fixture = join(__dirname, '../fixtures/durable-child.cjs');
+/** Starts a process of a fixture. */
+export function startChild(options: object, name = 'durable-child'): Child {
+  const fixture = join(__dirname, `../fixtures/${name}.cjs`);
   const started = spawn(process.execPath, [fixture, JSON.stringify(options)], {
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
   const lines: Line[] = [];
   let errors = '';
