@@ -44,6 +44,15 @@ export default typescript.config(
     },
   },
   {
+    // Functions that run in a page.
+    files: ['scripts/testing/console-pages.mjs', 'scripts/testing/player-pages.mjs'],
+    languageOptions: {
+      globals: Object.fromEntries(
+        ['document', 'window', 'innerWidth', 'localStorage'].map((name) => [name, 'readonly']),
+      ),
+    },
+  },
+  {
     files: ['**/*.cjs'],
     languageOptions: {
       globals: {
@@ -56,7 +65,7 @@ export default typescript.config(
     },
   },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.ts', '**/*.tsx'],
     extends: [...typescript.configs.recommendedTypeChecked],
     languageOptions: {
       parserOptions: {
@@ -82,10 +91,17 @@ export default typescript.config(
     },
   },
   {
-    files: ['js/**/*.ts'],
+    files: ['js/**/*.ts', 'console/**/*.{ts,tsx}'],
     rules: {
       'no-console': ['error', { allow: ['error'] }],
       'max-lines-per-function': ['error', { max: 60, skipComments: true, skipBlankLines: true }],
+    },
+  },
+  {
+    // The page is a program of its own.
+    files: ['console/**/*.{ts,tsx}'],
+    rules: {
+      'no-restricted-imports': ['error', { patterns: ['**/js/**', 'node:*', 'millrace*'] }],
     },
   },
   {

@@ -28,6 +28,7 @@ const entries = [
     'lobe',
     'mcp',
     'model',
+    'testing',
     'tools',
     'usage',
   ].map((name) => `entry/${name}`),
@@ -38,8 +39,12 @@ const inputs = [
   'tsconfig.json',
   'tsconfig.build.json',
   'package.json',
+  'package-lock.json',
   'scripts/build-js.mjs',
 ];
+
+// Modules that have a package in them, so that ours depends on none.
+const bundled = [['tool/yaml', 'yaml']];
 
 export async function buildJavaScript(root) {
   const dist = join(root, 'dist');
@@ -53,10 +58,23 @@ export async function buildJavaScript(root) {
   });
   if (existsSync(join(root, 'types')))
     cpSync(join(root, 'types'), join(dist, 'types'), { recursive: true });
+  for (const [module, packageName] of bundled) await putIn(root, module, packageName);
   const { default: typescript } = await import('typescript');
   for (const entry of entries) writeEntry(typescript, root, entry);
   writeClient(typescript, root);
+  await bundleParser(root);
   writeFileSync(stamp, wanted);
+}
+
+async function putIn(root, module, packageName) {
+  const { build } = await import('esbuild');
+  const file = join(root, 'dist/cjs', `${module}.js`);
+  const license = readFileSync(join(root, 'node_modules', packageName, 'LICENSE'), 'utf8').trim();
+  await build({
+    ...{ absWorkingDir: root, entryPoints: [file], outfile: file, allowOverwrite: true },
+    ...{ bundle: true, platform: 'node', format: 'cjs', target: 'node20', minify: true },
+    banner: { js: `/* With ${packageName}:\n\n${license}\n*/` },
+  });
 }
 
 function writeEntry(typescript, root, entry) {
@@ -66,7 +84,27 @@ function writeEntry(typescript, root, entry) {
   const up = relative(join(esm, dirname(entry)), join(root, 'dist/cjs'));
   mkdirSync(join(esm, dirname(entry)), { recursive: true });
   writeFileSync(join(esm, `${entry}.mjs`), esmEntry(modules, `${up}/${dirname(entry)}`));
-  writeFileSync(join(esm, `${entry}.d.mts`), `export * from '${up}/${entry}.js';\n`);
+  const own = modules.flatMap(([module, names]) => ownTypes(root, entry, module, names));
+  writeFileSync(
+    join(esm, `${entry}.d.mts`),
+    [`export * from '${up}/${entry}.js';\n`, ...own].join(''),
+  );
+}
+
+// A class that extends one of another package has types for ES modules of its own: that package declares its classes
+// once for each kind, and one is no other to TypeScript.
+function ownTypes(root, entry, module, names) {
+  const path = posix.join(posix.dirname(entry), module);
+  const types = readFileSync(join(root, 'dist/cjs', `${path}.d.ts`), 'utf8');
+  if (![...besideClient].some((name) => types.includes(`from '${name}'`))) return [];
+  const target = join(root, 'dist/esm', `${path}.d.mts`);
+  mkdirSync(dirname(target), { recursive: true });
+  const folder = posix.relative(posix.dirname(`esm/${path}`), posix.dirname(`cjs/${path}`));
+  writeFileSync(
+    target,
+    types.replace(/from '(\.[^']*)'/g, (_, name) => `from '${posix.join(folder, name)}.js'`),
+  );
+  return [`export { ${names.join(', ')} } from '${module}.mjs';\n`];
 }
 
 // Module, relative to the entry's folder -> the values that the entry re-exports from it.
@@ -188,6 +226,25 @@ function withSpecifiers(typescript, rename) {
   };
 }
 
+// The parser of TOML, as one file: the package has no dependency at run time. Its licence comes along.
+async function bundleParser(root) {
+  const { build } = await import('esbuild');
+  const licence = readFileSync(join(root, 'node_modules/toml-eslint-parser/LICENSE'), 'utf8');
+  await build({
+    stdin: {
+      contents: "export { parseTOML, ParseError } from 'toml-eslint-parser';",
+      resolveDir: root,
+    },
+    outfile: join(root, 'dist/cjs/cli/toml-parser.js'),
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    target: 'node20',
+    legalComments: 'none',
+    banner: { js: `/* toml-eslint-parser\n\n${licence.trim()}\n*/` },
+  });
+}
+
 function fingerprint(root) {
   const hash = createHash('sha256');
   for (const input of inputs.map((name) => join(root, name)).filter(existsSync))
@@ -195,7 +252,7 @@ function fingerprint(root) {
   return hash.digest('hex');
 }
 
-function addToHash(hash, path) {
+export function addToHash(hash, path) {
   hash.update(path);
   let names;
   try {

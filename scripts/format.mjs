@@ -23,7 +23,7 @@ function formatCpp() {
 
 function formatRest() {
   const prettier = join(root, 'node_modules/prettier/bin/prettier.cjs');
-  const files = sources(root, ['.ts', '.mjs', '.cjs', '.json', '.yml']);
+  const files = sources(root, ['.ts', '.tsx', '.mjs', '.cjs', '.json', '.yml', '.css']);
   const mode = check ? ['--check'] : ['--write'];
   const args = [prettier, ...mode, '--log-level', 'warn', ...files];
   return spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' }).status;

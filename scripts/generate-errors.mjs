@@ -1,5 +1,5 @@
-// Writes types/errors.d.ts, js/error-types.ts and docs/errors.md from lib/base/errors.def, the one table
-// of error codes.
+// Writes types/errors.d.ts, js/error-types.ts, js/error-statuses.ts and docs/errors.md from lib/base/errors.def,
+// the one table of error codes.
 //   node scripts/generate-errors.mjs            writes the files
 //   node scripts/generate-errors.mjs --check    fails when one differs
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -68,6 +68,14 @@ export const errorTypeRows: Readonly<Record<ErrorType, { id: number; status: num
 ${classes.map(({ type, id, status }) => `  ${type}: { id: ${id}, status: ${status} },\n`).join('')}};
 `;
 
+const statuses = `// Written by scripts/generate-errors.mjs from lib/base/errors.def. Do not edit.
+import type { ErrorStatuses } from '../types/errors';
+
+/** The HTTP status that our own server gives each code. */
+export const errorStatuses: Readonly<ErrorStatuses> = {
+${rows.map(({ code, status }) => `  ${code}: ${status},\n`).join('')}};
+`;
+
 // As prettier lays a table out.
 function markdownTable(lines) {
   const widths = lines[0].map((_, at) => Math.max(...lines.map((line) => line[at].length)));
@@ -119,6 +127,7 @@ ${markdownTable([
 const files = {
   'types/errors.d.ts': types,
   'js/error-types.ts': lookup,
+  'js/error-statuses.ts': statuses,
   'docs/errors.md': page,
 };
 for (const [name, text] of Object.entries(files)) {

@@ -122,6 +122,7 @@ Everything that \`millrace\` exports, for editors and people who know a name. Ge
 The same names are in parts of the package, each with its types for ESM and CommonJS: \`millrace/channels\` (adapters, message
 formats, \`fetchLLM\`, storages), \`millrace/model\`, \`millrace/usage\`, \`millrace/agent\`, \`millrace/tools\`, \`millrace/mcp\`,
 \`millrace/lobe\` (for LobeHub) and \`millrace/frost\` (for FrostAgent). The root exports all of them.
+\`millrace/testing\` is a part of its own: \`crashAfter\`, for [tests of crashes](durable-runs.md#tests-of-crashes).
 
 ${titles.map((title) => sectionOf(title, all)).join('\n\n')}
 `;

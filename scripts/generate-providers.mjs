@@ -120,6 +120,8 @@ one that speaks a known dialect needs only its base URL and a few options. "Veri
 kind of key stand in the page or the client library of the vendor that the row links; the others are known from
 elsewhere and may have changed. ${verified} rows are verified.
 
+What becomes of each member of the vendors' own types, by wire: [the pages of the wires](wires/README.md).
+
 <!-- Written by scripts/generate-providers.mjs from lib/model/provider/providers.def and quirks.def. Do not edit. -->
 
 ${markdownTable([table.map(([title]) => title), ...providers.map((row) => table.map(([, cell]) => cell(row)))])}

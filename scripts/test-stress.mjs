@@ -1,7 +1,8 @@
 // Ends processes and environments with live streams, again and again: the scenes of
 // test/js/fixtures/teardown.cjs in numbers that the fast tests do not have time for. Plays random model
 // calls whose tokens are booked twice (books) and random runs of agents (histories), and lets
-// an MCP server die (restarts), and ends processes at work on recorded runs with kill -9 (kills), too.
+// an MCP server die (restarts), changes a program between restarts (deploys), wakes many runs (sleepers), and ends
+// processes at work on recorded runs with kill -9 (kills), too.
 //   node scripts/test-stress.mjs            the full numbers (a bounded sample where CI is set)
 //   node scripts/test-stress.mjs --sample   the bounded sample
 //   node scripts/test-stress.mjs --node <path>   under another Node binary
@@ -174,6 +175,33 @@ if ('restarts'.startsWith(only)) {
   else failed += 1;
   console.log('restarts: once');
 }
+// A program that is another one after each restart.
+if ('deploys'.startsWith(only)) {
+  const limits = sample
+    ? { MILLRACE_DEPLOYS: '100', MILLRACE_DEPLOY_SECONDS: '45' }
+    : { MILLRACE_DEPLOYS: '1000', MILLRACE_DEPLOY_SECONDS: '3600' };
+  const done = spawnSync(node, [jest, 'test/js/runtime/deploy-fuzz.test.ts'], {
+    cwd: root,
+    env: { ...process.env, ...limits },
+    stdio: ['ignore', 2, 2],
+  });
+  if (done.status === 0) passed += 1;
+  else failed += 1;
+  console.log('deploys: once');
+}
+
+// Runs that sleep in a process and wake in another one.
+if ('sleepers'.startsWith(only)) {
+  const done = spawnSync(node, [jest, 'test/js/runtime/sleepers.test.ts'], {
+    cwd: root,
+    env: { ...process.env, MILLRACE_SLEEPERS: sample ? '2000' : '20000' },
+    stdio: ['ignore', 2, 2],
+  });
+  if (done.status === 0) passed += 1;
+  else failed += 1;
+  console.log('sleepers: once');
+}
+
 // Processes that are ended with kill -9 while they work on recorded runs.
 if ('kills'.startsWith(only)) {
   const program = join(root, 'build/release/test/native/run_kills');

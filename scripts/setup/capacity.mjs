@@ -10,6 +10,8 @@ const MiB = 2 ** 20;
 // What one of each may take at its peak: a file that includes Boost under -O3; an engine test program with
 // its servers and large answers, or a worker of Jest with all that it has loaded.
 const bytesEach = { compile: 1000 * MiB, test: 600 * MiB };
+// Test files wait for processes, servers and timers for a third of their time.
+const beyondCores = { compile: 0, test: 1 };
 // For the system, Node and npm themselves.
 const reserve = 512 * MiB;
 
@@ -22,7 +24,7 @@ export function widthFor(kind, machine = machineAt('/'), override = process.env.
     return Number(override);
   }
   const fitting = Math.floor((machine.memory - reserve) / bytesEach[kind]);
-  return Math.max(1, Math.min(Math.floor(machine.cores), fitting));
+  return Math.max(1, Math.min(Math.floor(machine.cores) + beyondCores[kind], fitting));
 }
 
 /**

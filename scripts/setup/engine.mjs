@@ -6,24 +6,25 @@ import { widthFor } from './capacity.mjs';
 import { compilerOf, toolEnvironment } from './environment.mjs';
 import { output, run, say } from './report.mjs';
 
-// Builds `targets` of a preset. With `tests`, the engine tests are part of the release folder; once they
-// are, they stay configured, so that start and test do not undo each other's work.
-export async function buildEngine(root, { preset = 'release', tests = false, targets = [] } = {}) {
+// Builds `targets` of the release folder. With `tests` the engine tests are part of it, with `bench` the
+// benchmarks; once they are, they stay configured, so that one command does not undo the work of another.
+export async function buildEngine(root, { tests = false, bench = false, targets = [] } = {}) {
   const { env, notes } = toolEnvironment(process.env, root);
-  const folder = join(root, 'build', preset);
+  const folder = join(root, 'build/release');
   const record = join(folder, 'millrace-configured.json');
   const before = readRecord(record);
-  const now = recordOf(root, env, { tests, before });
+  const now = recordOf(root, env, { tests, bench, before });
   if (!sameTools(before, now)) rmSync(folder, { recursive: true, force: true });
   if (!existsSync(join(folder, 'build.ninja')) || JSON.stringify(before) !== JSON.stringify(now)) {
     notes.forEach(say);
     const option = (name, on) => `-D${name}=${on ? 'ON' : 'OFF'}`;
     const options = [
       option('MILLRACE_TESTS', now.tests),
+      option('MILLRACE_BENCH', now.bench),
       option('MILLRACE_WERROR', now.strict),
       option('MILLRACE_JOIN', now.joined),
     ];
-    await run(`configuring ${preset}`, 'cmake', ['--preset', preset, ...options], {
+    await run('configuring release', 'cmake', ['--preset', 'release', ...options], {
       cwd: root,
       env,
     });
@@ -33,7 +34,7 @@ export async function buildEngine(root, { preset = 'release', tests = false, tar
   const args = ['-C', folder, '-j', String(widthFor('compile')), ...targets];
   // A dry run first: silence when there is nothing to do.
   if (/no work to do/.test(output('ninja', [...args, '-n'], env) ?? '')) return;
-  await run(`compiling ${preset}`, 'ninja', args, {
+  await run('compiling release', 'ninja', args, {
     env,
     hint:
       "The compiler's message is above. If it was killed, memory ran out: MILLRACE_JOBS=1 compiles " +
@@ -51,7 +52,7 @@ function readRecord(file) {
 }
 
 /** What a build folder was configured with. `before` is what it was configured with so far. */
-export function recordOf(root, env, { tests = false, before = {} } = {}) {
+export function recordOf(root, env, { tests = false, bench = false, before = {} } = {}) {
   const [compiler, ...words] = compilerOf(env);
   return {
     root,
@@ -63,6 +64,7 @@ export function recordOf(root, env, { tests = false, before = {} } = {}) {
     cmake: whereIs('cmake', env),
     platform: `${process.platform}-${process.arch}`,
     tests: tests || before.tests === true,
+    bench: bench || before.bench === true,
     // A newer compiler's new warning must not stop anybody but the one who changes the code. A folder that
     // was configured strictly stays so: the other flags would compile everything again.
     strict: env.MILLRACE_STRICT === '1' || before.strict === true,

@@ -35,6 +35,8 @@ async function setUp(profile) {
   await buildEngine(root, profile === 'test' ? { tests: true } : { targets: ['millrace_addon'] });
   const { buildJavaScript } = await import('../build-js.mjs');
   await buildJavaScript(root);
+  const { buildConsole } = await import('../build-console.mjs');
+  await buildConsole(root);
 }
 
 const written = ['build', 'build/release', 'build/release/.ninja_log', 'dist', 'node_modules'];
