@@ -145,7 +145,7 @@ Result<LobeCreation> read_creation(const Tree& body, const std::string& principa
 struct LobeOperations::Creating {
   LobeCreation creation;
   Done<Created> done;
-  store::RunId run = store::RunId::of_uuid(os::RandomIds().next_id());
+  store::RunId run = store::RunId::next();
   Tree history = Tree::array();
   std::shared_ptr<store::ThreadUpdate> thread;  // null: as the messages of the input
   std::optional<Error> refusal;

@@ -6,7 +6,6 @@
 #include "api/job_stream.hpp"
 #include "api/sse_response.hpp"
 #include "journal/page.hpp"
-#include "os/random_ids.hpp"
 
 namespace millrace::api {
 namespace {
@@ -166,7 +165,7 @@ ToolInvocations::ToolInvocations(ApiContextPtr context, JobsPtr jobs)
 
 void ToolInvocations::begin(const InvocationRequest& request, int status,
                             const ResponsePtr& response) {
-  const auto run = store::RunId::of_uuid(os::RandomIds().next_id());
+  const auto run = store::RunId::next();
   const bool has_callback = request.callback.is_object();
   auto start = start_of_call(request, run, *secrets_);
   if (!start) return send_failure(response, start.error());
@@ -192,7 +191,7 @@ void ToolInvocations::begin(const InvocationRequest& request, int status,
 }
 
 void ToolInvocations::call(const InvocationRequest& request, const ResponsePtr& response) {
-  const auto run = store::RunId::of_uuid(os::RandomIds().next_id());
+  const auto run = store::RunId::next();
   auto start = start_of_call(request, run, *secrets_);
   if (!start) return send_failure(response, start.error());
   context_->runs->start(std::move(start).value(), [weak = weak_from_this(), response,

@@ -221,7 +221,7 @@ void Turns::run(const std::shared_ptr<Turn>& turn, const chat::CommandDecision& 
           const bool may_be_other = !turn->request.idem_key.empty() && ++turn->tries < most_tries;
           if (is_conflict && (may_wait || may_be_other)) {
             turn->waits = may_wait;
-            turn->run = store::RunId::of_uuid(os::RandomIds().next_id());
+            turn->run = store::RunId::next();
             return self->prepare(turn);
           }
           const int status = row_of(started.error().code).http_status;

@@ -77,8 +77,10 @@ void RunStream::open() {
 
 void RunStream::begin() {
   if (spec_.name.empty()) return find();
-  if (*is_stopped_) return end_unbegun();
   const bool is_answer = !spec_.input.resume_json.empty();
+  // A stop reaches the run that an earlier request with the same key began, whenever it is found.
+  const bool may_find = !spec_.is_stopped && !spec_.idem_key.empty() && !is_answer;
+  if (*is_stopped_ && !may_find) return end_unbegun();
   if (is_answer && spec_.run) return answer(*spec_.run);
   run::StartRequest request;
   request.name = spec_.name;
@@ -107,7 +109,7 @@ void RunStream::answer(const store::RunId& run) {
         if (!self) return;
         if (!started) return self->began(started.error());
         const run::StartedRun& given = started.value();
-        self->began(run::FoundRun{given.run, given.hub, given.first - 1, true, {}, true});
+        self->began(run::FoundRun{given.run, given.hub, given.first - 1, true, {}});
       });
 }
 
@@ -117,8 +119,6 @@ void RunStream::began(const Result<run::FoundRun>& found) {
     const bool is_withdrawn = *is_stopped_ && found.error().code == Errc::cancelled;
     return is_withdrawn ? end_unbegun() : fail(found.error());
   }
-  // A request that was withdrawn stops no run that an earlier one began.
-  if (*is_stopped_ && !found.value().is_own) return end_unbegun();
   read(found.value(), found.value().before);
 }
 

@@ -1,13 +1,33 @@
 #include "store/types.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
 
 #include "journal/wire.hpp"
+#include "os/random_ids.hpp"
 
 namespace millrace::store {
 namespace {
 
 constexpr std::string_view run_prefix = "run_";
+constexpr unsigned counter_bits = 12;
+
+// Milliseconds of the clock, and a counter behind them: each is greater than the one before, also
+// where the clock is set back.
+std::uint64_t next_time() {
+  static std::atomic<std::uint64_t> last{0};
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
+  const std::uint64_t now = static_cast<std::uint64_t>(ms) << counter_bits;
+  std::uint64_t before = last.load();
+  std::uint64_t next = 0;
+  do {
+    next = std::max(now, before + 1);
+  } while (!last.compare_exchange_weak(before, next));
+  return next;
+}
 
 }  // namespace
 
@@ -20,6 +40,16 @@ RunId RunId::of_bytes(std::string_view bytes) {
 RunId RunId::of_uuid(std::string_view uuid) {
   const auto bytes = journal::uuid_bytes(uuid);
   return bytes ? of_bytes({bytes->data(), bytes->size()}) : RunId();
+}
+
+RunId RunId::next() {
+  RunId id = of_uuid(os::RandomIds().next_id());
+  const std::uint64_t time = next_time();
+  const std::uint64_t ms = time >> counter_bits;
+  for (unsigned at = 0; at < 6; ++at) id.bytes_[at] = static_cast<char>(ms >> (8 * (5 - at)));
+  id.bytes_[6] = static_cast<char>(0x70U | ((time >> 8U) & 0x0FU));
+  id.bytes_[7] = static_cast<char>(time & 0xFFU);
+  return id;
 }
 
 std::optional<RunId> RunId::parse(std::string_view text) {

@@ -28,6 +28,11 @@ class RunId {
   static RunId of_bytes(std::string_view bytes);
   // Of a random UUID in its text form.
   static RunId of_uuid(std::string_view uuid);
+  // A new id. Those of one process are in the order in which they were made, so that lists and
+  // queues keep the order of runs that begin in the same millisecond.
+  // Thread: any.
+  // Source: RFC 9562, UUID version 7 with a counter in `rand_a`.
+  static RunId next();
   // Nothing for a text that is not the name of a run.
   static std::optional<RunId> parse(std::string_view text);
 

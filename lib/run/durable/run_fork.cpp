@@ -109,7 +109,7 @@ Result<store::RunRow> source_row(store::StorageBackend& backend, const ForkReque
 
 store::AppendBatch new_run(const store::NewRun& run, const ForkRequest& request, IdSource& ids) {
   store::AppendBatch batch;
-  batch.run = store::RunId::of_uuid(ids.next_id());
+  batch.run = store::RunId::next();
   batch.is_urgent = true;
   store::NewRun made;
   made.id = batch.run;

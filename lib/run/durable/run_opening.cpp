@@ -248,19 +248,18 @@ void RunRequests::give(const std::shared_ptr<Opening>& opening, Result<StartedRu
   StartedRun& run = started.value();
   const std::string& thread = opening->request.input.thread_id;
   if (run.hub) {
-    return opening->done(FoundRun{run.run, std::move(run.hub), run.first - 1, true, thread, true});
+    return opening->done(FoundRun{run.run, std::move(run.hub), run.first - 1, true, thread});
   }
   // The same request was accepted before.
   find(run.run.text(), opening->request.principal, {}, opening->done);
 }
 
 void RunRequests::give_known(const store::SegmentRow& segment, Done<FoundRun> done) {
-  registry_->find(segment.run,
-                  [segment, done = std::move(done)](Result<std::shared_ptr<RunHub>> hub) {
-                    if (!hub) return done(hub.error());
-                    done(FoundRun{segment.run, std::move(hub).value(), segment.first - 1, true,
-                                  segment.thread, false});
-                  });
+  registry_->find(segment.run, [segment,
+                                done = std::move(done)](Result<std::shared_ptr<RunHub>> hub) {
+    if (!hub) return done(hub.error());
+    done(FoundRun{segment.run, std::move(hub).value(), segment.first - 1, true, segment.thread});
+  });
 }
 
 }  // namespace millrace::run

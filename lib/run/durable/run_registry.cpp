@@ -151,7 +151,7 @@ void RunRegistry::start(StartRequest request, Done<StartedRun> done) {
   const bool is_function = agent->second.kind != RunKind::agent;
   const std::string input_json = is_function ? function_input(input) : std::string();
   LogPlace place;
-  place.run = request.id.value_or(store::RunId::of_uuid(services_.call.ids.next_id()));
+  place.run = request.id.value_or(store::RunId::next());
   auto task = new_task(agent->second, place.run, input, input_json);
   if (!task) return done(std::move(task).error());
   store::NewRun made;

@@ -28,7 +28,6 @@ struct FoundRun {
   std::uint64_t before = 0;  // the last record before those that are of interest
   bool one_run = false;      // of one AG-UI run only
   std::string thread_id;
-  bool is_own = false;  // the request began the AG-UI run; else another one had
 };
 
 // A thread as a reader that comes to it is shown.

@@ -336,6 +336,15 @@ describe('a runtime', () => {
     expect(await ids({ cursor: page.nextCursor })).toEqual([info.id]);
   });
 
+  it('lists runs in the order in which they were started, also those of one millisecond', async () => {
+    const runtime = runtimeOf();
+    const job = runtime.job('work', () => Promise.resolve('done'));
+    const started: string[] = [];
+    for (let at = 0; at < 200; at += 1) started.push((await job.start(at)).id);
+    const { runs } = await runtime.list({ limit: 200 });
+    expect(runs.map(({ id }) => id)).toEqual(started.reverse());
+  });
+
   it('keeps runs in a file, for the runtime that opens it next', async () => {
     const { store } = makeStore();
     const first = runtimeOf(`file:${store}`);
@@ -454,14 +463,27 @@ describe.each(['memory', 'file'])(
       await run.started;
       const left = agent.run('Go.', { ...options, signal: aborted });
       await expect(left.result).resolves.toMatchObject({ status: 'cancelled' });
-      // Before the store has told that there is a run.
-      const stopped = agent.run('Go.', options);
-      stopped.stop();
-      await expect(stopped.result).resolves.toMatchObject({ status: 'cancelled' });
       end();
       await expect(run.result).resolves.toMatchObject({ status: 'completed', text: 'Done.' });
       expect(model.chatBodies).toHaveLength(1);
     });
+
+    it.each(['before it is found', 'later'])(
+      'is no stop, which reaches the run of an earlier request with the same key (%s)',
+      async (when) => {
+        const runtime = runtimeOf(storage());
+        const waits = new Promise<void>(() => undefined);
+        const { agent } = await agentOf(runtime, () => ({ text: 'Done.', waits }));
+        const options = { idempotencyKey: 'k', threadId: 't' };
+        const run = agent.run('Go.', options);
+        await run.started;
+        const same = agent.run('Go.', options);
+        if (when === 'later') await same.started;
+        same.stop();
+        await expect(same.result).resolves.toMatchObject({ status: 'cancelled' });
+        await expect(run.result).resolves.toMatchObject({ status: 'cancelled' });
+      },
+    );
 
     it('leaves an approval as it was', async () => {
       const runtime = runtimeOf(storage());

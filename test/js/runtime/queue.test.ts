@@ -35,9 +35,12 @@ describe('limits of runs at work', () => {
     const { job, begun, open, until, most } = gatedJob(runtime);
     const runs: RunInfo[] = [];
     for (const priority of ['low', 'normal', 'high'] as const) {
-      for (let n = 0; n < 4; n += 1) runs.push(await job.start(`${priority}${n}`, { priority }));
+      for (let n = 0; n < 4; n += 1) {
+        runs.push(await job.start(`${priority}${n}`, { priority }));
+        // The first two begin before there are others.
+        await until(() => open.size === Math.min(2, runs.length));
+      }
     }
-    await until(() => open.size === 2);
     const waiting = await runtime.get((runs.at(-1) as RunInfo).id);
     expect(waiting).toMatchObject({
       state: 'queued',
@@ -54,7 +57,6 @@ describe('limits of runs at work', () => {
     const results = await ended(runtime, runs);
     expect(results.map(({ status }) => status)).toEqual(runs.map(() => 'completed'));
     expect(most()).toBe(2);
-    // The first two began before there were others.
     expect(begun.slice(0, 2)).toEqual(['low0', 'low1']);
     const inLane = (lane: string) => begun.filter((one) => one.startsWith(lane));
     for (const lane of ['low', 'normal', 'high']) {
