@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "adapter/answer_facts.hpp"
+#include "adapter/unknown_members.hpp"
 #include "base/ids.hpp"
 #include "base/json.hpp"
 #include "event/event.hpp"
@@ -33,6 +34,7 @@ struct Services {
   // Where what an answer reports of itself is noted; null where no reader wants it. With it come
   // further answers, unfinished images and whatever else drop-in events leave out.
   AnswerFacts* facts = nullptr;
+  UnknownEvents* unknown_events = nullptr;
   bool logprobs = false;    // the reader wants them
   bool background = false;  // an answer that is not finished is one that goes on
 

@@ -50,9 +50,9 @@ Decoder::Decoder(const Wire& wire, const DecoderOptions& options, IdSource& ids,
       options_(options),
       parts_(tracker_options(wire, options), ids, sink),
       facts_(options.details ? std::make_unique<AnswerFacts>() : nullptr),
-      adapter_(
-          wire.make(Services{parts_, ids, options.mode, options.reads_reasoning, options.vendor_ids,
-                             options.answers, facts_.get(), options.logprobs, options.background})),
+      adapter_(wire.make(Services{parts_, ids, options.mode, options.reads_reasoning,
+                                  options.vendor_ids, options.answers, facts_.get(),
+                                  &unknown_events_, options.logprobs, options.background})),
       document_(json::data_depth_limit) {
   if (facts_) parts_.before_failure([this] { give_facts(); });
   if (!wire.json_body || !strict()) framing_ = make_framing(wire.framing, options.limits);
@@ -241,7 +241,11 @@ void Decoder::on_payload(std::string_view name, std::string_view payload) {
     return;
   }
   if (report_envelope(value.value())) return;
-  if (adapter_->on_record(name, value.value())) ++records_;
+  if (adapter_->on_record(name, value.value())) {
+    ++records_;
+  } else {
+    unknown_events_.note(facts_.get(), name, value.value());
+  }
 }
 
 // A gateway's refusal under status 200, whatever the wire:

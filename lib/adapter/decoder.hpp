@@ -91,6 +91,7 @@ class Decoder final : private framing::FrameSink {
   event::PartTracker parts_;
   std::unique_ptr<framing::Framing> framing_;  // nullptr until the body says what it is
   std::unique_ptr<AnswerFacts> facts_;         // where the reader wants them
+  UnknownEvents unknown_events_;
   std::unique_ptr<Adapter> adapter_;
   json::Document document_;
   bool is_object_ = false;  // the body begins like an object of JSON

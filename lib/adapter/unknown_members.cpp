@@ -14,8 +14,8 @@ bool has_no_value(const json::Value& value) {
 
 // The head of a name, which ends between two characters.
 std::string_view cut(std::string_view name) {
-  if (name.size() <= UnknownMembers::most_bytes) return name;
-  std::size_t end = UnknownMembers::most_bytes;
+  if (name.size() <= UnknownNames::most_bytes) return name;
+  std::size_t end = UnknownNames::most_bytes;
   while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0U) == 0x80U) --end;
   return name.substr(0, end);
 }
@@ -28,21 +28,29 @@ void UnknownMembers::note(AnswerFacts* facts, std::string_view place, const json
   for (const json::Member& member : object.members()) {
     const bool is_known = std::find(known.begin(), known.end(), member.key) != known.end();
     if (is_known || has_no_value(member.value)) continue;
-    add(*facts, std::string(place) + "." + std::string(cut(member.key)));
+    names_.add(*facts, std::string(place) + "." + std::string(cut(member.key)));
   }
 }
 
 // Names that are left out are not kept: one that comes again counts again.
-void UnknownMembers::add(AnswerFacts& facts, std::string name) {
+void UnknownNames::add(AnswerFacts& facts, std::string name) {
   if (names_.contains(name)) return;
   if (names_.size() == most) {
-    facts.set_detail_json("unknownMembersLeftOut", std::to_string(++left_out_));
+    facts.set_detail_json(detail_ + "LeftOut", std::to_string(++left_out_));
     return;
   }
   if (!list_.empty()) list_.push_back(',');
   json::append_string(list_, name);
-  facts.set_detail_json("unknownMembers", "[" + list_ + "]");
+  facts.set_detail_json(detail_, "[" + list_ + "]");
   names_.insert(std::move(name));
+}
+
+void UnknownEvents::note(AnswerFacts* facts, std::string_view name, const json::Value& record) {
+  if (facts == nullptr) return;
+  for (const std::string_view member : {"type", "event_type"}) {
+    if (const auto type = record[member].filled_string()) name = *type;
+  }
+  if (!name.empty()) names_.add(*facts, std::string(cut(name)));
 }
 
 }  // namespace millrace::adapter

@@ -1,4 +1,5 @@
-// Members of an answer's pieces that no adapter knows: each is named once.
+// Members of an answer's pieces, and events of its stream, that no adapter knows: each is named
+// once.
 #pragma once
 
 #include <cstddef>
@@ -12,24 +13,47 @@
 
 namespace millrace::adapter {
 
+// Names in the details of an answer, each once.
 // Thread: any, one at a time.
-class UnknownMembers {
+class UnknownNames {
  public:
   static constexpr std::size_t most = 64;        // names; others are counted
   static constexpr std::size_t most_bytes = 64;  // of a name, which the server chose
 
+  // `detail` names the list, and "<detail>LeftOut" the number of names that are not in it.
+  explicit UnknownNames(std::string_view detail) : detail_(detail) {}
+
+  // Shape: "<detail>": string[], "<detail>LeftOut"?: number
+  void add(AnswerFacts& facts, std::string name);
+
+ private:
+  std::string detail_;
+  std::unordered_set<std::string> names_;
+  std::string list_;  // JSON, between commas
+  std::size_t left_out_ = 0;
+};
+
+// Thread: any, one at a time.
+class UnknownMembers {
+ public:
   // Names the members of an object that are none of `known`, and neither null nor empty, in the
   // details of the answer; `place` is how the object is called there. Nothing without `facts`.
-  // Shape: "unknownMembers": string[], "unknownMembersLeftOut"?: number
   void note(AnswerFacts* facts, std::string_view place, const json::Value& object,
             std::span<const std::string_view> known);
 
  private:
-  void add(AnswerFacts& facts, std::string name);
+  UnknownNames names_{"unknownMembers"};
+};
 
-  std::unordered_set<std::string> names_;
-  std::string list_;  // JSON, between commas
-  std::size_t left_out_ = 0;
+// Thread: any, one at a time.
+class UnknownEvents {
+ public:
+  // Names the type of a record, else the name that its frame has. Nothing without either, or
+  // without `facts`.
+  void note(AnswerFacts* facts, std::string_view name, const json::Value& record);
+
+ private:
+  UnknownNames names_{"unknownEvents"};
 };
 
 }  // namespace millrace::adapter

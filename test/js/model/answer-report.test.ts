@@ -155,6 +155,52 @@ describe('the report of a call', () => {
     expect((await claude.report).response?.details).toEqual({ unknownMembers: ['delta.other'] });
   });
 
+  it.each<[string, string, object[]]>([
+    [
+      'openai',
+      'gpt-5',
+      [
+        { type: 'response.created', response: { id: 'r', output: [] } },
+        { type: 'response.brand_new.delta', delta: 'x' },
+        { type: 'response.content_part.added', part: { type: 'output_text' } },
+        { type: 'response.output_text.delta', item_id: 'm', content_index: 0, delta: 'a' },
+        { type: 'response.brand_new.delta', delta: 'y' },
+        { type: 'response.completed', response: { id: 'r', status: 'completed', output: [] } },
+      ],
+    ],
+    [
+      'anthropic',
+      'claude-sonnet-4-5',
+      [
+        { type: 'message_start', message: { id: 'm', role: 'assistant', content: [] } },
+        { type: 'ping' },
+        { type: 'response.brand_new.delta', index: 0 },
+        { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+        { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'a' } },
+        { type: 'content_block_stop', index: 0 },
+        { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
+        { type: 'message_stop' },
+      ],
+    ],
+    [
+      'cohere',
+      'command-a-03-2025',
+      [
+        { type: 'message-start', id: 'm', delta: { message: { role: 'assistant' } } },
+        { type: 'response.brand_new.delta' },
+        { type: 'content-delta', index: 0, delta: { message: { content: { text: 'a' } } } },
+        { type: 'message-end', delta: { finish_reason: 'COMPLETE' } },
+      ],
+    ],
+  ])('names events that nobody knows, each once (%s)', async (provider, model, records) => {
+    streamed({}, ...records);
+    const apiMode = provider === 'openai' ? { apiMode: 'responses' as const } : {};
+    const run = runtime(provider).stream({ model, messages, ...apiMode });
+    expect(await run.text()).toBe('a');
+    const { details } = (await run.report).response ?? {};
+    expect(details).toMatchObject({ unknownEvents: ['response.brand_new.delta'] });
+  });
+
   it('has a text of 8 MiB in two records, and names the limit of one', async () => {
     const half = 'x'.repeat(4 << 20);
     const piece = (content: string) => ({ id: 'c', choices: [{ index: 0, delta: { content } }] });
