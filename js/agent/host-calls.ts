@@ -149,7 +149,7 @@ export class HostCalls {
       ...(run && { run }),
     };
     try {
-      return answerOf(await tool.run(input, context), name);
+      return answerOf(await tool.run(input, context), name, tool.vendor !== undefined);
     } catch (thrown) {
       logFailure(name, thrown, open);
       throw thrown;

@@ -11,7 +11,14 @@ import { addon } from '../addon';
 import { MillraceError } from '../errors';
 import { limitOf } from '../limits';
 import { within } from '../tool/time-limit';
-import { checkArguments, defaultTimeoutMs, inputSchemaOf, policyOf, toolList } from '../tool/tool';
+import {
+  checkArguments,
+  defaultTimeoutMs,
+  inputSchemaOf,
+  policyOf,
+  rejectVendorTool,
+  toolList,
+} from '../tool/tool';
 import { rejectTwo } from '../tool/tool-list';
 import { resultJson } from '../tool/tool-result';
 import type { HostTool, HostTools, ToolEffect } from '../tool/types';
@@ -35,7 +42,10 @@ export function createAgentToolsEngine(options: {
 }): AgentToolsEngine {
   const made: AgentToolsEngine = { tools: {}, definitions: [], toolManifestMap: {} };
   const hosts = toolList(options?.tools).map((one) => {
-    if (typeof one !== 'string') return one;
+    if (typeof one !== 'string') {
+      rejectVendorTool(one, 'an AgentRuntime');
+      return one;
+    }
     throw new MillraceError(
       'invalid_option',
       `'${one}' names a tool of the engine: take it from builtinTools().`,

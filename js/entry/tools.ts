@@ -31,5 +31,13 @@ export type {
   SearchFallbackResult,
 } from '../agent/preset-tasks';
 export { tool } from '../tool/tool';
-export type { HostTool, HostTools, UnnamedTool, RunnableTool, ToolEffect } from '../tool/types';
+export type {
+  HostTool,
+  HostTools,
+  RunnableTool,
+  ToolEffect,
+  UnnamedTool,
+  VendorHostTool,
+} from '../tool/types';
 export type { AddressGuard } from '../transport/engine';
+export type * from '../../types/vendor-tools';

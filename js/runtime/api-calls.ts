@@ -4,7 +4,7 @@ import type { AgentFunction } from '../../types/runtime';
 import { MillraceError } from '../errors';
 import { toJson } from '../serialize';
 import { messageOf } from '../thrown';
-import { checkArguments, inputSchemaOf, toolList } from '../tool/tool';
+import { checkArguments, inputSchemaOf, rejectVendorTool, toolList } from '../tool/tool';
 import { answerOf } from '../tool/tool-result';
 import type { HostTool, HostTools } from '../tool/types';
 import { Commands } from './commands';
@@ -70,6 +70,7 @@ export class ApiCalls {
   addTools(tools: HostTools): void {
     for (const tool of toolList(tools)) {
       if (typeof tool === 'string') throw notHere(tool);
+      rejectVendorTool(tool, 'a client of the routes');
       this.#tools.set(tool.name, tool);
     }
   }

@@ -3,7 +3,7 @@ import { MillraceError } from '../errors';
 import { shown } from '../shown';
 
 const members = [
-  ...['description', 'input', 'parameters', 'effect', 'approval', 'timeoutMs', 'resultLimit'],
+  ...['description', 'input', 'parameters', 'vendor', 'effect', 'approval', 'timeoutMs', 'resultLimit'],
   ...['retries', 'ordered', 'serializeBy', 'run', 'execute'],
 ];
 

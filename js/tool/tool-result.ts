@@ -18,6 +18,8 @@ export interface ToolAnswer {
   content: string;
   isError?: true;
   code?: string;
+  /** The content is the JSON of a value that the engine makes a result of the vendor of. */
+  json?: true;
   /** What stands beside the text. */
   extra?: Record<string, unknown>;
 }
@@ -76,10 +78,10 @@ function recordOf(value: unknown): ToolRecord | undefined {
     : undefined;
 }
 
-/** The answer of a tool that returned `value`; throws like resultJson. */
-export function answerOf(value: unknown, name: string): ToolAnswer {
+/** The answer of a tool that returned `value`, of a vendor's where `vendor` is true; throws like resultJson. */
+export function answerOf(value: unknown, name: string, vendor: boolean = false): ToolAnswer {
   const record = recordOf(value);
-  const answer = record ? answerOfRecord(record) : { content: textOf(value, name) };
+  const answer = record ? answerOfRecord(record) : plainAnswer(value, name, vendor);
   const { length } = answer.content;
   if (length <= mostCharacters) return answer;
   return {
@@ -99,6 +101,12 @@ function answerOfRecord(record: ToolRecord): ToolAnswer {
     code: typeof type === 'string' ? type : 'tool_failed',
     ...(Object.keys(extra).length > 0 && { extra }),
   };
+}
+
+function plainAnswer(value: unknown, name: string, vendor: boolean): ToolAnswer {
+  return vendor
+    ? { content: resultJson(value, name), json: true }
+    : { content: textOf(value, name) };
 }
 
 function textOf(value: unknown, name: string): string {

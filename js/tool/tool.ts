@@ -11,11 +11,23 @@ import { engineAnswer } from './engine-answer';
 import { engineToolOf } from './engine-tools';
 import { rejectSource, toolsIn } from './tool-list';
 import { checkValues, text, wholeNumber } from '../value-checks';
-import type { HostTool, HostTools, UnnamedTool, RunnableTool, ToolEffect } from './types';
+import type { VendorToolDefinition, VendorToolInput } from '../../types/vendor-tools';
+import type {
+  HostTool,
+  HostTools,
+  RunnableTool,
+  ToolEffect,
+  UnnamedTool,
+  VendorHostTool,
+} from './types';
 
 /** Milliseconds that a call may take of a tool that says nothing of it. */
 export const defaultTimeoutMs: number = 5 * 60 * 1000;
 
+/** Declares a tool that a vendor defines and the host runs: its name and its input are the vendor's. */
+export function tool<const Vendor extends VendorToolDefinition>(
+  definition: VendorHostTool<Vendor>,
+): RunnableTool<VendorToolInput<Vendor>>;
 /** Declares a tool; the input's type comes from its schema where that tells it. */
 export function tool<Input = Record<string, unknown>>(
   definition: HostTool<Input>,
@@ -24,13 +36,16 @@ export function tool<Input = Record<string, unknown>>(
 export function tool<Input = Record<string, unknown>>(
   definition: UnnamedTool<Input>,
 ): UnnamedTool<Input> & Pick<RunnableTool<Input>, 'run'>;
-export function tool<Input>(definition: HostTool<Input> | UnnamedTool<Input>): unknown {
-  checkTool(definition);
+export function tool<Input>(
+  given: HostTool<Input> | UnnamedTool<Input> | VendorHostTool,
+): unknown {
+  checkTool(given as HostTool);
+  const definition = withVendorName(given as HostTool<Input>);
   if (definition.name !== undefined) checkName(definition.name);
   // What the engine runs is known by its function, and instances of a class are more than their members.
   const isEngines = engineToolOf(definition as HostTool) !== undefined;
   if (isEngines || Object.getPrototypeOf(definition) !== Object.prototype) return definition;
-  return { ...definition, run: runOf(definition) };
+  return { ...definition, run: runOf(given as Runnable) };
 }
 
 type Runnable = Pick<HostTool, 'run'>;
@@ -64,7 +79,7 @@ function wholeContext(context: Partial<AgentToolContext> | undefined): AgentTool
 }
 
 const members: readonly (keyof HostTool)[] = [
-  ...(['name', 'description', 'input', 'effect', 'approval', 'timeoutMs', 'resultLimit'] as const),
+  ...(['name', 'description', 'input', 'vendor', 'effect', 'approval', 'timeoutMs', 'resultLimit'] as const),
   ...(['retries', 'ordered', 'serializeBy', 'run'] as const),
 ];
 
@@ -103,6 +118,7 @@ function checkTool(given: HostTool | UnnamedTool | undefined): void {
       `${named}: \`input\` must be a JSON Schema or a Standard Schema validator, not ${shown(input)}.`,
     );
   }
+  if (given.vendor !== undefined) checkVendor(named, given);
   const { type } = (isStandard(input) ? {} : (input ?? {})) as { type?: unknown };
   if (type !== undefined && ![type].flat().includes('object')) {
     throw new MillraceError(
@@ -120,6 +136,40 @@ function checkTool(given: HostTool | UnnamedTool | undefined): void {
   checkValues(named, { description, retries }, { description: text, retries: wholeNumber });
   checkApprove(named, given.approval);
   limitOf('resultLimit', given.resultLimit);
+}
+
+// The vendor has told its models what the tool is.
+function checkVendor(named: string, given: HostTool | UnnamedTool): void {
+  const own = (['description', 'input'] as const).find((member) => given[member] !== undefined);
+  if (own === undefined) return;
+  throw new MillraceError(
+    'invalid_option',
+    `${named} is defined by its vendor, which tells the model what it is and takes: leave out \`${own}\`.`,
+  );
+}
+
+/** The tool with the name that its vendor gives it. */
+function withVendorName<Tool extends Pick<HostTool, 'vendor'> & { name?: string | undefined }>(
+  given: Tool,
+): Tool {
+  const { vendor, name: own } = given;
+  if (vendor === undefined) return given;
+  const name = engineAnswer<string>('vendorToolName', { vendor });
+  if (own === name) return given;
+  if (own === undefined) return { ...given, name };
+  throw new MillraceError(
+    'invalid_option',
+    `The tool '${own}' must be called '${name}', as the calls of its vendor are.`,
+  );
+}
+
+/** Refuses a tool that a vendor defines where results have no shape of the vendor's. */
+export function rejectVendorTool({ name, vendor }: HostTool, where: string): void {
+  if (vendor === undefined) return;
+  throw new MillraceError(
+    'invalid_option',
+    `The tool '${name}' is defined by its vendor, which ${where} cannot call: give it to createAgent().`,
+  );
 }
 
 const effects: readonly ToolEffect[] = ['read', 'idempotent', 'keyed', 'once'];
@@ -154,10 +204,12 @@ function checkName(name: string): void {
 /** The tools of a list, a map or a record, each with its name; strings name tools of the engine. */
 export function toolList(given: HostTools | null | undefined): (HostTool | string)[] {
   const list = toolsIn<HostTool>(given) as (HostTool | string)[];
-  for (const one of list) {
-    if (typeof one === 'string') continue;
-    rejectSource(one);
-    checkTool(one);
+  for (const [at, given] of list.entries()) {
+    if (typeof given === 'string') continue;
+    rejectSource(given);
+    checkTool(given);
+    const one = withVendorName(given);
+    list[at] = one;
     if (typeof one.name !== 'string' || one.name === '') {
       throw new MillraceError(
         'invalid_argument',
@@ -195,7 +247,7 @@ export function agentToolName({ name }: HostTool): string {
 
 /** A tool as an agent's plan describes it. */
 export function toolPlan(tool: HostTool): object {
-  const { description, effect, approval, timeoutMs, resultLimit, retries } = tool;
+  const { description, vendor, effect, approval, timeoutMs, resultLimit, retries } = tool;
   const { ordered, serializeBy } = tool;
   const engine = engineToolOf(tool);
   // The client of a server limits its calls itself, and lets them rest while a person answers the server.
@@ -205,6 +257,7 @@ export function toolPlan(tool: HostTool): object {
     engine,
     description,
     parameters: inputSchemaOf(tool),
+    vendor,
     effect,
     approval: policyOf(approval),
     timeoutMs: limitOf('timeoutMs', timeoutMs) ?? ownLimit,

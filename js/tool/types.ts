@@ -1,6 +1,7 @@
 // Tools of the host as users give them.
 import type { AgentToolContext, HumanInterventionConfig } from '../../types/agent';
 import type { StandardSchema } from '../../types/objects';
+import type { VendorToolDefinition, VendorToolInput } from '../../types/vendor-tools';
 
 /** What a repeated call may do: it decides whether a call is ever run again. */
 export type ToolEffect = 'read' | 'idempotent' | 'keyed' | 'once';
@@ -11,6 +12,11 @@ export interface HostTool<Input = never> {
   description?: string | undefined;
   /** JSON Schema, or a schema of a library that follows Standard Schema. */
   input?: object | StandardSchema<Input> | undefined;
+  /**
+   * The vendor's own object of a tool that a vendor defines (`{ type: 'bash_20250124', name: 'bash' }`), in place of
+   * `description` and `input`.
+   */
+  vendor?: VendorToolDefinition | undefined;
   /** `once` when absent. */
   effect?: ToolEffect | undefined;
   /** Whether a person is asked before the call; never when absent. */
@@ -30,6 +36,12 @@ export interface HostTool<Input = never> {
   serializeBy?: string | undefined;
   run(input: Input, context: AgentToolContext): unknown;
 }
+
+/** A tool that a vendor defines and the host runs; its name is the vendor's. */
+export type VendorHostTool<Vendor extends VendorToolDefinition = VendorToolDefinition> = Omit<
+  HostTool<VendorToolInput<Vendor>>,
+  'name' | 'description' | 'input' | 'vendor'
+> & { vendor: Vendor; name?: string | undefined };
 
 /** A tool that can be called by itself, too: `run(input)`. */
 export interface RunnableTool<Input = never, Output = unknown> extends HostTool<Input> {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
 #include "agent/approval/blacklist.hpp"
 #include "agent/approval/waiting.hpp"
@@ -16,6 +17,7 @@
 #include "agent/tokens.hpp"
 #include "base/json_depth.hpp"
 #include "base/token_estimate.hpp"
+#include "message/vendor_tool.hpp"
 #include "schema/schema.hpp"
 
 namespace millrace::agent {
@@ -138,6 +140,13 @@ Answer on_build_context(const Tree& query, const Surroundings& around) {
   return build_context(query, around.ids);
 }
 
+// The name of a tool that a vendor defines.
+Answer on_vendor_tool_name(const Tree& query, const Surroundings&) {
+  auto name = message::vendor_tool_name(query["vendor"]);
+  if (!name) return std::move(name).error();
+  return Tree::text(std::move(name).value());
+}
+
 struct Function {
   std::string_view name;
   Answer (*handler)(const Tree& query, const Surroundings& around);
@@ -164,6 +173,7 @@ constexpr std::array functions{Function{"matchPattern", on_match_pattern},
                                Function{"trimMessages", on_trim_messages},
                                Function{"checkSchema", on_check_schema},
                                Function{"truncateTurns", on_truncate_turns},
+                               Function{"vendorToolName", on_vendor_tool_name},
                                Function{"buildContext", on_build_context}};
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "message/body_size.hpp"
 #include "message/client_state.hpp"
 #include "message/foreign.hpp"
+#include "message/vendor_tool.hpp"
 #include "run/client_messages.hpp"
 
 namespace millrace::run {
@@ -80,7 +81,9 @@ Result<std::string> read_tools(const json::Value& tools) {
   std::set<std::string_view> names;
   for (const json::Value tool : tools.items()) {
     const json::Value function = tool["function"].is_object() ? tool["function"] : tool;
-    const std::string_view name = function["name"].string();
+    const message::VendorTool* vendor = message::find_vendor_tool(tool["type"].string());
+    const bool is_named = vendor != nullptr && !vendor->name.empty();
+    const std::string_view name = is_named ? vendor->name : function["name"].string();
     if (name.empty()) return wrong_body("`tools` must consist of objects with a `name`");
     const json::Value description = function["description"];
     if (!description.is_nothing() && !description.is_string()) {

@@ -7,8 +7,10 @@
 
 #include "base/shown.hpp"
 #include "base/spelling.hpp"
+#include "message/vendor_tool.hpp"
 #include "model/call/chain.hpp"
 #include "model/usage/cards.hpp"
+#include "run/tool_spec.hpp"
 
 namespace millrace::run {
 namespace {
@@ -38,32 +40,6 @@ Error wrong(std::string_view member, std::string_view expected, const Tree& give
                                               shown_value(given) + ".");
 }
 
-Result<tool::Spec> read_spec(const Tree& given) {
-  tool::Spec spec;
-  spec.name = given["name"].string();
-  spec.description = given["description"].string();
-  if (given["parameters"].is_object()) spec.parameters = given["parameters"].to_json();
-  if (given["effect"].is_string()) {
-    const auto effect = tool::find_effect(given["effect"].string());
-    if (!effect) return wrong("tools.effect", "read, idempotent, keyed or once", given["effect"]);
-    spec.effect = *effect;
-  }
-  if (!given["approval"].is_null()) spec.approval = given["approval"].to_json();
-  spec.ordered = given["ordered"].truthy();
-  spec.serialize_by = given["serializeBy"].string();
-  if (given["timeoutMs"].is_number()) {
-    spec.timeout = std::chrono::milliseconds(given["timeoutMs"].integer_or(0));
-  }
-  if (given["retries"].is_number()) {
-    spec.retries = static_cast<int>(std::clamp<std::int64_t>(given["retries"].integer_or(0), 0, 5));
-  }
-  if (given["resultLimit"].is_number()) {
-    spec.result_limit =
-        static_cast<std::size_t>(std::max<std::int64_t>(1, given["resultLimit"].integer_or(1)));
-  }
-  return spec;
-}
-
 Result<void> add_tools(AgentPlan& plan, const Tree& given, const ToolSources& sources) {
   const tool::Registry& builtin = sources.builtin;
   for (const Tree& name : given["builtin"].items()) {
@@ -78,7 +54,7 @@ Result<void> add_tools(AgentPlan& plan, const Tree& given, const ToolSources& so
     MILLRACE_TRY(plan.tools.add(found->second.tool));
   }
   for (const Tree& item : given["tools"].items()) {
-    auto spec = read_spec(item);
+    auto spec = read_tool_spec(item);
     if (!spec) return std::move(spec).error();
     const std::string name = spec.value().name;
     if (const Tree& engine = item["engine"]; engine.is_object()) {
@@ -356,6 +332,7 @@ Tree free_manifest(std::string_view name) {
 }
 
 std::string name_of_client_tool(const Tree& tool) {
+  if (const auto name = message::call_name_of(tool); !name.empty()) return std::string(name);
   const Tree& function = tool["function"];
   return std::string((function.is_object() ? function : tool)["name"].string());
 }
@@ -389,6 +366,7 @@ void describe_tools(AgentPlan& plan) {
     manifest.set("identifier", name);
     manifest.set("humanIntervention", policy_of(spec, plan.approval));
     manifest.set("effect", tool::name_of(spec.effect));
+    if (!spec.vendor.empty()) manifest.set("vendor", Tree::flag(true));
     if (!spec.ordered && spec.serialize_by.empty()) continue;
     Tree api = Tree::object();
     api.set("name", name);

@@ -93,8 +93,8 @@ struct ToolSources {
 // Shape: { "chain": that of read_chain, or "hostModel": true, "rounds"?: RoundRules::from, "payload"?: object, "instructions"?: string, "tools"?:
 // [{ "name", "description"?, "parameters"?: JSON Schema, "effect"?, "approval"?: policy,
 // "ordered"?, "serializeBy"?, "timeoutMs"?, "resultLimit"?, "retries"?, "checked"?: "host",
-// "engine"?: object
-// }], "builtin"?: [name], "approval"?: "tools" | "risky" | "always" | "never", "limits"?: {
+// "engine"?: object,
+// "vendor"?: the vendor's own object }], "builtin"?: [name], "approval"?: "tools" | "risky" | "always" | "never", "limits"?: {
 // "maxSteps", "maxTokens", "maxCost", "maxDurationMs", "maxRepeats" }, "state"?: object,
 // "compression"?: object, "concurrency"?, "retryAfterFirstToken"?: boolean, "agents"?: [{ "name",
 // "description"?, "inheritMessages"?: boolean, "timeoutMs"?, "plan": object }] }.
@@ -117,7 +117,7 @@ Result<tool::Registry> agent_tools(const tool::Surroundings& around);
 // The manifest of a tool that nobody is asked about.
 json::Tree free_manifest(std::string_view name);
 
-// AG-UI names a tool of the client at its top, OpenAI's shape in `function`.
+// AG-UI names a tool of the client at its top, OpenAI's shape in `function`, a vendor by its type.
 std::string name_of_client_tool(const json::Tree& tool);
 
 // What each turn asks for when a model is also told of the client's tools; those that are named as

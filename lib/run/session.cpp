@@ -7,6 +7,7 @@
 
 #include "agent/interrupts.hpp"
 #include "agent/state.hpp"
+#include "agent/vendor_calls.hpp"
 #include "base/json.hpp"
 #include "run/children.hpp"
 #include "run/client_messages.hpp"
@@ -145,6 +146,7 @@ void AgentSession::prepare_state() {
   step_ = state_["modelStep"]["number"].integer_or(state_["modelTurns"].integer_or(0));
   state_.set("tools", plan_->definitions);
   state_.set("toolManifestMap", plan_->manifests);
+  agent::mark_refused_calls(state_);
   for (const Tree& tool : task_.client_tools.items()) {
     const std::string name = name_of_client_tool(tool);
     if (name.empty() || plan_->tools.find(name) != nullptr) continue;

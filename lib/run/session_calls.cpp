@@ -10,6 +10,7 @@
 #include "run/children.hpp"
 #include "run/client_messages.hpp"
 #include "run/session.hpp"
+#include "run/vendor_result.hpp"
 
 namespace millrace::run {
 namespace {
@@ -32,6 +33,24 @@ Tree failure_of(const tool::ToolOutcome& outcome) {
   if (outcome.retry) error.set("retry", Tree::flag(true));
   if (!outcome.details.empty()) tool::set_details(error.at("details"), outcome.details);
   return error;
+}
+
+// What the function of the host answered.
+tool::ToolOutcome made_of_answer(const Tree& answer) {
+  tool::ToolOutcome outcome;
+  outcome.content = answer["content"].string();
+  outcome.is_error = answer["isError"].truthy();
+  outcome.retry = answer["retry"].truthy();
+  outcome.code = answer["code"].string();
+  outcome.details = tool::read_details(answer["extra"]);
+  return outcome;
+}
+
+// The same of a tool that a vendor defines: its content is a value.
+tool::ToolOutcome made_of_value(const tool::Tool& tool, const Tree& answer) {
+  const auto value = Tree::parse(answer["content"].string());
+  if (!value) return {"The tool's answer is not JSON.", true, "tool_failed"};
+  return vendor_outcome(tool.spec(), value.value());
 }
 
 std::string step_name(std::int64_t number) {
@@ -337,13 +356,9 @@ void AgentSession::complete(std::uint64_t id, std::string_view json) {
   if (answer.find("progress") != nullptr) {
     return found->progress(answer["progress"].to_json(json::Surrogates::replace));
   }
-  tool::ToolOutcome outcome;
-  outcome.content = answer["content"].string();
-  outcome.is_error = answer["isError"].truthy();
-  outcome.retry = answer["retry"].truthy();
-  outcome.code = answer["code"].string();
-  outcome.details = tool::read_details(answer["extra"]);
-  found->finished(std::move(outcome));
+  const tool::Tool* called = plan_->tools.find(found->name());
+  const bool is_value = answer["json"].is_true() && called != nullptr;
+  found->finished(is_value ? made_of_value(*called, answer) : made_of_answer(answer));
 }
 
 // The machine says what becomes of it: a result, or another try.
@@ -373,10 +388,15 @@ void AgentSession::report_result(const std::string& call_id, const tool::ToolOut
   result.id = call_id;
   result.role = "tool";
   result.content = outcome.content;
+  const std::string parts =
+      outcome.details.parts.is_null() ? std::string() : outcome.details.parts.to_json();
+  result.parts_json = parts;
   result.failed = outcome.is_error;
   if (outcome.is_error) result.error = outcome.content;
   emit(result);
-  if (!outcome.details.empty()) report_details(call_id, outcome.details);
+  tool::Details beside = outcome.details;
+  beside.parts = Tree();
+  if (!beside.empty()) report_details(call_id, beside);
 }
 
 void AgentSession::report_details(const std::string& call_id, const tool::Details& given) {

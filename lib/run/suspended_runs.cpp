@@ -144,7 +144,7 @@ std::string known_of_tools(const Tree& state, const AgentPlan& plan, std::string
     if (!only.empty() && call["id"].string() != only) continue;
     const std::string_view name = call["apiName"].string();
     for (const Tree& definition : plan.definitions.items()) {
-      if (definition["function"]["name"].string() == name) text.append(definition.to_json());
+      if (name_of_client_tool(definition) == name) text.append(definition.to_json());
     }
     text.append(plan.manifests[name].to_json());
     const auto set = plan.tool_sets.find(name);

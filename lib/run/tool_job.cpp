@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "run/vendor_result.hpp"
 #include "tool/result_text.hpp"
 
 namespace millrace::run {
@@ -59,12 +60,19 @@ void ToolJob::finished(tool::ToolOutcome outcome) {
   if (over_) return;
   const auto self = shared_from_this();
   const auto running = close();
-  const std::size_t beside = tool::members_json(outcome.details).size();
+  const std::size_t images =
+      outcome.details.parts.is_null() ? 0 : outcome.details.parts.to_json().size();
+  const std::size_t beside = tool::members_json(outcome.details).size() - images;
+  const auto too_large = [&](std::size_t given, std::size_t most, std::string_view what) {
+    return tool::ToolOutcome{"The tool " + name_ + " returned " + std::to_string(given) +
+                                 " bytes " + std::string(what) + "; " + std::to_string(most) +
+                                 " are allowed.",
+                             true, "tool_failed"};
+  };
   if (beside > std::max(result_limit_, most_details_bytes)) {
-    outcome = {"The tool " + name_ + " returned " + std::to_string(beside) +
-                   " bytes beside its text; " + std::to_string(most_details_bytes) +
-                   " are allowed.",
-               true, "tool_failed"};
+    outcome = too_large(beside, most_details_bytes, "beside its text");
+  } else if (images > most_image_bytes) {
+    outcome = too_large(images, most_image_bytes, "of images");
   }
   // Whoever ran the tool, the model takes what it says for data.
   outcome.content = tool::result_text(outcome.content, result_limit_);

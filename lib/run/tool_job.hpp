@@ -32,6 +32,8 @@ class ToolJob final : public tool::ToolHost, public std::enable_shared_from_this
   void finished(tool::ToolOutcome outcome) override;
   void progress(std::string_view json) override;
 
+  [[nodiscard]] const std::string& name() const { return name_; }
+
  private:
   void on_timeout();
   std::unique_ptr<tool::RunningTool> close();

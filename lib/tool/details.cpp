@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "base/result_parts.hpp"
+
 namespace millrace::tool {
 
 using json::Tree;
@@ -16,6 +18,8 @@ Details read_details(const Tree& members) {
       details.citations = value;
     } else if (name == "attachments" && value.is_array()) {
       details.attachments = value;
+    } else if (name == result_parts_member && value.is_array()) {
+      details.parts = value;
     } else {
       if (details.others.is_null()) details.others = Tree::object();
       details.others.set(name, value);
@@ -31,6 +35,7 @@ void set_details(Tree& object, const Details& details) {
   set("state", details.state);
   set("citations", details.citations);
   set("attachments", details.attachments);
+  set(result_parts_member, details.parts);
   for (const auto& [key, value] : details.others.members()) object.set(key, value);
 }
 

@@ -13,10 +13,12 @@ struct Details {
   json::Tree state = {};        // structured content
   json::Tree citations = {};    // an array
   json::Tree attachments = {};  // an array
+  json::Tree parts = {};        // content parts that a model is shown in place of the text
   json::Tree others = {};       // further members of a host's record, as an object
 
   [[nodiscard]] bool empty() const {
-    return state.is_null() && citations.is_null() && attachments.is_null() && others.is_null();
+    return state.is_null() && citations.is_null() && attachments.is_null() && parts.is_null() &&
+           others.is_null();
   }
 };
 

@@ -46,6 +46,7 @@ bool is_tool_name(std::string_view name) {
 }
 
 std::string definition_json(const Spec& spec) {
+  if (!spec.vendor.empty()) return spec.vendor;
   std::string function = "{";
   json::append_member(function, "name", spec.name);
   if (!spec.description.empty()) json::append_member(function, "description", spec.description);

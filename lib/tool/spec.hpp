@@ -24,6 +24,8 @@ struct Spec {
   std::string name;  // 1 to 64 letters, digits, _ and -; never ____
   std::string description;
   std::string parameters = R"({"type":"object","properties":{}})";  // JSON Schema
+  // The vendor's own object of a tool that a vendor defines, as JSON, or "".
+  std::string vendor;
   Effect effect = Effect::once;
   // Who is asked before a call, as JSON: "never", "required", "always", or rules
   // (agent/approval/intervention.hpp).
@@ -41,7 +43,8 @@ struct Spec {
 bool is_tool_name(std::string_view name);
 
 // What a model is told of the tool.
-// Shape: {"type": "function", "function": {"name", "description"?, "parameters"}}.
+// Shape: {"type": "function", "function": {"name", "description"?, "parameters"}}, or the object of
+// the vendor.
 std::string definition_json(const Spec& spec);
 
 }  // namespace millrace::tool

@@ -14,7 +14,7 @@ import {
 } from '../../value-checks';
 import { rejectTwo, toolsIn } from '../../tool/tool-list';
 import { answerOf } from '../../tool/tool-result';
-import { checkedInput, inputSchemaOf, policyOf } from '../../tool/tool';
+import { checkedInput, inputSchemaOf, policyOf, rejectVendorTool } from '../../tool/tool';
 import type { HostTool } from '../../tool/types';
 import { type Body, completionOf, firstChoice } from './provider';
 import { SessionManager } from './sessions';
@@ -130,6 +130,7 @@ export function engineTool(given: EngineTool | HostTool): EngineTool {
 
 function ofHost(host: HostTool): EngineTool {
   const { name, description = '', timeoutMs } = host;
+  rejectVendorTool(host, 'an Engine');
   if (policyOf(host.approval) !== 'never') {
     rejectOption(
       `The tool ${name} needs approval, and an Engine asks nobody: use it in createAgent().`,

@@ -237,6 +237,8 @@ class StepMachine {
   void end_by_tool();
   void merge_custom_tools();
   void write_tool_message(const ToolRun& run, const Tree& content);
+  void write_vendor_message(const ToolRun& run, const Tree& content);
+  Tree& tool_message(const ToolRun& run);
   void resolve_aborted_tools(const Tree& instruction);
   void resolve_blocked_tools(const Tree& instruction);
   Tree resolve_tools(const Tree& payload, std::string_view status, std::string_view reason,

@@ -4,6 +4,7 @@
 #include "agent/approval/approvals.hpp"
 #include "agent/state.hpp"
 #include "agent/step/step_machine.hpp"
+#include "agent/vendor_calls.hpp"
 
 namespace millrace::agent {
 
@@ -31,6 +32,7 @@ Tree StepMachine::resolve_tools(const Tree& payload, std::string_view status,
       state_message = &state_.at("messages").push(std::move(made));
     }
     state_message->set("content", content);
+    if (is_vendor_call(state_, call)) state_message->set("error", content);
     state_message->at("pluginIntervention").set("status", status);
     if (status == "rejected") state_message->at("pluginIntervention").set("rejectedReason", reason);
     parent = (*state_message)["id"].string();

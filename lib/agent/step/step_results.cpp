@@ -3,6 +3,8 @@
 
 #include "agent/state.hpp"
 #include "agent/step/step_machine.hpp"
+#include "agent/vendor_calls.hpp"
+#include "base/result_parts.hpp"
 
 namespace millrace::agent {
 
@@ -51,32 +53,47 @@ void StepMachine::account_tools() {
 
 // A result as the model reads it.
 void StepMachine::write_tool_message(const ToolRun& run, const Tree& content) {
+  if (is_vendor_call(state_, run.call)) return write_vendor_message(run, content);
   const bool plain = options_.history && content.is_string();
   const bool wrapped = options_.history && content["content"].is_string();
   const std::string text = plain     ? std::string(content.string())
                            : wrapped ? std::string(content["content"].string())
                                      : (content.is_null() ? "null" : content.to_json());
+  Tree& state_message = tool_message(run);
+  state_message.set("content", text);
+  if (wrapped) keep_beside(state_message, content);
+}
+
+// The row of a call's result: the one that waits for it, or a new one.
+Tree& StepMachine::tool_message(const ToolRun& run) {
   if (!run.state_message.empty()) {
     for (Tree& message : state_.at("messages").items()) {
-      if (message["id"].string() != run.state_message) continue;
-      message.set("content", text);
-      if (wrapped) keep_beside(message, content);
-      return;
+      if (message["id"].string() == run.state_message) return message;
     }
   }
   Tree state_message = Tree::object();
   state_message.set("role", "tool");
-  state_message.set("content", text);
+  state_message.set("content", "");
   state_message.set("tool_call_id", run.call["id"]);
   if (options_.history) {
     state_message.set("id", run.state_message.empty() ? new_id() : run.state_message);
     if (!batch_->parent.empty()) state_message.set("parentId", batch_->parent);
     state_message.set("plugin", run.call);
     mark_group(state_message);
-    if (wrapped) keep_beside(state_message, content);
   }
   state_message.fit();
-  state_.at("messages").push(std::move(state_message));
+  return state_.at("messages").push(std::move(state_message));
+}
+
+// The row of a call of a tool that a vendor defines: its provider takes images and failures as such.
+void StepMachine::write_vendor_message(const ToolRun& run, const Tree& content) {
+  const Tree& text = content["content"].is_string() ? content["content"] : content;
+  const Tree& parts = content[result_parts_member];
+  const bool failed = !run.error.is_null();
+  Tree& state_message = tool_message(run);
+  state_message.set("content", parts.is_array() ? parts : failed ? run.error["message"] : text);
+  if (failed) state_message.set("error", run.error["message"]);
+  if (content["content"].is_string()) keep_beside(state_message, content);
 }
 
 Tree StepMachine::error_for_model(const Tree& error) const {

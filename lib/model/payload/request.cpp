@@ -15,6 +15,7 @@
 #include "model/call/call_ids.hpp"
 #include "model/call/scope.hpp"
 #include "model/payload/tool_names.hpp"
+#include "model/payload/vendor_tools.hpp"
 #include "model/payload/withheld.hpp"
 #include "model/provider/address.hpp"
 #include "model/provider/dialects.hpp"
@@ -271,8 +272,8 @@ void note_orders(const message::SharedMessages& messages, std::vector<Note>& not
 Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& given,
                                IdSource& ids, const Credential& credential, bool is_fallback) {
   const std::optional<ChatPayload> renamed = with_sent_tool_names(given);
-  const ChatPayload& payload = renamed ? *renamed : given;
-  auto way = way_to(config, payload);
+  const ChatPayload& named = renamed ? *renamed : given;
+  auto way = way_to(config, named);
   if (!way) return std::move(way).error();
   if (!credential.base_url.empty() && !config.own_base_url) {
     way.value().base_url = without_tail(credential.base_url, {});
@@ -281,6 +282,8 @@ Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& 
   ChatRequest chat;
   chat.dialect = dialect.dialect;
   chat.wire = adapter::find_wire(dialect.wire);
+  const auto own = without_foreign_tools(named, config, chat.dialect, is_fallback, chat.notes);
+  const ChatPayload& payload = own ? *own : named;
   chat.model = deployment_of(config, payload.model, payload.deployment);
   // A deployment's name says nothing; the model's does.
   const Traits traits = traits_of(payload.model);
