@@ -260,9 +260,12 @@ bool is_foreign(const json::Value& item) {
 }
 
 std::string arguments_of(const ItemType& type, const json::Value& item) {
-  json::Value value = item[type.arguments];
+  const json::Value value = item[type.arguments];
   // Newer computer calls hold a list of actions.
-  if (value.is_nothing() && type.arguments == "action") value = item["actions"];
+  const json::Value list = item["actions"];
+  if (value.is_nothing() && type.arguments == "action" && !list.is_nothing()) {
+    return wrapped("actions", list);
+  }
   if (type.arguments_kind == Content::none || value.is_nothing()) return {};
   return type.arguments_kind == Content::wrapped ? wrapped(type.arguments, value)
                                                  : text_or_json(value);

@@ -5,6 +5,7 @@
 
 #include "agent/state.hpp"
 #include "agent/state_messages.hpp"
+#include "agent/vendor_calls.hpp"
 
 namespace millrace::agent {
 namespace {
@@ -48,14 +49,18 @@ Tree interrupt_for(const Tree& pending, std::string_view reason, std::string_vie
 
 Tree approval_interrupt(const Tree& pending, const Tree& call) {
   const std::string name(call["apiName"].string());
-  Tree interrupt =
-      interrupt_for(pending, "tool_call", "May the tool " + name + " run?", approval_schema);
+  std::string question = "May the tool " + name + " run?";
+  if (has_pending_checks(call)) question.append(" ").append(texts_of_checks(call));
+  Tree interrupt = interrupt_for(pending, "tool_call", question, approval_schema);
   interrupt.set("toolCallId", call["id"]);
   Tree& metadata = interrupt.at("metadata");
   metadata.set("toolName", name);
   auto arguments = Tree::parse(call["arguments"].string());
   metadata.set("arguments", arguments ? std::move(arguments).value() : call["arguments"]);
   metadata.set("hash", pending["hash"]);
+  if (has_pending_checks(call)) {
+    metadata.set(pending_checks_member, call[pending_checks_member]);
+  }
   return interrupt;
 }
 

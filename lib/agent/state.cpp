@@ -5,6 +5,7 @@
 #include <chrono>
 #include <limits>
 
+#include "agent/vendor_calls.hpp"
 #include "base/shown.hpp"
 #include "base/tool_name_separator.hpp"
 
@@ -344,7 +345,9 @@ Tree chat_tool_call(const Tree& call) {
                                                             : function["arguments"].to_json()));
   made.set("id", call["id"].is_string() ? call["id"] : Tree::text(""));
   made.set("identifier", identifier);
-  if (!call["thoughtSignature"].is_null()) made.set("thoughtSignature", call["thoughtSignature"]);
+  for (const std::string_view member : {std::string_view("thoughtSignature"), pending_checks_member}) {
+    if (!call[member].is_null()) made.set(member, call[member]);
+  }
   made.set("type", type);
   made.fit();
   return made;

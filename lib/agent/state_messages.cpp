@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "agent/vendor_calls.hpp"
 #include "base/partial_json.hpp"
 #include "base/utf8.hpp"
 
@@ -193,6 +194,9 @@ Tree message_call(const message::ToolCall& call) {
   made.set("type", "function");
   made.at("function").set("name", call.name);
   made.at("function").set("arguments", call.arguments);
+  if (Tree checks = pending_checks_of(call); !checks.is_null()) {
+    made.set(pending_checks_member, std::move(checks));
+  }
   return made;
 }
 

@@ -30,6 +30,7 @@ struct CallEnd {
   json::Tree result;
   json::Tree error;
   json::Tree details;  // of a call that failed
+  json::Tree acknowledged = {};  // of a call that ran: agent/vendor_calls.hpp
 };
 // A call that failed in passing is tried again.
 struct CallRetry {

@@ -203,7 +203,7 @@ class ItemWriter {
     const openai::CallType* type = openai::call_type(item["type"].string());
     if (type != nullptr && !type->output_type.empty()) {
       openai::write_item_call(out_, *type, call, item.value());
-      item_calls_.emplace(call.id, type);
+      item_calls_.emplace(call.id, ItemCall{type, &call});
       return;
     }
     const bool custom = openai::is_custom_call(call);
@@ -262,9 +262,13 @@ class ItemWriter {
     const ItemState item(message.metadata);
     const auto called = item_calls_.find(id);
     // The call may be in an earlier response.
+    const bool is_known = called != item_calls_.end();
     const openai::CallType* type =
-        called != item_calls_.end() ? called->second : openai::answered_type(item["type"].string());
-    if (type != nullptr) return openai::write_item_output(out_, *type, message, item.value());
+        is_known ? called->second.type : openai::answered_type(item["type"].string());
+    if (type != nullptr) {
+      return openai::write_item_output(out_, *type, message, item.value(),
+                                       is_known ? called->second.call : nullptr);
+    }
     const bool custom = custom_calls_.contains(id) || item.is("custom_tool_call_output");
     out_.open_object();
     out_.text("type", custom ? "custom_tool_call_output" : "function_call_output");
@@ -342,7 +346,11 @@ class ItemWriter {
   std::span<const Message> messages_;
   message::OrderedAnswers answers_;
   std::unordered_map<std::string_view, const Message*> results_;
-  std::unordered_map<std::string_view, const openai::CallType*> item_calls_;  // by id
+  struct ItemCall {
+    const openai::CallType* type;
+    const ToolCall* call;
+  };
+  std::unordered_map<std::string_view, ItemCall> item_calls_;  // by id
   std::unordered_map<std::string_view, std::string> callers_;                 // by id of the call
   std::unordered_set<std::string_view> custom_calls_;
   std::unordered_set<std::string_view> written_results_;

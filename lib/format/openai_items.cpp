@@ -86,6 +86,38 @@ void write_json(JsonBuilder& out, std::string_view key, std::string_view text,
   out.raw(key, is_json ? text : other);
 }
 
+// The image of a result that has none: one pixel that is seen through.
+constexpr std::string_view no_image =
+    "data:image/png;base64,"
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAAC0lEQVR42mNgAAIAAAUAAen63NgAAAAASUVORK5CYII=";
+
+// The screenshot of a history, as the API has it.
+bool is_screenshot(std::string_view text) {
+  json::Document document(message::depth_limit);
+  const auto value = document.parse(text);
+  return value && value.value().is_object() && value.value()["type"].is_string();
+}
+
+bool has_image(const Message& result) {
+  const message::Parts parts(result.content);
+  message::Media media;
+  for (const json::Value part : parts.items()) {
+    if (message::read_media(media, part) && media.kind == message::Media::Kind::image) return true;
+  }
+  return is_screenshot(result_text(result));
+}
+
+// The API takes an image alone: what went wrong is a message behind it.
+void write_failure(JsonBuilder& out, const Message& result) {
+  std::string text = "The computer gave no image: ";
+  text.append(result_text(result));
+  out.open_object();
+  out.text("role", "user");
+  out.text("content", text);
+  out.text("type", "message");
+  out.close_object();
+}
+
 void write_screenshot(JsonBuilder& out, const Message& result) {
   const message::Parts parts(result.content);
   for (const json::Value part : parts.items()) {
@@ -101,7 +133,12 @@ void write_screenshot(JsonBuilder& out, const Message& result) {
     out.close_object();
     return;
   }
-  write_json(out, "output", result_text(result), R"({"type":"computer_screenshot"})");
+  const std::string text = result_text(result);
+  if (is_screenshot(text)) return out.raw("output", text);
+  out.open_object("output");
+  out.text("type", "computer_screenshot");
+  out.text("image_url", no_image);
+  out.close_object();
 }
 
 // Programs that are no shell give one text.
@@ -148,7 +185,7 @@ std::string arguments_of(const CallType& type, const json::Value& item) {
   const std::string_view key = arguments_key(type, item);
   const json::Value value = item[key];
   if (value.is_nothing()) return {};
-  if (!type.wrapped) return text_or_json(value);
+  if (!type.wrapped && key != actions) return text_or_json(value);
   JsonBuilder out;
   out.open_object();
   out.value(key, value);
@@ -160,6 +197,29 @@ std::string result_of(const CallType& type, const json::Value& item) {
   return text_or_json(item[type.result]);
 }
 
+namespace {
+
+// Newer computer calls hold a list of actions, and an object that holds it is what a reader sees.
+void write_actions(JsonBuilder& out, const message::ToolCall& call, const std::string& given) {
+  json::Document document(message::depth_limit);
+  const auto value = document.parse(call.arguments);
+  const json::Value list = value ? value.value()[actions] : json::Value();
+  if (list.is_array()) return out.value(actions, list);
+  const bool is_list = value && value.value().is_array();
+  out.raw(actions, is_list ? std::string_view(call.arguments) : std::string_view(given));
+}
+
+// How much of its output the model wants is said again with the output.
+void write_output_limit(JsonBuilder& out, const message::ToolCall& call) {
+  json::Document document(message::depth_limit);
+  const auto action = document.parse(call.arguments);
+  if (!action) return;
+  const json::Value limit = action.value()["max_output_length"];
+  if (limit.integer()) out.value("max_output_length", limit);
+}
+
+}  // namespace
+
 void write_item_call(JsonBuilder& out, const CallType& type, const message::ToolCall& call,
                      const json::Value& item) {
   const std::string_view key = arguments_key(type, item);
@@ -170,7 +230,11 @@ void write_item_call(JsonBuilder& out, const CallType& type, const message::Tool
   }
   if (!item["call_id"].exists()) out.text("call_id", call.id);
   const std::string given = item[key].exists() ? raw(item[key]) : "{}";
-  write_json(out, key, call.arguments, given);
+  if (key == actions) {
+    write_actions(out, call, given);
+  } else {
+    write_json(out, key, call.arguments, given);
+  }
   const bool may_lack_status = type.output == OutputKind::shell || type.output == OutputKind::tools;
   if (!item["status"].exists() && !(may_lack_status && item.exists())) {
     out.text("status", "completed");
@@ -182,11 +246,12 @@ void write_item_call(JsonBuilder& out, const CallType& type, const message::Tool
 }
 
 void write_item_output(JsonBuilder& out, const CallType& type, const Message& result,
-                       const json::Value& item) {
+                       const json::Value& item, const message::ToolCall* call) {
   const std::string_view content = type.output == OutputKind::tools ? "tools" : "output";
   const bool is_of_type = item["type"].string() == type.output_type;
-  // A local shell's output is known by the id of its call.
-  const std::string_view id = type.output == OutputKind::text ? "id" : "call_id";
+  // A local shell's output of a history is known by the id of its call.
+  const bool has_id = type.output == OutputKind::text && item["id"].exists();
+  const std::string_view id = has_id ? "id" : "call_id";
   out.open_object();
   out.text("type", type.output_type);
   if (is_of_type) {
@@ -195,6 +260,9 @@ void write_item_output(JsonBuilder& out, const CallType& type, const Message& re
     }
   }
   if (!is_of_type || !item[id].exists()) out.text(id, result.tool_call_id);
+  if (type.output == OutputKind::shell && call != nullptr && !item["max_output_length"].exists()) {
+    write_output_limit(out, *call);
+  }
   write_output(out, type, result);
   if (type.output == OutputKind::patch) {
     out.text("status", result.error ? "failed" : "completed");
@@ -202,6 +270,7 @@ void write_item_output(JsonBuilder& out, const CallType& type, const Message& re
     out.value("status", item["status"]);
   }
   out.close_object();
+  if (type.output == OutputKind::screenshot && !has_image(result)) write_failure(out, result);
 }
 
 }  // namespace millrace::format::openai

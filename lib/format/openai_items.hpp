@@ -35,10 +35,12 @@ std::string arguments_of(const CallType& type, const json::Value& item);
 std::string result_of(const CallType& type, const json::Value& item);
 
 // Writes the item of a call that the host ran, whose state `item` is the item as it came, and the
-// item that answers it.
+// item that answers it; `call` is null where it is in an earlier response. An answer of a computer
+// without an image has one that is empty, and a message of the user behind it that says why.
 void write_item_call(message::JsonBuilder& out, const CallType& type, const message::ToolCall& call,
                      const json::Value& item);
 void write_item_output(message::JsonBuilder& out, const CallType& type,
-                       const message::Message& result, const json::Value& item);
+                       const message::Message& result, const json::Value& item,
+                       const message::ToolCall* call);
 
 }  // namespace millrace::format::openai

@@ -399,6 +399,15 @@ void AgentSession::report_result(const std::string& call_id, const tool::ToolOut
   if (!beside.empty()) report_details(call_id, beside);
 }
 
+// Readers who send the conversation back need what its provider is told of the result.
+void AgentSession::report_acknowledged(const agent::CallEnd& end) {
+  if (end.acknowledged.is_null()) return;
+  const std::string state = end.acknowledged["state"].to_json();
+  const std::string message_id = "result-" + end.id;
+  emit(event::ProviderState{end.acknowledged["provider"].string(),
+                            end.acknowledged["kind"].string(), message_id, state});
+}
+
 void AgentSession::report_details(const std::string& call_id, const tool::Details& given) {
   const auto json_of = [](const Tree& value) {
     return value.is_null() ? std::string() : value.to_json(json::Surrogates::replace);

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "agent/approval/matchers.hpp"
+#include "agent/approval/waiting.hpp"
+#include "agent/vendor_calls.hpp"
 #include "base/sha256.hpp"
 #include "base/utf8.hpp"
 
@@ -191,6 +193,11 @@ Assessment assess_call(const CallFacts& facts, const RegexTest& regex) {
   const Tree& given = facts.state["userInterventionConfig"]["approvalMode"];
   const std::string_view mode = given.is_string() ? given.string() : std::string_view("manual");
   Assessment assessment = assess(facts, mode, regex);
+  // No policy acknowledges the checks of a vendor: a person does, or nobody.
+  if (assessment.verdict == Verdict::execute && has_pending_checks(facts.call) &&
+      !runs_at_client(facts.state, facts.call)) {
+    assessment.verdict = mode == "headless" ? Verdict::block : Verdict::require_approval;
+  }
   // Where nobody can be asked, a question is a refusal.
   if (mode == "reject" && assessment.verdict == Verdict::require_approval)
     assessment.verdict = Verdict::block;

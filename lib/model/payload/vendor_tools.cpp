@@ -75,7 +75,7 @@ std::optional<ChatPayload> without_foreign_tools(const ChatPayload& payload,
     if (row == nullptr || is_served(*row, config, dialect)) continue;
     if (!rest) rest = payload;
     rest->tools.erase(rest->tools.begin() + static_cast<std::ptrdiff_t>(at));
-    notes.push_back({"tools", sentence_of(*row, object), false});
+    notes.push_back({"tools", sentence_of(*row, object), true});
     dropped.push_back(std::move(object));
   }
   for (const Tree& object : dropped) drop_choice(*rest, object, notes);
