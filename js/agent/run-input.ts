@@ -1,7 +1,7 @@
 // What a run begins with, as the body that an AG-UI client would send.
 import { randomUUID } from 'node:crypto';
 
-import type { RunAgentInput } from '../../types/events';
+import type { RunAgentInput, Tool } from '../../types/events';
 import type { Message } from '../../types/messages';
 import { MillraceError } from '../errors';
 import type { AgentInput, AgentRunOptions } from './types';
@@ -27,7 +27,7 @@ export function inputOf(input: AgentInput, options: AgentRunOptions): RunAgentIn
     messages: given.messages ?? [],
     threadId: threadId ?? given.threadId ?? randomUUID(),
     runId: runId ?? given.runId ?? randomUUID(),
-    ...(clientTools && { tools: [...clientTools] }),
+    ...(clientTools && { tools: [...clientTools] as Tool[] }),
     ...(resume && { resume: [...resume] }),
   };
 }

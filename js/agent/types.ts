@@ -5,6 +5,7 @@ import type { ResumeEntry, RunAgentInput, Tool } from '../../types/events';
 import type { MessageInput } from '../../types/messages';
 import type { ModelId } from '../../types/model';
 import type { RunPriority } from '../../types/runtime';
+import type { VendorToolDefinition } from '../../types/vendor-tools';
 import type { ModelRuntime } from '../model/runtime';
 import type { Fallback, ModelRuntimeOptions } from '../model/runtime-options';
 import type { ProviderSettings } from '../model/settings';
@@ -95,7 +96,7 @@ export interface AgentRunOptions {
   threadId?: string | undefined;
   runId?: string | undefined;
   /** Tools that the client runs: called without a result, the run ends as `delegated`. */
-  clientTools?: readonly Tool[] | undefined;
+  clientTools?: readonly (Tool | VendorToolDefinition)[] | undefined;
   /** Answers to the questions of the thread's run that was interrupted. */
   resume?: readonly ResumeEntry[] | undefined;
   /** The shape of the messages where it is no canonical one: `openai`, `anthropic`, `langgraph` ... */

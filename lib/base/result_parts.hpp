@@ -6,6 +6,6 @@
 
 namespace millrace {
 
-inline constexpr std::string_view result_parts_member = "millrace.parts";
+inline constexpr std::string_view result_parts_member = "$contentParts";
 
 }  // namespace millrace

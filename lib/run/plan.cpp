@@ -237,6 +237,9 @@ Result<std::shared_ptr<const AgentPlan>> read_plan(const Tree& given, const Tool
   auto plan = std::make_shared<AgentPlan>();
   MILLRACE_TRY(read_model(*plan, given));
   MILLRACE_TRY(check_parameters(given["payload"]));
+  auto provider_tools = read_provider_tools(given["payload"]["tools"]);
+  if (!provider_tools) return std::move(provider_tools).error();
+  plan->provider_tools = std::move(provider_tools).value();
   for (const auto& [key, value] : given["payload"].members()) {
     if (key == "messages" || key == "tools" || key == "model") continue;
     if (!plan->payload.empty()) plan->payload.push_back(',');
@@ -373,6 +376,10 @@ void describe_tools(AgentPlan& plan) {
     if (spec.ordered) api.set("ordered", Tree::flag(true));
     if (!spec.serialize_by.empty()) api.set("serializeBy", spec.serialize_by);
     manifest.set("api", Tree::array()).push(std::move(api));
+  }
+  for (const Tree& tool : plan.provider_tools.items()) {
+    // One that is bound is there already.
+    if (plan.tools.find(message::call_name_of(tool)) == nullptr) plan.definitions.push(tool);
   }
   plan.offer = std::make_shared<const Offer>(
       Offer{plan.payload, plan.model, plan.definitions, {names.begin(), names.end()}});

@@ -64,6 +64,7 @@ struct AgentPlan {
   std::set<std::string, std::less<>> host_tools;  // those of the registry that the host runs
   std::set<std::string, std::less<>> unchecked;   // whose arguments the host checks
   std::vector<SubAgent> sub_agents;
+  json::Tree provider_tools;  // objects that are sent as they are
 
   std::optional<agent::RoundRules> rounds;  // of FrostAgent's engine, instead of the general agent
   std::int64_t max_turns = 0;  // of the model, then one last answer without tools; 0 is no limit
@@ -90,7 +91,7 @@ struct ToolSources {
 };
 
 // Reads a plan.
-// Shape: { "chain": that of read_chain, or "hostModel": true, "rounds"?: RoundRules::from, "payload"?: object, "instructions"?: string, "tools"?:
+// Shape: { "chain": that of read_chain, or "hostModel": true, "rounds"?: RoundRules::from, "payload"?: object (its "tools" are the provider's own), "instructions"?: string, "tools"?:
 // [{ "name", "description"?, "parameters"?: JSON Schema, "effect"?, "approval"?: policy,
 // "ordered"?, "serializeBy"?, "timeoutMs"?, "resultLimit"?, "retries"?, "checked"?: "host",
 // "engine"?: object,

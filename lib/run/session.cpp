@@ -9,6 +9,7 @@
 #include "agent/state.hpp"
 #include "agent/vendor_calls.hpp"
 #include "base/json.hpp"
+#include "message/vendor_tool.hpp"
 #include "run/children.hpp"
 #include "run/client_messages.hpp"
 #include "run/input.hpp"
@@ -147,14 +148,11 @@ void AgentSession::prepare_state() {
   state_.set("tools", plan_->definitions);
   state_.set("toolManifestMap", plan_->manifests);
   agent::mark_refused_calls(state_);
-  for (const Tree& tool : task_.client_tools.items()) {
-    const std::string name = name_of_client_tool(tool);
-    if (name.empty() || plan_->tools.find(name) != nullptr) continue;
-    client_names_.insert(name);
-    state_.at("toolManifestMap").set(name, free_manifest(name));
-    state_.at("toolExecutorMap").set(name, "client");
+  for (const Tree& tool : task_.client_tools.items()) leave_to_client(name_of_client_tool(tool));
+  for (const Tree& tool : plan_->provider_tools.items()) {
+    leave_to_client(std::string(message::call_name_of(tool)));
   }
-  if (client_names_.empty()) {
+  if (task_.client_tools.items().empty()) {
     request_ = plan_->request;
   } else if (task_.request) {
     request_ = std::move(task_.request);
@@ -162,6 +160,14 @@ void AgentSession::prepare_state() {
     request_ = request_with(*plan_->offer, task_.client_tools);
   }
   state_.fit();
+}
+
+// The calls of a tool that nothing here runs are the client's.
+void AgentSession::leave_to_client(const std::string& name) {
+  if (name.empty() || plan_->tools.find(name) != nullptr) return;
+  client_names_.insert(name);
+  state_.at("toolManifestMap").set(name, free_manifest(name));
+  state_.at("toolExecutorMap").set(name, "client");
 }
 
 void AgentSession::next_step() {

@@ -232,6 +232,7 @@ class AgentSession final : public RunWork, public std::enable_shared_from_this<A
   class Child;
 
   void prepare_state();
+  void leave_to_client(const std::string& name);
   // The loop (agent_session.cpp)
   bool goes_on();
   void next_step();

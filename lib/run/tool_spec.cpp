@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/shown.hpp"
@@ -59,6 +60,20 @@ Result<tool::Spec> read_tool_spec(const Tree& given) {
         static_cast<std::size_t>(std::max<std::int64_t>(1, given["resultLimit"].integer_or(1)));
   }
   return spec;
+}
+
+Result<Tree> read_provider_tools(const Tree& given) {
+  if (given.is_null()) return Tree::array();
+  const auto is_own = [](const Tree& tool) {
+    const std::string_view type = tool["type"].string();
+    return tool.is_object() && type != "function" && type != "custom" &&
+           (!type.empty() || tool["name"].is_null());
+  };
+  const auto& tools = given.items();
+  if (given.is_array() && std::all_of(tools.begin(), tools.end(), is_own)) return given;
+  return make_error(Errc::invalid_option,
+                    "`parameters.tools` of the agent must be a list of the provider's own tools, as "
+                    "{ type: 'web_search' }; give functions as `tools`.");
 }
 
 }  // namespace millrace::run

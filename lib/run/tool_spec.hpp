@@ -11,4 +11,8 @@ namespace millrace::run {
 // Errors: invalid_option.
 Result<tool::Spec> read_tool_spec(const json::Tree& given);
 
+// Reads "tools" of the payload of a plan: objects of the provider's own, an array.
+// Errors: invalid_option, also for a function.
+Result<json::Tree> read_provider_tools(const json::Tree& given);
+
 }  // namespace millrace::run

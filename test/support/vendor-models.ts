@@ -57,7 +57,8 @@ const delta = (block: Block): object =>
 
 /** Claude: each turn is its blocks; behind the script it says `done`. */
 export function startClaude(...turns: Block[][]): Promise<VendorModel> {
-  return start(turns, (blocks = [{ type: 'text', text: 'done' }], turn) => {
+  return start(turns, (given, turn) => {
+    const blocks: Block[] = given ?? [{ type: 'text', text: 'done' }];
     const calls = blocks.some(({ type }) => type === 'tool_use');
     const usage = { input_tokens: 10, output_tokens: 1 };
     return [

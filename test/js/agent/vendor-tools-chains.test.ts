@@ -174,7 +174,7 @@ describe('unbound', () => {
   it('ends the run as delegated, also where the tool has no name', async () => {
     const model = await startResponses([shellCall]);
     const agent = createAgent({ model: 'openai:gpt-x', provider: at(model) });
-    const run = agent.run('Go.', { clientTools: [{ type: 'shell' }] as never });
+    const run = agent.run('Go.', { clientTools: [{ type: 'shell' }] });
     expect((await run.result).status).toBe('delegated');
     expect(model.bodies[0]?.tools).toEqual([{ type: 'shell' }]);
   });
@@ -182,10 +182,40 @@ describe('unbound', () => {
   it('ends the run as delegated for a tool of Anthropic', async () => {
     const model = await startClaude(bashCall);
     const agent = createAgent({ model: 'anthropic:claude-x', provider: at(model) });
-    const clientTools = [{ type: 'bash_20250124', name: 'bash' }] as never;
+    const clientTools = [{ type: 'bash_20250124', name: 'bash' }] as const;
     const run = agent.run('Go.', { clientTools });
     expect((await run.result).status).toBe('delegated');
     expect(model.bodies[0]?.tools).toEqual([{ type: 'bash_20250124', name: 'bash' }]);
+  });
+});
+
+describe('tools of the provider among the parameters', () => {
+  const agentWith = async (tools: unknown, more: object = {}) => {
+    const model = await startResponses([shellCall]);
+    const agent = createAgent({
+      ...{ model: 'openai:gpt-x', provider: at(model) },
+      ...{ parameters: { tools }, ...more },
+    });
+    return { agent, model };
+  };
+
+  it('are sent, and a call of one that the host could run ends the run as delegated', async () => {
+    const { agent, model } = await agentWith([{ type: 'web_search' }, { type: 'shell' }]);
+    expect((await agent.run('Go.').result).status).toBe('delegated');
+    expect(model.bodies[0]?.tools).toEqual([{ type: 'web_search' }, { type: 'shell' }]);
+  });
+
+  it('are not sent twice where a function has them', async () => {
+    const ran: unknown[] = [];
+    const { agent, model } = await agentWith([{ type: 'shell' }], { tools: [shellTool(ran)] });
+    expect((await agent.run('Go.').result).status).toBe('completed');
+    expect(model.bodies[0]?.tools).toEqual([{ type: 'shell', environment: { type: 'local' } }]);
+    expect(ran).toHaveLength(1);
+  });
+
+  it('are no functions', async () => {
+    const given = [{ type: 'function', function: { name: 'f' } }];
+    await expect(agentWith(given)).rejects.toMatchObject({ code: 'invalid_option' });
   });
 });
 

@@ -137,8 +137,10 @@ describe('apply_patch', () => {
 
 describe('computer', () => {
   const vendor = {
-    ...{ type: 'computer_use_preview', environment: 'browser' },
-    ...{ display_width: 1024, display_height: 768 },
+    type: 'computer_use_preview',
+    environment: 'browser',
+    display_width: 1024,
+    display_height: 768,
   } as const;
   const call = (more: object): Item => ({
     ...{ type: 'computer_call', id: 'cu_1', call_id: 'call_1', status: 'completed' },

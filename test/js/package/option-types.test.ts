@@ -17,6 +17,7 @@ import {
 import type {
   AGUIEvent,
   AgentResult,
+  ApplyPatchOutput,
   EngineAgent,
   HostTool,
   MCPClient,
@@ -24,6 +25,7 @@ import type {
   MillraceEvent,
   ModelId,
   ModelRuntime,
+  VendorToolDefinition,
   imageTool,
 } from 'millrace';
 import * as v from 'valibot';
@@ -63,6 +65,33 @@ describe('types', () => {
       if (result.status !== 'interrupted') return result.text;
       const [first] = result.interrupts;
       return first?.reason === 'tool_call' ? first.metadata.toolName.trim() : first?.message.trim();
+    });
+  });
+
+  it('of tools that vendors define have the input of their type', () => {
+    compiled(() => {
+      const bash = tool({
+        vendor: { type: 'bash_20250124', name: 'bash' },
+        approval: true,
+        run: ({ command }) => command?.trim(),
+      });
+      const shell = tool({ vendor: { type: 'shell' }, run: ({ commands }) => commands.join() });
+      const patch = tool({
+        vendor: { type: 'apply_patch' },
+        run: ({ path }): ApplyPatchOutput => ({ status: 'completed', output: path.trim() }),
+      });
+      const computer = tool({
+        vendor: { type: 'computer_use_preview', display_width: 1024 },
+        run: ({ x }, { signal }) => [x, signal.aborted],
+      });
+      const any = tool({ vendor: value<VendorToolDefinition>(), run: (input) => input['a'] });
+      // @ts-expect-error: a tool of Anthropic has a name
+      tool({ vendor: { type: 'bash_20250124' }, run: () => 1 });
+      // @ts-expect-error: no vendor has this type
+      tool({ vendor: { type: 'bsh' }, run: () => 1 });
+      const names: string[] = [bash.name, shell.name, patch.name, computer.name, any.name];
+      createAgent({ model: 'demo:demo', tools: [bash, shell, patch, any], parameters: {} });
+      return [names, bash.run({ command: 'ls' }), shell.run({ commands: ['ls'] })];
     });
   });
 

@@ -468,6 +468,22 @@ Verdict verdict_of(std::string_view state, std::string_view call, std::string_vi
       .verdict;
 }
 
+TEST(AssessCall, AsksAPersonAboutTheSafetyChecksOfAVendor) {
+  const std::string call =
+      R"({"identifier":"t","apiName":"t","arguments":"{}","pendingSafetyChecks":[{"id":"s"}]})";
+  const auto state = [](std::string_view mode, std::string_view more = "") {
+    return R"({"toolManifestMap":{"t":{"humanIntervention":"never"}},"userInterventionConfig":)"
+           R"({"approvalMode":")" +
+           std::string(mode) + "\"}" + std::string(more) + "}";
+  };
+  EXPECT_EQ(verdict_of(state("manual"), call), Verdict::require_approval);
+  EXPECT_EQ(verdict_of(state("auto-run"), call), Verdict::require_approval);
+  EXPECT_EQ(verdict_of(state("headless"), call), Verdict::block);
+  EXPECT_EQ(verdict_of(state("reject"), call), Verdict::block);
+  EXPECT_EQ(verdict_of(state("manual", R"(,"toolExecutorMap":{"t":"client"})"), call),
+            Verdict::execute);
+}
+
 TEST(AssessCall, FollowsTheOrderOfPolicies) {
   const std::string call = R"({"identifier":"t","apiName":"go","arguments":"{}"})";
   const std::string root =
