@@ -122,6 +122,8 @@ elsewhere and may have changed. ${verified} rows are verified.
 
 What becomes of each member of the vendors' own types, by wire: [the pages of the wires](wires/README.md).
 
+Tools that OpenAI and Anthropic define and the host runs (shell, computer, editor, memory): [tools](tools.md#tools-that-vendors-define).
+
 <!-- Written by scripts/generate-providers.mjs from lib/model/provider/providers.def and quirks.def. Do not edit. -->
 
 ${markdownTable([table.map(([title]) => title), ...providers.map((row) => table.map(([, cell]) => cell(row)))])}

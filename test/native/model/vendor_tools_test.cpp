@@ -32,7 +32,7 @@ TEST(VendorTools, AreSentToTheirVendorAlone) {
     bool has_bash;
   };
   for (const auto& [provider, has_shell, has_bash] :
-       {Row{"openai", true, false}, Row{"azure", true, false}, Row{"anthropic", false, true},
+       {Row{"openai", true, false}, Row{"anthropic", false, true},
         Row{"vertexai", false, false}, Row{"google", false, false}, Row{"xai", false, false},
         Row{"groq", false, false}, Row{"bedrock", false, false}}) {
     const auto built = chat(provider, both);
