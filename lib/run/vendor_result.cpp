@@ -190,7 +190,7 @@ tool::ToolOutcome patch(const Tree& value) {
           failed, failed ? "tool_failed" : ""};
 }
 
-tool::ToolOutcome blocks(const Tree& value) {
+tool::ToolOutcome blocks(const Tree& value, std::size_t limit) {
   Read read = read_value(value);
   tool::ToolOutcome outcome{std::move(read.text), read.failed, read.failed ? "tool_failed" : ""};
   if (read.images.items().empty()) return outcome;
@@ -198,7 +198,7 @@ tool::ToolOutcome blocks(const Tree& value) {
   if (!outcome.content.empty()) {
     Tree text = Tree::object();
     text.set("type", "text");
-    text.set("text", tool::result_text(outcome.content));
+    text.set("text", tool::result_text(outcome.content, limit));
     parts.push(std::move(text));
   }
   for (Tree& image : read.images.items()) parts.push(std::move(image));
@@ -221,7 +221,7 @@ tool::ToolOutcome vendor_outcome(const tool::Spec& spec, const Tree& value) {
     case VendorResult::screenshot: return screenshot(spec, value);
     case VendorResult::shell: return {shell_list(value, spec.result_limit)};
     case VendorResult::patch: return patch(value);
-    case VendorResult::blocks: return blocks(value);
+    case VendorResult::blocks: return blocks(value, spec.result_limit);
     case VendorResult::text: break;
   }
   const Tree& output = value["output"];

@@ -1,5 +1,11 @@
 // Tools that OpenAI defines and the host runs: shell, local shell, patches, the computer.
-import { createAgent, tool } from 'millrace';
+import {
+  createAgent,
+  foldEvents,
+  openAIConversationMessageFormat,
+  tool,
+  type AGUIEvent,
+} from 'millrace';
 
 import { at, startResponses, type Item, type VendorBody } from '../../support/vendor-models';
 
@@ -189,9 +195,12 @@ describe('computer', () => {
     expect(items(model.bodies[1], 'computer_call_output')).toEqual([output(pixel)]);
   });
 
-  it('tells the model why there is no screenshot', async () => {
+  it.each([
+    ['clicked', /^The computer gave no image: .*not 'clicked'/],
+    [`data:image/png;base64,${'A'.repeat(9 << 20)}`, /returned \d+ bytes of images; \d+ are allowed/],
+  ])('tells the model why there is no screenshot', async (returned, reason) => {
     const model = await startResponses([call({ action: click })]);
-    const computer = tool({ vendor, run: () => 'clicked' });
+    const computer = tool({ vendor, run: () => returned });
     const agent = createAgent({ model: 'openai:gpt-x', provider: at(model), tools: [computer] });
     expect(await agent.run('Click.').text()).toBe('done');
     const [made] = items(model.bodies[1], 'computer_call_output');
@@ -202,7 +211,7 @@ describe('computer', () => {
     const { input } = model.bodies[1] ?? {};
     expect(input?.at(-1)).toMatchObject({
       role: 'user',
-      content: expect.stringMatching(/^The computer gave no image: .*not 'clicked'/) as string,
+      content: expect.stringMatching(reason) as string,
     });
   });
 
@@ -241,6 +250,17 @@ describe('computer', () => {
     expect(await next.text()).toBe('done');
     expect(ran).toEqual([click]);
     expect(items(model.bodies[1], 'computer_call_output')).toEqual([
+      { ...output(pixel), acknowledged_safety_checks: checks },
+    ]);
+  });
+
+  it('gives readers what the next request needs', async () => {
+    const { run } = await checked(undefined);
+    const events: AGUIEvent[] = [];
+    for await (const event of run) events.push(event);
+    for await (const event of await run.resume(true)) events.push(event);
+    const written = openAIConversationMessageFormat.toApi(foldEvents(events)) as Item[];
+    expect(written.filter(({ type }) => type === 'computer_call_output')).toEqual([
       { ...output(pixel), acknowledged_safety_checks: checks },
     ]);
   });

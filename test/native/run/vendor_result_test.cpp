@@ -92,6 +92,15 @@ TEST(VendorResult, IsCutInTheTextsOfAShell) {
   EXPECT_EQ(list.value().items().size(), 2U);
 }
 
+TEST(VendorResult, KeepsItsImagesInTheLedger) {
+  const auto made = outcome_of("computer", R"("data:image/png;base64,QUJD")");
+  const auto stored = Tree::parse("{" + tool::members_json(made.details) + "}");
+  ASSERT_TRUE(stored.ok());
+  const tool::Details read = tool::read_details(stored.value());
+  EXPECT_EQ(read.parts.to_json(), made.details.parts.to_json());
+  EXPECT_TRUE(read.others.is_null());
+}
+
 TEST(VendorTools, StandInAPlanAsTheirVendorHasThem) {
   const auto read = [](std::string_view text) {
     return read_tool_spec(Tree::parse(text).value());
