@@ -3,7 +3,16 @@ import { MillraceError } from '../errors';
 import { shown } from '../shown';
 
 const members = [
-  ...['description', 'input', 'parameters', 'vendor', 'effect', 'approval', 'timeoutMs', 'resultLimit'],
+  ...[
+    'description',
+    'input',
+    'parameters',
+    'vendor',
+    'effect',
+    'approval',
+    'timeoutMs',
+    'resultLimit',
+  ],
   ...['retries', 'ordered', 'serializeBy', 'run', 'execute'],
 ];
 
@@ -24,10 +33,10 @@ export function toolsIn<Tool extends { name?: unknown }>(given: unknown): Tool[]
       `\`tools\` must be a list, a map or a record of tools, not ${shown(given)}.`,
     );
   }
-  if (given instanceof Map) return [...(given as Map<string, Tool>)].map(named);
+  if (given instanceof Map) return [...(given as Map<string, Tool>)].map(withName);
   if (Symbol.iterator in given) return [...(given as Iterable<Tool>)];
   rejectForeign('`tools`', given, 'await it: `tools: await client.tools()`');
-  return Object.entries(given as Record<string, Tool>).map(named);
+  return Object.entries(given as Record<string, Tool>).map(withName);
 }
 
 /**
@@ -70,7 +79,8 @@ function rejectTools(sentence: string): never {
   throw new MillraceError('invalid_option', sentence);
 }
 
-function named<Tool extends { name?: unknown }>([name, one]: [string, Tool]): Tool {
+/** The tool with this name, also where it is an instance of a class. */
+export function withName<Tool extends { name?: unknown }>([name, one]: [string, Tool]): Tool {
   if (typeof one !== 'object' || one === null || one.name === name) return one;
   const prototype = Object.getPrototypeOf(one) as unknown;
   if (prototype === Object.prototype || prototype === null) return { ...one, name };

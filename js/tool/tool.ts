@@ -9,7 +9,7 @@ import { shown } from '../shown';
 import { isStandard, jsonSchemaOf } from '../standard-schema';
 import { engineAnswer } from './engine-answer';
 import { engineToolOf } from './engine-tools';
-import { rejectSource, toolsIn } from './tool-list';
+import { rejectSource, toolsIn, withName } from './tool-list';
 import { checkValues, text, wholeNumber } from '../value-checks';
 import type { VendorToolDefinition, VendorToolInput } from '../../types/vendor-tools';
 import type {
@@ -36,16 +36,14 @@ export function tool<Input = Record<string, unknown>>(
 export function tool<Input = Record<string, unknown>>(
   definition: UnnamedTool<Input>,
 ): UnnamedTool<Input> & Pick<RunnableTool<Input>, 'run'>;
-export function tool<Input>(
-  given: HostTool<Input> | UnnamedTool<Input> | VendorHostTool,
-): unknown {
-  checkTool(given as HostTool);
+export function tool<Input>(given: HostTool<Input> | UnnamedTool<Input> | VendorHostTool): unknown {
+  checkTool(given);
   const definition = withVendorName(given as HostTool<Input>);
   if (definition.name !== undefined) checkName(definition.name);
   // What the engine runs is known by its function, and instances of a class are more than their members.
-  const isEngines = engineToolOf(definition as HostTool) !== undefined;
+  const isEngines = engineToolOf(definition) !== undefined;
   if (isEngines || Object.getPrototypeOf(definition) !== Object.prototype) return definition;
-  return { ...definition, run: runOf(given as Runnable) };
+  return { ...definition, run: runOf(given) };
 }
 
 type Runnable = Pick<HostTool, 'run'>;
@@ -79,7 +77,16 @@ function wholeContext(context: Partial<AgentToolContext> | undefined): AgentTool
 }
 
 const members: readonly (keyof HostTool)[] = [
-  ...(['name', 'description', 'input', 'vendor', 'effect', 'approval', 'timeoutMs', 'resultLimit'] as const),
+  ...([
+    'name',
+    'description',
+    'input',
+    'vendor',
+    'effect',
+    'approval',
+    'timeoutMs',
+    'resultLimit',
+  ] as const),
   ...(['retries', 'ordered', 'serializeBy', 'run'] as const),
 ];
 
@@ -144,7 +151,7 @@ function checkVendor(named: string, given: HostTool | UnnamedTool): void {
   if (own === undefined) return;
   throw new MillraceError(
     'invalid_option',
-    `${named} is defined by its vendor, which tells the model what it is and takes: leave out \`${own}\`.`,
+    `${named} is defined by its vendor, which describes it to the model: leave out \`${own}\`.`,
   );
 }
 
@@ -156,7 +163,7 @@ function withVendorName<Tool extends Pick<HostTool, 'vendor'> & { name?: string 
   if (vendor === undefined) return given;
   const name = engineAnswer<string>('vendorToolName', { vendor });
   if (own === name) return given;
-  if (own === undefined) return { ...given, name };
+  if (own === undefined) return withName([name, given]);
   throw new MillraceError(
     'invalid_option',
     `The tool '${own}' must be called '${name}', as the calls of its vendor are.`,

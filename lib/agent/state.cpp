@@ -345,7 +345,8 @@ Tree chat_tool_call(const Tree& call) {
                                                             : function["arguments"].to_json()));
   made.set("id", call["id"].is_string() ? call["id"] : Tree::text(""));
   made.set("identifier", identifier);
-  for (const std::string_view member : {std::string_view("thoughtSignature"), pending_checks_member}) {
+  for (const std::string_view member :
+       {std::string_view("thoughtSignature"), pending_checks_member}) {
     if (!call[member].is_null()) made.set(member, call[member]);
   }
   made.set("type", type);

@@ -29,7 +29,7 @@ struct CallEnd {
   std::string id;
   json::Tree result;
   json::Tree error;
-  json::Tree details;  // of a call that failed
+  json::Tree details;            // of a call that failed
   json::Tree acknowledged = {};  // of a call that ran: agent/vendor_calls.hpp
 };
 // A call that failed in passing is tried again.

@@ -54,7 +54,7 @@ bool is_vendor_call(const Tree& state, const Tree& call) {
   return manifest_of(state, call["identifier"].string())["vendor"].is_true();
 }
 
-void mark_refused_calls(Tree& state) {
+void mark_rejected_calls(Tree& state) {
   Tree* rows = state.find("messages");
   if (rows == nullptr) return;
   for (Tree& row : rows->items()) {

@@ -27,8 +27,8 @@ json::Tree acknowledged_checks(const json::Tree& call);
 // Whether the manifest of the call's tool says that a vendor defines it.
 bool is_vendor_call(const json::Tree& state, const json::Tree& call);
 
-// Marks the results of such calls that were refused as failures, which their vendor takes apart
+// Marks the results of such calls that were rejected as failures, which their vendor takes apart
 // from results.
-void mark_refused_calls(json::Tree& state);
+void mark_rejected_calls(json::Tree& state);
 
 }  // namespace millrace::agent

@@ -351,7 +351,7 @@ class ItemWriter {
     const ToolCall* call;
   };
   std::unordered_map<std::string_view, ItemCall> item_calls_;  // by id
-  std::unordered_map<std::string_view, std::string> callers_;                 // by id of the call
+  std::unordered_map<std::string_view, std::string> callers_;  // by id of the call
   std::unordered_set<std::string_view> custom_calls_;
   std::unordered_set<std::string_view> written_results_;
   std::unordered_set<std::string> written_ids_;  // that the API gave

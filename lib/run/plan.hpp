@@ -95,10 +95,11 @@ struct ToolSources {
 // [{ "name", "description"?, "parameters"?: JSON Schema, "effect"?, "approval"?: policy,
 // "ordered"?, "serializeBy"?, "timeoutMs"?, "resultLimit"?, "retries"?, "checked"?: "host",
 // "engine"?: object,
-// "vendor"?: the vendor's own object }], "builtin"?: [name], "approval"?: "tools" | "risky" | "always" | "never", "limits"?: {
-// "maxSteps", "maxTokens", "maxCost", "maxDurationMs", "maxRepeats" }, "state"?: object,
-// "compression"?: object, "concurrency"?, "retryAfterFirstToken"?: boolean, "agents"?: [{ "name",
-// "description"?, "inheritMessages"?: boolean, "timeoutMs"?, "plan": object }] }.
+// "vendor"?: the vendor's own object }], "builtin"?: [name], "approval"?: "tools" | "risky" |
+// "always" | "never", "limits"?: { "maxSteps", "maxTokens", "maxCost", "maxDurationMs",
+// "maxRepeats" }, "state"?: object, "compression"?: object, "concurrency"?,
+// "retryAfterFirstToken"?: boolean, "agents"?: [{ "name", "description"?, "inheritMessages"?:
+// boolean, "timeoutMs"?, "plan": object }] }.
 // Errors: those of read_chain and Registry::add; invalid_option.
 Result<std::shared_ptr<const AgentPlan>> read_agent_plan(std::string_view json,
                                                          const ToolSources& sources);

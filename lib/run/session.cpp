@@ -147,7 +147,7 @@ void AgentSession::prepare_state() {
   step_ = state_["modelStep"]["number"].integer_or(state_["modelTurns"].integer_or(0));
   state_.set("tools", plan_->definitions);
   state_.set("toolManifestMap", plan_->manifests);
-  agent::mark_refused_calls(state_);
+  agent::mark_rejected_calls(state_);
   for (const Tree& tool : task_.client_tools.items()) leave_to_client(name_of_client_tool(tool));
   for (const Tree& tool : plan_->provider_tools.items()) {
     leave_to_client(std::string(message::call_name_of(tool)));

@@ -21,8 +21,8 @@ Result<void> take_vendor(tool::Spec& spec, const Tree& vendor) {
   const auto name = message::vendor_tool_name(vendor);
   if (!name) return name.error();
   if (spec.name != name.value()) {
-    return make_error(Errc::invalid_option, "The tool " + shown_text(spec.name) + " must be called " +
-                                                shown_text(name.value()) +
+    return make_error(Errc::invalid_option, "The tool " + shown_text(spec.name) +
+                                                " must be called " + shown_text(name.value()) +
                                                 ", as the calls of its vendor are.");
   }
   spec.vendor = vendor.to_json();
@@ -40,10 +40,11 @@ Result<tool::Spec> read_tool_spec(const Tree& given) {
   MILLRACE_TRY(take_vendor(spec, given["vendor"]));
   if (given["effect"].is_string()) {
     const auto effect = tool::find_effect(given["effect"].string());
-    if (!effect) return make_error(Errc::invalid_option,
-                                    "`tools.effect` of the agent must be read, idempotent, keyed "
-                                    "or once, not " +
-                                        shown_value(given["effect"]) + ".");
+    if (!effect)
+      return make_error(Errc::invalid_option,
+                        "`tools.effect` of the agent must be read, idempotent, keyed "
+                        "or once, not " +
+                            shown_value(given["effect"]) + ".");
     spec.effect = *effect;
   }
   if (!given["approval"].is_null()) spec.approval = given["approval"].to_json();
@@ -71,9 +72,10 @@ Result<Tree> read_provider_tools(const Tree& given) {
   };
   const auto& tools = given.items();
   if (given.is_array() && std::all_of(tools.begin(), tools.end(), is_own)) return given;
-  return make_error(Errc::invalid_option,
-                    "`parameters.tools` of the agent must be a list of the provider's own tools, as "
-                    "{ type: 'web_search' }; give functions as `tools`.");
+  return make_error(
+      Errc::invalid_option,
+      "`parameters.tools` of the agent must be a list of the provider's own tools, as "
+      "{ type: 'web_search' }; give functions as `tools`.");
 }
 
 }  // namespace millrace::run

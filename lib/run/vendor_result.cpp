@@ -55,8 +55,8 @@ bool add_source(Read& out, const Tree& source) {
     std::string_view member;
     std::string_view made;
   };
-  constexpr std::array rows{Row{"base64", "data", "data"}, Row{"data", "value", "data"},
-                            Row{"url", "url", "url"},      Row{"url", "value", "url"},
+  constexpr std::array rows{Row{"base64", "data", "data"},  Row{"data", "value", "data"},
+                            Row{"url", "url", "url"},       Row{"url", "value", "url"},
                             Row{"file", "file_id", "file"}, Row{"file", "value", "file"}};
   for (const Row& row : rows) {
     const Tree& value = source[row.member];
@@ -128,9 +128,9 @@ Tree shell_entry(const Tree& given, std::size_t limit) {
     const bool is_text = value.is_string() || value.is_null();
     return tool::result_text(is_text ? std::string(value.string()) : value.to_json(), limit);
   };
-  const bool is_entry = given.is_object() && (given["stdout"].is_string() ||
-                                              given["stderr"].is_string() ||
-                                              given["outcome"].is_object());
+  const bool is_entry =
+      given.is_object() &&
+      (given["stdout"].is_string() || given["stderr"].is_string() || given["outcome"].is_object());
   Tree made = Tree::object();
   made.set("stdout", text(is_entry ? given["stdout"] : given));
   made.set("stderr", text(is_entry ? given["stderr"] : Tree()));

@@ -4,8 +4,7 @@ import { startProvider, stream } from './provider';
 
 /** A block of Claude's answer. */
 export type Block =
-  | { type: 'text'; text: string }
-  | { type: 'tool_use'; id: string; name: string; input: object };
+  { type: 'text'; text: string } | { type: 'tool_use'; id: string; name: string; input: object };
 
 /** An item of a response. */
 export interface Item {

@@ -193,7 +193,7 @@ Assessment assess_call(const CallFacts& facts, const RegexTest& regex) {
   const Tree& given = facts.state["userInterventionConfig"]["approvalMode"];
   const std::string_view mode = given.is_string() ? given.string() : std::string_view("manual");
   Assessment assessment = assess(facts, mode, regex);
-  // No policy acknowledges the checks of a vendor: a person does, or nobody.
+  // No policy acknowledges the checks of a vendor: a person has to.
   if (assessment.verdict == Verdict::execute && has_pending_checks(facts.call) &&
       !runs_at_client(facts.state, facts.call)) {
     assessment.verdict = mode == "headless" ? Verdict::block : Verdict::require_approval;

@@ -85,7 +85,8 @@ Tree& StepMachine::tool_message(const ToolRun& run) {
   return state_.at("messages").push(std::move(state_message));
 }
 
-// The row of a call of a tool that a vendor defines: its provider takes images and failures as such.
+// The row of a call of a tool that a vendor defines: its provider takes images and failures as
+// such.
 void StepMachine::write_vendor_message(const ToolRun& run, const Tree& content) {
   const Tree& text = content["content"].is_string() ? content["content"] : content;
   const Tree& parts = content[result_parts_member];
@@ -97,8 +98,10 @@ void StepMachine::write_vendor_message(const ToolRun& run, const Tree& content) 
   // It ran, so a person has seen them.
   if (!run.rejected && has_pending_checks(run.call)) {
     state_message.at("metadata").at("millrace").set("providerState", Tree::array());
-    state_message.at("metadata").at("millrace").at("providerState").push(
-        acknowledged_checks(run.call));
+    state_message.at("metadata")
+        .at("millrace")
+        .at("providerState")
+        .push(acknowledged_checks(run.call));
   }
 }
 
@@ -112,8 +115,7 @@ void StepMachine::report_result(ToolRun& run) {
   if (std::exchange(run.reported, true)) return;
   const bool acknowledges = !run.rejected && has_pending_checks(run.call);
   report(CallEnd{std::string(run.call["id"].string()), run.result, run.error,
-                 std::move(run.details),
-                 acknowledges ? acknowledged_checks(run.call) : Tree()});
+                 std::move(run.details), acknowledges ? acknowledged_checks(run.call) : Tree()});
 }
 
 // Writes a result and tells of it; gives what the agent learns of it.

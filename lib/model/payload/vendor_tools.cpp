@@ -44,14 +44,14 @@ void drop_choice(ChatPayload& payload, const Tree& object, std::vector<Note>& no
   using Kind = ToolChoice::Kind;
   ToolChoice& choice = payload.tool_choice;
   const auto raw = choice.raw.empty() ? Result<Tree>(Tree()) : Tree::parse(choice.raw);
-  const bool is_of_type = raw && !object["type"].is_null() &&
-                          raw.value()["type"].string() == object["type"].string();
-  const bool is_named =
-      choice.kind == Kind::tool && choice.name == message::call_name_of(object);
+  const bool is_of_type =
+      raw && !object["type"].is_null() && raw.value()["type"].string() == object["type"].string();
+  const bool is_named = choice.kind == Kind::tool && choice.name == message::call_name_of(object);
   const bool demands_none = choice.kind == Kind::required && payload.tools.empty();
   if (!is_of_type && !is_named && !demands_none) return;
   choice = {};
-  notes.push_back({"tool_choice", "The tool that it demands is left out: the model chooses.", false});
+  notes.push_back(
+      {"tool_choice", "The tool that it demands is left out: the model chooses.", false});
 }
 
 }  // namespace

@@ -152,13 +152,34 @@ describe('a definition', () => {
       { description: 'A shell.', vendor: { type: 'shell' }, run },
       /leave out `description`/,
     ],
-    ['a schema', { input: { type: 'object' }, vendor: { type: 'shell' }, run }, /leave out `input`/],
+    [
+      'a schema',
+      { input: { type: 'object' }, vendor: { type: 'shell' }, run },
+      /leave out `input`/,
+    ],
   ];
 
   it.each(wrong)('with %s is a typed error', (_why, definition, message) => {
     const make = (): unknown => tool(definition as Parameters<typeof tool>[0]);
     expect(make).toThrow(expect.objectContaining({ code: 'invalid_option' }) as Error);
     expect(make).toThrow(message);
+  });
+
+  it('may be an instance of a class', async () => {
+    class Bash {
+      readonly vendor = { type: 'bash_20250124', name: 'bash' } as const;
+      readonly #answer = 'from a class';
+      run(): string {
+        return this.#answer;
+      }
+    }
+    const model = await startClaude(use('bash', { command: 'ls' }));
+    const agent = createAgent({
+      ...{ model: 'anthropic:claude-x', provider: at(model) },
+      tools: [tool(new Bash())],
+    });
+    expect(await agent.run('Go.').text()).toBe('done');
+    expect(results(model.bodies[1])).toMatchObject([{ content: 'from a class' }]);
   });
 
   it('in a record has the name of its vendor as its key', () => {

@@ -9,7 +9,8 @@ import {
 
 import { at, startResponses, type Item, type VendorBody } from '../../support/vendor-models';
 
-const pixel = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const pixel =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 const items = (body: VendorBody | undefined, type: string): Item[] =>
   (body?.input ?? []).filter((item) => item.type === type);
@@ -197,7 +198,10 @@ describe('computer', () => {
 
   it.each([
     ['clicked', /^The computer gave no image: .*not 'clicked'/],
-    [`data:image/png;base64,${'A'.repeat(9 << 20)}`, /returned \d+ bytes of images; \d+ are allowed/],
+    [
+      `data:image/png;base64,${'A'.repeat(9 << 20)}`,
+      /returned \d+ bytes of images; \d+ are allowed/,
+    ],
   ])('tells the model why there is no screenshot', async (returned, reason) => {
     const model = await startResponses([call({ action: click })]);
     const computer = tool({ vendor, run: () => returned });

@@ -22,8 +22,7 @@ Result<ChatRequest> chat(const std::string& provider, const std::string& more,
   return build_chat(config.value(), payload.value(), ids, {test::test_time, 0, "t"}, is_fallback);
 }
 
-constexpr const char* both =
-    R"("tools":[{"type":"shell"},{"type":"bash_20250124","name":"bash"}])";
+constexpr const char* both = R"("tools":[{"type":"shell"},{"type":"bash_20250124","name":"bash"}])";
 
 TEST(VendorTools, AreSentToTheirVendorAlone) {
   struct Row {
@@ -32,9 +31,9 @@ TEST(VendorTools, AreSentToTheirVendorAlone) {
     bool has_bash;
   };
   for (const auto& [provider, has_shell, has_bash] :
-       {Row{"openai", true, false}, Row{"anthropic", false, true},
-        Row{"vertexai", false, false}, Row{"google", false, false}, Row{"xai", false, false},
-        Row{"groq", false, false}, Row{"bedrock", false, false}}) {
+       {Row{"openai", true, false}, Row{"anthropic", false, true}, Row{"vertexai", false, false},
+        Row{"google", false, false}, Row{"xai", false, false}, Row{"groq", false, false},
+        Row{"bedrock", false, false}}) {
     const auto built = chat(provider, both);
     const std::string body = test::body_of(built);
     EXPECT_EQ(has(body, R"({"type":"shell"})"), has_shell) << provider << body;

@@ -102,9 +102,7 @@ TEST(VendorResult, KeepsItsImagesInTheLedger) {
 }
 
 TEST(VendorTools, StandInAPlanAsTheirVendorHasThem) {
-  const auto read = [](std::string_view text) {
-    return read_tool_spec(Tree::parse(text).value());
-  };
+  const auto read = [](std::string_view text) { return read_tool_spec(Tree::parse(text).value()); };
   const auto spec = read(R"({"name":"bash","vendor":{"type":"bash_20250124","name":"bash"}})");
   ASSERT_TRUE(spec.ok());
   EXPECT_EQ(tool::definition_json(spec.value()), R"({"type":"bash_20250124","name":"bash"})");
