@@ -23,6 +23,8 @@ export interface ApprovalInterrupt extends Interrupt {
     /** As the model wrote them: a text when they are no JSON. */
     arguments: unknown;
     hash: string;
+    /** Of a computer's call: approving it acknowledges them. */
+    pendingSafetyChecks?: { id: string; code?: string | null; message?: string | null }[];
     [member: string]: unknown;
   };
 }

@@ -1,5 +1,6 @@
 #include "agent/vendor_calls.hpp"
 
+#include <cstddef>
 #include <utility>
 
 #include "agent/state.hpp"
@@ -55,15 +56,15 @@ bool is_vendor_call(const Tree& state, const Tree& call) {
 }
 
 void mark_rejected_calls(Tree& state) {
-  Tree* rows = state.find("messages");
-  if (rows == nullptr) return;
-  for (Tree& row : rows->items()) {
-    const Tree& known = row;
-    const std::string_view status = known["pluginIntervention"]["status"].string();
-    if (status != "rejected" && status != "aborted") continue;
-    if (known["error"].is_null() && is_vendor_call(state, known["plugin"])) {
-      row.set("error", known["content"]);
-    }
+  const auto is_unmarked = [&](const Tree& row) {
+    const std::string_view status = row["pluginIntervention"]["status"].string();
+    return (status == "rejected" || status == "aborted") && row["error"].is_null() &&
+           is_vendor_call(state, row["plugin"]);
+  };
+  // Rows are shared with readers: those alone are copied that change.
+  for (std::size_t at = 0; at < state["messages"].items().size(); ++at) {
+    const Tree row = state["messages"].items()[at];
+    if (is_unmarked(row)) state.at("messages").items()[at].set("error", row["content"]);
   }
 }
 

@@ -257,8 +257,7 @@ void AgentSession::perform(const agent::StepAction& action) {
 void AgentSession::take_report(const agent::StepReport& report) {
   std::visit(event::Overloaded{
                  [this](const agent::CallEnd& end) {
-                   report_result(end.id, outcome_of(end));
-                   report_acknowledged(end);
+                   if (report_result(end.id, outcome_of(end))) report_acknowledged(end);
                  },
                  [this](const agent::CallRetry& retry) {
                    std::string progress = "{";

@@ -273,7 +273,7 @@ class AgentSession final : public RunWork, public std::enable_shared_from_this<A
   void start_tool(std::uint64_t action, const Tree& payload);
   void end_tool(std::uint64_t action, const tool::ToolOutcome& outcome);
   void reject(std::uint64_t action, const Error& error);
-  void report_result(const std::string& call_id, const tool::ToolOutcome& outcome);
+  bool report_result(const std::string& call_id, const tool::ToolOutcome& outcome);
   void report_acknowledged(const agent::CallEnd& end);
   void report_details(const std::string& call_id, const tool::Details& given);
   void report_progress(const std::string& call_id, std::string_view json);

@@ -378,10 +378,11 @@ void AgentSession::reject(std::uint64_t action, const Error& error) {
   end_tool(action, {error.message, true, std::string(error.code_name())});
 }
 
-// The one place where readers are told of a result, however it came about.
-void AgentSession::report_result(const std::string& call_id, const tool::ToolOutcome& outcome) {
+// The one place where readers are told of a result, however it came about; false where they were
+// told before.
+bool AgentSession::report_result(const std::string& call_id, const tool::ToolOutcome& outcome) {
   std::erase(open_calls_, call_id);
-  if (task_.recorder != nullptr && !task_.recorder->call_ended(call_id, outcome)) return;
+  if (task_.recorder != nullptr && !task_.recorder->call_ended(call_id, outcome)) return false;
   event::ToolResult result;
   const std::string message_id = "result-" + call_id;
   result.message_id = message_id;
@@ -397,6 +398,7 @@ void AgentSession::report_result(const std::string& call_id, const tool::ToolOut
   tool::Details beside = outcome.details;
   beside.parts = Tree();
   if (!beside.empty()) report_details(call_id, beside);
+  return true;
 }
 
 // Readers who send the conversation back need what its provider is told of the result.
