@@ -77,6 +77,8 @@ Tree status_json(const LobeWatch& watch, const LobeHistory& history) {
   metadata.set("runId", watch.run().text());
   metadata.set("status", status);
   metadata.set("threadId", state.thread);
+  metadata.set("totalCost", Tree::number(total_cost(state)));
+  metadata.set("totalSteps", Tree::integer(state.step_count));
   metadata.set("userId", state.principal);
   Tree stats = Tree::object();
   stats.set("lastActiveTime", Tree::integer(store::system_clock()() - state.changed_ms));

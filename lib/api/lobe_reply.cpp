@@ -27,10 +27,9 @@ std::optional<LobeReading> read_lobe_reading(const http::Request& request,
       send_refusal(response, 400, "lastEventId must be the id of an event");
       return std::nullopt;
     }
-    const bool is_later =
-        std::pair(cursor->seq, cursor->part) > std::pair(reading.cursor.seq, reading.cursor.part);
-    if (!is_later) continue;
-    reading.cursor = *cursor;
+    const encoder::LobeCursor later = reading.cursor.or_later(*cursor);
+    if (later == reading.cursor) continue;
+    reading.cursor = later;
     reading.after = given;
   }
   return reading;

@@ -316,7 +316,9 @@ void LobeService::run_all(const http::Request& request, const ResponsePtr& respo
           return event.type == "step_complete" && event.step_index + 1 >= most;
         },
         response, answering(response, [began](const LobeOperations::WatchPtr& watch) {
-          return step_json(*watch, watch->step_index(), now_ms() - began);
+          // The next step may have begun already.
+          const std::int64_t last = std::max<std::int64_t>(watch->state().step_count, 1) - 1;
+          return step_json(*watch, last, now_ms() - began);
         }));
   });
 }

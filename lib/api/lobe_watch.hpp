@@ -43,7 +43,6 @@ class LobeWatch final : public run::RunReader, public std::enable_shared_from_th
   void leave();
 
   [[nodiscard]] const encoder::OperationState& state() const { return known_->operation.state(); }
-  [[nodiscard]] std::int64_t step_index() const { return known_->operation.step_index(); }
   // As a client names it: the id of its first AG-UI run.
   [[nodiscard]] const std::string& id() const { return state().id; }
   [[nodiscard]] const store::RunId& run() const { return run_; }

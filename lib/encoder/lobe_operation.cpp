@@ -94,8 +94,10 @@ std::string operation_state_json(const OperationState& state) {
   return out + "}";
 }
 
+// Readers may name the event that they have by its time: no two events have the same one.
 void LobeOperation::give(std::string_view type, std::string_view data) {
-  emit_({type, seq_, part_++, index_, at_ms_, data});
+  shown_ms_ = std::max(at_ms_, shown_ms_ + 1);
+  emit_({type, seq_, part_++, index_, shown_ms_, data});
 }
 
 void LobeOperation::give_chunk(std::string_view type, std::string_view key, std::string_view json) {
@@ -333,23 +335,23 @@ void LobeOperation::on_terminal(const journal::Terminal& terminal) {
   end_stream(false);
   state_.is_over = true;
   end_step(false);
-  give_end();
+  give("agent_runtime_end", end_data());
   has_ended_ = true;
 }
 
-void LobeOperation::give_end() {
+std::string LobeOperation::end_data() const {
   std::string data = "{";
   json::append_raw_member(data, "finalState", operation_state_json(state_));
   json::append_member(data, "operationId", state_.id);
   json::append_member(data, "phase", "execution_complete");
   json::append_member(data, "reason", state_.reason);
   append_text(data, "reasonDetail", state_.reason_detail);
-  give("agent_runtime_end", data + "}");
+  return data + "}";
 }
 
 void LobeOperation::rest() {
   if (has_ended_ || state_.reason.empty()) return;
-  give_end();
+  emit_({"agent_runtime_end", seq_, part_++, index_, shown_ms_, end_data()});
 }
 
 }  // namespace millrace::encoder

@@ -23,8 +23,8 @@ struct OperationEvent {
   std::uint64_t seq = 0;   // of the record that it is of
   std::uint32_t part = 0;  // which one of that record's events, from 0
   std::int64_t step_index = 0;
-  std::int64_t at_ms = 0;
-  std::string_view data;  // a JSON object
+  std::int64_t at_ms = 0;  // later than that of the event before
+  std::string_view data;   // a JSON object
 };
 
 // What is known of an operation. Members named `*_json` are JSON text, "" is absent.
@@ -82,7 +82,6 @@ class LobeOperation {
   [[nodiscard]] const OperationState& state() const { return state_; }
   // The step that is at work; "" between steps.
   [[nodiscard]] std::string_view step_type() const;
-  [[nodiscard]] std::int64_t step_index() const { return index_; }
 
  private:
   enum class Step : std::uint8_t { none, model, tools, human };
@@ -125,7 +124,8 @@ class LobeOperation {
   void go_on();
   void ask(std::string_view interrupts_json);
   void wait_for_client(const event::RunEnd& end);
-  void give_end();
+  [[nodiscard]] std::string end_data() const;
+  void wait_for(std::string_view reason, std::string_view detail);
   [[nodiscard]] std::string payload_of(const std::string& id) const;
   [[nodiscard]] std::string payloads(const std::vector<std::string>& ids) const;
 
@@ -135,6 +135,7 @@ class LobeOperation {
   std::uint64_t seq_ = 0;
   std::uint32_t part_ = 0;
   std::int64_t at_ms_ = 0;
+  std::int64_t shown_ms_ = 0;  // of the latest event
 
   Step step_ = Step::none;
   std::int64_t index_ = 0;

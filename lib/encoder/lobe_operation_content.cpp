@@ -227,8 +227,7 @@ void LobeOperation::on_run_end(const event::RunEnd& end) {
   end_stream();
   if (end.outcome == event::RunOutcome::interrupt) {
     ask(end.interrupts_json);
-    state_.reason = "waiting_for_human";
-    state_.reason_detail.clear();
+    wait_for("waiting_for_human", {});
     return;
   }
   if (end.outcome == event::RunOutcome::success && !end.calls_json.empty()) {
@@ -303,14 +302,20 @@ void LobeOperation::wait_for_client(const event::RunEnd& end) {
   }
   if (ids.empty()) return;
   state_.status = "waiting_for_async_tool";
-  state_.reason = "waiting_for_async_tool";
-  state_.reason_detail = "client_tool_execution";
   state_.pending_tools_json = payloads(ids);
   std::string data = "{";
   json::append_member(data, "chunkType", "tools_calling");
   json::append_raw_member(data, "toolsCalling", state_.pending_tools_json);
   json::append_raw_member(data, "toolMessageIds", message_ids + "}");
   give("stream_chunk", data + "}");
+  wait_for("waiting_for_async_tool", "client_tool_execution");
+}
+
+// Only some readers see the end that says so: its time belongs to no other event.
+void LobeOperation::wait_for(std::string_view reason, std::string_view detail) {
+  state_.reason = reason;
+  state_.reason_detail = detail;
+  ++shown_ms_;
 }
 
 }  // namespace millrace::encoder

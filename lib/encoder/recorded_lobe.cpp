@@ -1,5 +1,6 @@
 #include "encoder/recorded_lobe.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 #include <variant>
@@ -9,6 +10,9 @@
 
 namespace millrace::encoder {
 namespace {
+
+// Numbers from here on are milliseconds since 1970; no run has so many records.
+constexpr std::uint64_t first_timestamp = 1'000'000'000'000;
 
 template <class Number>
 bool read_digits(std::string_view text, Number& number) {
@@ -36,12 +40,24 @@ class Frame {
 
 }  // namespace
 
+LobeCursor LobeCursor::or_later(const LobeCursor& other) const {
+  LobeCursor later = std::pair(other.seq, other.part) > std::pair(seq, part) ? other : *this;
+  later.at_ms = std::max(at_ms, other.at_ms);
+  return later;
+}
+
 std::optional<LobeCursor> parse_lobe_cursor(std::string_view text) {
   LobeCursor cursor;
   if (text.empty()) return cursor;
   const std::size_t dash = text.find('-');
   if (!read_digits(text.substr(0, dash), cursor.seq)) return std::nullopt;
-  if (dash == std::string_view::npos) return cursor;
+  if (dash == std::string_view::npos) {
+    if (cursor.seq < first_timestamp) return cursor;
+    cursor.at_ms = static_cast<std::int64_t>(
+        std::min<std::uint64_t>(cursor.seq, std::numeric_limits<std::int64_t>::max()));
+    cursor.seq = 0;
+    return cursor;
+  }
   if (!read_digits(text.substr(dash + 1), cursor.part)) return std::nullopt;
   return cursor;
 }

@@ -20,13 +20,19 @@ struct LobeCursor {
   static constexpr std::uint32_t all = std::numeric_limits<std::uint32_t>::max();
   std::uint64_t seq = 0;
   std::uint32_t part = all;
+  std::int64_t at_ms = 0;  // the timestamp of the event; 0 where its record is named
 
   [[nodiscard]] bool is_before(const OperationEvent& event) const {
+    if (event.at_ms <= at_ms) return false;
     return seq == event.seq ? part < event.part : seq < event.seq;
   }
+  // The place that is behind this one and the other one.
+  [[nodiscard]] LobeCursor or_later(const LobeCursor& other) const;
+  bool operator==(const LobeCursor&) const = default;
 };
 
-// Reads "12-3", "12", or "" for the beginning. Nothing where it is none of them.
+// Reads "12-3", "12", the timestamp of an event, or "" for the beginning. Nothing where it is none
+// of them.
 std::optional<LobeCursor> parse_lobe_cursor(std::string_view text);
 
 // Thread: any, one at a time.

@@ -167,6 +167,9 @@ describe.each(hosts)('operations (%s)', (host) => {
       expect(await step(2)).toMatchObject({ completed: true, nextStepScheduled: false });
     }
     expect(await step(9)).toMatchObject({ completed: true, reason: 'done', totalSteps: 3 });
+    const upTo = (most: number) => api.post(`operations/${operationId}/sync?maxSteps=${most}`, {});
+    expect(await upTo(1)).toMatchObject({ stepIndex: 0, nextStepIndex: 1, totalSteps: 1 });
+    expect(await upTo(9)).toMatchObject({ stepIndex: 2, completed: true, totalSteps: 3 });
     expect(await api.post('run', {}, 400)).toEqual({ error: 'operationId is required' });
     expect(await api.get('run')).toMatchObject({ healthy: true });
     expect(await api.post('start', { operationId })).toMatchObject({ scheduled: false });
@@ -267,7 +270,9 @@ describe.each(hosts)('operations (%s)', (host) => {
     expect(body?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user']);
     expect(JSON.stringify(body)).toContain('web____search');
     const status = await api.get('operations/op-1');
-    expect(status.metadata).toMatchObject({ modelRuntimeConfig: json.modelRuntimeConfig });
+    expect(status.metadata).toMatchObject({
+      ...{ modelRuntimeConfig: json.modelRuntimeConfig, totalSteps: 1, totalCost: 0 },
+    });
     // A prompt goes on with what the thread has.
     await api.post('operations', { operationId: 'op-2', prompt: 'next', topicId: 'topic-9' });
     await api.events('op-2');

@@ -84,6 +84,31 @@ describe.each(hosts)('the stream of an operation (%s)', (host) => {
     expect([over.status, over.headers.get('millrace-run-id')]).toEqual([204, id]);
   });
 
+  it('goes on exactly behind the time of each event, as clients of LobeHub do', async () => {
+    const api = await serveLobe(host);
+    const { operationId: id } = await api.post('operations', { prompt: 'send it' });
+    const follow = async (after: string): Promise<Frame[]> => {
+      const headers = { 'last-event-id': after, 'cache-control': 'no-cache' };
+      const query = `operationId=${id}&includeHistory=true&lastEventId=${after}`;
+      const response = await api.send(`/api/agent/stream?${query}`, { headers });
+      return framesIn(await response.text()).filter(({ event }) => event !== 'connected');
+    };
+    const waiting = await follow('0');
+    await api.post('human-intervention', { operationId: id, action: 'approve' });
+    const rest = await follow(String(waiting.at(-1)?.data.timestamp));
+    expect(rest.at(-1)?.data.data.reason).toBe('done');
+    // The end that says that it waits is for those who read it then.
+    const all = [...waiting.slice(0, -1), ...rest];
+    expect(await api.events(id)).toEqual(all);
+    for (const [at, { id: place, data }] of all.entries()) {
+      expect(await follow(String(data.timestamp))).toEqual(all.slice(at + 1));
+      // The browser knows the id, and the page the time of the event before.
+      const before = String(all.at(Math.max(at - 1, 0))?.data.timestamp);
+      const headers = { 'last-event-id': place };
+      expect(await api.events(id, before, headers)).toEqual(all.slice(at + 1));
+    }
+  });
+
   it('shows events while they come, and slows nobody who leaves', async () => {
     const gate = new Gate();
     const api = await serve(host, {

@@ -186,6 +186,11 @@ std::string id_of(const std::string& frame) {
   return frame.substr(4, frame.find('\n') - 4);
 }
 
+std::int64_t time_of(const std::string& frame) {
+  const auto data = json::Tree::parse(std::string_view(frame).substr(frame.find("\ndata: ") + 7));
+  return data.ok() ? data.value()["timestamp"].integer_or(0) : 0;
+}
+
 }  // namespace
 
 TEST(LobeOperation, WritesGoldenStreams) {
@@ -211,6 +216,24 @@ TEST(LobeOperation, GoesOnExactlyBehindEveryEvent) {
       const auto cursor = encoder::parse_lobe_cursor(id_of(frame));
       ASSERT_TRUE(cursor);
       EXPECT_EQ(streamed(list, *cursor), whole.substr(behind)) << id_of(frame);
+    }
+  }
+}
+
+// As clients of LobeHub's do, which keep the timestamp of the last event.
+TEST(LobeOperation, GoesOnExactlyBehindEveryTime) {
+  for (const auto& [name, make] : samples) {
+    SCOPED_TRACE(name);
+    const RecordList list = make();
+    const std::string whole = streamed(list);
+    std::size_t behind = 0;
+    std::int64_t before = 0;
+    for (const std::string& frame : frames_of(whole)) {
+      behind += frame.size();
+      const std::int64_t at_ms = time_of(frame);
+      EXPECT_GT(at_ms, before) << frame;
+      before = at_ms;
+      EXPECT_EQ(streamed(list, LobeCursor{.at_ms = at_ms}), whole.substr(behind)) << frame;
     }
   }
 }
@@ -278,6 +301,11 @@ TEST(LobeOperation, ReadsPlacesOfEventsAndNothingElse) {
   EXPECT_EQ(encoder::parse_lobe_cursor("")->seq, 0U);
   EXPECT_EQ(encoder::parse_lobe_cursor("12-3")->part, 3U);
   EXPECT_EQ(encoder::parse_lobe_cursor("12")->part, LobeCursor::all);
+  EXPECT_EQ(encoder::parse_lobe_cursor("999999999999")->at_ms, 0);
+  const LobeCursor time = *encoder::parse_lobe_cursor("1000000000000");
+  EXPECT_EQ(time, (LobeCursor{.at_ms = 1'000'000'000'000}));
+  EXPECT_EQ(time.or_later({7, 1}), (LobeCursor{7, 1, 1'000'000'000'000}));
+  EXPECT_EQ((LobeCursor{7, 1}.or_later(time)), (LobeCursor{7, 1, 1'000'000'000'000}));
   for (const char* wrong : {"x", "1-", "-1", "1-x", "1.5", " 1", "99999999999999999999"}) {
     EXPECT_FALSE(encoder::parse_lobe_cursor(wrong)) << wrong;
   }
