@@ -14,6 +14,7 @@
 #include "api/job_routes.hpp"
 #include "api/lobe_chat.hpp"
 #include "api/lobe_routes.hpp"
+#include "api/lobe_trpc.hpp"
 #include "api/memory_routes.hpp"
 #include "api/message_routes.hpp"
 #include "api/openapi.hpp"
@@ -23,6 +24,7 @@
 #include "api/storage_routes.hpp"
 #include "api/system_routes.hpp"
 #include "api/tool_routes.hpp"
+#include "api/trpc_answer.hpp"
 
 namespace millrace::api {
 namespace {
@@ -42,12 +44,15 @@ std::string pattern_of(std::string_view path) {
 }
 
 http::Handler guarded(const ApiRoute& route) {
-  return [scope = std::string(route.scope), handler = route.handler](http::Request&& request,
-                                                                     const ResponsePtr& response) {
-    if (!scope.empty() && request.caller && !request.caller->may(scope)) {
-      return send_refusal(response, 403, "The key does not have the scope '" + scope + "'");
+  return [scope = std::string(route.scope), handler = route.handler,
+          is_of_trpc = route.path.starts_with(trpc_prefix)](http::Request&& request,
+                                                            const ResponsePtr& response) {
+    if (scope.empty() || !request.caller || request.caller->may(scope)) {
+      return handler(std::move(request), response);
     }
-    handler(std::move(request), response);
+    const std::string why = "The key does not have the scope '" + scope + "'";
+    if (!is_of_trpc) return send_refusal(response, 403, why);
+    (void)response->send_error(make_error(Errc::not_authorized, why + "."));
   };
 }
 
@@ -114,8 +119,10 @@ ApiRoutes::ApiRoutes(ApiContext context)
   add(*table, probe_routes(context_, commands, listeners_));
   add(*table, memory_routes(context_));
   add(*table, storage_routes(context_));
-  add(*table, lobe_routes(context_, invocations_->webhooks()));
-  add(*table, lobe_chat_routes(context_));
+  Table lobe = lobe_routes(context_, invocations_->webhooks());
+  add(lobe, lobe_chat_routes(context_));
+  add(*table, lobe_trpc_routes(lobe));
+  add(*table, std::move(lobe));
   add(*table, absent_routes());
   table_ = table;
 }

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include "api/api_answers.hpp"
 #include "api/chat_reply.hpp"
 #include "api/console_routes.hpp"
+#include "api/trpc_answer.hpp"
 #include "base/ascii.hpp"
 #include "base/sha256.hpp"
 #include "http/response.hpp"
@@ -20,12 +22,13 @@ constexpr std::string_view prefix = "/api/";
 constexpr std::string_view metrics_path = "/metrics";
 constexpr std::string_view provider_prefix =
     "/webapi/chat/";  // behind it, the name of the provider
-// Clients of these routes have no other field for a key.
-constexpr std::string_view bearer_prefix = "/api/agent/";
+constexpr std::string_view lobe_prefix = "/api/agent/";
 // Without a key; their answers tell nothing about anybody.
 constexpr std::array<std::string_view, 4> open_paths{"/health", "/livez", "/readyz",
                                                      "/openapi.json"};
 constexpr std::array<std::string_view, 2> key_fields{"X-Millrace-API-Key", "X-Undefined-API-Key"};
+constexpr std::array<std::string_view, 3> lobe_key_fields{"X-Millrace-API-Key",
+                                                          "X-Undefined-API-Key", "X-API-Key"};
 
 constexpr std::chrono::minutes failure_span{1};
 constexpr int most_failures = 30;  // of one address in the span
@@ -62,16 +65,28 @@ bool is_loopback_origin(std::string_view origin) {
 }
 
 bool is_api(std::string_view path) {
-  return path.starts_with(prefix);
+  return path.starts_with(prefix) || path.starts_with(trpc_prefix);
+}
+
+// Whether clients of LobeHub's ask for it.
+bool is_of_lobe(std::string_view path) {
+  return path.starts_with(lobe_prefix) || path.starts_with(trpc_prefix);
+}
+
+// Where the key of a request for this path may be.
+std::span<const std::string_view> key_fields_of(std::string_view path) {
+  if (is_of_lobe(path)) return lobe_key_fields;
+  return key_fields;
 }
 
 // Whether its errors have the shape of the Runtime API's.
 bool is_described(std::string_view path) {
-  return is_api(path) || path == metrics_path;
+  return path.starts_with(prefix) || path == metrics_path;
 }
 
 // The body of an error on a path that is not the Runtime API's.
 std::string other_error(const Error& error, std::string_view path) {
+  if (path.starts_with(trpc_prefix)) return trpc_error_body(error, path);
   return path.starts_with(provider_prefix)
              ? chat_error_json(error, path.substr(provider_prefix.size()))
              : http::error_body(error);
@@ -141,7 +156,7 @@ http::Zone::Admission ApiZone::admit(const http::RequestHead& head, std::string_
     }
     return admission;
   }
-  for (const std::string_view field : key_fields) {
+  for (const std::string_view field : key_fields_of(head.path)) {
     const auto key = head.headers.find(field);
     if (!key) continue;
     if (auto admission = admit_with(*key, head, counts)) return *std::move(admission);
@@ -150,7 +165,7 @@ http::Zone::Admission ApiZone::admit(const http::RequestHead& head, std::string_
   if (auto admission = admit_session(head, counts)) return *std::move(admission);
   // Clients of AG-UI have one header for all servers.
   const std::string_view bearer = bearer_of(head);
-  const bool takes_bearer = !is_api(head.path) || head.path.starts_with(bearer_prefix);
+  const bool takes_bearer = !is_api(head.path) || is_of_lobe(head.path);
   if (!bearer.empty() && takes_bearer) {
     if (auto admission = admit_with(bearer, head, counts)) return *std::move(admission);
     count_failure(remote_address);

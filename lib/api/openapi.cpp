@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "api/trpc_answer.hpp"
 #include "base/ascii.hpp"
 
 namespace millrace::api {
@@ -111,8 +112,9 @@ Tree operation_of(const ApiRoute& route) {
     operation.set("security", Tree::array());
     return operation;
   }
-  responses.set("401", response_of("The key is missing or unknown", "Refusal"));
-  responses.set("default", response_of("The request was refused", "Refusal"));
+  const std::string_view refusal = route.path.starts_with(trpc_prefix) ? "Any" : "Refusal";
+  responses.set("401", response_of("The key is missing or unknown", refusal));
+  responses.set("default", response_of("The request was refused", refusal));
   return operation;
 }
 

@@ -24,6 +24,15 @@ async function operationsOf(api: Api): Promise<{ method: string; path: string; s
   );
 }
 
+/** Why a request was refused. */
+async function refusalIn(path: string, response: Response): Promise<unknown> {
+  const body: Json = await response.json();
+  if (!path.startsWith('/trpc/')) return body;
+  const { message, data } = body.error.json;
+  expect(data.httpStatus).toBe(response.status);
+  return { error: message.replace(/\.$/, '') };
+}
+
 describe.each(hosts)('keys of the routes (%s)', (host) => {
   const serveHere = (setUp: ApiSetUp = {}) =>
     serve(host, { ...setUp, api: { keys: [{ key }], ...setUp.api } });
@@ -43,7 +52,8 @@ describe.each(hosts)('keys of the routes (%s)', (host) => {
         continue;
       }
       expect(`${path} ${response.status}`).toBe(`${path} 401`);
-      expect(await response.json()).toEqual({ error: 'Unauthorized' });
+      const error = path.startsWith('/trpc/') ? 'The request has no valid key' : 'Unauthorized';
+      expect(await refusalIn(path, response)).toEqual({ error });
     }
     const open = operations.filter(({ scope }) => scope === '').map(({ path }) => path);
     const others = ['/health', '/livez', '/openapi.json', '/readyz'];
@@ -66,7 +76,7 @@ describe.each(hosts)('keys of the routes (%s)', (host) => {
           await response.text();
         } else {
           expect(`${name}: ${response.status}`).toBe(`${name}: 403`);
-          expect(await response.json()).toEqual({
+          expect(await refusalIn(path, response)).toEqual({
             error: `The key does not have the scope '${scope}'`,
           });
         }
