@@ -183,6 +183,9 @@ export interface Addon {
   /** How many texts one embeddings request takes; 0: any number. */
   textsInOneRequest(name: string, settings: string, options: string): number;
 
+  /** The name of a slash command whose declaration is valid; throws what is wrong with it. */
+  checkCommand(declaration: string): string;
+
   /** How a provider is asked for an object; see lib/model/schema/object.hpp. */
   planObject(settings: string, request: string): string;
   /** What an answer is worth. */

@@ -1,4 +1,5 @@
 // The functions of durable runs: runtimes, the agents that are registered in them, their runs.
+#include "chat/command_registry.hpp"
 #include "engine_call.hpp"
 #include "exports.hpp"
 #include "os/random_ids.hpp"
@@ -109,6 +110,18 @@ Napi::Value keep_alive(const Napi::CallbackInfo& info) {
   return call.nothing();
 }
 
+// checkCommand(declarationJson) -> the name of the slash command
+Napi::Value check_command(const Napi::CallbackInfo& info) {
+  EngineCall call(info);
+  const std::string declaration = call.text(0);
+  if (!call) return call.raised();
+  const auto parsed = json::Tree::parse(declaration);
+  if (!parsed) return raise(info.Env(), parsed.error());
+  const auto command = chat::read_command(parsed.value());
+  if (!command) return raise(info.Env(), command.error());
+  return to_text(info.Env(), command.value().name);
+}
+
 // crashAfter(kind, name, count): ends the process after the commit of a record
 Napi::Value crash_after(const Napi::CallbackInfo& info) {
   EngineCall call(info);
@@ -134,6 +147,7 @@ void export_runtime(Napi::Env env, Napi::Object exports) {
   set_function<fetch_route>(env, exports, "fetchRoute");
   set_function<feed_route>(env, exports, "feedRoute");
   set_function<keep_alive>(env, exports, "keepAlive");
+  set_function<check_command>(env, exports, "checkCommand");
   set_function<crash_after>(env, exports, "crashAfter");
 }
 

@@ -186,8 +186,12 @@ export interface CommandDeclaration {
   permission?: 'public' | 'admin' | 'superadmin' | undefined;
   /** Whether it can be used in a conversation with one person; false when absent. */
   allow_in_private?: boolean | undefined;
-  /** Seconds between two uses, by permission. */
-  rate_limit?: { user?: number; admin?: number; superadmin?: number } | undefined;
+  /**
+   * Seconds between two uses of one principal, by permission; `none` is no limit, and `stats` an hour for users. Chats
+   * of the Runtime API have the permission `superadmin`, which no command limits unless it says so.
+   */
+  rate_limit?:
+    { user?: number; admin?: number; superadmin?: number } | 'none' | 'stats' | undefined;
   show_in_help?: boolean | undefined;
   order?: number | undefined;
   aliases?: string[] | undefined;

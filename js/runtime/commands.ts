@@ -1,6 +1,8 @@
 // Slash commands of a host: what is declared, and the function that runs them.
 import type { AgentFunction, CommandCall, CommandDeclaration } from '../../types/runtime';
-import { MillraceError } from '../errors';
+import { addon } from '../addon';
+import { MillraceError, rethrow } from '../errors';
+import { toJson } from '../serialize';
 import { shown } from '../shown';
 
 /** The name of the agent whose runs are commands. */
@@ -15,6 +17,16 @@ interface CommandContext {
   failure: string;
 }
 
+/** As the engine knows the command; throws what is wrong with its declaration. */
+function nameOf(command: CommandDeclaration): string {
+  const json = toJson({ ...command, run: undefined }, 'The declaration of the command');
+  try {
+    return addon().checkCommand(json);
+  } catch (error) {
+    rethrow(error);
+  }
+}
+
 /** The commands of one runtime. */
 export class Commands {
   readonly #commands = new Map<string, CommandDeclaration>();
@@ -27,7 +39,7 @@ export class Commands {
         `runtime.command() takes an object with a name and a function \`run\`, not ${shown(command)}.`,
       );
     }
-    this.#commands.set(command.name.toLowerCase(), command);
+    this.#commands.set(nameOf(command), command);
     this.#revision += 1;
   }
 

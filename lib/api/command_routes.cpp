@@ -78,9 +78,9 @@ Result<void> Commands::take(const Tree& declared) {
   return {};
 }
 
-chat::CommandDecision Commands::decide(std::string_view text) {
+chat::CommandDecision Commands::decide(std::string_view text, const std::string& principal) {
   chat::CommandSender sender;
-  sender.id = std::to_string(context_->options.user_id);
+  sender.id = principal;
   sender.permission = chat::Permission::superadmin;
   return dispatcher_.decide(text, sender, store::system_clock()());
 }

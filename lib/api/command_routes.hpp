@@ -23,8 +23,8 @@ class Commands final : public std::enable_shared_from_this<Commands> {
   // Calls `ready` once the commands are those of the host. Errors: those of reading them.
   void refresh(std::function<void(const Result<void>& refreshed)> ready);
   [[nodiscard]] chat::CommandDispatcher& dispatcher() { return dispatcher_; }
-  // A message of the one who writes from outside.
-  chat::CommandDecision decide(std::string_view text);
+  // A message of the principal who writes from outside.
+  chat::CommandDecision decide(std::string_view text, const std::string& principal);
 
  private:
   Result<void> take(const json::Tree& declared);

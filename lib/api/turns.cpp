@@ -148,7 +148,7 @@ void Turns::start(const std::shared_ptr<Turn>& turn) {
     if (!refreshed) return turn->begun(TurnRefusal{500, refreshed.error().message});
     // Where there are no commands, a slash is a character like others.
     if (self->commands_->dispatcher().registry.all().empty()) return self->run(turn, {});
-    self->run(turn, self->commands_->decide(turn->request.message.text));
+    self->run(turn, self->commands_->decide(turn->request.message.text, turn->request.principal));
   });
 }
 
