@@ -217,8 +217,11 @@ std::string hosted_state(const json::Value& item) {
   for (const auto& [key, value] : item.members()) {
     // An error that is an object says more than its text.
     const bool is_error = key == "error" && value.is_object();
-    const bool is_in_text =
-        is_mcp && !is_error && std::find(received.begin(), received.end(), key) != received.end();
+    // An output that is null or empty goes back as that.
+    const bool is_none = value.is_nothing() || (value.is_string() && value.string().empty());
+    const bool is_no_output = key == "output" && is_none;
+    const bool is_in_text = is_mcp && !is_error && !is_no_output &&
+                            std::find(received.begin(), received.end(), key) != received.end();
     const bool is_image = type == "image_generation_call" && key == "result";
     if (!is_in_text && !is_image) json::append_raw_member(out, key, value.to_json(keep));
   }

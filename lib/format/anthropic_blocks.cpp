@@ -157,7 +157,8 @@ std::string block_of(const json::Value& part, json::Surrogates surrogates) {
   }
   Media media;
   if (!message::read_media(media, part)) return {};
-  message::take_data_url(media);
+  std::string held;
+  message::take_data_url(media, held);
   if (!is_taken(media)) {
     write_text_block(out, left_out(media));
     return out.take();

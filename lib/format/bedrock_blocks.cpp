@@ -6,6 +6,7 @@
 #include "format/retained.hpp"
 #include "format/support.hpp"
 #include "format/turn_blocks.hpp"
+#include "message/media_type.hpp"
 #include "message/parts.hpp"
 
 namespace millrace::format::bedrock {
@@ -212,7 +213,8 @@ std::string block_of(const json::Value& part, DocumentNames& names, json::Surrog
   }
   Media media;
   if (!message::read_media(media, part)) return {};
-  message::take_data_url(media);
+  std::string held;
+  message::take_data_url(media, held);
   const Row* row = find_row(media);
   const bool inlined = media.source == Media::Source::data;
   if (row == nullptr || (!inlined && !media.value.starts_with("s3://"))) return {};

@@ -7,6 +7,7 @@
 
 #include "format/retained.hpp"
 #include "format/support.hpp"
+#include "message/media_type.hpp"
 #include "message/parts.hpp"
 
 namespace millrace::format {
@@ -193,7 +194,8 @@ Content cohere_content(const json::Value& content) {
     }
     Media media;
     media.value = image["url"].string();
-    message::take_data_url(media);
+    std::string held;
+    message::take_data_url(media, held);
     std::string metadata;
     if (has_more_than(image, {"url"}) || has_more_than(part, {"type", "image_url"})) {
       constexpr std::array<std::string_view, 2> path{"image_url", "url"};

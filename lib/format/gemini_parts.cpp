@@ -129,7 +129,8 @@ std::string part_of(const json::Value& part, json::Surrogates surrogates) {
   }
   Media media;
   if (!message::read_media(media, part)) return {};
-  message::take_data_url(media);
+  std::string held;
+  message::take_data_url(media, held);
   const bool inlined = media.source == Media::Source::data;
   std::string_view type = media.mime_type;
   // A document that is known to be of no known type is not said to be a PDF.

@@ -11,6 +11,7 @@
 #include "format/openai_names.hpp"
 #include "format/retained.hpp"
 #include "format/support.hpp"
+#include "message/media_type.hpp"
 #include "message/parts.hpp"
 
 namespace millrace::format::openai {
@@ -57,11 +58,10 @@ void read_input_image(JsonBuilder& out, const json::Value& part, bool is_output)
 
 void read_input_file(JsonBuilder& out, const json::Value& part) {
   Media media{Media::Kind::document, Media::Source::file, part["file_id"].string()};
-  message::DataUrl data;
-  if (message::read_data_url(data, part["file_data"].string())) {
-    media.source = Media::Source::data;
-    media.value = data.data;
-    media.mime_type = data.mime_type;
+  std::string held;
+  Media address{Media::Kind::document, Media::Source::url, part["file_data"].string()};
+  if (message::take_data_url(address, held)) {
+    media = address;
   } else if (const auto bytes = part["file_data"].filled_string()) {
     media.source = Media::Source::data;
     media.value = *bytes;
@@ -137,13 +137,18 @@ void write_input_file(JsonBuilder& out, const Media& media) {
 
 void write_input_part(JsonBuilder& out, const json::Value& part, bool is_output) {
   Media media;
+  std::string held;
   const bool is_media = message::read_media(media, part);
+  if (media.kind == Media::Kind::document) message::take_data_url(media, held);
   const bool is_binary = is_media && part["type"].string() == "binary";
-  const bool is_image = media.kind == Media::Kind::image;
   const bool by_id = media.source == Media::Source::file;
-  if (is_media && (is_image || (is_binary && !by_id))) {
+  // Clients send PDFs as images; a binary part may leave open what it is.
+  const bool is_typed = !message::is_open_type(media.mime_type);
+  const bool is_file = is_typed && message::kind_of_mime(media.mime_type) == Media::Kind::document;
+  const bool is_image = media.kind == Media::Kind::image || (is_binary && !by_id && !is_typed);
+  if (is_media && is_image && !is_file) {
     write_input_image(out, media, is_output);
-  } else if (is_media && (by_id || media.kind == Media::Kind::document)) {
+  } else if (is_media && (by_id || is_file || media.kind == Media::Kind::document)) {
     write_input_file(out, media);
   } else {
     // A part the API has no word for keeps its place.

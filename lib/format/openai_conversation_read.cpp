@@ -336,10 +336,11 @@ void ItemReader::read_mcp_call(const json::Value& item) {
   call.name = item["name"].string();
   call.arguments = arguments_of(item["arguments"]);
   const json::Value error = item["error"];
+  // An error that is an object says more than its text, and an empty output may be null.
+  const std::string_view error_key = error.is_object() ? "" : "error";
+  const std::string_view output_key = item["output"].filled_string() ? "output" : "";
   call.metadata.add(openai::items_provider, "item",
-                    error.is_object()
-                        ? without(item, {"id", "name", "arguments", "output"})
-                        : without(item, {"id", "name", "arguments", "output", "error"}));
+                    without(item, {"id", "name", "arguments", output_key, error_key}));
   add_result(call, arguments_of(item["output"]));
   if (const auto text = error.filled_string()) results_.back().error = *text;
   if (error.is_object())

@@ -243,12 +243,18 @@ class ItemWriter {
     out_.text("type", "mcp_call");
     out_.text("id", call.id);
     for (const auto& [key, value] : item.members()) {
-      if (key != "type" && key != "id") out_.value(key, value);
+      if (key != "type" && key != "id" && key != "output") out_.value(key, value);
     }
     out_.text("name", call.name);
     out_.text("arguments", call.arguments);
     if (const auto result = results_.find(call.id); result != results_.end()) {
-      out_.text("output", message::text_of(result->second->content));
+      const std::string output = message::text_of(result->second->content);
+      // One that is empty goes back as it came: null, "", or absent.
+      if (!output.empty()) {
+        out_.text("output", output);
+      } else if (item["output"].exists()) {
+        out_.value("output", item["output"]);
+      }
       const bool has_error = item["error"].exists();
       if (result->second->error && !has_error) out_.text("error", *result->second->error);
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 
 #include "base/ascii.hpp"
@@ -84,6 +85,36 @@ constexpr std::array magics{
     Magic{"video/mp4", small_size, {4, "ftyp"}},
 };
 
+// Escapes that are none stay as they are.
+std::string percent_decoded(std::string_view text) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  const auto digit = [&](char c) {
+    return digits.find(c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c);
+  };
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const bool is_escape = text[at] == '%' && at + 2 < text.size();
+    const std::size_t high = is_escape ? digit(text[at + 1]) : std::string_view::npos;
+    const std::size_t low = is_escape ? digit(text[at + 2]) : std::string_view::npos;
+    if (high == std::string_view::npos || low == std::string_view::npos) {
+      out.push_back(text[at]);
+      continue;
+    }
+    out.push_back(static_cast<char>(high * 16 + low));
+    at += 2;
+  }
+  return out;
+}
+
+// The type of a `data:` URL that is written as `head` before its comma; nothing where it is none.
+std::optional<std::string_view> type_of_head(std::string_view head) {
+  constexpr std::string_view unnamed = "text/plain";
+  if (head.empty() || head.front() == ';') return unnamed;
+  if (head.find('/') == std::string_view::npos) return std::nullopt;
+  return known_type(head);
+}
+
 bool has_piece(std::string_view bytes, const Piece& piece) {
   return bytes.size() >= piece.at && bytes.substr(piece.at).starts_with(piece.bytes);
 }
@@ -130,6 +161,23 @@ bool is_open_type(std::string_view type) {
   return essence.empty() || essence.ends_with("/*") ||
          equal_ignoring_case(essence, "application/octet-stream") ||
          equal_ignoring_case(essence, "binary/octet-stream");
+}
+
+bool take_data_url(Media& media, std::string& held) {
+  if (take_data_url(media)) return true;
+  constexpr std::string_view scheme = "data:";
+  const std::string_view url = media.value;
+  const std::size_t comma = url.find(',');
+  const bool is_data = media.source == Media::Source::url && comma != std::string_view::npos &&
+                       equal_ignoring_case(url.substr(0, scheme.size()), scheme);
+  if (!is_data) return false;
+  const auto type = type_of_head(url.substr(scheme.size(), comma - scheme.size()));
+  if (!type) return false;
+  held = base64::encode(percent_decoded(url.substr(comma + 1)));
+  media.source = Media::Source::data;
+  media.value = held;
+  media.mime_type = *type;
+  return true;
 }
 
 }  // namespace millrace::message

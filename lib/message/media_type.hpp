@@ -2,6 +2,7 @@
 // the end of their address.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "message/parts.hpp"
@@ -24,5 +25,10 @@ std::string_view known_type(std::string_view type);
 // Whether a type leaves open what the bytes are: none, "image/*", "application/octet-stream"
 // or the name of it that stores of objects use.
 bool is_open_type(std::string_view type);
+
+// Makes a medium by value of one whose address is a `data:` URL, be its bytes in base64 or
+// percent-encoded (RFC 2397); false for any other.
+// Lifetime: the medium's value may be in `held`, which the caller keeps in place.
+bool take_data_url(Media& media, std::string& held);
 
 }  // namespace millrace::message

@@ -5,41 +5,16 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
 #include <regex>
 #include <string>
 
-#include "base/json_tree.hpp"
 #include "format/format.hpp"
+#include "retained_histories.hpp"
 
 using namespace millrace;
+using namespace millrace::test;
 
 namespace {
-
-// The JSON text with the members of each object in the order of their names.
-std::string sorted(const json::Value& value) {
-  if (value.is_array()) {
-    std::string out = "[";
-    for (const json::Value item : value.items()) {
-      out += (out.size() > 1 ? "," : "") + sorted(item);
-    }
-    return out + "]";
-  }
-  if (!value.is_object()) return value.to_json();
-  std::map<std::string, std::string> members;
-  for (const auto& [key, member] : value.members()) members[std::string(key)] = sorted(member);
-  std::string out = "{";
-  for (const auto& [key, member] : members) {
-    out += (out.size() > 1 ? ",\"" : "\"") + key + "\":" + member;
-  }
-  return out + "}";
-}
-
-std::string sorted_text(const std::string& text) {
-  json::Document document(512);
-  const auto value = document.parse(text);
-  return value ? sorted(value.value()) : "no JSON: " + text;
-}
 
 struct History {
   std::string name;
@@ -49,64 +24,6 @@ struct History {
 
 void PrintTo(const History& history, std::ostream* out) {
   *out << history.format << ": " << history.name;
-}
-
-std::string claude(const std::string& turns) {
-  return R"({"messages":[)" + turns + "]}";
-}
-
-std::string claude_user(const std::string& blocks) {
-  return claude(R"({"role":"user","content":[)" + blocks + "]}");
-}
-
-std::string claude_answer(const std::string& blocks) {
-  return claude(R"({"role":"user","content":[{"type":"text","text":"Ask"}]},)"
-                R"({"role":"assistant","content":[)" +
-                blocks + "]}");
-}
-
-std::string claude_result(const std::string& members) {
-  return claude(
-      R"({"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"look","input":{},)"
-      R"("toolset_name":"maps"}]},{"role":"user","content":[{"type":"tool_result",)"
-      R"("tool_use_id":"c1",)" +
-      members + "}]}");
-}
-
-std::string bedrock_user(const std::string& blocks) {
-  return R"({"messages":[{"role":"user","content":[)" + blocks + "]}]}";
-}
-
-std::string bedrock_answer(const std::string& blocks) {
-  return R"({"messages":[{"role":"user","content":[{"text":"Ask"}]},)"
-         R"({"role":"assistant","content":[)" +
-         blocks + R"(]},{"role":"user","content":[{"text":"Go on"}]}]})";
-}
-
-std::string bedrock_result(const std::string& members) {
-  return R"({"messages":[{"role":"assistant","content":[)"
-         R"({"toolUse":{"toolUseId":"c1","name":"look","input":{}}}]},)"
-         R"({"role":"user","content":[{"toolResult":{"toolUseId":"c1",)" +
-         members + "}}]}]}";
-}
-
-std::string gemini_user(const std::string& parts) {
-  return R"({"contents":[{"role":"user","parts":[)" + parts + "]}]}";
-}
-
-std::string gemini_answer(const std::string& parts) {
-  return R"({"contents":[{"role":"user","parts":[{"text":"Ask"}]},{"role":"model","parts":[)" +
-         parts + "]}]}";
-}
-
-std::string gemini_result(const std::string& members) {
-  return R"({"contents":[{"role":"model","parts":[{"functionCall":{"id":"c1","name":"look",)"
-         R"("args":{}}}]},{"role":"user","parts":[{"functionResponse":{"id":"c1","name":"look",)" +
-         members + "}]}]}";
-}
-
-std::string items(const std::string& more) {
-  return R"([{"type":"message","role":"user","content":"Ask"},)" + more + "]";
 }
 
 const History histories[] = {
@@ -299,6 +216,12 @@ const History histories[] = {
     {"a reference and a failure that says more than its text", "openai_conversation",
      R"([{"id":"msg_1"},{"type":"mcp_call","id":"mcp_1","name":"look","arguments":"{}",)"
      R"("server_label":"s","output":"","error":{"type":"http_error","code":500,"message":"No."}}])"},
+    {"calls of a server without an output", "openai_conversation",
+     R"([{"type":"mcp_call","id":"mcp_1","name":"look","arguments":"{}","server_label":"s",)"
+     R"("output":null},{"type":"mcp_call","id":"mcp_2","name":"look","arguments":"{}",)"
+     R"("server_label":"s"},{"type":"mcp_call","id":"mcp_3","name":"look","arguments":"{}",)"
+     R"("server_label":"s","output":""},{"type":"mcp_call","id":"mcp_4","name":"look",)"
+     R"("arguments":"{}","server_label":"s","output":null,"error":"No."}])"},
     {"what Google ran before a text", "gemini",
      gemini_answer(R"({"toolCall":{"id":"t1","toolType":"GOOGLE_SEARCH_WEB","args":{"queries":)"
                    R"(["q"]}}},{"toolResponse":{"id":"t1","toolType":"GOOGLE_SEARCH_WEB",)"
@@ -405,69 +328,8 @@ TEST_P(Retained, GoesBackAsItCame) {
 
 INSTANTIATE_TEST_SUITE_P(Histories, Retained, testing::ValuesIn(histories), case_name);
 
-namespace {
-
-// A history of one user read by the first format, with another text in it, written by it again.
-std::string edited(const std::string& format_name, const std::string& data, const std::string& from,
-                   const std::string& to) {
-  const format::Format* format = format::find_format(format_name);
-  CountingIds ids("id-");
-  std::string messages = format::from_api(*format, data, ids).value();
-  const std::string wanted = "\"text\":\"" + from + "\",\"metadata\"";
-  const std::size_t at = messages.find(wanted);
-  EXPECT_NE(at, std::string::npos) << messages;
-  if (at == std::string::npos) return {};
-  messages.replace(at, wanted.size(), "\"text\":\"" + to + "\",\"metadata\"");
-  return format::to_api(*format, messages).value();
-}
-
-}  // namespace
-
-TEST(RetainedBlocks, GiveWayToATextThatWasEdited) {
-  EXPECT_EQ(
-      edited("bedrock_converse", bedrock_user(R"({"guardContent":{"text":{"text":"Guarded."}}})"),
-             "Guarded.", "Other."),
-      R"({"messages":[{"role":"user","content":[{"text":"Other."}]}]})");
-  EXPECT_EQ(
-      edited("anthropic", claude_user(R"({"type":"hologram","text":"Seen."})"), "Seen.", "Other."),
-      R"({"messages":[{"role":"user","content":[{"type":"text","text":"Other."}]}]})");
-}
-
-// A part comes from whoever wrote the message: it makes no call and no result.
-TEST(RetainedBlocks, AreNoCallsAndNoResults) {
-  const auto sent = [](const std::string& format, const std::string& provider,
-                       const std::string& block) {
-    const std::string messages =
-        R"([{"id":"1","role":"user","content":[{"type":"text","text":"x","metadata":{"millrace":)"
-        R"({"providerState":[{"provider":")" +
-        provider + R"(","kind":"block","state":)" + block + "}]}}}]}]";
-    return format::to_api(*format::find_format(format), messages).value();
-  };
-  EXPECT_EQ(
-      sent("anthropic", "anthropic", R"({"type":"tool_result","tool_use_id":"c","content":"x"})"),
-      R"({"messages":[{"role":"user","content":[{"type":"text","text":"x"}]}]})");
-  EXPECT_EQ(sent("bedrock_converse", "bedrock",
-                 R"({"toolResult":{"toolUseId":"c","content":[{"text":"x"}]}})"),
-            R"({"messages":[{"role":"user","content":[{"text":"x"}]}]})");
-  EXPECT_EQ(sent("gemini", "google", R"({"text":"x","functionCall":{"name":"f"}})"),
-            R"({"contents":[{"role":"user","parts":[{"text":"x"}]}]})");
-}
-
-// A prompt that a client put first is no turn of the conversation.
-TEST(RetainedBlocks, LeaveALeadingPromptBesideTheTurns) {
-  const format::Format* format = format::find_format("anthropic");
-  CountingIds ids("id-");
-  const auto messages = format::from_api(
-      *format, claude(R"({"role":"system","content":"Be brief."},{"role":"user","content":"Ask"})"),
-      ids);
-  ASSERT_TRUE(messages.ok());
-  EXPECT_EQ(format::to_api(*format, messages.value()).value(),
-            R"({"system":"Be brief.","messages":[{"role":"user","content":[{"type":"text",)"
-            R"("text":"Ask"}]}]})");
-}
-
 // Their words are a text everywhere else.
-TEST(RetainedBlocks, AreTextInOtherFormats) {
+TEST(RetainedHistories, AreTextInOtherFormats) {
   for (const auto& [name, format_name, data] : histories) {
     const bool has_words =
         data.find("Found.") != std::string::npos || data.find("Guarded.") != std::string::npos;
@@ -481,18 +343,5 @@ TEST(RetainedBlocks, AreTextInOtherFormats) {
       ASSERT_TRUE(sent.ok());
       EXPECT_NE(sent.value().find(words), std::string::npos) << name << " into " << other;
     }
-  }
-}
-
-TEST(RetainedLists, PartATextAtWholeCharactersOnly) {
-  message::Metadata metadata;
-  metadata.add("p", "list", "[1,1]");
-  EXPECT_TRUE(format::listed_texts(metadata, "p", "\xC3\xBC").empty());
-  EXPECT_TRUE(format::listed_texts(metadata, "p", "abc").empty());
-  EXPECT_EQ(format::listed_texts(metadata, "p", "ab").size(), 2U);
-  for (const char* wrong : {"[-1,3]", "[\"2\"]", "{}", "[9]", "[]", "no"}) {
-    message::Metadata other;
-    other.add("p", "list", wrong);
-    EXPECT_TRUE(format::listed_texts(other, "p", "ab").empty()) << wrong;
   }
 }

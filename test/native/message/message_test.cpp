@@ -101,6 +101,26 @@ TEST(DataUrl, IsTakenApartOnlyWithBase64) {
   }
 }
 
+TEST(DataUrl, OfTextIsTakenAsItsBytes) {
+  const auto taken = [](std::string_view url) {
+    message::Media media{message::Media::Kind::document, message::Media::Source::url, url};
+    std::string held;
+    if (!message::take_data_url(media, held)) return std::string("none");
+    EXPECT_EQ(media.source, message::Media::Source::data);
+    return std::string(media.mime_type).append(" ").append(media.value);
+  };
+  EXPECT_EQ(taken("data:text/plain,hello"), "text/plain aGVsbG8=");
+  EXPECT_EQ(taken("data:,a%20b,c"), "text/plain YSBiLGM=");
+  EXPECT_EQ(taken("DATA:;charset=utf-8,%C3%a9"), "text/plain w6k=");
+  EXPECT_EQ(taken("data:text/csv,1%2"), "text/csv MSUy");
+  EXPECT_EQ(taken("data:text/plain,%zz"), "text/plain JXp6");
+  EXPECT_EQ(taken("data:text/plain,"), "text/plain ");
+  EXPECT_EQ(taken("data:image/png;base64,QUJD"), "image/png QUJD");
+  for (const char* other : {"data:base64,x", "data:text/plain", "https://e.com/a,b", ""}) {
+    EXPECT_EQ(taken(other), "none") << other;
+  }
+}
+
 // "iVBORw0KGgo=" are the first bytes of a PNG.
 TEST(DataUrl, IsOfTheTypeThatItNamesOrItsBytesShow) {
   const auto type_of = [](std::string_view head, std::string_view bytes = "iVBORw0KGgo=") {
