@@ -53,7 +53,10 @@ bool LangGraph::on_record(std::string_view name, const json::Value& record) {
       std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.name == base; });
   if (row != rows.end()) {
     seen_ = true;
-    (this->*row->handler)(record);
+    // In version 2 of the stream parts a record has its mode and its graph beside its data.
+    const bool is_part = record["ns"].is_array() && record["type"].string() == base;
+    nested_ = nested_ || (is_part && record["ns"].size() > 0);
+    (this->*row->handler)(is_part ? record["data"] : record);
     return true;
   }
   const auto error = name.empty() ? error_of(record) : std::nullopt;

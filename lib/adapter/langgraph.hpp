@@ -68,6 +68,7 @@ class LangGraph final : public Adapter {
   void on_complete(const json::Value& record);
   void on_updates(const json::Value& record);
   void on_values(const json::Value& record);
+  void give_interrupt(const json::Value& record, bool repeats);
   void on_error(const json::Value& record);
   void on_finish(const json::Value& record);
   void on_nothing(const json::Value& record);

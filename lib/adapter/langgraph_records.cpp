@@ -33,21 +33,26 @@ void LangGraph::on_metadata(const json::Value& record) {
   services_.facts->note(record, {}, left_out);
 }
 
-// A subgraph's interrupt is reported by the graph, too.
 void LangGraph::on_updates(const json::Value& record) {
-  if (services_.facts != nullptr) on_stage(record);
+  on_stage(record);
+  give_interrupt(record, !strict());
+}
+
+// The state of a graph that is interrupted has what the update before it had.
+void LangGraph::on_values(const json::Value& record) {
+  on_stage(record);
+  give_interrupt(record, false);
+}
+
+// A subgraph's interrupt is reported by the graph, too.
+void LangGraph::give_interrupt(const json::Value& record, bool repeats) {
   const json::Value value = record[interrupt_member];
   if (!value.exists() || (nested_ && !strict())) return;
   std::string text = value.to_json(strict() ? json::Surrogates::replace : json::Surrogates::keep);
-  if (strict() && text == interrupt_) return;
+  if (!repeats && text == interrupt_) return;
   interrupt_ = std::move(text);
   const InterruptList interrupts(value);
   services_.parts.pass(event::Interrupt{interrupt_, "langgraph:interrupt", interrupts.list()});
-}
-
-void LangGraph::on_values(const json::Value& record) {
-  if (strict()) return on_updates(record);
-  on_stage(record);
 }
 
 void LangGraph::on_error(const json::Value& record) {

@@ -271,6 +271,16 @@ describe('langGraphAdapter()', () => {
     expect((await read(langGraphAdapter(), body)).map(({ type }) => type)).not.toContain('CUSTOM');
   });
 
+  it('calls onInterrupt for a state that has the interrupt', async () => {
+    const seen: unknown[] = [];
+    const adapter = langGraphAdapter({ onInterrupt: (value) => seen.push(value) });
+    const state = block('values', { messages: [], __interrupt__: interrupt });
+    await read(adapter, state);
+    expect(seen).toEqual([interrupt]);
+    await read(adapter, block('updates', { __interrupt__: interrupt }) + state);
+    expect(seen).toHaveLength(2);
+  });
+
   it('rejects with what onInterrupt throws', async () => {
     const broken = new Error('callback');
     const adapter = langGraphAdapter({
