@@ -112,6 +112,31 @@ describe('the report of a call', () => {
     expect(unpriced).toEqual(['web_search_call', 'code_interpreter_call']);
   });
 
+  it.each([true, false])("has Anthropic's diagnostics (stream: %j)", async (isStreamed) => {
+    const diagnostics = {
+      cache_miss_reason: { type: 'model_changed', cache_missed_input_tokens: 9 },
+    };
+    const message = { id: 'm', type: 'message', role: 'assistant', content: [], diagnostics };
+    if (isStreamed) {
+      streamed(
+        {},
+        { type: 'message_start', message },
+        { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'a' } },
+        { type: 'content_block_stop', index: 0 },
+        { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
+        { type: 'message_stop' },
+      );
+    } else {
+      const whole = { ...message, content: [{ type: 'text', text: 'a' }], stop_reason: 'end_turn' };
+      answer = (response) =>
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(whole));
+    }
+    const model = 'claude-sonnet-4-5';
+    const run = runtime('anthropic').stream({ model, messages, stream: isStreamed });
+    expect(await run.text()).toBe('a');
+    expect((await run.report).response?.details).toEqual({ diagnostics });
+  });
+
   it('has the head of an answer that failed', async () => {
     answer = (response) =>
       response
