@@ -81,12 +81,13 @@ struct Settled {
   bool changed = false;
 };
 
-std::optional<Settled> settled(const json::Value& part, FileNames names) {
+// `held` keeps what the address had as text.
+std::optional<Settled> settled(const json::Value& part, FileNames names, std::string& held) {
   Settled out;
   Media& media = out.media;
   if (!message::read_media(media, part)) return std::nullopt;
   out.changed = part["type"].string() == "binary";
-  if (message::take_data_url(media)) {
+  if (message::take_data_url(media, held)) {
     media.mime_type = media.mime_type.substr(0, media.mime_type.find(';'));
     out.changed = true;
   }
@@ -103,15 +104,16 @@ std::optional<Settled> settled(const json::Value& part, FileNames names) {
 void settle(message::Message& message, FileNames names) {
   const message::Parts parts(message.content);
   bool changed = false;
+  std::string held;
   for (const json::Value part : parts.items()) {
-    const auto medium = settled(part, names);
+    const auto medium = settled(part, names, held);
     changed = changed || (medium && medium->changed);
   }
   if (!changed) return;
   message::JsonBuilder out(json::Surrogates::keep);
   out.open_array();
   for (const json::Value part : parts.items()) {
-    if (const auto medium = settled(part, names); medium && medium->changed) {
+    if (const auto medium = settled(part, names, held); medium && medium->changed) {
       write_settled(out, medium->media, medium->filename);
     } else {
       out.value(part);
@@ -220,7 +222,8 @@ void leave_out(message::Message& message, const Draft& draft, MediaCheck check) 
 bool is_empty_medium(const json::Value& part) {
   Media media;
   if (!message::read_media(media, part)) return false;
-  message::take_data_url(media);
+  std::string held;
+  message::take_data_url(media, held);
   return media.value.empty();
 }
 

@@ -89,7 +89,7 @@ ModelUsage model_usage(const Attempt& attempt) {
   }
   json::Document report;
   if (const auto reported = report.parse(attempt.usage->reported)) {
-    price_other_models(attempt.provider, reported.value(), usage, prices);
+    price_other_models(attempt.provider, attempt.model, reported.value(), usage, prices);
   }
   json::Document document;
   const auto response = document.parse(attempt.answer->response);

@@ -127,6 +127,11 @@ namespace {
 
 // What is said to the model must not be left out like an unknown setting.
 Result<void> check_words(const json::Value& root) {
+  // A request could otherwise reach what the host alone decides.
+  if (!root["body"].is_nothing()) {
+    return invalid_member("body",
+                          "is not a member of a chat: it belongs to the settings of a provider");
+  }
   if (!root["prompt"].is_string() && !root["prompt"].is_array()) return {};
   return invalid_member("prompt", "is not a member of a chat: put it into `messages`");
 }

@@ -71,14 +71,19 @@ void note_unpriced(std::string_view provider, std::string_view model, std::strin
   if (!is_priced) usage.unpriced.emplace_back(name_of(Tokens::input_write_cache_long));
 }
 
-void price_other_models(std::string_view provider, const json::Value& reported, ModelUsage& usage,
+void price_other_models(std::string_view provider, std::string_view model,
+                        const json::Value& reported, ModelUsage& usage,
                         const CostOptions& options) {
   std::vector<std::string> priced;
   std::vector<std::string> left;
   for (const json::Value iteration : reported["iterations"].items()) {
-    if (!is_of_other_model(iteration)) continue;
-    const auto cost = known_cost(provider, iteration["model"].string(),
-                                 read_vendor_usage(provider, iteration), options);
+    const bool is_fallback = iteration["type"].string() == "fallback_message";
+    if (!is_fallback && !is_of_other_model(iteration)) continue;
+    const ModelUsage counts = read_vendor_usage(provider, iteration);
+    auto cost = known_cost(provider, iteration["model"].string(), counts, options);
+    const auto counted =
+        is_fallback ? known_cost(provider, model, counts, options) : std::optional(0.0);
+    if (cost) cost = counted ? std::optional(*cost - *counted) : std::nullopt;
     if (cost && usage.cost) *usage.cost += *cost;
     (cost ? priced : left).push_back(unpriced_iteration(iteration));
   }

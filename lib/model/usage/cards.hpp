@@ -41,9 +41,11 @@ std::optional<double> known_cost(std::string_view provider, std::string_view mod
 void note_unpriced(std::string_view provider, std::string_view model, std::string_view service_tier,
                    ModelUsage& usage);
 
-// Adds to a known cost what other models cost that the provider called for the answer, such as an
-// advisor, and takes them out of what is unpriced; those without a card stay there.
-void price_other_models(std::string_view provider, const json::Value& reported, ModelUsage& usage,
+// Adds to a known cost of `model` what other models cost that the provider called for the answer,
+// such as an advisor, and takes them out of what is unpriced; those without a card stay there. The
+// counts hold the tokens of a fallback: they move from the price of `model` to that of the fallback.
+void price_other_models(std::string_view provider, std::string_view model,
+                        const json::Value& reported, ModelUsage& usage,
                         const CostOptions& options = {});
 
 }  // namespace millrace::model

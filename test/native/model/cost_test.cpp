@@ -108,7 +108,7 @@ TEST(ChatCost, HoldsWhatOtherModelsOfTheAnswerCost) {
     ModelUsage usage = model::read_vendor_usage("anthropic", reported.value());
     EXPECT_EQ(usage.unpriced, std::vector<std::string>{"iterations.advisor_message"});
     usage.cost = model::known_cost("anthropic", "claude-sonnet-4-6", usage);
-    model::price_other_models("anthropic", reported.value(), usage);
+    model::price_other_models("anthropic", "claude-sonnet-4-6", reported.value(), usage);
     return usage;
   };
   const ModelUsage known = priced("claude-opus-4-7");
@@ -119,20 +119,33 @@ TEST(ChatCost, HoldsWhatOtherModelsOfTheAnswerCost) {
   EXPECT_EQ(unknown.unpriced, std::vector<std::string>{"iterations.advisor_message"});
 }
 
-// The counts of the answer hold a fallback's, and may hold those of a type that nobody knows yet.
+// Usage whose counts hold those of one iteration, of a type and of a model.
+ModelUsage usage_with(const std::string& type, const std::string& model) {
+  json::Document document;
+  const auto reported =
+      document.parse(R"({"input_tokens":4727,"output_tokens":3391,"iterations":[{"type":")" + type +
+                     R"(","model":")" + model + R"(","input_tokens":4727,"output_tokens":3391}]})");
+  EXPECT_TRUE(reported);
+  ModelUsage usage = model::read_vendor_usage("anthropic", reported.value());
+  usage.cost = model::known_cost("anthropic", "claude-sonnet-4-6", usage);
+  model::price_other_models("anthropic", "claude-sonnet-4-6", reported.value(), usage);
+  return usage;
+}
+
+TEST(ChatCost, OfAFallbackIsThatOfTheModelThatAnswered) {
+  const ModelUsage known = usage_with("fallback_message", "claude-opus-4-7");
+  EXPECT_DOUBLE_EQ(known.cost.value_or(0), 4727 * 5e-6 + 3391 * 25e-6);
+  EXPECT_TRUE(known.unpriced.empty());
+  const ModelUsage unknown = usage_with("fallback_message", "claude-of-tomorrow");
+  EXPECT_DOUBLE_EQ(unknown.cost.value_or(0), 0.065046);
+  EXPECT_EQ(unknown.unpriced, std::vector<std::string>{"iterations.fallback_message"});
+}
+
+// The counts of the answer may hold those of a type that nobody knows yet.
 TEST(ChatCost, AddsNoIterationThatTheCountsMayHold) {
-  for (const std::string type : {"fallback_message", "message_of_tomorrow"}) {
-    json::Document document;
-    const auto reported = document.parse(
-        R"({"input_tokens":4727,"output_tokens":3391,"iterations":[{"type":")" + type +
-        R"(","model":"claude-opus-4-7","input_tokens":4727,"output_tokens":3391}]})");
-    ASSERT_TRUE(reported);
-    ModelUsage usage = model::read_vendor_usage("anthropic", reported.value());
-    usage.cost = model::known_cost("anthropic", "claude-sonnet-4-6", usage);
-    model::price_other_models("anthropic", reported.value(), usage);
-    EXPECT_DOUBLE_EQ(usage.cost.value_or(0), 0.065046) << type;
-    EXPECT_EQ(usage.unpriced, std::vector<std::string>{"iterations." + type});
-  }
+  const ModelUsage usage = usage_with("message_of_tomorrow", "claude-opus-4-7");
+  EXPECT_DOUBLE_EQ(usage.cost.value_or(0), 0.065046);
+  EXPECT_EQ(usage.unpriced, std::vector<std::string>{"iterations.message_of_tomorrow"});
 }
 
 TEST(ChatCost, FollowsTheFormula) {

@@ -76,6 +76,9 @@ constexpr std::array rows{
     Row{R"({"type":"image","source":{"type":"url","value":"data:application/pdf;base64,AAAA"}})",
         {"file document.pdf", "input_file document.pdf", "document_url", "document",
          "inlineData application/pdf", "document pdf", "-", "-"}},
+    Row{R"({"type":"image","source":{"type":"url","value":"data:application/pdf,%25PDF-1"}})",
+        {"file document.pdf", "input_file document.pdf", "document_url", "document",
+         "inlineData application/pdf", "document pdf", "-", "-"}},
     Row{R"({"type":"document","source":{"type":"url","value":"https://e/a.pdf"}})",
         {"-", "input_file", "document_url", "document", "fileData application/pdf", "-", "-", "-"}},
     Row{R"({"type":"document","source":{"type":"data","value":"YSxi","mimeType":"text/plain"},)"

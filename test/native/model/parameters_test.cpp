@@ -61,6 +61,10 @@ TEST(Parameters, OfTheVendorsTypesReachItsBody) {
       Row{"ollama", "llama3", R"("temperature":0.5,"options":{"mirostat":2})",
           R"("options":{"temperature":0.5,"mirostat":2})"},
       Row{"ollama", "llama3", R"("think":true)", R"("think":true)"},
+      Row{"bedrock", "anthropic.claude-opus-4-6-v1", R"("serviceTier":{"type":"flex"})",
+          R"("serviceTier":{"type":"flex"})"},
+      Row{"bedrock", "openai.gpt-oss-120b-1:0", R"("outputConfig":{"effort":"low"})",
+          R"("outputConfig":{"effort":"low"})"},
       Row{"mistral", "mistral-large", R"("guardrails":[])", R"("guardrails":[])"},
       Row{"gemini", "gemini-2.5-pro", R"("topP":0.5,"stopSequences":["x"])",
           R"("topP":0.5,"stopSequences":["x"])"},
@@ -292,6 +296,15 @@ TEST(Temperature, OfLobeHubsScaleIsHalved) {
   const auto wrong = model::read_config(test::settings_of("openai", R"("temperatureScale":"x")"));
   ASSERT_FALSE(wrong.ok());
   EXPECT_EQ(wrong.error().code, Errc::invalid_option);
+}
+
+// A payload may come from a client.
+TEST(BodyPatch, IsNoMemberOfAPayload) {
+  CountingIds ids("id-");
+  const auto read = model::read_payload(test::question("gpt-4.1", R"("body":{"store":true})"), ids);
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.error().code, Errc::invalid_body);
+  EXPECT_TRUE(has(read.error().message, "`body`")) << read.error().message;
 }
 
 TEST(BodyPatch, ChangesTheBodyOfEveryRequest) {
