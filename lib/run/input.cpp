@@ -188,6 +188,9 @@ Result<AgentInput> read_agent_input(std::string_view text, const InputOptions& o
   if (!parsed) return std::move(parsed).error();
   const json::Value& body = parsed.value();
   if (!body.is_object()) return wrong_body("it is " + shown_value(body));
+  if (options.from_client && !body["body"].is_nothing()) {
+    return wrong_body("`body` is a setting of the host, which no request gives");
+  }
 
   auto named = read_names(body);
   if (!named) return named;
