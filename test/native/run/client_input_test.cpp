@@ -14,10 +14,10 @@ TEST(ClientInput, ChangesNoRequestToAProvider) {
   CountingIds ids("made-");
   InputOptions options;
   options.from_client = true;
-  const auto refused = read_agent_input(body, options, ids);
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().code, Errc::invalid_body);
-  EXPECT_NE(refused.error().message.find("`body`"), std::string::npos) << refused.error().message;
+  const auto rejected = read_agent_input(body, options, ids);
+  ASSERT_FALSE(rejected.ok());
+  EXPECT_EQ(rejected.error().code, Errc::invalid_body);
+  EXPECT_NE(rejected.error().message.find("`body`"), std::string::npos) << rejected.error().message;
 }
 
 }  // namespace
