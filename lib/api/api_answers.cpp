@@ -41,6 +41,14 @@ std::optional<Tree> object_in(const http::Request& request, const ResponsePtr& r
   return std::nullopt;
 }
 
+std::optional<Tree> turn_in(const http::Request& request, const ResponsePtr& response) {
+  auto body = object_in(request, response);
+  if (!body || (*body)["body"].is_null()) return body;
+  send_failure(response, make_error(Errc::invalid_body,
+                                    "`body` is a setting of the host, which no request gives."));
+  return std::nullopt;
+}
+
 std::optional<std::int64_t> number_in(const http::Request& request, std::string_view name,
                                       std::int64_t least) {
   const auto text = request.query_value(name);

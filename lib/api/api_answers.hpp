@@ -28,6 +28,11 @@ std::string api_error_body(const Error& error, std::string_view path);
 // The object in the body of a request; what is none is answered with 400.
 std::optional<json::Tree> object_in(const http::Request& request, const ResponsePtr& response);
 
+// The same of a request that models answer: the setting `body` of providers, which changes what is
+// sent to them, comes from the host alone, and a request that has it is answered with 400.
+// Errors: invalid_body.
+std::optional<json::Tree> turn_in(const http::Request& request, const ResponsePtr& response);
+
 // A parameter of the query as a number of at least `least`; nothing where it is none.
 std::optional<std::int64_t> number_in(const http::Request& request, std::string_view name,
                                       std::int64_t least);

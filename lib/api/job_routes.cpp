@@ -47,7 +47,7 @@ struct JobService {
 
 void JobService::with_turn(const http::Request& request, const ResponsePtr& response,
                            std::function<void(const JobPtr&, const Tree&)> begun) const {
-  const auto body = object_in(request, response);
+  const auto body = turn_in(request, response);
   if (!body) return;
   auto turn = read_turn(*body, principal_of(request, *context));
   if (const auto* refusal = std::get_if<TurnRefusal>(&turn)) {

@@ -147,7 +147,7 @@ Result<Tree> LobeSending::store(store::StorageBackend& backend) {
 
 void send_message(const ApiContextPtr& context, const http::Request& request,
                   const ResponsePtr& response) {
-  auto body = object_in(request, response);
+  auto body = turn_in(request, response);
   if (!body) return;
   if (!(*body)["newUserMessage"]["content"].is_string()) {
     return send_refusal(response, 400, "newUserMessage.content is required");
@@ -166,7 +166,7 @@ void send_message(const ApiContextPtr& context, const http::Request& request,
 // By the host's function, which knows its models.
 void output_json(const ApiContextPtr& context, const http::Request& request,
                  const ResponsePtr& response) {
-  auto body = object_in(request, response);
+  auto body = turn_in(request, response);
   if (!body) return;
   if (!context->options.makes_objects) {
     return send_refusal(response, 503, "Structured output needs `api.object` of createRuntime()");

@@ -68,7 +68,7 @@ struct LobeService : std::enable_shared_from_this<LobeService> {
 
 std::optional<std::pair<LobePlace, Tree>> LobeService::place_in(const http::Request& request,
                                                                 const ResponsePtr& response) const {
-  auto body = object_in(request, response);
+  auto body = turn_in(request, response);
   if (!body) return std::nullopt;
   std::string id((*body)["operationId"].string());
   if (id.empty()) {
@@ -79,7 +79,7 @@ std::optional<std::pair<LobePlace, Tree>> LobeService::place_in(const http::Requ
 }
 
 void LobeService::create(const http::Request& request, const ResponsePtr& response) const {
-  const auto body = object_in(request, response);
+  const auto body = turn_in(request, response);
   if (!body) return;
   const auto& allow = context->options.tools.callback_allow;
   auto creation = read_creation(*body, principal_of(request, *context), allow);

@@ -258,7 +258,7 @@ void MessageService::on_read(const http::Request& request, const ResponsePtr& re
 }
 
 void MessageService::on_edit(const http::Request& request, const ResponsePtr& response) const {
-  const auto body = object_in(request, response);
+  const auto body = turn_in(request, response);
   if (!body) return;
   const std::string text(json::trim((*body)["text"].string()));
   if (text.empty()) return send_refusal(response, 400, "text is required");
@@ -281,7 +281,7 @@ void MessageService::on_remove(const http::Request& request, const ResponsePtr& 
 std::optional<std::string> optional_text(const http::Request& request, const ResponsePtr& response,
                                          std::string_view name) {
   if (json::trim(request.body).empty()) return std::string();
-  const auto body = object_in(request, response);
+  const auto body = turn_in(request, response);
   if (!body) return std::nullopt;
   const Tree& member = (*body)[name];
   if (member.is_null()) return std::string();

@@ -73,6 +73,17 @@ describe.each(hosts)('the errors of the Runtime API (%s)', (host) => {
     );
   });
 
+  it('have a code where a request would change what is sent to a provider', async () => {
+    const api = await keyed();
+    for (const path of ['chat', 'chat/jobs']) {
+      const response = await send(api, path, json({ message: 'x', body: { store: true } }));
+      expect([response.status, await response.json()]).toEqual([
+        400,
+        { error: expect.stringContaining('`body`') as string, code: 'invalid_body' },
+      ]);
+    }
+  });
+
   it('precede routing where the key is missing, and are plain text where the route is', async () => {
     const api = await keyed();
     for (const path of ['/api/v1/chat/history', '/api/v1/nothing', '/api/']) {

@@ -55,6 +55,14 @@ describe.each(hosts)('operations (%s)', (host) => {
     });
   });
 
+  it('refuse to change what is sent to the provider', async () => {
+    const api = await serveLobe(host);
+    const changed = { prompt: 'find', body: { store: true } };
+    const refused = { code: 'invalid_body', error: expect.stringContaining('`body`') as string };
+    expect(await api.post('operations', changed, 400)).toMatchObject(refused);
+    expect(api.requests).toEqual([]);
+  });
+
   it('take each decision once, and the same one again', async () => {
     const api = await serveLobe(host);
     const [id] = await waiting(api);

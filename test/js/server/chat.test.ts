@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { gzipSync } from 'node:zlib';
 
 import type { ChatFinishContext } from 'millrace';
-import { createChatRoute, fetchSSE } from 'millrace';
+import { configFromOptions, createChatRoute, fetchSSE } from 'millrace';
 
 import type { Provider } from '../../support/provider';
 import { startProvider, stream } from '../../support/provider';
@@ -40,6 +40,8 @@ beforeAll(async () => {
         PATH: process.env['PATH'] ?? '',
         OPENAI_BASE_URL: provider.url,
         OPENAI_API_KEY: secret,
+        ANTHROPIC_BASE_URL: provider.url,
+        ANTHROPIC_API_KEY: secret,
         AZURE_OPENAI_API_KEY: 'without-an-address',
       },
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -158,6 +160,30 @@ describe('the chat route of millrace serve', () => {
     for (const path of ['/webapi/chat/', '/webapi/chat/openai/more', '/webapi/chat']) {
       expect((await fetch(`${url}${path}`, { method: 'POST' })).status).toBe(404);
     }
+  });
+
+  it('refuses to change the request to the provider', async () => {
+    const changed = { ...payload, body: { store: true } };
+    const response = await post('openai', changed);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      body: {
+        error: { code: 'invalid_body', message: expect.stringContaining('`body`') as string },
+      },
+    });
+    const own = await createChatRoute({
+      config: configFromOptions({ openai: { apiKey: 'k', baseURL: provider.url } }),
+    })(
+      new Request('http://x/webapi/chat/openai', { method: 'POST', body: JSON.stringify(changed) }),
+    );
+    expect(own.status).toBe(400);
+    expect(provider.calls).toEqual([]);
+  });
+
+  it("keeps LobeHub's scale of temperatures", async () => {
+    const claude = { ...payload, model: 'claude-sonnet-4-5', temperature: 1 };
+    await (await post('anthropic', claude)).text();
+    expect(JSON.parse(provider.calls[0]?.body ?? '')).toMatchObject({ temperature: 0.5 });
   });
 
   it('refuses what HTTP allows no route in the shape of its other errors', async () => {

@@ -154,6 +154,15 @@ describe('millrace serve with a provider', () => {
     expect(error.message.length).toBeGreaterThan(10);
   });
 
+  it('refuses to change the request to the provider', async () => {
+    const body = JSON.stringify({ ...hello, body: { store: true } });
+    const response = await fetch(`${server.url}/agent`, { method: 'POST', body });
+    expect(response.status).toBe(400);
+    const { error } = (await response.json()) as { error: { code: string; message: string } };
+    expect(error.code).toBe('invalid_body');
+    expect(error.message).toContain('`body`');
+  });
+
   it('refuses an unknown format by naming the known ones', async () => {
     const response = await fetch(`${server.url}/agent?format=x`, {
       method: 'POST',
