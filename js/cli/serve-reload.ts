@@ -27,12 +27,27 @@ function secretsOf(config: Config): string | undefined {
   return storage?.startsWith('file:') ? secretFileOf(storage) : undefined;
 }
 
+// The file of `millrace keys`, and that of a key that the server made.
+function keyFilesOf(config: Config): (string | undefined)[] {
+  const storage = config.text('storage.location');
+  const store = storage?.startsWith('file:') ? storage.slice('file:'.length) : undefined;
+  const keys = config.text('api.keys_file') ?? (store === undefined ? undefined : `${store}.keys`);
+  return [keys, store === undefined ? undefined : `${store}.key`];
+}
+
 type Stamps = readonly string[];
 
 // The file of settings is the first.
 function stampsOf(config: Config): Stamps {
   const files = [config.file, config.text('api.key_file'), secretsOf(config)];
   return files.map((file) => (file === undefined ? '' : stampOf(file)));
+}
+
+// Of files whose contents the engine reads itself, or nothing changes.
+function keyStampsOf(config: Config): Stamps {
+  return keyFilesOf(config).map((file) =>
+    file !== undefined && existsSync(file) ? 'there' : 'none',
+  );
 }
 
 function areSame(some: Stamps, others: Stamps): boolean {
@@ -82,6 +97,8 @@ class Reload {
   readonly #keysFile: string | undefined;
   readonly #given: { options: OptionValues; env: Environment };
   #needsKey: boolean;
+  // Files of keys that were there.
+  readonly #had = new Set<string>();
   #config: Config;
   // Whose files are looked at: of the last configuration that was read, also where it was rejected.
   #followed: Config;
@@ -101,12 +118,18 @@ class Reload {
     this.#given = given;
     this.#keysFile = plan.keysFile;
     this.#needsKey = hasKeys(plan, plan.keysFile);
-    this.stamps = stamps;
+    keyFilesOf(config).forEach((name) => this.#note(name));
+    // The server may have made its key behind the other files.
+    this.stamps = [...stamps, ...keyStampsOf(config)];
     this.#secrets = stamps.at(-1) ?? '';
   }
 
+  #note(keysFile: string | undefined): void {
+    if (keysFile !== undefined && existsSync(keysFile)) this.#had.add(keysFile);
+  }
+
   now(): Stamps {
-    return stampsOf(this.#followed);
+    return [...stampsOf(this.#followed), ...keyStampsOf(this.#followed)];
   }
 
   /** Gives what is to be reported. `stamps` are of now. */
@@ -127,16 +150,23 @@ class Reload {
     const next = resolveConfig({ ...options, config: this.#begun.file ?? 'off' }, env);
     // The other files are read after this one, and it may name others than before.
     this.#followed = next;
-    this.stamps = [file, ...stampsOf(next).slice(1)];
+    this.stamps = [file, ...this.now().slice(1)];
     const secrets = stampsOf(this.#begun).at(-1) ?? '';
-    const plan = servePlan(next, env).options;
+    // A key of its own is made by a server that starts alone.
+    const { options: plan, keyFile } = servePlan(next, env, { isCheck: true });
     if (this.#needsKey && !hasKeys(plan, this.#keysFile)) {
+      const gone = [keyFile, this.#keysFile].find((of) => of !== undefined && this.#had.has(of));
       throw new UsageError(
-        'It has no key any more, and anyone could use the server: opening it needs a restart.',
+        gone === undefined
+          ? 'It has no key any more, and anyone could use the server: opening it needs a restart.'
+          : `${gone} is gone, and with it the keys of the server. ` +
+              'Put it back; opening the server needs a restart.',
       );
     }
+    this.#note(keyFile);
     this.#server.change(plan);
     this.#needsKey = hasKeys(plan, this.#keysFile);
+    this.#note(this.#keysFile);
     const { live } = changesBetween(this.#config, next);
     const { restart } = changesBetween(this.#begun, next);
     if (secrets !== this.#secrets) live.push('secrets');
@@ -157,7 +187,7 @@ export function followConfig(
   report: (text: string) => void,
 ): { stop(): void } {
   const reload = new Reload(server, served, given);
-  let seen = served.stamps;
+  let seen = reload.stamps;
   let isRequested = false;
   const read = (stamps: Stamps): void => {
     isRequested = false;

@@ -55,7 +55,7 @@ class CallKeys {
 export class Redaction {
   readonly #isSecret: SecretNames;
   readonly #secrets = new Set<string>();
-  // The longest first: one may begin like another.
+  // At each place the longest, which one may begin like another: secrets may overlap.
   #pattern: RegExp | undefined;
   readonly #learnedKeys = new CallKeys();
   readonly #cleanedKeys = new CallKeys();
@@ -87,7 +87,7 @@ export class Redaction {
     for (const call of [...this.#written.keys()]) this.#readArguments(call);
     const sorted = [...this.#secrets].sort((a, b) => b.length - a.length);
     const escaped = sorted.map((secret) => secret.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
-    this.#pattern = escaped.length > 0 ? new RegExp(escaped.join('|'), 'g') : undefined;
+    this.#pattern = escaped.length > 0 ? new RegExp(`(?=(${escaped.join('|')}))`, 'g') : undefined;
   }
 
   clean(records: readonly ExportedRecord[]): ExportedRecord[] {
@@ -203,25 +203,33 @@ export class Redaction {
     return { ...record, event: { ...record.event, delta: this.#cleanText(whole.slice(0, end)) } };
   }
 
-  // Where the end of a text begins that may be the beginning of a secret.
+  // Where the end of a text begins that may be the beginning of a secret, or of others that it overlaps.
   #heldFrom(text: string): number {
-    let at = 0;
-    for (const { index, 0: secret } of this.#pattern ? text.matchAll(this.#pattern) : []) {
-      const from = this.#openFrom(text, at, index);
-      if (from !== undefined) return from;
-      at = index + secret.length;
-    }
-    return this.#openFrom(text, at, text.length - 1) ?? text.length;
+    const from = this.#openFrom(text);
+    const around = this.#covered(text).find(([begin, end]) => begin < from && from < end);
+    return around?.[0] ?? from;
   }
 
-  #openFrom(text: string, first: number, last: number): number | undefined {
-    for (let from = Math.max(first, text.length - this.#longest + 1); from <= last; from += 1) {
-      const end = text.slice(from);
+  #openFrom(text: string): number {
+    for (let at = Math.max(0, text.length - this.#longest + 1); at < text.length; at += 1) {
+      const end = text.slice(at);
       for (const secret of this.#secrets) {
-        if (secret.length > end.length && secret.startsWith(end)) return from;
+        if (secret.length > end.length && secret.startsWith(end)) return at;
       }
     }
-    return undefined;
+    return text.length;
+  }
+
+  // What secrets cover of a text: those that overlap are one.
+  #covered(text: string): [begin: number, end: number][] {
+    const parts: [begin: number, end: number][] = [];
+    for (const { index, 1: secret = '' } of this.#pattern ? text.matchAll(this.#pattern) : []) {
+      const end = index + secret.length;
+      const last = parts.at(-1);
+      if (last !== undefined && index < last[1]) last[1] = Math.max(last[1], end);
+      else parts.push([index, end]);
+    }
+    return parts;
   }
 
   // What was held back comes at the end of its part.
@@ -236,7 +244,13 @@ export class Redaction {
   }
 
   #cleanText(text: string): string {
-    return this.#pattern ? text.replace(this.#pattern, redacted) : text;
+    let cleaned = '';
+    let at = 0;
+    for (const [begin, end] of this.#covered(text)) {
+      cleaned += text.slice(at, begin) + redacted;
+      at = end;
+    }
+    return cleaned + text.slice(at);
   }
 
   #cleanJson(value: unknown, byName: boolean): unknown {

@@ -45,6 +45,22 @@ describe('a cleaned run', () => {
     expect(shownIn(events, 'TextDelta')).toBe('[redacted], [redacted].');
   });
 
+  it.each([
+    ['in one piece', ['see first-half-of-it and half-of-it-all.']],
+    ['in pieces', ['see first-', 'half-of-it', ' and half-', 'of-it-', 'all.']],
+  ])('has no rest of a secret that overlaps others: %s', (_what, deltas) => {
+    const secrets = ['first-half', 'half-of-it', 'it and', 'of-it-all'];
+    const events = cleaned([...call({ secrets }), ...text(...deltas)]);
+    expect(shownIn(events, 'TextDelta')).toBe('see [redacted] [redacted].');
+    const [shown] = cleaned([{ type: 'Stage', json: 'half-of-it-all' }, ...call({ secrets })]);
+    expect(shown).toEqual({ type: 'Stage', json: '[redacted]' });
+  });
+
+  it('has two secrets that only touch as two', () => {
+    const events = cleaned([...call({ secrets: ['first', 'second'] }), ...text('firstsecond')]);
+    expect(shownIn(events, 'TextDelta')).toBe('[redacted][redacted]');
+  });
+
   it('has a text that only begins like a secret, and a secret at its end', () => {
     const calls = [...call({ password: 'hunter2' }), ...call({ password: 'hunter2-production' })];
     expect(shownIn(cleaned([...calls, ...text('a hunter')]), 'TextDelta')).toBe('a hunter');

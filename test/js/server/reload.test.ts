@@ -1,7 +1,7 @@
 // A running server and its millrace.toml: what counts at once, what needs a restart, and files that are wrong.
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
-import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -201,6 +201,34 @@ describe('a file that changes while it is read', () => {
     } finally {
       jest.useRealTimers();
     }
+  });
+});
+
+describe('a file of keys that is gone', () => {
+  const named = `${stored}[api]\nkeys_file = "keys.json"\n`;
+  it.each([
+    ['of millrace keys', named, 'keys.json', []],
+    ['of the key that the server made', stored, 'store.db.key', ['--host', '0.0.0.0']],
+  ])('is named, and counts again when it is back: %s', async (_what, text, name, args) => {
+    const keys = join(folder, name);
+    write(text);
+    if (args.length === 0) {
+      const made = spawnSync(process.execPath, [cli, 'keys', 'create', 'app', '--keys', keys]);
+      expect(made.status).toBe(0);
+    }
+    const { url, line } = await serve(...args);
+    const history = `${url.replace('0.0.0.0', '127.0.0.1')}/api/v1/chat/history`;
+    expect(await statusOf(history)).toBe(401);
+    renameSync(keys, `${keys}.away`);
+    const gone = await line('The configuration stays as it was');
+    expect(gone).toContain(`${name} is gone`);
+    write(`${text}#\n`);
+    expect(await line('The configuration stays as it was')).toContain(`${name} is gone`);
+    expect(await statusOf(history)).toBe(401);
+    expect(existsSync(join(folder, 'store.db.key'))).toBe(false);
+    renameSync(`${keys}.away`, keys);
+    await line('The configuration was read again.');
+    expect(await statusOf(history)).toBe(401);
   });
 });
 
