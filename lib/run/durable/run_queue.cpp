@@ -124,7 +124,7 @@ void RunRegistry::claim(std::vector<std::string> names) {
   writer_->run([weak = weak_from_this(), loop, request = std::move(request), rates = start_rates(),
                 times = start_times_](store::StorageBackend& backend) mutable {
     const auto now = os::Timer::Clock::now();
-    if (rates.any()) times->load(backend, now);
+    if (rates.any()) times->load(backend, rates, now);
     request.rates = times->counted(rates, now);
     auto claims = backend.claim(request);
     const std::size_t count = claims ? claims.value().size() : 0;

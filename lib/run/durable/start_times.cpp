@@ -18,8 +18,9 @@ std::shared_ptr<StartTimes> StartTimes::of(const store::Writer& writer) {
   return times;
 }
 
-void StartTimes::load(store::StorageBackend& backend, Time now) {
+void StartTimes::load(store::StorageBackend& backend, const StartRates& rates, Time now) {
   const std::lock_guard lock(mutex_);
+  note(rates);
   if (is_loaded_) return;
   auto begun = backend.starts();
   if (!begun) return;
@@ -41,11 +42,9 @@ store::CountedStarts StartTimes::counted(const StartRates& rates, Time now) {
   store::CountedStarts counted;
   if (!rates.any()) return counted;
   auto& [limits, begun, longest] = counted;
-  const auto note = [this](const StartRate& rate) { longest_ = std::max(longest_, rate.per); };
+  note(rates);
   limits.total = rates.total.starts;
   limits.each_principal = rates.each_principal.starts;
-  if (limits.total > 0) note(rates.total);
-  if (limits.each_principal > 0) note(rates.each_principal);
   begun.total = count(all_, rates.total, now);
   if (limits.each_principal > 0) {
     for (const auto& [principal, times] : principals_) {
@@ -53,16 +52,15 @@ store::CountedStarts StartTimes::counted(const StartRates& rates, Time now) {
     }
   }
   for (const auto& [name, rate] : rates.names) {
-    note(rate);
     limits.names[name] = rate.starts;
     begun.names[name] = count_of({name}, rate, now);
   }
   for (const StartRates::Shared& shared : rates.shared) {
-    note(shared.rate);
     limits.shared.push_back({shared.names, shared.rate.starts});
     begun.shared.push_back(count_of(shared.names, shared.rate, now));
   }
-  longest = longest_;
+  longest = std::max(all_for_, principals_for_);
+  for (const auto& [name, counted_for] : names_for_) longest = std::max(longest, counted_for);
   forget(now);
   return counted;
 }
@@ -90,8 +88,6 @@ std::optional<StartTimes::Time> StartTimes::next(const StartRates& rates, Time n
 void StartTimes::add(const std::vector<store::Claim>& claims, Time now) {
   const std::lock_guard lock(mutex_);
   forget(now);
-  // They do not count where there was no rate yet.
-  if (longest_.count() == 0) return;
   for (const store::Claim& claim : claims) {
     const store::NewRun& run = claim.run.run;
     if (store::is_start(claim)) add(run.name, run.principal, now);
@@ -124,19 +120,44 @@ StartTimes::Times StartTimes::times_of(const std::vector<std::string>& names) co
   return times;
 }
 
+std::size_t StartTimes::size() const {
+  const std::lock_guard lock(mutex_);
+  std::size_t size = all_.size();
+  for (const auto& [name, times] : names_) size += times.size();
+  for (const auto& [principal, times] : principals_) size += times.size();
+  return size;
+}
+
+// What a rate counts that none did before may be in the store.
+void StartTimes::note(const StartRates& rates) {
+  const auto keep = [this](std::chrono::milliseconds& counted_for, const StartRate& rate) {
+    if (rate.starts == 0 || rate.per <= counted_for) return;
+    counted_for = rate.per;
+    is_loaded_ = false;
+  };
+  keep(all_for_, rates.total);
+  keep(principals_for_, rates.each_principal);
+  for (const auto& [name, rate] : rates.names) keep(names_for_[name], rate);
+  for (const auto& [names, rate] : rates.shared) {
+    for (const std::string& name : names) keep(names_for_[name], rate);
+  }
+}
+
+// They do not count where no rate counts them yet.
 void StartTimes::add(const std::string& name, const std::string& principal, Time at) {
-  all_.push_back(at);
-  names_[name].push_back(at);
-  principals_[principal].push_back(at);
+  if (all_for_.count() > 0) all_.push_back(at);
+  if (principals_for_.count() > 0) principals_[principal].push_back(at);
+  if (names_for_.contains(name)) names_[name].push_back(at);
 }
 
 void StartTimes::forget(Time now) {
-  const auto drop = [&](Times& times) {
-    while (!times.empty() && times.front() + longest_ <= now) times.pop_front();
+  const auto drop = [now](Times& times, std::chrono::milliseconds counted_for) {
+    while (!times.empty() && times.front() + counted_for <= now) times.pop_front();
   };
-  drop(all_);
+  drop(all_, all_for_);
+  for (auto& [principal, times] : principals_) drop(times, principals_for_);
+  for (auto& [name, times] : names_) drop(times, names_for_.find(name)->second);
   for (TimesOf* times_of : {&names_, &principals_}) {
-    for (auto& [key, times] : *times_of) drop(times);
     std::erase_if(*times_of, [](const auto& entry) { return entry.second.empty(); });
   }
 }

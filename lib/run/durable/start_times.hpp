@@ -47,15 +47,17 @@ class StartTimes {
   // The one of the store.
   static std::shared_ptr<StartTimes> of(const store::Writer& writer);
 
-  // Counts what the store remembers, also of processes before this one; only the first call does
-  // that the store answers.
-  void load(store::StorageBackend& backend, Time now);
+  // Counts what the store remembers, also of processes before this one. Only the first call does
+  // that the store answers, and one with a rate that counts what no other did.
+  void load(store::StorageBackend& backend, const StartRates& rates, Time now);
   // What a claim by these rates is limited by.
   store::CountedStarts counted(const StartRates& rates, Time now);
   // When the next run may begin that one of the rates holds back now.
   [[nodiscard]] std::optional<Time> next(const StartRates& rates, Time now) const;
   // Runs that work for other runs do not count, nor those that were at work before.
   void add(const std::vector<store::Claim>& claims, Time now);
+  // How many times it holds: a start has one for each kind of rate that counts it.
+  [[nodiscard]] std::size_t size() const;
 
  private:
   using Times = std::deque<Time>;  // the oldest first
@@ -65,6 +67,7 @@ class StartTimes {
   [[nodiscard]] std::size_t count_of(const std::vector<std::string>& names, const StartRate& rate,
                                      Time now) const;
   [[nodiscard]] Times times_of(const std::vector<std::string>& names) const;
+  void note(const StartRates& rates);
   void add(const std::string& name, const std::string& principal, Time at);
   void forget(Time now);
 
@@ -73,7 +76,10 @@ class StartTimes {
   Times all_;
   TimesOf names_;
   TimesOf principals_;
-  std::chrono::milliseconds longest_{0};  // of the rates so far
+  // How long starts count by the rates so far; no time, and they are left out.
+  std::chrono::milliseconds all_for_{0};
+  std::chrono::milliseconds principals_for_{0};
+  std::map<std::string, std::chrono::milliseconds, std::less<>> names_for_;
 };
 
 }  // namespace millrace::run

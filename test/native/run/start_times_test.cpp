@@ -100,17 +100,50 @@ TEST(StartTimes, CountOnceWhatTheStoreTellsLate) {
   rates.total = {2, milliseconds(100)};
   const auto later = first_start + milliseconds(50);
   backend.begin_with(make_error(Errc::store_failed));
-  times.load(backend, first_start);
+  times.load(backend, rates, first_start);
   EXPECT_EQ(times.counted(rates, first_start).begun.total, 0U);
   times.add(claims_begun({{"a", "x"}}), first_start);
   // That one, and one of a process before.
   backend.begin_with(
       std::vector<store::BegunRun>{{"a", "x", milliseconds(50)}, {"a", "x", milliseconds(90)}});
-  times.load(backend, later);
-  times.load(backend, later);
+  times.load(backend, rates, later);
+  times.load(backend, rates, later);
   EXPECT_EQ(times.counted(rates, later).begun.total, 2U);
   EXPECT_EQ(times.next(rates, later), later + milliseconds(10));
   EXPECT_EQ(times.counted(rates, later + milliseconds(10)).begun.total, 1U);
+}
+
+TEST(StartTimes, KeepOnlyWhatARateCounts) {
+  StartTimes times;
+  StartRates rates;
+  rates.names["a"] = {2, milliseconds(1000)};
+  rates.each_principal = {2, milliseconds(10)};
+  EXPECT_EQ(times.counted(rates, first_start).longest, milliseconds(1000));
+  for (int run = 0; run < 100; ++run) {
+    const std::string principal = std::to_string(run);
+    times.add(claims_begun({{"a", principal}, {"b", principal}}), first_start);
+  }
+  EXPECT_EQ(times.size(), 100U + 200U);
+  EXPECT_EQ(times.counted(rates, first_start + milliseconds(10)).begun.names.at("a"), 100U);
+  EXPECT_EQ(times.size(), 100U);
+  EXPECT_EQ(times.counted(rates, first_start + milliseconds(1000)).begun.names.at("a"), 0U);
+  EXPECT_EQ(times.size(), 0U);
+}
+
+TEST(StartTimes, ReadWhatANewRateCountsFromTheStore) {
+  test::CutBackend backend(store::make_memory_backend());
+  StartTimes times;
+  StartRates first;
+  first.names["a"] = {2, milliseconds(100)};
+  backend.begin_with(
+      std::vector<store::BegunRun>{{"a", "x", milliseconds(0)}, {"b", "x", milliseconds(0)}});
+  times.load(backend, first, first_start);
+  EXPECT_EQ(times.size(), 1U);
+  StartRates second;
+  second.names["b"] = {2, milliseconds(200)};
+  times.load(backend, second, first_start);
+  EXPECT_EQ(times.counted(second, first_start).begun.names.at("b"), 1U);
+  EXPECT_EQ(times.counted(first, first_start).begun.names.at("a"), 1U);
 }
 
 TEST(StartTimes, AreOnesOfAStore) {
