@@ -1,5 +1,6 @@
 // Messages that the user sends to a run at work, whose process ends at any of its commits.
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -16,10 +17,12 @@ using test::text_answer;
 
 constexpr std::string_view sent_text = "In euros, please.";
 
-std::size_t times_in(std::string_view text) {
+constexpr std::string_view second_text = "Without tax.";
+
+std::size_t times_in(std::string_view text, std::string_view sent) {
   std::size_t times = 0;
-  for (std::size_t at = text.find(sent_text); at != std::string_view::npos;
-       at = text.find(sent_text, at + 1)) {
+  for (std::size_t at = text.find(sent); at != std::string_view::npos;
+       at = text.find(sent, at + 1)) {
     ++times;
   }
   return times;
@@ -30,15 +33,17 @@ struct Sending {
   const char* name;
   bool interrupts = false;
   bool comes_late = false;  // behind the result that the next request to the model waits for
+  bool is_one_of_two = false;
 };
 
-Result<bool> send_text(DurableRig& rig, const store::RunId& run, bool interrupts) {
+Result<bool> send_text(DurableRig& rig, const store::RunId& run, bool interrupts,
+                       std::string_view text) {
   const auto sent = std::make_shared<std::promise<Result<bool>>>();
   rig.on_loop([&] {
     Tree message = Tree::object();
-    message.set("id", "m");
+    message.set("id", text == sent_text ? "m" : "m2");
     message.set("role", "user");
-    message.set("content", sent_text);
+    message.set("content", text);
     rig.runs->send_message(run, message, interrupts, "local",
                            [sent](Result<bool> result) { sent->set_value(std::move(result)); });
   });
@@ -66,7 +71,11 @@ std::size_t send_through_cut(const Sending& how, std::size_t cut, bool is_report
   rig.on_loop([&] { rig.tools["look"]->always = tool::ToolOutcome{"seen"}; });
   rig.on_store([&](store::StorageBackend&) { rig.disk->cut(cut, is_reported); });
   if (how.comes_late) finish_call(rig);
-  const bool is_safe = send_text(rig, run, how.interrupts).ok();
+  std::map<std::string_view, bool> are_safe;
+  are_safe[sent_text] = send_text(rig, run, how.interrupts, sent_text).ok();
+  if (how.is_one_of_two) {
+    are_safe[second_text] = send_text(rig, run, how.interrupts, second_text).ok();
+  }
   finish_call(rig);
   for (bool is_over = false; !is_over;) {
     rig.on_loop([&] { is_over = rig.runs->at_work() == 0; });
@@ -81,17 +90,20 @@ std::size_t send_through_cut(const Sending& how, std::size_t cut, bool is_report
   EXPECT_EQ(rig.state_of(run), RunState::completed);
   EXPECT_EQ(whole->order.back(), "/run");
   std::string thread;
+  bool is_answered = false;
   rig.on_store([&](store::StorageBackend& backend) {
     const auto rows = backend.messages("local", "thread");
-    for (const store::MessageRow& row : rows.value()) {
-      thread += row.json + "\n";
-    }
+    for (const store::MessageRow& row : rows.value()) thread += row.json + "\n";
+    is_answered = rows.value().back().json.find("Done.") != std::string::npos;
   });
-  const std::size_t entered = times_in(rig.provider.bodies.back());
-  EXPECT_LE(entered, 1U) << rig.provider.bodies.back();
-  EXPECT_EQ(times_in(thread), entered) << thread;
-  if (is_safe) {
-    EXPECT_EQ(entered, 1U) << thread;
+  EXPECT_TRUE(is_answered) << thread;
+  for (const auto& [text, is_safe] : are_safe) {
+    const std::size_t entered = times_in(rig.provider.bodies.back(), text);
+    EXPECT_LE(entered, 1U) << rig.provider.bodies.back();
+    EXPECT_EQ(times_in(thread, text), entered) << thread;
+    if (is_safe) {
+      EXPECT_EQ(entered, 1U) << thread;
+    }
   }
   return commits;
 }
@@ -110,7 +122,10 @@ TEST_P(SentMessages, EnterOnceWhereverTheProcessEnds) {
 INSTANTIATE_TEST_SUITE_P(All, SentMessages,
                          testing::Values(Sending{"sent"}, Sending{"sent late", false, true},
                                          Sending{"interrupting", true},
-                                         Sending{"interrupting late", true, true}),
+                                         Sending{"interrupting late", true, true},
+                                         Sending{"two", false, false, true},
+                                         Sending{"two late", false, true, true},
+                                         Sending{"two interrupting", true, false, true}),
                          [](const testing::TestParamInfo<Sending>& param) {
                            std::string name(param.param.name);
                            for (char& c : name) c = c == ' ' ? '_' : c;
