@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <variant>
 
 #include "journal/ledger.hpp"
 
@@ -11,6 +12,27 @@ namespace {
 // Job steps and sleeps have names and occurrences where calls of tools have ids.
 std::string step_call(std::string_view name, std::int64_t occurrence) {
   return std::string(name) + '#' + std::to_string(occurrence);
+}
+
+template <class... Kinds>
+bool is_any(const Fact& fact) {
+  return (std::holds_alternative<Kinds>(fact) || ...);
+}
+
+// Whether the ledger and the record itself have what the fact changes in the state of a run.
+bool is_of_calls(const Fact& fact) {
+  return is_any<ToolIntent, ToolStarted, ToolResult, StepStarted, Claimed, Gap, MessageSent,
+                Checkpoint>(fact);
+}
+// Whether it is of a model call, which is made again where the next checkpoint is not there.
+bool is_of_model(const Fact& fact) {
+  return is_any<ModelRequested, ModelOpened, ModelProgress, ModelCompleted>(fact);
+}
+
+void note_kind(FoldedBranch& branch, const Fact& fact) {
+  if (is_of_calls(fact)) return;
+  branch.has_only_calls = false;
+  if (!is_of_model(fact)) branch.rebuilt_from = branch.checkpoint;
 }
 
 }  // namespace
@@ -146,6 +168,9 @@ struct RunFold::FactFold {
   }
   void operator()(const Checkpoint& fact) const {
     branch.step = fact.step;
+    const bool is_rebuilt = branch.has_only_calls && fact.number == branch.checkpoint + 1;
+    if (!is_rebuilt) branch.rebuilt_from = fact.number;
+    branch.has_only_calls = true;
     branch.checkpoint = fact.number;
     branch.checkpoint_seq = seq;
     // An agent that comes along does so for all that wait for it.
@@ -174,6 +199,7 @@ void RunFold::add(const Record& record) {
   FoldedBranch& branch = branches_[record.branch];
   branch.number = record.branch;
   if (const auto* fact = std::get_if<Fact>(&record.body)) {
+    note_kind(branch, *fact);
     std::visit(FactFold{*this, branch, record.seq}, *fact);
     return;
   }

@@ -52,6 +52,10 @@ struct FoldedBranch {
   std::int64_t checkpoint = -1;  // number of the last one
   std::uint64_t checkpoint_seq = 0;
   std::int64_t checkpoint_step = -1;
+  // The first checkpoint from which the ledger alone makes the last one: what was recorded between
+  // them is calls of tools. The last one itself where there is none, and where more followed.
+  std::int64_t rebuilt_from = -1;
+  bool has_only_calls = false;  // since the last checkpoint
   std::int64_t recoveries = 0;  // since its last step ended
   FoldedModel model;
   std::vector<FoldedCall> calls;  // in the order of their intents

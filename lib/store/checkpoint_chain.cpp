@@ -8,9 +8,9 @@
 namespace millrace::store {
 namespace {
 
-Error damaged(const CheckpointRow& row, std::int64_t number, std::string_view what) {
+Error damaged(const RunId& run, std::int64_t number, std::string_view what) {
   return make_error(Errc::store_damaged, "Checkpoint " + std::to_string(number) + " of the run " +
-                                             row.run.text() + " " + std::string(what) + ".");
+                                             run.text() + " " + std::string(what) + ".");
 }
 
 }  // namespace
@@ -24,6 +24,10 @@ std::uint32_t checksum_of_checkpoint(const RunId& run, std::int64_t number, std:
   return journal::crc32c(data, journal::crc32c(place));
 }
 
+Error missing_checkpoint(const RunId& run, std::int64_t number) {
+  return damaged(run, number, "is missing");
+}
+
 Result<void> CheckpointChain::add(const CheckpointRow& row) {
   const bool fits =
       !row.checksum ||
@@ -31,8 +35,8 @@ Result<void> CheckpointChain::add(const CheckpointRow& row) {
   const bool follows = row.is_full || (row.run == run_ && row.number == number_ + 1);
   run_ = row.run;
   number_ = row.number;
-  if (!fits) return damaged(row, row.number, "does not have its checksum");
-  return follows ? Result<void>() : damaged(row, row.number - 1, "is missing");
+  if (!fits) return damaged(row.run, row.number, "does not have its checksum");
+  return follows ? Result<void>() : missing_checkpoint(row.run, row.number - 1);
 }
 
 }  // namespace millrace::store

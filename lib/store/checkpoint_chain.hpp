@@ -14,6 +14,9 @@ namespace millrace::store {
 std::uint32_t checksum_of_checkpoint(const RunId& run, std::int64_t number, std::uint64_t seq,
                                      bool is_full, std::string_view data);
 
+// store_damaged, for one that the journal has.
+Error missing_checkpoint(const RunId& run, std::int64_t number);
+
 // Thread: any, one at a time.
 class CheckpointChain {
  public:

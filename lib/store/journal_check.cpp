@@ -129,6 +129,21 @@ void JournalCheck::check_approval(const ApprovalRow& row) {
 void JournalCheck::check_checkpoint(const CheckpointRow& row) {
   const auto checked = checkpoints_.add(row);
   if (!checked) problems_.push_back({row.run, checked.error().message});
+  last_checkpoints_[row.run] = row.number;
+}
+
+void JournalCheck::check_last_checkpoints() {
+  for (const auto& [id, run] : checked_) {
+    if (!run.is_readable) continue;
+    for (const auto& [number, branch] : run.fold.branches()) {
+      const auto child = run.runs.find(number);
+      if (branch.checkpoint < 0 || (number != 0 && child == run.runs.end())) continue;
+      const RunId& owner = number == 0 ? id : child->second;
+      const auto known = last_checkpoints_.find(owner);
+      if (known != last_checkpoints_.end() && known->second >= branch.checkpoint) continue;
+      problems_.push_back({owner, missing_checkpoint(owner, branch.checkpoint).message});
+    }
+  }
 }
 
 void JournalCheck::check_run(const RunId& id, journal::RunState state, std::uint64_t last,

@@ -42,6 +42,8 @@ class JournalCheck {
 
   // As CheckpointChain wants them.
   void check_checkpoint(const CheckpointRow& row);
+  // Behind all pages and checkpoints: that of each run the last one is there that its journal has.
+  void check_last_checkpoints();
 
   [[nodiscard]] std::vector<Problem> take() { return std::move(problems_); }
 
@@ -73,6 +75,7 @@ class JournalCheck {
 
   HashChain chain_;
   CheckpointChain checkpoints_;
+  std::map<RunId, std::int64_t> last_checkpoints_;  // their numbers
   std::map<RunId, Checked> checked_;
   std::vector<Problem> problems_;
 };

@@ -11,9 +11,11 @@
 
 #include "base/shown.hpp"
 #include "os/event_loop.hpp"
+#include "run/durable/run_records.hpp"
 #include "run/durable/run_registry.hpp"
 #include "run/durable/unknown_outcomes.hpp"
 #include "run/suspended_runs.hpp"
+#include "store/checkpoint_chain.hpp"
 #include "store/rules.hpp"
 #include "store/store_work.hpp"
 
@@ -117,6 +119,24 @@ Result<bool> keep_event(store::StorageBackend& backend, const store::RunId& run,
   return backend.append_unowned(batch);
 }
 
+// The state of a run that waits. Where it does not ask anything, another checkpoint may be missing,
+// which the journal has the number of.
+Result<StoredState> load_asking(store::StorageBackend& backend, const store::RunId& run) {
+  auto state = load_state(backend, run);
+  if (!state) return state;
+  const std::string_view status = state.value().checkpoint["state"]["status"].string();
+  if (status.starts_with("waiting_for_")) return state;
+  journal::RunFold fold;
+  MILLRACE_TRY(each_record(backend, run, [&](const journal::Record& record) {
+    fold.add(record);
+    return true;
+  }));
+  const auto root = fold.branches().find(0);
+  const std::int64_t last = root == fold.branches().end() ? -1 : root->second.checkpoint;
+  if (state.value().next_number <= last) return store::missing_checkpoint(run, last);
+  return state;
+}
+
 }  // namespace
 
 // Checked against the state that waits before anything is decided: what is wrong with an answer
@@ -129,7 +149,7 @@ void RunRegistry::answer(const store::RunId& run, std::string principal, AgentIn
   writer_->run([weak = weak_from_this(), loop, answering](store::StorageBackend& backend) mutable {
     const auto row =
         std::make_shared<Result<std::optional<store::RunRow>>>(backend.run(answering->run));
-    const auto state = std::make_shared<Result<StoredState>>(load_state(backend, answering->run));
+    const auto state = std::make_shared<Result<StoredState>>(load_asking(backend, answering->run));
     store::ApprovalQuery open;
     open.run = answering->run;
     if (auto approvals = backend.approvals(open)) {

@@ -113,7 +113,9 @@ bool StoredChildren::matters(const StoredRun& run, const StoredChild& child) con
 Result<void> StoredChildren::load_rows(store::StorageBackend& backend, const StoredRun& run,
                                        StoredChild& child) {
   const store::RunId& id = child.row.run.id;
-  auto state = load_checkpoint(backend, id);
+  const auto& branches = run.fold.branches();
+  const auto branch = branches.find(branches_.at(id));
+  auto state = load_checkpoint(backend, id, branch == branches.end() ? nullptr : &branch->second);
   if (!state) return state.error();
   child.checkpoint = std::move(state.value().checkpoint);
   child.next_checkpoint = state.value().next_number;

@@ -19,8 +19,7 @@ class StoredChildren {
 
  private:
   void take_event(std::uint32_t branch, const journal::Record& record);
-  static Result<void> load_rows(store::StorageBackend& backend, const StoredRun& run,
-                                StoredChild& child);
+  Result<void> load_rows(store::StorageBackend& backend, const StoredRun& run, StoredChild& child);
   static void plan(const StoredRun& run, const journal::FoldedBranch& branch, std::int64_t now,
                    StoredChild& child);
   [[nodiscard]] bool matters(const StoredRun& run, const StoredChild& child) const;
@@ -34,8 +33,11 @@ class StoredChildren {
 Result<void> join_waiting(store::StorageBackend& backend, const store::RunId& root,
                           const store::RunId& run, json::Tree& checkpoint);
 
-// The last checkpoint as it is stored.
-Result<StoredState> load_checkpoint(store::StorageBackend& backend, const store::RunId& run);
+// The last checkpoint as it is stored. With the run's branch of the journal, which names it: an
+// earlier one from which the ledger makes it, where it is missing or damaged.
+// Errors: those of the backend; store_damaged.
+Result<StoredState> load_checkpoint(store::StorageBackend& backend, const store::RunId& run,
+                                    const journal::FoldedBranch* branch = nullptr);
 Result<Ledger> load_ledger(store::StorageBackend& backend, const store::RunId& run);
 
 // The messages that readers have seen of the step at work.

@@ -164,24 +164,51 @@ Result<bool> lacks_history(store::StorageBackend& backend, const StoredRun& stor
   return !others.empty();
 }
 
+// Leaves the state as it was where the row does not fit it.
+Result<void> apply_row(Tree& state, const store::CheckpointRow& row) {
+  if (!row.is_full) {
+    Tree changed = state;
+    MILLRACE_TRY(journal::apply_checkpoint(changed, row.data));
+    state = std::move(changed);
+    return {};
+  }
+  auto parsed = Tree::parse(row.data);
+  if (!parsed) return make_error(Errc::store_damaged, "A checkpoint is not JSON.");
+  state = std::move(parsed).value();
+  return {};
+}
+
+const journal::FoldedBranch* root_branch(const journal::RunFold& fold) {
+  const auto found = fold.branches().find(0);
+  return found == fold.branches().end() ? nullptr : &found->second;
+}
+
 }  // namespace
 
-Result<StoredState> load_checkpoint(store::StorageBackend& backend, const store::RunId& run) {
+Result<StoredState> load_checkpoint(store::StorageBackend& backend, const store::RunId& run,
+                                    const journal::FoldedBranch* branch) {
   auto rows = backend.checkpoints(run);
   if (!rows) return rows.error();
   StoredState state;
   store::CheckpointChain chain;
+  std::optional<Error> lost;  // of the first one since that cannot be used
   for (const store::CheckpointRow& row : rows.value()) {
-    MILLRACE_TRY(chain.add(row));
-    if (row.is_full) {
-      auto parsed = Tree::parse(row.data);
-      if (!parsed) return make_error(Errc::store_damaged, "A checkpoint is not JSON.");
-      state.checkpoint = std::move(parsed).value();
-    } else {
-      MILLRACE_TRY(journal::apply_checkpoint(state.checkpoint, row.data));
-    }
-    state.next_number = row.number + 1;
+    const auto fits = chain.add(row);
+    // The next full one needs none of those before it.
+    if (lost && !(fits && row.is_full)) continue;
+    const auto applied = fits ? apply_row(state.checkpoint, row) : fits;
+    lost = applied ? std::nullopt : std::optional(applied.error());
+    if (applied) state.next_number = row.number + 1;
   }
+  if (branch != nullptr && !lost && state.next_number <= branch->checkpoint) {
+    lost = store::missing_checkpoint(run, branch->checkpoint);
+  }
+  if (!lost) return state;
+  const bool can_go_on = branch != nullptr && state.next_number > 0 &&
+                         state.next_number > branch->rebuilt_from && branch->number == 0;
+  if (!can_go_on) return *std::move(lost);
+  state.lost = lost->message + " The run goes on from checkpoint " +
+               std::to_string(state.next_number - 1) + " and the results in the journal.";
   return state;
 }
 
@@ -228,10 +255,11 @@ Result<std::shared_ptr<StoredRun>> load_run(store::StorageBackend& backend, stor
   const store::RunId& id = run->claim.run.run.id;
   StoredChildren children;
   MILLRACE_TRY(read_records(backend, *run, children));
-  auto state = load_checkpoint(backend, id);
+  auto state = load_checkpoint(backend, id, root_branch(run->fold));
   if (!state) return state.error();
   run->checkpoint = std::move(state.value().checkpoint);
   run->next_checkpoint = state.value().next_number;
+  run->lost_checkpoint = std::move(state.value().lost);
   auto ledger = load_ledger(backend, id);
   if (!ledger) return ledger.error();
   run->ledger = std::move(ledger).value();
@@ -268,6 +296,9 @@ void close_parts(const StoredRun& stored, const journal::RecoveryPlan& plan,
                        plan.move != journal::RecoveryMove::fail;
   close_children(stored, goes_on, sink);
   stored.open.close(sink);
+  if (!stored.lost_checkpoint.empty() && !stored.is_between_segments) {
+    sink.on_event({event::Warning{row_of(Errc::store_damaged).code, stored.lost_checkpoint}});
+  }
   if (comes_again(plan)) take_back(stored, plan, sink);
   if (!stored.open.step().empty()) sink.on_event({event::StepEnd{stored.open.step()}});
 }

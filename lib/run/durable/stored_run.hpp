@@ -60,6 +60,7 @@ struct StoredRun {
   json::Tree checkpoint;  // {"state", "context"}; null: none
   json::Tree joined;      // the same, with the states of agents that wait
   std::int64_t next_checkpoint = 0;
+  std::string lost_checkpoint;  // why the run goes on from an earlier one, or ""
   std::int64_t last_at_ms = 0;  // of its last record
   Ledger ledger;
   std::map<std::string, std::string, std::less<>> keys;  // of calls of the run itself
@@ -94,6 +95,7 @@ struct StoredRun {
 struct StoredState {
   json::Tree checkpoint;
   std::int64_t next_number = 0;
+  std::string lost = {};  // why it is an earlier one; "" for the last one
 };
 Result<StoredState> load_state(store::StorageBackend& backend, const store::RunId& run);
 

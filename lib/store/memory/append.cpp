@@ -7,11 +7,25 @@
 #include <utility>
 
 #include "journal/ledger.hpp"
+#include "store/checkpoint_chain.hpp"
 #include "store/memory/backend_impl.hpp"
 #include "store/rules.hpp"
 
 namespace millrace::store::memory {
 namespace {
+
+void add_checkpoint(std::vector<CheckpointRow>& list, CheckpointRow row) {
+  // One with its number is damaged, or one before it was: the run went on from an earlier one.
+  std::erase_if(list, [&](const CheckpointRow& old) { return old.number >= row.number; });
+  // A full one alone could not be fallen back from: what is before it goes with the next one.
+  const auto full = std::find_if(list.rbegin(), list.rend(),
+                                 [](const CheckpointRow& old) { return old.is_full; });
+  if (full != list.rend() && (row.is_full || full->number == row.number - 1)) {
+    list.erase(list.begin(), full.base() - 1);
+  }
+  row.checksum = checksum_of_checkpoint(row.run, row.number, row.seq, row.is_full, row.data);
+  list.push_back(std::move(row));
+}
 
 // Everything that can go wrong is looked at before anything changes.
 class Append {
@@ -138,9 +152,7 @@ class Append {
     if (begins_to_wait(batch_)) wake_answered(root);
     for (CheckpointRow row : batch_.checkpoints) {
       row.seq = root.last;
-      auto& list = tables_.checkpoints[row.run];
-      if (row.is_full) list.clear();
-      list.push_back(std::move(row));
+      add_checkpoint(tables_.checkpoints[row.run], std::move(row));
     }
     if (batch_.segment) {
       SegmentRow row = *batch_.segment;

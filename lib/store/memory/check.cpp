@@ -26,6 +26,10 @@ Result<std::vector<Problem>> Backend::check() {
     return calls;
   });
   for (const auto& [id, row] : tables_.approvals) journals.check_approval(row);
+  for (const auto& [run, rows] : tables_.checkpoints) {
+    for (const CheckpointRow& row : rows) journals.check_checkpoint(row);
+  }
+  journals.check_last_checkpoints();
   return journals.take();
 }
 

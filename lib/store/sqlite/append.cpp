@@ -310,7 +310,20 @@ void Backend::wake_answered(const RunId& run, std::int64_t no, std::int64_t at) 
 void Backend::write_checkpoints(const AppendBatch& batch, const Live& root) {
   for (const CheckpointRow& row : batch.checkpoints) {
     const auto no = number_of(row.run);
-    if (row.is_full) database_.run("DELETE FROM checkpoints WHERE run=?1", no);
+    // One with its number is damaged, or one before it was: the run went on from an earlier one.
+    database_.run("DELETE FROM checkpoints WHERE run=?1 AND number>=?2", no, row.number);
+    // A full one alone could not be fallen back from: what is before it goes with the next one.
+    if (row.is_full) {
+      database_.run(
+          "DELETE FROM checkpoints WHERE run=?1 AND number<(SELECT number FROM checkpoints"
+          " WHERE run=?1 AND is_full=1 ORDER BY number DESC LIMIT 1)",
+          no);
+    } else {
+      database_.run(
+          "DELETE FROM checkpoints WHERE run=?1 AND number<?2 AND EXISTS"
+          " (SELECT 1 FROM checkpoints WHERE run=?1 AND number=?2 AND is_full=1)",
+          no, row.number - 1);
+    }
     const std::uint32_t crc =
         checksum_of_checkpoint(row.run, row.number, root.last, row.is_full, row.data);
     database_.run(

@@ -64,6 +64,7 @@ Result<std::vector<Problem>> Backend::check() {
         " JOIN runs r ON r.no=c.run ORDER BY c.run, c.number");
     while (rows.next()) journals.check_checkpoint(read_checkpoint(rows));
   }
+  journals.check_last_checkpoints();
   MILLRACE_TRY(take_damage(problems));
   std::vector<Problem> found = journals.take();
   problems.insert(problems.end(), found.begin(), found.end());

@@ -31,6 +31,10 @@ class CutBackend final : public store::StorageBackend {
   void damage(std::optional<Error> error) { damage_ = std::move(error); }
   // Checkpoints differ from their checksums from here on, or fit them again.
   void damage_checkpoints(bool is_damaged) { are_checkpoints_damaged_ = is_damaged; }
+  // The newest checkpoint of each run is not there.
+  void lose_checkpoints(bool are_lost) { are_checkpoints_lost_ = are_lost; }
+  // The same of the newest one of each run.
+  void damage_last_checkpoints(bool is_damaged) { is_last_damaged_ = is_damaged; }
   [[nodiscard]] std::size_t commits() const { return commits_; }
   // Of these the ones that something waits for: mere progress is committed with them.
   [[nodiscard]] std::size_t urgent_commits() const { return urgent_commits_; }
@@ -101,6 +105,8 @@ class CutBackend final : public store::StorageBackend {
   }
   Result<std::vector<store::CheckpointRow>> checkpoints(const store::RunId& run) override {
     auto rows = inner_->checkpoints(run);
+    if (rows && are_checkpoints_lost_ && !rows.value().empty()) rows.value().pop_back();
+    if (rows && is_last_damaged_ && !rows.value().empty()) rows.value().back().data += " ";
     if (!rows || !are_checkpoints_damaged_) return rows;
     for (store::CheckpointRow& row : rows.value()) {
       row.checksum = 1 ^ std::int64_t{store::checksum_of_checkpoint(row.run, row.number, row.seq,
@@ -224,6 +230,8 @@ class CutBackend final : public store::StorageBackend {
   bool is_reported_ = true;
   std::optional<Error> damage_;
   bool are_checkpoints_damaged_ = false;
+  bool are_checkpoints_lost_ = false;
+  bool is_last_damaged_ = false;
   std::size_t watches_ = 0;
   std::optional<Result<std::vector<store::BegunRun>>> starts_;
 };

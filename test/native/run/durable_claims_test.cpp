@@ -11,10 +11,15 @@ namespace {
 
 using journal::RunState;
 using test::calls;
+using test::chat_record;
 using test::DurableRig;
 using test::text_answer;
 
 const Error unreadable = make_error(Errc::store_damaged, "A page is damaged.");
+
+test::ModelAnswer cut_short(const std::string& text) {
+  return {chat_record(R"({"role":"assistant","content":")" + text + R"("})", "null"), 200, true};
+}
 
 class DurableClaims : public testing::Test {
  protected:
@@ -99,6 +104,83 @@ TEST_F(DurableClaims, ParkARunWhoseCheckpointIsDamaged) {
   rig.store_ms += 60'000;
   rig.on_loop([&] { rig.runs->recover(); });
   while (!journal::is_over(rig.state_of(run))) continue;
+}
+
+// The results of its calls are in the journal, and no call is made again.
+TEST_F(DurableClaims, GoOnFromACheckpointBeforeCalls) {
+  for (const bool are_lost : {true, false}) {
+    SCOPED_TRACE(are_lost ? "missing" : "damaged");
+    DurableRig own;
+    own.provider.answers = {calls({{"a", "pay"}, {"b", "look"}}), cut_short("Do"),
+                            text_answer("Done.")};
+    own.tools["pay"]->outcomes = {{"paid"}};
+    own.tools["look"]->outcomes = {{"seen"}};
+    const store::RunId id = own.start("Go.");
+    const auto before = own.attach(id, 0);
+    for (bool shown = false; !shown;) own.on_loop([&] { shown = before->text == "Do"; });
+    own.on_store([&](store::StorageBackend&) {
+      are_lost ? own.disk->lose_checkpoints(true) : own.disk->damage_last_checkpoints(true);
+    });
+    own.crash();
+    const auto whole = own.read(id, 0);
+    own.on_store([&](store::StorageBackend& backend) {
+      own.disk->lose_checkpoints(false);
+      own.disk->damage_last_checkpoints(false);
+      EXPECT_TRUE(backend.check().value().empty());
+    });
+    EXPECT_EQ(own.state_of(id), RunState::completed);
+    EXPECT_EQ(whole->text, "Done.");
+    EXPECT_EQ(whole->resets, 1U);
+    EXPECT_EQ(whole->warnings, std::vector<std::string>{"store_damaged"});
+    EXPECT_EQ(whole->results["a"], std::vector<std::string>{"paid"});
+    EXPECT_EQ(whole->results["b"], std::vector<std::string>{"seen"});
+    EXPECT_EQ(own.tools["pay"]->started, 1U);
+    EXPECT_EQ(own.tools["look"]->started, 1U);
+    ASSERT_EQ(own.provider.bodies.size(), 3U);
+    EXPECT_EQ(own.provider.bodies[1], own.provider.bodies[2]);
+  }
+}
+
+// The model would be requested again for calls that have begun.
+TEST_F(DurableClaims, ParkARunWhoseLastCheckpointHadAnAnswer) {
+  for (const bool are_lost : {true, false}) {
+    SCOPED_TRACE(are_lost ? "missing" : "damaged");
+    DurableRig own;
+    own.provider.answers = {calls({{"a", "look"}}), text_answer("Done.")};
+    const store::RunId id = own.start("Go.");
+    own.wait_for_call("look", "a");
+    own.on_loop([&] { own.tools["look"]->always = tool::ToolOutcome{"seen"}; });
+    const auto lose = [&](bool is_so) {
+      own.on_store([&](store::StorageBackend&) {
+        are_lost ? own.disk->lose_checkpoints(is_so) : own.disk->damage_last_checkpoints(is_so);
+      });
+    };
+    lose(true);
+    own.crash();
+    while (own.state_of(id) != RunState::parked) continue;
+    own.on_loop([&] { EXPECT_EQ(own.problems.at(0).second.code, Errc::store_damaged); });
+    lose(false);
+    own.store_ms += 60'000;
+    own.on_loop([&] { own.runs->recover(); });
+    EXPECT_EQ(own.read(id, 0)->text, "Done.");
+  }
+}
+
+TEST_F(DurableClaims, ParkARunThatWaitsWithoutItsCheckpoint) {
+  wait_for_user();
+  rig.on_store([&](store::StorageBackend&) { rig.disk->lose_checkpoints(true); });
+  const auto answered = rig.answer(run, resume);
+  ASSERT_FALSE(answered.ok());
+  EXPECT_EQ(answered.error().code, Errc::store_damaged);
+  const auto next = rig.open_run("r2", "Hello?", "");
+  ASSERT_TRUE(next.ok()) << next.error().message;
+  EXPECT_EQ(rig.state_of(run), RunState::parked);
+  rig.on_store([&](store::StorageBackend& backend) {
+    EXPECT_EQ(backend.run(run).value()->head, "store_damaged");
+    rig.disk->lose_checkpoints(false);
+  });
+  EXPECT_EQ(rig.read(next.value().run, 0)->text, "Sent.");
+  EXPECT_EQ(rig.tools["send"]->started, 0U);
 }
 
 TEST_F(DurableClaims, ParkADamagedRunForANewMessageOfItsThread) {

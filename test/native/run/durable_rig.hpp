@@ -52,8 +52,9 @@ class RecordLog final : public run::RunReader {
   std::string usage;                          // of the run, as JSON
   std::map<std::string, std::vector<std::string>> results;
   std::vector<std::string> interrupts;
-  std::vector<std::string> order;  // begins and ends
-  std::string failed_with;         // the code of a run that failed
+  std::vector<std::string> warnings;  // their codes
+  std::vector<std::string> order;     // begins and ends
+  std::string failed_with;            // the code of a run that failed
   std::optional<Error> failure;
   std::promise<void> ended;
 
@@ -116,6 +117,9 @@ class RecordLog final : public run::RunReader {
         for (const json::Tree& one : list.value().items())
           interrupts.emplace_back(one["id"].string());
       }
+    }
+    if (const auto* warning = std::get_if<event::Warning>(&event.body)) {
+      warnings.emplace_back(warning->code);
     }
     if (const auto* failed = std::get_if<event::Failed>(&event.body)) {
       order.emplace_back("failed");

@@ -290,6 +290,8 @@ TEST_P(StorageConformance, KeepsTheLastFullCheckpointAndWhatFollows) {
   save(2, false, "two");
   EXPECT_EQ(backend().checkpoints(id_of(1)).value().size(), 2U);
   const auto last = save(3, true, std::string("three\0x", 7));
+  // Where it is damaged, the ones before it are there.
+  EXPECT_EQ(backend().checkpoints(id_of(1)).value().size(), 3U);
   save(4, false, "");
   const auto rows = backend().checkpoints(id_of(1)).value();
   ASSERT_EQ(rows.size(), 2U);
@@ -297,6 +299,49 @@ TEST_P(StorageConformance, KeepsTheLastFullCheckpointAndWhatFollows) {
   EXPECT_EQ(rows[0].seq, last);
   EXPECT_TRUE(rows[0].is_full);
   EXPECT_EQ(rows[1].number, 4);
+}
+
+TEST_P(StorageConformance, KeepsNoMoreFullCheckpointsThanOneAndTheLast) {
+  append(accepting(new_run(1)));
+  const auto save = [&](std::int64_t number, bool is_full) {
+    AppendBatch batch = text_batch(1, "step");
+    batch.checkpoints.push_back({id_of(1), number, 0, is_full, std::to_string(number)});
+    append(batch);
+    std::string numbers;
+    for (const CheckpointRow& row : backend().checkpoints(id_of(1)).value()) {
+      EXPECT_TRUE(row.checksum);
+      EXPECT_EQ(row.data, std::to_string(row.number));
+      numbers += std::to_string(row.number) + (row.is_full ? "f " : " ");
+    }
+    return numbers;
+  };
+  EXPECT_EQ(save(0, true), "0f ");
+  EXPECT_EQ(save(1, false), "0f 1 ");
+  EXPECT_EQ(save(2, false), "0f 1 2 ");
+  EXPECT_EQ(save(3, true), "0f 1 2 3f ");
+  EXPECT_EQ(save(4, true), "3f 4f ");
+  EXPECT_EQ(save(5, false), "4f 5 ");
+  EXPECT_EQ(save(6, false), "4f 5 6 ");
+  // The run went on from one before the last.
+  EXPECT_EQ(save(5, false), "4f 5 ");
+}
+
+TEST_P(StorageConformance, MissesACheckpointThatTheJournalHas) {
+  append(accepting(new_run(1)));
+  AppendBatch batch;
+  batch.run = id_of(1);
+  batch.epoch = 1;
+  batch.page = page_of(journal::Checkpoint{1, 0, true}, now_);
+  batch.checkpoints.push_back({id_of(1), 0, 0, true, "{}"});
+  append(batch);
+  EXPECT_TRUE(backend().check().value().empty());
+  batch.page = page_of(journal::Checkpoint{2, 1, false}, now_);
+  batch.checkpoints.clear();
+  append(batch);
+  const auto problems = backend().check().value();
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_EQ(problems[0].run, id_of(1));
+  EXPECT_NE(problems[0].what.find("Checkpoint 1"), std::string::npos) << problems[0].what;
 }
 
 TEST_P(StorageConformance, HoldsTheLedgerToItsRules) {
