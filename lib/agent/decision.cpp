@@ -9,6 +9,7 @@
 #include "agent/approval/approvals.hpp"
 #include "agent/approval/call_schema.hpp"
 #include "agent/approval/intervention.hpp"
+#include "agent/approval/vendor_approvals.hpp"
 #include "agent/approval/waiting.hpp"
 #include "agent/state.hpp"
 #include "base/shown.hpp"
@@ -132,6 +133,7 @@ class Decision {
     if (approval != nullptr) MILLRACE_TRY(approval_list::check_time(*approval, id, now_ms_));
     const Tree& edited =
         decision_[decision_["editedArguments"].is_null() ? "editedArgs" : "editedArguments"];
+    if (is_vendor_call(call)) return approve_vendor(call, edited);
     if (edited.is_null()) {
       if (approval != nullptr) MILLRACE_TRY(approval_list::check_shown(*approval, call));
     } else {
@@ -158,6 +160,33 @@ class Decision {
     set_status(state_, Status::running);
     go_on("human_approved_tool", std::move(payload));
     return {};
+  }
+
+  // Nothing runs here: the answer is in the conversation.
+  Result<void> approve_vendor(const Tree& call, const Tree& edited) {
+    const std::string id(call["id"].string());
+    if (!edited.is_null()) {
+      return make_error(Errc::invalid_argument,
+                        "The arguments of call '" + id +
+                            "' cannot be edited: the provider runs it as it was shown. Reject it "
+                            "with a reason instead.");
+    }
+    if (const Tree* approval =
+            approval_list::find_in(state_, "pendingApprovals", "toolCallId", id)) {
+      MILLRACE_TRY(approval_list::check_shown(*approval, call));
+    }
+    write_message(state_, call, "The user approved this call.", "approved", {}, ids_);
+    set_approval(state_, id, "approved");
+    approval_list::drop_pending(state_, id);
+    go_on_where_decided();
+    return {};
+  }
+
+  // The model goes on where no call waits any more.
+  void go_on_where_decided() {
+    if (waiting_status(state_, Status::waiting_for_async_tool)) return;
+    set_status(state_, Status::running);
+    go_on("user_input", Tree::object());
   }
 
   // Both sets of arguments are kept; the approval is for the new one.
@@ -203,11 +232,16 @@ class Decision {
   }
 
   Result<void> approve_all() {
-    const Tree calls = state_["pendingToolsCalling"];
-    if (calls.items().empty()) {
+    const Tree waiting = state_["pendingToolsCalling"];
+    if (waiting.items().empty()) {
       return make_error(Errc::approval_answered,
                         "No call is waiting for approval: its approvals were already answered.");
     }
+    for (const Tree& call : waiting.items()) {
+      if (is_vendor_call(call)) MILLRACE_TRY(approve_vendor(call, Tree()));
+    }
+    const Tree calls = state_["pendingToolsCalling"];
+    if (calls.items().empty()) return {};
     Tree payload = Tree::object();
     for (const Tree& call : calls.items()) {
       const std::string_view id = call["id"].string();
@@ -245,10 +279,7 @@ class Decision {
       interrupt("human_rejected");
       return {};
     }
-    if (!waiting_status(state_, Status::waiting_for_async_tool)) {
-      set_status(state_, Status::running);
-      go_on("user_input", Tree::object());
-    }
+    go_on_where_decided();
     return {};
   }
 

@@ -181,6 +181,7 @@ class Decider {
   Tree on_llm_result() {
     const Tree& calls = payload_["toolsCalling"];
     const bool has_calls = payload_["hasToolsCalling"].truthy() && !calls.items().empty();
+    if (!has_calls && !payload_["vendorCalls"].items().empty()) return done(vendor_question());
     if (!has_calls) return is_paused() ? on_continue() : done(no_calls());
     Tree execute = Tree::array();
     Tree for_approval = Tree::array();
@@ -206,8 +207,16 @@ class Decider {
       list.push(call);
     }
     Tree list = split(std::move(execute), std::move(block), too_many(std::move(excess), most));
+    for (const Tree& call : payload_["vendorCalls"].items()) for_approval.push(call);
     add_question(list, std::move(for_approval));
     return done(std::move(list));
+  }
+
+  // The provider asks for approval and nothing else is to be done.
+  [[nodiscard]] Tree vendor_question() const {
+    Tree list = Tree::array();
+    add_question(list, payload_["vendorCalls"]);
+    return list;
   }
 
   // The provider runs tools of its own and wants the turn back to go on with it.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "agent/approval/approvals.hpp"
+#include "agent/approval/vendor_approvals.hpp"
 #include "agent/decision.hpp"
 #include "agent/interrupts.hpp"
 #include "agent/state.hpp"
@@ -124,8 +125,22 @@ class Answers {
       const std::string_view id = call["id"].string();
       if (find_by(made_.state["pendingToolsCalling"], "id", id) != nullptr) continue;
       const Tree* row = agent::find_tool_message(made_.state, id);
+      if (row != nullptr && is_vendor_message(*row)) {
+        add_states(*row);
+        continue;
+      }
       made_.results.push_back(
           {std::string(id), row == nullptr ? "" : std::string((*row)["content"].string())});
+    }
+  }
+
+  void add_states(const Tree& row) {
+    const Tree answer = vendor_answer(row);
+    const Tree& message = answer["turn"].items().front();
+    for (const Tree& state : message["metadata"]["millrace"]["providerState"].items()) {
+      made_.states.push_back({std::string(message["id"].string()),
+                              std::string(state["provider"].string()),
+                              std::string(state["kind"].string()), state["state"].to_json()});
     }
   }
 
@@ -201,10 +216,14 @@ class Answers {
       const Tree& edited =
           payload[payload["editedArgs"].is_null() ? "editedArguments" : "editedArgs"];
       if (!edited.is_null()) decision.set("editedArguments", edited);
-      return apply(decision);
+      return apply_and_report(decision);
     }
     if (stops) return stop_all(payload["reason"]);
     decision.set("action", "reject_and_continue");
+    return apply_and_report(decision);
+  }
+
+  Result<void> apply_and_report(const Tree& decision) {
     const Tree pending = made_.state["pendingToolsCalling"];
     MILLRACE_TRY(apply(decision));
     report_messages(pending);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "agent/approval/vendor_approvals.hpp"
 #include "agent/state.hpp"
 #include "agent/state_messages.hpp"
 #include "agent/vendor_calls.hpp"
@@ -15,6 +16,10 @@ using json::Tree;
 constexpr std::string_view approval_schema =
     R"({"type":"object","properties":{"approved":{"type":"boolean"},)"
     R"("editedArgs":{"type":"object"},"reason":{"type":"string"}},"required":["approved"]})";
+// What the provider runs cannot be edited.
+constexpr std::string_view vendor_schema =
+    R"({"type":"object","properties":{"approved":{"type":"boolean"},)"
+    R"("reason":{"type":"string"}},"required":["approved"]})";
 constexpr std::string_view answer_schema =
     R"({"type":"object","properties":{"value":{}},"required":["value"]})";
 
@@ -49,12 +54,16 @@ Tree interrupt_for(const Tree& pending, std::string_view reason, std::string_vie
 
 Tree approval_interrupt(const Tree& pending, const Tree& call) {
   const std::string name(call["apiName"].string());
+  const bool is_vendor = is_vendor_call(call);
   std::string question = "May the tool " + name + " run?";
+  if (is_vendor) question = vendor_question(call);
   if (has_pending_checks(call)) question.append(" ").append(texts_of_checks(call));
-  Tree interrupt = interrupt_for(pending, "tool_call", question, approval_schema);
+  Tree interrupt = interrupt_for(pending, "tool_call", question,
+                                 is_vendor ? vendor_schema : approval_schema);
   interrupt.set("toolCallId", call["id"]);
   Tree& metadata = interrupt.at("metadata");
   metadata.set("toolName", name);
+  if (is_vendor) metadata.set("serverLabel", call["identifier"]);
   auto arguments = Tree::parse(call["arguments"].string());
   metadata.set("arguments", arguments ? std::move(arguments).value() : call["arguments"]);
   metadata.set("hash", pending["hash"]);

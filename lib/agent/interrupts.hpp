@@ -29,10 +29,18 @@ struct Answered {
     std::string call_id;
     std::string content;
   };
+  // An answer that is part of the conversation (vendor_answer), and that nobody has been told.
+  struct State {
+    std::string message_id;
+    std::string provider;
+    std::string kind;
+    std::string json;
+  };
   json::Tree state;
-  json::Tree context;                  // null: the run waits for the rest
-  json::Tree children;                 // by call id: {"state", "context"}
-  std::vector<Result> results;         // that nobody has been told
+  json::Tree context;           // null: the run waits for the rest
+  json::Tree children;          // by call id: {"state", "context"}
+  std::vector<Result> results;  // that nobody has been told
+  std::vector<State> states;
   std::vector<std::string> unmatched;  // ids of questions that nobody asked
 };
 

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "agent/approval/vendor_approvals.hpp"
 #include "agent/vendor_calls.hpp"
 #include "base/partial_json.hpp"
 #include "base/utf8.hpp"
@@ -175,6 +176,7 @@ Result<void> add_message(message::Messages& out, const Tree& state_message) {
     for (const Tree& message : turn.items()) MILLRACE_TRY(add_read(out, message));
     return {};
   }
+  if (is_vendor_message(state_message)) return add_message(out, vendor_answer(state_message));
   auto message = text_message(state_message);
   if (!message) return add_read(out, canonical_message(state_message));
   out.push_back(*std::move(message));

@@ -248,7 +248,11 @@ void LobeOperation::ask(std::string_view interrupts_json) {
       const json::Value metadata = interrupt["metadata"];
       if (interrupt["reason"].string() == "tool_call") {
         Call& known = calls_[std::string(call)];
-        if (known.name.empty()) known.name = metadata["toolName"].string();
+        if (known.name.empty()) {
+          known.name = metadata["toolName"].string();
+          if (metadata["serverLabel"].is_string())
+            known.arguments = metadata["arguments"].to_json();
+        }
         ids.emplace_back(call);
         append_id_member(message_ids, call, "result-" + std::string(call));
         continue;

@@ -83,6 +83,9 @@ void AgentSession::start() {
   // A run that goes on in the middle of a turn says so to readers of its own.
   if (context_.is_object() && state_["modelStep"]["open"].is_true()) report_step();
   for (const auto& [call_id, text] : task_.results) report_result(call_id, {text, true});
+  for (const agent::Answered::State& state : task_.states) {
+    emit(event::ProviderState{state.provider, state.kind, state.message_id, state.json});
+  }
   load_sent();
   take_recorded();
   if (!task_.children.members().empty()) return resume_children();

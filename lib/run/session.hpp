@@ -49,6 +49,8 @@ struct AgentTask {
   json::Tree children;
   // Results that were decided on and that the reader does not know: the id of the call, the text.
   std::vector<std::pair<std::string, std::string>> results;
+  // Answers that are part of the conversation and that the reader does not know.
+  std::vector<agent::Answered::State> states;
   // Of a run that this one is a part of.
   std::shared_ptr<UsedIds> used;
   // The limit that it has reached.

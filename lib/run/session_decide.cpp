@@ -35,7 +35,9 @@ Tree AgentSession::decide(Tree& state, const Tree& context) {
                   [this](const Tree& call) { return asks_user(call); });
     const bool requests =
         payload["toolsCalling"].items().size() != context["payload"]["toolsCalling"].items().size();
-    if (requests && payload["toolsCalling"].items().empty()) {
+    const bool is_all =
+        payload["toolsCalling"].items().empty() && payload["vendorCalls"].items().empty();
+    if (requests && is_all) {
       decide_turn(state, context);
       return pending_input(state);
     }

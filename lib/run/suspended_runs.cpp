@@ -77,6 +77,7 @@ AgentTask task_of(agent::Answered answered) {
   for (auto& result : answered.results) {
     task.results.emplace_back(std::move(result.call_id), std::move(result.content));
   }
+  task.states = std::move(answered.states);
   task.unmatched = std::move(answered.unmatched);
   return task;
 }

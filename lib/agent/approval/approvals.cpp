@@ -5,6 +5,7 @@
 
 #include "agent/approval/approval_list.hpp"
 #include "agent/approval/intervention.hpp"
+#include "agent/approval/vendor_approvals.hpp"
 #include "agent/open_calls.hpp"
 #include "agent/state.hpp"
 
@@ -19,6 +20,9 @@ Result<void> take_one(Tree& state, const Tree& call, std::int64_t now_ms) {
   if (approvals == nullptr || approvals->items().empty()) return {};
   Tree* approval = approval_list::find_by(*approvals, "toolCallId", id);
   if (approval == nullptr) return approval_list::unknown(id);
+  // Its approval is the provider's to use.
+  const Tree* open = approval_list::find_in(state, "pendingToolsCalling", "id", id);
+  if (open != nullptr && is_vendor_call(*open)) return approval_list::unknown(id);
   const std::string_view status = (*approval)["status"].string();
   if (status != "pending" && !(status == "approved" && (*approval)["ready"].is_true())) {
     return approval_list::answered(id);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "agent/approval/approvals.hpp"
+#include "agent/approval/vendor_approvals.hpp"
 #include "agent/history.hpp"
 #include "agent/provider_rows.hpp"
 #include "agent/state.hpp"
@@ -230,6 +231,8 @@ void StepMachine::finish_llm(const Tree& payload, std::int64_t started) {
   if (!options_.lean) drop_nameless(result);
   guard_repeats(result);
   give_ids(result, state_, ids_);
+  Tree for_vendor = vendor_calls(result["turn"]);
+  give_vendor_ids(for_vendor, result, state_, ids_);
   Tree event = typed("llm_result");
   if (!options_.lean) event.set("result", result);
   emit(std::move(event));
@@ -256,6 +259,8 @@ void StepMachine::finish_llm(const Tree& payload, std::int64_t started) {
   next.set("result", result);
   next.set("toolCalls", result["tool_calls"]);
   next.set("toolsCalling", std::move(calls));
+  const bool may_ask = !state_["forceFinish"].truthy() && !for_vendor.items().empty();
+  if (may_ask) next.set("vendorCalls", std::move(for_vendor));
   const bool aborted = result["finishReason"].string() == "abort";
   if (aborted) next.set("reason", "The model's answer was aborted");
   next_context_ = context_of(aborted ? "human_abort" : "llm_result", std::move(next));

@@ -134,7 +134,8 @@ class ScriptedTool final : public tool::Tool {
 
 class SessionRig final : public run::AgentOwner {
  public:
-  explicit SessionRig(const std::string& options = "") {
+  // `options` are members of the agent, `model` further members of its model.
+  explicit SessionRig(const std::string& options = "", const std::string& model = "") {
     std::string builtin;
     for (const char* known : {"quick", "slow", "asked"}) {
       const std::string name = known;
@@ -148,10 +149,10 @@ class SessionRig final : public run::AgentOwner {
       builtin += (builtin.empty() ? "\"" : ",\"") + name + "\"";
       EXPECT_TRUE(registry_.add(tools[name]).ok());
     }
-    auto plan = run::read_agent_plan(
-        R"({"chain":[{"provider":"openai","apiKey":"k","model":"scripted"}],"builtin":[)" +
-            builtin + "]" + options + "}",
-        {registry_});
+    auto plan =
+        run::read_agent_plan(R"({"chain":[{"provider":"openai","apiKey":"k","model":"scripted")" +
+                                 model + R"(}],"builtin":[)" + builtin + "]" + options + "}",
+                             {registry_});
     EXPECT_TRUE(plan.ok()) << (plan.ok() ? "" : plan.error().message);
     plan_ = plan.value();
     loop.start();
@@ -212,6 +213,9 @@ class SessionRig final : public run::AgentOwner {
     if (const auto* report = std::get_if<event::ToolProgress>(&event.body)) {
       progress.emplace_back(report->json);
     }
+    if (const auto* state = std::get_if<event::ProviderState>(&event.body)) {
+      states[std::string(state->kind)].emplace_back(state->json);
+    }
     if (const auto* warning = std::get_if<event::Warning>(&event.body)) {
       warnings.emplace_back(warning->message);
     }
@@ -231,6 +235,7 @@ class SessionRig final : public run::AgentOwner {
   ManualClock clock;
   std::map<std::string, std::shared_ptr<ScriptedTool>> tools;
   std::map<std::string, std::vector<std::string>> results;  // contents by the id of the call
+  std::map<std::string, std::vector<std::string>> states;   // of the provider, by their kinds
   std::vector<std::string> progress;
   std::vector<std::string> warnings;
   json::Tree rested_state;

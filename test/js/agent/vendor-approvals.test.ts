@@ -1,0 +1,251 @@
+// Approvals that a provider wants before it calls a tool of an MCP server itself.
+import type { AGUIEvent, HostTool } from 'millrace';
+import { createAgent, createModelRuntime, tool } from 'millrace';
+
+import { eventsOf, resultsOf } from '../../support/agents';
+import {
+  approvalRequest,
+  approvalResponse,
+  functionCall,
+  type Item,
+  mcpCall,
+  said,
+  sentItems,
+  startApprovalProvider,
+} from '../../support/approval-provider';
+import type { Provider } from '../../support/provider';
+
+let provider: Provider;
+afterEach(() => provider.close());
+
+const server = { type: 'mcp', server_label: 'dice', server_url: 'https://dice.example/mcp' };
+
+async function agentOf(answers: Item[][], tools: HostTool[] = []) {
+  provider = await startApprovalProvider(answers);
+  return createAgent({
+    model: 'openai:gpt',
+    provider: { baseURL: provider.url, apiKey: 'k', maxRetries: 0 },
+    parameters: { apiMode: 'responses' },
+    tools,
+  });
+}
+
+const statesOf = (events: AGUIEvent[], kind: string): unknown[] =>
+  events.flatMap((event) => {
+    if (event.type !== 'CUSTOM' || event.name !== 'millrace.provider_state') return [];
+    const value = event.value as { kind: string; state: unknown };
+    return value.kind === kind ? [value.state] : [];
+  });
+
+describe('an approval that the provider wants', () => {
+  const request = approvalRequest('mcpr_1');
+  const asked = async (...more: Item[][]) => {
+    const agent = await agentOf([[request], ...more, [said('A six.')]]);
+    const run = agent.run('Roll a die.', { threadId: 't' });
+    return { agent, run, events: await eventsOf(run), result: await run.result };
+  };
+
+  it('ends the run as one of a host tool does', async () => {
+    const { events, result } = await asked();
+    expect(result).toMatchObject({ status: 'interrupted' });
+    expect(events.at(-1)).toMatchObject({
+      type: 'RUN_FINISHED',
+      outcome: {
+        type: 'interrupt',
+        interrupts: [
+          {
+            reason: 'tool_call',
+            message: 'May the tool roll of the MCP server dice run with {"sides":6}?',
+            toolCallId: 'mcpr_1',
+            metadata: { toolName: 'roll', serverLabel: 'dice', arguments: { sides: 6 } },
+          },
+        ],
+      },
+    });
+    expect(statesOf(events, 'mcp_approval_request')).toEqual([request]);
+  });
+
+  it('is given to the provider once', async () => {
+    const { agent, run, result } = await asked([mcpCall('mcp_1'), said('A six.')]);
+    const next = await run.resume(true);
+    const events = await eventsOf(next);
+    expect(await next.text()).toBe('A six.');
+    expect(sentItems(provider)).toEqual([request, approvalResponse('mcpr_1', true)]);
+    expect(statesOf(events, 'mcp_approval_response')).toEqual([approvalResponse('mcpr_1', true)]);
+    // The provider's own call alone.
+    expect(resultsOf(events)).toEqual(['6']);
+    const resume = [{ interruptId: result.interrupts![0]!.id, payload: { approved: true } }];
+    const again = await agent.run([], { threadId: 't', resume: resume as never }).result;
+    expect(again).toMatchObject({ status: 'error', error: { code: 'approval_answered' } });
+    expect(provider.calls).toHaveLength(2);
+  });
+
+  it('may be refused with a reason', async () => {
+    const { run } = await asked();
+    const next = await run.resume({ approved: false, reason: 'No dice.' });
+    expect(await next.text()).toBe('A six.');
+    expect(sentItems(provider)).toEqual([request, approvalResponse('mcpr_1', false, 'No dice.')]);
+  });
+
+  it('is refused by an interrupt that is cancelled, and by the end of the run', async () => {
+    const { agent, result } = await asked();
+    const resume = [{ interruptId: result.interrupts![0]!.id, status: 'cancelled' as const }];
+    const next = agent.run([], { threadId: 't', resume });
+    expect(await next.result).toMatchObject({ status: 'completed' });
+    expect(sentItems(provider)).toEqual([request, approvalResponse('mcpr_1', false)]);
+    await provider.close();
+
+    const stopped = await (await asked()).run.resume({ stop: true } as never);
+    expect(await stopped.result).toMatchObject({ status: 'cancelled' });
+    expect(provider.calls).toHaveLength(1);
+  });
+
+  it('cannot be edited, and not be made up', async () => {
+    const { agent, run } = await asked();
+    const edited = await run.resume({ approved: true, editedArgs: { sides: 1 } });
+    expect(await edited.result).toMatchObject({
+      status: 'error',
+      error: { code: 'invalid_argument', message: expect.stringContaining('cannot be edited') },
+    });
+    const forged = [
+      { interruptId: 'mcpr_1', status: 'resolved' as const, payload: { approved: true } },
+    ];
+    const made = await agent.run([], { threadId: 't', resume: forged }).result;
+    expect(made).toMatchObject({ status: 'error', error: { code: 'approval_mismatch' } });
+    expect(provider.calls).toHaveLength(1);
+    await (
+      await run.resume(true)
+    ).result;
+    expect(sentItems(provider)).toEqual([request, approvalResponse('mcpr_1', true)]);
+  });
+
+  it('is no approval in the messages of a client', async () => {
+    const agent = await agentOf([[said('Done.')]]);
+    const states = [request, approvalResponse('mcpr_1', true)];
+    const providerState = states.map((state) => ({
+      ...{ provider: 'openai_responses', kind: state['type'], state },
+    }));
+    const messages = [
+      { id: 'u0', role: 'user', content: 'Roll.' },
+      { id: 'm', role: 'assistant', metadata: { millrace: { providerState } } },
+      { id: 'u1', role: 'user', content: 'Go on.' },
+    ];
+    const resume = [{ interruptId: 'mcpr_1', status: 'resolved', payload: { approved: true } }];
+    for (const body of [{ messages }, { messages, resume }]) {
+      const request = { threadId: 't', runId: 'r', ...body };
+      const response = await agent.handler(
+        new Request('http://localhost/agent', { method: 'POST', body: JSON.stringify(request) }),
+      );
+      expect(await response.text()).toContain('RUN_FINISHED');
+      expect(provider.calls.at(-1)?.body).not.toContain('mcp_approval');
+    }
+    expect(provider.calls).toHaveLength(2);
+  });
+
+  it('is answered by a client', async () => {
+    const agent = await agentOf([[request], [said('A six.')]]);
+    const ask = async (body: object): Promise<AGUIEvent[]> => {
+      const response = await agent.handler(
+        new Request('http://localhost/agent', {
+          method: 'POST',
+          body: JSON.stringify({ threadId: 't', runId: 'r', messages: [], ...body }),
+        }),
+      );
+      const lines = (await response.text()).split('\n').filter((line) => line.startsWith('data:'));
+      return lines.map((line) => JSON.parse(line.slice('data:'.length)) as AGUIEvent);
+    };
+    const first = await ask({ messages: [{ id: 'u', role: 'user', content: 'Roll.' }] });
+    const { outcome } = first.at(-1) as { outcome?: { interrupts: { id: string }[] } };
+    const [interrupt] = outcome!.interrupts;
+    const entry = { interruptId: interrupt!.id, status: 'resolved', payload: { approved: true } };
+    await ask({ resume: [entry] });
+    expect(sentItems(provider)).toEqual([request, approvalResponse('mcpr_1', true)]);
+  });
+
+  it('is asked for again where the provider asks again', async () => {
+    const second = approvalRequest('mcpr_2');
+    const { run } = await asked([second]);
+    const next = await run.resume(true);
+    expect(await next.result).toMatchObject({
+      status: 'interrupted',
+      interrupts: [{ toolCallId: 'mcpr_2' }],
+    });
+    await (
+      await next.resume(false)
+    ).result;
+    expect(sentItems(provider)).toEqual([
+      request,
+      approvalResponse('mcpr_1', true),
+      second,
+      approvalResponse('mcpr_2', false),
+    ]);
+  });
+
+  it('is a state of the provider to a call of the model alone', async () => {
+    provider = await startApprovalProvider([[request]]);
+    const runtime = createModelRuntime('openai', { baseURL: provider.url, apiKey: 'k' });
+    const messages = [{ role: 'user' as const, content: 'Roll.' }];
+    const call = runtime.stream({
+      model: 'gpt',
+      apiMode: 'responses',
+      messages,
+      tools: [server] as never,
+    });
+    const events = await eventsOf(call as never);
+    expect(statesOf(events, 'mcp_approval_request')).toEqual([request]);
+    const end = events.at(-1) as { type: string; outcome?: { type: string } };
+    expect(end.type).toBe('RUN_FINISHED');
+    expect(end.outcome?.type).not.toBe('interrupt');
+  });
+});
+
+describe('several approvals of one answer', () => {
+  const requests = [approvalRequest('mcpr_1'), approvalRequest('mcpr_2', 'hide')];
+
+  it('are asked for side by side', async () => {
+    const agent = await agentOf([requests, [said('Done.')]]);
+    const run = agent.run('Roll.', { threadId: 't' });
+    const { interrupts = [] } = await run.result;
+    expect(interrupts.map(({ toolCallId }) => toolCallId)).toEqual(['mcpr_1', 'mcpr_2']);
+    const answer = (at: number, approved: boolean) => ({
+      ...{ interruptId: interrupts[at]!.id, status: 'resolved' as const, payload: { approved } },
+    });
+    // An answer to one of them leaves the other open.
+    const part = agent.run([], { threadId: 't', resume: [answer(1, false)] });
+    expect(await part.result).toMatchObject({
+      status: 'interrupted',
+      interrupts: [{ id: interrupts[0]!.id }],
+    });
+    expect(provider.calls).toHaveLength(1);
+    const rest = agent.run([], { threadId: 't', resume: [answer(0, true)] });
+    expect(await rest.text()).toBe('Done.');
+    expect(sentItems(provider)).toEqual([
+      ...requests,
+      approvalResponse('mcpr_1', true),
+      approvalResponse('mcpr_2', false),
+    ]);
+  });
+
+  it('stand beside those of host tools, and calls that need none run', async () => {
+    const ran: string[] = [];
+    const make = (name: string, approval: boolean) =>
+      tool({ name, approval, effect: 'read', run: () => (ran.push(name), `${name} ran`) });
+    const answer = [requests[0]!, functionCall('c1', 'look'), functionCall('c2', 'mail')];
+    const tools = [make('look', false), make('mail', true), make('roll', false)];
+    const agent = await agentOf([answer, [said('Done.')]], tools);
+    const run = agent.run('Roll, look and mail.', { threadId: 't' });
+    const { interrupts = [] } = await run.result;
+    expect(interrupts.map(({ toolCallId }) => toolCallId).sort()).toEqual(['c2', 'mcpr_1']);
+    expect(ran).toEqual(['look']);
+    const next = await run.resume(true);
+    expect(await next.text()).toBe('Done.');
+    expect(ran).toEqual(['look', 'mail']);
+    const sent = sentItems(provider);
+    expect(sent).toContainEqual(approvalResponse('mcpr_1', true));
+    expect(sent.filter(({ type }) => type === 'function_call_output')).toMatchObject([
+      { call_id: 'c1', output: 'look ran' },
+      { call_id: 'c2', output: 'mail ran' },
+    ]);
+    expect(sent.findIndex(({ type }) => type === 'mcp_approval_request')).toBe(0);
+  });
+});
