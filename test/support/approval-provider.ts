@@ -22,7 +22,7 @@ export const mcpCall = (id: string): Item => ({
   ...{ id, type: 'mcp_call', server_label: 'dice', name: 'roll', arguments: '{"sides":6}' },
   output: '6',
 });
-export const said = (text: string): Item => ({
+export const textItem = (text: string): Item => ({
   ...{ id: `msg_${text.length}`, type: 'message', role: 'assistant', status: 'completed' },
   content: [{ type: 'output_text', text, annotations: [] }],
 });

@@ -9,7 +9,7 @@ import {
   functionCall,
   type Item,
   mcpCall,
-  said,
+  textItem,
   sentItems,
   startApprovalProvider,
 } from '../../support/approval-provider';
@@ -20,14 +20,15 @@ afterEach(() => provider.close());
 
 const server = { type: 'mcp', server_label: 'dice', server_url: 'https://dice.example/mcp' };
 
-async function agentOf(answers: Item[][], tools: HostTool[] = []) {
+const options = () => ({
+  model: 'openai:gpt',
+  provider: { baseURL: provider.url, apiKey: 'k', maxRetries: 0 },
+  parameters: { apiMode: 'responses' },
+});
+
+async function agentOf(answers: Item[][], tools: (HostTool | 'ask_user')[] = []) {
   provider = await startApprovalProvider(answers);
-  return createAgent({
-    model: 'openai:gpt',
-    provider: { baseURL: provider.url, apiKey: 'k', maxRetries: 0 },
-    parameters: { apiMode: 'responses' },
-    tools,
-  });
+  return createAgent({ ...options(), tools });
 }
 
 const statesOf = (events: AGUIEvent[], kind: string): unknown[] =>
@@ -39,14 +40,14 @@ const statesOf = (events: AGUIEvent[], kind: string): unknown[] =>
 
 describe('an approval that the provider wants', () => {
   const request = approvalRequest('mcpr_1');
-  const asked = async (...more: Item[][]) => {
-    const agent = await agentOf([[request], ...more, [said('A six.')]]);
+  const waiting = async (...more: Item[][]) => {
+    const agent = await agentOf([[request], ...more, [textItem('A six.')]]);
     const run = agent.run('Roll a die.', { threadId: 't' });
     return { agent, run, events: await eventsOf(run), result: await run.result };
   };
 
   it('ends the run as one of a host tool does', async () => {
-    const { events, result } = await asked();
+    const { events, result } = await waiting();
     expect(result).toMatchObject({ status: 'interrupted' });
     expect(events.at(-1)).toMatchObject({
       type: 'RUN_FINISHED',
@@ -66,7 +67,7 @@ describe('an approval that the provider wants', () => {
   });
 
   it('is given to the provider once', async () => {
-    const { agent, run, result } = await asked([mcpCall('mcp_1'), said('A six.')]);
+    const { agent, run, result } = await waiting([mcpCall('mcp_1'), textItem('A six.')]);
     const next = await run.resume(true);
     const events = await eventsOf(next);
     expect(await next.text()).toBe('A six.');
@@ -81,27 +82,27 @@ describe('an approval that the provider wants', () => {
   });
 
   it('may be refused with a reason', async () => {
-    const { run } = await asked();
+    const { run } = await waiting();
     const next = await run.resume({ approved: false, reason: 'No dice.' });
     expect(await next.text()).toBe('A six.');
     expect(sentItems(provider)).toEqual([request, approvalResponse('mcpr_1', false, 'No dice.')]);
   });
 
   it('is refused by an interrupt that is cancelled, and by the end of the run', async () => {
-    const { agent, result } = await asked();
+    const { agent, result } = await waiting();
     const resume = [{ interruptId: result.interrupts![0]!.id, status: 'cancelled' as const }];
     const next = agent.run([], { threadId: 't', resume });
     expect(await next.result).toMatchObject({ status: 'completed' });
     expect(sentItems(provider)).toEqual([request, approvalResponse('mcpr_1', false)]);
     await provider.close();
 
-    const stopped = await (await asked()).run.resume({ stop: true } as never);
+    const stopped = await (await waiting()).run.resume({ stop: true });
     expect(await stopped.result).toMatchObject({ status: 'cancelled' });
     expect(provider.calls).toHaveLength(1);
   });
 
   it('cannot be edited, and not be made up', async () => {
-    const { agent, run } = await asked();
+    const { agent, run } = await waiting();
     const edited = await run.resume({ approved: true, editedArgs: { sides: 1 } });
     expect(await edited.result).toMatchObject({
       status: 'error',
@@ -120,7 +121,7 @@ describe('an approval that the provider wants', () => {
   });
 
   it('is no approval in the messages of a client', async () => {
-    const agent = await agentOf([[said('Done.')]]);
+    const agent = await agentOf([[textItem('Done.')]]);
     const states = [request, approvalResponse('mcpr_1', true)];
     const providerState = states.map((state) => ({
       ...{ provider: 'openai_responses', kind: state['type'], state },
@@ -143,7 +144,7 @@ describe('an approval that the provider wants', () => {
   });
 
   it('is answered by a client', async () => {
-    const agent = await agentOf([[request], [said('A six.')]]);
+    const agent = await agentOf([[request], [textItem('A six.')]]);
     const ask = async (body: object): Promise<AGUIEvent[]> => {
       const response = await agent.handler(
         new Request('http://localhost/agent', {
@@ -162,9 +163,9 @@ describe('an approval that the provider wants', () => {
     expect(sentItems(provider)).toEqual([request, approvalResponse('mcpr_1', true)]);
   });
 
-  it('is asked for again where the provider asks again', async () => {
+  it('is requested again where the provider asks again', async () => {
     const second = approvalRequest('mcpr_2');
-    const { run } = await asked([second]);
+    const { run } = await waiting([second]);
     const next = await run.resume(true);
     expect(await next.result).toMatchObject({
       status: 'interrupted',
@@ -202,8 +203,8 @@ describe('an approval that the provider wants', () => {
 describe('several approvals of one answer', () => {
   const requests = [approvalRequest('mcpr_1'), approvalRequest('mcpr_2', 'hide')];
 
-  it('are asked for side by side', async () => {
-    const agent = await agentOf([requests, [said('Done.')]]);
+  it('stand side by side', async () => {
+    const agent = await agentOf([requests, [textItem('Done.')]]);
     const run = agent.run('Roll.', { threadId: 't' });
     const { interrupts = [] } = await run.result;
     expect(interrupts.map(({ toolCallId }) => toolCallId)).toEqual(['mcpr_1', 'mcpr_2']);
@@ -232,7 +233,7 @@ describe('several approvals of one answer', () => {
       tool({ name, approval, effect: 'read', run: () => (ran.push(name), `${name} ran`) });
     const answer = [requests[0]!, functionCall('c1', 'look'), functionCall('c2', 'mail')];
     const tools = [make('look', false), make('mail', true), make('roll', false)];
-    const agent = await agentOf([answer, [said('Done.')]], tools);
+    const agent = await agentOf([answer, [textItem('Done.')]], tools);
     const run = agent.run('Roll, look and mail.', { threadId: 't' });
     const { interrupts = [] } = await run.result;
     expect(interrupts.map(({ toolCallId }) => toolCallId).sort()).toEqual(['c2', 'mcpr_1']);
@@ -247,5 +248,65 @@ describe('several approvals of one answer', () => {
       { call_id: 'c2', output: 'mail ran' },
     ]);
     expect(sent.findIndex(({ type }) => type === 'mcp_approval_request')).toBe(0);
+  });
+
+  it('come after calls of the client and before a question of the model', async () => {
+    const question = { ...functionCall('q1', 'ask_user'), arguments: '{"prompt":"How many?"}' };
+    const answer = [requests[0]!, functionCall('c1', 'look'), question];
+    const agent = await agentOf([answer, [textItem('Done.')]], ['ask_user']);
+    const look = { name: 'look', description: 'Looks.', parameters: { type: 'object' as const } };
+    const first = agent.run('Roll.', { threadId: 't', clientTools: [look] });
+    expect(await first.result).toMatchObject({ status: 'delegated' });
+    const result = { id: 'r', role: 'tool' as const, toolCallId: 'c1', content: 'a house' };
+    const second = agent.run([result], { threadId: 't', clientTools: [look] });
+    expect(await second.result).toMatchObject({
+      status: 'interrupted',
+      interrupts: [{ toolCallId: 'mcpr_1' }],
+    });
+    const third = await second.resume(true);
+    expect(await third.result).toMatchObject({
+      status: 'interrupted',
+      interrupts: [{ reason: 'input_required', message: 'How many?' }],
+    });
+    expect(provider.calls).toHaveLength(1);
+    expect(await (await third.resume({ value: 2 })).text()).toBe('Done.');
+    const sent = sentItems(provider);
+    expect(sent).toContainEqual(approvalResponse('mcpr_1', true));
+    expect(sent).toContainEqual(expect.objectContaining({ call_id: 'c1', output: 'a house' }));
+    expect(sent).toContainEqual(expect.objectContaining({ call_id: 'q1', output: '2' }));
+  });
+
+  it('come before a question of the same answer that nothing else stands beside', async () => {
+    const question = { ...functionCall('q1', 'ask_user'), arguments: '{"prompt":"How many?"}' };
+    const agent = await agentOf([[question, requests[0]!], [textItem('Done.')]], ['ask_user']);
+    const first = agent.run('Roll.', { threadId: 't' });
+    expect(await first.result).toMatchObject({ interrupts: [{ toolCallId: 'mcpr_1' }] });
+    const second = await first.resume(false);
+    expect(await second.result).toMatchObject({ interrupts: [{ reason: 'input_required' }] });
+    expect(await (await second.resume({ value: 2 })).text()).toBe('Done.');
+    expect(sentItems(provider)).toContainEqual(approvalResponse('mcpr_1', false));
+  });
+
+  it('may be of an agent that the run called', async () => {
+    const task = { ...functionCall('c1', 'helper'), arguments: '{"task":"Roll."}' };
+    provider = await startApprovalProvider([
+      [task],
+      requests,
+      [textItem('A six.')],
+      [textItem('Done.')],
+    ]);
+    const helper = createAgent({ ...options(), instructions: 'You help.' });
+    const agents = [{ name: 'helper', description: 'Helps.', agent: helper }];
+    const agent = createAgent({ ...options(), agents });
+    const run = agent.run('Have a die rolled.', { threadId: 't' });
+    expect(await run.result).toMatchObject({
+      status: 'interrupted',
+      interrupts: [{ toolCallId: 'mcpr_1' }, { toolCallId: 'mcpr_2' }],
+    });
+    expect(await (await run.resume(true)).text()).toBe('Done.');
+    const [child, last] = [sentItems(provider, 2), sentItems(provider)];
+    const responses = requests.map(({ id }) => approvalResponse(String(id), true));
+    expect(child.slice(-4)).toEqual([...requests, ...responses]);
+    expect(last).toMatchObject([{ call_id: 'c1' }, { call_id: 'c1', output: 'A six.' }]);
   });
 });

@@ -6,7 +6,7 @@ import {
   approvalResponse,
   type Item,
   mcpCall,
-  said,
+  textItem,
   sentItems,
   startApprovalProvider,
 } from '../../support/approval-provider';
@@ -26,7 +26,7 @@ const parameters = { apiMode: 'responses' };
 
 describe('a durable run that waits for an approval of the provider', () => {
   it('is answered once after its process was killed', async () => {
-    provider = await startApprovalProvider([[request], [mcpCall('mcp_1'), said('A six.')]]);
+    provider = await startApprovalProvider([[request], [mcpCall('mcp_1'), textItem('A six.')]]);
     const { store, log } = makeStore();
     const options = { store, log, model: provider.url, parameters };
     const first = startChild({ ...options, do: 'stay' });
@@ -35,9 +35,9 @@ describe('a durable run that waits for an approval of the provider', () => {
     const { id } = await first.until((line) => line['id'] !== undefined);
     await first.kill();
 
-    const kept = await startChild({ ...options, do: 'attach', id, after: 0 }).ended();
-    expect(recordsIn(kept)).toEqual(recordsIn(first.lines));
-    expect(kept.at(-1)).toMatchObject({ status: 'interrupted', interrupts: ['mcpr_1'] });
+    const again = await startChild({ ...options, do: 'attach', id, after: 0 }).ended();
+    expect(recordsIn(again)).toEqual(recordsIn(first.lines));
+    expect(again.at(-1)).toMatchObject({ status: 'interrupted', interrupts: ['mcpr_1'] });
     const second = await startChild({ ...options, do: 'approve', id }).ended();
     expect(second[0]).toEqual({ open: ['mcpr_1'] });
     expect(second.at(-1)).toMatchObject({ status: 'completed', text: 'A six.' });
@@ -47,7 +47,7 @@ describe('a durable run that waits for an approval of the provider', () => {
     expect(provider.calls).toHaveLength(2);
   });
 
-  async function asked(runtime: Runtime, answers: Item[][]) {
+  async function waiting(runtime: Runtime, answers: Item[][]) {
     provider = await startApprovalProvider(answers);
     const agent = createAgent({
       model: 'openai:gpt',
@@ -61,7 +61,7 @@ describe('a durable run that waits for an approval of the provider', () => {
 
   it('says so to a second answer', async () => {
     const runtime = runtimeOf();
-    const { run } = await asked(runtime, [[request], [said('No.')]]);
+    const { run } = await waiting(runtime, [[request], [textItem('No.')]]);
     const [approval] = await runtime.approvals.list();
     expect(approval).toMatchObject({ toolCallId: 'mcpr_1' });
     await runtime.approvals.decide(approval!.id, { approved: false, reason: 'No dice.' });
@@ -74,7 +74,7 @@ describe('a durable run that waits for an approval of the provider', () => {
 
   it('has request and answer in its records, and its forks have them', async () => {
     const runtime = runtimeOf();
-    const { run } = await asked(runtime, [[request], [mcpCall('mcp_1'), said('A six.')]]);
+    const { run } = await waiting(runtime, [[request], [mcpCall('mcp_1'), textItem('A six.')]]);
     await runtime.approvals.decide((await runtime.approvals.list())[0]!.id, true);
     await runtime.attach(run.id).result;
     const records: RunRecord[] = [];

@@ -27,7 +27,7 @@ std::string call_item(const std::string& id, const std::string& name) {
          name + R"(","arguments":"{}","status":"completed"})";
 }
 
-const std::string said =
+const std::string answered =
     R"({"id":"msg_1","type":"message","role":"assistant","status":"completed",)"
     R"("content":[{"type":"output_text","text":"A six.","annotations":[]}]})";
 
@@ -68,7 +68,7 @@ class VendorApprovals : public ::testing::Test {
  protected:
   // The first answer of the model, and how the run ends.
   AgentOutcome ask(const std::vector<std::string>& output) {
-    rig.provider.answers = {items(output), items({said})};
+    rig.provider.answers = {items(output), items({answered})};
     rig.request();
     return rig.end();
   }
@@ -209,7 +209,7 @@ TEST_F(VendorApprovals, EndWithARunThatIsStopped) {
 
 TEST_F(VendorApprovals, GetNamesOfTheirOwnWhereIdsComeAgain) {
   const AgentOutcome outcome = ask({approval_item("mcpr_1", "roll")});
-  rig.provider.answers = {items({approval_item("mcpr_1", "roll")}), items({said})};
+  rig.provider.answers = {items({approval_item("mcpr_1", "roll")}), items({answered})};
   const AgentOutcome again = answer({{id_at(outcome, 0), approved}});
   ASSERT_EQ(again.kind, AgentOutcome::Kind::waiting);
   ASSERT_EQ(again.interrupts.items().size(), 1U);
@@ -225,7 +225,7 @@ TEST_F(VendorApprovals, GetNamesOfTheirOwnWhereIdsComeAgain) {
 }
 
 TEST_F(VendorApprovals, WithoutAnIdCannotBeAskedFor) {
-  EXPECT_EQ(ask({approval_item("", "roll"), said}).kind, AgentOutcome::Kind::finished);
+  EXPECT_EQ(ask({approval_item("", "roll"), answered}).kind, AgentOutcome::Kind::finished);
 }
 
 TEST_F(VendorApprovals, AreDecidedOnAllAtOnce) {
