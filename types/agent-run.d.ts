@@ -20,6 +20,8 @@ export interface ApprovalInterrupt extends Interrupt {
   toolCallId: string;
   metadata: {
     toolName: string;
+    /** Of the MCP server whose tool the provider calls itself; its arguments cannot be edited. */
+    serverLabel?: string;
     /** As the model wrote them: a text when they are no JSON. */
     arguments: unknown;
     hash: string;

@@ -229,6 +229,7 @@ void JobRun::OnEvent::operator()(const event::ProviderState& event) const {
   if (event.provider == event::issuer_provider && event.kind == event::hosted_kind) {
     branch().calls[std::string(event.entity_id)].is_hosted = true;
   }
+  if (event.kind == "mcp_approval_request") run_.note_vendor_call(event.json);
 }
 
 void JobRun::OnEvent::operator()(const event::ReasoningStart& event) const {
@@ -341,7 +342,20 @@ Tree JobRun::call_at(std::string_view id) const {
     call.set("arguments_preview", preview(found->second.arguments));
     return call;
   }
-  return {};
+  const auto vendor = vendor_calls_.find(id);
+  return vendor == vendor_calls_.end() ? Tree() : vendor->second;
+}
+
+// A call that the provider runs itself, once the user approves it.
+void JobRun::note_vendor_call(std::string_view json) {
+  const auto item = Tree::parse(json);
+  if (!item || item.value()["id"].string().empty()) return;
+  const Tree& id = item.value()["id"];
+  Tree& call = vendor_calls_[std::string(id.string())];
+  call.set("tool_call_id", id);
+  call.set("webchat_call_id", id);
+  call.set("name", item.value()["name"].string());
+  call.set("arguments_preview", preview(item.value()["arguments"].string()));
 }
 
 void JobRun::request_action(const journal::ApprovalRequested& fact) {

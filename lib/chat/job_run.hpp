@@ -76,11 +76,13 @@ class JobRun {
   void void_hosted(Branch& branch);
   void request_action(const journal::ApprovalRequested& fact);
   [[nodiscard]] json::Tree call_at(std::string_view id) const;
+  void note_vendor_call(std::string_view json);
 
   JobActions& actions_;
   std::map<std::uint32_t, Branch> branches_;
   std::vector<Action> open_actions_;
   std::map<std::string, json::Tree, std::less<>> reported_actions_;  // by their ids
+  std::map<std::string, json::Tree, std::less<>> vendor_calls_;      // that wait for approval
   std::uint64_t next_reasoning_ = 0;
   bool has_model_ = false;
 };

@@ -47,6 +47,30 @@ describe('a durable run that waits for an approval of the provider', () => {
     expect(provider.calls).toHaveLength(2);
   });
 
+  it('keeps the answer where its process is killed behind it', async () => {
+    provider = await startApprovalProvider([[request], [], [textItem('A six.')]]);
+    const answer = provider.answer;
+    // The second request is not answered.
+    provider.answer = (response, call) =>
+      provider.calls.length === 2 ? undefined : answer(response, call);
+    const { store, log } = makeStore();
+    const options = { store, log, model: provider.url, parameters };
+    const first = await startChild({ ...options, do: 'run' }).ended();
+    const { id } = first.find((line) => line['id'] !== undefined)!;
+    const second = startChild({ ...options, do: 'approve', id });
+    while (provider.calls.length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+    await second.kill();
+
+    const third = await startChild({ ...options, do: 'attach', id, after: 0 }).ended();
+    expect(third.at(-1)).toMatchObject({ status: 'completed', text: 'A six.' });
+    expect(provider.calls).toHaveLength(3);
+    expect(sentItems(provider)).toEqual([request, approvalResponse('mcpr_1', true)]);
+    const responses = recordsIn(third).filter(
+      ({ event }) => event.value?.kind === 'mcp_approval_response',
+    );
+    expect(responses).toHaveLength(1);
+  });
+
   async function waiting(runtime: Runtime, answers: Item[][]) {
     provider = await startApprovalProvider(answers);
     const agent = createAgent({

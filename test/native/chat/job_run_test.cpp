@@ -224,6 +224,22 @@ TEST(JobRun, ShowsWhatTheUserIsToDecide) {
   EXPECT_EQ(start["webchat_call_id"].string(), "c");
 }
 
+TEST(JobRun, ShowsTheCallThatAProviderWantsApproved) {
+  RecordList list;
+  list.begin().fact(journal::ModelRequested{1, 1, 0});
+  list.event(event::ProviderState{
+      "openai_responses", "mcp_approval_request", "mcpr_1",
+      R"({"id":"mcpr_1","server_label":"dice","name":"roll","arguments":"{\"sides\":6}"})"});
+  journal::ApprovalRequested requested;
+  requested.id = "approval-1";
+  requested.call = "mcpr_1";
+  list.fact(requested).event(event::RunEnd{"", "", event::RunOutcome::interrupt});
+  const JobLog log = log_of(list);
+  const Tree action = event_named(log.events_after(0), "requires_action").payload;
+  EXPECT_TRUE(has_all(action, parsed(R"({"action_id":"approval-1","kind":"approval",
+    "tool_call_id":"mcpr_1","name":"roll","arguments_preview":"{\"sides\":6}"})")));
+}
+
 TEST(JobRun, RequiresAnActionOnceThatAFunctionReported) {
   RecordList list;
   list.begin().emit("requires_action", R"({"action_id":"a1","kind":"confirm"})");
