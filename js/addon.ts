@@ -201,10 +201,14 @@ export interface Addon {
   ): void;
 
   /**
-   * Starts the engine of this environment; does nothing when it runs. `renew` makes a Buffer that can be transferred of
-   * one over memory of the engine; without it bytes are copied.
+   * Starts the engine of this environment; does nothing when it runs. `defer` calls a function in the next turn of the
+   * event loop. `renew` makes a Buffer that can be transferred of one over memory of the engine; without it bytes are copied.
    */
-  startEngine(optionsJson: string, renew?: (given: Buffer) => Buffer): void;
+  startEngine(
+    optionsJson: string,
+    defer: (next: () => void) => void,
+    renew?: (given: Buffer) => Buffer,
+  ): void;
   /** Starts a request; `deliver` is called once with the head of the answer, or with its error. */
   request(optionsJson: string, body: string | Uint8Array | undefined, deliver: Deliver): number;
   /** Starts a model call: a stream whose output has the shape that its options ask for. */

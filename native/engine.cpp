@@ -14,11 +14,12 @@ Engine* Engine::of(napi_env env) {
   return static_cast<Engine*>(data);
 }
 
-Engine::Engine(napi_env env, const app::EngineOptions& options, napi_value renew)
+Engine::Engine(napi_env env, const app::EngineOptions& options, napi_value defer, napi_value renew)
     : env_(env), buffers_(env, renew), waker_(env, on_wake, this), engine_(waker_, options) {
   napi_value go_on = nullptr;
   napi_create_function(env, nullptr, 0, guard<deliver_rest>, nullptr, &go_on);
   napi_create_reference(env, go_on, 1, &go_on_);
+  napi_create_reference(env, defer, 1, &defer_);
   // Registered after the thread-safe function, so that it runs before that one's own clean-up.
   napi_add_env_cleanup_hook(env, clean_up, this);
 }
@@ -107,12 +108,12 @@ void Engine::measure_turn(Clock::time_point end) {
 bool Engine::go_on_next_turn() {
   const Napi::HandleScope scope(env_);
   napi_value global = nullptr;
-  napi_value set_immediate = nullptr;
+  napi_value defer = nullptr;
   napi_value go_on = nullptr;
   goes_on_ = napi_get_global(env_, &global) == napi_ok &&
-             napi_get_named_property(env_, global, "setImmediate", &set_immediate) == napi_ok &&
+             napi_get_reference_value(env_, defer_, &defer) == napi_ok &&
              napi_get_reference_value(env_, go_on_, &go_on) == napi_ok &&
-             napi_call_function(env_, global, set_immediate, 1, &go_on, nullptr) == napi_ok;
+             napi_call_function(env_, global, defer, 1, &go_on, nullptr) == napi_ok;
   return goes_on_;
 }
 

@@ -27,8 +27,9 @@ class Engine {
   // The engine of the environment, or null while none was started.
   static Engine* of(napi_env env);
 
-  // `renew`: see Buffers.
-  Engine(napi_env env, const app::EngineOptions& options, napi_value renew);
+  // `defer` calls a function in the next turn of the event loop, as setImmediate. `renew`: see
+  // Buffers.
+  Engine(napi_env env, const app::EngineOptions& options, napi_value defer, napi_value renew);
 
   // Starts a stream of a request, a model call, an MCP client, a tool or an agent; `deliver` is
   // called with what it produces.
@@ -114,7 +115,7 @@ class Engine {
   // gets as many pieces as fit.
   void measure_turn(Clock::time_point end);
 
-  // Has deliver_due called by setImmediate; until then nobody is woken.
+  // Has deliver_due called in the next turn of the event loop; until then nobody is woken.
   bool go_on_next_turn();
 
   // deliver(head: string | undefined, data: string | Buffer | undefined, end: string | undefined)
@@ -135,6 +136,7 @@ class Engine {
   napi_env env_;
   Buffers buffers_;
   napi_ref go_on_ = nullptr;  // the function that calls deliver_rest
+  napi_ref defer_ = nullptr;  // calls a function in the next turn
   Clock::time_point turn_began_;
   std::optional<Clock::time_point> last_delivery_;
   std::size_t delivered_ = 0;  // this turn

@@ -6,8 +6,13 @@
 namespace millrace::native {
 namespace {
 
-// startEngine(optionsJson, renew: function | undefined): does nothing when the engine runs. `renew`
-// is that of Buffers.
+// The setImmediate that the global object has now.
+napi_value set_immediate_of(Napi::Env env) {
+  return env.Global().Get("setImmediate");
+}
+
+// startEngine(optionsJson, defer, renew: function | undefined): does nothing when the engine runs.
+// `defer` is that of Engine, by default the global setImmediate; `renew` is that of Buffers.
 Napi::Value start_engine(const Napi::CallbackInfo& info) {
   if (Engine::of(info.Env()) != nullptr) return info.Env().Undefined();
   const auto json = text_at(info, 0);
@@ -15,8 +20,10 @@ Napi::Value start_engine(const Napi::CallbackInfo& info) {
   auto options = app::read_engine_options(json.value());
   if (!options) return raise(info.Env(), options.error());
   // The clean-up hook deletes it.
-  const napi_value renew = info[1].IsFunction() ? static_cast<napi_value>(info[1]) : nullptr;
-  auto* engine = new Engine(info.Env(), std::move(options).value(), renew);
+  const napi_value defer =
+      info[1].IsFunction() ? static_cast<napi_value>(info[1]) : set_immediate_of(info.Env());
+  const napi_value renew = info[2].IsFunction() ? static_cast<napi_value>(info[2]) : nullptr;
+  auto* engine = new Engine(info.Env(), std::move(options).value(), defer, renew);
   napi_set_instance_data(info.Env(), engine, nullptr, nullptr);
   return info.Env().Undefined();
 }

@@ -33,6 +33,8 @@ const entries = [
     'usage',
   ].map((name) => `entry/${name}`),
 ];
+// Those run in pages, where no timers of Node are.
+const pageEntries = ['entry/ag-ui', 'entry/client'];
 const inputs = [
   'js',
   'types',
@@ -79,7 +81,9 @@ async function putIn(root, module, packageName) {
 
 function writeEntry(typescript, root, entry) {
   const modules = exportsByModule(typescript, join(root, 'dist/cjs'), entry);
-  writeFileSync(join(root, 'dist/cjs', `${entry}.js`), commonjsEntry(modules));
+  const timers = `./${posix.relative(posix.dirname(entry), 'real-timers')}`;
+  const first = pageEntries.includes(entry) ? '' : `require('${timers}.js');\n`;
+  writeFileSync(join(root, 'dist/cjs', `${entry}.js`), commonjsEntry(modules, first));
   const esm = join(root, 'dist/esm');
   const up = relative(join(esm, dirname(entry)), join(root, 'dist/cjs'));
   mkdirSync(join(esm, dirname(entry)), { recursive: true });
@@ -133,14 +137,15 @@ function exportsByModule(typescript, root, entry) {
 }
 
 // A value that was read once is a plain property. The last line is never run: Node and bundlers read the names there.
-function commonjsEntry(modules) {
+// `first` is run when the entry is loaded.
+function commonjsEntry(modules, first) {
   const rows = modules.map(
     ([module, names]) => `load(() => require('${module}.js'), ${JSON.stringify(names)});\n`,
   );
   const all = modules.flatMap(([, names]) => names).sort();
   return `'use strict';
 Object.defineProperty(exports, '__esModule', { value: true });
-function load(module, names) {
+${first}function load(module, names) {
   for (const name of names) {
     const get = () => {
       const value = module()[name];

@@ -91,6 +91,14 @@ async function bodyOf(request: NodeRequest): Promise<unknown> {
   const isEmpty = typeof body === 'object' && body !== null && Object.keys(body).length === 0;
   if (readableDidRead === false && (body === undefined || isEmpty))
     return jsonOf(await read(request));
+  if (body === undefined) {
+    throw new MillraceError(
+      'invalid_argument',
+      'The body of the request was already read before agent.nodeHandler. Let the parser set `req.body` (of Fastify: ' +
+        '`request.raw.body = request.body`), or leave the body unread.',
+      { errorType: 'InternalServerError' },
+    );
+  }
   return typeof body === 'string' || Buffer.isBuffer(body) ? jsonOf(Buffer.from(body)) : body;
 }
 

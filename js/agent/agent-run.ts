@@ -10,6 +10,7 @@ import { agUIAdapter } from '../adapters/adapters';
 import { EngineEventReader } from '../adapters/engine-events';
 import { errorFromNative, MillraceError } from '../errors';
 import type { AgentCall } from '../model/call';
+import { nextTurn } from '../real-timers';
 import { toAGUIResponse } from '../runs/ag-ui';
 import { EngineBytes, rememberBytes } from '../runs/engine-bytes';
 import { eventsOf, isEvent } from '../runs/engine-items';
@@ -107,7 +108,7 @@ export class AgentRun implements AsyncIterable<RunEvent> {
     if (host.readsLater) {
       this.#inputRead = this.#whenRead();
       // Behind those who wait for it and then ask for bytes.
-      const begin = (): void => void setImmediate(() => this.#begin());
+      const begin = (): void => void nextTurn().then(() => this.#begin());
       this.#inputRead.then(begin, begin);
     } else {
       queueMicrotask(() => this.#begin());
@@ -125,7 +126,7 @@ export class AgentRun implements AsyncIterable<RunEvent> {
   async #whenRead(): Promise<void> {
     await this.#call.open();
     // What is wrong came before.
-    await new Promise(setImmediate);
+    await nextTurn();
     if (this.#failure) throw this.#failure;
   }
 
@@ -279,7 +280,7 @@ export class AgentRun implements AsyncIterable<RunEvent> {
     if (this.#inputRead) {
       await this.#inputRead;
       // It begins now.
-      await new Promise(setImmediate);
+      await nextTurn();
     }
     await this.#messages.send((id) => {
       if (this.#over) throw notTaken();

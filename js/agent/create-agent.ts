@@ -88,13 +88,7 @@ export class EngineAgent {
     warnOfMissingKeys(this.#planJson);
     const { runtime, name = '', version: ofAgent, unknown, authorize } = options;
     if (!runtime) return;
-    if (this.#sender()) {
-      throw new MillraceError(
-        'invalid_option',
-        'createAgent(): the engine sends the requests of an agent with a `runtime`, as its runs go on without this ' +
-          'process: leave out `fetch` and `transport`.',
-      );
-    }
+    this.#checkEngineSends();
     const agent = { planJson: this.#planJson, tools: this.#tools, version: ofAgent, unknown };
     this.#durable = { runtime, name, agent, authorize };
     runtime.register(name, agent);
@@ -251,6 +245,20 @@ export class EngineAgent {
     return send;
   }
 
+  // Runs of a runtime go on without this process. A global fetch that was replaced is no option of the agent.
+  #checkEngineSends(): void {
+    const sends = this.#sender() !== undefined;
+    const chosen = [this, ...this.#called].some((agent) => agent.#runtime.choosesSender);
+    if (sends && chosen) {
+      throw new MillraceError(
+        'invalid_option',
+        'createAgent(): the engine sends the requests of an agent with a `runtime`, as its runs go on without this ' +
+          'process: leave out `fetch` and `transport`.',
+      );
+    }
+    if (sends) warnOfReplacedFetch();
+  }
+
   // A key must not go where its agent's options do not send it.
   #checkSender(send: typeof fetch | undefined): void {
     if (this.#runtime.choosesSender && this.#runtime.sender('createAgent()') !== send) {
@@ -284,6 +292,18 @@ export function createAgent(options: CreateAgentOptions): EngineAgent {
 }
 
 // A run fails for want of a key, or a fallback does when it is needed: better to hear of it at once.
+let hasWarnedOfFetch = false;
+
+function warnOfReplacedFetch(): void {
+  if (hasWarnedOfFetch) return;
+  hasWarnedOfFetch = true;
+  process.emitWarning(
+    'createAgent(): the global fetch is not that of Node. The engine sends the requests of an agent with a `runtime`, and does ' +
+      'not use it: point `provider.baseURL` at a mock server in tests.',
+    { code: 'MILLRACE_FETCH_NOT_USED' },
+  );
+}
+
 function warnOfMissingKeys(planJson: string): void {
   let missing: string[];
   try {

@@ -34,6 +34,7 @@ import type { AgentInput, DurableRunOptions } from '../agent/types';
 import { MillraceError } from '../errors';
 import { checkNames } from '../known-names';
 import { type AgentCall, startDurableCall } from '../model/call';
+import { isPageBuild } from '../page-build';
 import { shown } from '../shown';
 import type { SkillFolder } from '../tool/skill-folder';
 import type { HostTools } from '../tool/types';
@@ -308,7 +309,7 @@ export class Runtime implements DurableJobRuntime {
     this.#skills.apply(name, agent);
     this.#agents.set(name, agent);
     if (this.#stream) this.#stream.register(name, agent);
-    else this.#open();
+    else if (!isPageBuild()) this.#open();
   }
 
   /** @internal */

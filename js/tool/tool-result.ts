@@ -36,6 +36,8 @@ function isPlain(value: object): boolean {
 // for an answer.
 function isEmptyResult(value: unknown, json: string | undefined): boolean {
   if (json === undefined) return value !== undefined;
+  // A number for each byte is no answer either.
+  if (ArrayBuffer.isView(value)) return true;
   return json === '{}' && !isPlain(value as object) && !('toJSON' in (value as object));
 }
 
@@ -50,7 +52,7 @@ export function resultJson(value: unknown, name: string): string {
   const kind = Object.prototype.toString.call(value).slice('[object '.length, -1);
   throw new MillraceError(
     'tool_failed',
-    `The tool ${name} returned a ${kind}, which JSON cannot represent. Return text or plain values.`,
+    `The tool ${name} returned ${/^[AEIO]/.test(kind) ? 'an' : 'a'} ${kind}, which JSON cannot represent. Return text or plain values.`,
   );
 }
 

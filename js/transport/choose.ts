@@ -155,15 +155,29 @@ export function checkTimeouts(owner: string, timeouts: unknown): void {
 
 const timeoutNames = ['connect', 'firstByte', 'idle', 'total'];
 
-// Node's own fetch loads undici lazily; a mock or wrapper has another source text, whenever and in
-// whatever realm it was installed. Mocks of undici itself show in its global dispatcher.
-function isFetchReplaced(): boolean {
-  const { fetch: current } = globalThis;
+/**
+ * Whether the global fetch is a mock or an instrumented one. Node's own fetch loads undici lazily; another one has another source
+ * text, whenever and in whatever realm it was installed. Mocks of undici itself show in its global dispatcher.
+ */
+export function isFetchReplaced(): boolean {
+  const current = unwrapped(globalThis.fetch);
   if (typeof current !== 'function') return false;
   const source = Function.prototype.toString.call(current);
   if (!source.includes('internal/deps/undici/undici')) return true;
   const global = globalThis as Record<symbol, unknown>;
   return dispatcherSlots.some((slot) => isForeignDispatcher(global[slot]));
+}
+
+// Next.js replaces the global fetch in production, for its cache of pages. That is no wish of the program's.
+// Source: Next.js 16.4.6, server/lib/patch-fetch.
+function unwrapped(current: unknown): unknown {
+  const { __nextPatched: isOfNext, _nextOriginalFetch: own } = (current ?? {}) as NextFetch;
+  return isOfNext === true && own !== undefined ? unwrapped(own) : current;
+}
+
+interface NextFetch {
+  __nextPatched?: unknown;
+  _nextOriginalFetch?: unknown;
 }
 
 // Where the copies of undici keep their global dispatcher, older and newer ones.

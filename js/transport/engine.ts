@@ -7,6 +7,7 @@ import { checkSignal, noListener, onAbort, reasonOf } from '../abort';
 import type { Addon } from '../addon';
 import { addon } from '../addon';
 import { MillraceError, errorFromNative, rethrow } from '../errors';
+import { defer } from '../real-timers';
 import type { EngineBody, PipeSpec } from './engine-body';
 import type { RouteOptions } from './route';
 import { rememberEngineBody } from './engine-body';
@@ -77,6 +78,7 @@ export function engine(): Addon {
       caFile: SSL_CERT_FILE ?? '',
       extraCaFiles: NODE_EXTRA_CA_CERTS ? [NODE_EXTRA_CA_CERTS] : [],
     }),
+    defer,
     isMainThread && canRenew ? renewed : undefined,
   );
   running = native;

@@ -1,10 +1,10 @@
 // Where a reader's outputs come from: a pipe on this thread, fed with the bytes of any Response, or
 // a pipe of the engine, whose thread has the bytes.
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { types } from 'node:util';
 
 import { addon } from '../addon';
 import { MillraceError, rethrow } from '../errors';
+import { nextTurn } from '../real-timers';
 import { kindOf } from '../shown';
 import { memberOf, messageOf } from '../thrown';
 import type { Output, Source } from './body';

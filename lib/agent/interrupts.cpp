@@ -58,8 +58,8 @@ Tree approval_interrupt(const Tree& pending, const Tree& call) {
   std::string question = "May the tool " + name + " run?";
   if (is_vendor) question = vendor_question(call);
   if (has_pending_checks(call)) question.append(" ").append(texts_of_checks(call));
-  Tree interrupt = interrupt_for(pending, "tool_call", question,
-                                 is_vendor ? vendor_schema : approval_schema);
+  Tree interrupt =
+      interrupt_for(pending, "tool_call", question, is_vendor ? vendor_schema : approval_schema);
   interrupt.set("toolCallId", call["id"]);
   Tree& metadata = interrupt.at("metadata");
   metadata.set("toolName", name);

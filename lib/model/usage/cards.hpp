@@ -43,7 +43,8 @@ void note_unpriced(std::string_view provider, std::string_view model, std::strin
 
 // Adds to a known cost of `model` what other models cost that the provider called for the answer,
 // such as an advisor, and takes them out of what is unpriced; those without a card stay there. The
-// counts hold the tokens of a fallback: they move from the price of `model` to that of the fallback.
+// counts hold the tokens of a fallback: they move from the price of `model` to that of the
+// fallback.
 void price_other_models(std::string_view provider, std::string_view model,
                         const json::Value& reported, ModelUsage& usage,
                         const CostOptions& options = {});

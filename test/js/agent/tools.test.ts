@@ -207,7 +207,9 @@ describe('tools of the host', () => {
     ['an error', () => new Error('no disk'), 'no disk'],
     ['a response', () => new Response('hello'), 'returned a Response'],
     ['a map', () => new Map([[1, 2]]), 'returned a Map'],
-    ['an iterator', () => (async function* () {})(), 'returned a AsyncGenerator'],
+    ['an iterator', () => (async function* () {})(), 'returned an AsyncGenerator'],
+    ['bytes', () => new Uint8Array(3), 'returned a Uint8Array'],
+    ['a buffer', () => Buffer.from('hello'), 'returned a Uint8Array'],
     ['a function', () => () => 1, 'returned a Function'],
   ])('that return %s have failed', async (_name, run, expected) => {
     const one = tool({ name: 'one', run });

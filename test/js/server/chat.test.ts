@@ -133,7 +133,7 @@ describe('the chat route of millrace serve', () => {
   });
 
   it.each([
-    ['anthropic', payload, 401, 'InvalidProviderAPIKey'],
+    ['mistral', payload, 401, 'InvalidProviderAPIKey'],
     ['openai', '{', 400, 'BadRequest'],
     ['openai', { model: 'm' }, 400, undefined],
   ])('refuses a request to %s: %j', async (name, body, status, errorType) => {
