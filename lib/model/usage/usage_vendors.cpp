@@ -312,8 +312,8 @@ void add_unpriced(ModelUsage& usage, std::string name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
 }
 
-// Whether an iteration of Anthropic's report was made by the model that was asked, at its price.
-bool is_of_asked_model(const json::Value& iteration) {
+// Whether an iteration of Anthropic's report was made by the model of the request, at its price.
+bool is_of_requested_model(const json::Value& iteration) {
   const std::string_view type = iteration["type"].string();
   return type.empty() || type == "message" || type == "compaction";
 }
@@ -330,7 +330,7 @@ void set_unpriced(ModelUsage& usage, const json::Value& v) {
     }
   }
   for (const json::Value iteration : v["iterations"].items()) {
-    if (!is_of_asked_model(iteration)) add_unpriced(usage, unpriced_iteration(iteration));
+    if (!is_of_requested_model(iteration)) add_unpriced(usage, unpriced_iteration(iteration));
   }
   if (v["grounding_tool_count"].size() > 0) usage.unpriced.emplace_back("grounding_tool_count");
 }
@@ -366,7 +366,7 @@ ModelUsage read_raw_usage(std::string_view provider, const json::Value& reported
   for (const json::Value iteration : reported["iterations"].items()) {
     // What a fallback wrote is in the answer's counts, though at another price.
     const bool is_counted =
-        is_of_asked_model(iteration) || iteration["type"].string() == "fallback_message";
+        is_of_requested_model(iteration) || iteration["type"].string() == "fallback_message";
     if (is_counted) written += number(iteration, "output_tokens");
   }
   // What a run reports holds them already.

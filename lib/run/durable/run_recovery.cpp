@@ -47,9 +47,9 @@ std::vector<std::string> answers_now(const StoredRun& stored, const AgentPlan& p
   for (std::string& answer : answers) {
     auto entry = Tree::parse(answer);
     if (!entry || !entry.value()["payload"]["approved"].is_true()) continue;
-    const auto asked = stored.asked.find(entry.value()["interruptId"].string());
-    if (asked == stored.asked.end() || asked->second.tools_hash.empty()) continue;
-    const auto& [call, hash] = asked->second;
+    const auto request = stored.requested.find(entry.value()["interruptId"].string());
+    if (request == stored.requested.end() || request->second.tools_hash.empty()) continue;
+    const auto& [call, hash] = request->second;
     if (hash == tools_requested(stored.joined["state"], plan, call)) continue;
     Tree denied = Tree::object();
     denied.set("approved", Tree::flag(false));

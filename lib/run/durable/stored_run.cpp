@@ -47,8 +47,8 @@ void take_fact(StoredRun& run, const journal::Fact& fact) {
     run.protocol = segment->protocol;
     run.is_between_segments = false;
   } else if (const auto* requested = std::get_if<journal::ApprovalRequested>(&fact)) {
-    run.asked[std::string(requested->id)] = {std::string(requested->call),
-                                             std::string(requested->tools_hash)};
+    run.requested[std::string(requested->id)] = {std::string(requested->call),
+                                                 std::string(requested->tools_hash)};
     if (requested->kind != journal::ApprovalKind::select) return;
     run.outcomes[std::string(requested->call)] = {std::string(requested->id),
                                                   requested->expires_ms};

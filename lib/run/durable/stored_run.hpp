@@ -48,7 +48,7 @@ struct OutcomeQuestion {
 };
 
 // What an approval is about.
-struct AskedCall {
+struct RequestedCall {
   std::string call;
   std::string tools_hash;  // what the tools were; "" is not compared
 };
@@ -82,8 +82,8 @@ struct StoredRun {
   std::map<std::uint32_t, StoredChild> children;
   // Answers of the user since the last checkpoint, as AG-UI's resume entries.
   std::vector<std::string> answers;
-  std::map<std::string, AskedCall, std::less<>> asked;  // by the ids of approvals
-  json::Tree::Items sent;                               // messages of the user to the run at work
+  std::map<std::string, RequestedCall, std::less<>> requested;  // by the ids of approvals
+  json::Tree::Items sent;  // messages of the user to the run at work
   // By the ids of calls that have not begun again since.
   std::map<std::string, OutcomeQuestion, std::less<>> outcomes;
   // Those that it has added to its thread so far.

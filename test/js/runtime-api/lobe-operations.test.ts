@@ -58,8 +58,8 @@ describe.each(hosts)('operations (%s)', (host) => {
   it('refuse to change what is sent to the provider', async () => {
     const api = await serveLobe(host);
     const changed = { prompt: 'find', body: { store: true } };
-    const refused = { code: 'invalid_body', error: expect.stringContaining('`body`') as string };
-    expect(await api.post('operations', changed, 400)).toMatchObject(refused);
+    const rejection = { code: 'invalid_body', error: expect.stringContaining('`body`') as string };
+    expect(await api.post('operations', changed, 400)).toMatchObject(rejection);
     expect(api.requests).toEqual([]);
   });
 
