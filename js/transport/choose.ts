@@ -160,8 +160,8 @@ const timeoutNames = ['connect', 'firstByte', 'idle', 'total'];
  * text, whenever and in whatever realm it was installed. Mocks of undici itself show in its global dispatcher.
  */
 export function isFetchReplaced(): boolean {
-  const current = unwrapped(globalThis.fetch);
-  if (typeof current !== 'function') return false;
+  const { fetch: current } = globalThis;
+  if (typeof current !== 'function' || isOfNext(current)) return false;
   const source = Function.prototype.toString.call(current);
   if (!source.includes('internal/deps/undici/undici')) return true;
   const global = globalThis as Record<symbol, unknown>;
@@ -170,15 +170,8 @@ export function isFetchReplaced(): boolean {
 
 // Next.js replaces the global fetch in production, for its cache of pages. That is no wish of the program's.
 // Source: Next.js 16.4.6, server/lib/patch-fetch.
-function unwrapped(current: unknown): unknown {
-  const { __nextPatched: isOfNext, _nextOriginalFetch: own } = (current ?? {}) as NextFetch;
-  return isOfNext === true && own !== undefined ? unwrapped(own) : current;
-}
-
-interface NextFetch {
-  __nextPatched?: unknown;
-  _nextOriginalFetch?: unknown;
-}
+const isOfNext = (current: object): boolean =>
+  (current as { __nextPatched?: unknown }).__nextPatched === true;
 
 // Where the copies of undici keep their global dispatcher, older and newer ones.
 const dispatcherSlots = ['1', '2'].map((version) =>

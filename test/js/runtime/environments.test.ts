@@ -28,7 +28,7 @@ describe('a global fetch that was replaced', () => {
 
   it('of Next.js counts as Node’s own', async () => {
     const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
-    const patched = Object.assign(mock(), { __nextPatched: true, _nextOriginalFetch: own });
+    const patched = Object.assign(mock(), { __nextPatched: true });
     globalThis.fetch = patched as never;
     expect(await answerOf(runtimeOf())).toBe('from the engine');
     const model = await startModel([{ text: 'without a runtime' }]);
