@@ -308,7 +308,8 @@ TEST_P(StorageConformance, KeepsNoMoreFullCheckpointsThanOneAndTheLast) {
     batch.checkpoints.push_back({id_of(1), number, 0, is_full, std::to_string(number)});
     append(batch);
     std::string numbers;
-    for (const CheckpointRow& row : backend().checkpoints(id_of(1)).value()) {
+    const auto rows = backend().checkpoints(id_of(1));
+    for (const CheckpointRow& row : rows.value()) {
       EXPECT_TRUE(row.checksum);
       EXPECT_EQ(row.data, std::to_string(row.number));
       numbers += std::to_string(row.number) + (row.is_full ? "f " : " ");
