@@ -12,6 +12,7 @@
 #include "agent/approval/vendor_approvals.hpp"
 #include "agent/approval/waiting.hpp"
 #include "agent/state.hpp"
+#include "agent/vendor_calls.hpp"
 #include "base/shown.hpp"
 
 namespace millrace::agent {
@@ -133,7 +134,8 @@ class Decision {
     if (approval != nullptr) MILLRACE_TRY(approval_list::check_time(*approval, id, now_ms_));
     const Tree& edited =
         decision_[decision_["editedArguments"].is_null() ? "editedArgs" : "editedArguments"];
-    if (is_vendor_call(call)) return approve_vendor(call, edited);
+    if (is_mcp_call(call)) return approve_vendor(call, edited);
+    if (has_pending_checks(call) && !edited.is_null()) return not_editable(id);
     if (edited.is_null()) {
       if (approval != nullptr) MILLRACE_TRY(approval_list::check_shown(*approval, call));
     } else {
@@ -162,17 +164,21 @@ class Decision {
     return {};
   }
 
+  // What the provider runs, or warned of, is what was shown.
+  static Error not_editable(const std::string& id) {
+    return make_error(Errc::invalid_argument,
+                      "The arguments of call '" + id +
+                          "' cannot be edited: the provider knows it as it was shown. Reject it "
+                          "with a reason instead.");
+  }
+
   // Nothing runs here: the answer is in the conversation.
   Result<void> approve_vendor(const Tree& call, const Tree& edited) {
     const std::string id(call["id"].string());
-    if (!edited.is_null()) {
-      return make_error(Errc::invalid_argument,
-                        "The arguments of call '" + id +
-                            "' cannot be edited: the provider runs it as it was shown. Reject it "
-                            "with a reason instead.");
-    }
+    if (!edited.is_null()) return not_editable(id);
     if (const Tree* approval =
             approval_list::find_in(state_, "pendingApprovals", "toolCallId", id)) {
+      MILLRACE_TRY(approval_list::check_time(*approval, id, now_ms_));
       MILLRACE_TRY(approval_list::check_shown(*approval, call));
     }
     write_message(state_, call, "The user approved this call.", "approved", {}, ids_);
@@ -238,7 +244,7 @@ class Decision {
                         "No call is waiting for approval: its approvals were already answered.");
     }
     for (const Tree& call : waiting.items()) {
-      if (is_vendor_call(call)) MILLRACE_TRY(approve_vendor(call, Tree()));
+      if (is_mcp_call(call)) MILLRACE_TRY(approve_vendor(call, Tree()));
     }
     const Tree calls = state_["pendingToolsCalling"];
     if (calls.items().empty()) return {};

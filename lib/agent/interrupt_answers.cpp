@@ -125,7 +125,7 @@ class Answers {
       const std::string_view id = call["id"].string();
       if (find_by(made_.state["pendingToolsCalling"], "id", id) != nullptr) continue;
       const Tree* row = agent::find_tool_message(made_.state, id);
-      if (row != nullptr && is_vendor_message(*row)) {
+      if (row != nullptr && is_mcp_answer(*row)) {
         add_states(*row);
         continue;
       }
@@ -135,7 +135,7 @@ class Answers {
   }
 
   void add_states(const Tree& row) {
-    const Tree answer = vendor_answer(row);
+    const Tree answer = mcp_answer(row);
     const Tree& message = answer["turn"].items().front();
     for (const Tree& state : message["metadata"]["millrace"]["providerState"].items()) {
       made_.states.push_back({std::string(message["id"].string()),

@@ -54,16 +54,18 @@ Tree interrupt_for(const Tree& pending, std::string_view reason, std::string_vie
 
 Tree approval_interrupt(const Tree& pending, const Tree& call) {
   const std::string name(call["apiName"].string());
-  const bool is_vendor = is_vendor_call(call);
+  const bool is_mcp = is_mcp_call(call);
   std::string question = "May the tool " + name + " run?";
-  if (is_vendor) question = vendor_question(call);
+  if (is_mcp) question = mcp_question(call);
   if (has_pending_checks(call)) question.append(" ").append(texts_of_checks(call));
+  // Its provider knows the call as it was shown.
+  const bool is_fixed = is_mcp || has_pending_checks(call);
   Tree interrupt =
-      interrupt_for(pending, "tool_call", question, is_vendor ? vendor_schema : approval_schema);
+      interrupt_for(pending, "tool_call", question, is_fixed ? vendor_schema : approval_schema);
   interrupt.set("toolCallId", call["id"]);
   Tree& metadata = interrupt.at("metadata");
   metadata.set("toolName", name);
-  if (is_vendor) metadata.set("serverLabel", call["identifier"]);
+  if (is_mcp) metadata.set("serverLabel", call["identifier"]);
   auto arguments = Tree::parse(call["arguments"].string());
   metadata.set("arguments", arguments ? std::move(arguments).value() : call["arguments"]);
   metadata.set("hash", pending["hash"]);

@@ -29,7 +29,7 @@ struct Answered {
     std::string call_id;
     std::string content;
   };
-  // An answer that is part of the conversation (vendor_answer), and that nobody has been told.
+  // An answer that is part of the conversation (mcp_answer), and that nobody has been told.
   struct State {
     std::string message_id;
     std::string provider;

@@ -85,8 +85,8 @@ void push_turn(std::vector<Tree>& rows, const Tree& turn) {
 void push_flat(std::vector<Tree>& rows, const Tree& row) {
   if (is_role(row, "assistantGroup")) {
     for (const Tree& turn : row["children"].items()) push_turn(rows, turn);
-  } else if (is_vendor_message(row)) {
-    rows.push_back(vendor_answer(row));
+  } else if (is_mcp_answer(row)) {
+    rows.push_back(mcp_answer(row));
   } else if (is_role(row, "task")) {
     Tree reported = row;
     reported.set("role", "user");

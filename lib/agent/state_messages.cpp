@@ -176,7 +176,7 @@ Result<void> add_message(message::Messages& out, const Tree& state_message) {
     for (const Tree& message : turn.items()) MILLRACE_TRY(add_read(out, message));
     return {};
   }
-  if (is_vendor_message(state_message)) return add_message(out, vendor_answer(state_message));
+  if (is_mcp_answer(state_message)) return add_message(out, mcp_answer(state_message));
   auto message = text_message(state_message);
   if (!message) return add_read(out, canonical_message(state_message));
   out.push_back(*std::move(message));

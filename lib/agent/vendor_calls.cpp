@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "agent/state.hpp"
+#include "agent/state_messages.hpp"
 
 namespace millrace::agent {
 
@@ -27,6 +28,12 @@ Tree pending_checks_of(const message::ToolCall& call) {
 
 bool has_pending_checks(const Tree& call) {
   return !call[pending_checks_member].items().empty();
+}
+
+bool acknowledges_checks(const Tree& state, const Tree& call) {
+  if (!has_pending_checks(call)) return false;
+  const Tree* approval = find_by(state["pendingApprovals"], "toolCallId", call["id"].string());
+  return approval != nullptr && (*approval)["status"].string() == "approved";
 }
 
 std::string texts_of_checks(const Tree& call) {

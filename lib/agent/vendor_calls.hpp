@@ -16,6 +16,9 @@ inline constexpr std::string_view pending_checks_member = "pendingSafetyChecks";
 // Those of a call as a provider made it; null where it has none.
 json::Tree pending_checks_of(const message::ToolCall& call);
 bool has_pending_checks(const json::Tree& call);
+
+// Whether the user approved this call, with the checks that were shown.
+bool acknowledges_checks(const json::Tree& state, const json::Tree& call);
 // The texts of the checks, as a sentence or more; "" where there are none.
 std::string texts_of_checks(const json::Tree& call);
 

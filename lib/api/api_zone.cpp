@@ -127,14 +127,14 @@ bool ApiZone::trusts(std::string_view origin) const {
 }
 
 http::Headers ApiZone::fields(const http::RequestHead& head) const {
-  http::Headers fields{
-      {"Vary", "Origin"},
-      {"Access-Control-Allow-Methods", "GET,POST,PATCH,DELETE,OPTIONS"},
-      {"Access-Control-Allow-Headers",
-       "Authorization, Cache-Control, Content-Type, X-Undefined-API-Key, X-Millrace-API-Key, "
-       "Last-Event-ID, Idempotency-Key, X-Request-ID, traceparent"},
-      {"Access-Control-Expose-Headers", "X-Request-ID"},
-      {"Access-Control-Max-Age", "86400"}};
+  http::Headers fields{{"Vary", "Origin"},
+                       {"Access-Control-Allow-Methods", "GET,POST,PATCH,DELETE,OPTIONS"},
+                       {"Access-Control-Allow-Headers",
+                        "Authorization, Cache-Control, Content-Type, X-Undefined-API-Key, "
+                        "X-Millrace-API-Key, X-API-Key, "
+                        "Last-Event-ID, Idempotency-Key, X-Request-ID, traceparent"},
+                       {"Access-Control-Expose-Headers", "X-Request-ID"},
+                       {"Access-Control-Max-Age", "86400"}};
   const auto origin = head.headers.find("Origin");
   if (origin && trusts(*origin)) {
     fields.add("Access-Control-Allow-Origin", std::string(*origin));

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <string>
+#include <utility>
+
+#include "base/json.hpp"
 
 namespace millrace::message {
 namespace {
@@ -78,6 +82,30 @@ bool may_be_given(const ProviderState& state) {
   return row->types.empty() || is_one_of(row->types, value.value()["type"].string());
 }
 
+// Members by which the state of an agent says what its calls were and what was decided of them.
+constexpr std::array<std::string_view, 6> state_members{
+    "turn", "plugin", "pluginIntervention", "pluginState", "tool_calls", "tool_call_id"};
+
+std::size_t drop_state_members(std::string& extra) {
+  json::Document document(depth_limit);
+  const auto parsed = document.parse("{" + extra + "}");
+  if (!parsed) return 0;
+  std::size_t count = 0;
+  std::string retained;
+  for (const auto& [key, value] : parsed.value().members()) {
+    if (is_one_of(state_members, key)) {
+      ++count;
+      continue;
+    }
+    if (!retained.empty()) retained.push_back(',');
+    json::append_string(retained, key, json::Surrogates::keep);
+    retained.push_back(':');
+    value.write(retained, json::Surrogates::keep);
+  }
+  if (count > 0) extra = std::move(retained);
+  return count;
+}
+
 std::size_t drop_untrusted(Metadata& metadata) {
   return std::erase_if(metadata.provider_state,
                        [](const ProviderState& state) { return !may_be_given(state); });
@@ -85,10 +113,18 @@ std::size_t drop_untrusted(Metadata& metadata) {
 
 }  // namespace
 
+bool may_have_state(std::string_view messages_json) {
+  if (messages_json.find(R"("providerState")") != std::string_view::npos) return true;
+  return std::any_of(state_members.begin(), state_members.end(), [&](std::string_view member) {
+    return messages_json.find("\"" + std::string(member) + "\"") != std::string_view::npos;
+  });
+}
+
 std::size_t drop_untrusted_state(Messages& messages) {
   std::size_t count = 0;
   for (Message& message : messages) {
     count += drop_untrusted(message.metadata);
+    if (!message.extra.empty()) count += drop_state_members(message.extra);
     for (ToolCall& call : message.tool_calls) count += drop_untrusted(call.metadata);
   }
   return count;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 
 #include "message/message.hpp"
 
@@ -9,7 +10,11 @@ namespace millrace::message {
 
 // Takes out the state that a client may not give: tools, approvals, results of tools that the
 // provider ran, references to files, containers and stored items, members of a request. What stays
-// is a closed list of each provider. Gives how many states were taken out.
+// is a closed list of each provider. Members of messages that only the state of an agent has go as
+// well. Gives how many states and members were taken out.
 std::size_t drop_untrusted_state(Messages& messages);
+
+// False where messages as JSON have nothing for drop_untrusted_state.
+bool may_have_state(std::string_view messages_json);
 
 }  // namespace millrace::message

@@ -39,7 +39,7 @@ Result<std::string> optional_text(const json::Value& body, std::string_view key)
 Result<std::string> trusted(Result<std::string> canonical, const InputOptions& options,
                             std::size_t& withheld) {
   if (!options.from_client || !canonical) return canonical;
-  if (canonical.value().find(R"("providerState")") == std::string::npos) return canonical;
+  if (!message::may_have_state(canonical.value())) return canonical;
   auto messages = message::parse_messages(canonical.value());
   if (!messages) return std::move(messages).error();
   withheld = message::drop_untrusted_state(messages.value());

@@ -389,8 +389,9 @@ bool AgentSession::report_result(const std::string& call_id, const tool::ToolOut
   result.id = call_id;
   result.role = "tool";
   result.content = outcome.content;
-  const std::string parts =
-      outcome.details.parts.is_null() ? std::string() : outcome.details.parts.to_json();
+  const std::string parts = outcome.details.parts.is_null()
+                                ? std::string()
+                                : outcome.details.parts.to_json(json::Surrogates::replace);
   result.parts_json = parts;
   result.failed = outcome.is_error;
   if (outcome.is_error) result.error = outcome.content;

@@ -60,8 +60,9 @@ void ToolJob::finished(tool::ToolOutcome outcome) {
   if (over_) return;
   const auto self = shared_from_this();
   const auto running = close();
-  const std::size_t images =
-      outcome.details.parts.is_null() ? 0 : outcome.details.parts.to_json().size();
+  const std::size_t images = outcome.details.parts.is_null()
+                                 ? 0
+                                 : outcome.details.parts.to_json(json::Surrogates::replace).size();
   const std::size_t beside = tool::members_json(outcome.details).size() - images;
   const auto too_large = [&](std::size_t given, std::size_t most, std::string_view what) {
     return tool::ToolOutcome{"The tool " + name_ + " returned " + std::to_string(given) +

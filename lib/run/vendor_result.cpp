@@ -122,7 +122,15 @@ Read read_value(const Tree& value) {
   return read;
 }
 
-// A command as OpenAI takes it; what is not said was well.
+// A missing exit code is 0; one that is no integer, as null of a program that a signal ended, is 1.
+Tree exit_code_of(const Tree& given) {
+  for (const std::string_view name : {"exit_code", "exitCode", "code"}) {
+    if (given.find(name) != nullptr) return Tree::integer(given[name].integer_or(1));
+  }
+  return Tree::integer(0);
+}
+
+// A command as OpenAI takes it.
 Tree shell_entry(const Tree& given, std::size_t limit) {
   const auto text = [&](const Tree& value) {
     const bool is_text = value.is_string() || value.is_null();
@@ -130,7 +138,8 @@ Tree shell_entry(const Tree& given, std::size_t limit) {
   };
   const bool is_entry =
       given.is_object() &&
-      (given["stdout"].is_string() || given["stderr"].is_string() || given["outcome"].is_object());
+      (given["stdout"].is_string() || given["stderr"].is_string() || given["outcome"].is_object() ||
+       given.find("exit_code") != nullptr || given.find("exitCode") != nullptr);
   Tree made = Tree::object();
   made.set("stdout", text(is_entry ? given["stdout"] : given));
   made.set("stderr", text(is_entry ? given["stderr"] : Tree()));
@@ -138,14 +147,13 @@ Tree shell_entry(const Tree& given, std::size_t limit) {
     made.set("outcome", given["outcome"]);
     return made;
   }
-  const Tree& code = given[given["exit_code"].is_null() ? "exitCode" : "exit_code"];
   Tree& outcome = made.set("outcome", Tree::object());
   outcome.set("type", "exit");
-  outcome.set("exit_code", Tree::integer(is_entry ? code.integer_or(0) : 0));
+  outcome.set("exit_code", is_entry ? exit_code_of(given) : Tree::integer(0));
   return made;
 }
 
-// A list that is cut in its texts: cut elsewhere it were no list.
+// Only texts are shortened, and commands at the front are left out, so that the list stays JSON.
 std::string shell_list(const Tree& value, std::size_t limit) {
   constexpr std::size_t least = 64;
   const Tree& given = value["output"].is_array() ? value["output"] : value;
@@ -155,7 +163,15 @@ std::string shell_list(const Tree& value, std::size_t limit) {
     if (!is_list) list.push(shell_entry(given, each));
     for (const Tree& entry : given.items()) list.push(shell_entry(entry, each));
     std::string json = list.to_json(json::Surrogates::replace);
-    if (json.size() <= limit || each < least) return json;
+    if (json.size() <= limit) return json;
+    if (each >= least) continue;
+    auto& entries = list.items();
+    while (entries.size() > 1 && json.size() > limit) {
+      entries.erase(entries.begin(),
+                    entries.begin() + static_cast<std::ptrdiff_t>((entries.size() + 1) / 2));
+      json = list.to_json(json::Surrogates::replace);
+    }
+    return json;
   }
 }
 

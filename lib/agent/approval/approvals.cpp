@@ -22,7 +22,7 @@ Result<void> take_one(Tree& state, const Tree& call, std::int64_t now_ms) {
   if (approval == nullptr) return approval_list::unknown(id);
   // Its approval is the provider's to use.
   const Tree* open = approval_list::find_in(state, "pendingToolsCalling", "id", id);
-  if (open != nullptr && is_vendor_call(*open)) return approval_list::unknown(id);
+  if (open != nullptr && is_mcp_call(*open)) return approval_list::unknown(id);
   const std::string_view status = (*approval)["status"].string();
   if (status != "pending" && !(status == "approved" && (*approval)["ready"].is_true())) {
     return approval_list::answered(id);

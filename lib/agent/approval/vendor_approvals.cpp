@@ -83,7 +83,7 @@ Tree vendor_calls(const Tree& turn) {
   return calls;
 }
 
-bool is_vendor_call(const Tree& call) {
+bool is_mcp_call(const Tree& call) {
   return call[vendor_member].is_object();
 }
 
@@ -97,11 +97,11 @@ void give_vendor_ids(Tree& calls, const Tree& result, Tree& state, IdSource& ids
   }
 }
 
-bool is_vendor_message(const Tree& state_message) {
-  return state_message["role"].string() == "tool" && is_vendor_call(state_message["plugin"]);
+bool is_mcp_answer(const Tree& state_message) {
+  return state_message["role"].string() == "tool" && is_mcp_call(state_message["plugin"]);
 }
 
-Tree vendor_answer(const Tree& state_message) {
+Tree mcp_answer(const Tree& state_message) {
   const Tree& approval = state_message["plugin"][vendor_member];
   const bool approved = state_message["pluginIntervention"]["status"].string() == "approved";
   Tree response = typed(response_kind);
@@ -125,7 +125,7 @@ Tree vendor_answer(const Tree& state_message) {
   return made;
 }
 
-std::string vendor_question(const Tree& call) {
+std::string mcp_question(const Tree& call) {
   constexpr std::size_t most_bytes = 1024;
   const std::string_view arguments = call["arguments"].string();
   std::string question = "May the tool ";

@@ -17,19 +17,19 @@ namespace millrace::agent {
 // Source: the items mcp_approval_request of OpenAI's Responses API.
 json::Tree vendor_calls(const json::Tree& turn);
 
-bool is_vendor_call(const json::Tree& call);
+bool is_mcp_call(const json::Tree& call);
 
 // Gives calls of vendor_calls() other ids where `result` has a call, or the state a row, of theirs.
 void give_vendor_ids(json::Tree& calls, const json::Tree& result, json::Tree& state, IdSource& ids);
 
 // True of the row of a call of vendor_calls().
-bool is_vendor_message(const json::Tree& state_message);
+bool is_mcp_answer(const json::Tree& state_message);
 
 // The row as the provider reads it: the answer to its request, which approves where the user did.
 // Shape: an assistant's row with a `turn`.
-json::Tree vendor_answer(const json::Tree& state_message);
+json::Tree mcp_answer(const json::Tree& state_message);
 
 // What the user is asked.
-std::string vendor_question(const json::Tree& call);
+std::string mcp_question(const json::Tree& call);
 
 }  // namespace millrace::agent

@@ -95,8 +95,7 @@ void StepMachine::write_vendor_message(const ToolRun& run, const Tree& content) 
   state_message.set("content", parts.is_array() ? parts : failed ? run.error["message"] : text);
   if (failed) state_message.set("error", run.error["message"]);
   if (content["content"].is_string()) keep_beside(state_message, content);
-  // It ran, so a person has seen them.
-  if (!run.rejected && has_pending_checks(run.call)) {
+  if (acknowledges_checks(state_, run.call)) {
     state_message.at("metadata").at("millrace").set("providerState", Tree::array());
     state_message.at("metadata")
         .at("millrace")
@@ -113,7 +112,7 @@ Tree StepMachine::error_for_model(const Tree& error) const {
 // ended.
 void StepMachine::report_result(ToolRun& run) {
   if (std::exchange(run.reported, true)) return;
-  const bool acknowledges = !run.rejected && has_pending_checks(run.call);
+  const bool acknowledges = acknowledges_checks(state_, run.call);
   report(CallEnd{std::string(run.call["id"].string()), run.result, run.error,
                  std::move(run.details), acknowledges ? acknowledged_checks(run.call) : Tree()});
 }
