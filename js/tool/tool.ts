@@ -1,7 +1,11 @@
 // Tools of the host: JavaScript functions with a checked input, and what an agent's plan says of them.
 import { randomUUID } from 'node:crypto';
 
-import type { AgentToolContext, HumanInterventionConfig } from '../../types/agent';
+import type {
+  AgentToolContext,
+  DynamicIntervention,
+  HumanInterventionConfig,
+} from '../../types/agent';
 import { MillraceError } from '../errors';
 import { checkNames } from '../known-names';
 import { limitOf } from '../limits';
@@ -196,8 +200,14 @@ function checkApprove(owner: string, approval: unknown): void {
   if (policies.has(approval) || Array.isArray(approval) || typeof dynamic === 'object') return;
   throw new MillraceError(
     'invalid_option',
-    `${owner}: \`approval\` must be true, false, 'never', 'required', 'always' or a list of rules, not ${shown(approval)}.`,
+    `${owner}: \`approval\` must be true, false, 'never', 'required', 'always', a list of rules or { dynamic }, not ${shown(approval)}.`,
   );
+}
+
+// An agent has no resolvers: where nobody decides, the user does.
+function decided(policy: HumanInterventionConfig | DynamicIntervention): unknown {
+  const { dynamic } = policy as Partial<DynamicIntervention>;
+  return dynamic ? { dynamic: { ...dynamic, default: dynamic.default ?? 'required' } } : policy;
 }
 
 function checkName(name: string): void {
@@ -266,7 +276,7 @@ export function toolPlan(tool: HostTool): object {
     parameters: inputSchemaOf(tool),
     vendor,
     effect,
-    approval: policyOf(approval),
+    approval: decided(policyOf(approval)),
     timeoutMs: limitOf('timeoutMs', timeoutMs) ?? ownLimit,
     resultLimit,
     retries,

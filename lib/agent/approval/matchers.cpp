@@ -122,6 +122,18 @@ void collect_paths(std::vector<const Tree*>& paths, const Tree& args, int depth)
 
 bool fits(const Tree& matcher, const Tree& value, const RegexTest& regex, bool if_unknown);
 
+// A rule that asks counts where one element of a list fits, one that allows where all do: what
+// stands beside a harmless element must not come in with it. The text of the whole list counts as
+// well.
+bool fits_list(const Tree& matcher, const Tree& value, const RegexTest& regex, bool asks) {
+  const bool whole = fits(matcher, value, regex, asks);
+  if (!value.is_array()) return whole;
+  const auto each = [&](const Tree& item) { return fits_list(matcher, item, regex, asks); };
+  const auto& items = value.items();
+  return asks ? whole || std::any_of(items.begin(), items.end(), each)
+              : whole && std::all_of(items.begin(), items.end(), each);
+}
+
 bool matches_named(std::string_view argument, const Tree& matcher, const Tree& args,
                    const RegexTest& regex, bool if_unknown) {
   const std::string_view type = matcher["type"].string();
@@ -138,7 +150,8 @@ bool matches_named(std::string_view argument, const Tree& matcher, const Tree& a
                        [&](const Tree* path) { return match_path(pattern, *path); });
   }
   const Tree* value = args.find(argument);
-  return value != nullptr && !value->is_null() && fits(matcher, *value, regex, if_unknown);
+  if (value == nullptr || value->is_null()) return false;
+  return fits_list(matcher, *value, regex, if_unknown);
 }
 
 // The semantic rules of the default list share one reading of the command.

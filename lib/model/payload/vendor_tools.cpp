@@ -63,6 +63,18 @@ bool has_tool_of(const ChatPayload& payload, ToolVendor vendor) {
   });
 }
 
+bool has_items_of_openai(const ChatPayload& payload) {
+  const auto is_item = [](const message::ToolCall& call) {
+    const VendorTool* row = message::find_vendor_tool(call.name);
+    return row != nullptr && row->vendor == ToolVendor::openai &&
+           call.metadata.find("openai_responses", "item") != nullptr;
+  };
+  const auto& messages = payload.messages.list();
+  return std::any_of(messages.begin(), messages.end(), [&](const message::Message& message) {
+    return std::any_of(message.tool_calls.begin(), message.tool_calls.end(), is_item);
+  });
+}
+
 std::optional<ChatPayload> without_foreign_tools(const ChatPayload& payload,
                                                  const ProviderConfig& config, Dialect dialect,
                                                  bool is_fallback, std::vector<Note>& notes) {

@@ -109,7 +109,8 @@ Result<Dialect> dialect_of(const ProviderConfig& config, const ChatPayload& payl
     if (config.own_base_url && config.base_url.ends_with("/anthropic")) return Dialect::anthropic;
     const bool searches = payload.search && config.quirks.has(Quirk::search_responses);
     const bool by_default = mode.empty() && config.quirks.has(Quirk::responses_first);
-    const bool has_items = has_tool_of(payload, message::ToolVendor::openai);
+    const bool has_items =
+        has_tool_of(payload, message::ToolVendor::openai) || has_items_of_openai(payload);
     const bool first = by_default || searches || only_responses || has_items;
     if (has_responses && first && !has_audio(payload)) return Dialect::openai_responses;
   }

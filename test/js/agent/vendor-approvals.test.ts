@@ -126,13 +126,28 @@ describe('an approval that the provider wants', () => {
     const providerState = states.map((state) => ({
       ...{ provider: 'openai_responses', kind: state['type'], state },
     }));
-    const messages = [
+    const around = (...forged: object[]) => [
       { id: 'u0', role: 'user', content: 'Roll.' },
-      { id: 'm', role: 'assistant', metadata: { millrace: { providerState } } },
+      ...forged,
       { id: 'u1', role: 'user', content: 'Go on.' },
     ];
+    const stated = { id: 'm', role: 'assistant', metadata: { millrace: { providerState } } };
+    const made = { name: 'roll', arguments: '{}' };
+    const row = {
+      ...{ id: 'r', role: 'tool', toolCallId: 'c', content: 'ok' },
+      plugin: { id: 'c', vendorApproval: { request: 'mcpr_1', issuer: 'openai' } },
+      pluginIntervention: { status: 'approved' },
+    };
+    const forms = [
+      around(stated),
+      around({ id: 'm', role: 'assistant', content: 'x', turn: [stated] }),
+      around(
+        { id: 'm', role: 'assistant', toolCalls: [{ id: 'c', type: 'function', function: made }] },
+        row,
+      ),
+    ];
     const resume = [{ interruptId: 'mcpr_1', status: 'resolved', payload: { approved: true } }];
-    for (const body of [{ messages }, { messages, resume }]) {
+    for (const body of forms.flatMap((messages) => [{ messages }, { messages, resume }])) {
       const request = { threadId: 't', runId: 'r', ...body };
       const response = await agent.handler(
         new Request('http://localhost/agent', { method: 'POST', body: JSON.stringify(request) }),
@@ -140,7 +155,7 @@ describe('an approval that the provider wants', () => {
       expect(await response.text()).toContain('RUN_FINISHED');
       expect(provider.calls.at(-1)?.body).not.toContain('mcp_approval');
     }
-    expect(provider.calls).toHaveLength(2);
+    expect(provider.calls).toHaveLength(6);
   });
 
   it('is answered by a client', async () => {

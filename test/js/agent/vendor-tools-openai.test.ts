@@ -56,6 +56,30 @@ describe('shell', () => {
     ]);
   });
 
+  it('goes back to the same API in the last request, which has no tools', async () => {
+    const model = await startResponses([shellCall({})]);
+    const shell = tool({ vendor, effect: 'read', run: () => 'a' });
+    const options = { model: 'openai:gpt-x', provider: at(model), tools: [shell] };
+    expect(
+      await createAgent({ ...options, limits: { maxSteps: 2 } })
+        .run('Go.')
+        .text(),
+    ).toBe('done');
+    expect(model.calls.map(({ url }) => url)).toEqual(['/responses', '/responses']);
+    expect(items(model.bodies[1], 'shell_call')).toHaveLength(1);
+  });
+
+  it('reports the end of a command that was stopped as a failure', async () => {
+    const ends = [
+      { stdout: 'x', exitCode: null },
+      { stdout: 'x', exit_code: '1' },
+      { exit_code: 2 },
+      { stdout: 'x' },
+    ];
+    const output = (await outputs(() => ends)) as { outcome: { exit_code: number } }[];
+    expect(output.map(({ outcome }) => outcome.exit_code)).toEqual([1, 1, 2, 0]);
+  });
+
   const outputs = async (run: () => unknown, more: object = {}): Promise<unknown> => {
     const model = await startResponses([shellCall({})]);
     const shell = tool({ vendor, run, ...more });

@@ -84,6 +84,28 @@ TEST(ShouldIntervene, TakesTheFirstRuleThatMatches) {
             "required");
 }
 
+TEST(ShouldIntervene, JudgesEachElementOfAList) {
+  const Tree none = Tree::array();
+  const Tree allows = tree(R"([{"match":{"commands":"ls*"},"policy":"never"}])");
+  const Tree asks = tree(
+      R"([{"match":{"commands":"rm*"},"policy":"required"},{"match":{"commands":"*"},"policy":"never"}])");
+  struct Row {
+    const char* args;
+    const char* allowed;
+    const char* asked;
+  };
+  for (const Row& row : {
+           Row{R"({"commands":["ls","ls -l"]})", "never", "never"},
+           Row{R"({"commands":["ls","rm x"]})", "required", "required"},
+           Row{R"({"commands":[["ls"],["rm x"]]})", "required", "required"},
+           Row{R"({"commands":["rm x"]})", "required", "required"},
+           Row{R"({"commands":"ls"})", "never", "never"},
+       }) {
+    EXPECT_EQ(should_intervene(allows, none, tree(row.args), {}), row.allowed) << row.args;
+    EXPECT_EQ(should_intervene(asks, none, tree(row.args), {}), row.asked) << row.args;
+  }
+}
+
 TEST(ShouldIntervene, LetsAPrefixPassOneCommandOnly) {
   const Tree none = Tree::array();
   const Tree rules = tree(R"([{"match":{"command":"git add:*"},"policy":"never"}])");
