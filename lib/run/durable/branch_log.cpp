@@ -160,9 +160,9 @@ void BranchLog::before_call(const CallIntent& call, Begin begin) {
   row.state = CallState::started;
   note(journal::ToolStarted{call.id, row.tries});
   line_.batch.calls.push_back(row);
-  // What an agent does to the outside waits for commits of its own.
-  const bool is_harmless = call.is_agent || row.effect == journal::Effect::read ||
-                           row.effect == journal::Effect::idempotent;
+  // A call that changes something is in the record before it begins: after a crash the model may
+  // ask for another one. What an agent does to the outside waits for commits of its own.
+  const bool is_harmless = call.is_agent || row.effect == journal::Effect::read;
   if (is_harmless && !line_.is_lost) return begin(nullptr);
   line_.gates.emplace_back([begin = std::move(begin)] { begin(nullptr); });
 }
