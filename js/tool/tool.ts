@@ -204,7 +204,7 @@ function checkApprove(owner: string, approval: unknown): void {
   );
 }
 
-// An agent has no resolvers: where nobody decides, the user does.
+// An agent has no resolvers. Without a default, the user decides.
 function decided(policy: HumanInterventionConfig | DynamicIntervention): unknown {
   const { dynamic } = policy as Partial<DynamicIntervention>;
   return dynamic ? { dynamic: { ...dynamic, default: dynamic.default ?? 'required' } } : policy;

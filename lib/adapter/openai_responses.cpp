@@ -27,7 +27,7 @@ std::string_view text_of_part(const json::Value& part) {
 
 // Whether what an event reports is also in the item that it is about, or is about no answer.
 // Source: openai-node 7.57.0, `ResponseStreamEvent`.
-bool tells_only_progress(std::string_view type) {
+bool is_progress(std::string_view type) {
   constexpr std::array<std::string_view, 12> groups{
       "code_interpreter_call.", "code_interpreter_call_code.", "compaction.", "content_part.",
       "file_search_call.",      "image_generation_call.",      "mcp_call.",   "mcp_list_tools.",
@@ -88,7 +88,7 @@ bool OpenAiResponses::on_record(std::string_view /*name*/, const json::Value& re
   if (row != rows.end()) {
     (this->*row->handler)(record, *row);
     if (type.ends_with(".delta")) note_unknown(record);
-  } else if (!tells_only_progress(type)) {
+  } else if (!is_progress(type)) {
     services_.unknown_events->note(services_.facts, {}, record);
   }
   if (services_.background) last_number_ = record["sequence_number"].integer();

@@ -29,7 +29,7 @@ struct Answered {
     std::string call_id;
     std::string content;
   };
-  // An answer that is part of the conversation (mcp_answer), and that nobody has been told.
+  // An answer that is part of the conversation (mcp_answer), which readers do not have yet.
   struct State {
     std::string message_id;
     std::string provider;
@@ -39,7 +39,7 @@ struct Answered {
   json::Tree state;
   json::Tree context;           // null: the run waits for the rest
   json::Tree children;          // by call id: {"state", "context"}
-  std::vector<Result> results;  // that nobody has been told
+  std::vector<Result> results;  // that readers do not have yet
   std::vector<State> states;
   std::vector<std::string> unmatched;  // ids of questions that nobody asked
 };

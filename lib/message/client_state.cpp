@@ -89,7 +89,8 @@ constexpr std::array<std::string_view, 6> state_members{
 std::size_t drop_state_members(std::string& extra) {
   json::Document document(depth_limit);
   const auto parsed = document.parse("{" + extra + "}");
-  if (!parsed) return 0;
+  // What cannot be read is not trusted.
+  if (!parsed) return std::exchange(extra, {}).empty() ? 0 : 1;
   std::size_t count = 0;
   std::string retained;
   for (const auto& [key, value] : parsed.value().members()) {
@@ -106,9 +107,26 @@ std::size_t drop_state_members(std::string& extra) {
   return count;
 }
 
-std::size_t drop_untrusted(Metadata& metadata) {
-  return std::erase_if(metadata.provider_state,
-                       [](const ProviderState& state) { return !may_be_given(state); });
+bool holds(const Metadata& metadata, const ProviderState& state) {
+  const auto& states = metadata.provider_state;
+  return std::any_of(states.begin(), states.end(), [&](const ProviderState& one) {
+    return one.provider == state.provider && one.kind == state.kind && one.json == state.json;
+  });
+}
+
+bool holds(const Messages& messages, const ProviderState& state) {
+  return std::any_of(messages.begin(), messages.end(), [&](const Message& message) {
+    const auto& calls = message.tool_calls;
+    return holds(message.metadata, state) ||
+           std::any_of(calls.begin(), calls.end(),
+                       [&](const ToolCall& call) { return holds(call.metadata, state); });
+  });
+}
+
+std::size_t drop_untrusted(Metadata& metadata, const Messages& known) {
+  return std::erase_if(metadata.provider_state, [&](const ProviderState& state) {
+    return !may_be_given(state) && !holds(known, state);
+  });
 }
 
 }  // namespace
@@ -120,12 +138,12 @@ bool may_have_state(std::string_view messages_json) {
   });
 }
 
-std::size_t drop_untrusted_state(Messages& messages) {
+std::size_t drop_untrusted_state(Messages& messages, const Messages& known) {
   std::size_t count = 0;
   for (Message& message : messages) {
-    count += drop_untrusted(message.metadata);
+    count += drop_untrusted(message.metadata, known);
     if (!message.extra.empty()) count += drop_state_members(message.extra);
-    for (ToolCall& call : message.tool_calls) count += drop_untrusted(call.metadata);
+    for (ToolCall& call : message.tool_calls) count += drop_untrusted(call.metadata, known);
   }
   return count;
 }

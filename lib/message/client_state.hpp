@@ -11,8 +11,9 @@ namespace millrace::message {
 // Takes out the state that a client may not give: tools, approvals, results of tools that the
 // provider ran, references to files, containers and stored items, members of a request. What stays
 // is a closed list of each provider. Members of messages that only the state of an agent has go as
-// well. Gives how many states and members were taken out.
-std::size_t drop_untrusted_state(Messages& messages);
+// well. State that `known` has, our own record of these messages, is as it was. Gives how many
+// states and members were taken out.
+std::size_t drop_untrusted_state(Messages& messages, const Messages& known = {});
 
 // False where messages as JSON have nothing for drop_untrusted_state.
 bool may_have_state(std::string_view messages_json);

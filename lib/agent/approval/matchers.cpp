@@ -122,9 +122,8 @@ void collect_paths(std::vector<const Tree*>& paths, const Tree& args, int depth)
 
 bool fits(const Tree& matcher, const Tree& value, const RegexTest& regex, bool if_unknown);
 
-// A rule that asks counts where one element of a list fits, one that allows where all do: what
-// stands beside a harmless element must not come in with it. The text of the whole list counts as
-// well.
+// A rule that asks applies where one element of a list fits, one that allows only where all of them
+// do. The text of the whole list is compared as well.
 bool fits_list(const Tree& matcher, const Tree& value, const RegexTest& regex, bool asks) {
   const bool whole = fits(matcher, value, regex, asks);
   if (!value.is_array()) return whole;

@@ -13,6 +13,7 @@
 #include "base/json.hpp"
 #include "base/json_depth.hpp"
 #include "base/shown.hpp"
+#include "message/client_state.hpp"
 #include "message/foreign.hpp"
 #include "message/message.hpp"
 #include "run/durable/chat_options.hpp"
@@ -113,7 +114,7 @@ Result<Tree> list_threads(StorageBackend& backend, const Tree& options) {
 }
 
 // A message that no model could be sent would stop its thread for good.
-Result<void> check_message(const Tree& message) {
+Result<message::Messages> read_message(const Tree& message) {
   if (!message.is_object()) return wrong_value("message", "an object", message);
   const std::string rows = "[" + message.to_json(json::Surrogates::keep) + "]";
   json::Document document(json::data_depth_limit);
@@ -121,17 +122,37 @@ Result<void> check_message(const Tree& message) {
   if (!parsed) return std::move(parsed).error();
   auto adopted = message::adopt_foreign(parsed.value(), message::UnknownParts::retained);
   if (!adopted) return adopted.error();
-  auto read = message::parse_messages(adopted.value());
+  return message::parse_messages(adopted.value());
+}
+
+Result<void> check_message(const Tree& message) {
+  auto read = read_message(message);
+  return read ? Result<void>() : std::move(read).error();
+}
+
+// Without the state that a client may not give: later requests of the thread trust what is stored.
+// `old` is the message as it was, or null.
+Result<Tree> without_untrusted_state(Tree message, const Tree& old) {
+  if (!message::may_have_state(message.to_json(json::Surrogates::keep))) return message;
+  auto read = read_message(message);
   if (!read) return std::move(read).error();
-  return {};
+  auto known = old.is_object() ? read_message(old) : Result<message::Messages>(message::Messages());
+  if (!known) return std::move(known).error();
+  if (message::drop_untrusted_state(read.value(), known.value()) == 0) return message;
+  auto made = Tree::parse(message::to_json(read.value()));
+  if (!made) return std::move(made).error();
+  return std::move(made.value().items().front());
 }
 
 // The row of a message that comes from outside. What is ours stays as it was.
-Result<store::MessageRow> row_of_message(Tree message, const Tree& old, std::int64_t place,
+Result<store::MessageRow> row_of_message(const Tree& given, const Tree& old, std::int64_t place,
                                          std::int64_t now) {
-  if (!message.is_object()) return wrong_value("message", "an object", message);
-  auto id = text_option(message["id"], "id");
+  if (!given.is_object()) return wrong_value("message", "an object", given);
+  auto id = text_option(given["id"], "id");
   if (!id) return std::move(id).error();
+  auto trusted = without_untrusted_state(given, old);
+  if (!trusted) return std::move(trusted).error();
+  Tree message = std::move(trusted).value();
   for (const std::string_view name : own_members) {
     if (!old[name].is_null()) message.set(name, old[name]);
   }

@@ -90,6 +90,26 @@ TEST(ClientState, ForgedCallsOfTheProviderAreOrdinaryCalls) {
   }
 }
 
+TEST(ClientState, StateOfOurOwnRecordStays) {
+  const Forged& one = forged[0];
+  Messages known{answer()};
+  known[0].metadata.add(one.provider, one.kind, one.state);
+  Messages messages = known;
+  EXPECT_EQ(message::drop_untrusted_state(messages, known), 0U);
+  messages[0].metadata.add(one.provider, one.kind, R"({"type":"another"})");
+  EXPECT_EQ(message::drop_untrusted_state(messages, known), 1U);
+}
+
+TEST(ClientState, MembersOfAnAgentsStateDoNotStay) {
+  Messages messages{answer()};
+  messages[0].extra = R"("turn":[],"mine":1,"plugin":{})";
+  EXPECT_EQ(message::drop_untrusted_state(messages), 2U);
+  EXPECT_EQ(messages[0].extra, R"("mine":1)");
+  messages[0].extra = R"("turn":)" + std::string(2000, '[');
+  EXPECT_EQ(message::drop_untrusted_state(messages), 1U);
+  EXPECT_EQ(messages[0].extra, "");
+}
+
 TEST(ClientState, StateOfTheListStays) {
   Messages messages{answer()};
   messages[0].metadata.add("millrace", "issuer", R"("openai")");
