@@ -1,6 +1,4 @@
 // runtime.storage(): the threads, messages and artifacts of a store, as OpenUI's ChatStorage.
-import { randomUUID } from 'node:crypto';
-
 import type {
   Artifact,
   ArtifactListParams,
@@ -12,6 +10,7 @@ import type {
 } from '../../types/channels';
 import type { Message } from '../../types/messages';
 import { checkNames } from '../known-names';
+import { orderedUuid } from '../ordered-id';
 import { toJson } from '../serialize';
 import { checkValues, text } from '../value-checks';
 
@@ -63,7 +62,7 @@ function threadsOf(call: Ask): RuntimeStorage['thread'] {
     },
     createThread: async (firstMessage) => {
       const message = plain(firstMessage);
-      return threadOf(await call('thread.create', { id: randomUUID(), message }));
+      return threadOf(await call('thread.create', { id: orderedUuid(), message }));
     },
     getMessages: (threadId) => call('thread.messages', { threadId }),
     setMessages: async (threadId, messages) => {

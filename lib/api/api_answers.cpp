@@ -5,7 +5,9 @@
 
 #include "base/json.hpp"
 #include "chat/text.hpp"
+#include "journal/wire.hpp"
 #include "os/random_ids.hpp"
+#include "store/types.hpp"
 
 namespace millrace::api {
 using json::Tree;
@@ -63,6 +65,12 @@ std::optional<std::int64_t> number_in(const http::Request& request, std::string_
 
 std::string hex_id() {
   std::string id = os::RandomIds().next_id();
+  std::erase(id, '-');
+  return id;
+}
+
+std::string ordered_hex_id() {
+  std::string id = journal::uuid_text(store::RunId::next().bytes());
   std::erase(id, '-');
   return id;
 }

@@ -38,6 +38,9 @@ std::optional<std::int64_t> number_in(const http::Request& request, std::string_
                                       std::int64_t least);
 // A random id of 32 hexadecimal digits.
 std::string hex_id();
+// The same of what lists order by time: ids of one process are in the order of their making (a
+// UUID of version 7).
+std::string ordered_hex_id();
 
 // Minutes by which the local time is ahead of UTC.
 std::int64_t utc_offset_minutes(std::int64_t now_ms);

@@ -60,7 +60,8 @@ Outcome whole(store::StorageBackend& backend, const Conversation& conversation,
 
 Outcome create(store::StorageBackend& backend, const std::string& principal, const Tree& body,
                const ApiOptions& options) {
-  Conversation made = make_conversation(principal, hex_id(), body["title"].string(), backend.now());
+  Conversation made =
+      make_conversation(principal, ordered_hex_id(), body["title"].string(), backend.now());
   if (auto saved = save_conversation(backend, made); !saved) return rejected(saved.error());
   return whole(backend, made, options, 201);
 }

@@ -46,12 +46,12 @@ Result<void> LobeSending::find_thread(store::StorageBackend& backend) {
   thread = body["threadId"].string();
   if (body["newTopic"].is_object()) {
     has_new_topic = true;
-    topic = "topic_" + hex_id();
+    topic = "topic_" + ordered_hex_id();
     MILLRACE_TRY(make_thread(backend, topic, body["newTopic"]["title"].string()));
   }
   if (body["newThread"].is_object()) {
     has_new_thread = true;
-    thread = "thread_" + hex_id();
+    thread = "thread_" + ordered_hex_id();
     MILLRACE_TRY(make_thread(backend, thread, body["newThread"]["title"].string()));
   }
   const std::string& wanted = thread.empty() ? topic : thread;

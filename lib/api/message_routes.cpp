@@ -140,7 +140,7 @@ MessageOutcome branch(store::StorageBackend& backend, const MessagePlace& place,
   if (!old) return failed(old.error());
   const std::string title(given.empty() && old.value() ? old.value()->titled["title"].string()
                                                        : given);
-  Conversation made = make_conversation(place.principal, hex_id(), title, backend.now());
+  Conversation made = make_conversation(place.principal, ordered_hex_id(), title, backend.now());
   if (auto saved = save_conversation(backend, made); !saved) return failed(saved.error());
   if (auto put = backend.set_messages(place.principal, made.row.id, rows); !put) {
     return failed(put.error());

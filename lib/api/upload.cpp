@@ -17,6 +17,10 @@ constexpr std::string_view file_field = "file";
 constexpr std::size_t most_uploads = 1024;
 // A slow upload holds less than this in memory.
 constexpr std::size_t write_bytes = std::size_t{16} << 10U;
+// Behind so many bytes that wait for the disk, reads are small: a read cannot be taken back, and a
+// thousand uploads may read at once.
+constexpr std::size_t most_queued = std::size_t{4} << 20U;
+constexpr std::size_t small_read = std::size_t{8} << 10U;
 
 std::string spool_folder(std::string folder) {
   if (!folder.empty()) return folder;
@@ -137,6 +141,10 @@ bool Upload::write(std::string_view bytes) {
   return !is_writing_;
 }
 
+std::size_t Upload::read_limit() const {
+  return spool_->queued_bytes_ < most_queued ? BodySink::read_limit() : small_read;
+}
+
 void Upload::take(std::string_view bytes) {
   size_ += bytes.size();
   if (is_too_large_) return;
@@ -154,9 +162,12 @@ void Upload::flush() {
   if (is_writing_ || pending_.empty()) return;
   is_writing_ = true;
   auto bytes = std::make_shared<std::string>(std::exchange(pending_, {}));
+  const std::size_t queued = bytes->size();
+  spool_->queued_bytes_ += queued;
   spool_->run(
       [spooled = spooled_, bytes, folder = spool_->folder()] { spooled->append(folder, *bytes); },
-      [weak = weak_from_this()] {
+      [weak = weak_from_this(), of = std::weak_ptr(spool_), queued] {
+        if (const auto spool = of.lock()) spool->queued_bytes_ -= queued;
         const auto self = weak.lock();
         if (!self) return;
         self->is_writing_ = false;

@@ -37,6 +37,7 @@ class UploadSpool {
   std::string folder_;
   std::shared_ptr<Thread> thread_;  // with the first upload
   std::size_t open_ = 0;            // uploads
+  std::size_t queued_bytes_ = 0;    // that the thread has not written yet
 };
 
 // What has come of the file part.
@@ -61,6 +62,7 @@ class Upload final : public http::BodySink, public std::enable_shared_from_this<
 
   bool write(std::string_view bytes) override;
   void on_room(std::function<void()> callback) override { on_room_ = std::move(callback); }
+  [[nodiscard]] std::size_t read_limit() const override;
 
   // Once the body is whole: calls `done` when everything is on the disk.
   // Errors of `done`: invalid_body where the form is not whole, store_full, store_failed.

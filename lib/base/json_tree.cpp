@@ -252,15 +252,18 @@ Tree& Tree::push(Tree value) {
 
 void Tree::fit() {
   if (!has_cell() || cell()->shares.load(std::memory_order_acquire) != 1) return;
+  fit_list();
   if (slot_.type == Type::array) {
-    Items& list = items();
-    list.shrink_to_fit();
-    for (Tree& item : list) item.fit();
+    for (Tree& item : items()) item.fit();
   } else if (slot_.type == Type::object) {
-    Members& list = members();
-    list.shrink_to_fit();
-    for (auto& [key, value] : list) value.fit();
+    for (auto& [key, value] : members()) value.fit();
   }
+}
+
+void Tree::fit_list() {
+  if (!has_cell() || cell()->shares.load(std::memory_order_acquire) != 1) return;
+  if (slot_.type == Type::array) items().shrink_to_fit();
+  if (slot_.type == Type::object) members().shrink_to_fit();
 }
 
 std::string Tree::to_json(Surrogates surrogates) const {

@@ -106,6 +106,8 @@ class Tree {
   // Gives back the room for more that building it has left, for what is kept for long. What it
   // shares with other values stays as it is.
   void fit();
+  // The same of its own list alone, not of what is in it: takes no longer for large values.
+  void fit_list();
 
   // Applies a JSON Patch (RFC 6902): all of it or nothing.
   // Errors: invalid_json when the patch is malformed, does not fit the value, nests deeper than 512

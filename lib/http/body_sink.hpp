@@ -1,7 +1,9 @@
 // Takes the body of a request piece by piece while it comes, so that it is never whole in memory.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string_view>
 
@@ -19,6 +21,10 @@ class BodySink {
   // False: the connection reads no more until `on_room` is called. What was given is taken anyway.
   virtual bool write(std::string_view bytes) = 0;
   virtual void on_room(std::function<void()> callback) = 0;
+  // The most bytes that the next read is to take, at least one.
+  [[nodiscard]] virtual std::size_t read_limit() const {
+    return std::numeric_limits<std::size_t>::max();
+  }
 };
 
 // Makes the sink of one request; null: its body is a text in memory.

@@ -70,6 +70,9 @@ void Connection::on_readable() {
 // Bytes that wait for their turn are bounded; the body of a request is taken as it comes.
 std::size_t Connection::read_room() const {
   if (phase_ == Phase::body && incoming_->is_held) return 0;
+  if (phase_ == Phase::body && incoming_->sink) {
+    return std::min(scratch_bytes, incoming_->sink->read_limit());
+  }
   const bool takes_all = phase_ == Phase::body || phase_ >= Phase::closing;
   if (takes_all) return scratch_bytes;
   const std::size_t limit = std::min(scratch_bytes, context_->options.head.head_bytes + 1);

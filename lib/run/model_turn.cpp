@@ -140,6 +140,7 @@ ModelTurn::Totals ModelTurn::totals() const {
   if (spent.attempts > 0) {
     spent.sum.cost = spent.known_cost;
     made.usage = model::to_tree(spent.sum);
+    made.usage.fit();
   }
   std::size_t next = 0;
   for (const model::Attempt& attempt : attempts) {
@@ -151,6 +152,7 @@ ModelTurn::Totals ModelTurn::totals() const {
     ++next;
     made.attempts.push(std::move(entry));
   }
+  made.attempts.fit();
   return made;
 }
 

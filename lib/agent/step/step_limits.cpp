@@ -205,6 +205,7 @@ bool StepMachine::guard_repeats(Tree& result) {
   guard.set("counts", std::move(counts));
   const bool stopped = highest >= std::max<std::int64_t>(given, 1);
   if (stopped) guard.set("stoppedByRepeatLimit", Tree::flag(true));
+  guard.fit();
   state_.set("toolCallRepeatGuard", std::move(guard));
   if (!stopped) return false;
   std::string content(result["content"].string());

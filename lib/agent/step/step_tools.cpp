@@ -83,6 +83,11 @@ void StepMachine::start_tools(std::vector<Tree> calls, const Tree& payload, bool
   }
   batch_->results.resize(batch_->runs.size());
   set_status(state_, Status::running);
+  // Tools may take days.
+  state_.fit_list();
+  for (const std::string_view name : {"usage", "cost"}) {
+    if (Tree* const counts = state_.find(name)) counts->fit();
+  }
   pump_tools();
 }
 

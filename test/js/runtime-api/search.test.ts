@@ -70,6 +70,14 @@ describe.each(hosts)('search (%s)', (host) => {
     expect(await allOf(api, `q=needle&limit=1&conversation_id=${ids[2]}`)).toHaveLength(4);
   });
 
+  it('keeps the order of conversations that began in the same millisecond', async () => {
+    const api = await serve(host);
+    for (let at = 0; at < 60; at += 1) await create(api, `T${at}`);
+    const { conversations } = await api.json('/api/v1/chat/conversations?limit=100', 200);
+    const titles = Array.from({ length: 60 }, (_, at) => `T${59 - at}`);
+    expect(conversations.map(({ title }: Json) => title)).toEqual(titles);
+  });
+
   it('goes on behind a conversation that was removed or changed', async () => {
     const api = await serve(host);
     const ids: string[] = [];

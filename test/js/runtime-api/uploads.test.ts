@@ -82,7 +82,7 @@ const residentBytes = (): number =>
     const { port } = new URL(api.url);
     expect(Number(port)).toBeGreaterThan(0);
     // 200 MB have come; the sockets of this process are among what is measured.
-    expect(residentBytes() - before).toBeLessThan(96 * 1024 * 1024);
+    expect(residentBytes() - before).toBeLessThan(80 * 1024 * 1024);
     // Others are served meanwhile.
     await api.json('/api/v1/chat/history', 200);
     const [first] = slow as [Socket];
