@@ -37,6 +37,16 @@ Delta delta_of(const event::Event& event) {
       event.body);
 }
 
+bool is_text(const event::Event& event) {
+  return std::visit(
+      [](const auto& body) {
+        using T = std::decay_t<decltype(body)>;
+        return std::is_same_v<T, event::TextStart> || std::is_same_v<T, event::TextDelta> ||
+               std::is_same_v<T, event::ReasoningStart> || std::is_same_v<T, event::ReasoningDelta>;
+      },
+      event.body);
+}
+
 void append_text(std::string& text, std::string_view more) {
   if (utf8::ends_with_high_surrogate(text) && utf8::begins_with_low_surrogate(more)) {
     const std::size_t whole = text.size() - utf8::surrogate_bytes;
@@ -66,6 +76,7 @@ void DeltaMerger::add(std::int64_t at_ms, std::uint32_t branch, const Fact& fact
 }
 
 void DeltaMerger::add(std::int64_t at_ms, std::uint32_t branch, const event::Event& event) {
+  has_text_ = has_text_ || is_text(event);
   if (const Delta delta = delta_of(event); delta.kind != 0) {
     add_delta(at_ms, branch, delta.kind, delta.part, event.subagent, delta.text);
   } else {
@@ -121,6 +132,7 @@ Page DeltaMerger::take() {
   items_.clear();
   joinable_from_ = 0;
   size_ = 0;
+  has_text_ = false;
   return page.take();
 }
 

@@ -22,6 +22,8 @@ class DeltaMerger {
   void add(std::int64_t at_ms, std::uint32_t branch, const Fact& fact);
   void add(std::int64_t at_ms, std::uint32_t branch, const event::Event& event);
   [[nodiscard]] bool empty() const { return items_.empty(); }
+  // True where a text or a reasoning begins or goes on in what waits.
+  [[nodiscard]] bool has_text() const { return has_text_; }
   // Bytes that wait, roughly.
   [[nodiscard]] std::size_t size() const { return size_; }
   // No record from now on is from before this time, or from before one in an earlier page.
@@ -50,6 +52,7 @@ class DeltaMerger {
   std::vector<Item> items_;
   std::size_t joinable_from_ = 0;  // items from here on are deltas
   std::size_t size_ = 0;
+  bool has_text_ = false;
   std::int64_t last_at_ms_ = 0;
 };
 

@@ -243,6 +243,7 @@ struct AppendBatch {
   std::int64_t epoch = 0;  // of the claim under which it was made
   journal::Page page;      // may be empty
   bool is_urgent = false;  // an effect waits for the commit
+  bool has_text = false;   // that a person may read, of an answer or its reasoning
   bool is_resent = false;  // given again after `full` or `failed` (store/writer.hpp)
   std::optional<NewRun> accept;
   std::vector<NewRun> children;

@@ -53,6 +53,7 @@ struct Writer::Core {
   std::chrono::milliseconds read_all();
   // Zero when the queue is due.
   [[nodiscard]] std::chrono::milliseconds until_due(bool is_closing) const;
+  [[nodiscard]] bool is_first_text() const;
   void begin(const std::vector<Item>& items);
   void carry_out(std::vector<Item> items);
   void commit(std::vector<Item>& items, std::size_t from, std::size_t to);
@@ -101,10 +102,11 @@ void Writer::append(AppendBatch batch, Done done) {
     core_->is_urgent = core_->is_urgent || batch.is_urgent;
     core_->queued_bytes += bytes;
     const bool is_urgent = core_->is_urgent || core_->queued_bytes >= most_bytes;
-    needs_wake = core_->queue.empty() || (is_urgent && !was_urgent);
+    const bool was_empty = core_->queue.empty();
     // Before the writer can see the batch: it subtracts what it commits.
     core_->backlog += bytes;
     core_->queue.push_back({std::move(batch), std::move(done), {}});
+    needs_wake = was_empty || (is_urgent && !was_urgent) || core_->is_first_text();
   }
   if (needs_wake) worker_.wake();
 }
@@ -181,13 +183,18 @@ std::chrono::milliseconds Writer::Core::turn(bool is_closing) {
 
 std::chrono::milliseconds Writer::Core::until_due(bool is_closing) const {
   if (queue.empty()) return os::SerialWorker::forever;
-  const bool is_first = follows_one && queue.size() == 1;
   const bool is_full = queued_bytes >= options.most_bytes;
-  const bool is_due = is_closing || is_urgent || is_full || is_first || !begun;
+  const bool is_due = is_closing || is_urgent || is_full || is_first_text() || !begun;
   if (is_due) return std::chrono::milliseconds::zero();
   const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(Now::now() - *begun);
   if (age >= options.window) return std::chrono::milliseconds::zero();
   return options.window - age;
+}
+
+// One text of one run, and at most the progress before it.
+bool Writer::Core::is_first_text() const {
+  return follows_one && queue.size() <= 2 && queue.back().batch.has_text &&
+         queue.front().batch.run == queue.back().batch.run;
 }
 
 void Writer::Core::begin(const std::vector<Item>& items) {

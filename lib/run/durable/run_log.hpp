@@ -165,6 +165,7 @@ class RunLog final : public AgentOwner, public std::enable_shared_from_this<RunL
   std::list<Stored> unstored_;  // of messages whose record is not safe yet
   std::optional<Error> lost_error_;
   std::size_t in_flight_ = 0;
+  bool is_text_in_flight_ = false;
   bool is_resumed_ = false;  // its reader's run began in another process
   bool is_settled_ = false;
   bool is_suspended_ = false;

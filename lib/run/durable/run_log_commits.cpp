@@ -33,12 +33,17 @@ void RunLog::flush() {
   const bool is_empty = line_.merger.empty() && line_.gates.empty() && line_.batch.changes.empty();
   if (is_empty) return settle();
   const bool is_urgent = !line_.gates.empty() || line_.is_over || line_.batch.accept.has_value();
-  if (in_flight_ > 0 && !is_urgent && line_.merger.size() < page_limit) return;
+  const bool has_text = line_.merger.has_text();
+  // The first text does not wait for progress that waits for its window.
+  const bool is_first = has_text && !is_text_in_flight_;
+  if (in_flight_ > 0 && !is_urgent && !is_first && line_.merger.size() < page_limit) return;
   auto commit = std::make_shared<Commit>();
   store::AppendBatch batch = std::exchange(line_.batch, {});
   batch.run = line_.root;
   batch.epoch = epoch_;
   batch.is_urgent = is_urgent;
+  batch.has_text = has_text;
+  is_text_in_flight_ = is_text_in_flight_ || has_text;
   if (!line_.merger.empty()) batch.page = line_.merger.take();
   commit->gates = std::exchange(line_.gates, {});
   commit->page = batch.page.bytes;
@@ -56,7 +61,7 @@ void RunLog::flush() {
 
 void RunLog::committed(const store::AppendOutcome& outcome, const Commit& commit) {
   const auto self = shared_from_this();
-  --in_flight_;
+  if (--in_flight_ == 0) is_text_in_flight_ = false;
   if (const auto report = std::exchange(first_commit_, nullptr)) report(outcome);
   if (line_.is_lost) return settle();
   if (outcome.status != store::AppendStatus::committed) return lose(outcome);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/random_records.hpp"
@@ -55,6 +56,22 @@ TEST(DeltaMerger, JoinsTheDeltasOfAPart) {
   EXPECT_EQ(page.count, 4U);
   EXPECT_TRUE(merger.empty());
   EXPECT_EQ(merger.size(), 0U);
+}
+
+TEST(DeltaMerger, KnowsWhetherAPersonCanReadWhatWaits) {
+  const std::vector<std::pair<event::Body, bool>> rows{
+      {event::StepStart{"step-1"}, false},         {event::ToolStart{"c", "look"}, false},
+      {event::ToolArgs{"c", "{}"}, false},         {event::TextStart{"m"}, true},
+      {event::TextDelta{"m", "hello"}, true},      {event::ReasoningStart{"r"}, true},
+      {event::ReasoningDelta{"r", "first"}, true},
+  };
+  for (const auto& [body, readable] : rows) {
+    DeltaMerger merger;
+    merger.add(1, 0, event::Event{body, {}, {}});
+    EXPECT_EQ(merger.has_text(), readable) << body.index();
+    merger.take();
+    EXPECT_FALSE(merger.has_text());
+  }
 }
 
 TEST(DeltaMerger, LetsNoTimeFallFromOnePageToTheNext) {

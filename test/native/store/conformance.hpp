@@ -68,6 +68,7 @@ inline AppendBatch text_batch(std::uint64_t number, std::string_view text, std::
   batch.run = id_of(number);
   batch.epoch = epoch;
   batch.page = page_of_text(text);
+  batch.has_text = true;
   return batch;
 }
 

@@ -280,6 +280,41 @@ TEST(Writer, CommitsTheFirstPieceBehindItsRequestAtOnce) {
   EXPECT_EQ(shown.list[0].last, 2U);
 }
 
+// Behind the beginning of a call comes the commit that lets it begin.
+TEST(Writer, LetsACallOfAToolWaitForTheCommitThatItNeeds) {
+  std::atomic<bool> is_committed = false;
+  {
+    Writer writer(make_memory_backend(), {.window = std::chrono::hours(1)});
+    Outcomes accepted(1);
+    writer.append(accepting(new_run(1)), accepted.next());
+    accepted.wait();
+    AppendBatch call = text_batch(1, "x");
+    call.has_text = false;
+    writer.append(std::move(call), [&](const auto& /*outcome*/) { is_committed = true; });
+    std::promise<void> read;
+    writer.read([&](StorageBackend& /*backend*/) { read.set_value(); });
+    read.get_future().wait();
+    EXPECT_FALSE(is_committed);
+  }
+  EXPECT_TRUE(is_committed);
+}
+
+// Progress that waits for its window does not hold up the text behind it.
+TEST(Writer, CommitsTheFirstTextBehindProgressAtOnce) {
+  Writer writer(make_memory_backend(), {.window = std::chrono::hours(1)});
+  Outcomes accepted(1);
+  writer.append(accepting(new_run(1)), accepted.next());
+  accepted.wait();
+  Outcomes shown(2);
+  AppendBatch progress = text_batch(1, "x");
+  progress.has_text = false;
+  writer.append(std::move(progress), shown.next());
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  writer.append(text_batch(1, "y"), shown.next());
+  shown.wait();
+  EXPECT_EQ(shown.list[1].last, 3U);
+}
+
 // Where several runs are at work, a commit for one piece would keep the others waiting.
 TEST(Writer, KeepsTheWindowBehindTheRequestsOfSeveral) {
   std::atomic<bool> is_committed = false;
