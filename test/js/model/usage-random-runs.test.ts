@@ -4,8 +4,9 @@ import { playTotals } from '../../support/books';
 
 jest.setTimeout(600_000);
 
-// Of a short piece of code, 15 % are less than one odd name.
-const fewTokens = 24;
+// Of a short piece of names and punctuation, 15 % are less than what they are off by: 29 tokens at most in every piece of 450
+// characters of the pages, and more than 24 in one of a thousand.
+const fewTokens = 32;
 const runs = Number(process.env['MILLRACE_BOOKS_RUNS'] ?? 250);
 const seed = Number(process.env['MILLRACE_SEED'] ?? Date.now() % 1_000_000);
 
