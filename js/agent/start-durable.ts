@@ -1,5 +1,5 @@
 // Begins the runs of an agent with a runtime.
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 
 import type { ResumeEntry } from '../../types/events';
 import { checkSignal } from '../abort';
@@ -8,7 +8,6 @@ import { checkNames } from '../known-names';
 import { toJson } from '../serialize';
 import { shown } from '../shown';
 import { checkValues, milliseconds, text } from '../value-checks';
-import { newRunId } from '../ordered-id';
 import type { AgentRun } from './agent-run';
 import { DurableRun } from './durable-run';
 import type { DurablePart, DurableTarget, InnerRun } from './durable-types';
@@ -68,6 +67,24 @@ function checkChoice(name: string, value: unknown, choices: readonly string[]): 
     'invalid_option',
     `A run: ${name} must be ${wanted}, not ${shown(value)}.`,
   );
+}
+
+const last = { ms: 0, count: 0 };
+const mostCount = 0xfff;
+
+/**
+ * The id of a run that is about to begin, as the store gives them: milliseconds and a counter before random digits, so that runs
+ * of the same millisecond keep their order.
+ * Source: RFC 9562, UUID version 7.
+ */
+export function newRunId(): string {
+  const now = Date.now();
+  if (now > last.ms) Object.assign(last, { ms: now, count: 0 });
+  else if (last.count < mostCount) last.count += 1;
+  else Object.assign(last, { ms: last.ms + 1, count: 0 });
+  const ms = last.ms.toString(16).padStart(12, '0');
+  const count = last.count.toString(16).padStart(3, '0');
+  return `run_${ms}7${count}${randomUUID().replaceAll('-', '').slice(16)}`;
 }
 
 /** When a run begins, and what it works for. */

@@ -15,7 +15,7 @@ import { toJson } from '../serialize';
 import { shown } from '../shown';
 import { checkValues, milliseconds } from '../value-checks';
 import { errorOf, type HostWork, wrong } from './host-work';
-import { newRunId } from '../ordered-id';
+import { newRunId } from '../agent/start-durable';
 import { attempts, checkStepOptions, type Effect, stricter } from './job-attempts';
 import { runChild, type StartChild } from './job-children';
 import { JobPauses } from './job-pauses';

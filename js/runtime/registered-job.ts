@@ -10,8 +10,7 @@ import type {
   InnerRun,
   RegisteredAgent,
 } from '../agent/durable-types';
-import { checkTurn, innerOptions, plainReader } from '../agent/start-durable';
-import { newRunId } from '../ordered-id';
+import { checkTurn, innerOptions, newRunId, plainReader } from '../agent/start-durable';
 import type { AgentInput, DurableRunOptions } from '../agent/types';
 import { MillraceError, rethrow } from '../errors';
 import { checkNames } from '../known-names';

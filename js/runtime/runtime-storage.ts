@@ -1,4 +1,6 @@
 // runtime.storage(): the threads, messages and artifacts of a store, as OpenUI's ChatStorage.
+import { randomUUID } from 'node:crypto';
+
 import type {
   Artifact,
   ArtifactListParams,
@@ -10,7 +12,6 @@ import type {
 } from '../../types/channels';
 import type { Message } from '../../types/messages';
 import { checkNames } from '../known-names';
-import { orderedUuid } from '../ordered-id';
 import { toJson } from '../serialize';
 import { checkValues, text } from '../value-checks';
 
@@ -62,7 +63,7 @@ function threadsOf(call: Ask): RuntimeStorage['thread'] {
     },
     createThread: async (firstMessage) => {
       const message = plain(firstMessage);
-      return threadOf(await call('thread.create', { id: orderedUuid(), message }));
+      return threadOf(await call('thread.create', { id: randomUUID(), message }));
     },
     getMessages: (threadId) => call('thread.messages', { threadId }),
     setMessages: async (threadId, messages) => {

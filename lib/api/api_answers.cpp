@@ -2,10 +2,11 @@
 
 #include <charconv>
 #include <ctime>
+#include <system_error>
 
+#include "api/jobs.hpp"
 #include "base/json.hpp"
 #include "chat/text.hpp"
-#include "journal/wire.hpp"
 #include "os/random_ids.hpp"
 #include "store/types.hpp"
 
@@ -70,9 +71,7 @@ std::string hex_id() {
 }
 
 std::string ordered_hex_id() {
-  std::string id = journal::uuid_text(store::RunId::next().bytes());
-  std::erase(id, '-');
-  return id;
+  return job_id(store::RunId::next());
 }
 
 std::int64_t utc_offset_minutes(std::int64_t now_ms) {

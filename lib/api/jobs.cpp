@@ -92,8 +92,8 @@ Result<std::vector<store::RunRow>> active_runs(store::StorageBackend& backend,
     }
     query.before = page.value().next;
   } while (!query.before.empty());
-  std::sort(active.begin(), active.end(),
-            [](const auto& one, const auto& other) { return one.created < other.created; });
+  // The store gives the latest first, also of those that began in the same millisecond.
+  std::reverse(active.begin(), active.end());
   return active;
 }
 

@@ -10,7 +10,6 @@
 #include "api/stored_messages.hpp"
 #include "api/turn_hooks.hpp"
 #include "api/turns.hpp"
-#include "os/random_ids.hpp"
 #include "store/backend.hpp"
 
 namespace millrace::api {
@@ -25,7 +24,7 @@ struct AttachedMessage {
 struct Turns::Turn {
   TurnRequest request;
   Begun begun;
-  store::RunId run = store::RunId::of_uuid(os::RandomIds().next_id());
+  store::RunId run = store::RunId::next();
   std::optional<TurnRefusal> refusal;
   std::optional<store::RunId> joins;  // the run at work that gets the message
   std::optional<store::RunId> known;  // the run that got it before

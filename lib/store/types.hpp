@@ -243,7 +243,7 @@ struct AppendBatch {
   std::int64_t epoch = 0;  // of the claim under which it was made
   journal::Page page;      // may be empty
   bool is_urgent = false;  // an effect waits for the commit
-  bool has_text = false;   // that a person may read, of an answer or its reasoning
+  bool has_text = false;   // the page begins a text or a reasoning, or goes on with one
   bool is_resent = false;  // given again after `full` or `failed` (store/writer.hpp)
   std::optional<NewRun> accept;
   std::vector<NewRun> children;

@@ -75,7 +75,7 @@ struct Writer::Core {
   std::size_t queued_bytes = 0;
   bool is_urgent = false;
   std::optional<Now::time_point> begun;  // the last commit
-  bool follows_one = false;              // it had one batch, which was waited for
+  bool follows_one = false;              // of one run, waited for, behind which a text is the first
 };
 
 Writer::Writer(std::unique_ptr<StorageBackend> backend, WriterOptions options)
@@ -199,12 +199,16 @@ bool Writer::Core::is_first_text() const {
 
 void Writer::Core::begin(const std::vector<Item>& items) {
   begun = Now::now();
-  const auto batches =
-      std::count_if(items.begin(), items.end(), [](const Item& item) { return !item.work; });
-  if (batches == 0) return;
-  follows_one = batches == 1 && std::any_of(items.begin(), items.end(), [](const Item& item) {
-                  return !item.work && item.batch.is_urgent;
-                });
+  const auto first =
+      std::find_if(items.begin(), items.end(), [](const Item& item) { return !item.work; });
+  if (first == items.end()) return;
+  const auto is_before_text = [&](const Item& item) {
+    return item.work ||
+           (item.batch.run == first->batch.run && (item.batch.is_urgent || !item.batch.has_text));
+  };
+  follows_one = std::all_of(first, items.end(), is_before_text) &&
+                std::any_of(first, items.end(),
+                            [](const Item& item) { return !item.work && item.batch.is_urgent; });
 }
 
 void Writer::Core::carry_out(std::vector<Item> items) {

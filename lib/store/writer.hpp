@@ -15,9 +15,9 @@ namespace millrace::store {
 
 struct WriterOptions {
   // The least time between the beginnings of two commits of mere progress; a batch that something
-  // waits for, and a lot of bytes, end the wait for all. One text behind one batch that was waited
-  // for, as the first piece of an answer behind its request, does not wait while there is no more.
-  // A call of a tool does: the commit that lets it begin is near.
+  // waits for, and a lot of bytes, end the wait for all. The first text of one run behind what it
+  // waited for, as the first piece of an answer behind its request, does not wait while there is no
+  // more. A call of a tool does: the commit that lets it begin is near.
   std::chrono::milliseconds window{10};
   std::size_t most_bytes = std::size_t{1} << 20U;
 };

@@ -34,8 +34,9 @@ void RunLog::flush() {
   if (is_empty) return settle();
   const bool is_urgent = !line_.gates.empty() || line_.is_over || line_.batch.accept.has_value();
   const bool has_text = line_.merger.has_text();
-  // The first text does not wait for progress that waits for its window.
-  const bool is_first = has_text && !is_text_in_flight_;
+  // The first text does not wait for progress that waits for its window. Nothing follows a run that
+  // may not have begun.
+  const bool is_first = has_text && !is_text_in_flight_ && !first_commit_;
   if (in_flight_ > 0 && !is_urgent && !is_first && line_.merger.size() < page_limit) return;
   auto commit = std::make_shared<Commit>();
   store::AppendBatch batch = std::exchange(line_.batch, {});

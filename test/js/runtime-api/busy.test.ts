@@ -121,6 +121,17 @@ describe.each(hosts)('a conversation that is busy (%s)', (host) => {
     expect(await ended(api, third.job_id)).toMatchObject({ status: 'done', queue_position: null });
   });
 
+  it('counts those that wait in their order, also within a millisecond', async () => {
+    const { api, gate } = await chatOf(host);
+    await startJob(api, { message: 'one' });
+    const places: number[] = [];
+    for (let at = 0; at < 20; at += 1) {
+      places.push((await create(api, `word ${at}`, { on_busy: 'queue' })).queue_position as number);
+    }
+    gate.open();
+    expect(places).toEqual(Array.from({ length: 20 }, (_, at) => at + 1));
+  });
+
   it('takes all messages that come at once and may wait', async () => {
     const api = await serve(host);
     const { conversation } = await api.json('/api/v1/chat/conversations', 201, {

@@ -42,6 +42,13 @@ class Outcomes {
   std::promise<void> all_;
 };
 
+// What is due by then is committed.
+void wait_for_a_read(Writer& writer) {
+  std::promise<void> read;
+  writer.read([&](StorageBackend& /*backend*/) { read.set_value(); });
+  read.get_future().wait();
+}
+
 // Holds the writer's thread until it is let go.
 class Held {
  public:
@@ -291,9 +298,7 @@ TEST(Writer, LetsACallOfAToolWaitForTheCommitThatItNeeds) {
     AppendBatch call = text_batch(1, "x");
     call.has_text = false;
     writer.append(std::move(call), [&](const auto& /*outcome*/) { is_committed = true; });
-    std::promise<void> read;
-    writer.read([&](StorageBackend& /*backend*/) { read.set_value(); });
-    read.get_future().wait();
+    wait_for_a_read(writer);
     EXPECT_FALSE(is_committed);
   }
   EXPECT_TRUE(is_committed);
@@ -315,6 +320,28 @@ TEST(Writer, CommitsTheFirstTextBehindProgressAtOnce) {
   EXPECT_EQ(shown.list[1].last, 3U);
 }
 
+// Progress that was committed with a request does not hold up the text behind both.
+TEST(Writer, CommitsTheFirstTextBehindARequestThatCameWithProgress) {
+  Writer writer(make_memory_backend(), {.window = std::chrono::hours(1)});
+  Outcomes accepted(1);
+  writer.append(accepting(new_run(1)), accepted.next());
+  accepted.wait();
+  Outcomes requested(2);
+  Held held(writer);
+  AppendBatch progress = text_batch(1, "x");
+  progress.has_text = false;
+  AppendBatch request = progress;
+  request.is_urgent = true;
+  writer.append(std::move(progress), requested.next());
+  writer.append(std::move(request), requested.next());
+  held.let_go();
+  requested.wait();
+  Outcomes shown(1);
+  writer.append(text_batch(1, "y"), shown.next());
+  shown.wait();
+  EXPECT_EQ(shown.list[0].last, 4U);
+}
+
 // Where several runs are at work, a commit for one piece would keep the others waiting.
 TEST(Writer, KeepsTheWindowBehindTheRequestsOfSeveral) {
   std::atomic<bool> is_committed = false;
@@ -327,9 +354,7 @@ TEST(Writer, KeepsTheWindowBehindTheRequestsOfSeveral) {
     held.let_go();
     accepted.wait();
     writer.append(text_batch(1, "x"), [&](const auto& /*outcome*/) { is_committed = true; });
-    std::promise<void> read;
-    writer.read([&](StorageBackend& /*backend*/) { read.set_value(); });
-    read.get_future().wait();
+    wait_for_a_read(writer);
     EXPECT_FALSE(is_committed);
   }
   EXPECT_TRUE(is_committed);
@@ -350,9 +375,7 @@ TEST(Writer, KeepsTheWindowBehindACommit) {
     writer.append(text_batch(1, "y"), outcomes.next());
     held.let_go();
     outcomes.wait();
-    std::promise<void> read;
-    writer.read([&](StorageBackend& /*backend*/) { read.set_value(); });
-    read.get_future().wait();
+    wait_for_a_read(writer);
     EXPECT_FALSE(is_committed);
   }
   EXPECT_TRUE(is_committed);
