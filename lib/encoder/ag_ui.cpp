@@ -279,12 +279,9 @@ void AgUiEncoder::on_run_start(const event::Event& event, const event::RunStart&
 
 // The counts of each answer go into one list. What else the provider reported goes into another.
 void AgUiEncoder::on_usage(const event::Usage& usage) {
-  usage_.add(usage);
-  std::string counts;
-  event::write_usage(counts, usage);
-  if (is_shown(usage.json, counts)) return;
-  const std::string reported = without_money(usage.json);
-  if (!is_shown(reported, counts)) usage_.add_reported(reported);
+  const std::string counts = usage_.add(usage);
+  const std::string reported = unshown_usage(usage.json, counts);
+  if (!reported.empty()) usage_.add_reported(reported);
 }
 
 void AgUiEncoder::on_run_end(const event::RunEnd& end) {

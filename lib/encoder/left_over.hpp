@@ -15,9 +15,10 @@ bool is_shown(const json::Value& value, std::string_view written_json);
 // The same of a JSON text; one that is none says nothing.
 bool is_shown(std::string_view json, std::string_view written_json);
 
-// The JSON without members, at any depth, that say what the operator pays: `cost...` and
-// `upstream...`, as OpenRouter, Perplexity and xAI have them. A text that is no JSON gives "".
-std::string without_money(std::string_view json);
+// What a provider reported of its usage, when is_shown() is false of it, without members, at any
+// depth, that say what the operator pays: `cost...` and `upstream...`, as OpenRouter, Perplexity
+// and xAI have them. Else, and for a text that is no JSON, "".
+std::string unshown_usage(std::string_view json, std::string_view written_json);
 
 // Whether the reason for an end says no more than that the answer is whole, or calls tools.
 bool is_usual(const event::Finish& finish);

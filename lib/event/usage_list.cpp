@@ -35,13 +35,14 @@ std::string marked(std::string_view members, const std::string& marks) {
 
 }  // namespace
 
-void UsageList::add(const Usage& usage) {
+std::string UsageList::add(const Usage& usage) {
   std::string tokens;
   write_usage(tokens, usage);
-  if (tokens == "{}") return;
+  if (tokens == "{}") return tokens;
   if (!items_.empty()) items_.push_back(',');
   items_.append(tokens);
   estimated_ = estimated_ || usage.estimated;
+  return tokens;
 }
 
 void UsageList::add_reported(std::string_view json) {

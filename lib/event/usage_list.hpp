@@ -11,8 +11,9 @@ namespace millrace::event {
 // Thread: any, one at a time.
 class UsageList {
  public:
-  // Takes what one answer of a model used; what is unknown is left out.
-  void add(const Usage& usage);
+  // Takes what one answer of a model used; what is unknown is left out. Gives the JSON of the
+  // counts.
+  std::string add(const Usage& usage);
   // Takes the JSON of what a provider reported of an answer beside its counts.
   void add_reported(std::string_view json);
   // Takes the end of an answer; the last one counts. The reason for a `usual` one is left out.
