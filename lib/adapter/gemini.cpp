@@ -4,49 +4,14 @@
 #include <array>
 #include <utility>
 
+#include "adapter/gemini_values.hpp"
 #include "adapter/usage.hpp"
 #include "base/error.hpp"
 
 namespace millrace::adapter {
 namespace {
 
-constexpr std::string_view gemini_provider = "google";
 constexpr std::size_t arguments_limit_bytes = 16UL * 1024 * 1024;
-
-constexpr std::string_view call_sentence = "The model returned a tool call that is not valid.";
-constexpr std::string_view image_sentence = "The model returned no image.";
-constexpr std::string_view unknown_sentence = "The provider stopped the response.";
-
-// Finish reasons that mean the answer is not whole.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 19> gemini_sentences{{
-    {"MAX_TOKENS", "The response was cut off because it reached the maximum output length."},
-    {"SAFETY", filter_sentence},
-    {"RECITATION", "The response was stopped because it repeats protected text."},
-    {"LANGUAGE", "The model does not support the language."},
-    {"OTHER", "The provider stopped the response and does not say why."},
-    {"BLOCKLIST", filter_sentence},
-    {"PROHIBITED_CONTENT", filter_sentence},
-    {"MODEL_ARMOR", filter_sentence},
-    {"SPII", "The response was stopped because it may hold personal data."},
-    {"MALFORMED_FUNCTION_CALL", call_sentence},
-    {"UNEXPECTED_TOOL_CALL", "The model called a tool although none was given."},
-    {"TOO_MANY_TOOL_CALLS", "The model called tools too many times in a row."},
-    {"MISSING_THOUGHT_SIGNATURE", "A thought signature is missing in the request."},
-    {"MALFORMED_RESPONSE", "The model made a response that cannot be read."},
-    {"IMAGE_SAFETY", filter_sentence},
-    {"IMAGE_PROHIBITED_CONTENT", filter_sentence},
-    {"IMAGE_RECITATION", "The image was stopped because it repeats a protected one."},
-    {"IMAGE_OTHER", image_sentence},
-    {"NO_IMAGE", image_sentence},
-}};
-
-// The answer goes on in a further request.
-constexpr std::string_view continuation_reason = "CONTINUATION";
-
-// Google adds reasons; none of them but these means that nothing of the answer failed.
-// FUNCTION_CALL is that of other servers of this API.
-constexpr std::array<std::string_view, 5> whole_reasons{"", "STOP", "FINISH_REASON_UNSPECIFIED",
-                                                        "FUNCTION_CALL", continuation_reason};
 
 constexpr std::array gemini_fact_names{
     FactName{"responseId", "id"},
@@ -56,70 +21,6 @@ constexpr std::array<std::string_view, 2> gemini_left_out{"candidates", "usageMe
 constexpr std::array<std::string_view, 6> candidate_left_out{
     "content",          "index",         "groundingMetadata", "urlContextMetadata",
     "citationMetadata", "logprobsResult"};
-
-std::string_view sentence_of(std::string_view reason) {
-  const auto* whole = std::find(whole_reasons.begin(), whole_reasons.end(), reason);
-  if (whole != whole_reasons.end()) return {};
-  const auto* row = std::find_if(gemini_sentences.begin(), gemini_sentences.end(),
-                                 [&](const auto& r) { return r.first == reason; });
-  return row == gemini_sentences.end() ? unknown_sentence : row->second;
-}
-
-// The value that AG-UI clients keep, in the shape that Google's chat endpoint has for it.
-std::string signature_of(const json::Value& part) {
-  const auto signature = part["thoughtSignature"].filled_string();
-  if (!signature) return {};
-  std::string out = R"({"google":{)";
-  json::append_member(out, "thought_signature", *signature, json::Surrogates::keep);
-  return out + "}}";
-}
-
-constexpr std::string_view call_member = "functionCall";
-
-// Appends the members of an object that are none of these.
-void append_others(std::string& out, const json::Value& object,
-                   std::initializer_list<std::string_view> known) {
-  for (const json::Member& member : object.members()) {
-    const bool is_known = std::find(known.begin(), known.end(), member.key) != known.end();
-    if (is_known || member.value.is_null()) continue;
-    if (out.empty()) out.push_back('{');
-    json::append_member(out, member);
-  }
-}
-
-// Members that no event shows, as a part that has them alone; "" when there are none. A call in
-// pieces shows what they are pieces of.
-std::string members_of(const json::Value& part) {
-  std::string out;
-  if (part["codeExecutionResult"].exists()) {
-    append_others(out, part, {"codeExecutionResult"});
-  } else {
-    append_others(out, part,
-                  {"text", "thought", "thoughtSignature", call_member, "executableCode"});
-  }
-  const json::Value call = part[call_member];
-  std::string inner;
-  if (call["args"].exists()) {
-    append_others(inner, call, {"id", "name", "args"});
-  } else {
-    append_others(inner, call, {"id", "name", "args", "partialArgs", "willContinue"});
-  }
-  if (!inner.empty()) {
-    if (out.empty()) out.push_back('{');
-    json::append_raw_member(out, call_member, inner + "}");
-  }
-  if (!out.empty()) out.push_back('}');
-  return out;
-}
-
-std::string response_text(const json::Value& response) {
-  for (const std::string_view key : {"output", "result"}) {
-    if (response.size() == 1 && response[key].is_string()) {
-      return std::string(response[key].string());
-    }
-  }
-  return response.to_json(json::Surrogates::keep);
-}
 
 }  // namespace
 
@@ -411,12 +312,12 @@ void Gemini::on_end() {
     end_call();
     services_.parts.close_all();
     std::string members;
-    if (finish_ == continuation_reason && !continuation_.empty()) {
+    if (finish_ == gemini_continuation && !continuation_.empty()) {
       members = "{";
       json::append_member(members, "continuationToken", continuation_);
       members.push_back('}');
     }
-    services_.parts.pass(event::Finish{finish_, finish_ == continuation_reason, members});
+    services_.parts.pass(event::Finish{finish_, finish_ == gemini_continuation, members});
   }
   flush_usage();
   alternatives_.give(services_.parts);
@@ -426,7 +327,7 @@ void Gemini::on_end() {
                                       : finish_message_);
     return;
   }
-  const std::string_view sentence = sentence_of(finish_);
+  const std::string_view sentence = gemini_sentence(finish_);
   if (sentence.empty()) return;
   std::string message(sentence);
   if (!finish_message_.empty()) message.append(" ").append(finish_message_);

@@ -26,6 +26,8 @@ class GeminiInteractions final : public Adapter {
   [[nodiscard]] bool is_complete() const override { return !status_.empty(); }
 
  private:
+  static constexpr std::string_view provider = "google";
+
   enum class Kind : std::uint8_t { output, reasoning_part, call, result, other };
   struct Step {
     std::int64_t index = -1;
