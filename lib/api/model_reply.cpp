@@ -19,7 +19,7 @@ ModelReply::ModelReply(const model::DriverServices& services, model::CallOptions
     : model::CallDriver(services),
       response_(std::move(response)),
       is_binary_(is_binary),
-      withheld_states_(input.withheld_states),
+      withheld_(input.withheld),
       encoder_(
           {input.thread_id, input.run_id, input.parent_run_id, input.protocol_version, is_binary}),
       sink_(encoder_, model::secrets_of(call)),
@@ -36,9 +36,9 @@ ModelReply::~ModelReply() = default;
 void ModelReply::start() {
   if (!response_->start(200, ag_ui_headers(is_binary_))) return;
   encoder_.start();
-  if (withheld_states_ > 0) {
-    encoder_.on_event({event::Warning{row_of(Errc::invalid_messages).code,
-                                      run::withheld_sentence(withheld_states_)}});
+  if (withheld_.count > 0) {
+    encoder_.on_event(
+        {event::Warning{row_of(Errc::invalid_messages).code, run::withheld_sentence(withheld_)}});
   }
   encoder_.on_event({event::StepStart{only_step}});
   const std::weak_ptr<model::CallDriver> weak = weak_from_this();

@@ -34,7 +34,7 @@ class ModelReply final : public model::CallDriver {
 
   std::shared_ptr<http::ResponseStream> response_;
   bool is_binary_;
-  std::size_t withheld_states_;
+  message::Withheld withheld_;
   encoder::AgUiEncoder encoder_;
   model::RedactingSink sink_;
   os::Timer keep_alive_;

@@ -209,6 +209,16 @@ void write_actions(JsonBuilder& out, const message::ToolCall& call, const std::s
   out.raw(actions, is_list ? std::string_view(call.arguments) : std::string_view(given));
 }
 
+// The member that the arguments are; they show it themselves where the item came from a client.
+std::string_view written_key(const CallType& type, const message::ToolCall& call,
+                             const json::Value& item) {
+  const bool has_key = item["action"].exists() || item[actions].exists();
+  if (type.output != OutputKind::screenshot || has_key) return arguments_key(type, item);
+  json::Document document(message::depth_limit);
+  const auto value = document.parse(call.arguments);
+  return value && value.value()[actions].is_array() ? actions : type.arguments;
+}
+
 // How much of its output the model wants is said again with the output.
 void write_output_limit(JsonBuilder& out, const message::ToolCall& call) {
   json::Document document(message::depth_limit);
@@ -222,7 +232,7 @@ void write_output_limit(JsonBuilder& out, const message::ToolCall& call) {
 
 void write_item_call(JsonBuilder& out, const CallType& type, const message::ToolCall& call,
                      const json::Value& item) {
-  const std::string_view key = arguments_key(type, item);
+  const std::string_view key = written_key(type, call, item);
   out.open_object();
   out.text("type", type.type);
   for (const auto& [name, value] : item.members()) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "base/json.hpp"
@@ -23,6 +24,7 @@ constexpr std::array<std::string_view, 1> citation_members{"citationsContent"};
 constexpr std::array<std::string_view, 4> cited_members{"begin", "size", "hash", "citations"};
 constexpr std::array<std::string_view, 2> text_members{"partMetadata", "speechMetadata"};
 constexpr std::array<std::string_view, 1> content_members{"parts"};
+constexpr std::array<std::string_view, 1> id_member{"id"};  // of an answer: no request has it
 constexpr std::array<std::string_view, 1> google_member{"google"};
 constexpr std::array<std::string_view, 2> cache_members{"type", "ttl"};
 constexpr std::array<std::string_view, 1> cache_types{"ephemeral"};
@@ -40,7 +42,7 @@ struct StateRow {
   std::span<const std::string_view> members = any_members;  // none: no object
   std::span<const std::string_view> types = any_members;    // none: it has no type
 };
-constexpr std::array<StateRow, 18> state_rows{{
+constexpr std::array<StateRow, 19> state_rows{{
     {"millrace", "issuer"},
     {"anthropic", "after_call"},
     {"anthropic", "cache_control", cache_members, cache_types},
@@ -55,6 +57,7 @@ constexpr std::array<StateRow, 18> state_rows{{
     {"openai_responses", "item", item_members, item_types},
     {"openai_responses", "compaction", compaction_members, compaction_types},
     {"openai_responses", "refusal"},
+    {"openai_responses", "response", id_member},
     {"openai_chat", "refusal"},
     {"openai_chat", "custom"},
     {"openai_chat", "reasoning_content"},
@@ -86,16 +89,20 @@ bool may_be_given(const ProviderState& state) {
 constexpr std::array<std::string_view, 6> state_members{
     "turn", "plugin", "pluginIntervention", "pluginState", "tool_calls", "tool_call_id"};
 
-std::size_t drop_state_members(std::string& extra) {
+void drop_state_members(std::string& extra, Withheld& withheld) {
   json::Document document(depth_limit);
   const auto parsed = document.parse("{" + extra + "}");
   // What cannot be read is not trusted.
-  if (!parsed) return std::exchange(extra, {}).empty() ? 0 : 1;
-  std::size_t count = 0;
+  if (!parsed) {
+    extra.clear();
+    withheld.add("members of a message");
+    return;
+  }
+  const std::size_t before = withheld.count;
   std::string retained;
   for (const auto& [key, value] : parsed.value().members()) {
     if (is_one_of(state_members, key)) {
-      ++count;
+      withheld.add(key);
       continue;
     }
     if (!retained.empty()) retained.push_back(',');
@@ -103,8 +110,7 @@ std::size_t drop_state_members(std::string& extra) {
     retained.push_back(':');
     value.write(retained, json::Surrogates::keep);
   }
-  if (count > 0) extra = std::move(retained);
-  return count;
+  if (withheld.count > before) extra = std::move(retained);
 }
 
 bool holds(const Metadata& metadata, const ProviderState& state) {
@@ -123,10 +129,45 @@ bool holds(const Messages& messages, const ProviderState& state) {
   });
 }
 
-std::size_t drop_untrusted(Metadata& metadata, const Messages& known) {
-  return std::erase_if(metadata.provider_state, [&](const ProviderState& state) {
-    return !may_be_given(state) && !holds(known, state);
+bool is_item_state(const ProviderState& state) {
+  return state.provider == "openai_responses" && state.kind == "item";
+}
+
+void drop_untrusted(Metadata& metadata, const Messages& known, Withheld& withheld) {
+  std::erase_if(metadata.provider_state, [&](ProviderState& state) {
+    if (may_be_given(state) || holds(known, state)) return false;
+    if (is_item_state(state) && trim_client_state(state, withheld)) return false;
+    withheld.add(state.provider + " " + state.kind);
+    return true;
   });
+}
+
+// The row of the item that a call or a result is, or nullptr.
+const ClientItem* item_of(const Metadata& metadata) {
+  const ProviderState* state = metadata.find("openai_responses", "item");
+  if (state == nullptr) return nullptr;
+  json::Document document(depth_limit);
+  const auto value = document.parse(state->json);
+  return value ? find_client_item(value.value()["type"].string()) : nullptr;
+}
+
+// What calls of the vendor were asked and what they returned is written as it is.
+void trim_client_calls(Messages& messages, Withheld& withheld) {
+  std::unordered_map<std::string_view, const ClientItem*> called;
+  for (Message& message : messages) {
+    for (ToolCall& call : message.tool_calls) {
+      const ClientItem* item = item_of(call.metadata);
+      if (item == nullptr) continue;
+      called.emplace(call.id, item);
+      trim_client_arguments(call.arguments, *item, withheld);
+    }
+  }
+  for (Message& message : messages) {
+    if (message.role != Role::tool) continue;
+    const auto call = called.find(message.tool_call_id);
+    const ClientItem* item = call != called.end() ? call->second : item_of(message.metadata);
+    if (item != nullptr) trim_client_result(message.content, *item, withheld);
+  }
 }
 
 }  // namespace
@@ -138,14 +179,15 @@ bool may_have_state(std::string_view messages_json) {
   });
 }
 
-std::size_t drop_untrusted_state(Messages& messages, const Messages& known) {
-  std::size_t count = 0;
+Withheld drop_untrusted_state(Messages& messages, const Messages& known) {
+  Withheld withheld;
   for (Message& message : messages) {
-    count += drop_untrusted(message.metadata, known);
-    if (!message.extra.empty()) count += drop_state_members(message.extra);
-    for (ToolCall& call : message.tool_calls) count += drop_untrusted(call.metadata, known);
+    drop_untrusted(message.metadata, known, withheld);
+    if (!message.extra.empty()) drop_state_members(message.extra, withheld);
+    for (ToolCall& call : message.tool_calls) drop_untrusted(call.metadata, known, withheld);
   }
-  return count;
+  trim_client_calls(messages, withheld);
+  return withheld;
 }
 
 }  // namespace millrace::message

@@ -37,19 +37,19 @@ Result<std::string> optional_text(const json::Value& body, std::string_view key)
 
 // Without the state that a client may not give.
 Result<std::string> trusted(Result<std::string> canonical, const InputOptions& options,
-                            std::size_t& withheld) {
+                            message::Withheld& withheld) {
   if (!options.from_client || !canonical) return canonical;
   if (!message::may_have_state(canonical.value())) return canonical;
   auto messages = message::parse_messages(canonical.value());
   if (!messages) return std::move(messages).error();
   withheld = message::drop_untrusted_state(messages.value());
-  if (withheld == 0) return canonical;
+  if (withheld.count == 0) return canonical;
   return message::to_json(messages.value());
 }
 
 // The canonical messages as the text of an array.
 Result<std::string> read_messages(const json::Value& messages, const InputOptions& options,
-                                  IdSource& ids, std::size_t& withheld) {
+                                  IdSource& ids, message::Withheld& withheld) {
   if (messages.is_nothing()) return wrong_body("`messages` is missing");
   if (!messages.is_array() && !messages.is_object()) {
     return wrong_body("`messages` must be an array, not " + shown_value(messages));
@@ -213,7 +213,7 @@ Result<AgentInput> read_agent_input(std::string_view text, const InputOptions& o
     input.props_json = body["forwardedProps"].to_json();
   }
 
-  auto messages = read_messages(body["messages"], options, ids, input.withheld_states);
+  auto messages = read_messages(body["messages"], options, ids, input.withheld);
   if (!messages) return std::move(messages).error();
   auto context = context_message(body["context"], ids);
   if (!context) return std::move(context).error();
@@ -233,9 +233,9 @@ Result<AgentInput> read_agent_input(std::string_view text, const InputOptions& o
   return input;
 }
 
-std::string withheld_sentence(std::size_t states) {
-  return "The client may not give " + std::to_string(states) +
-         " items of provider state in its messages; they were left out.";
+std::string withheld_sentence(const message::Withheld& withheld) {
+  return "The client may not give " + std::to_string(withheld.count) +
+         " items of provider state in its messages (" + withheld.names + "); they were left out.";
 }
 
 }  // namespace millrace::run

@@ -11,6 +11,7 @@
 #include "base/ids.hpp"
 #include "base/json_tree.hpp"
 #include "base/result.hpp"
+#include "message/client_items.hpp"
 #include "store/types.hpp"
 
 namespace millrace::run {
@@ -38,8 +39,7 @@ struct AgentInput {
   std::string trace;  // `traceparent` of the request that it came with; "" is none
   // What the thread gets in place of the messages, where they came from there; null otherwise.
   std::shared_ptr<const store::ThreadUpdate> thread;
-  // Items of provider state that were left out, since a client may not give them.
-  std::size_t withheld_states = 0;
+  message::Withheld withheld;  // from the messages, since a client may not give it
 };
 
 struct InputOptions {
@@ -62,7 +62,7 @@ Result<AgentInput> read_agent_input(std::string_view body, const InputOptions& o
 // Errors: invalid_json, json_too_deep, invalid_body.
 Result<AgentInput> read_connection(std::string_view body, IdSource& ids);
 
-// What readers get of withheld states.
-std::string withheld_sentence(std::size_t states);
+// What readers get of withheld state.
+std::string withheld_sentence(const message::Withheld& withheld);
 
 }  // namespace millrace::run

@@ -75,10 +75,10 @@ void AgentSession::start() {
         {event::Warning{row_of(Errc::approval_mismatch).code, agent::unmatched_sentence(unmatched)},
          {}});
   }
-  if (task_.withheld_states > 0) {
-    owner_->on_event({event::Warning{row_of(Errc::invalid_messages).code,
-                                     withheld_sentence(task_.withheld_states)},
-                      {}});
+  if (task_.withheld.count > 0) {
+    owner_->on_event(
+        {event::Warning{row_of(Errc::invalid_messages).code, withheld_sentence(task_.withheld)},
+         {}});
   }
   // A run that goes on in the middle of a turn says so to readers of its own.
   if (context_.is_object() && state_["modelStep"]["open"].is_true()) report_step();

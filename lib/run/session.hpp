@@ -25,6 +25,7 @@
 #include "base/optional_box.hpp"
 #include "event/event.hpp"
 #include "journal/facts.hpp"
+#include "message/client_items.hpp"
 #include "model/call/call_driver.hpp"
 #include "run/model_turn.hpp"
 #include "run/plan.hpp"
@@ -58,7 +59,7 @@ struct AgentTask {
   // Questions that are answered and that nobody asked.
   std::vector<std::string> unmatched;
   json::Tree::Items sent;  // messages of the user that its state may not have (AgentSession::send)
-  std::size_t withheld_states = 0;  // of the input
+  message::Withheld withheld;  // of the input
   // How long questions to the user may be answered.
   std::chrono::milliseconds interrupt_lifetime = agent::interrupt_lifetime;
   // Lifetime: as the owner.

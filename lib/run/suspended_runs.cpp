@@ -86,7 +86,7 @@ Result<AgentTask> finish_task(AgentTask task, const AgentInput& input) {
   task.thread_id = input.thread_id;
   task.run_id = input.run_id;
   task.trace = input.trace;
-  task.withheld_states = input.withheld_states;
+  task.withheld = input.withheld;
   if (!input.tools_json.empty()) {
     auto tools = input.tools.is_array() ? Result<Tree>(input.tools) : Tree::parse(input.tools_json);
     if (!tools) return std::move(tools).error();

@@ -138,7 +138,7 @@ Result<Tree> without_untrusted_state(Tree message, const Tree& old) {
   if (!read) return std::move(read).error();
   auto known = old.is_object() ? read_message(old) : Result<message::Messages>(message::Messages());
   if (!known) return std::move(known).error();
-  if (message::drop_untrusted_state(read.value(), known.value()) == 0) return message;
+  if (message::drop_untrusted_state(read.value(), known.value()).count == 0) return message;
   auto made = Tree::parse(message::to_json(read.value()));
   if (!made) return std::move(made).error();
   return std::move(made.value().items().front());

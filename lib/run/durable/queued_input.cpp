@@ -59,7 +59,8 @@ std::string queued_input(std::string_view function_input, const AgentInput& inpu
   queued.set("protocolVersion", input.protocol_version);
   queued.set("hasContext", Tree::flag(input.has_context));
   queued.set("hasMadeIds", Tree::flag(input.has_made_ids));
-  queued.set("withheldStates", Tree::integer(static_cast<std::int64_t>(input.withheld_states)));
+  queued.set("withheldStates", Tree::integer(static_cast<std::int64_t>(input.withheld.count)));
+  queued.set("withheldNames", input.withheld.names);
   if (input.thread) queued.set("thread", update_json(*input.thread));
   std::string text(journal::queued_prefix);
   text += queued.to_json();
@@ -80,7 +81,8 @@ Result<AgentInput> read_queued_input(std::string_view stored, std::string_view c
   input.protocol_version = queued["protocolVersion"].string();
   input.has_context = queued["hasContext"].is_true();
   input.has_made_ids = queued["hasMadeIds"].is_true();
-  input.withheld_states = static_cast<std::size_t>(queued["withheldStates"].integer_or(0));
+  input.withheld.count = static_cast<std::size_t>(queued["withheldStates"].integer_or(0));
+  input.withheld.names = queued["withheldNames"].string();
   const Tree& messages = json.value()["messages"];
   input.messages_json = messages.is_array() ? messages.to_json() : "[]";
   if (!json.value()["state"].is_null()) input.state_json = json.value()["state"].to_json();

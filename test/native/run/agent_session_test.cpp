@@ -204,7 +204,7 @@ TEST(AgentSession, WarnsOfStateThatAClientMayNotGive) {
   options.from_client = true;
   auto input = read_agent_input(body, options, rig.ids);
   ASSERT_TRUE(input.ok());
-  EXPECT_EQ(input.value().withheld_states, 1U);
+  EXPECT_EQ(input.value().withheld.count, 1U);
   EXPECT_EQ(input.value().messages_json.find("stolen"), std::string::npos);
   rig.provider.answers = {test::text_answer("Hello.")};
   auto task = SuspendedRuns().task_for(input.value(), rig.plan(), 0, rig.ids);
