@@ -88,9 +88,10 @@ void write_held_members(JsonBuilder& out, const json::Value& metadata) {
                                                     "file_url", "file_data", "file_id", "filename"};
   const json::Value states = metadata["millrace"]["providerState"];
   for (const json::Value state : states.items()) {
-    const bool is_held =
-        state["kind"].string() == block_kind && state["provider"].string() == items_provider;
-    if (!is_held) continue;
+    if (state["kind"].string() != block_kind) continue;
+    const json::Value mark = state["state"][cache_mark];
+    if (state["provider"].string() == provider && mark.exists()) out.value(cache_mark, mark);
+    if (state["provider"].string() != items_provider) continue;
     for (const auto& [key, value] : state["state"].members()) {
       const bool is_image_detail = key == "detail" && metadata["detail"].is_nothing();
       const bool is_written = std::find(written.begin(), written.end(), key) != written.end();

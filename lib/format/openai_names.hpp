@@ -12,6 +12,8 @@ inline constexpr std::string_view provider = "openai_chat";
 // Parts and members that Mistral alone knows are its state.
 inline constexpr std::string_view mistral_provider = "mistral";
 inline constexpr std::string_view items_provider = "openai_responses";
+// The member of a part that both have in the same form.
+inline constexpr std::string_view cache_mark = "prompt_cache_breakpoint";
 inline constexpr std::string_view custom_kind = "custom";
 inline constexpr std::string_view extra_kind = "extra_content";
 inline constexpr std::string_view details_kind = "reasoning_details";

@@ -4,6 +4,7 @@
 // the next turn.
 // Source: OpenAI API reference, Responses (2026).
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -128,9 +129,8 @@ void write_reasoning(JsonBuilder& out, const Draft& draft) {
   out.close_object();
 }
 
-void write_sampling(JsonBuilder& out, const Draft& draft) {
+void write_sampling(JsonBuilder& out, const Draft& draft, const Sampling& s) {
   const ChatPayload& payload = draft.payload;
-  const Sampling s = sampling_of(draft);
   write_number(out, "temperature", s.temperature);
   write_number(out, "top_p", s.top_p);
   if (s.frequency_penalty || s.presence_penalty) draft.note("penalties", "The API has none.");
@@ -140,25 +140,42 @@ void write_sampling(JsonBuilder& out, const Draft& draft) {
   }
 }
 
+// Whether the payload asks for probabilities, which the API gives only where they are included.
+bool asks_for_logprobs(const ChatPayload& payload, const Sampling& s) {
+  const bool is_asked = payload.logprobs == true || payload.top_logprobs;
+  return is_asked && payload.logprobs != false && s.logprobs;
+}
+
 // What the payload asks to be told beside the thoughts, which go back with the next turn.
-void write_include(JsonBuilder& out, const Draft& draft) {
-  constexpr std::string_view reasoning_parts = "reasoning.encrypted_content";
+void write_include(JsonBuilder& out, const Draft& draft, const Sampling& s) {
   const std::string_view given = extra_of(draft.payload, "include");
   const bool is_stored =
       extra_of(draft.payload, "store") == "true" || extra_of(draft.payload, "background") == "true";
   const bool reasons = draft.is(Trait::reasons) || draft.has(Quirk::responses_first);
+  struct Addition {
+    std::string_view name;
+    bool is_due;
+  };
+  std::array additions{
+      Addition{"reasoning.encrypted_content", reasons && !(is_stored && !given.empty())},
+      Addition{"message.output_text.logprobs", asks_for_logprobs(draft.payload, s)},
+  };
+  const auto is_due = [](const Addition& addition) { return addition.is_due; };
+  if (given.empty() && std::none_of(additions.begin(), additions.end(), is_due)) return;
   json::Document document;
   const auto requested = document.parse(given.empty() ? "[]" : given);
-  bool adds = reasons && !(is_stored && !given.empty());
-  if (given.empty() && !adds) return;
   out.open_array("include");
   if (requested) {
     for (const json::Value item : requested.value().items()) {
-      adds = adds && item.string() != reasoning_parts;
+      for (Addition& addition : additions) {
+        if (item.string() == addition.name) addition.is_due = false;
+      }
       out.value(item);
     }
   }
-  if (adds) out.text(reasoning_parts);
+  for (const Addition& addition : additions) {
+    if (addition.is_due) out.text(addition.name);
+  }
   out.close_array();
 }
 
@@ -174,9 +191,9 @@ Result<void> check_background(const Draft& draft) {
                     "out, or `background`.");
 }
 
-void write_state(JsonBuilder& out, const Draft& draft) {
+void write_state(JsonBuilder& out, const Draft& draft, const Sampling& s) {
   if (extra_of(draft.payload, "store").empty()) out.flag("store", is_background(draft));
-  write_include(out, draft);
+  write_include(out, draft, s);
 }
 
 void write_user(JsonBuilder& out, const Draft& draft) {
@@ -211,12 +228,13 @@ Result<std::string> openai_responses_body(const Draft& draft) {
   out.text("model", draft.model);
   out.written("input", items.take());
   out.flag("stream", draft.streamed);
-  write_state(out, draft);
+  const Sampling sampling = sampling_of(draft);
+  write_state(out, draft, sampling);
   write_tools(out, draft);
   write_tool_choice(out, draft);
   write_text(out, draft);
   write_integer(out, "max_output_tokens", draft.payload.max_tokens);
-  write_sampling(out, draft);
+  write_sampling(out, draft, sampling);
   write_reasoning(out, draft);
   out.filled("truncation", truncation);
   write_user(out, draft);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "format/openai_names.hpp"
 #include "format/retained.hpp"
 #include "format/turn_blocks.hpp"
 #include "message/parts.hpp"
@@ -103,6 +104,18 @@ class Withheld {
     const bool is_list = provider == "openai_chat" && (kind == "content" || kind == "block");
     return is_own(provider) && (!is_list || takes_parts_);
   }
+  // Whether a part of chat completions holds nothing but what both APIs of OpenAI have.
+  [[nodiscard]] bool is_cache_mark(std::string_view provider, const json::Value& block) const {
+    constexpr std::array<std::string_view, 5> shown{"type", "text", "image_url", "file",
+                                                    format::openai::cache_mark};
+    const bool is_of_chat =
+        dialect_ == Dialect::openai_responses && provider == format::openai::provider;
+    if (!is_of_chat || !block[format::openai::cache_mark].exists()) return false;
+    for (const auto& [key, value] : block.members()) {
+      if (std::find(shown.begin(), shown.end(), key) == shown.end()) return false;
+    }
+    return true;
+  }
   [[nodiscard]] bool is_issued_elsewhere(const message::Metadata& metadata) const {
     const std::string issuer = issuer_of(metadata);
     return !issuer.empty() && issuer != provider_id_;
@@ -123,7 +136,7 @@ class Withheld {
       const std::string_view provider = state["provider"].string();
       const std::string_view kind = state["kind"].string();
       if (!takes(provider, kind)) {
-        name(provider, kind);
+        if (!is_cache_mark(provider, state["state"])) name(provider, kind);
       } else if (kind == format::block_kind && format::is_of_turn(state["state"], provider)) {
         has_turn_blocks_ = true;
       }
