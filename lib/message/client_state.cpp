@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/json.hpp"
+#include "message/client_parts.hpp"
 
 namespace millrace::message {
 namespace {
@@ -173,7 +174,9 @@ void trim_client_calls(Messages& messages, Withheld& withheld) {
 }  // namespace
 
 bool may_have_state(std::string_view messages_json) {
-  if (messages_json.find(R"("providerState")") != std::string_view::npos) return true;
+  for (const std::string_view name : {R"("providerState")", R"("container_upload")"}) {
+    if (messages_json.find(name) != std::string_view::npos) return true;
+  }
   return std::any_of(state_members.begin(), state_members.end(), [&](std::string_view member) {
     return messages_json.find("\"" + std::string(member) + "\"") != std::string_view::npos;
   });
@@ -183,6 +186,7 @@ Withheld drop_untrusted_state(Messages& messages, const Messages& known) {
   Withheld withheld;
   for (Message& message : messages) {
     drop_untrusted(message.metadata, known, withheld);
+    drop_untrusted_blocks(message.content, known, may_be_given, withheld);
     if (!message.extra.empty()) drop_state_members(message.extra, withheld);
     for (ToolCall& call : message.tool_calls) drop_untrusted(call.metadata, known, withheld);
   }
