@@ -23,11 +23,11 @@ using message::ToolCall;
 // The member `tool_name` of a message that answers no call that is there.
 constexpr std::string_view tool_name_state = "tool_name";
 
-// The base64 of an image part, or "".
-std::string_view image_data(const json::Value& part) {
+// The base64 of an image part, or ""; `held` keeps what the address had as text.
+std::string_view image_data(const json::Value& part, std::string& held) {
   Media media;
   if (!message::read_media(media, part) || media.kind != Media::Kind::image) return {};
-  message::take_data_url(media);
+  message::take_data_url(media, held);
   return media.source == Media::Source::data ? media.value : std::string_view();
 }
 
@@ -35,7 +35,8 @@ void write_images(JsonBuilder& out, const Content& content) {
   const message::Parts parts(content);
   bool any = false;
   for (const json::Value part : parts.items()) {
-    const std::string_view data = image_data(part);
+    std::string held;
+    const std::string_view data = image_data(part, held);
     if (data.empty()) continue;
     if (!std::exchange(any, true)) out.open_array("images");
     out.text(data);

@@ -138,12 +138,17 @@ Result<void> write_messages(JsonBuilder& out, const Draft& draft, bool is_thinki
   return {};
 }
 
+// A tool of the vendor's, as it was given.
+void write_own_tool(JsonBuilder& out, const Tool& tool, bool marked) {
+  json::Document document(message::depth_limit);
+  const auto object = marked ? document.parse(tool.raw) : Result<json::Value>(json::Value());
+  if (!object || !object.value().is_object()) return out.raw(tool.raw);
+  write_block(out, object.value(), marked);
+}
+
 void write_tool(JsonBuilder& out, const Draft& draft, const Tool& tool, bool marked,
                 bool knows_strict) {
-  if (tool.name.empty()) {
-    out.raw(tool.raw);
-    return;
-  }
+  if (tool.name.empty()) return write_own_tool(out, tool, marked);
   out.open_object();
   write_function(out, tool, "input_schema", knows_strict);
   const std::string_view mark = marked ? cache_mark : std::string_view(tool.cache_control);

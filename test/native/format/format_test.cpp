@@ -80,6 +80,20 @@ TEST(Formats, TakeAnyShapeWithoutACrash) {
   }
 }
 
+// These APIs take bytes alone, and such an address has no base64.
+TEST(Formats, SendTheBytesOfAnAddressThatHoldsThemAsText) {
+  for (const char* name : {"ollama", "anthropic", "gemini", "bedrock_converse"}) {
+    const format::Format* format = format::find_format(name);
+    ASSERT_NE(format, nullptr) << name;
+    const auto sent = format::to_api(
+        *format, R"([{"id":"1","role":"user","content":[{"type":"image","source":{"type":"url",)"
+                 R"("value":"data:image/png,%3Cpng%2F%3E"}}]}])");
+    ASSERT_TRUE(sent.ok()) << name;
+    EXPECT_NE(sent.value().find("PHBuZy8+"), std::string::npos) << name << sent.value();
+    EXPECT_EQ(sent.value().find("%3C"), std::string::npos) << name << sent.value();
+  }
+}
+
 TEST(AnthropicFormat, GivesSystemAndMessagesApart) {
   const auto messages = message::parse_messages(
       R"([{"id":"1","role":"system","content":"s"},{"id":"2","role":"user","content":"u"}])");

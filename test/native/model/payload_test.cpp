@@ -547,6 +547,25 @@ TEST(Caching, MarksSystemToolsAndTheLastBlock) {
   EXPECT_EQ(body.find(mark), body.find(R"("text":"s",)") + sizeof(R"("text":"s",)") - 1);
 }
 
+TEST(Caching, MarksTheLastToolAlsoWhereItIsTheVendors) {
+  const auto tools_of = [](std::string_view last) {
+    return test::body_of(test::build(
+        test::settings_of("anthropic"),
+        test::question(
+            "claude-sonnet-4-5",
+            R"("enabledContextCaching":true,"tools":[{"name":"a"},)" + std::string(last) + "]")));
+  };
+  const std::string marked = tools_of(R"({"type":"bash_20250124","name":"bash"})");
+  EXPECT_TRUE(test::has(marked, R"({"type":"bash_20250124","name":"bash",)"
+                                R"("cache_control":{"type":"ephemeral"}}])"))
+      << marked;
+  const std::string given = tools_of(
+      R"({"type":"bash_20250124","name":"bash","cache_control":{"type":"ephemeral","ttl":"1h"}})");
+  EXPECT_TRUE(
+      test::has(given, R"("name":"bash","cache_control":{"type":"ephemeral","ttl":"1h"}}])"))
+      << given;
+}
+
 // Bad settings and payloads of every provider: no error shows a key.
 TEST(Config, NeverShowsAKey) {
   constexpr std::string_view secret = "sk-very-secret-0123456789";
