@@ -1,9 +1,7 @@
 // One answer on its way: a provider's stream in, an AG-UI response out.
 #pragma once
 
-#include <cstddef>
 #include <memory>
-#include <string>
 
 #include "encoder/ag_ui.hpp"
 #include "http/response_stream.hpp"

@@ -184,10 +184,10 @@ class Trimmer {
       const json::Value member = value[field.name];
       if (member.exists() && field.kind != Kind::shown) write_member(made, member, field);
     }
-    for (const auto& [key, member] : value.members()) {
+    for (const json::Member& member : value.members()) {
       const bool is_field = std::any_of(fields.begin(), fields.end(),
-                                        [&](const Field& field) { return field.name == key; });
-      if (!is_field && !says_nothing(member)) withhold(key);
+                                        [&](const Field& f) { return f.name == member.key; });
+      if (!is_field && !says_nothing(member.value)) withhold(member.key);
     }
     out.append(made).push_back('}');
     return true;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -125,7 +124,7 @@ void drop_untrusted_blocks(Content& content, const Messages& known, const MayBeG
         if (is_given || is_known(entry, known)) {
           entries.push(entry);
         } else {
-          withheld.add(provider + " " + kind);
+          withheld.add(std::string(provider).append(" ").append(kind));
         }
       }
       part.at("metadata").at("millrace").set("providerState", std::move(entries));

@@ -1,6 +1,5 @@
 #include "run/input.hpp"
 
-#include <algorithm>
 #include <array>
 #include <set>
 #include <utility>

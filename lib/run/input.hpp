@@ -3,7 +3,6 @@
 // Source: AG-UI protocol 1.0, RunAgentInput.
 #pragma once
 
-#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
