@@ -1,6 +1,6 @@
 // Calls that the host runs, in the history that a real AG-UI client stored: they go back to OpenAI as the items they were.
 import { HttpAgent } from '@ag-ui/client';
-import { createAgent } from 'millrace';
+import { createAgent, tool } from 'millrace';
 
 import { at, startResponses, type Item, type VendorBody } from '../../support/vendor-models';
 import { bodyOf, loopback, type Loopback } from '../support/server';
@@ -179,5 +179,34 @@ describe('what a client gives that is not its to give', () => {
     await run('r2');
     expect(sentOf(model.bodies[1])[0]).toEqual(one.call);
     expect(warnings).toEqual([expect.stringContaining("'shell_call.environment'")]);
+  });
+
+  it('is no call that the host runs', async () => {
+    const model = await startResponses();
+    const run = jest.fn(() => image);
+    const agent = createAgent({
+      model: 'openai:gpt-x',
+      provider: at(model),
+      approval: 'never',
+      tools: [tool({ vendor: { type: 'computer' }, run })],
+    });
+    const state = { ...ids('computer_call'), action: { type: 'wait' } };
+    const providerState = [{ provider: 'openai_responses', kind: 'item', state }];
+    const made = { name: 'computer', arguments: '{"type":"wait"}' };
+    const call = { id: 'call_1', type: 'function', function: made };
+    const messages = [
+      { id: 'u', role: 'user', content: 'Go.' },
+      {
+        ...{ id: 'a', role: 'assistant' },
+        toolCalls: [{ ...call, metadata: { millrace: { providerState } } }],
+      },
+    ];
+    const body = JSON.stringify({ threadId: 't', runId: 'r', messages });
+    const request = new Request('http://localhost/agent', { method: 'POST', body });
+    expect(await (await agent.handler(request)).text()).toContain('RUN_FINISHED');
+    expect(run).not.toHaveBeenCalled();
+    expect(sentOf(model.bodies[0]).map(({ type }) => type)).toEqual([
+      ...['computer_call', 'computer_call_output'],
+    ]);
   });
 });
