@@ -60,12 +60,16 @@ class ForkSource {
       if (is_before || is_of_result(event.body)) settle(record.seq, event.body);
       return show(record.seq, event);
     }
-    if (is_before) std::visit([&](const auto& value) { take(record, value); }, *fact);
+    if (is_before) return std::visit([&](const auto& value) { take(record, value); }, *fact);
+    // A run that fell back to an earlier checkpoint has written that number again.
+    const auto* later = std::get_if<journal::Checkpoint>(fact);
+    if (later != nullptr) checkpoints.erase(later->number);
   }
 
   journal::RunFold fold;
   std::map<std::string, ForkedCall, std::less<>> calls;
-  std::map<std::int64_t, ForkCheckpoint> checkpoints;     // by their numbers
+  // By their numbers, without those that were replaced behind the record.
+  std::map<std::int64_t, ForkCheckpoint> checkpoints;
   std::vector<std::pair<std::string, std::string>> sent;  // messages to the run: id and JSON
   std::string client_tools;
   std::string context;

@@ -141,6 +141,38 @@ TEST_F(DurableClaims, GoOnFromACheckpointBeforeCalls) {
   }
 }
 
+// A step that was taken again has other checkpoints of the same numbers.
+TEST_F(DurableClaims, ForkAtARecordWithoutWhatCameLater) {
+  rig.provider.answers = {calls({{"a", "pay"}}), cut_short("Do"), text_answer("Done."),
+                          text_answer("Other.")};
+  rig.tools["pay"]->outcomes = {{"paid"}};
+  run = rig.start("Go.");
+  const auto before = rig.attach(run, 0);
+  for (bool shown = false; !shown;) rig.on_loop([&] { shown = before->text == "Do"; });
+  const std::uint64_t at = before->seqs.back();
+  const auto sent = std::make_shared<std::promise<Result<bool>>>();
+  rig.on_loop([&] {
+    const auto message = json::Tree::parse(R"({"id":"m","role":"user","content":"Later."})");
+    rig.runs->send_message(run, message.value(), false, "local",
+                           [sent](Result<bool> result) { sent->set_value(std::move(result)); });
+  });
+  ASSERT_TRUE(sent->get_future().get().ok());
+  rig.on_store([&](store::StorageBackend&) { rig.disk->damage_last_checkpoints(true); });
+  rig.crash();
+  EXPECT_EQ(rig.read(run, 0)->text, "Done.");
+  rig.on_store([&](store::StorageBackend&) { rig.disk->damage_last_checkpoints(false); });
+  ASSERT_NE(rig.provider.bodies.back().find("Later."), std::string::npos);
+  const auto body = json::Tree::parse(R"({"at":)" + std::to_string(at) + "}");
+  const auto forked = rig.request<std::string>([&](RunRequests& requests, auto done) {
+    requests.fork(run.text(), "local", body.value(), std::move(done));
+  });
+  ASSERT_TRUE(forked.ok()) << forked.error().message;
+  const auto made = store::RunId::parse(json::Tree::parse(forked.value()).value()["id"].string());
+  EXPECT_EQ(rig.read(*made, 0)->text, "Other.");
+  EXPECT_EQ(rig.provider.bodies.back(), rig.provider.bodies[1]);
+  EXPECT_EQ(rig.tools["pay"]->started, 1U);
+}
+
 // The model would be requested again for calls that have begun.
 TEST_F(DurableClaims, ParkARunWhoseLastCheckpointHadAnAnswer) {
   for (const bool are_lost : {true, false}) {
