@@ -20,6 +20,7 @@
 #include "base/shown.hpp"
 #include "os/file_lock.hpp"
 #include "os/random_ids.hpp"
+#include "run/durable/answered_before.hpp"
 #include "run/durable/check_messages.hpp"
 #include "run/durable/run_ends.hpp"
 #include "run/durable/run_fork.hpp"
@@ -195,13 +196,9 @@ Result<Tree> fork_left_run(CommandPlace& at) {
   return run::describe_run(at.backend, forked.value(), {});
 }
 
-Error decision_error(store::DecisionStatus status, const std::string& approval) {
-  const std::string shown = shown_text(approval);
-  if (status == store::DecisionStatus::answered || status == store::DecisionStatus::expired) {
-    return make_error(Errc::approval_answered,
-                      "The approval " + shown + " was answered or has expired.");
-  }
-  return make_error(Errc::approval_mismatch, "The run has no approval " + shown + ".");
+Error no_approval(const std::string& approval) {
+  return make_error(Errc::approval_mismatch,
+                    "The run has no approval " + shown_text(approval) + ".");
 }
 
 Result<Tree> decide_approval(CommandPlace& at) {
@@ -218,7 +215,7 @@ Result<Tree> decide_approval(CommandPlace& at) {
       std::find_if(approvals.value().begin(), approvals.value().end(),
                    [&](const store::ApprovalRow& row) { return row.id == decision.approval; });
   if (found == approvals.value().end()) {
-    return decision_error(store::DecisionStatus::not_found, decision.approval);
+    return no_approval(decision.approval);
   }
   decision.principal = found->principal;
   Tree entry = at.options["entry"];
@@ -228,9 +225,11 @@ Result<Tree> decide_approval(CommandPlace& at) {
   decision.run = run.value();
   auto decided = at.backend.decide(decision);
   if (!decided) return std::move(decided).error();
-  if (decided.value().status != store::DecisionStatus::decided) {
-    return decision_error(decided.value().status, decision.approval);
-  }
+  const store::DecisionStatus status = decided.value().status;
+  const bool is_over =
+      status == store::DecisionStatus::answered || status == store::DecisionStatus::expired;
+  if (is_over) return run::answered_before(*found);
+  if (status != store::DecisionStatus::decided) return no_approval(decision.approval);
   return run::describe_run(at.backend, run.value(), {});
 }
 

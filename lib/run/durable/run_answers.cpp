@@ -11,6 +11,7 @@
 
 #include "base/shown.hpp"
 #include "os/event_loop.hpp"
+#include "run/durable/answered_before.hpp"
 #include "run/durable/run_records.hpp"
 #include "run/durable/run_registry.hpp"
 #include "run/durable/unknown_outcomes.hpp"
@@ -51,9 +52,13 @@ std::vector<store::Decision> decisions_of(const Tree& resume, const store::RunId
   return decisions;
 }
 
-Error undecided(const store::Decision& decision, store::DecisionStatus status) {
+Error undecided(store::StorageBackend& backend, const store::Decision& decision,
+                store::DecisionStatus status) {
   if (status == store::DecisionStatus::mismatch) return other_tools();
-  if (status != store::DecisionStatus::not_found) return not_waiting();
+  if (status != store::DecisionStatus::not_found) {
+    const auto rows = backend.approvals({std::nullopt, std::nullopt, false, decision.approval});
+    return rows && !rows.value().empty() ? answered_before(rows.value().front()) : not_waiting();
+  }
   return make_error(Errc::approval_mismatch,
                     "No interrupt " + shown_text(decision.approval) + " is pending in this run.");
 }
@@ -72,7 +77,7 @@ Result<std::shared_ptr<StoredRun>> take_answered(store::StorageBackend& backend,
   if (!outcomes) return outcomes.error();
   for (std::size_t at = 0; at < decisions.size(); ++at) {
     const store::DecisionStatus status = outcomes.value()[at].status;
-    if (status != store::DecisionStatus::decided) return undecided(decisions[at], status);
+    if (status != store::DecisionStatus::decided) return undecided(backend, decisions[at], status);
   }
   auto claim = backend.claim_run(run, owner);
   if (!claim) return claim.error();
@@ -158,6 +163,11 @@ void RunRegistry::answer(const store::RunId& run, std::string principal, AgentIn
       std::erase_if(answering->outcomes,
                     [](const store::ApprovalRow& row) { return !is_about_outcome(row); });
     }
+    if (const auto resume = Tree::parse(answering->input.resume_json); resume && *row) {
+      const std::string& thread = row->value() ? row->value()->run.thread : std::string();
+      auto over = find_answered(backend, resume.value(), answering->principal, thread);
+      if (over) answering->over = std::move(over).value();
+    }
     loop.post([weak, answering = std::move(answering), row, state] {
       if (const auto self = weak.lock()) self->check_answer(answering, *row, *state);
     });
@@ -174,14 +184,18 @@ void RunRegistry::check_answer(const std::shared_ptr<Answering>& answering,
   const auto agent = agents_.find(row.value()->run.name);
   if (agent == agents_.end()) return answering->done(unknown_name(row.value()->run.name));
   if (!state) return answering->done(state.error());
-  if (row.value()->state != RunState::waiting) return answering->done(not_waiting());
+  const auto over = [&](const Error& error) { return answering->over.value_or(error); };
+  if (row.value()->state != RunState::waiting) return answering->done(over(not_waiting()));
   const AgentPlan& plan = *agent->second.plan;
   for (const store::ApprovalRow& row : answering->open) {
     if (row.kind != journal::ApprovalKind::approval) continue;
     answering->tools[row.id] = tools_requested(state.value().checkpoint["state"], plan, row.call);
   }
   auto fits = check_entries(*answering, plan, state.value());
-  if (!fits) return answering->done(std::move(fits).error());
+  if (!fits) {
+    const bool is_unknown = fits.error().code == Errc::approval_mismatch;
+    return answering->done(is_unknown ? over(fits.error()) : fits.error());
+  }
   decide(answering);
 }
 
@@ -245,7 +259,7 @@ void RunRegistry::answer_function(const store::RunId& run, std::string approval,
       decision.by = principal;
       auto decided = backend.decide(decision);
       if (!decided) return decided.error();
-      if (decided.value().status != store::DecisionStatus::decided) return not_waiting();
+      if (decided.value().status != store::DecisionStatus::decided) return answered_before(*row);
       return Found{row->call, decided.value()};
     }());
     loop.post([weak, run, found, answer, done = std::move(done)] {

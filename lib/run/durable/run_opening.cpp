@@ -1,5 +1,4 @@
 // How a request begins a run, or goes on with one.
-#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -12,6 +11,7 @@
 #include "base/shown.hpp"
 #include "os/event_loop.hpp"
 #include "os/timer.hpp"
+#include "run/durable/answered_before.hpp"
 #include "run/durable/run_ends.hpp"
 #include "run/durable/run_place.hpp"
 #include "run/durable/run_requests.hpp"
@@ -28,33 +28,13 @@ using json::Tree;
 constexpr int most_looks = 10;
 constexpr std::chrono::milliseconds between_looks{50};
 
-bool answers(const Tree& resume, std::string_view interrupt) {
-  const auto& entries = resume.items();
-  return std::any_of(entries.begin(), entries.end(),
-                     [&](const Tree& entry) { return entry["interruptId"].string() == interrupt; });
-}
-
 // What stands in the way when nothing waits for the answers of a request.
 Error why_nothing_waits(store::StorageBackend& backend, const StartRequest& request) {
   auto resume = Tree::parse(request.input.resume_json);
   if (!resume) return std::move(resume).error();
-  store::RunQuery query;
-  query.principal = request.principal;
-  query.thread = request.input.thread_id;
-  auto runs = backend.runs(query);
-  if (!runs) return runs.error();
-  for (const store::RunRow& row : runs.value().runs) {
-    store::ApprovalQuery of_run;
-    of_run.run = row.run.id;
-    of_run.open_only = false;
-    auto approvals = backend.approvals(of_run);
-    if (!approvals) return approvals.error();
-    for (const store::ApprovalRow& approval : approvals.value()) {
-      if (!answers(resume.value(), approval.id)) continue;
-      return make_error(Errc::approval_answered, "The interrupt " + shown_text(approval.id) +
-                                                     " was answered or has expired.");
-    }
-  }
+  auto over = find_answered(backend, resume.value(), request.principal, request.input.thread_id);
+  if (!over) return std::move(over).error();
+  if (over.value()) return *std::move(over.value());
   const Tree& first = resume.value().items().empty() ? resume.value() : resume.value().items()[0];
   return make_error(
       Errc::approval_mismatch,

@@ -248,6 +248,7 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
     // What tools_requested gives now of the calls that approvals are about, by their ids.
     std::map<std::string, std::string> tools = {};
     std::vector<store::ApprovalRow> open = {};
+    std::optional<Error> over = {};  // why an answer comes too late
   };
   void check_answer(const std::shared_ptr<Answering>& answering,
                     const Result<std::optional<store::RunRow>>& row,

@@ -194,6 +194,48 @@ describe('the handler of an agent with a runtime', () => {
     expect(await second.text()).toContain('cancelled');
   });
 
+  it('says so to a second answer while the run waits for another one', async () => {
+    const { ask } = await agentOf(({ messages }) => {
+      const results = messages.filter(({ role }) => role === 'tool').length;
+      if (results === 2) return { text: 'sent' };
+      return { calls: [{ id: `c${results}`, name: 'send_mail', args: { to: 'ada' } }] };
+    }, byHeader);
+    const first = await ask('POST', '', bodyOf('r1'));
+    const id = first.headers.get('millrace-run-id') as string;
+    await first.text();
+    const openOne = async (): Promise<string> => {
+      const headers = { user: 'ada', accept: 'application/json' };
+      const info = await ask('GET', `/runs/${id}`, undefined, headers);
+      return ((await info.json()) as { approvals: { id: string }[] }).approvals[0]?.id as string;
+    };
+    const decide = (approval: string, decision: object) =>
+      ask('POST', `/runs/${id}/approvals/${approval}`, decision);
+    const earlier = await openOne();
+    expect((await decide(earlier, { approved: true })).status).toBe(200);
+    await (await ask('GET', `/runs/${id}`)).text();
+    const later = await openOne();
+    expect(later).not.toBe(earlier);
+
+    const again = await decide(earlier, { approved: false });
+    expect(again.status).toBe(409);
+    expect(await again.json()).toMatchObject({
+      error: {
+        code: 'approval_answered',
+        message: expect.stringContaining(`'${earlier}' was already answered: approved.`) as string,
+      },
+    });
+    const resume = [{ interruptId: earlier, status: 'resolved', payload: { approved: true } }];
+    expect(await codeOf(await ask('POST', '', bodyOf('r2', 't', { resume })))).toBe(
+      '409 approval_answered',
+    );
+    const other = { approved: true, hash: 'f00' };
+    expect(await codeOf(await decide(later, other))).toBe('409 approval_mismatch');
+    expect(await codeOf(await decide('made-up', { approved: true }))).toBe('409 approval_mismatch');
+    expect((await decide(later, { approved: false })).status).toBe(200);
+    expect(await codeOf(await decide(later, { approved: true }))).toBe('409 approval_answered');
+    expect(sent.splice(0)).toEqual(['ada']);
+  });
+
   it('of Node servers goes on when its client leaves', async () => {
     const { agent, runtime } = await agentOf([{ text: 'one two three' }], () => ({
       principal: 'ada',

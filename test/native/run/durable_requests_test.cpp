@@ -199,7 +199,7 @@ TEST(RunRequests, DecidesOneApprovalAfterTheOther) {
   EXPECT_EQ(decide(waiting->interrupts[0], "somebody else").error().code, Errc::run_not_found);
   ASSERT_TRUE(decide(waiting->interrupts[0], "local").ok());
   wait_for(rig, run, RunState::waiting);
-  EXPECT_EQ(decide(waiting->interrupts[0], "local").error().code, Errc::approval_mismatch);
+  EXPECT_EQ(decide(waiting->interrupts[0], "local").error().code, Errc::approval_answered);
   const auto last = decide(waiting->interrupts[1], "local");
   ASSERT_TRUE(last.ok()) << last.error().message;
   wait_for(rig, run, RunState::completed);

@@ -1,0 +1,22 @@
+// Why an answer to an interrupt that is over does not count.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "base/json_tree.hpp"
+#include "base/result.hpp"
+#include "store/backend.hpp"
+
+namespace millrace::run {
+
+// approval_answered with what was decided, or that nobody waits for an answer any more.
+Error answered_before(const store::ApprovalRow& approval);
+
+// The same for the first entry of a resume list whose interrupt belongs to the thread and the
+// principal and is over; nothing where there is none.
+// Errors: those of the backend.
+Result<std::optional<Error>> find_answered(store::StorageBackend& backend, const json::Tree& resume,
+                                           std::string_view principal, std::string_view thread);
+
+}  // namespace millrace::run
