@@ -1,8 +1,9 @@
 // Ends processes and environments with live streams, again and again: the scenes of
 // test/js/fixtures/teardown.cjs in numbers that the fast tests do not have time for. Plays random model
 // calls whose tokens are booked twice (books) and random runs of agents (histories), and lets
-// an MCP server die (restarts), changes a program between restarts (deploys), wakes many runs (sleepers), and ends
-// processes at work on recorded runs with kill -9 (kills), too.
+// an MCP server die (restarts), changes a program between restarts (deploys), wakes many runs (sleepers), ends a
+// process at each commit of a run that gets messages (sends), and ends processes at work on recorded runs with kill -9
+// (kills), too.
 //   node scripts/test-stress.mjs            the full numbers (a bounded sample where CI is set)
 //   node scripts/test-stress.mjs --sample   the bounded sample
 //   node scripts/test-stress.mjs --node <path>   under another Node binary
@@ -200,6 +201,18 @@ if ('sleepers'.startsWith(only)) {
   if (done.status === 0) passed += 1;
   else failed += 1;
   console.log('sleepers: once');
+}
+
+// Runs that get messages while they work, whose process is ended at each of its commits.
+if ('sends'.startsWith(only)) {
+  const done = spawnSync(node, [jest, 'test/js/runtime/sent-kills.test.ts'], {
+    cwd: root,
+    env: { ...process.env, MILLRACE_SENT_KILLS: sample ? '12' : 'all' },
+    stdio: ['ignore', 2, 2],
+  });
+  if (done.status === 0) passed += 1;
+  else failed += 1;
+  console.log('sends: once');
 }
 
 // Processes that are ended with kill -9 while they work on recorded runs.

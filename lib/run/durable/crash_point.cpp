@@ -12,6 +12,8 @@
 namespace millrace::run {
 namespace {
 
+constexpr std::string_view before_commit = "before_commit";
+constexpr std::string_view after_commit = "commit";
 // What a shell reports of a process that SIGKILL ended.
 constexpr int killed = 128 + 9;
 
@@ -44,6 +46,10 @@ bool is_at(const journal::Record& record, const CrashPoint& point) {
   return point.name.empty() || body["name"].string() == point.name;
 }
 
+void pass(CrashPoint& point) {
+  if (--point.count == 0) std::_Exit(killed);
+}
+
 }  // namespace
 
 void set_crash_point(CrashPoint point) {
@@ -53,15 +59,24 @@ void set_crash_point(CrashPoint point) {
   shared.is_set = shared.point.count > 0;
 }
 
+void pass_commit_begin() {
+  SharedPoint& shared = shared_point();
+  if (!shared.is_set) return;
+  const std::lock_guard lock(shared.mutex);
+  if (shared.point.kind == before_commit) pass(shared.point);
+}
+
 void pass_crash_point(std::string_view page, std::uint64_t last, std::uint64_t count) {
   SharedPoint& shared = shared_point();
-  if (!shared.is_set || page.empty()) return;
+  if (!shared.is_set) return;
   const std::lock_guard lock(shared.mutex);
+  if (shared.point.kind == after_commit) return pass(shared.point);
+  if (page.empty()) return;
   journal::PageReader reader(page, last, count);
   for (;;) {
     const auto record = reader.next();
     if (!record || record.value() == nullptr) return;
-    if (is_at(*record.value(), shared.point) && --shared.point.count == 0) std::_Exit(killed);
+    if (is_at(*record.value(), shared.point)) pass(shared.point);
   }
 }
 

@@ -50,6 +50,7 @@ void RunLog::flush() {
   commit->page = batch.page.bytes;
   commit->count = batch.page.count;
   ++in_flight_;
+  pass_commit_begin();
   const os::LoopHandle loop = services_.loop.handle();
   writer_->append(std::move(batch), [weak = weak_from_this(), loop,
                                      commit](const store::AppendOutcome& outcome) mutable {
