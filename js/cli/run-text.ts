@@ -30,6 +30,7 @@ export interface RunInfo {
   step: number;
   recoveries: number;
   waitsFor?: Wait;
+  recordsRemoved?: true;
 }
 
 interface OpenApproval {
@@ -158,6 +159,12 @@ function usageText({ usage }: RunReport): string | undefined {
   return `${calls}, ${input} tokens in, ${output} tokens out`;
 }
 
+// They are kept for a time only.
+function recordsText({ lastSeq, recordsRemoved }: RunReport): string {
+  if (recordsRemoved !== true) return String(lastSeq);
+  return `${lastSeq}, removed; messages, calls and the last checkpoint are still there`;
+}
+
 // Without a price of some call there is no total.
 function costText({ cost }: RunReport): string | undefined {
   if (cost === undefined) return undefined;
@@ -176,7 +183,7 @@ export function shownRun(report: RunReport, now: number): string {
     ['created', `${timeOf(createdAt)} (${ageOf(now - createdAt)} ago)`],
     ['ended', endedAt === undefined ? undefined : timeOf(endedAt)],
     ['deadline', report.deadlineAt === undefined ? undefined : timeOf(report.deadlineAt)],
-    ['records', String(report.lastSeq)],
+    ['records', recordsText(report)],
     ['step', String(report.step)],
     ['recoveries', report.recoveries > 0 ? String(report.recoveries) : undefined],
     ['usage', usageText(report)],

@@ -1,4 +1,5 @@
 // What becomes of runs that ended: their records take less room, are removed later, or are deleted.
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
@@ -24,6 +25,7 @@ function runtimeOf(
 
 const fileStore = (): `file:${string}` => `file:${makeStore().store}`;
 
+const cli = join(__dirname, '../../../dist/cjs/cli/main.js');
 const planted = 'the planted words of this run';
 const question = { messages: [{ id: 'q', role: 'user' as const, content: planted }] };
 
@@ -100,6 +102,14 @@ describe('the records of a run that ended', () => {
     expect(await runtime.get(id)).toMatchObject({ state: 'completed', recordsRemoved: true });
     const { thread } = runtime.storage({ principal: 'ada' });
     expect((await thread.getMessages('t')).length).toBeGreaterThan(20);
+    const args = ['runs', 'show', id, '--storage', storage];
+    const shown = spawnSync(process.execPath, [cli, ...args], { encoding: 'utf8' });
+    expect(shown).toMatchObject({ status: 0, stderr: '' });
+    expect(shown.stdout).toMatch(/^ {2}state +completed$/m);
+    expect(shown.stdout).toMatch(/^ {2}records +\d+, removed; /m);
+    const again = spawnSync(process.execPath, [cli, 'runs', 'tail', ...args.slice(2)]);
+    expect(again.status).toBe(1);
+    expect(String(again.stderr)).toContain('were removed');
   });
 });
 
