@@ -137,6 +137,7 @@ void AgentSession::close_cut_calls() {
     row.set("role", "tool");
     row.set("content", cut_call);
     row.set("tool_call_id", call);
+    row.set("error", cut_call);
     rows.push(std::move(row));
     if (std::find(open.begin(), open.end(), call) == open.end()) open.push_back(call);
   }

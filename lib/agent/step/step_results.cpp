@@ -62,6 +62,9 @@ void StepMachine::write_tool_message(const ToolRun& run, const Tree& content) {
   Tree& state_message = tool_message(run);
   state_message.set("content", text);
   if (wrapped) keep_beside(state_message, content);
+  // Some providers take failures as such, as they do after the conversation was read again.
+  const Tree& failure = run.error["message"];
+  if (options_.lean && failure.is_string()) state_message.set("error", failure);
 }
 
 // The row of a call's result: the one that waits for it, or a new one.
