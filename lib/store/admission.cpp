@@ -103,6 +103,18 @@ void Admission::begin(std::string_view name, std::string_view principal, Turn tu
   }
 }
 
+std::vector<NewRun> remembered_starts(const std::vector<Claim>& claims,
+                                      const CountedStarts& rates) {
+  std::vector<NewRun> starts;
+  if (rates.longest.count() == 0) return starts;
+  for (const Claim& claim : claims) {
+    const NewRun& run = claim.run.run;
+    const bool counts = rates.is_of_all_names || rates.of_names.contains(run.name);
+    if (counts && is_start(claim)) starts.push_back(run);
+  }
+  return starts;
+}
+
 std::array<Lane, 3> LaneTurns::order() const {
   // The rest of a row is for lanes where nobody waits.
   static constexpr std::array high{Lane::high, Lane::normal, Lane::low};

@@ -55,7 +55,13 @@ struct CountedStarts {
   StartLimits limits;
   StartCounts begun;
   std::chrono::milliseconds longest{0};  // how long starts count
+  // Whose starts count for any rate of the process: those of all names, or of these.
+  bool is_of_all_names = true;
+  std::set<std::string, std::less<>> of_names = {};
 };
+
+// The longest time of a rate.
+inline constexpr std::chrono::milliseconds longest_rate{std::chrono::hours{24}};
 
 // A run that began, as rates count it.
 struct BegunRun {
@@ -73,6 +79,9 @@ inline bool was_at_work(const RunRow& row) {
 inline bool is_start(const Claim& claim) {
   return claim.run.epoch == 1 && claim.run.run.lane != Lane::inner;
 }
+
+// What a store remembers of the claims: the starts that rates count.
+std::vector<NewRun> remembered_starts(const std::vector<Claim>& claims, const CountedStarts& rates);
 
 // Which runs are to be taken over.
 struct ClaimRequest {

@@ -68,9 +68,9 @@ class StorageBackend {
   }
   // Runs at work, without those that work for another run.
   virtual Result<std::vector<WorkCount>> work_counts() = 0;
-  // What claims with rates began, the oldest first, also before this backend was opened. Nothing of
-  // a store that ends with its process.
-  virtual Result<std::vector<BegunRun>> starts() { return std::vector<BegunRun>(); }
+  // What claims with rates began, each once and the oldest first, also before this backend was
+  // opened. A start may be forgotten once the claim's rates count it no longer, and is after a day.
+  virtual Result<std::vector<BegunRun>> starts() = 0;
   // Takes over this root run whatever it waits for; nothing when it is over or somebody works on
   // it.
   // Errors: run_not_found.

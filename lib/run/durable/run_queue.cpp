@@ -20,6 +20,7 @@ constexpr std::size_t claims_at_once = 256;
 void RunRegistry::limit_starts(StartRules rules) {
   rules_ = std::move(rules);
   queues_ = queues_ || rules_.any();
+  start_times_->count_by(start_rates());
 }
 
 store::StartLimits RunRegistry::start_limits() const {

@@ -180,8 +180,10 @@ void RunRegistry::start(StartRequest request, Done<StartedRun> done) {
   accepted.context_json = request.context_json;
   accepted.trace = input.trace;
   if (request.is_held) made.run_at = store::until_begun;
+  // Rates of other environments count what begins here.
+  const bool has_rules = rules_.any() || start_times_->any();
   const bool may_wait =
-      request.is_held || (request.lane != store::Lane::inner && (request.may_wait || rules_.any()));
+      request.is_held || (request.lane != store::Lane::inner && (request.may_wait || has_rules));
   if (may_wait) return enqueue(request, std::move(made), accepted, std::move(done));
   LogOptions options{input.thread_id,   input.run_id,         input.parent_run_id,
                      request.principal, request.context_json, input.trace};

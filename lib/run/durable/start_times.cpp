@@ -40,9 +40,12 @@ void StartTimes::load(store::StorageBackend& backend, const StartRates& rates, T
 store::CountedStarts StartTimes::counted(const StartRates& rates, Time now) {
   const std::lock_guard lock(mutex_);
   store::CountedStarts counted;
-  if (!rates.any()) return counted;
-  auto& [limits, begun, longest] = counted;
   note(rates);
+  remember(counted);
+  forget(now);
+  if (!rates.any()) return counted;
+  store::StartLimits& limits = counted.limits;
+  store::StartCounts& begun = counted.begun;
   limits.total = rates.total.starts;
   limits.each_principal = rates.each_principal.starts;
   begun.total = count(all_, rates.total, now);
@@ -59,10 +62,27 @@ store::CountedStarts StartTimes::counted(const StartRates& rates, Time now) {
     limits.shared.push_back({shared.names, shared.rate.starts});
     begun.shared.push_back(count_of(shared.names, shared.rate, now));
   }
-  longest = std::max(all_for_, principals_for_);
-  for (const auto& [name, counted_for] : names_for_) longest = std::max(longest, counted_for);
-  forget(now);
   return counted;
+}
+
+void StartTimes::count_by(const StartRates& rates) {
+  const std::lock_guard lock(mutex_);
+  note(rates);
+}
+
+bool StartTimes::any() const {
+  const std::lock_guard lock(mutex_);
+  return all_for_.count() > 0 || principals_for_.count() > 0 || !names_for_.empty();
+}
+
+// The store is to remember what the rates of all environments count.
+void StartTimes::remember(store::CountedStarts& counted) const {
+  counted.longest = std::max(all_for_, principals_for_);
+  counted.is_of_all_names = counted.longest.count() > 0;
+  for (const auto& [name, counted_for] : names_for_) {
+    counted.longest = std::max(counted.longest, counted_for);
+    counted.of_names.insert(name);
+  }
 }
 
 std::optional<StartTimes::Time> StartTimes::next(const StartRates& rates, Time now) const {

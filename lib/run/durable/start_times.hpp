@@ -50,7 +50,11 @@ class StartTimes {
   // Counts what the store remembers, also of processes before this one. Only the first call does
   // that the store answers, and one with a rate that counts what no other did.
   void load(store::StorageBackend& backend, const StartRates& rates, Time now);
-  // What a claim by these rates is limited by.
+  // Counts for these rates from now on.
+  void count_by(const StartRates& rates);
+  // Whether any environment has rates.
+  [[nodiscard]] bool any() const;
+  // What a claim by these rates is limited by, and what the store is to remember of it.
   store::CountedStarts counted(const StartRates& rates, Time now);
   // When the next run may begin that one of the rates holds back now.
   [[nodiscard]] std::optional<Time> next(const StartRates& rates, Time now) const;
@@ -68,6 +72,7 @@ class StartTimes {
                                      Time now) const;
   [[nodiscard]] Times times_of(const std::vector<std::string>& names) const;
   void note(const StartRates& rates);
+  void remember(store::CountedStarts& counted) const;
   void add(const std::string& name, const std::string& principal, Time at);
   void forget(Time now);
 

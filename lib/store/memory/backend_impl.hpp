@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -26,6 +27,7 @@ class Backend final : public StorageBackend {
                                        std::size_t max_bytes) override;
   Result<std::vector<Claim>> claim(const ClaimRequest& request) override;
   Result<std::vector<WorkCount>> work_counts() override;
+  Result<std::vector<BegunRun>> starts() override;
   Result<std::optional<Claim>> claim_run(const RunId& root, std::string_view owner) override;
   Result<bool> append_unowned(const AppendBatch& batch) override;
   Result<bool> begin_held(const RunId& root) override;
@@ -93,8 +95,16 @@ class Backend final : public StorageBackend {
  private:
   void sweep_records(const SweepPolicy& policy, std::int64_t at, SweepReport& report);
   std::optional<Claim> take(RunRow& row, std::string_view owner, std::int64_t at);
+  void forget_starts(std::chrono::milliseconds longest);
+
+  struct Start {
+    std::int64_t at = 0;
+    std::string name;
+    std::string principal;
+  };
 
   Tables tables_;
+  std::vector<Start> starts_;  // the oldest first
   LaneTurns turns_;
   Clock clock_;
   std::int64_t seen_ = 0;

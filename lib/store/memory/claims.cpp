@@ -25,7 +25,27 @@ Result<std::vector<Claim>> Backend::claim(const ClaimRequest& request) {
     order.begun(*claim);
     claims.push_back(std::move(*claim));
   }
+  if (const auto starts = remembered_starts(claims, request.rates); !starts.empty()) {
+    forget_starts(request.rates.longest);
+    for (const NewRun& run : starts) starts_.push_back({clock_(), run.name, run.principal});
+  }
   return claims;
+}
+
+Result<std::vector<BegunRun>> Backend::starts() {
+  std::vector<BegunRun> begun;
+  for (const Start& start : starts_) {
+    const std::int64_t age = std::max<std::int64_t>(0, clock_() - start.at);
+    begun.push_back({start.name, start.principal, std::chrono::milliseconds(age)});
+  }
+  return begun;
+}
+
+// A clock that was put back: what began then began now at the latest.
+void Backend::forget_starts(std::chrono::milliseconds longest) {
+  const std::int64_t at = clock_();
+  for (Start& start : starts_) start.at = std::min(start.at, at);
+  std::erase_if(starts_, [&](const Start& start) { return start.at <= at - longest.count(); });
 }
 
 Result<std::vector<WorkCount>> Backend::work_counts() {

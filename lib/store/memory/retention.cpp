@@ -7,6 +7,7 @@ namespace millrace::store::memory {
 
 Result<SweepReport> Backend::sweep(const SweepPolicy& policy) {
   const std::int64_t at = now();
+  forget_starts(longest_rate);
   SweepReport report;
   for (auto& [id, row] : tables_.approvals) {
     const bool is_late = row.expires != 0 && row.expires <= at;

@@ -170,7 +170,8 @@ class Backend final : public StorageBackend {
   void update_thread(std::int64_t thread, const ThreadUpdate& update, std::int64_t run);
 
   // claims.cpp
-  void remember_starts(const std::vector<Claim>& claims, std::chrono::milliseconds longest);
+  void forget_starts(std::chrono::milliseconds longest);
+  void remember_starts(const std::vector<Claim>& claims, const CountedStarts& rates);
   std::string numbers_of(const std::vector<std::string>& names);
   std::vector<RunRow> find_due(const ClaimOrder::Wanted& wanted, std::int64_t at);
   std::optional<Claim> take(RunRow row, std::string_view owner, std::int64_t at);

@@ -77,19 +77,26 @@ Result<std::vector<BegunRun>> Backend::starts() {
       "SELECT m.text, p.text, s.at FROM starts s JOIN names m ON m.n=s.name"
       " JOIN names p ON p.n=s.principal ORDER BY s.at");
   while (rows.next()) {
-    // A clock that was put back makes none longer than it is.
+    // Nothing began later than now.
     const std::int64_t age = std::max<std::int64_t>(0, at - rows.number(2));
     begun.push_back({rows.text(0), rows.text(1), std::chrono::milliseconds(age)});
   }
   return finish(std::move(begun));
 }
 
-void Backend::remember_starts(const std::vector<Claim>& claims, std::chrono::milliseconds longest) {
+// A clock that was put back: what began then began now at the latest.
+void Backend::forget_starts(std::chrono::milliseconds longest) {
   const std::int64_t at = options_.clock();
+  database_.run("UPDATE starts SET at=?1 WHERE at>?1", at);
   database_.run("DELETE FROM starts WHERE at<=?1", at - longest.count());
-  for (const Claim& claim : claims) {
-    const NewRun& run = claim.run.run;
-    if (!is_start(claim)) continue;
+}
+
+void Backend::remember_starts(const std::vector<Claim>& claims, const CountedStarts& rates) {
+  const std::vector<NewRun> starts = remembered_starts(claims, rates);
+  if (starts.empty()) return;
+  forget_starts(rates.longest);
+  const std::int64_t at = options_.clock();
+  for (const NewRun& run : starts) {
     database_.run("INSERT INTO starts(at, name, principal) VALUES(?1, ?2, ?3)", at, name(run.name),
                   name(run.principal));
   }
@@ -154,9 +161,7 @@ Result<std::vector<Claim>> Backend::claim(const ClaimRequest& request) {
     order.begun(*claim);
     claims.push_back(std::move(*claim));
   }
-  if (request.rates.longest.count() > 0 && !claims.empty()) {
-    remember_starts(claims, request.rates.longest);
-  }
+  remember_starts(claims, request.rates);
   transaction.commit();
   return finish(std::move(claims));
 }

@@ -34,6 +34,8 @@ Result<SweepReport> Backend::sweep(const SweepPolicy& policy) {
   const std::int64_t at = now();
   set_synchronous(true);
   if (must_forget_) MILLRACE_TRY(forget_for_good());
+  // Without a claim by a rate nothing else forgets them.
+  forget_starts(longest_rate);
   SweepReport report;
   report.has_more = expire_approvals(at, report);
   SweepRoom room{policy.most_runs, policy.most_bytes};

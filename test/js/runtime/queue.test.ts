@@ -127,6 +127,21 @@ describe('limits of runs at work', () => {
     });
   });
 
+  it('count what a runtime without rates begins', async () => {
+    const rate = { starts: 2, perMs: 600_000 };
+    const storage = `file:${makeStore().store}` as const;
+    const [plain, rated] = [runtimeOf({ storage }), runtimeOf({ storage, rate })];
+    const second = rated.job('second', () => Promise.resolve(2));
+    await rated.list();
+    const first = plain.job('first', () => Promise.resolve(1));
+    await ended(plain, [await first.start(null), await first.start(null)]);
+    const { id } = await second.start(null);
+    expect(await rated.get(id)).toMatchObject({
+      state: 'queued',
+      waitsFor: { limit: 'runtime_rate', position: 1 },
+    });
+  });
+
   it('count starts for each principal, name and provider key', async () => {
     const rate = { starts: 1, perMs: 600_000 };
     const runtime = runtimeOf({ rate: { perPrincipal: rate, names: { once: rate } } });

@@ -146,6 +146,24 @@ TEST(StartTimes, ReadWhatANewRateCountsFromTheStore) {
   EXPECT_EQ(times.counted(first, first_start).begun.names.at("a"), 1U);
 }
 
+// An environment without rates begins runs that rates of another one count.
+TEST(StartTimes, HaveTheStoreRememberWhatAnyRateCounts) {
+  StartTimes times;
+  EXPECT_FALSE(times.any());
+  StartRates rates;
+  rates.names["a"] = {2, milliseconds(100)};
+  times.count_by(rates);
+  EXPECT_TRUE(times.any());
+  const auto counted = times.counted({}, first_start);
+  EXPECT_EQ(counted.longest, milliseconds(100));
+  EXPECT_FALSE(counted.is_of_all_names);
+  EXPECT_TRUE(counted.of_names.contains("a"));
+  times.add(claims_begun({{"a", "x"}}), first_start);
+  EXPECT_EQ(times.counted(rates, first_start).begun.names.at("a"), 1U);
+  rates.total = {2, milliseconds(50)};
+  EXPECT_TRUE(times.counted(rates, first_start).is_of_all_names);
+}
+
 TEST(StartTimes, AreOnesOfAStore) {
   const store::Writer one(store::make_memory_backend());
   const store::Writer other(store::make_memory_backend());
