@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "agent/approval/vendor_approvals.hpp"
 #include "agent/interrupts.hpp"
 #include "agent/state.hpp"
 #include "agent/vendor_calls.hpp"
@@ -140,6 +141,7 @@ void AgentSession::prepare_state() {
       state_message.set("content", plan_->instructions);
       messages.push(std::move(state_message));
     }
+    agent::deny_left_requests(task_.state_messages);
     for (Tree& state_message : task_.state_messages.items())
       messages.push(std::move(state_message));
     state_.set("messages", std::move(messages));

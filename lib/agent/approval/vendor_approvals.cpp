@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -19,6 +20,7 @@ constexpr std::string_view responses_api = "openai_responses";
 constexpr std::string_view request_kind = "mcp_approval_request";
 constexpr std::string_view response_kind = "mcp_approval_response";
 constexpr std::string_view vendor_member = "vendorApproval";
+constexpr std::string_view left_reason = "The user went on without an answer.";
 
 const Tree& states_of(const Tree& message) {
   return message["metadata"]["millrace"]["providerState"];
@@ -65,7 +67,74 @@ std::string_view reason_of(const Tree& state_message) {
   return state_message["content"].string();
 }
 
+// A message with the answer to a request.
+Tree answer_message(const Tree& approval, const Tree& id, bool approved, std::string_view reason) {
+  Tree response = typed(response_kind);
+  response.set("approval_request_id", approval["request"]);
+  response.set("approve", Tree::flag(approved));
+  if (!reason.empty()) response.set("reason", reason);
+  Tree message = Tree::object();
+  message.set("id", id);
+  message.set("role", "assistant");
+  Tree& states = message.at("metadata").at("millrace").set("providerState", Tree::array());
+  if (approval["issuer"].is_string()) {
+    states.push(state_of("millrace", "issuer", approval["issuer"]));
+  }
+  states.push(state_of(responses_api, response_kind, std::move(response)));
+  return message;
+}
+
+// The canonical messages of a row.
+Tree turn_of(const Tree& state_message) {
+  if (state_message["turn"].is_array()) return state_message["turn"];
+  Tree turn = Tree::array();
+  turn.push(state_message);
+  return turn;
+}
+
+// The ids of requests that a conversation has answers to.
+std::set<std::string, std::less<>> answered_requests(const Tree& state_messages) {
+  std::set<std::string, std::less<>> answered;
+  for (const Tree& row : state_messages.items()) {
+    if (is_mcp_answer(row)) answered.emplace(row["plugin"][vendor_member]["request"].string());
+    const Tree turn = turn_of(row);
+    for (const Tree& message : turn.items()) {
+      for (const Tree& state : states_of(message).items()) {
+        if (!is_state(state, responses_api, response_kind)) continue;
+        answered.emplace(state["state"]["approval_request_id"].string());
+      }
+    }
+  }
+  return answered;
+}
+
 }  // namespace
+
+void deny_left_requests(Tree& state_messages) {
+  Tree left = Tree::array();
+  std::size_t users = 0;  // how many messages of the user are to come
+  for (const Tree& row : state_messages.items()) users += row["role"].string() == "user" ? 1U : 0U;
+  const auto answered = answered_requests(state_messages);
+  Tree made = Tree::array();
+  for (Tree& row : state_messages.items()) {
+    if (row["role"].string() == "user") {
+      --users;
+      Tree answers = std::exchange(left, Tree::array());
+      for (Tree& answer : answers.items()) made.push(std::move(answer));
+    }
+    if (users > 0) {
+      const Tree calls = vendor_calls(turn_of(row));
+      for (const Tree& call : calls.items()) {
+        const Tree& approval = call[vendor_member];
+        const std::string request(approval["request"].string());
+        if (answered.contains(request)) continue;
+        left.push(answer_message(approval, Tree::text(request + ":left"), false, left_reason));
+      }
+    }
+    made.push(std::move(row));
+  }
+  state_messages = std::move(made);
+}
 
 Tree vendor_calls(const Tree& turn) {
   Tree calls = Tree::array();
@@ -102,21 +171,10 @@ bool is_mcp_answer(const Tree& state_message) {
 }
 
 Tree mcp_answer(const Tree& state_message) {
-  const Tree& approval = state_message["plugin"][vendor_member];
   const bool approved = state_message["pluginIntervention"]["status"].string() == "approved";
-  Tree response = typed(response_kind);
-  response.set("approval_request_id", approval["request"]);
-  response.set("approve", Tree::flag(approved));
   const std::string_view reason = approved ? std::string_view() : reason_of(state_message);
-  if (!reason.empty()) response.set("reason", reason);
-  Tree message = Tree::object();
-  message.set("id", state_message["id"]);
-  message.set("role", "assistant");
-  Tree& states = message.at("metadata").at("millrace").set("providerState", Tree::array());
-  if (approval["issuer"].is_string()) {
-    states.push(state_of("millrace", "issuer", approval["issuer"]));
-  }
-  states.push(state_of(responses_api, response_kind, std::move(response)));
+  Tree message =
+      answer_message(state_message["plugin"][vendor_member], state_message["id"], approved, reason);
   Tree made = Tree::object();
   made.set("id", state_message["id"]);
   made.set("role", "assistant");

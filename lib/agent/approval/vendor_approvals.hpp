@@ -29,6 +29,10 @@ bool is_mcp_answer(const json::Tree& state_message);
 // Shape: an assistant's row with a `turn`.
 json::Tree mcp_answer(const json::Tree& state_message);
 
+// Denies the requests of a conversation that the user went on without answering: behind each turn
+// with such a request comes a row with its answer.
+void deny_left_requests(json::Tree& state_messages);
+
 // What the user is asked.
 std::string mcp_question(const json::Tree& call);
 

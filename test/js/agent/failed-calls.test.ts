@@ -34,7 +34,12 @@ it('are failures for Anthropic', async () => {
 });
 
 it.each([
-  ['bedrock', 'bedrock_converse', { accessKeyId: 'AKIA', secretAccessKey: 's' }, '"status":"error"'],
+  [
+    'bedrock',
+    'bedrock_converse',
+    { accessKeyId: 'AKIA', secretAccessKey: 's' },
+    '"status":"error"',
+  ],
   ['google', 'gemini', { apiKey: 'k' }, '"response":{"error":'],
 ])('are failures for %s', async (name, wire, keys, marked) => {
   const scripted = [{ call: { name: 'look', arguments: {} } }, { text: 'done' }];

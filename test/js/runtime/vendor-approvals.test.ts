@@ -96,6 +96,26 @@ describe('a durable run that waits for an approval of the provider', () => {
     expect(provider.calls).toHaveLength(2);
   });
 
+  it('is denied where the user goes on in its thread', async () => {
+    const runtime = runtimeOf();
+    const { agent, run } = await waiting(runtime, [[request], [textItem('Well.')], []]);
+    const thread = async () => (await runtime.storage().thread.getMessages('t')) as never[];
+    const next = (id: string) => ({ id, role: 'user' as const, content: 'Tell me about dice.' });
+    await agent.run([...(await thread()), next('m2')], { threadId: 't' }).text();
+    expect((await runtime.get(run.id))?.state).toBe('cancelled');
+    const denied = approvalResponse('mcpr_1', false, 'The user went on without an answer.');
+    const input = (JSON.parse(provider.calls[1]!.body) as { input: Item[] }).input;
+    expect(input.slice(1, 3)).toEqual([request, denied]);
+    expect(input.map(({ type }) => type)).toEqual([
+      ...['message', 'mcp_approval_request', 'mcp_approval_response', 'message'],
+    ]);
+    // The same in the next turn.
+    await eventsOf(agent.run([...(await thread()), next('m3')], { threadId: 't' }));
+    const later = (JSON.parse(provider.calls[2]!.body) as { input: Item[] }).input;
+    expect(later.slice(0, 4)).toEqual(input);
+    expect(later.filter(({ type }) => type === 'mcp_approval_response')).toEqual([denied]);
+  });
+
   it('has request and answer in its records, and its forks have them', async () => {
     const runtime = runtimeOf();
     const { run } = await waiting(runtime, [[request], [mcpCall('mcp_1'), textItem('A six.')]]);

@@ -24,8 +24,8 @@ ClaimRequest rated(std::set<std::string, std::less<>> names = {}) {
 }
 
 // Gives how many runs it took over.
-std::size_t begin(StorageBackend& backend, std::uint64_t number, const ClaimRequest& request,
-                  const char* name = "support", Lane lane = Lane::normal) {
+std::size_t begin_run(StorageBackend& backend, std::uint64_t number, const ClaimRequest& request,
+                      const char* name = "support", Lane lane = Lane::normal) {
   NewRun run = new_run(number, "");
   run.name = name;
   run.lane = lane;
@@ -44,9 +44,9 @@ Ages ages_in(StorageBackend& backend) {
 }
 
 TEST_P(StorageConformance, RemembersStartsOnce) {
-  EXPECT_EQ(begin(backend(), 1, rated()), 1U);
+  EXPECT_EQ(begin_run(backend(), 1, rated()), 1U);
   now_ += 300;
-  EXPECT_EQ(begin(backend(), 2, rated(), "sales"), 1U);
+  EXPECT_EQ(begin_run(backend(), 2, rated(), "sales"), 1U);
   const auto begun = backend().starts().value();
   ASSERT_EQ(begun.size(), 2U);
   EXPECT_EQ(begun[0].name, "support");
@@ -56,25 +56,25 @@ TEST_P(StorageConformance, RemembersStartsOnce) {
 }
 
 TEST_P(StorageConformance, RemembersNoStartOfRunsThatGoOnOrWorkForOthers) {
-  EXPECT_EQ(begin(backend(), 1, rated()), 1U);
+  EXPECT_EQ(begin_run(backend(), 1, rated()), 1U);
   EXPECT_EQ(backend().release("next", Release::lost).value(), 1U);
   EXPECT_EQ(backend().claim(rated()).value().size(), 1U);
-  EXPECT_EQ(begin(backend(), 2, rated(), "support", Lane::inner), 1U);
+  EXPECT_EQ(begin_run(backend(), 2, rated(), "support", Lane::inner), 1U);
   EXPECT_EQ(ages_in(backend()), (Ages{0}));
 }
 
 TEST_P(StorageConformance, RemembersStartsThatARateCountsAlone) {
-  EXPECT_EQ(begin(backend(), 1, {{"support"}, "next", 100, {}}), 1U);
+  EXPECT_EQ(begin_run(backend(), 1, {{"support"}, "next", 100, {}}), 1U);
   EXPECT_EQ(ages_in(backend()), Ages{});
-  EXPECT_EQ(begin(backend(), 2, rated({"sales"})), 1U);
+  EXPECT_EQ(begin_run(backend(), 2, rated({"sales"})), 1U);
   EXPECT_EQ(ages_in(backend()), Ages{});
-  EXPECT_EQ(begin(backend(), 3, rated({"sales"}), "sales"), 1U);
+  EXPECT_EQ(begin_run(backend(), 3, rated({"sales"}), "sales"), 1U);
   EXPECT_EQ(backend().starts().value().at(0).name, "sales");
 }
 
 TEST_P(StorageConformance, ForgetsStartsThatNoRateCounts) {
   for (std::uint64_t number = 1; number <= 50; ++number) {
-    EXPECT_EQ(begin(backend(), number, rated()), 1U);
+    EXPECT_EQ(begin_run(backend(), number, rated()), 1U);
     now_ += 100;
   }
   EXPECT_EQ(ages_in(backend()).size(), 10U);
@@ -86,23 +86,23 @@ TEST_P(StorageConformance, ForgetsStartsThatNoRateCounts) {
 
 TEST_P(StorageConformance, KeepsStartsNoLongerBehindAClockThatWasPutBack) {
   now_ += 3'600'000;
-  EXPECT_EQ(begin(backend(), 1, rated()), 1U);
+  EXPECT_EQ(begin_run(backend(), 1, rated()), 1U);
   now_ -= 3'600'000;
   EXPECT_EQ(ages_in(backend()), (Ages{0}));
   ASSERT_TRUE(backend().sweep({}).ok());
   now_ += 400;
   EXPECT_EQ(ages_in(backend()), (Ages{400}));
-  EXPECT_EQ(begin(backend(), 2, rated()), 1U);
+  EXPECT_EQ(begin_run(backend(), 2, rated()), 1U);
   EXPECT_EQ(ages_in(backend()), (Ages{400, 0}));
   now_ += 600;
-  EXPECT_EQ(begin(backend(), 3, rated()), 1U);
+  EXPECT_EQ(begin_run(backend(), 3, rated()), 1U);
   EXPECT_EQ(ages_in(backend()), (Ages{600, 0}));
 }
 
 TEST_P(StorageConformance, ForgetsStartsBehindAClockThatWasPutForward) {
-  EXPECT_EQ(begin(backend(), 1, rated()), 1U);
+  EXPECT_EQ(begin_run(backend(), 1, rated()), 1U);
   now_ += 3'600'000;
-  EXPECT_EQ(begin(backend(), 2, rated()), 1U);
+  EXPECT_EQ(begin_run(backend(), 2, rated()), 1U);
   EXPECT_EQ(ages_in(backend()), (Ages{0}));
 }
 
