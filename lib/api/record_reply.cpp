@@ -10,6 +10,8 @@ namespace millrace::api {
 namespace {
 
 constexpr std::chrono::seconds stall_limit{60};
+// What records that come together give is sent in such pieces.
+constexpr std::size_t piece_bytes = std::size_t{32} << 10U;
 
 // A page of another origin reads only the headers that are listed: this list takes the place of the
 // zone's.
@@ -78,26 +80,33 @@ void RecordReply::wait_for_silence() {
 bool RecordReply::on_record(const journal::Record& record) {
   if (ended_) return false;
   encode(record);
+  if (!has_ended()) return output_bytes() < piece_bytes || send();
+  send();
+  hub_->detach(*this);
+  close();
+  return false;
+}
+
+bool RecordReply::on_pause() {
   const bool has_room = send();
-  if (has_ended()) {
-    hub_->detach(*this);
-    close();
-    return false;
-  }
-  if (!has_room) stalled_.start_at(os::Timer::Clock::now() + stall_limit);
+  // Many runs wait here for long.
+  std::string().swap(buffer_);
   return has_room;
 }
 
 bool RecordReply::send() {
-  if (!has_output()) return true;
+  if (output_bytes() == 0) return true;
   if (!begin()) return false;
   take_into(buffer_);
   wait_for_silence();
-  return response_->write(buffer_);
+  const bool has_room = response_->write(buffer_);
+  if (!has_room) stalled_.start_at(os::Timer::Clock::now() + stall_limit);
+  return has_room;
 }
 
 void RecordReply::on_end(const Error* error) {
   if (ended_) return;
+  send();
   if (error != nullptr && !has_begun_) {
     ended_ = true;
     (void)response_->send_error(*error);

@@ -1,6 +1,7 @@
 // The records of a run as a stream that answers an HTTP request, whatever its events look like.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -29,6 +30,7 @@ class RecordReply : public run::RunReader, public std::enable_shared_from_this<R
   Result<void> start(const run::FoundRun& found);
 
   bool on_record(const journal::Record& record) override;
+  bool on_pause() override;
   void on_end(const Error* error) override;
 
  protected:
@@ -43,7 +45,7 @@ class RecordReply : public run::RunReader, public std::enable_shared_from_this<R
   // Nothing more comes: the run is over, waits for somebody, or cannot be read.
   virtual void encode_end(const Error* error) = 0;
   [[nodiscard]] virtual bool has_ended() const = 0;
-  [[nodiscard]] virtual bool has_output() const = 0;
+  [[nodiscard]] virtual std::size_t output_bytes() const = 0;
   // Puts the output into the buffer, and what it held is gone.
   virtual void take_into(std::string& buffer) = 0;
   // Before the first event; "" is nothing.

@@ -28,7 +28,7 @@ class RunReply final : public RecordReply {
   void encode(const journal::Record& record) override { encoder_.on_record(record); }
   void encode_end(const Error* error) override;
   [[nodiscard]] bool has_ended() const override { return encoder_.ended(); }
-  [[nodiscard]] bool has_output() const override { return !encoder_.pending().empty(); }
+  [[nodiscard]] std::size_t output_bytes() const override { return encoder_.pending().size(); }
   void take_into(std::string& buffer) override { encoder_.take_into(buffer); }
   [[nodiscard]] http::Headers headers() const override;
   [[nodiscard]] std::string keep_alive() const override;

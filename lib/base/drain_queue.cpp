@@ -67,7 +67,9 @@ bool DrainQueue::push(StreamId stream, std::string_view data) {
                                 : std::max(limits_.stream_bytes, entry.limit);
   entry.paused = entry.data.size() >= limit;
   const bool room = !entry.paused;
-  const WakeRequest wake_request = offer(stream, entry);
+  WakeRequest wake_request = offer(stream, entry);
+  // Its producer waits for the reader.
+  if (entry.paused && entry.is_ready) wake_request.flushes = true;
   lock.unlock();
   report(wake_request);
   return room;

@@ -65,7 +65,8 @@ class DrainQueue {
   void push_head(StreamId stream, std::string head);
   // Lets one stream hold more than others before it pauses.
   void allow(StreamId stream, std::size_t bytes);
-  // False when the producer shall pause until a batch with `was_paused` is taken.
+  // False when the producer shall pause until a batch with `was_paused` is taken, for which a
+  // reader that waits is woken at once.
   [[nodiscard]] bool push(StreamId stream, std::string_view data);
   void end(StreamId stream, std::string end);
 

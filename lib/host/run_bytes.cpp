@@ -16,6 +16,8 @@ namespace millrace::host {
 namespace {
 
 constexpr std::chrono::seconds keep_alive_every{15};
+// What records that come together give is handed over in such pieces.
+constexpr std::size_t piece_bytes = std::size_t{32} << 10U;
 
 Error may_only_start() {
   return make_error(Errc::not_authorized,
@@ -231,25 +233,33 @@ bool RunBytes::push(std::string_view bytes) {
 bool RunBytes::on_record(const journal::Record& record) {
   if (closed_) return false;
   encoder_.on_record(record);
-  bool has_room = !is_full_;
-  if (!encoder_.pending().empty()) {
-    encoder_.take_into(buffer_);
-    has_room = push(buffer_);
-  }
-  if (!encoder_.ended()) return has_room;
+  if (!encoder_.ended()) return encoder_.pending().size() < piece_bytes || push_pending();
   const auto hub = hub_;
   hub->detach(*this);
   on_end(nullptr);
   return false;
 }
 
+bool RunBytes::on_pause() {
+  const bool has_room = push_pending();
+  // Many runs wait here for long.
+  std::string().swap(buffer_);
+  return has_room;
+}
+
+bool RunBytes::push_pending() {
+  if (encoder_.pending().empty()) return !is_full_;
+  encoder_.take_into(buffer_);
+  return push(buffer_);
+}
+
 void RunBytes::on_end(const Error* error) {
   if (closed_) return;
+  push_pending();
   if (error != nullptr && !has_head_) return fail(*error);
   if (error != nullptr) {
     encoder_.fail(error->code_name(), error->message);
-    encoder_.take_into(buffer_);
-    if (!buffer_.empty()) push(buffer_);
+    push_pending();
   }
   open_head(204);
   close({});

@@ -62,6 +62,7 @@ class RunBytes final : public HostTask,
   void silence() override;
 
   bool on_record(const journal::Record& record) override;
+  bool on_pause() override;
   void on_end(const Error* error) override;
 
  private:
@@ -74,6 +75,7 @@ class RunBytes final : public HostTask,
   void show(std::string_view messages_json);
   void open_head(int status);
   bool push(std::string_view bytes);
+  bool push_pending();
   void fail(const Error& error);
   void close(std::string end);
 

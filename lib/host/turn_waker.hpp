@@ -17,7 +17,8 @@ namespace millrace::host {
 // nothing more to do, at the latest after a millisecond. While much comes, of whatever number of
 // streams, wake-ups keep a distance, and what comes of a stream may lie for a pace that grows with
 // it: a wake-up and each piece cost both threads more than what they bring, and what waits is fewer
-// and larger pieces. A bulk of bytes never waits, nor does what hurry() is called for.
+// and larger pieces. A bulk of bytes never waits, nor does what flush() is called for, as for a
+// stream that pauses until it is read.
 // Thread: wake, wake_at_once and hurry from any, everything else on the engine thread.
 // Lifetime: loop and host outlive it.
 class TurnWaker final : public Waker {

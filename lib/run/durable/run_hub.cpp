@@ -136,6 +136,12 @@ const store::StoredPage* RunHub::page_behind(std::uint64_t at) const {
 }
 
 void RunHub::pump(const CursorPtr& cursor) {
+  feed_all(cursor);
+  const Reader reader = cursor->reader;
+  if (reader && !cursor->is_full && !reader->on_pause()) cursor->is_full = true;
+}
+
+void RunHub::feed_all(const CursorPtr& cursor) {
   while (cursor->reader && !cursor->is_full && !cursor->is_loading) {
     if (cursor->at >= committed_) {
       if (is_over_) drop(cursor, error_ ? &*error_ : nullptr);

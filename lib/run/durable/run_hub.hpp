@@ -28,6 +28,8 @@ class RunReader {
   virtual ~RunReader() = default;
   // False: no more until RunHub::resume.
   virtual bool on_record(const journal::Record& record) = 0;
+  // No record follows for now: what was held back to go together goes. False as above.
+  virtual bool on_pause() { return true; }
   // Nothing follows. `error` is why the run cannot be read or recorded any further.
   virtual void on_end(const Error* error) = 0;
 };
@@ -80,6 +82,7 @@ class RunHub final : public std::enable_shared_from_this<RunHub> {
   using CursorPtr = std::shared_ptr<Cursor>;
 
   void pump(const CursorPtr& cursor);
+  void feed_all(const CursorPtr& cursor);
   Result<void> feed(Cursor& cursor, const store::StoredPage& page);
   [[nodiscard]] const store::StoredPage* page_behind(std::uint64_t at) const;
   void load(const CursorPtr& cursor);

@@ -5,11 +5,13 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "api/jobs.hpp"
 #include "api/lobe_watch.hpp"
 #include "api/run_reply.hpp"
+#include "journal/page.hpp"
 #include "os/event_loop.hpp"
 #include "store/memory/memory_backend.hpp"
 
@@ -42,6 +44,7 @@ class FakeResponse final : public http::ResponseStream {
   }
   bool write(std::string_view bytes) override {
     body.append(bytes);
+    ++writes;
     return is_open_;
   }
   void end() override { is_open_ = false; }
@@ -56,12 +59,37 @@ class FakeResponse final : public http::ResponseStream {
   int status = 0;
   http::Headers headers;
   std::string body;
+  int writes = 0;
 
  private:
   bool is_open_;
   std::function<void()> on_drain_;
   std::function<void()> on_close_;
 };
+
+// The first page of a run: its begin and so many pieces.
+store::StoredPage page_of_pieces(std::uint64_t pieces) {
+  journal::PageWriter writer;
+  journal::Record record;
+  record.body = journal::Fact(journal::Segment{"run", {}, {}, {}});
+  writer.add(record);
+  record.body = event::Event{event::RunStart{"thread", "run"}};
+  writer.add(record);
+  for (std::uint64_t piece = 0; piece < pieces; ++piece) {
+    record.body =
+        event::Event{event::Foreign{"CUSTOM", R"({"type":"CUSTOM","name":"piece","value":1})"}};
+    writer.add(record);
+  }
+  journal::Page page = writer.take();
+  return {page.count, page.count, std::move(page.bytes)};
+}
+
+std::size_t count_of(std::string_view text, std::string_view part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1))
+    ++count;
+  return count;
+}
 
 class RecordReplyTest : public testing::Test {
  protected:
@@ -151,6 +179,42 @@ TEST_F(RecordReplyTest, ReadsOnFromWhatIsKnownOfAnOperation) {
     std::make_shared<LobeWatch>(known, count)->read_committed(found_);
     EXPECT_EQ(done, 2);
     EXPECT_EQ(found_.hub->readers(), 0U);
+  });
+}
+
+TEST_F(RecordReplyTest, SendsRecordsOfAPageTogether) {
+  with_hub(0, false, [&] {
+    const auto response = std::make_shared<FakeResponse>(true);
+    const auto reply = std::make_shared<RunReply>(loop_, response, RunReading());
+    ASSERT_TRUE(reply->start(found_).ok());
+    constexpr std::uint64_t pieces = 100;
+    found_.hub->publish(page_of_pieces(pieces));
+    EXPECT_EQ(response->writes, 1);
+    EXPECT_EQ(count_of(response->body, "\"piece\""), pieces);
+    // Not all at once where there is much.
+    constexpr std::uint64_t many = 10'000;
+    response->writes = 0;
+    store::StoredPage page = page_of_pieces(many);
+    page.last += pieces + 2;
+    found_.hub->publish(std::move(page));
+    EXPECT_GT(response->writes, 10);
+    EXPECT_LT(response->writes, 100);
+    EXPECT_EQ(count_of(response->body, "\"piece\""), pieces + many);
+    found_.hub->detach(*reply);
+  });
+}
+
+TEST_F(RecordReplyTest, SendsWhatIsBeforeADamagedRecord) {
+  with_hub(0, false, [&] {
+    const auto response = std::make_shared<FakeResponse>(true);
+    const auto reply = std::make_shared<RunReply>(loop_, response, RunReading());
+    ASSERT_TRUE(reply->start(found_).ok());
+    store::StoredPage page = page_of_pieces(3);
+    page.bytes.pop_back();
+    found_.hub->publish(std::move(page));
+    EXPECT_EQ(count_of(response->body, "\"piece\""), 2U);
+    EXPECT_EQ(count_of(response->body, "store_damaged"), 1U);
+    EXPECT_FALSE(response->is_open());
   });
 }
 

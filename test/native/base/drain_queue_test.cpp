@@ -89,6 +89,21 @@ TEST(DrainQueue, PausesAStreamAtItsLimitAndSaysSoWhenItIsRead) {
   EXPECT_FALSE(batch->was_paused);
 }
 
+TEST(DrainQueue, ExpeditesTheWakeUpForAStreamThatPauses) {
+  CountingWaker waker;
+  DrainQueue queue(waker, {.stream_bytes = 10});
+  queue.open(1);
+  EXPECT_TRUE(queue.push(1, "12345"));
+  EXPECT_EQ(waker.flushes, 0);
+  EXPECT_FALSE(queue.push(1, "67890"));
+  EXPECT_EQ(waker.flushes, 1);
+  // A reader that is not there is not called.
+  queue.drain();
+  EXPECT_FALSE(queue.push(1, "1234567890"));
+  EXPECT_EQ(waker.wakes, 1);
+  EXPECT_EQ(waker.flushes, 1);
+}
+
 TEST(DrainQueue, LetsAStreamHoldMore) {
   CountingWaker waker;
   DrainQueue queue(waker, {.stream_bytes = 10, .total_bytes = 50, .floor_bytes = 4});
