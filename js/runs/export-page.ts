@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { createGzip } from 'node:zlib';
+import type Zlib from 'node:zlib';
 
 import { MillraceError } from '../errors';
 import { type ExportedRecord, Redaction, type SecretNames } from './redaction';
@@ -113,6 +113,8 @@ async function* pageOf(
 const lineBytes = 3 << 14;
 
 async function* base64Lines(lines: AsyncIterable<string>): AsyncGenerator<Buffer, undefined> {
+  // Loaded here: every runtime has this file, and few export a run.
+  const { createGzip } = require('node:zlib') as typeof Zlib;
   const gzip = createGzip({ level: 9 });
   const text = Readable.from(lines);
   text.on('error', (error) => gzip.destroy(error));

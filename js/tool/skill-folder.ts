@@ -1,5 +1,6 @@
 // A folder of skills that is read again when it changes.
-import { stat, readdir } from 'node:fs/promises';
+// Not of 'node:fs/promises', which every runtime would load, and few have skills.
+import { promises as files } from 'node:fs';
 import { join } from 'node:path';
 
 import { messageOf } from '../thrown';
@@ -97,10 +98,10 @@ export class SkillFolder {
 // Changes with each file SKILL.md.
 async function printOf(dir: string): Promise<string> {
   try {
-    const names = (await readdir(dir)).sort();
+    const names = (await files.readdir(dir)).sort();
     const prints = await Promise.all(
       names.map(async (name) => {
-        const facts = await stat(join(dir, name, 'SKILL.md')).catch(() => undefined);
+        const facts = await files.stat(join(dir, name, 'SKILL.md')).catch(() => undefined);
         return [name, facts?.mtimeMs, facts?.size, facts?.ino];
       }),
     );

@@ -40,4 +40,14 @@ describe('the package', () => {
       if (millrace.MillraceError !== MillraceError) throw new Error('another class');`;
     execFileSync(process.execPath, ['-e', script], { cwd: root });
   });
+
+  it('loads what only exports and skills need with the first of these', () => {
+    const script = `
+      const { createRuntime } = require('millrace');
+      if (typeof createRuntime !== 'function') throw new Error('no createRuntime');
+      for (const name of ['zlib', 'fs/promises']) {
+        if (process.moduleLoadList.includes('NativeModule ' + name)) throw new Error(name);
+      }`;
+    execFileSync(process.execPath, ['-e', script], { cwd: root });
+  });
 });
