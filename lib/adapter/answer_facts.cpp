@@ -68,6 +68,8 @@ void AnswerFacts::put(List& list, std::string_view name, std::string json) {
   const auto known =
       std::find_if(list.begin(), list.end(), [&](const auto& row) { return row.first == name; });
   if (known == list.end()) {
+    // In small steps: mostly there are few, and each open stream keeps them.
+    if (list.size() == list.capacity()) list.reserve(list.size() + 1 + list.size() / 8);
     list.emplace_back(name, std::move(json));
   } else if (known->second != json) {
     known->second = std::move(json);

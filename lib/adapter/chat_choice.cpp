@@ -32,7 +32,7 @@ json::Value ChatChoice::of(const json::Value& choices, bool has_text) {
     if (!choice.is_object()) continue;
     if (answers_ == Answers::one) return choice;
     if (is_first_at_last(choice)) {
-      others_.insert(index_);
+      others_.edit().insert(index_);
       index_ = 0;
     }
     if (choice["index"].integer().value_or(index_) != index_) continue;
@@ -55,7 +55,7 @@ json::Value ChatChoice::of(const json::Value& choices, bool has_text) {
       if (const auto reason = choice["finish_reason"].filled_string()) held_reason_ = *reason;
       continue;
     }
-    others_.insert(*index);
+    others_.edit().insert(*index);
     if (has_too_many()) break;
   }
   return {};
@@ -75,13 +75,13 @@ bool ChatChoice::is_first_at_last(const json::Value& choice) const {
 void ChatChoice::note_others(const json::Value& choices) {
   for (const json::Value choice : choices.items()) {
     const auto index = choice["index"].integer();
-    if (index && *index != index_) others_.insert(*index);
+    if (index && *index != index_) others_.edit().insert(*index);
     if (has_too_many()) return;
   }
 }
 
 bool ChatChoice::is_other(std::int64_t index) const {
-  return others_.contains(index);
+  return others_->contains(index);
 }
 
 OnlyChoice::Words OnlyChoice::words(const json::Value& choice, bool is_beside) {
@@ -93,14 +93,14 @@ OnlyChoice::Words OnlyChoice::words(const json::Value& choice, bool is_beside) {
     if (index && speaks) drop_held();
     return Words::answer;
   }
-  if (others_.contains(*index)) return Words::alternative;
+  if (others_->contains(*index)) return Words::alternative;
   if (!speaks) return Words::answer;
   if (!speaker_) {
     speaker_ = *index;
     return Words::answer;
   }
   if (is_beside || speaker_ended_) {
-    if (others_.size() < ChatChoice::most_others) others_.insert(*index);
+    if (others_->size() < ChatChoice::most_others) others_.edit().insert(*index);
     return Words::alternative;
   }
   // The whole message that closes a stream is compared with what came.
@@ -110,11 +110,12 @@ OnlyChoice::Words OnlyChoice::words(const json::Value& choice, bool is_beside) {
 
 OnlyChoice::Words OnlyChoice::hold(std::int64_t number, const json::Value& delta) {
   constexpr std::size_t held_limit_bytes = 1024UL * 1024UL;
-  held_indexes_.insert(number);
-  held_.push_back(delta.to_json(json::Surrogates::keep));
-  held_bytes_ += held_.back().size();
-  const bool has_too_many = held_indexes_.size() > ChatChoice::most_others;
-  if (held_bytes_ > held_limit_bytes || has_too_many) drop_held();
+  Held& held = held_ ? *held_ : held_.emplace();
+  held.indexes.insert(number);
+  held.deltas.push_back(delta.to_json(json::Surrogates::keep));
+  held.bytes += held.deltas.back().size();
+  const bool has_too_many = held.indexes.size() > ChatChoice::most_others;
+  if (held.bytes > held_limit_bytes || has_too_many) drop_held();
   return Words::held;
 }
 
@@ -128,24 +129,24 @@ std::string_view OnlyChoice::reason(const json::Value& choice) {
     return reason;
   }
   // Calls belong to the answer, whoever brings them.
-  if (others_.contains(*index)) return reason == "tool_calls" ? reason : std::string_view();
-  if (!held_indexes_.contains(*index)) return reason;
-  held_reason_ = reason;
+  if (others_->contains(*index)) return reason == "tool_calls" ? reason : std::string_view();
+  if (!held_ || !held_->indexes.contains(*index)) return reason;
+  held_->reason = reason;
   return {};
 }
 
 std::vector<std::string> OnlyChoice::take() {
-  held_indexes_.clear();
-  held_reason_.clear();
-  held_bytes_ = 0;
-  return std::exchange(held_, {});
+  if (!held_) return {};
+  std::vector<std::string> deltas = std::move(held_->deltas);
+  held_.reset();
+  return deltas;
 }
 
 void OnlyChoice::drop_held() {
-  if (others_.size() < ChatChoice::most_others) {
-    others_.insert(held_indexes_.begin(), held_indexes_.end());
+  if (held_ && others_->size() < ChatChoice::most_others) {
+    others_.edit().insert(held_->indexes.begin(), held_->indexes.end());
   }
-  (void)take();
+  held_.reset();
 }
 
 }  // namespace millrace::adapter

@@ -11,6 +11,7 @@
 
 #include "adapter/adapter.hpp"
 #include "base/json.hpp"
+#include "base/optional_box.hpp"
 
 namespace millrace::adapter {
 
@@ -27,7 +28,7 @@ class ChatChoice {
   // Other choices that are told apart; no request can ask for so many answers.
   static constexpr std::size_t most_others = 1024;
   // True when there were more: the answer is none.
-  [[nodiscard]] bool has_too_many() const { return others_.size() > most_others; }
+  [[nodiscard]] bool has_too_many() const { return others_->size() > most_others; }
   // The reason to finish under a number that had nothing else, for an answer without one of its
   // own; or "".
   [[nodiscard]] const std::string& held_reason() const { return held_reason_; }
@@ -42,7 +43,7 @@ class ChatChoice {
   std::int64_t index_ = 0;
   bool has_any_ = false;
   bool has_content_ = false;  // besides a role
-  std::unordered_set<std::int64_t> others_;
+  Rare<std::unordered_set<std::int64_t>> others_;
   std::string held_reason_;
 };
 
@@ -63,18 +64,24 @@ class OnlyChoice {
   // Deltas that were held back and belong to the answer, as JSON texts.
   std::vector<std::string> take();
   // The reason that a choice with held words gave, while the answer's own has not come.
-  [[nodiscard]] const std::string& held_reason() const { return held_reason_; }
+  [[nodiscard]] std::string_view held_reason() const {
+    return held_ ? std::string_view(held_->reason) : std::string_view();
+  }
 
  private:
+  struct Held {
+    std::unordered_set<std::int64_t> indexes;
+    std::vector<std::string> deltas;
+    std::size_t bytes = 0;
+    std::string reason;
+  };
+
   Words hold(std::int64_t number, const json::Value& delta);
   void drop_held();
 
-  std::optional<std::int64_t> speaker_;      // whose text came first
-  std::unordered_set<std::int64_t> others_;  // alternatives
-  std::unordered_set<std::int64_t> held_indexes_;
-  std::vector<std::string> held_;
-  std::size_t held_bytes_ = 0;
-  std::string held_reason_;
+  std::optional<std::int64_t> speaker_;            // whose text came first
+  Rare<std::unordered_set<std::int64_t>> others_;  // alternatives
+  OptionalBox<Held> held_;
   bool speaker_ended_ = false;
 };
 

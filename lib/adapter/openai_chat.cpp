@@ -141,8 +141,8 @@ void OpenAiChat::finish_only_answer(std::string_view reason) {
 // The end of the answer came under another number than its own.
 void OpenAiChat::finish_with_held_reason() {
   if (finished_) return;
-  const std::string reason =
-      only_.held_reason().empty() ? choice_.held_reason() : only_.held_reason();
+  const std::string reason(only_.held_reason().empty() ? choice_.held_reason()
+                                                       : only_.held_reason());
   if (!reason.empty()) finish_only_answer(reason);
 }
 
@@ -290,11 +290,11 @@ void OpenAiChat::on_citations(const json::Value& record) {
 
 // Chunks repeat the list, which may grow: only what was not in it before is given again.
 void OpenAiChat::give_sources(const json::Value& list) {
-  const bool is_first = sources_.empty();
+  const bool is_first = sources_->empty();
   std::string more;
   for (const json::Value source : list.items()) {
     std::string json = source.to_json();
-    if (!sources_.insert(json).second) continue;
+    if (!sources_.edit().insert(json).second) continue;
     more.append(more.empty() ? "[" : ",").append(json);
   }
   if (more.empty()) return;

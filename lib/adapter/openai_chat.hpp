@@ -20,6 +20,7 @@
 #include "adapter/resent_text.hpp"
 #include "adapter/tagged_text.hpp"
 #include "adapter/unknown_members.hpp"
+#include "base/optional_box.hpp"
 
 namespace millrace::adapter {
 
@@ -130,15 +131,15 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   Given given_;
   bool announced_ = false;  // the message of the current step was opened
   bool finished_ = false;
-  bool rejected_ = false;                    // the message is a refusal
-  bool is_whole_ = false;                    // the content that is read did not come in pieces
-  std::string sources_json_;                 // the list of sources that came last
-  std::unordered_set<std::string> sources_;  // those that were given
-  std::string facts_id_;                     // of the answer whose facts are noted
-  bool facts_ended_ = false;                 // and that one has ended
-  bool has_facts_ = false;                   // of the record that came first
-  bool only_message_ = false;                // the first record with a choice had a whole message
-  bool is_silent_ = false;                   // and that one holds neither words nor a call
+  bool rejected_ = false;     // the message is a refusal
+  bool is_whole_ = false;     // the content that is read did not come in pieces
+  std::string sources_json_;  // the list of sources that came last
+  Rare<std::unordered_set<std::string>> sources_;  // those that were given
+  std::string facts_id_;                           // of the answer whose facts are noted
+  bool facts_ended_ = false;                       // and that one has ended
+  bool has_facts_ = false;                         // of the record that came first
+  bool only_message_ = false;  // the first record with a choice had a whole message
+  bool is_silent_ = false;     // and that one holds neither words nor a call
 };
 
 }  // namespace millrace::adapter

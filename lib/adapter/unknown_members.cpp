@@ -34,15 +34,16 @@ void UnknownMembers::note(AnswerFacts* facts, std::string_view place, const json
 
 // Names that are left out are not kept: one that comes again counts again.
 void UnknownNames::add(AnswerFacts& facts, std::string name) {
-  if (names_.contains(name)) return;
-  if (names_.size() == most) {
-    facts.set_detail_json(detail_ + "LeftOut", std::to_string(++left_out_));
+  if (seen_->names.contains(name)) return;
+  Seen& seen = seen_.edit();
+  if (seen.names.size() == most) {
+    facts.set_detail_json(std::string(detail_) + "LeftOut", std::to_string(++seen.left_out));
     return;
   }
-  if (!list_.empty()) list_.push_back(',');
-  json::append_string(list_, name);
-  facts.set_detail_json(detail_, "[" + list_ + "]");
-  names_.insert(std::move(name));
+  if (!seen.list.empty()) seen.list.push_back(',');
+  json::append_string(seen.list, name);
+  facts.set_detail_json(detail_, "[" + seen.list + "]");
+  seen.names.insert(std::move(name));
 }
 
 void UnknownEvents::note(AnswerFacts* facts, std::string_view name, const json::Value& record) {

@@ -10,6 +10,7 @@
 
 #include "adapter/answer_facts.hpp"
 #include "base/json.hpp"
+#include "base/optional_box.hpp"
 
 namespace millrace::adapter {
 
@@ -21,16 +22,21 @@ class UnknownNames {
   static constexpr std::size_t most_bytes = 64;  // of a name, which the server chose
 
   // `detail` names the list, and "<detail>LeftOut" the number of names that are not in it.
+  // Lifetime: it outlives the names.
   explicit UnknownNames(std::string_view detail) : detail_(detail) {}
 
   // Shape: "<detail>": string[], "<detail>LeftOut"?: number
   void add(AnswerFacts& facts, std::string name);
 
  private:
-  std::string detail_;
-  std::unordered_set<std::string> names_;
-  std::string list_;  // JSON, between commas
-  std::size_t left_out_ = 0;
+  struct Seen {
+    std::unordered_set<std::string> names;
+    std::string list;  // JSON, between commas
+    std::size_t left_out = 0;
+  };
+
+  std::string_view detail_;
+  Rare<Seen> seen_;
 };
 
 // Thread: any, one at a time.

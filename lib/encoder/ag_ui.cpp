@@ -299,8 +299,8 @@ void AgUiEncoder::on_run_end(const event::RunEnd& end) {
 
 void AgUiEncoder::append_outcome() {
   std::string outcome = outcome_;
-  if (!interrupts_.empty()) {
-    outcome = R"({"type":"interrupt","interrupts":[)" + interrupts_ + "]}";
+  if (!interrupts_->list.empty()) {
+    outcome = R"({"type":"interrupt","interrupts":[)" + interrupts_->list + "]}";
   } else if (outcome.empty() && modern_ && !pending_calls_.empty()) {
     outcome = R"({"type":"success","pendingToolCallIds":[)";
     for (const std::string& id : pending_calls_) {
@@ -320,16 +320,17 @@ void AgUiEncoder::on_interrupt(const event::Interrupt& interrupt) {
 
 void AgUiEncoder::add_question(const event::Question& question, std::string_view reason) {
   std::string id(question.id);
-  if (id.empty()) id = options_.run_id + "-interrupt-" + std::to_string(interrupt_ids_.size() + 1);
-  if (!interrupt_ids_.insert(id).second) return;
-  if (!interrupts_.empty()) interrupts_.push_back(',');
-  interrupts_.push_back('{');
-  json::append_member(interrupts_, "id", id);
-  json::append_member(interrupts_, "reason", reason);
-  if (!question.message.empty()) json::append_member(interrupts_, "message", question.message);
-  interrupts_.append(R"(,"metadata":{)");
-  json::append_raw_member(interrupts_, "value", question.json);
-  interrupts_.append("}}");
+  auto& [list, ids] = interrupts_.edit();
+  if (id.empty()) id = options_.run_id + "-interrupt-" + std::to_string(ids.size() + 1);
+  if (!ids.insert(id).second) return;
+  if (!list.empty()) list.push_back(',');
+  list.push_back('{');
+  json::append_member(list, "id", id);
+  json::append_member(list, "reason", reason);
+  if (!question.message.empty()) json::append_member(list, "message", question.message);
+  list.append(R"(,"metadata":{)");
+  json::append_raw_member(list, "value", question.json);
+  list.append("}}");
 }
 
 void AgUiEncoder::close_steps() {

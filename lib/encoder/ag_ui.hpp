@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/optional_box.hpp"
 #include "encoder/ag_ui_state.hpp"
 #include "event/codec.hpp"
 #include "event/event.hpp"
@@ -62,6 +63,10 @@ class AgUiEncoder final : public event::EventSink {
     std::string owner;
     int count = 1;
   };
+  struct Interrupts {
+    std::string list;  // JSON objects, comma separated
+    std::unordered_set<std::string> ids;
+  };
 
   void frame_begin() { out_.append("data: "); }
   void frame_end() { out_.append("\n\n"); }
@@ -99,8 +104,7 @@ class AgUiEncoder final : public event::EventSink {
   std::string outcome_;                     // of the source's RUN_FINISHED, as JSON
   std::vector<Step> open_steps_;            // of the source
   std::vector<std::string> pending_calls_;  // calls without result
-  std::string interrupts_;                  // JSON objects, comma separated
-  std::unordered_set<std::string> interrupt_ids_;
+  Rare<Interrupts> interrupts_;
   bool started_ = false;
   bool warned_ = false;     // of what the client does not store
   bool cancelled_ = false;  // the source was cancelled, and the client has no word for it
