@@ -13,7 +13,7 @@ import type { AgentCall } from '../model/call';
 import { nextTurn } from '../real-timers';
 import { toAGUIResponse } from '../runs/ag-ui';
 import { EngineBytes, rememberBytes } from '../runs/engine-bytes';
-import { eventsOf, isEvent } from '../runs/engine-items';
+import { eventsIn, eventsOf, isEvent } from '../runs/engine-items';
 import { ReplayBytes } from '../runs/replay-bytes';
 import { ReplayEvents, tooLong } from '../runs/replay-events';
 import type { ReadRun } from '../runs/run-reader';
@@ -372,9 +372,11 @@ export class AgentRun implements AsyncIterable<RunEvent> {
   #take(output: string): void {
     const mark = this.#reader.mark;
     const items = itemsOf<Item>(output);
+    // What the run alone needs is not retained for its readers.
+    const replayed = eventsIn(items, output);
     const events = eventsOf(items, this.#reader);
     for (const item of items) if (!isEvent(item)) this.#takeOwn(item);
-    this.#events.add({ events, output, mark });
+    if (replayed !== undefined) this.#events.add({ events, output: replayed, mark });
     this.#wakes.call();
   }
 

@@ -28,6 +28,18 @@ export function eventsOf<Own extends { type: string }>(
   return events;
 }
 
+/** The output of these items without those that are no events; undefined where it has none. */
+export function eventsIn<Own extends { type: string }>(
+  items: readonly (AGUIEvent | Own | string)[],
+  output: string,
+): string | undefined {
+  const events = items.filter(isEvent);
+  // The number of a record, at the end of each output of a durable run, is small.
+  const isSmall = (item: AGUIEvent | Own | string) => isEvent(item) || item.type === '@seq';
+  if (events.length === 0) return undefined;
+  return items.every(isSmall) ? output : JSON.stringify(events);
+}
+
 /** The events of outputs that follow each other; the mark is where a reader stood before the first. */
 export function readAgain(outputs: readonly string[], mark: ReaderMark): AGUIEvent[] {
   const reader = EngineEventReader.from(mark);
