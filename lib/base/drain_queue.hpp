@@ -39,7 +39,7 @@ struct DrainLimits {
   std::size_t floor_bytes = std::size_t{16} << 10U;
 };
 
-// Thread: push_head, allow, push, end and hurry from the producing thread; everything else from the
+// Thread: push_head, allow, push, end and flush from the producing thread; everything else from the
 // reader's.
 // Lifetime: the waker outlives the queue.
 class DrainQueue {
@@ -61,7 +61,7 @@ class DrainQueue {
   // Makes a stream known, with a reader that waits.
   void open(StreamId stream);
 
-  // These ignore a stream that was dropped, as does hurry.
+  // These ignore a stream that was dropped, as does flush.
   void push_head(StreamId stream, std::string head);
   // Lets one stream hold more than others before it pauses.
   void allow(StreamId stream, std::size_t bytes);

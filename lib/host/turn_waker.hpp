@@ -19,7 +19,7 @@ namespace millrace::host {
 // it: a wake-up and each piece cost both threads more than what they bring, and what waits is fewer
 // and larger pieces. A bulk of bytes never waits, nor does what flush() is called for, as for a
 // stream that pauses until it is read.
-// Thread: wake, wake_at_once and hurry from any, everything else on the engine thread.
+// Thread: wake, wake_at_once and flush from any, everything else on the engine thread.
 // Lifetime: loop and host outlive it.
 class TurnWaker final : public Waker {
  public:

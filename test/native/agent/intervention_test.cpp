@@ -92,7 +92,7 @@ TEST(ShouldIntervene, JudgesEachElementOfAList) {
   struct Row {
     const char* args;
     const char* allowed;
-    const char* asked;
+    const char* intervenes;
   };
   for (const Row& row : {
            Row{R"({"commands":["ls","ls -l"]})", "never", "never"},
@@ -102,7 +102,7 @@ TEST(ShouldIntervene, JudgesEachElementOfAList) {
            Row{R"({"commands":"ls"})", "never", "never"},
        }) {
     EXPECT_EQ(should_intervene(allows, none, tree(row.args), {}), row.allowed) << row.args;
-    EXPECT_EQ(should_intervene(asks, none, tree(row.args), {}), row.asked) << row.args;
+    EXPECT_EQ(should_intervene(asks, none, tree(row.args), {}), row.intervenes) << row.args;
   }
 }
 
