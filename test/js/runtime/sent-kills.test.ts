@@ -101,7 +101,7 @@ function answersIn(events: Line[]): string[] {
 function expectWhole({ wasKilled, lines, end }: Ended): void {
   expect(end).toMatchObject({ status: 'completed' });
   const messages = end['messages'] as Message[];
-  const requests = model.asked.map((body) => body.messages as Message[]);
+  const requests = model.chatBodies.map((body) => body.messages as Message[]);
   const places = texts.flatMap((text) => {
     const isStored = lines.includes(`stored ${text}`);
     const counts = requests.map((request) => withText(request, text).length);
