@@ -1,5 +1,5 @@
 // Members of recorded answers that the SDK's types do not have, such as those that compatible vendors add to OpenAI's
-// wires: each text and number gets a marker where it first occurs. The recordings are no part of the repository: MILLRACE_RECORDINGS names
+// wires: each text and number gets a marker where it first occurs, each flag both values. The recordings are no part of the repository: MILLRACE_RECORDINGS names
 // their folder.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { each } from './each.mjs';
 import { Engine } from './engine.mjs';
 import { Markers } from './instances.mjs';
-import { Ends, judgeEvents } from './judge.mjs';
+import { Ends, judgeEvents, judgeValues } from './judge.mjs';
 import { hasPath, readModel } from './model.mjs';
 
 const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
@@ -21,6 +21,7 @@ const adapters = {
   gemini: 'geminiAdapter',
   interactions: 'geminiInteractionsAdapter',
   cohere: 'cohereAdapter',
+  bedrock: 'bedrockConverseAdapter',
 };
 // Names whose values say what a record is or link it to others.
 const structural =
@@ -33,7 +34,10 @@ function wireOf(records) {
   if (has(({ type }) => `${type}`.startsWith('response.'))) return 'openai-responses';
   if (has(({ candidates }) => Array.isArray(candidates))) return 'gemini';
   if (has(({ event_type: type }) => typeof type === 'string')) return 'interactions';
-  return has(({ type }) => type === 'message-start') ? 'cohere' : undefined;
+  if (has(({ type }) => type === 'message-start')) return 'cohere';
+  const isOfBedrock = (record) =>
+    ['contentBlockDelta', 'messageStop'].some((name) => name in record);
+  return has(isOfBedrock) ? 'bedrock' : undefined;
 }
 
 function parsed(line) {
@@ -69,11 +73,11 @@ function leavesOf(records, wire, known) {
         walk(inner, `${row}.${name}`, at, [...path, name]),
       );
     }
-    if (typeof value !== 'string' && typeof value !== 'number') return undefined;
+    if (!['string', 'number', 'boolean'].includes(typeof value)) return undefined;
     if (value === '' || known.has(row) || structural.test(row)) return undefined;
     known.add(row);
     if (hasPath(node, wire.events?.nameOf(records[at]) ?? '', path, wire.rules)) return undefined;
-    return leaves.push({ row, at, path });
+    return leaves.push({ row, at, path, isFlag: typeof value === 'boolean' });
   };
   records.forEach((record, at) => walk(record, `${wire.name}:${labelOf(record)}`, at, []));
   return leaves;
@@ -85,13 +89,19 @@ function labelOf(record) {
   return Object.keys(record).length === 1 ? Object.keys(record)[0] : 'record';
 }
 
-// Records with a marker at one place.
-function marked(records, { at, path }, marker) {
+// Records with another value at one place.
+function replaced(records, { at, path }, made) {
   const copy = structuredClone(records[at]);
   const owner = path.slice(0, -1).reduce((value, name) => value[name], copy);
-  const value = owner[path.at(-1)];
-  owner[path.at(-1)] = typeof value === 'number' ? marker.number : textLike(value, marker.text);
+  owner[path.at(-1)] = typeof made === 'function' ? made(owner[path.at(-1)]) : made;
   return records.with(at, copy);
+}
+
+// Records with a marker at one place.
+function marked(records, leaf, marker) {
+  return replaced(records, leaf, (value) =>
+    typeof value === 'number' ? marker.number : textLike(value, marker.text),
+  );
 }
 
 // JSON stays JSON.
@@ -105,13 +115,18 @@ export async function playRecordings(wires) {
   const counts = { instances: 0, answers: 0, read: 0 };
   const known = new Set();
   const markers = new Markers();
-  for (const { records, wire: name } of recordings()) {
+  const unread = [];
+  for (const { name: file, records, wire: name } of recordings()) {
     const wire = wires.find((one) => one.name === name);
-    if (!wire) continue;
+    if (!wire) {
+      unread.push(file);
+      continue;
+    }
     counts.instances += 1;
     const adapter = { name: adapters[name], options: () => ({}) };
     const engine = new Engine(undefined, { ...wire, adapter });
     await each(leavesOf(records, wire, known), async (leaf) => {
+      if (leaf.isFlag) return playFlag(ends, engine, wire, records, leaf);
       const marker = markers.next();
       const outcome = await engine.read(wire.bytes(marked(records, leaf, marker)));
       const carriers = [...wire.carriers, ...recorded];
@@ -119,7 +134,16 @@ export async function playRecordings(wires) {
       counts.answers += 1;
     });
   }
-  return { ends, counts };
+  return { ends, counts, unread };
+}
+
+// A flag is sent with both values.
+async function playFlag(ends, engine, wire, records, leaf) {
+  const outcomes = new Map();
+  for (const value of [false, true]) {
+    outcomes.set(`${value}`, await engine.read(wire.bytes(replaced(records, leaf, value))));
+  }
+  judgeValues(ends, 'stream', leaf.row, outcomes);
 }
 
 // Records hold pieces, so texts stand at other rows than those of whole answers.

@@ -59,13 +59,16 @@ function except(rows, exceptions) {
 async function withoutSdk(title, sent) {
   const started = performance.now();
   const vendor = await startVendor();
-  const { ends, counts } = await sent(vendor);
+  const { ends, counts, unread = [] } = await sent(vendor);
   const rows = ends.list();
   const exceptions = exceptionsOf(name);
   except(rows, exceptions);
   vendor.close();
   const unused = exceptions.filter(({ used }) => !used);
-  const problems = unused.map(({ rows: row }) => `nothing is lost at the exception ${row}`);
+  const problems = [
+    ...unused.map(({ rows: row }) => `nothing is lost at the exception ${row}`),
+    ...unread.map((file) => `the recording ${file} is of no wire that is known here`),
+  ];
   const none = { order: {}, cut: 0, test: { dropped: [], wrong: [] } };
   finish({ name, title, sdk: '@ag-ui/core', rows, problems, counts, ...none }, started);
 }

@@ -242,9 +242,11 @@ export class Ways {
         }
       });
     }
-    for (const [row, names] of lost) {
-      if (names.size === 0) this.ends.add('into others', row, 'carried');
-      else this.ends.add('into others', row, 'lost', [...names].sort().join(', '));
+    for (const [row, { named, gone }] of lost) {
+      const list = (vendors) => [...vendors].sort().join(', ');
+      if (gone.size > 0) this.ends.add('into others', row, 'lost', list(gone));
+      else if (named.size > 0) this.ends.add('into others', row, 'named', list(named));
+      else this.ends.add('into others', row, 'carried');
     }
   }
 
@@ -254,9 +256,10 @@ export class Ways {
     const noted = report.rejected ? namesPlace(report) : report.notes?.length > 0;
     for (const { row, marker } of leaves) {
       if (!marker) continue;
-      if (!lost.has(row)) lost.set(row, new Set());
-      const found = places.has(marker.text) || places.has(marker.number);
-      if (!found && !noted && !names(notesOf({ report }), row)) lost.get(row).add(other.name);
+      if (!lost.has(row)) lost.set(row, { named: new Set(), gone: new Set() });
+      if (places.has(marker.text) || places.has(marker.number)) continue;
+      const isNamed = noted || names(notesOf({ report }), row);
+      lost.get(row)[isNamed ? 'named' : 'gone'].add(other.name);
     }
   }
 }
