@@ -22,7 +22,7 @@ export function overview(results) {
     const counts = countsOf(members);
     const orders = rows.filter(({ way, end }) => isOrder(way) && end === 'lost').length;
     const figures = [members.length, ...ends.map((end) => counts[end]), orders];
-    return [`[${title}](${name}.md)`, `\`${sdk}\` ${version}`, ...figures];
+    return [`[${title}](${name}.md)`, `\`${sdk}\` ${version}`, waysOf(members), ...figures];
   });
   return `# What becomes of each member
 
@@ -37,8 +37,26 @@ where it comes out. [How that is done](../internals/wires.md). A member that is 
 - **excepted**: it is of no use, for the reason that the page of the wire gives
 - **lost**: nothing of it is left, or it stands where nobody looks for it
 
-${table(['wire', 'SDK', 'members and ways', ...ends, 'orders lost'], lines)}
+Ways: **answers** are read, and their parts go **back** with the next request; a **history** of the vendor's own messages goes to
+the vendor and **into others**; **parameters** of requests and **headers** of answers. A wire without \`back\` is only read: the
+engine sends no requests of it.
+
+${table(['wire', 'SDK', 'ways', 'members and ways', ...ends, 'orders lost'], lines)}
 `;
+}
+
+const wayNames = [
+  ['answers', /^(stream|answer)$/],
+  ['back', /^next of /],
+  ['history', /^history$/],
+  ['into others', /^into others$/],
+  ['parameters', /^parameter$/],
+  ['headers', /^header$/],
+];
+
+function waysOf(rows) {
+  const names = wayNames.filter(([, pattern]) => rows.some(({ way }) => pattern.test(way)));
+  return names.map(([name]) => name).join(', ');
 }
 
 /** The page of a wire. */
@@ -53,12 +71,19 @@ export function pageOf({ title, sdk, version, rows, order, cut, counts }) {
 
 ${written}
 
-Types of \`${sdk}\` ${version}. ${counts.instances} instances, ${order.sent ?? 0} answers of two and three parts, ${cut} cuts of a stream.
+Types of \`${sdk}\` ${version}. ${counts.instances} instances, ${order.sent ?? 0} answers of two and three parts,
+${cut} cuts of a stream.${unseenOf(order)}
 
 ${table(['way', 'members', ...ends], perWay)}
 
 ${groupsOf(rows).map(sectionOf).join('\n\n')}
 `;
+}
+
+function unseenOf({ unseen = 0 }) {
+  return unseen === 0
+    ? ''
+    : ` ${unseen} times fewer than two of the parts came out, so that no order could be compared.`;
 }
 
 function groupsOf(rows) {
