@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "api/api_options.hpp"
+#include "api/metrics.hpp"
 #include "base/json_tree.hpp"
 #include "base/result.hpp"
 #include "http/router.hpp"
@@ -40,6 +41,7 @@ struct ApiRoute {
 struct ApiContext : run::RouteServices {
   ApiOptions options;
   std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
+  std::shared_ptr<Metrics> metrics = std::make_shared<Metrics>();
 
   // Gives `done` what `work` gives, on the engine thread.
   template <class T>

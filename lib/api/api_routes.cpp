@@ -100,7 +100,7 @@ ApiRoutes::ApiRoutes(ApiContext context)
         std::move(done));
   });
   const auto table = std::make_shared<Table>();
-  add(*table, system_routes(context_));
+  add(*table, system_routes(context_, zone_));
   add(*table, session_routes(context_, zone_));
   table->push_back(openapi_route(context_, table));
   jobs_ = std::make_shared<Jobs>(context_);

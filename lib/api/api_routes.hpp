@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/api_context.hpp"
@@ -23,6 +24,11 @@ class ApiRoutes {
   // Routes for a router, and the rules of who may use them.
   [[nodiscard]] std::vector<http::Route> routes() const;
   [[nodiscard]] std::shared_ptr<http::Zone> zone() const { return zone_; }
+  // Sees the requests for these routes, for what `/metrics` has; `log` sees them too.
+  [[nodiscard]] std::shared_ptr<http::RequestObserver> observer(
+      std::shared_ptr<http::RequestObserver> log) const {
+    return counted(std::move(log), context_->metrics);
+  }
   // Takes from other options what may change while the routes are served: keys, origins, whether
   // there is a page and a document.
   void change(const ApiOptions& options);

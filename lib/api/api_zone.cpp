@@ -149,6 +149,7 @@ http::Zone::Admission ApiZone::admit(const http::RequestHead& head, std::string_
   if (is_open(head.path)) return {};
   if (!keys_->are_needed()) return admit_without_keys(head, remote_address);
   if (has_failed_too_often(remote_address)) {
+    ++counts_.limited_addresses;
     Admission admission{too_often("Too many failed attempts", std::chrono::minutes{1}), nullptr};
     if (!is_described(head.path)) {
       admission.refusal->body =
@@ -170,6 +171,7 @@ http::Zone::Admission ApiZone::admit(const http::RequestHead& head, std::string_
     if (auto admission = admit_with(bearer, head, counts)) return *std::move(admission);
     count_failure(remote_address);
   }
+  ++counts_.rejected_keys;
   if (is_described(head.path)) return {json_answer(401, "Unauthorized"), nullptr};
   // As all errors of the routes that are not the Runtime API's.
   return {Answer{401,
@@ -227,9 +229,10 @@ std::optional<http::Zone::Admission> ApiZone::admit_session(const http::RequestH
   return admission;
 }
 
-http::Zone::Admission ApiZone::admitted(ApiKeys::Found found, std::string_view path) const {
+http::Zone::Admission ApiZone::admitted(ApiKeys::Found found, std::string_view path) {
   Admission admission{std::nullopt, std::move(found.caller)};
   if (!found.wait) return admission;
+  ++counts_.limited_keys;
   admission.refusal = too_often("The limit of the key is reached", *found.wait);
   if (is_described(path)) return admission;
   const Error error = make_error(Errc::rate_limited, "The limit of the key is reached.");

@@ -12,6 +12,7 @@
 
 #include "api/api_keys.hpp"
 #include "api/api_options.hpp"
+#include "api/metrics.hpp"
 #include "api/sessions.hpp"
 #include "http/zone.hpp"
 
@@ -29,6 +30,7 @@ class ApiZone final : public http::Zone {
   // Pages that may use the routes, in place of those of the options.
   void set_origins(std::vector<std::string> origins) { origins_ = std::move(origins); }
 
+  [[nodiscard]] const AdmissionCounts& counts() const { return counts_; }
   [[nodiscard]] ApiKeys& keys() { return *keys_; }
   [[nodiscard]] Sessions& sessions() { return sessions_; }
   // The key of a session. A session whose key is gone, or whose password is another one now, ends.
@@ -64,7 +66,7 @@ class ApiZone final : public http::Zone {
                                                     const http::RequestHead& head, bool counts);
   // What becomes of a request with the cookie of a session; nothing where there is none.
   [[nodiscard]] std::optional<Admission> admit_session(const http::RequestHead& head, bool counts);
-  [[nodiscard]] Admission admitted(ApiKeys::Found found, std::string_view path) const;
+  [[nodiscard]] Admission admitted(ApiKeys::Found found, std::string_view path);
   [[nodiscard]] bool has_failed_too_often(std::string_view who);
   void count_failure(std::string_view who);
 
@@ -72,6 +74,7 @@ class ApiZone final : public http::Zone {
   Sessions sessions_;
   std::vector<std::string> origins_;
   std::string principal_;
+  AdmissionCounts counts_;
   std::map<std::string, Failures, std::less<>> failures_;  // by address, or user
   int checks_ = 0;                                         // of passwords, at work
 };

@@ -146,7 +146,7 @@ http::Router Routes::router() {
     // The server tells more of its health.
     if (route.path != "/health") routes.push_back(std::move(route));
   }
-  return http::Router(std::move(routes), {api_->zone()}, log_);
+  return http::Router(std::move(routes), {api_->zone()}, api_->observer(log_));
 }
 
 model::DriverServices Routes::services() {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/api_answers.hpp"
+#include "api/metrics.hpp"
 #include "api/readiness.hpp"
 
 namespace millrace::api {
@@ -34,15 +35,9 @@ void liveness(const ResponsePtr& response) {
   send_json(response, 200, body);
 }
 
-void append_metric(std::string& text, std::string_view name, std::string_view type,
-                   std::string_view help, double value) {
-  text.append("# HELP ").append(name).append(" ").append(help).append("\n# TYPE ");
-  text.append(name).append(" ").append(type).append("\n");
-  text.append(name).append(" ").append(json::Tree::number(value).to_json()).append("\n");
-}
-
 // Source: the text format of Prometheus, version 0.0.4.
-void metrics(const ApiContext& context, const ResponsePtr& response) {
+void metrics(const ApiContext& context, const AdmissionCounts& admissions,
+             const ResponsePtr& response) {
   const auto uptime = std::chrono::steady_clock::now() - context.begun;
   std::string text;
   append_metric(text, "millrace_runs_at_work", "gauge", "Runs that this process works on.",
@@ -52,6 +47,9 @@ void metrics(const ApiContext& context, const ResponsePtr& response) {
                 static_cast<double>(context.writer->backlog()));
   append_metric(text, "millrace_uptime_seconds", "gauge", "Seconds since the routes were opened.",
                 std::chrono::duration<double>(uptime).count());
+  context.metrics->append(text);
+  append_admissions(text, admissions);
+  append_runs(text, *context.runs->counts());
   (void)response->send(200, {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}}, text);
 }
 
@@ -67,7 +65,8 @@ Tree health_json(std::string_view version) {
   return body;
 }
 
-std::vector<ApiRoute> system_routes(const ApiContextPtr& context) {
+std::vector<ApiRoute> system_routes(const ApiContextPtr& context,
+                                    const std::shared_ptr<ApiZone>& zone) {
   const auto store = std::make_shared<Readiness>(context->writer, context->loop);
   return {
       {"GET", "/health", "", "Whether the server answers.",
@@ -81,8 +80,10 @@ std::vector<ApiRoute> system_routes(const ApiContextPtr& context) {
        },
        "", "Ok"},
       {"GET", "/metrics", "read", "Numbers for Prometheus.",
-       [context](http::Request&&, const ResponsePtr& response) { metrics(*context, response); }, "",
-       "Text"},
+       [context, zone](http::Request&&, const ResponsePtr& response) {
+         metrics(*context, zone->counts(), response);
+       },
+       "", "Text"},
   };
 }
 

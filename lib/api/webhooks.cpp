@@ -233,9 +233,17 @@ void Webhooks::answered(const store::OutboxRow& row, const std::string& failure,
   if (auto ended = sending_.extract(row.id); !ended.empty()) {
     context_->loop.post([held = std::shared_ptr<tool::RunningTool>(std::move(ended.mapped()))] {});
   }
-  if (failure.empty()) return settle(row);
+  WebhookCounts& counts = context_->metrics->webhooks;
+  if (failure.empty()) {
+    ++counts.delivered;
+    return settle(row);
+  }
   const auto tries = static_cast<std::size_t>(row.tries) + 1;
-  if (!is_gone && tries <= context_->options.webhook_delays.size()) return look();
+  if (!is_gone && tries <= context_->options.webhook_delays.size()) {
+    ++counts.failed;
+    return look();
+  }
+  ++counts.given_up;
   context_->ask("callback_failed",
                 Tree::text(row.id + " to " + shown_receiver(row.url) + " is given up after " +
                            std::to_string(tries) + (tries == 1 ? " try: " : " tries: ") + failure),

@@ -76,7 +76,7 @@ class EngineApi final : public host::RuntimeApi {
 
  private:
   [[nodiscard]] http::Router make_router() const {
-    return http::Router(routes_.routes(), {routes_.zone()}, log_);
+    return http::Router(routes_.routes(), {routes_.zone()}, routes_.observer(log_));
   }
 
   os::EventLoop& loop_;

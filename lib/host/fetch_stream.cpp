@@ -115,7 +115,10 @@ class FetchStream::Response final : public http::ResponseStream,
     left_ = http::has_body(status) ? size : std::nullopt;
     if (left_) headers.add("Content-Length", std::to_string(*left_));
     stream_->open(status, headers);
-    if (http::has_body(status) && !stream_->is_head_) return {};
+    if (http::has_body(status) && !stream_->is_head_) {
+      if (!size && stream_->observed_) stream_->observed_->begin_stream();
+      return {};
+    }
     // Nothing more is sent, which a handler that streams until its client goes away must be
     // notified of; not from inside this call, though.
     const auto stream = std::exchange(stream_, nullptr);
@@ -212,6 +215,7 @@ void FetchStream::route() {
     http::RequestReport& report = observed_->report;
     report.method = head.method;
     report.path = head.path;
+    report.route = match.path;
     spec_.remote_address = report.identity.address;
     fields_.add(std::string(http::request_id_field), report.identity.id);
   }

@@ -153,6 +153,7 @@ void Connection::on_head(bool body_has_come) {
   incoming_->exchange.keep_alive = head.keep_alive;
   observe(incoming_->exchange, head);
   const Router::Match match = context_->router.find(head.method, head.path);
+  if (incoming_->exchange.observed) incoming_->exchange.observed->report.route = match.path;
   incoming_->exchange.error_body = match.error_body;
   if (match.error_body != nullptr) incoming_->exchange.path = head.path;
   Zone* const zone = context_->router.zone_of(head.path);

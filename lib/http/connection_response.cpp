@@ -93,7 +93,10 @@ Result<void> ConnectionResponse::begin(int status, const Headers& headers,
   framing.fields = &exchange_.fields;
   connection_->queue(response_head(status, headers, framing));
   note(status);
-  if (has_body(status) && !exchange_.head_only) return {};
+  if (has_body(status) && !exchange_.head_only) {
+    if (!size && exchange_.observed) exchange_.observed->begin_stream();
+    return {};
+  }
   // Nothing more will be sent, which a handler that streams until its peer goes away must hear; not
   // from inside this call, though, and also when it registers its callback after it.
   const auto connection = std::exchange(connection_, nullptr);

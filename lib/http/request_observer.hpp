@@ -25,6 +25,7 @@ struct RequestReport {
   RequestIdentity identity;
   std::string method;  // "" for a head that could not be read
   std::string path;
+  std::string route = {};                          // the path as the router has it; "" is unknown
   std::shared_ptr<const Caller> caller = nullptr;  // null: unknown
   int status = 0;                                  // 0: nothing was sent
   std::uint64_t bytes = 0;                         // of the body
@@ -39,6 +40,8 @@ class RequestObserver {
   // `peer` is the address of the connection; "" where it is unknown.
   [[nodiscard]] virtual RequestIdentity identify(const Headers& headers, std::string_view peer) = 0;
   virtual void report(const RequestReport& report) = 0;
+  // An answer becomes a stream (1), or that is over (-1).
+  virtual void count_stream(int change) { static_cast<void>(change); }
 };
 
 // A request on its way; its end reports it.
@@ -51,6 +54,7 @@ class ObservedRequest {
   }
   ~ObservedRequest() {
     if (observer_ == nullptr) return;
+    if (is_stream_) observer_->count_stream(-1);
     report.took = std::chrono::steady_clock::now() - begun_;
     try {
       observer_->report(report);
@@ -63,12 +67,18 @@ class ObservedRequest {
 
   // Reports nothing.
   void forget() { observer_ = nullptr; }
+  // Its answer is a stream until its end.
+  void begin_stream() {
+    if (observer_ == nullptr || std::exchange(is_stream_, true)) return;
+    observer_->count_stream(1);
+  }
 
   RequestReport report;
 
  private:
   std::shared_ptr<RequestObserver> observer_;
   std::chrono::steady_clock::time_point begun_;
+  bool is_stream_ = false;
 };
 
 inline constexpr std::string_view request_id_field = "X-Request-ID";

@@ -48,6 +48,7 @@ Router::Match Router::find(std::string_view method, std::string_view path) const
     add_method(match.allow, route.method);
     if (route.method == "GET") add_method(match.allow, "HEAD");
     if (path == "*") continue;
+    if (match.path.empty()) match.path = route.path;
     if (match.error_body == nullptr) match.error_body = route.error_body;
     if (route.method == method) {
       match.handler = &route.handler;

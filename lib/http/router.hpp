@@ -50,6 +50,7 @@ class Router {
     std::uint64_t body_bytes = 0;
     std::string_view scope = {};
     const MakeSink* sink = nullptr;  // null: the body is a text
+    std::string_view path = {};      // of the route; "" is unknown
     // The largest body; `usual` is the server's own limit.
     [[nodiscard]] std::uint64_t body_limit(std::string_view method, bool is_known,
                                            std::uint64_t usual) const;

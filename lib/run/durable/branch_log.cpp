@@ -93,6 +93,7 @@ void BranchLog::before_model(std::int64_t step, const FirstModel& model, Request
   place_.step = step;
   note(journal::ModelRequested{step, std::exchange(place_.model_attempt, 1), 0, model.model,
                                model.provider});
+  if (line_.options.counts) line_.options.counts->add_request(model.provider);
   background_.clear();
   line_.gates.emplace_back([request = std::move(request),
                             join = std::exchange(place_.join_response, {})] { request(join); });

@@ -16,6 +16,7 @@
 #include "journal/merger.hpp"
 #include "journal/recovery.hpp"
 #include "model/call/call_driver.hpp"
+#include "run/durable/run_counts.hpp"
 #include "run/recorder.hpp"
 #include "run/session.hpp"
 #include "store/types.hpp"
@@ -59,6 +60,7 @@ struct LogOptions {
   std::string trace;         // the same: where it stands in a trace, or ""
   UnknownPolicy unknown = UnknownPolicy::report;
   std::int64_t approval_ms = std::int64_t{7} * 24 * 3600 * 1000;
+  std::shared_ptr<RunCounts> counts = {};  // of the process; null: nothing counts
 };
 
 class BranchLog;

@@ -140,6 +140,7 @@ class RunLog final : public AgentOwner, public std::enable_shared_from_this<RunL
   void put_messages(journal::RunState state);
   void flush();
   void committed(const store::AppendOutcome& outcome, const Commit& commit);
+  void count(const Commit& commit);
   void lose(const store::AppendOutcome& outcome);
   void watch_backlog();
   void wait_for_room();

@@ -20,6 +20,8 @@ struct RunLog::Commit {
   std::vector<RunLine::Go> gates;
   std::string page;
   std::uint64_t count = 0;
+  bool is_accept = false;
+  std::optional<journal::RunState> end = std::nullopt;
 };
 
 void RunLog::moved() {
@@ -49,6 +51,11 @@ void RunLog::flush() {
   commit->gates = std::exchange(line_.gates, {});
   commit->page = batch.page.bytes;
   commit->count = batch.page.count;
+  commit->is_accept = batch.accept.has_value();
+  for (const store::RunChange& change : batch.changes) {
+    const bool is_end = change.run == line_.root && change.state && journal::is_over(*change.state);
+    if (is_end) commit->end = change.state;
+  }
   ++in_flight_;
   pass_commit_begin();
   const os::LoopHandle loop = services_.loop.handle();
@@ -67,11 +74,24 @@ void RunLog::committed(const store::AppendOutcome& outcome, const Commit& commit
   if (const auto report = std::exchange(first_commit_, nullptr)) report(outcome);
   if (line_.is_lost) return settle();
   if (outcome.status != store::AppendStatus::committed) return lose(outcome);
+  count(commit);
   pass_crash_point(commit.page, outcome.last, commit.count);
   if (commit.count > 0) hub_->publish({outcome.last, commit.count, commit.page});
   for (const RunLine::Go& go : commit.gates) go();
   watch_backlog();
   flush();
+}
+
+void RunLog::count(const Commit& commit) {
+  RunCounts* const counts = line_.options.counts.get();
+  if (counts == nullptr) return;
+  if (commit.is_accept) ++counts->accepted;
+  if (!commit.end) return;
+  ++counts->ended.at(static_cast<std::size_t>(*commit.end));
+  if (!session_) return;
+  const json::Tree& tokens = session_->state()["usage"]["llm"]["tokens"];
+  counts->input_tokens += tokens["input"].number_or(0);
+  counts->output_tokens += tokens["output"].number_or(0);
 }
 
 void RunLog::watch_backlog() {

@@ -89,6 +89,7 @@ void RunRegistry::enqueue(const StartRequest& request, store::NewRun made,
                       }
                       if (outcome.status != store::AppendStatus::committed)
                         return done(start_error(outcome));
+                      ++self->counts_->accepted;
                       auto hub = std::make_shared<RunHub>(self->services_.loop, self->writer_,
                                                           outcome.run, outcome.last, false);
                       self->waiting_hubs_[outcome.run] = hub;

@@ -101,6 +101,7 @@ std::shared_ptr<RunLog> RunRegistry::make_log(const DurableAgent& agent, LogPlac
   const store::RunId run = place.run;
   auto hub = hub_for(run, committed);
   options.unknown = agent.unknown;
+  options.counts = counts_;
   auto log = std::make_shared<RunLog>(services_, writer_, agent.plan, std::move(place),
                                       std::move(options), *agent.host, std::move(hub));
   log->on_over([weak = weak_from_this(), run, held = std::weak_ptr(log)] {

@@ -19,6 +19,7 @@
 #include "base/result.hpp"
 #include "os/timer.hpp"
 #include "run/durable/claimed_run.hpp"
+#include "run/durable/run_counts.hpp"
 #include "run/durable/run_hub.hpp"
 #include "run/durable/run_log.hpp"
 #include "run/durable/run_owners.hpp"
@@ -195,6 +196,7 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
   // Runs of this process whose records the store does not take, with the code of why.
   [[nodiscard]] std::map<store::RunId, std::string> lost_reasons() const;
 
+  [[nodiscard]] const std::shared_ptr<RunCounts>& counts() const { return counts_; }
   [[nodiscard]] std::size_t at_work() const { return logs_.size(); }
   [[nodiscard]] bool works_on(const store::RunId& run) const { return logs_.contains(run); }
 
@@ -300,6 +302,7 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
   std::set<std::string> wanted_;  // names whose runs are taken over next
   std::shared_ptr<StartTimes> start_times_;
   std::unique_ptr<os::Timer> next_start_;
+  std::shared_ptr<RunCounts> counts_ = std::make_shared<RunCounts>();
   LeftLimits left_limits_;
   std::list<Left> left_;
 };
