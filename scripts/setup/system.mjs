@@ -56,6 +56,7 @@ const requirements = [
   header('GoogleTest', 'gtest/gtest.h', 'libgtest-dev', ['test', 'ci']),
   tool('openssl', [1, 1], ['openssl'], ['test', 'ci'], ['version']),
   program('nginx', ['nginx-light', 'nginx']),
+  program('haproxy', ['haproxy']),
   program('tinyproxy', ['tinyproxy-bin', 'tinyproxy']),
   program('squid', ['squid-openssl', 'squid']),
   program('chromium', ['chromium']),
