@@ -11,6 +11,7 @@
 #include "host/runtime_stream.hpp"
 #include "http/body_decoder.hpp"
 #include "http/response.hpp"
+#include "http/syntax.hpp"
 
 namespace millrace::host {
 namespace {
@@ -28,6 +29,14 @@ std::string head_json(int status, const http::Headers& headers) {
     fields.push(std::move(pair));
   }
   return head.to_json(json::Surrogates::replace);
+}
+
+// A host's server that is called by requests has no connection to hand over.
+// Source: RFC 9110, section 15.5.22.
+http::Answer no_connection() {
+  return {426,
+          {{"Content-Type", "application/json"}, {"Upgrade", "websocket"}},
+          R"({"error":"No route uses WebSockets"})"};
 }
 
 }  // namespace
@@ -231,6 +240,9 @@ void FetchStream::route() {
     }
     if (admission.refusal) return answer(*admission.refusal);
     caller_ = std::move(admission.caller);
+  }
+  if (http::list_contains(head.headers.find("Upgrade").value_or(""), "websocket")) {
+    return answer(no_connection());
   }
   const auto response = std::make_shared<Response>(shared_from_this());
   response_ = response;

@@ -1,4 +1,6 @@
 // What the routes have beyond those of the original: repeated requests, lists, actions, storage, facts, metrics.
+import { request } from 'node:http';
+
 import { restStorage, tool } from 'millrace';
 
 import { startModel } from '../../support/agents';
@@ -263,6 +265,26 @@ describe.each(hosts)('routes beyond the original (%s)', (host) => {
       ...{ ok: true, service: 'undefined-runtime-api', version: expect.any(String) },
       timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/),
     });
+  });
+
+  it('use no WebSockets', async () => {
+    const api = await serve(host, { api: { keys: [{ key }] } });
+    const wanted = { connection: 'Upgrade', upgrade: 'websocket', ...withKey };
+    if (host === 'fetch') {
+      const answer = await api.send('/api/v1/commands', { headers: wanted });
+      expect([answer.status, answer.headers.get('upgrade')]).toEqual([426, 'websocket']);
+      expect(await answer.json()).toEqual({ error: 'No route uses WebSockets' });
+      return;
+    }
+    // A server may ignore the field: the client sees that the answer is not 101.
+    const status = await new Promise((resolve, reject) => {
+      const sent = request(`${api.url}/api/v1/commands`, { headers: wanted }, (answer) => {
+        answer.resume().on('end', () => resolve(answer.statusCode));
+      });
+      sent.on('error', reject).on('upgrade', () => reject(new Error('an upgrade')));
+      sent.end();
+    });
+    expect(status).toBe(200);
   });
 
   it('have numbers for Prometheus', async () => {
