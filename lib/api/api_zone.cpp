@@ -108,6 +108,8 @@ std::string_view bearer_of(const http::RequestHead& head) {
 
 }  // namespace
 
+bool takes_bearer(std::string_view path) { return !is_api(path) || is_of_lobe(path); }
+
 ApiZone::ApiZone(const ApiOptions& options, std::shared_ptr<ApiKeys> keys)
     : keys_(std::move(keys)),
       sessions_(options.files.empty() ? std::string() : options.files + ".sessions"),
@@ -166,8 +168,7 @@ http::Zone::Admission ApiZone::admit(const http::RequestHead& head, std::string_
   if (auto admission = admit_session(head, counts)) return *std::move(admission);
   // Clients of AG-UI have one header for all servers.
   const std::string_view bearer = bearer_of(head);
-  const bool takes_bearer = !is_api(head.path) || is_of_lobe(head.path);
-  if (!bearer.empty() && takes_bearer) {
+  if (!bearer.empty() && takes_bearer(head.path)) {
     if (auto admission = admit_with(bearer, head, counts)) return *std::move(admission);
     count_failure(remote_address);
   }

@@ -21,6 +21,9 @@ namespace millrace::api {
 // Needs no key: it is where one is sent.
 inline constexpr std::string_view session_path = "/api/v1/session";
 
+// Whether a request for this path may have its key as a bearer token.
+[[nodiscard]] bool takes_bearer(std::string_view path);
+
 class ApiZone final : public http::Zone {
  public:
   explicit ApiZone(const ApiOptions& options)

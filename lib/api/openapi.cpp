@@ -1,8 +1,12 @@
 #include "api/openapi.hpp"
 
 #include <algorithm>
+#include <initializer_list>
+#include <set>
 #include <string>
+#include <utility>
 
+#include "api/api_zone.hpp"
 #include "api/trpc_answer.hpp"
 #include "base/ascii.hpp"
 
@@ -89,6 +93,31 @@ Tree response_of(std::string_view description, std::string_view schema) {
   return response;
 }
 
+// The tags of all routes, each once.
+Tree tags_of(std::span<const ApiRoute> routes) {
+  Tree tags = Tree::array();
+  std::set<std::string_view> known;
+  for (const ApiRoute& route : routes) {
+    const std::string_view name = tag_of(route.path);
+    if (!known.insert(name).second) continue;
+    Tree tag = Tree::object();
+    tag.set("name", name);
+    tags.push(std::move(tag));
+  }
+  return tags;
+}
+
+// What a request has one of.
+Tree accepted_schemes(std::initializer_list<std::string_view> names) {
+  Tree schemes = Tree::array();
+  for (const std::string_view name : names) {
+    Tree scheme = Tree::object();
+    scheme.set(name, Tree::array());
+    schemes.push(std::move(scheme));
+  }
+  return schemes;
+}
+
 Tree operation_of(const ApiRoute& route) {
   Tree operation = Tree::object();
   operation.set("summary", route.summary);
@@ -105,13 +134,15 @@ Tree operation_of(const ApiRoute& route) {
     body.set("content", content_of(route.request));
   }
   if (!route.scope.empty()) operation.set("x-scope", route.scope);
+  if (route.scope.empty()) {
+    operation.set("security", Tree::array());
+  } else if (takes_bearer(route.path)) {
+    operation.set("security", accepted_schemes({"ApiKeyAuth", "BearerAuth"}));
+  }
   Tree& responses = operation.at("responses");
   responses.set(std::to_string(route.status), response_of("Success", route.response));
   if (route.goes_on) responses.set("202", response_of("It goes on", route.response));
-  if (route.scope.empty()) {
-    operation.set("security", Tree::array());
-    return operation;
-  }
+  if (route.scope.empty()) return operation;
   const std::string_view refusal = route.path.starts_with(trpc_prefix) ? "Any" : "Refusal";
   responses.set("401", response_of("The key is missing or unknown", refusal));
   responses.set("default", response_of("The request was refused", refusal));
@@ -141,9 +172,8 @@ Tree openapi_document(std::span<const ApiRoute> routes, std::string_view version
   Tree& bearer = schemes.at("BearerAuth");
   bearer.set("type", "http");
   bearer.set("scheme", "bearer");
-  Tree wanted = Tree::object();
-  wanted.set("ApiKeyAuth", Tree::array());
-  document.set("security", Tree::array()).push(std::move(wanted));
+  document.set("security", accepted_schemes({"ApiKeyAuth"}));
+  document.set("tags", tags_of(routes));
   Tree& schemas = document.at("components").at("schemas");
   for (const std::string_view name : openapi_schema_names())
     schemas.set(name, openapi_schema(name));

@@ -20,7 +20,7 @@ constexpr auto schemas = std::to_array<SchemaRow>({
       "arguments":{},"hash":{"type":"string","nullable":true},"options":{},"schema":{},
       "of_function":{"type":"boolean"},"expires_at":{"type":"number","nullable":true}}}}}})"},
     {"ActiveJobs", R"({"type":"object","required":["job","jobs"],"properties":{
-      "job":{"nullable":true,"allOf":[{"$ref":"#/components/schemas/Job"}]},
+      "job":{"type":"object","nullable":true,"allOf":[{"$ref":"#/components/schemas/Job"}]},
       "jobs":{"type":"array","items":{"$ref":"#/components/schemas/Job"}}}})"},
     {"Any", R"({})"},
     {"Attachment", R"({"type":"object","required":["id","name","size","media_type","kind","sha256"],
@@ -69,8 +69,8 @@ constexpr auto schemas = std::to_array<SchemaRow>({
     {"ConversationRequest", R"({"type":"object","properties":{"title":{"type":"string"}}})"},
     {"Conversations", R"({"type":"object","required":["conversations","default_conversation_id"],
       "properties":{"conversations":{"type":"array","items":{
-      "$ref":"#/components/schemas/Conversation"}},"active_job":{"nullable":true,"allOf":[{
-      "$ref":"#/components/schemas/Job"}]},"default_conversation_id":{"type":"string"},
+      "$ref":"#/components/schemas/Conversation"}},"active_job":{"type":"object","nullable":true,
+      "allOf":[{"$ref":"#/components/schemas/Job"}]},"default_conversation_id":{"type":"string"},
       "virtual_user_id":{"type":"integer"},"next_cursor":{"type":"string"}}})"},
     {"Document", R"({"type":"object"})"},
     {"ExternalProbe", R"({"type":"object","required":["ok","timestamp","results"],"properties":{

@@ -5,9 +5,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 import SwaggerParser from '@apidevtools/swagger-parser';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { tool } from 'millrace';
+import createClient from 'openapi-fetch';
 import ts from 'typescript';
 
-import { cleanUp, hosts, type Json, serve } from './kit';
+import { type Api, cleanUp, hosts, type Json, serve } from './kit';
 
 const generator = join(__dirname, '../../../node_modules/openapi-typescript/bin/cli.js');
 
@@ -24,6 +27,30 @@ describe.each(hosts)('the document (%s)', (host) => {
       openapi: '3.0.3',
       info: { title: 'Undefined Runtime API', version: expect.any(String) },
     });
+  });
+
+  it("has no error by Redocly's recommended rules", async () => {
+    const source = JSON.stringify(await documentOf(host));
+    const config = await createConfig({ extends: ['recommended'] });
+    const found = await lintFromString({ source, config });
+    const errors = found.filter(({ severity }) => severity === 'error');
+    expect(errors.map(({ message, location }) => [message, location[0]?.pointer])).toEqual([]);
+  });
+
+  it('lists each tag of an operation once', async () => {
+    const { paths, tags } = await documentOf(host);
+    const operations = Object.values<Json>(paths).flatMap((path) => Object.values<Json>(path));
+    const used = new Set(operations.flatMap((operation) => operation.tags));
+    expect(tags.map((tag: Json) => tag.name)).toEqual([...used]);
+  });
+
+  it('says which operations take the key as a bearer token', async () => {
+    const { paths } = await documentOf(host);
+    const either = [{ ApiKeyAuth: [] }, { BearerAuth: [] }];
+    expect(paths['/metrics'].get.security).toEqual(either);
+    expect(paths['/api/agent/run'].post.security).toEqual(either);
+    expect(paths['/api/v1/chat'].post.security).toBeUndefined();
+    expect(paths['/health'].get.security).toEqual([]);
   });
 
   it('describes each operation by its own name, with all it takes and answers', async () => {
@@ -59,30 +86,109 @@ describe.each(hosts)('the document (%s)', (host) => {
   });
 });
 
-it('gives types of a client', async () => {
+// Compiled against the types of the document, and run.
+const client = `
+  import type createClient from 'openapi-fetch';
+  import type { components, paths } from './api';
+  type Client = ReturnType<typeof createClient<paths>>;
+  type Job = components['schemas']['Job'];
+  type Events = paths['/api/v1/chat/jobs/{job_id}/events']['get'];
+  type Log = Events['responses'][200]['content']['application/json'];
+  export const query: Events['parameters']['query'] = { after: '3.1', deltas: '1' };
+  export const seqOf = (log: Log): number => log.events[0]?.seq ?? log.last_seq;
+  // @ts-expect-error: no job has this status
+  export const wrong: Job['status'] = 'waiting';
+  const given = <T>({ data, response }: { data?: T; response: Response }): T => {
+    if (data === undefined) throw new Error('status ' + response.status);
+    return data;
+  };
+
+  export async function use(client: Client) {
+    const made = given(
+      await client.POST('/api/v1/chat/conversations', { body: { title: 'of a client' } }),
+    );
+    const conversation_id: string = made.conversation.id;
+    const body = { message: 'hello', conversation_id };
+    let job: Job = given(await client.POST('/api/v1/chat/jobs', { body }));
+    const path = { job_id: job.job_id };
+    while (job.status === 'queued' || job.status === 'running') {
+      job = given(await client.GET('/api/v1/chat/jobs/{job_id}', { params: { path } }));
+    }
+    const listed = given(await client.GET('/api/v1/chat/conversations'));
+    const history = given(
+      await client.GET('/api/v1/chat/history', { params: { query: { conversation_id, limit: 5 } } }),
+    );
+    const tools = given(await client.GET('/api/v1/tools'));
+    const log = given(
+      await client.GET('/api/v1/chat/jobs/{job_id}/events', { params: { path, query: { after: '0' } } }),
+    );
+    const refused = await client.GET('/api/v1/chat/jobs/{job_id}', {
+      params: { path: { job_id: 'none' } },
+    });
+    const text: string | undefined = refused.error?.error;
+    return {
+      status: job.status,
+      titles: listed.conversations.map(({ title }) => title),
+      contents: history.items.map(({ content }) => content),
+      tools: tools.count,
+      seq: typeof seqOf(log),
+      refused: [refused.response.status, typeof text],
+    };
+  }`;
+
+// The diagnostics of the client beside the types of the document, and its JavaScript.
+async function compiled(document: Json): Promise<{ faults: string[]; javascript: string }> {
   const file = join(mkdtempSync(join(tmpdir(), 'millrace-openapi-')), 'api.json');
-  writeFileSync(file, JSON.stringify(await documentOf('fetch')));
+  writeFileSync(file, JSON.stringify(document));
   const source = execFileSync(process.execPath, [generator, file], { encoding: 'utf8' });
   rmSync(dirname(file), { recursive: true });
-  const use = `
-    import type { components, paths } from './api';
-    type Events = paths['/api/v1/chat/jobs/{job_id}/events']['get'];
-    export const query: Events['parameters']['query'] = { after: '3.1', deltas: '1' };
-    type Log = Events['responses'][200]['content']['application/json'];
-    export const seqOf = (log: Log): number => log.events[0]?.seq ?? log.last_seq;
-    export const statusOf = ({ status }: components['schemas']['Job']): 'done' | string => status;
-    // @ts-expect-error: no job has this status
-    export const wrong: components['schemas']['Job']['status'] = 'waiting';`;
-  const files: Record<string, string> = { '/api.d.ts': source, '/use.ts': use };
-  const options = { strict: true, noEmit: true, types: [], target: ts.ScriptTarget.ES2022 };
+  const at = (name: string): string => join(__dirname, name);
+  const files: Record<string, string> = { [at('api.d.ts')]: source, [at('use.ts')]: client };
+  const options: ts.CompilerOptions = {
+    ...{ strict: true, noEmit: true, skipLibCheck: true, types: [] },
+    ...{ target: ts.ScriptTarget.ES2022, lib: ['lib.es2022.d.ts', 'lib.dom.d.ts'] },
+    ...{ module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler },
+  };
   const compiler = ts.createCompilerHost(options);
   const read = compiler.getSourceFile.bind(compiler);
   compiler.fileExists = (name) => name in files || ts.sys.fileExists(name);
   compiler.readFile = (name) => files[name] ?? ts.sys.readFile(name);
   compiler.getSourceFile = (name, language) =>
     name in files ? ts.createSourceFile(name, files[name] ?? '', language) : read(name, language);
-  const found = ts.getPreEmitDiagnostics(ts.createProgram(['/use.ts'], options, compiler));
-  expect(
-    found.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n')),
-  ).toEqual([]);
+  const found = ts.getPreEmitDiagnostics(ts.createProgram([at('use.ts')], options, compiler));
+  const plain = { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022 };
+  return {
+    faults: found.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n')),
+    javascript: ts.transpileModule(client, { compilerOptions: plain }).outputText,
+  };
+}
+
+// What the client's fetch is: openapi-fetch passes a Request.
+const fetchOf = (api: Api) => async (request: Request) =>
+  api.send(request.url.replace(/^[a-z]+:\/\/[^/]+/, ''), {
+    ...{ method: request.method, headers: Object.fromEntries(request.headers) },
+    ...(request.body !== null && { body: await request.text() }),
+  });
+
+it('gives a client that is typed by it and reaches the routes of both hosts', async () => {
+  const { faults, javascript } = await compiled(await documentOf('fetch'));
+  expect(faults).toEqual([]);
+  const loaded: { use?: (client: unknown) => Promise<unknown> } = {};
+  // eslint-disable-next-line @typescript-eslint/no-implied-eval
+  new Function('exports', javascript)(loaded);
+  for (const host of hosts) {
+    const api = await serve(host, {
+      api: { tools: { enabled: true } },
+      prepare: (runtime) => runtime.tools([tool({ name: 't', run: () => 'x' })]),
+    });
+    const used = await loaded.use?.(createClient({ baseUrl: api.url, fetch: fetchOf(api) }));
+    expect(used).toEqual({
+      status: 'done',
+      titles: expect.arrayContaining(['of a client']),
+      contents: ['hello', 'echo: hello'],
+      tools: 1,
+      seq: 'number',
+      refused: [404, 'string'],
+    });
+  }
 });
