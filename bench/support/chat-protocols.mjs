@@ -19,12 +19,18 @@ const jobs = (root) => ({
     const request = { method: 'POST', path: `${root}/conversations`, body };
     return jsonOf(await expect(201, lane.ask(request), 'a conversation')).conversation.id;
   },
-  async turn(lane, conversation, message, onFirst) {
+  async begin(lane, conversation, message) {
     const body = { message, conversation_id: conversation };
     const begun = lane.ask({ method: 'POST', path: `${root}/jobs`, body });
-    const { job_id: id } = jsonOf(await expect(202, begun, 'a job'));
+    return jsonOf(await expect(202, begun, 'a job')).job_id;
+  },
+  // Any number of readers may read one job.
+  read(lane, id, onFirst) {
     const path = `${root}/jobs/${id}/events?deltas=1`;
     return expect(200, lane.ask({ method: 'GET', path, headers: eventStream }, onFirst), path);
+  },
+  async turn(lane, conversation, message, onFirst) {
+    return this.read(lane, await this.begin(lane, conversation, message), onFirst);
   },
 });
 
