@@ -1,9 +1,11 @@
 #include "run/durable/thread_messages.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -61,6 +63,12 @@ std::size_t end_of_history(const Tree::Items& messages) {
     return message["role"].string() == "assistant";
   });
   return static_cast<std::size_t>(std::distance(answer, messages.rend()));
+}
+
+// Pages may give answers ids of their own in place of those that the run gave them.
+bool is_of_a_run(std::string_view role) {
+  constexpr std::array<std::string_view, 4> roles{"assistant", "tool", "reasoning", "activity"};
+  return std::find(roles.begin(), roles.end(), role) != roles.end();
 }
 
 store::ThreadEntry entry_of(Tree message, std::string id, const store::RunId& run,
@@ -137,8 +145,9 @@ store::ThreadUpdate given_messages(const AgentInput& input, const store::RunId& 
     std::string id(message["id"].string());
     const bool has_id = !id.empty() && !input.has_made_ids;
     id = used.take(id.empty() ? ids.next_id() : std::move(id), message["role"].string());
+    const bool may_be_known = !has_id || is_of_a_run(message["role"].string());
     auto entry = entry_of(std::move(message), std::move(id), run, now_ms);
-    if (!has_id && at < history) entry.rule = store::MessageRule::history;
+    if (may_be_known && at < history) entry.rule = store::MessageRule::history;
     update.messages.push_back(std::move(entry));
   }
   return update;

@@ -118,6 +118,17 @@ TEST(ThreadMessages, GetIdsWhereTheRequestHasNone) {
                                 "user: Same.", "assistant: Two again."}));
 }
 
+TEST(ThreadMessages, KnowAnswersByWhereTheyAreAndNotByTheIdsOfAPage) {
+  ThreadRig rig;
+  rig.provider.answers = {text_answer("One."), text_answer("Two.")};
+  const std::string first = R"({"id":"u1","role":"user","content":"1"})";
+  const std::string second = R"({"id":"u2","role":"user","content":"2"})";
+  const std::string answer = R"({"id":"of-the-page","role":"assistant","content":"One."})";
+  rig.read(rig.begin("r1", "[" + first + "]"), 0);
+  rig.read(rig.begin("r2", "[" + first + "," + answer + "," + second + "]"), 0);
+  EXPECT_EQ(rig.lines(), (Lines{"user: 1", "assistant: One.", "user: 2", "assistant: Two."}));
+}
+
 TEST(ThreadMessages, BeginWithAHistoryThatAnotherStoreHad) {
   ThreadRig rig;
   rig.provider.answers = {text_answer("Two.")};
