@@ -11,8 +11,24 @@ import { openLane } from '../support/http-lane.mjs';
 import { scratch } from '../support/paths.mjs';
 import { startProvider } from '../support/traffic.mjs';
 
-const full = { lanes: 64, jobs: 8000, seconds: 5, streams: 200, deltas: 100, idle: [50, 300], readers: [50, 1000] };
-const quick = { lanes: 16, jobs: 160, seconds: 0.5, streams: 20, deltas: 25, idle: [10, 40], readers: [5, 20] };
+const full = {
+  lanes: 64,
+  jobs: 8000,
+  seconds: 5,
+  streams: 200,
+  deltas: 100,
+  idle: [50, 300],
+  readers: [50, 1000],
+};
+const quick = {
+  lanes: 16,
+  jobs: 160,
+  seconds: 0.5,
+  streams: 20,
+  deltas: 25,
+  idle: [10, 40],
+  readers: [5, 20],
+};
 const perSecond = 50;
 const rest = 300;
 const last = 'the last piece';

@@ -108,7 +108,9 @@ std::string_view bearer_of(const http::RequestHead& head) {
 
 }  // namespace
 
-bool takes_bearer(std::string_view path) { return !is_api(path) || is_of_lobe(path); }
+bool takes_bearer(std::string_view path) {
+  return !is_api(path) || is_of_lobe(path);
+}
 
 ApiZone::ApiZone(const ApiOptions& options, std::shared_ptr<ApiKeys> keys)
     : keys_(std::move(keys)),

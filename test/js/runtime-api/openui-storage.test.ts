@@ -45,8 +45,7 @@ describe.each(hosts)("OpenUI's restStorage (%s)", (host) => {
   it('reads all pages of the threads', async () => {
     const thread = threadsOf(await serve(host, { api: { keys: [{ key }] } }));
     const ids: string[] = [];
-    for (let count = 0; count < 55; count += 1)
-      ids.push((await thread.createThread(question)).id);
+    for (let count = 0; count < 55; count += 1) ids.push((await thread.createThread(question)).id);
     const seen: Thread[] = [];
     let cursor: string | undefined;
     let pages = 0;
