@@ -122,17 +122,17 @@ const client = `
     const log = given(
       await client.GET('/api/v1/chat/jobs/{job_id}/events', { params: { path, query: { after: '0' } } }),
     );
-    const refused = await client.GET('/api/v1/chat/jobs/{job_id}', {
+    const rejected = await client.GET('/api/v1/chat/jobs/{job_id}', {
       params: { path: { job_id: 'none' } },
     });
-    const text: string | undefined = refused.error?.error;
+    const text: string | undefined = rejected.error?.error;
     return {
       status: job.status,
       titles: listed.conversations.map(({ title }) => title),
       contents: history.items.map(({ content }) => content),
       tools: tools.count,
       seq: typeof seqOf(log),
-      refused: [refused.response.status, typeof text],
+      rejected: [rejected.response.status, typeof text],
     };
   }`;
 
@@ -188,7 +188,7 @@ it('gives a client that is typed by it and reaches the routes of both hosts', as
       contents: ['hello', 'echo: hello'],
       tools: 1,
       seq: 'number',
-      refused: [404, 'string'],
+      rejected: [404, 'string'],
     });
   }
 });
