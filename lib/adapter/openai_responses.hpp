@@ -48,7 +48,10 @@ class OpenAiResponses final : public Adapter {
     bool ended = false;  // the call's arguments are complete
     bool has_citations = false;
     bool has_logprobs = false;
+    bool begun = false;  // by an event of its own
     bool done = false;
+    bool is_whole = false;    // done, with all that it says
+    bool late_named = false;  // a piece that came after that was named
 
     // The number of a part; without one, the last.
     [[nodiscard]] std::int64_t number(Part part, const json::Value& value) const {
@@ -101,6 +104,7 @@ class OpenAiResponses final : public Adapter {
   Item& announce(const json::Value& item, std::optional<std::int64_t> index);
   void finish_item(const json::Value& item, std::optional<std::int64_t> index);
   void end_item(Item& item, const json::Value& value);
+  bool is_late(Item& item, const json::Value& id, const json::Value& record);
 
   void give_text(const Item& item, std::string_view text);
   void reject(const Item& item);

@@ -41,6 +41,7 @@ void OpenAiResponses::on_reasoning_begun(const json::Value& record, const Row& r
 
 void OpenAiResponses::on_reasoning_delta(const json::Value& record, const Row& row) {
   Item& item = find_or_add(record, ItemGroup::reasoning);
+  if (is_late(item, record["item_id"], record)) return;
   const std::int64_t number = reasoning_number(item, row.part, record[row.member]);
   give_reasoning(item, row.part, number, record["delta"].string());
 }
@@ -64,6 +65,7 @@ void OpenAiResponses::finish_reasoning(Item& item, const json::Value& value) {
   };
   give_rest(Part::summary, value["summary"]);
   give_rest(Part::reasoning_part, value["content"]);
+  item.is_whole = item.reasoning_parts > 0;
   event::PartTracker& parts = services_.parts;
   parts.reasoning_close(item.key);
   if (services_.gives_all()) give_reasoning_state(item, value);
