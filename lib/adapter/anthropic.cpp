@@ -97,7 +97,14 @@ void Anthropic::start(const json::Value& message) {
   note_facts(message);
   if (repeated) return;
   keep_transformations(message);
-  for (const json::Value content : message["content"].items()) {
+  const json::Value parts = message["content"];
+  if (parts.is_string()) {
+    add_text(parts.string(), add_block({}, Kind::text));
+    close_blocks();
+  } else if (!parts.is_array()) {
+    unknown_.note_type(services_.facts, "message", "content", parts);
+  }
+  for (const json::Value content : parts.items()) {
     Block& block = add_block({}, kind_of(content["type"].string()));
     open_block(block, content);
     close_blocks();
@@ -165,7 +172,9 @@ void Anthropic::keep_context(const json::Value& source, const json::Value& delta
 // Reads stop_reason and stop_details.
 void Anthropic::finish(const json::Value& delta) {
   const auto reason = delta["stop_reason"].filled_string();
-  if (!reason) return;
+  if (!reason) {
+    return unknown_.note_type(services_.facts, "delta", "stop_reason", delta["stop_reason"]);
+  }
   has_reason_ = true;
   close_blocks();
   services_.parts.close_all();

@@ -51,12 +51,13 @@ void Anthropic::on_block_start(const json::Value& record) {
 void Anthropic::open_block(Block& block, const json::Value& content) {
   switch (block.kind) {
     case Kind::text:
-      add_text(content["text"].string(), block);
+      add_text(unknown_.text(services_.facts, "text", content, "text"), block);
       for (const json::Value citation : content["citations"].items()) cite(citation, block);
       break;
     case Kind::thinking:
       open_thinking();
-      services_.parts.reasoning_delta(thinking_key, content["thinking"].string());
+      services_.parts.reasoning_delta(
+          thinking_key, unknown_.text(services_.facts, "thinking", content, "thinking"));
       block.held = content["signature"].string();
       break;
     case Kind::redacted:
@@ -72,6 +73,8 @@ void Anthropic::open_block(Block& block, const json::Value& content) {
       break;
     case Kind::other:
       services_.parts.close_texts();
+      unknown_.note_type(services_.facts, "content_block_start", "content_block",
+                         content.is_object() ? json::Value() : content);
       if (reasoning_id_.empty()) message_id();
       keep_state("content_block", reasoning_id_.empty() ? message_id_ : reasoning_id_, content);
       break;
@@ -110,6 +113,9 @@ void Anthropic::cite(const json::Value& citation, Block& block) {
 
 void Anthropic::on_block_delta(const json::Value& record) {
   const json::Value delta = record["delta"];
+  if (!delta.is_object()) {
+    return unknown_.note_type(services_.facts, "content_block_delta", "delta", delta);
+  }
   Block* block = find_block(record["index"]);
   if (block != nullptr) {
     apply_delta(*block, delta);
@@ -139,13 +145,14 @@ void Anthropic::apply_delta(Block& block, const json::Value& delta) {
     unknown_.note(services_.facts, "delta", delta, known);
   }
   if (type == "text_delta") {
-    add_text(delta["text"].string(), block);
+    add_text(unknown_.text(services_.facts, "delta", delta, "text"), block);
   } else if (type == "input_json_delta") {
-    const std::string_view piece = delta["partial_json"].string();
+    const std::string_view piece = unknown_.text(services_.facts, "delta", delta, "partial_json");
     block.has_arguments = block.has_arguments || !piece.empty();
     services_.parts.tool_args(block.key, piece);
   } else if (type == "thinking_delta") {
-    services_.parts.reasoning_delta(thinking_key, delta["thinking"].string());
+    services_.parts.reasoning_delta(thinking_key,
+                                    unknown_.text(services_.facts, "delta", delta, "thinking"));
   } else if (type == "signature_delta") {
     block.kind == Kind::compaction ? add_rest(block, delta)
                                    : void(block.held.append(delta["signature"].string()));

@@ -29,9 +29,11 @@ void OpenAiChat::on_tool_calls(const json::Value& calls, std::optional<std::int6
     if (!is_placeholder(calls)) on_tool_call(calls, calls["index"].integer().value_or(0));
     return;
   }
+  if (!calls.is_array()) return note_type("tool_calls", calls);
   std::int64_t position = place.value_or(0);
   for (const json::Value call : calls.items()) {
     const bool skipped = !call.is_object() || (strict && is_placeholder(call));
+    if (!call.is_object()) note_type("tool_calls[]", call);
     const bool has_place = place || (calls.size() > 1 && has_no_number(call));
     if (!skipped) on_tool_call(call, has_place ? position : call["index"].integer());
     ++position;
@@ -143,6 +145,10 @@ void OpenAiChat::on_tool_call(const json::Value& entry, std::optional<std::int64
   };
   arguments.is_object() ? give(arguments.to_json(json::Surrogates::keep))
                         : give(arguments.string());
+  if (!arguments.is_object() && !arguments.is_string()) {
+    note_type(call.is_custom ? "tool_calls.custom.input" : "tool_calls.function.arguments",
+              arguments);
+  }
   if (extra.is_object() && services_.mode == event::Mode::strict) {
     call.extra_json = extra.to_json(json::Surrogates::keep);
   } else if (signature && services_.mode == event::Mode::strict) {

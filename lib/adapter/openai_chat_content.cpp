@@ -71,12 +71,18 @@ void OpenAiChat::on_annotations(const json::Value& annotations) {
   }
 }
 
+void OpenAiChat::note_type(std::string_view member, const json::Value& value) {
+  unknown_.note_type(services_.facts, is_whole_ ? "message" : "delta", member, value);
+}
+
 void OpenAiChat::on_content(const json::Value& content) {
   if (content.is_array()) {
     on_content_parts(content);
   } else if (const auto text = content.filled_string()) {
     content_.add_text(*text);
     on_piece(*text);
+  } else if (!content.is_string()) {
+    note_type("content", content);
   }
 }
 

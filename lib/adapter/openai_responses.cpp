@@ -18,10 +18,6 @@ bool is_refusal(const json::Value& part) {
   return part["type"].string() == refusal_kind;
 }
 
-std::string_view text_of_part(const json::Value& part) {
-  return part[is_refusal(part) ? "refusal" : "text"].string();
-}
-
 // Whether what an event reports is also in the item that it is about, or is about no answer.
 // Source: openai-node 7.57.0, `ResponseStreamEvent`.
 bool is_progress(std::string_view type) {
@@ -109,7 +105,9 @@ void OpenAiResponses::give_text(const Item& item, std::string_view text) {
 
 void OpenAiResponses::on_text_delta(const json::Value& record, const Row& /*row*/) {
   const json::Value delta = record["delta"];
-  if (!delta.is_string()) return;
+  if (!delta.is_string()) {
+    return unknown_.note_type(services_.facts, record["type"].string(), "delta", delta);
+  }
   Item& item = find_or_add(record, ItemGroup::message);
   if (is_late(item, record["item_id"], record)) return;
   give_text(item, delta.string());
@@ -138,24 +136,37 @@ void OpenAiResponses::on_refusal_done(const json::Value& record, const Row& row)
 // A message may have several parts. Its end is announced at the end of each part in as_received
 // mode, and once, at the end of the item, in strict mode.
 void OpenAiResponses::on_text_done(const json::Value& record, const Row& row) {
-  const auto text = record[row.member].filled_string();
+  const std::string_view text =
+      unknown_.text(services_.facts, record["type"].string(), record, row.member);
   Item* known = find(record, ItemGroup::message);
-  if (known == nullptr && !text) return;
+  if (known == nullptr && text.empty()) return;
   Item& item = known != nullptr ? *known : find_or_add(record, ItemGroup::message);
   if (is_late(item, record["item_id"], record)) return;
   const std::int64_t number = item.number(Part::text, record["content_index"]);
-  if (text && item.is_new(Part::text, number)) give_text(item, *text);
+  if (!text.empty() && item.is_new(Part::text, number)) give_text(item, text);
   item.give(Part::text, number);
   if (services_.logprobs && !item.has_logprobs) give_logprobs(item, record["logprobs"]);
   if (services_.mode == event::Mode::as_received) services_.parts.text_close(item.key);
 }
 
+std::string_view OpenAiResponses::text_of(const json::Value& part) {
+  return unknown_.text(services_.facts, part["type"].string(), part,
+                       is_refusal(part) ? "refusal" : "text");
+}
+
 void OpenAiResponses::finish_message(Item& item, const json::Value& value) {
   // Words of a message that ended without any may still come.
   item.is_whole = item.given[Item::at(Part::text)] >= 0;
+  const json::Value content = value["content"];
+  if (content.is_string()) {
+    if (item.is_new(Part::text, 0) && content.truthy()) give_text(item, content.string());
+    item.is_whole = true;
+  } else if (!content.is_array()) {
+    unknown_.note_type(services_.facts, "message", "content", content);
+  }
   std::int64_t number = 0;
-  for (const json::Value part : value["content"].items()) {
-    const std::string_view text = text_of_part(part);
+  for (const json::Value part : content.items()) {
+    const std::string_view text = text_of(part);
     if (is_refusal(part) && !text.empty()) reject(item);
     if (item.is_new(Part::text, number) && !text.empty()) {
       give_text(item, text);

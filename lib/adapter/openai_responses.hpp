@@ -108,6 +108,7 @@ class OpenAiResponses final : public Adapter {
 
   void give_text(const Item& item, std::string_view text);
   void reject(const Item& item);
+  std::string_view text_of(const json::Value& part);
   void finish_message(Item& item, const json::Value& value);
   [[nodiscard]] std::int64_t reasoning_number(const Item& item, Part part,
                                               const json::Value& number) const;

@@ -32,6 +32,19 @@ void UnknownMembers::note(AnswerFacts* facts, std::string_view place, const json
   }
 }
 
+void UnknownMembers::note_type(AnswerFacts* facts, std::string_view place, std::string_view member,
+                               const json::Value& value) {
+  if (facts == nullptr || has_no_value(value)) return;
+  types_.add(*facts, std::string(cut(place)) + "." + std::string(cut(member)));
+}
+
+std::string_view UnknownMembers::text(AnswerFacts* facts, std::string_view place,
+                                      const json::Value& object, std::string_view member) {
+  const json::Value value = object[member];
+  if (!value.is_string()) note_type(facts, place, member, value);
+  return value.string();
+}
+
 // Names that are left out are not kept: one that comes again counts again.
 void UnknownNames::add(AnswerFacts& facts, std::string name) {
   if (seen_->names.contains(name)) return;

@@ -1,5 +1,5 @@
-// Members of an answer's pieces, and events of its stream, that no adapter knows: each is named
-// once.
+// Members of an answer's pieces that no adapter knows or whose values are of another type than
+// their wire's, and events of its stream that no adapter knows: each is named once.
 #pragma once
 
 #include <cstddef>
@@ -46,9 +46,17 @@ class UnknownMembers {
   // details of the answer; `place` is how the object is called there. Nothing without `facts`.
   void note(AnswerFacts* facts, std::string_view place, const json::Value& object,
             std::span<const std::string_view> known);
+  // Names a member whose value is of a type that its wire does not give it, unless it is null or
+  // empty.
+  void note_type(AnswerFacts* facts, std::string_view place, std::string_view member,
+                 const json::Value& value);
+  // The text of a member; one of another type is named, and reads as "".
+  std::string_view text(AnswerFacts* facts, std::string_view place, const json::Value& object,
+                        std::string_view member);
 
  private:
   UnknownNames names_{"unknownMembers"};
+  UnknownNames types_{"wrongTypes"};
 };
 
 // Thread: any, one at a time.

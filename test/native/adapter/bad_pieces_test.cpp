@@ -1,6 +1,7 @@
 // Pieces of an answer that come in an order or of a type that the vendor does not send.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -112,6 +113,87 @@ TEST(LateItems, KeepWhatIsNew) {
       decode_records("openai_responses", {created, second, delta, end, second, delta, end}, false);
   EXPECT_EQ(count_of(events, R"("delta":"CD")"), 2U) << events;
   EXPECT_EQ(count_of(events, late_sentence), 0U) << events;
+}
+
+namespace {
+
+struct WrongType {
+  std::string_view wire;
+  std::string_view record;  // "$" stands for the value
+  std::string_view name;
+};
+
+constexpr std::array<WrongType, 15> wrong_types{{
+    {"openai_chat", R"({"choices":[{"index":0,"delta":{"content":$}}]})", "delta.content"},
+    {"openai_chat", R"({"choices":[{"index":0,"delta":{"tool_calls":$}}]})", "delta.tool_calls"},
+    {"openai_chat", R"({"choices":[{"index":0,"delta":{"tool_calls":[$]}}]})",
+     "delta.tool_calls[]"},
+    {"openai_responses", R"({"type":"response.output_text.delta","item_id":"m","delta":$})",
+     "response.output_text.delta.delta"},
+    {"openai_responses", R"({"type":"response.output_text.done","item_id":"m","text":$})",
+     "response.output_text.done.text"},
+    {"openai_responses",
+     R"({"type":"response.reasoning_summary_text.delta","item_id":"t","delta":$})",
+     "response.reasoning_summary_text.delta.delta"},
+    {"openai_responses",
+     R"({"type":"response.output_item.done","item":{"type":"message","id":"m","content":$}})",
+     "message.content"},
+    {"openai_responses",
+     R"({"type":"response.output_item.done","item":{"type":"message","id":"m","content":[)"
+     R"({"type":"output_text","text":$}]}})",
+     "output_text.text"},
+    {"anthropic", R"({"type":"message_start","message":{"id":"m","content":$}})",
+     "message.content"},
+    {"anthropic",
+     R"({"type":"content_block_start","index":0,"content_block":{"type":"text","text":$}})",
+     "text.text"},
+    {"anthropic",
+     R"({"type":"content_block_start","index":0,"content_block":{"type":"thinking",)"
+     R"("thinking":$}})",
+     "thinking.thinking"},
+    {"anthropic",
+     R"({"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":$}})",
+     "delta.text"},
+    {"anthropic",
+     R"({"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":$}})",
+     "delta.thinking"},
+    {"anthropic", R"({"type":"message_delta","delta":{"stop_reason":$}})", "delta.stop_reason"},
+    {"openai_responses", R"({"type":"response.refusal.delta","item_id":"m","delta":$})",
+     "response.refusal.delta.delta"},
+}};
+
+std::string with_value(std::string_view record, std::string_view value) {
+  std::string text(record);
+  return text.replace(text.find('$'), 1, value);
+}
+
+}  // namespace
+
+TEST(WrongTypes, AreNamed) {
+  for (const WrongType& row : wrong_types) {
+    const bool is_call = row.name.starts_with("delta.tool_calls");
+    // An object in the place of calls is one call.
+    for (const std::string_view value : {"42", "true", is_call ? R"("WORDS")" : R"({"a":"b"})"}) {
+      const std::string record = with_value(row.record, value);
+      const std::string events = decode_records(row.wire, {record, record});
+      EXPECT_EQ(count_of(events, "\"wrongTypes\":[\"" + std::string(row.name) + "\"]"), 1U)
+          << record << "\n"
+          << events;
+    }
+  }
+}
+
+// What can only mean a text is one.
+TEST(WrongTypes, CarryAPlainText) {
+  const std::string responses = decode_records(
+      "openai_responses",
+      {created, R"({"type":"response.output_item.done","output_index":0,"item":{"type":"message",)"
+                R"("id":"m1","content":"PLAIN"}})"},
+      false);
+  EXPECT_EQ(count_of(responses, R"("delta":"PLAIN")"), 1U) << responses;
+  const std::string claude = decode_records(
+      "anthropic", {R"({"type":"message_start","message":{"id":"m","content":"PLAIN"}})"}, false);
+  EXPECT_EQ(count_of(claude, R"("delta":"PLAIN")"), 1U) << claude;
 }
 
 }  // namespace millrace
