@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <utility>
 
 #include "adapter/anthropic_values.hpp"
@@ -14,17 +15,18 @@ namespace millrace::adapter {
 struct Anthropic::Row {
   std::string_view type;
   Handler handler;
+  std::size_t members = SIZE_MAX;  // of a record without unknown ones; none is looked for
 };
 
 const Anthropic::Row* Anthropic::find_row(std::string_view type) {
   static constexpr std::array<Row, 9> rows{{
-      {"content_block_delta", &Anthropic::on_block_delta},
-      {"content_block_start", &Anthropic::on_block_start},
-      {"content_block_stop", &Anthropic::on_block_stop},
+      {"content_block_delta", &Anthropic::on_block_delta, 3},
+      {"content_block_start", &Anthropic::on_block_start, 3},
+      {"content_block_stop", &Anthropic::on_block_stop, 2},
       {"ping", &Anthropic::on_ping},
-      {"message_start", &Anthropic::on_message_start},
+      {"message_start", &Anthropic::on_message_start, 2},
       {"message_delta", &Anthropic::on_message_delta},
-      {"message_stop", &Anthropic::on_message_stop},
+      {"message_stop", &Anthropic::on_message_stop, 1},
       {"error", &Anthropic::on_error},
       {"message", &Anthropic::on_whole},
   }};
@@ -36,6 +38,9 @@ const Anthropic::Row* Anthropic::find_row(std::string_view type) {
 bool Anthropic::on_record(std::string_view /*name*/, const json::Value& record) {
   if (const Row* row = find_row(record["type"].string())) {
     (this->*row->handler)(record);
+    constexpr std::array<std::string_view, 5> known{"type", "message", "index", "content_block",
+                                                    "delta"};
+    if (record.size() > row->members) unknown_.note(services_.facts, row->type, record, known);
     return true;
   }
   if (!error_of(record)) return false;

@@ -49,6 +49,12 @@ void Anthropic::on_block_start(const json::Value& record) {
 }
 
 void Anthropic::open_block(Block& block, const json::Value& content) {
+  constexpr std::array<std::string_view, 5> known{"type", "text", "citations", "thinking",
+                                                  "signature"};
+  // Of other blocks the next request gets all members.
+  if (block.kind == Kind::text || block.kind == Kind::thinking) {
+    unknown_.note(services_.facts, content["type"].string(), content, known);
+  }
   switch (block.kind) {
     case Kind::text:
       add_text(unknown_.text(services_.facts, "text", content, "text"), block);

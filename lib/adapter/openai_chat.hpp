@@ -91,6 +91,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void on_reasoning(const json::Value& delta);
   void on_reasoning_text(std::string_view text);
   void on_tool_call(const json::Value& entry, std::optional<std::int64_t> index);
+  void note_unknown_call(const json::Value& entry, const json::Value& function);
   Call& call_for(const json::Value& entry, std::optional<std::int64_t> index);
   void on_function_call(const json::Value& delta);
   void on_audio(const json::Value& audio);

@@ -1,6 +1,7 @@
 // The calls of chat completions, in the spellings of compatible servers, and what goes back with
 // them.
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "adapter/openai_chat.hpp"
@@ -121,8 +122,20 @@ OpenAiChat::Call& OpenAiChat::call_for(const json::Value& entry,
   return call;
 }
 
+// Most pieces of a call have an index and arguments alone.
+void OpenAiChat::note_unknown_call(const json::Value& entry, const json::Value& function) {
+  constexpr std::array<std::string_view, 7> of_call{
+      "index", "id", "type", "function", "custom", "extra_content", "thoughtSignature"};
+  constexpr std::array<std::string_view, 3> of_function{"name", "arguments", "input"};
+  if (entry.size() > 2) unknown_.note(services_.facts, "tool_calls", entry, of_call);
+  if (function.size() < 2) return;
+  const std::string_view place = is_custom(entry) ? "tool_calls.custom" : "tool_calls.function";
+  unknown_.note(services_.facts, place, function, of_function);
+}
+
 void OpenAiChat::on_tool_call(const json::Value& entry, std::optional<std::int64_t> index) {
   const json::Value function = function_of(entry);
+  note_unknown_call(entry, function);
   if (services_.mode == event::Mode::strict) open_message();
   Call& call = call_for(entry, index);
   call.is_custom = call.is_custom || is_custom(entry);

@@ -1,6 +1,8 @@
 #include "adapter/openai_responses.hpp"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <utility>
 
 #include "adapter/usage.hpp"
@@ -13,6 +15,9 @@ using openai::ItemGroup;
 
 constexpr std::string_view responses_provider = "openai_responses";
 constexpr std::string_view prefix = "response.";
+
+constexpr std::array<std::string_view, 5> known_part{"type", "text", "refusal", "annotations",
+                                                     "logprobs"};
 
 bool is_refusal(const json::Value& part) {
   return part["type"].string() == refusal_kind;
@@ -80,7 +85,7 @@ bool OpenAiResponses::on_record(std::string_view /*name*/, const json::Value& re
       std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return same_text(r.type, type); });
   if (row != rows.end()) {
     (this->*row->handler)(record, *row);
-    if (type.ends_with(".delta")) note_unknown(record);
+    note_unknown(record, type);
   } else if (!is_progress(type)) {
     services_.unknown_events->note(services_.facts, {}, record);
   }
@@ -88,12 +93,20 @@ bool OpenAiResponses::on_record(std::string_view /*name*/, const json::Value& re
   return true;
 }
 
-void OpenAiResponses::note_unknown(const json::Value& delta) {
-  constexpr std::array<std::string_view, 12> known{
+// `type`: without "response.". The last event of a response gives its further members as facts.
+void OpenAiResponses::note_unknown(const json::Value& event, std::string_view type) {
+  static constexpr std::array<std::string_view, 22> known{
       "type",          "delta",         "item_id",         "output_index",
       "content_index", "summary_index", "sequence_number", "logprobs",
-      "obfuscation",   "call_id",       "response_id",     "name"};
-  unknown_.note(services_.facts, "delta", delta, known);
+      "obfuscation",   "call_id",       "response_id",     "name",
+      "item",          "text",          "refusal",         "arguments",
+      "input",         "part",          "annotation",      "annotation_index",
+      "response",      "agent"};
+  const auto of_delta = std::span(known).first<12>();
+  if (type.ends_with(".delta")) return unknown_.note(services_.facts, "delta", event, of_delta);
+  const bool has_facts = type == "completed" || type == "done";
+  const bool has_rest = type.ends_with(".partial_image");
+  if (!has_facts && !has_rest) unknown_.note(services_.facts, type, event, known);
 }
 
 // ---- Text
@@ -167,6 +180,7 @@ void OpenAiResponses::finish_message(Item& item, const json::Value& value) {
   std::int64_t number = 0;
   for (const json::Value part : content.items()) {
     const std::string_view text = text_of(part);
+    unknown_.note(services_.facts, part["type"].string(), part, known_part);
     if (is_refusal(part) && !text.empty()) reject(item);
     if (item.is_new(Part::text, number) && !text.empty()) {
       give_text(item, text);

@@ -73,7 +73,8 @@ class OpenAiResponses final : public Adapter {
     Part part = Part::text;
   };
 
-  void note_unknown(const json::Value& delta);
+  void note_unknown(const json::Value& event, std::string_view type);
+  void note_unknown_item(const Item& item, const json::Value& value);
   void on_text_delta(const json::Value& record, const Row& row);
   void on_text_done(const json::Value& record, const Row& row);
   void on_refusal_delta(const json::Value& record, const Row& row);

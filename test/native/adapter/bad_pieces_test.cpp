@@ -117,13 +117,13 @@ TEST(LateItems, KeepWhatIsNew) {
 
 namespace {
 
-struct WrongType {
+struct BadMember {
   std::string_view wire;
   std::string_view record;  // "$" stands for the value
   std::string_view name;
 };
 
-constexpr std::array<WrongType, 15> wrong_types{{
+constexpr std::array<BadMember, 15> wrong_types{{
     {"openai_chat", R"({"choices":[{"index":0,"delta":{"content":$}}]})", "delta.content"},
     {"openai_chat", R"({"choices":[{"index":0,"delta":{"tool_calls":$}}]})", "delta.tool_calls"},
     {"openai_chat", R"({"choices":[{"index":0,"delta":{"tool_calls":[$]}}]})",
@@ -170,7 +170,7 @@ std::string with_value(std::string_view record, std::string_view value) {
 }  // namespace
 
 TEST(WrongTypes, AreNamed) {
-  for (const WrongType& row : wrong_types) {
+  for (const BadMember& row : wrong_types) {
     const bool is_call = row.name.starts_with("delta.tool_calls");
     // An object in the place of calls is one call.
     for (const std::string_view value : {"42", "true", is_call ? R"("WORDS")" : R"({"a":"b"})"}) {
@@ -194,6 +194,74 @@ TEST(WrongTypes, CarryAPlainText) {
   const std::string claude = decode_records(
       "anthropic", {R"({"type":"message_start","message":{"id":"m","content":"PLAIN"}})"}, false);
   EXPECT_EQ(count_of(claude, R"("delta":"PLAIN")"), 1U) << claude;
+}
+
+namespace {
+
+constexpr std::array<BadMember, 16> unknown_members{{
+    {"openai_chat",
+     R"({"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","type":"function",)"
+     R"("function":{"name":"look","arguments":"{}"},"zz":$}]}}]})",
+     "tool_calls.zz"},
+    {"openai_chat",
+     R"({"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","type":"function",)"
+     R"("function":{"name":"look","arguments":"{}","zz":$}}]}}]})",
+     "tool_calls.function.zz"},
+    {"openai_responses",
+     R"({"type":"response.output_item.done","item":{"type":"message","id":"m","zz":$}})",
+     "message.zz"},
+    {"openai_responses",
+     R"({"type":"response.output_item.done","item":{"type":"reasoning","id":"t","zz":$}})",
+     "reasoning.zz"},
+    {"openai_responses",
+     R"({"type":"response.output_item.done","item":{"type":"function_call","id":"f",)"
+     R"("call_id":"c","name":"look","arguments":"{}","zz":$}})",
+     "function_call.zz"},
+    {"openai_responses",
+     R"({"type":"response.output_item.done","item":{"type":"message","id":"m","content":[)"
+     R"({"type":"output_text","text":"A","zz":$}]}})",
+     "output_text.zz"},
+    {"openai_responses",
+     R"({"type":"response.output_item.done","item":{"type":"reasoning","id":"t","summary":[)"
+     R"({"type":"summary_text","text":"A","zz":$}]}})",
+     "summary_text.zz"},
+    {"openai_responses", R"({"type":"response.created","response":{"id":"r"},"zz":$})",
+     "created.zz"},
+    {"openai_responses",
+     R"({"type":"response.output_item.added","item":{"type":"message","id":"m"},"zz":$})",
+     "output_item.added.zz"},
+    {"openai_responses", R"({"type":"response.output_text.done","item_id":"m","text":"A","zz":$})",
+     "output_text.done.zz"},
+    {"anthropic", R"({"type":"message_start","message":{"id":"m"},"zz":$})", "message_start.zz"},
+    {"anthropic",
+     R"({"type":"content_block_start","index":0,"content_block":{"type":"text","text":"A"},)"
+     R"("zz":$})",
+     "content_block_start.zz"},
+    {"anthropic",
+     R"({"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"A"},)"
+     R"("zz":$})",
+     "content_block_delta.zz"},
+    {"anthropic", R"({"type":"message_stop","zz":$})", "message_stop.zz"},
+    {"anthropic",
+     R"({"type":"message_start","message":{"id":"m","content":[)"
+     R"({"type":"text","text":"A","zz":$}]}})",
+     "text.zz"},
+    {"anthropic",
+     R"({"type":"content_block_start","index":0,"content_block":{"type":"thinking",)"
+     R"("thinking":"A","zz":$}})",
+     "thinking.zz"},
+}};
+
+}  // namespace
+
+TEST(UnknownMembers, OfPartsItemsAndEventsAreNamed) {
+  for (const BadMember& row : unknown_members) {
+    const std::string record = with_value(row.record, "7");
+    const std::string events = decode_records(row.wire, {record, record});
+    EXPECT_EQ(count_of(events, "\"unknownMembers\":[\"" + std::string(row.name) + "\"]"), 1U)
+        << record << "\n"
+        << events;
+  }
 }
 
 }  // namespace millrace
