@@ -120,7 +120,7 @@ void Anthropic::cite(const json::Value& citation, Block& block) {
 void Anthropic::on_block_delta(const json::Value& record) {
   const json::Value delta = record["delta"];
   if (!delta.is_object()) {
-    return unknown_.note_type(services_.facts, "content_block_delta", "delta", delta);
+    unknown_.note_type(services_.facts, "content_block_delta", "delta", delta);
   }
   Block* block = find_block(record["index"]);
   if (block != nullptr) {

@@ -183,6 +183,14 @@ TEST(WrongTypes, AreNamed) {
   }
 }
 
+// A delta that is none is named beside the warning that its block never began.
+TEST(WrongTypes, LeaveTheWarningOfABlockThatNeverBegan) {
+  const std::string events =
+      decode_records("anthropic", {R"({"type":"content_block_delta","index":0,"delta":"WORDS"})"});
+  EXPECT_EQ(count_of(events, "never started was skipped"), 1U) << events;
+  EXPECT_EQ(count_of(events, R"("wrongTypes":["content_block_delta.delta"])"), 1U) << events;
+}
+
 // What can only mean a text is one.
 TEST(WrongTypes, CarryAPlainText) {
   const std::string responses = decode_records(
