@@ -34,8 +34,10 @@ std::string callback_refusal(const json::Tree& given, const std::vector<std::str
   if (text.empty()) return "callback.url is required when callback is enabled";
   const bool is_web = text.starts_with("http://") || text.starts_with("https://");
   if (!is_web) return "callback.url must use http or https";
+  // Lenient parsers take the first part of a path for a host that is missing.
+  const bool has_host = !text.substr(text.find("//") + 2).starts_with('/');
   const auto url = net::parse_url(text);
-  if (!url || url.value().host.empty()) return "callback.url must include a hostname";
+  if (!has_host || !url || url.value().host.empty()) return "callback.url must include a hostname";
   auto guard = net::AddressGuard::make(callback_guard(url.value(), allow));
   if (!guard) return guard.error().message;
   return guard.value().check_url(url.value()) ? std::string() : std::string(private_address);

@@ -232,6 +232,7 @@ describe.each(hosts)('callbacks (%s)', (host) => {
     ['ftp://example.com/', 'callback.url must use http or https'],
     ['file:///etc/passwd', 'callback.url must use http or https'],
     ['http://', 'callback.url must include a hostname'],
+    ['http:///x', 'callback.url must include a hostname'],
     ['http://user:x@10.1.1.1/', 'callback.url must include a hostname'],
     ...[
       ...['http://127.0.0.1/', 'http://127.1/', 'http://2130706433/', 'http://0x7f000001/'],
