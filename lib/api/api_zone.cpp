@@ -23,6 +23,7 @@ constexpr std::string_view metrics_path = "/metrics";
 constexpr std::string_view provider_prefix =
     "/webapi/chat/";  // behind it, the name of the provider
 constexpr std::string_view lobe_prefix = "/api/agent/";
+constexpr std::string_view storage_prefix = "/api/storage/";
 // Without a key; their answers tell nothing about anybody.
 constexpr std::array<std::string_view, 4> open_paths{"/health", "/livez", "/readyz",
                                                      "/openapi.json"};
@@ -71,6 +72,12 @@ bool is_api(std::string_view path) {
 // Whether clients of LobeHub's ask for it.
 bool is_of_lobe(std::string_view path) {
   return path.starts_with(lobe_prefix) || path.starts_with(trpc_prefix);
+}
+
+// Undefined's paths take no Bearer; those that are not of its API do.
+// Source: contract B.1.
+bool takes_bearer(std::string_view path) {
+  return !is_api(path) || is_of_lobe(path) || path.starts_with(storage_prefix);
 }
 
 // Where the key of a request for this path may be.

@@ -49,6 +49,8 @@ TEST(ApiZone, TakesBearersBesideItsOwnPathsOnly) {
   const http::Headers bearer{{"Authorization", "bearer  key two"}};
   EXPECT_EQ(status_of(zone, head_of("/agent", bearer)), 0);
   EXPECT_EQ(status_of(zone, head_of("/api/v1/x", bearer)), 401);
+  EXPECT_EQ(status_of(zone, head_of("/api/storage/threads", bearer)), 0);
+  EXPECT_EQ(status_of(zone, head_of("/api/storagex", bearer)), 401);
   for (const char* wrong : {"Bearer", "Bearer ", "Basic key two", "key two", "Bearerkey two"}) {
     EXPECT_EQ(status_of(zone, head_of("/agent", {{"Authorization", wrong}})), 401) << wrong;
   }
