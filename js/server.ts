@@ -47,6 +47,8 @@ export interface ServerOptions {
   readonly showsPage?: boolean;
   /** Whether `GET /openapi.json` answers; default true. */
   readonly openapi?: boolean;
+  /** Which tools of the agent can be invoked from outside; as `api.tools` of `createRuntime`. */
+  readonly apiTools?: ServerTools;
   /** Files of settings and keys, which built-in tools leave alone. */
   readonly protectedFiles?: readonly string[];
   /** What a recorded run does when its last reader goes away; default `continue`. */
@@ -63,6 +65,17 @@ export interface ServerOptions {
   readonly maxDetachedRuns?: number;
   /** How long stop() waits for answers on their way. Units: milliseconds. */
   readonly drainMs?: number;
+}
+
+/** Tools that can be invoked from outside. */
+export interface ServerTools {
+  readonly enabled?: boolean;
+  readonly expose?: string | undefined;
+  readonly allow?: readonly string[];
+  readonly deny?: readonly string[];
+  readonly timeoutMs?: number;
+  readonly callbackTimeoutMs?: number;
+  readonly callbackAllow?: readonly string[];
 }
 
 /** A key with what it may do. */
@@ -118,7 +131,7 @@ export interface Server {
   readonly port: number;
   /**
    * Takes from other options what may change while the server runs, all of it at once: models and providers, the agent,
-   * keys, hosts, origins, access log, proxies, page and document. Errors change nothing.
+   * keys, hosts, origins, access log, proxies, page, document and the tools that can be invoked. Errors change nothing.
    */
   change(options: ServerOptions): void;
   /** Its MCP servers; requests to the agent wait until none is starting. */

@@ -5,7 +5,7 @@ import { MillraceError } from '../errors';
 import { type Environment, addressOf, keyOf } from '../model/environment';
 import type { ProviderRow, ProviderSettings } from '../model/settings';
 import { checkSettings, engineSettings, providerRow, providerRows } from '../model/settings';
-import type { ServerOptions } from '../server';
+import type { ServerOptions, ServerTools } from '../server';
 import { UsageError } from './command';
 import type { Config } from './config';
 import { chooseModel, type KnownProvider } from './model-choice';
@@ -121,6 +121,18 @@ function filesOf(config: Config): string[] {
   return files.flatMap((file) => (file === undefined ? [] : [resolve(file)]));
 }
 
+function exposedTools(config: Config): ServerTools {
+  return {
+    enabled: config.flag('api.tool_invoke_enabled'),
+    expose: config.text('api.tool_invoke_expose'),
+    allow: config.list('api.tool_invoke_allowlist'),
+    deny: config.list('api.tool_invoke_denylist'),
+    timeoutMs: config.number('api.tool_invoke_timeout') * 1000,
+    callbackTimeoutMs: config.number('api.tool_invoke_callback_timeout') * 1000,
+    callbackAllow: config.list('api.tool_invoke_callback_allowlist'),
+  };
+}
+
 /** Makes the options of a server. A check makes no key for it. Errors: UsageError. */
 export function servePlan(
   config: Config,
@@ -151,6 +163,7 @@ export function servePlan(
     protectedFiles: filesOf(config),
     showsPage: config.flag('api.page'),
     openapi: config.flag('api.openapi_enabled'),
+    apiTools: exposedTools(config),
     providers: configuredProviders(providers, env),
     ...{ host, port: config.number('api.port') },
     allowedHosts,

@@ -156,6 +156,7 @@ void ApiRoutes::change(const ApiOptions& options) {
   own.origins = options.origins;
   own.has_openapi = options.has_openapi;
   own.shows_page = options.shows_page;
+  own.tools = options.tools;
   keys_->set(own);
   zone_->set_origins(own.origins);
 }

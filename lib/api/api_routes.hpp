@@ -29,8 +29,8 @@ class ApiRoutes {
       std::shared_ptr<http::RequestObserver> log) const {
     return counted(std::move(log), context_->metrics);
   }
-  // Takes from other options what may change while the routes are served: keys, origins, whether
-  // there is a page and a document.
+  // Takes from other options what may change while the routes are served: keys, origins, the
+  // tools that can be invoked, whether there is a page and a document.
   void change(const ApiOptions& options);
   // Whether requests need a key.
   [[nodiscard]] bool needs_keys() const { return keys_->are_needed(); }

@@ -66,18 +66,6 @@ http::Route scoped(http::Route route) {
   return route;
 }
 
-// A server has no host that could do something for its routes.
-void answer_without_host(std::string_view kind, const std::string& skills,
-                         const ApiContext::Reply& reply) {
-  json::Tree none = json::Tree::object();
-  if (kind == "commands") none.set("revision", json::Tree::integer(0));
-  if (auto known = json::Tree::parse(skills); known && kind == "tools") {
-    none.set("skills", known.value()["list"]);
-  }
-  if (kind == "commands" || kind == "tools") return reply(std::move(none));
-  reply(make_error(Errc::tool_not_found));
-}
-
 }  // namespace
 
 void Routes::open(net::Client& client, Served served) {
@@ -88,11 +76,13 @@ void Routes::open(net::Client& client, Served served) {
 void Routes::change(Served served, const ApiOptions& api) {
   served_ = std::move(served);
   if (api_) api_->change(api);
+  tools_.limit(api.tools.timeout);
 }
 
 void Routes::set_plan(std::shared_ptr<const run::AgentPlan> plan, bool settled) {
   plan_ = std::move(plan);
   settled_ = settled;
+  tools_.set_plan(plan_);
   if (!settled_) return;
   if (runs_.is_open()) runs_.set_agent(plan_, served_.version);
   for (const auto& work : std::exchange(held_, {})) work();
@@ -101,18 +91,52 @@ void Routes::set_plan(std::shared_ptr<const run::AgentPlan> plan, bool settled) 
 void Routes::record_runs(const RecordingOptions& options, ApiOptions api) {
   runs_.open(services(), options);
   api.version = served_.version;
-  const auto ask = [this](std::string_view kind, const json::Tree&, ApiContext::Reply reply) {
-    loop_.post([kind = std::string(kind), skills = skills_, reply = std::move(reply)] {
-      answer_without_host(kind, skills, reply);
-    });
+  tools_.limit(api.tools.timeout);
+  tools_.serve(runs_.registry(), served_.version);
+  const auto ask = [this](std::string_view kind, json::Tree value, ApiContext::Reply reply) {
+    loop_.post([this, kind = std::string(kind), value = std::move(value),
+                reply = std::move(reply)] { do_for_routes(kind, value, reply); });
   };
   api_.emplace(
       ApiContext{{loop_, pool_, *client_, options.writer, runs_.registry(), runs_.requests(), ask},
                  std::move(api)});
 }
 
+void Routes::do_for_routes(std::string_view kind, const json::Tree& value,
+                           const ApiContext::Reply& reply) {
+  using Work = void (*)(Routes&, const json::Tree&, const ApiContext::Reply&);
+  static constexpr std::array<std::pair<std::string_view, Work>, 4> works{{
+      {"tools",
+       [](Routes& own, const json::Tree&, const ApiContext::Reply& answer) {
+         json::Tree known = json::Tree::object();
+         known.set("tools", own.tools_.list());
+         auto skills = json::Tree::parse(own.skills_);
+         if (skills) known.set("skills", skills.value()["list"]);
+         answer(std::move(known));
+       }},
+      {"invoke", [](Routes& own, const json::Tree& call,
+                    const ApiContext::Reply& answer) { own.tools_.invoke(call, answer); }},
+      {"invoke_cancel",
+       [](Routes& own, const json::Tree& id, const ApiContext::Reply& answer) {
+         own.tools_.cancel(id.string());
+         answer(json::Tree());
+       }},
+      {"commands",
+       [](Routes&, const json::Tree&, const ApiContext::Reply& answer) {
+         json::Tree none = json::Tree::object();
+         none.set("revision", json::Tree::integer(0));
+         answer(std::move(none));
+       }},
+  }};
+  const auto* const found =
+      std::find_if(works.begin(), works.end(), [&](const auto& row) { return row.first == kind; });
+  if (found == works.end()) return reply(make_error(Errc::tool_not_found));
+  found->second(*this, value, reply);
+}
+
 void Routes::close() {
   held_.clear();
+  tools_.close();
   if (api_) api_->close();
   runs_.close();
   bodies_.clear();

@@ -14,6 +14,7 @@
 #include "api/large_bodies.hpp"
 #include "api/request_body.hpp"
 #include "api/run_routes.hpp"
+#include "api/served_tools.hpp"
 #include "http/server.hpp"
 #include "model/call/call.hpp"
 #include "model/call/call_driver.hpp"
@@ -43,7 +44,7 @@ struct Served {
 class Routes {
  public:
   Routes(os::EventLoop& loop, os::BlockingPool& pool)
-      : loop_(loop), pool_(pool), bodies_(pool), runs_(loop) {}
+      : loop_(loop), pool_(pool), bodies_(pool), tools_(loop), runs_(loop) {}
 
   // Lifetime: `client` until close().
   void open(net::Client& client, Served served);
@@ -78,6 +79,9 @@ class Routes {
     held_.push_back(std::move(work));
   }
   [[nodiscard]] model::DriverServices services();
+  // Does what the routes would have a host do.
+  void do_for_routes(std::string_view kind, const json::Tree& value,
+                     const ApiContext::Reply& reply);
   void on_agent(const std::shared_ptr<http::Request>& request, Response response);
   void answer(AgentRequest request, Response response);
   void on_chat(http::Request&& request, Response response);
@@ -93,6 +97,7 @@ class Routes {
   std::shared_ptr<const run::AgentPlan> plan_;
   bool settled_ = false;
   run::SuspendedRuns suspended_;
+  ServedTools tools_;
   RunRoutes runs_;
   std::shared_ptr<AccessLog> log_;
   std::string skills_;

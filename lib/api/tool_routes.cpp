@@ -192,7 +192,7 @@ void ToolService::invoke(const Tree& body, bool is_agent, const ResponsePtr& res
     const auto late = weak.lock();
     if (!late) return;
     late->context->ask("invoke_cancel", Tree::text(late->id), [](const Result<Tree>&) {});
-    late->fail("Execution timed out after " + seconds_text(limit) + "s");
+    late->fail(late_text(limit));
   });
   // Agents work for as long as they need.
   if (!is_agent && limit.count() > 0) call->deadline->start_at(os::Timer::Clock::now() + limit);
@@ -225,6 +225,10 @@ Tree exposed_tools(const Tree& tools, const Tree& agents, const ToolExposure& ex
   take(tools, false);
   take(agents, true);
   return exposed;
+}
+
+std::string late_text(std::chrono::milliseconds limit) {
+  return "Execution timed out after " + seconds_text(limit) + "s";
 }
 
 std::vector<ApiRoute> tool_routes(const ApiContextPtr& context,

@@ -1,6 +1,7 @@
 // Tools that are called from outside: everything below /api/v1/tools.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -18,5 +19,8 @@ std::vector<ApiRoute> tool_routes(const ApiContextPtr& context,
 // that the exposure names.
 json::Tree exposed_tools(const json::Tree& tools, const json::Tree& agents,
                          const ToolExposure& exposure);
+
+// The error of a call that took longer than this.
+std::string late_text(std::chrono::milliseconds limit);
 
 }  // namespace millrace::api

@@ -27,6 +27,7 @@ api::ApiOptions api_options_of(const AgentServerOptions& options) {
   api.page = options.page;
   api.shows_page = options.shows_page;
   api.has_openapi = options.has_openapi;
+  api.tools = options.exposed;
   api.upload_folder = folder_of(options.storage);
   return api;
 }

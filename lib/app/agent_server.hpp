@@ -50,6 +50,7 @@ struct AgentServerOptions {
   std::string page;                          // the folder of the page at `/`; "" is none
   bool shows_page = true;
   bool has_openapi = true;
+  api::ToolExposure exposed;      // which of the agent's tools can be invoked from outside
   std::int64_t left_runs = 1024;  // how many of them there may be
   std::string retention;          // as read_store_options has it; "" is the default
   std::int64_t drain_ms = 5'000;  // how long stop waits for answers that are on their way
@@ -72,7 +73,8 @@ class AgentServer {
 
   [[nodiscard]] std::uint16_t port() const;
   // Takes from other options what may change while the server runs, all of it between two requests:
-  // models and providers, the agent, keys, hosts, origins, access log, proxies, page and document.
+  // models and providers, the agent, keys, hosts, origins, access log, proxies, page, document and
+  // the tools that can be invoked.
   // The rest stays as it is. Blocks until it is done.
   // Errors: as start(), and invalid_state while the server stops; nothing has changed then.
   Result<void> change(AgentServerOptions options);

@@ -134,12 +134,23 @@ Result<void> read_retention(AgentServerOptions& options, std::string_view /*key*
   return {};
 }
 
+// Shape: `tools` of read_api_options.
+Result<void> read_exposed(AgentServerOptions& options, std::string_view /*key*/,
+                          const json::Value& value) {
+  json::Tree given = json::Tree::object();
+  given.set("tools", json::Tree(value));
+  auto read = api::read_api_options(given);
+  if (!read) return std::move(read).error();
+  options.exposed = std::move(read).value().tools;
+  return {};
+}
+
 struct Row {
   std::string_view key;
   Reader read;
 };
 
-constexpr std::array<Row, 34> rows{{
+constexpr std::array<Row, 35> rows{{
     {"host", read_text<&AgentServerOptions::host>},
     {"port", read_port},
     {"model", read_text<&AgentServerOptions::model>},
@@ -165,6 +176,7 @@ constexpr std::array<Row, 34> rows{{
     {"keys", read_keys},
     {"showsPage", read_switch<&AgentServerOptions::shows_page>},
     {"openapi", read_switch<&AgentServerOptions::has_openapi>},
+    {"apiTools", read_exposed},
     {"keysFile", read_text<&AgentServerOptions::keys_file>},
     {"accessLog", read_text<&AgentServerOptions::access_log>},
     {"trustedProxies", read_list<&AgentServerOptions::trusted_proxies>},

@@ -1,0 +1,155 @@
+// What the routes of the Runtime API have in `millrace serve`, where the engine alone stands behind them.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+import { type ScriptedModel, startModel, type Turn } from '../../support/scripted-model';
+import { bodyOf, loopback } from '../support/server';
+
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+type Json = any;
+
+const cli = join(__dirname, '../../../dist/cjs/cli/main.js');
+const fixture = join(__dirname, '../fixtures/mcp-server.cjs');
+const closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+interface Served {
+  model: ScriptedModel;
+  url: string;
+  call: (path: string, body?: object) => Promise<{ status: number; body: Json }>;
+}
+
+type Script = Turn[] | ((body: ScriptedModel['asked'][number], index: number) => Turn);
+
+async function serve(
+  script: Script,
+  env: Record<string, string> = {},
+  args: string[] = [],
+): Promise<Served> {
+  const dir = mkdtempSync(join(tmpdir(), 'millrace-served-'));
+  closers.push(() => rmSync(dir, { recursive: true, force: true }));
+  const model = await startModel(script);
+  closers.push(() => model.close());
+  const storage = ['--storage', `file:${join(dir, 'store.db')}`];
+  const given = ['--port', '0', '--json', '--model', 'openai:scripted', ...storage, ...args];
+  const child: ChildProcess = spawn(process.execPath, [cli, 'serve', ...given], {
+    cwd: dir,
+    env: {
+      ...{ PATH: process.env['PATH'] ?? '', OPENAI_API_KEY: 'k', OPENAI_BASE_URL: model.url },
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  closers.push(async () => {
+    child.kill();
+    if (child.exitCode === null) await once(child, 'exit');
+  });
+  if (!child.stdout) throw new Error('there is no output');
+  const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
+  const { url } = JSON.parse(line) as { url: string };
+  const call: Served['call'] = async (path, body) => {
+    const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
+    const answer = await fetch(`${url}/api/${path}`, sent);
+    return { status: answer.status, body: await answer.json() };
+  };
+  return { model, url, call };
+}
+
+/** What `look` gives once `is` holds. */
+async function eventually(look: () => Promise<Json>, is: (found: Json) => boolean): Promise<Json> {
+  for (const end = Date.now() + 10_000; Date.now() < end;) {
+    const found: Json = await look();
+    if (is(found)) return found;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`it never happened: ${JSON.stringify(await look())}`);
+}
+
+describe('tools', () => {
+  const on = { MILLRACE_API_TOOL_INVOKE_ENABLED: 'on' };
+  const args = ['--tools', 'calculator,time,ask_user'];
+  const sum = { tool_name: 'calculator', args: { expression: '6 * 7' } };
+
+  it('are refused until the configuration says otherwise', async () => {
+    const { call } = await serve([], {}, args);
+    const refusal = { status: 403, body: { error: 'Tool invoke API is disabled' } };
+    expect(await call('v1/tools')).toEqual(refusal);
+    expect(await call('v1/tools/invoke', sum)).toEqual(refusal);
+  });
+
+  it('of the agent are listed, counted and called', async () => {
+    const { call, model } = await serve([], on, args);
+    const { body: listed } = await call('v1/tools');
+    expect(listed).toMatchObject({ count: 2, tools: [{ type: 'function' }, {}] });
+    const names = listed.tools.map((tool: Json) => tool.function.name);
+    expect(names).toEqual(['calculator', 'time']);
+    const { body: probe } = await call('v1/probes/internal');
+    expect(probe.skills.tools).toMatchObject({ count: 2, items: [{ name: 'calculator' }, {}] });
+    const { body: answer } = await call('v1/tools/invoke', sum);
+    expect(answer).toMatchObject({ ok: true, tool_name: 'calculator' });
+    expect(answer.result).toContain('42');
+    const wrong = await call('v1/tools/invoke', { tool_name: 'calculator', args: { x: 1 } });
+    expect(wrong).toMatchObject({ status: 200, body: { ok: false } });
+    expect(wrong.body.error).toContain('expression');
+    const asking = await call('v1/tools/invoke', { tool_name: 'ask_user', args: {} });
+    expect(asking.status).toBe(404);
+    expect(model.chatBodies).toEqual([]);
+  });
+
+  it('go on without their request, and report to a callback', async () => {
+    const seen: Json[] = [];
+    const sink = await loopback((request, response) => {
+      void bodyOf(request).then((text) => {
+        seen.push(JSON.parse(text));
+        response.writeHead(200).end();
+      });
+    });
+    closers.push(() => sink.close());
+    const allow = { MILLRACE_API_TOOL_INVOKE_CALLBACK_ALLOWLIST: 'localhost' };
+    const { call } = await serve([], { ...on, ...allow }, args);
+    const begun = await call('v1/tools/invoke', { ...sum, async: true });
+    expect(begun).toMatchObject({ status: 202, body: { ok: true, status: 'accepted' } });
+    const look = async (): Promise<Json> =>
+      (await call(`v1/tools/invocations/${begun.body.request_id}`)).body;
+    const ended = await eventually(look, ({ ok }) => ok !== null);
+    expect(ended).toMatchObject({ status: 'done', ok: true, error: null });
+    expect(ended.result).toContain('42');
+    const url = sink.url.replace('127.0.0.1', 'localhost');
+    await call('v1/tools/invoke', { ...sum, args: {}, callback: { enabled: true, url } });
+    await eventually(
+      () => Promise.resolve(seen),
+      ({ length }) => length > 0,
+    );
+    expect(seen).toMatchObject([{ tool_name: 'calculator', ok: false, result: null }]);
+  });
+
+  it('of MCP servers are there, and given up when they take too long', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'millrace-mcp-'));
+    closers.push(() => rmSync(folder, { recursive: true, force: true }));
+    const file = join(folder, 'mcp.json');
+    const local = { command: process.execPath, args: [fixture] };
+    writeFileSync(file, JSON.stringify({ mcpServers: { local } }));
+    const settings = {
+      ...on,
+      MILLRACE_API_TOOL_INVOKE_TIMEOUT: '1',
+      MILLRACE_API_TOOL_INVOKE_DENYLIST: 'calculator',
+    };
+    const { call } = await serve([], settings, [...args, '--mcp', file, '--strict']);
+    expect((await call('v1/tools/invoke', sum)).status).toBe(404);
+    const hang = { tool_name: 'local__hang', args: {} };
+    const late = { ok: false, error: 'Execution timed out after 1s' };
+    expect((await call('v1/tools/invoke', hang)).body).toMatchObject(late);
+    const begin = async (): Promise<string> =>
+      `v1/tools/invocations/${(await call('v1/tools/invoke', { ...hang, async: true })).body.request_id}`;
+    const [slow, stopped] = [await begin(), await begin()];
+    expect((await call(`${stopped}/cancel`, {})).body).toMatchObject({ status: 'cancelled' });
+    const look = async (): Promise<Json> => (await call(slow)).body;
+    expect(await eventually(look, ({ ok }) => ok !== null)).toMatchObject(late);
+  });
+});
