@@ -74,12 +74,6 @@ bool is_of_lobe(std::string_view path) {
   return path.starts_with(lobe_prefix) || path.starts_with(trpc_prefix);
 }
 
-// Undefined's paths take no Bearer; those that are not of its API do.
-// Source: contract B.1.
-bool takes_bearer(std::string_view path) {
-  return !is_api(path) || is_of_lobe(path) || path.starts_with(storage_prefix);
-}
-
 // Where the key of a request for this path may be.
 std::span<const std::string_view> key_fields_of(std::string_view path) {
   if (is_of_lobe(path)) return lobe_key_fields;
@@ -115,8 +109,9 @@ std::string_view bearer_of(const http::RequestHead& head) {
 
 }  // namespace
 
+// Source: contract B.1.
 bool takes_bearer(std::string_view path) {
-  return !is_api(path) || is_of_lobe(path);
+  return !is_api(path) || is_of_lobe(path) || path.starts_with(storage_prefix);
 }
 
 ApiZone::ApiZone(const ApiOptions& options, std::shared_ptr<ApiKeys> keys)

@@ -153,13 +153,14 @@ Tree internal_json(const Inside& inside, const Tree& skills, std::int64_t facts)
   Tree body = Tree::object();
   body.set("timestamp", local_time(store::system_clock()()));
   body.set("version", options.version);
+  // Clients show it as a text; there is no interpreter.
+  body.set("python", "");
   body.set("platform", "linux");
   constexpr double second = 1000;
   body.set("uptime_seconds", Tree::number(static_cast<double>(ms_since(process_begin)) / second));
   body.set("onebot", Tree::object());
-  Tree& queues = body.at("queues");
-  queues.set("inflight_count",
-             Tree::integer(static_cast<std::int64_t>(inside.context->runs->at_work())));
+  // Runs wait in the store, in none of the queues that the contract has for each model.
+  body.set("queues", Tree::object());
   body.set("message_batcher", Tree::object());
   body.at("memory").set("count", Tree::integer(facts));
   body.at("memory").set("virtual_user_id", Tree::integer(options.user_id));

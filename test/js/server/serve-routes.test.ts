@@ -153,3 +153,23 @@ describe('tools', () => {
     expect(await eventually(look, ({ ok }) => ok !== null)).toMatchObject(late);
   });
 });
+
+it('the probe has the members that its clients know', async () => {
+  const { call } = await serve([]);
+  const { body: probe } = await call('v1/probes/internal');
+  const some = expect.any(Object) as object;
+  expect(probe).toMatchObject({
+    ...{ timestamp: expect.any(String), version: expect.any(String), platform: 'linux' },
+    ...{ python: '', uptime_seconds: expect.any(Number), memory: { count: 0 } },
+    scheduler: { available: false, count: 0, running: false },
+    cognitive: { enabled: false, queue: {} },
+    api: { enabled: true, host: '127.0.0.1', openapi_enabled: true },
+    skills: Object.fromEntries(
+      ['tools', 'toolsets', 'agents', 'pipelines', 'commands', 'anthropic_skills'].map((name) => [
+        ...[name, { count: 0, loaded: 0, items: [] }],
+      ]),
+    ),
+    models: { chat_model: some },
+  });
+  for (const name of ['onebot', 'queues', 'message_batcher']) expect(probe[name]).toEqual({});
+});
