@@ -47,6 +47,8 @@ export interface ServerOptions {
   readonly showsPage?: boolean;
   /** Whether `GET /openapi.json` answers; default true. */
   readonly openapi?: boolean;
+  /** Whether the model makes titles of conversations, in requests of their own; default false. */
+  readonly makesTitles?: boolean;
   /** Which tools of the agent can be invoked from outside; as `api.tools` of `createRuntime`. */
   readonly apiTools?: ServerTools;
   /** Files of settings and keys, which built-in tools leave alone. */

@@ -48,6 +48,7 @@ export const settings: readonly Setting[] = [
   { name: 'api.access_log', option: 'access-log', type: text, ...live },
   { name: 'api.page', type: flag, fallback: true, ...live },
   { name: 'api.openapi_enabled', type: flag, fallback: true, ...live },
+  { name: 'api.title_enabled', type: flag, fallback: true, ...live },
   { name: 'api.tool_invoke_enabled', type: flag, fallback: false, ...live },
   {
     ...{ name: 'api.tool_invoke_expose', fallback: 'tools+toolsets', ...live },

@@ -163,6 +163,7 @@ export function servePlan(
     protectedFiles: filesOf(config),
     showsPage: config.flag('api.page'),
     openapi: config.flag('api.openapi_enabled'),
+    makesTitles: config.flag('api.title_enabled'),
     apiTools: exposedTools(config),
     providers: configuredProviders(providers, env),
     ...{ host, port: config.number('api.port') },

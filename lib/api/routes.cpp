@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <string_view>
 #include <utility>
 
@@ -19,6 +20,8 @@ namespace millrace::api {
 namespace {
 
 constexpr std::string_view chat_path = "/webapi/chat/";
+// Nobody waits for a title.
+constexpr std::chrono::seconds title_limit{30};
 
 std::string chat_refusal(const Error& error, std::string_view path) {
   return chat_error_json(error, path.substr(chat_path.size()));
@@ -105,7 +108,7 @@ void Routes::record_runs(const RecordingOptions& options, ApiOptions api) {
 void Routes::do_for_routes(std::string_view kind, const json::Tree& value,
                            const ApiContext::Reply& reply) {
   using Work = void (*)(Routes&, const json::Tree&, const ApiContext::Reply&);
-  static constexpr std::array<std::pair<std::string_view, Work>, 4> works{{
+  static constexpr std::array<std::pair<std::string_view, Work>, 5> works{{
       {"tools",
        [](Routes& own, const json::Tree&, const ApiContext::Reply& answer) {
          json::Tree known = json::Tree::object();
@@ -127,6 +130,8 @@ void Routes::do_for_routes(std::string_view kind, const json::Tree& value,
          none.set("revision", json::Tree::integer(0));
          answer(std::move(none));
        }},
+      {"title", [](Routes& own, const json::Tree& first,
+                   const ApiContext::Reply& answer) { own.make_title(first, answer); }},
   }};
   const auto* const found =
       std::find_if(works.begin(), works.end(), [&](const auto& row) { return row.first == kind; });
@@ -134,8 +139,19 @@ void Routes::do_for_routes(std::string_view kind, const json::Tree& value,
   found->second(*this, value, reply);
 }
 
+void Routes::make_title(const json::Tree& first, const ApiContext::Reply& reply) {
+  auto payload = title_request(served_.model.model, first, ids_);
+  if (!payload) return reply(std::move(payload).error());
+  answers_.request(services(), served_.chain, std::move(payload).value(), title_limit,
+                   [reply](const Result<json::Tree>& message) {
+                     if (!message) return reply(message.error());
+                     reply(json::Tree::text(message.value()["content"].string()));
+                   });
+}
+
 void Routes::close() {
   held_.clear();
+  answers_.close();
   tools_.close();
   if (api_) api_->close();
   runs_.close();

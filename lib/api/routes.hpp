@@ -12,6 +12,8 @@
 #include "api/access_log.hpp"
 #include "api/api_routes.hpp"
 #include "api/large_bodies.hpp"
+#include "api/model_answers.hpp"
+#include "api/model_requests.hpp"
 #include "api/request_body.hpp"
 #include "api/run_routes.hpp"
 #include "api/served_tools.hpp"
@@ -82,6 +84,7 @@ class Routes {
   // Does what the routes would have a host do.
   void do_for_routes(std::string_view kind, const json::Tree& value,
                      const ApiContext::Reply& reply);
+  void make_title(const json::Tree& first, const ApiContext::Reply& reply);
   void on_agent(const std::shared_ptr<http::Request>& request, Response response);
   void answer(AgentRequest request, Response response);
   void on_chat(http::Request&& request, Response response);
@@ -98,6 +101,7 @@ class Routes {
   bool settled_ = false;
   run::SuspendedRuns suspended_;
   ServedTools tools_;
+  ModelAnswers answers_;
   RunRoutes runs_;
   std::shared_ptr<AccessLog> log_;
   std::string skills_;

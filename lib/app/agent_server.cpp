@@ -28,6 +28,7 @@ api::ApiOptions api_options_of(const AgentServerOptions& options) {
   api.shows_page = options.shows_page;
   api.has_openapi = options.has_openapi;
   api.tools = options.exposed;
+  api.makes_titles = options.makes_titles && !is_demo(options);
   api.upload_folder = folder_of(options.storage);
   return api;
 }

@@ -150,7 +150,7 @@ struct Row {
   Reader read;
 };
 
-constexpr std::array<Row, 35> rows{{
+constexpr std::array<Row, 36> rows{{
     {"host", read_text<&AgentServerOptions::host>},
     {"port", read_port},
     {"model", read_text<&AgentServerOptions::model>},
@@ -177,6 +177,7 @@ constexpr std::array<Row, 35> rows{{
     {"showsPage", read_switch<&AgentServerOptions::shows_page>},
     {"openapi", read_switch<&AgentServerOptions::has_openapi>},
     {"apiTools", read_exposed},
+    {"makesTitles", read_switch<&AgentServerOptions::makes_titles>},
     {"keysFile", read_text<&AgentServerOptions::keys_file>},
     {"accessLog", read_text<&AgentServerOptions::access_log>},
     {"trustedProxies", read_list<&AgentServerOptions::trusted_proxies>},

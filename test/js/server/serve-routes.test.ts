@@ -154,6 +154,81 @@ describe('tools', () => {
   });
 });
 
+const isTitling = ({ messages }: ScriptedModel['asked'][number]): boolean =>
+  String(messages[0]?.content).startsWith('You write titles');
+
+describe('titles', () => {
+  const message = 'How do I bake bread without an oven?';
+  const titleOf = async ({ call }: Served): Promise<Json> =>
+    (await call('v1/chat/conversations')).body.conversations[0];
+
+  it('are made by the model once there is an answer, once', async () => {
+    const served = await serve((body) => ({
+      text: isTitling(body) ? '"Bread without an oven"' : 'In a pan.',
+    }));
+    const { call, model } = served;
+    expect((await call('v1/chat', { message })).body.reply).toBe('In a pan.');
+    const made = await eventually(
+      () => titleOf(served),
+      ({ title_status: status }) => status === 'generated',
+    );
+    expect(made).toMatchObject({ title: 'Bread without an oven', title_source: 'model' });
+    const [request, ...others] = model.chatBodies.filter(isTitling) as Json[];
+    expect(others).toEqual([]);
+    expect(request.max_tokens ?? request.max_completion_tokens).toBe(512);
+    expect(request).not.toHaveProperty('tools');
+    expect(request.messages[1].content).toContain(message);
+    expect(request.messages[1].content).toContain('In a pan.');
+    await call('v1/chat', { message: 'Thanks' });
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(model.chatBodies.filter(isTitling)).toHaveLength(1);
+  });
+
+  it('that fail leave the job and the question', async () => {
+    const served = await serve((body) => (isTitling(body) ? { text: '' } : { text: 'In a pan.' }));
+    expect((await served.call('v1/chat', { message })).body.reply).toBe('In a pan.');
+    const left = await eventually(
+      () => titleOf(served),
+      ({ title_status: status }) => status === 'failed',
+    );
+    expect(message.startsWith(left.title)).toBe(true);
+  });
+
+  it('of the user stay, and the long texts of a conversation are cut', async () => {
+    let release = (): void => undefined;
+    const waits = new Promise<void>((resolve) => (release = resolve));
+    const served = await serve((body) =>
+      isTitling(body) ? { text: 'By the model', waits } : { text: 'y'.repeat(50_000) },
+    );
+    const { call, model, url } = served;
+    await call('v1/chat', { message: 'x'.repeat(50_000) });
+    const pending = await eventually(
+      () => titleOf(served),
+      ({ title_status: status }) => status === 'pending',
+    );
+    await eventually(
+      () => Promise.resolve(model.chatBodies),
+      (bodies) => bodies.some(isTitling),
+    );
+    const sent = JSON.stringify(model.chatBodies.find(isTitling));
+    expect(sent.length).toBeLessThan(6000);
+    await fetch(`${url}/api/v1/chat/conversations/${pending.id}`, {
+      ...{ method: 'PATCH', body: JSON.stringify({ title: 'Mine' }) },
+    });
+    release();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(await titleOf(served)).toMatchObject({ title: 'Mine', title_source: 'manual' });
+  });
+
+  it('are not made where the configuration says so', async () => {
+    const served = await serve([{ text: 'In a pan.' }], { MILLRACE_API_TITLE_ENABLED: 'off' });
+    await served.call('v1/chat', { message });
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(await titleOf(served)).toMatchObject({ title_status: 'temporary' });
+    expect(served.model.chatBodies).toHaveLength(1);
+  });
+});
+
 it('the probe has the members that its clients know', async () => {
   const { call } = await serve([]);
   const { body: probe } = await call('v1/probes/internal');
