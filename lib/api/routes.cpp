@@ -20,8 +20,9 @@ namespace millrace::api {
 namespace {
 
 constexpr std::string_view chat_path = "/webapi/chat/";
-// Nobody waits for a title.
+// Nobody waits for a title; a client waits for an object.
 constexpr std::chrono::seconds title_limit{30};
+constexpr std::chrono::minutes object_limit{5};
 
 std::string chat_refusal(const Error& error, std::string_view path) {
   return chat_error_json(error, path.substr(chat_path.size()));
@@ -108,7 +109,7 @@ void Routes::record_runs(const RecordingOptions& options, ApiOptions api) {
 void Routes::do_for_routes(std::string_view kind, const json::Tree& value,
                            const ApiContext::Reply& reply) {
   using Work = void (*)(Routes&, const json::Tree&, const ApiContext::Reply&);
-  static constexpr std::array<std::pair<std::string_view, Work>, 5> works{{
+  static constexpr std::array<std::pair<std::string_view, Work>, 6> works{{
       {"tools",
        [](Routes& own, const json::Tree&, const ApiContext::Reply& answer) {
          json::Tree known = json::Tree::object();
@@ -132,6 +133,12 @@ void Routes::do_for_routes(std::string_view kind, const json::Tree& value,
        }},
       {"title", [](Routes& own, const json::Tree& first,
                    const ApiContext::Reply& answer) { own.make_title(first, answer); }},
+      {"object",
+       [](Routes& own, const json::Tree& body, const ApiContext::Reply& answer) {
+         auto work = object_work(own.served_.chain.front().config, own.served_.model.model, body);
+         if (!work) return answer(std::move(work).error());
+         own.make_object(std::move(work).value(), answer);
+       }},
   }};
   const auto* const found =
       std::find_if(works.begin(), works.end(), [&](const auto& row) { return row.first == kind; });
@@ -146,6 +153,23 @@ void Routes::make_title(const json::Tree& first, const ApiContext::Reply& reply)
                    [reply](const Result<json::Tree>& message) {
                      if (!message) return reply(message.error());
                      reply(json::Tree::text(message.value()["content"].string()));
+                   });
+}
+
+void Routes::make_object(ObjectWork work, const ApiContext::Reply& reply) {
+  if (served_.model.max_tokens) {
+    work.payload.set("max_tokens", json::Tree::integer(*served_.model.max_tokens));
+  }
+  auto payload = model::read_payload(work.payload.to_json(json::Surrogates::replace), ids_);
+  if (!payload) return reply(std::move(payload).error());
+  answers_.request(services(), served_.chain, std::move(payload).value(), object_limit,
+                   [this, work = std::move(work), reply](const Result<json::Tree>& message) {
+                     if (!message) return reply(message.error());
+                     ObjectWork next = work;
+                     auto made = take_object(next, message.value());
+                     if (!made) return reply(std::move(made).error());
+                     if (!made.value()) return make_object(std::move(next), reply);
+                     reply(*std::move(made).value());
                    });
 }
 

@@ -85,6 +85,7 @@ class Routes {
   void do_for_routes(std::string_view kind, const json::Tree& value,
                      const ApiContext::Reply& reply);
   void make_title(const json::Tree& first, const ApiContext::Reply& reply);
+  void make_object(ObjectWork work, const ApiContext::Reply& reply);
   void on_agent(const std::shared_ptr<http::Request>& request, Response response);
   void answer(AgentRequest request, Response response);
   void on_chat(http::Request&& request, Response response);

@@ -29,6 +29,7 @@ api::ApiOptions api_options_of(const AgentServerOptions& options) {
   api.has_openapi = options.has_openapi;
   api.tools = options.exposed;
   api.makes_titles = options.makes_titles && !is_demo(options);
+  api.makes_objects = true;
   api.upload_folder = folder_of(options.storage);
   return api;
 }

@@ -229,6 +229,41 @@ describe('titles', () => {
   });
 });
 
+describe('objects', () => {
+  const messages = [{ role: 'user', content: 'Where is Ada?' }];
+  const schema = {
+    type: 'object',
+    properties: { city: { type: 'string' } },
+    required: ['city'],
+    additionalProperties: false,
+  };
+
+  it('are made by the model, which gets a second chance', async () => {
+    const { call, model } = await serve([
+      ...[{ text: '{"city":"London"}' }, { text: '{"town":1}' }, { text: '{"city":"Paris"}' }],
+      ...[{ text: 'no' }, { text: 'no' }],
+    ]);
+    const make = (): ReturnType<Served['call']> =>
+      call('agent/chat/output-json', { messages, schema: { name: 'place', schema } });
+    expect(await make()).toEqual({ status: 200, body: { city: 'London' } });
+    expect(model.chatBodies[0]).toMatchObject({
+      response_format: { type: 'json_schema', json_schema: { name: 'place' } },
+    });
+    expect(await make()).toEqual({ status: 200, body: { city: 'Paris' } });
+    expect(model.chatBodies[2]?.messages.length).toBeGreaterThan(messages.length);
+    expect(await make()).toMatchObject({ status: 502, body: { code: 'invalid_object' } });
+  });
+
+  it('are calls where tools are given', async () => {
+    const { call } = await serve([{ calls: [{ id: 'c', name: 'find', args: { who: 'Ada' } }] }]);
+    const tools = [{ type: 'function', function: { name: 'find', parameters: schema } }];
+    expect(await call('agent/chat/output-json', { messages, tools })).toEqual({
+      ...{ status: 200, body: [{ name: 'find', arguments: { who: 'Ada' } }] },
+    });
+    expect((await call('agent/chat/output-json', { messages })).status).toBe(400);
+  });
+});
+
 it('the probe has the members that its clients know', async () => {
   const { call } = await serve([]);
   const { body: probe } = await call('v1/probes/internal');
