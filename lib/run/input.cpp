@@ -237,4 +237,10 @@ std::string withheld_sentence(const message::Withheld& withheld) {
          " items of provider state in its messages (" + withheld.names + "); they were left out.";
 }
 
+std::string unfit_sentence(std::size_t records) {
+  return "The thread has " + std::to_string(records) +
+         " of the messages with other words; what it has recorded of them (provider state, the "
+         "order of the parts) was left out.";
+}
+
 }  // namespace millrace::run

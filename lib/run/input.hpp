@@ -3,6 +3,7 @@
 // Source: AG-UI protocol 1.0, RunAgentInput.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -38,7 +39,8 @@ struct AgentInput {
   std::string trace;  // `traceparent` of the request that it came with; "" is none
   // What the thread gets in place of the messages, where they came from there; null otherwise.
   std::shared_ptr<const store::ThreadUpdate> thread;
-  message::Withheld withheld;  // from the messages, since a client may not give it
+  message::Withheld withheld;     // from the messages, since a client may not give it
+  std::size_t unfit_records = 0;  // of its thread, about messages that say something else now
 };
 
 struct InputOptions {
@@ -63,5 +65,7 @@ Result<AgentInput> read_connection(std::string_view body, IdSource& ids);
 
 // What readers get of withheld state.
 std::string withheld_sentence(const message::Withheld& withheld);
+// The same of records that do not fit.
+std::string unfit_sentence(std::size_t records);
 
 }  // namespace millrace::run

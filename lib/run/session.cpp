@@ -81,6 +81,11 @@ void AgentSession::start() {
         {event::Warning{row_of(Errc::invalid_messages).code, withheld_sentence(task_.withheld)},
          {}});
   }
+  if (task_.unfit_records > 0) {
+    owner_->on_event(
+        {event::Warning{row_of(Errc::invalid_messages).code, unfit_sentence(task_.unfit_records)},
+         {}});
+  }
   // A run that goes on in the middle of a turn says so to readers of its own.
   if (context_.is_object() && state_["modelStep"]["open"].is_true()) report_step();
   for (const auto& [call_id, text] : task_.results) report_result(call_id, {text, true});

@@ -60,6 +60,7 @@ struct AgentTask {
   std::vector<std::string> unmatched;
   json::Tree::Items sent;  // messages of the user that its state may not have (AgentSession::send)
   message::Withheld withheld;  // of the input
+  std::size_t unfit_records = 0;
   // How long questions to the user may be answered.
   std::chrono::milliseconds interrupt_lifetime = agent::interrupt_lifetime;
   // Lifetime: as the owner.

@@ -87,6 +87,7 @@ Result<AgentTask> finish_task(AgentTask task, const AgentInput& input) {
   task.run_id = input.run_id;
   task.trace = input.trace;
   task.withheld = input.withheld;
+  task.unfit_records = input.unfit_records;
   if (!input.tools_json.empty()) {
     auto tools = input.tools.is_array() ? Result<Tree>(input.tools) : Tree::parse(input.tools_json);
     if (!tools) return std::move(tools).error();

@@ -61,6 +61,7 @@ std::string queued_input(std::string_view function_input, const AgentInput& inpu
   queued.set("hasMadeIds", Tree::flag(input.has_made_ids));
   queued.set("withheldStates", Tree::integer(static_cast<std::int64_t>(input.withheld.count)));
   queued.set("withheldNames", input.withheld.names);
+  queued.set("unfitRecords", Tree::integer(static_cast<std::int64_t>(input.unfit_records)));
   if (input.thread) queued.set("thread", update_json(*input.thread));
   std::string text(journal::queued_prefix);
   text += queued.to_json();
@@ -83,6 +84,7 @@ Result<AgentInput> read_queued_input(std::string_view stored, std::string_view c
   input.has_made_ids = queued["hasMadeIds"].is_true();
   input.withheld.count = static_cast<std::size_t>(queued["withheldStates"].integer_or(0));
   input.withheld.names = queued["withheldNames"].string();
+  input.unfit_records = static_cast<std::size_t>(queued["unfitRecords"].integer_or(0));
   const Tree& messages = json.value()["messages"];
   input.messages_json = messages.is_array() ? messages.to_json() : "[]";
   if (!json.value()["state"].is_null()) input.state_json = json.value()["state"].to_json();

@@ -16,6 +16,7 @@
 #include "run/durable/run_place.hpp"
 #include "run/durable/run_requests.hpp"
 #include "run/durable/stored_run.hpp"
+#include "run/durable/thread_record.hpp"
 #include "run/suspended_runs.hpp"
 
 namespace millrace::run {
@@ -183,6 +184,22 @@ void RunRequests::decide_how(const std::shared_ptr<Opening>& opening,
 }
 
 void RunRequests::begin(const std::shared_ptr<Opening>& opening) {
+  if (!lacks_record(opening->request.input)) return start(opening);
+  read_store<AgentInput>(
+      *writer_, loop_,
+      [opening](store::StorageBackend& backend) {
+        return with_thread_record(backend, opening->request.principal, opening->request.input);
+      },
+      [weak = weak_from_this(), opening](Result<AgentInput> input) {
+        const auto self = weak.lock();
+        if (!self) return;
+        if (!input) return opening->done(input.error());
+        opening->request.input = std::move(input).value();
+        self->start(opening);
+      });
+}
+
+void RunRequests::start(const std::shared_ptr<Opening>& opening) {
   if (!opening->request.may_begin()) return opening->done(withdrawn());
   registry_->start(opening->request,
                    [weak = weak_from_this(), opening](Result<StartedRun> started) {

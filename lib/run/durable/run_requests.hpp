@@ -95,6 +95,7 @@ class RunRequests final : public std::enable_shared_from_this<RunRequests> {
   void decide_how(const std::shared_ptr<Opening>& opening,
                   const std::shared_ptr<Result<Situation>>& situation);
   void begin(const std::shared_ptr<Opening>& opening);
+  void start(const std::shared_ptr<Opening>& opening);
   void give_other(const std::shared_ptr<Opening>& opening, const Error& error);
   void give(const std::shared_ptr<Opening>& opening, Result<StartedRun> started);
   void give_known(const store::SegmentRow& segment, Done<FoundRun> done);
