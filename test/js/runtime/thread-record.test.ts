@@ -14,7 +14,7 @@ const message = (id: string, text: string): Json => ({
   status: 'completed',
   content: [{ type: 'output_text', text, annotations: [] }],
 });
-const output: Json[] = [
+const recorded: Json[] = [
   {
     type: 'reasoning',
     id: 'rs1',
@@ -26,17 +26,19 @@ const output: Json[] = [
   { type: 'reasoning', id: 'rs2', summary: [], encrypted_content: 'gAAAAtwo' },
   message('m2', 'two'),
 ];
-const answer = sse(
-  ...output.flatMap((item, index) => [
-    { type: 'response.output_item.added', output_index: index, item },
-    { type: 'response.output_item.done', output_index: index, item },
-  ]),
-  { type: 'response.completed', response: { id: 'resp_1', status: 'completed', output } },
-);
+const answerOf = (output: Json[]): string =>
+  sse(
+    ...output.flatMap((item, index) => [
+      { type: 'response.output_item.added', output_index: index, item },
+      { type: 'response.output_item.done', output_index: index, item },
+    ]),
+    { type: 'response.completed', response: { id: 'resp_1', status: 'completed', output } },
+  );
 const question = { id: 'u1', role: 'user', content: 'Look.' };
 
 describe('messages without metadata in a durable thread', () => {
   const bodies: Json[] = [];
+  let answered = recorded;
   let server: Loopback;
   let runtime: ReturnType<typeof createRuntime>;
 
@@ -45,12 +47,13 @@ describe('messages without metadata in a durable thread', () => {
       void bodyOf(request).then((body) => {
         bodies.push(JSON.parse(body) as Json);
         response.setHeader('content-type', 'text/event-stream');
-        response.end(answer);
+        response.end(answerOf(answered));
       });
     });
   });
   beforeEach(() => {
     bodies.length = 0;
+    answered = recorded;
     runtime = createRuntime({ storage: 'memory' });
   });
   afterEach(async () => {
@@ -115,27 +118,45 @@ describe('messages without metadata in a durable thread', () => {
 
   it('sends the record that the thread has of them', async () => {
     const agent = makeAgent();
-    const answered = await first(agent);
-    const events = await post(agent, 'r2', [question, ...answered, next]);
+    const shown = await first(agent);
+    const events = await post(agent, 'r2', [question, ...shown, next]);
     expect(parts(bodies[1]).slice(1, -1)).toEqual(['gAAAAone', 'one', 'gCMP', 'gAAAAtwo', 'two']);
     expect(warnings(events)).not.toContain('other words');
   });
 
   it('leaves out the record of what was edited, and says so', async () => {
     const agent = makeAgent();
-    const answered = (await first(agent)).map((one) =>
+    const shown = (await first(agent)).map((one) =>
       one['content'] === 'two' ? { ...one, content: 'three' } : one,
     );
-    const events = await post(agent, 'r2', [question, ...answered, next]);
+    const events = await post(agent, 'r2', [question, ...shown, next]);
     expect(parts(bodies[1])).toContain('three');
     expect(parts(bodies[1])).not.toContain('two');
     expect(warnings(events)).toContain('The thread has 1 of the messages with other words');
   });
 
+  it('sends what ran at the provider as its item, whose state a client may not give', async () => {
+    const agent = makeAgent();
+    const searched = {
+      type: 'web_search_call',
+      id: 'ws_1',
+      status: 'completed',
+      action: { type: 'search', query: 'snow' },
+    };
+    answered = [searched, message('m1', 'one')];
+    const events = await post(agent, 'r1', [question]);
+    const withState = foldEvents(events as never) as unknown as Json[];
+    const forged = JSON.parse(JSON.stringify(withState).replaceAll('snow', 'rain')) as Json[];
+    await post(agent, 'r2', [question, ...withState, next]);
+    expect(bodies[1]?.['input']).toContainEqual(searched);
+    await post(agent, 'r3', [question, ...forged, next]);
+    expect(JSON.stringify(bodies[2]?.['input'])).not.toContain('web_search_call');
+  });
+
   it('gives nothing of another principal', async () => {
     const agent = makeAgent();
-    const answered = await first(agent);
-    await post(agent, 'r2', [question, ...answered, next], 'ben');
+    const shown = await first(agent);
+    await post(agent, 'r2', [question, ...shown, next], 'ben');
     expect(parts(bodies[1]).slice(1, -1)).toEqual(['one', 'two']);
   });
 });
