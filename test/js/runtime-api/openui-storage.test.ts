@@ -90,8 +90,9 @@ it("stores a turn that OpenUI's fetchLLM sends to an agent of the store", async 
     fetch: ((url: string, init: RequestInit) => agent.handler(new Request(url, init))) as never,
   });
   // The page draws at most once a frame.
-  globalThis.requestAnimationFrame ??= (draw) => Number(setTimeout(() => draw(0), 0));
-  globalThis.cancelAnimationFrame ??= (id) => clearTimeout(id);
+  const frames = globalThis as { requestAnimationFrame?: unknown; cancelAnimationFrame?: unknown };
+  frames.requestAnimationFrame ??= (draw: (at: number) => void) => setTimeout(() => draw(0), 0);
+  frames.cancelAnimationFrame ??= clearTimeout;
   // The messages of the page, whose answers have ids of its own.
   let shown: Message[] = [];
   const { signal } = new AbortController();
