@@ -39,7 +39,8 @@ using Ages = std::vector<std::int64_t>;
 
 Ages ages_in(StorageBackend& backend) {
   Ages ages;
-  for (const BegunRun& run : backend.starts().value()) ages.push_back(run.age.count());
+  const auto begun = backend.starts();
+  for (const BegunRun& run : begun.value()) ages.push_back(run.age.count());
   return ages;
 }
 
