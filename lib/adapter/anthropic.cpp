@@ -93,6 +93,7 @@ void Anthropic::start(const json::Value& message) {
     add_usage(earlier_usage_json_, std::exchange(usage_json_, {}));
     begin_message(id);
     source_id_ = id;
+    given_usage_ = {};
   }
   in_message_ = true;
   stopped_ = false;
@@ -221,12 +222,13 @@ void Anthropic::flush_usage() {
   if (const auto value = reported.parse(usage); value && value.value()["iterations"].size() > 0) {
     usage = with_compactions(value.value());
   }
+  usage_given_ = true;
+  if (!given_usage_.is_new(source_id_, usage)) return;
   json::Document document;
   if (const auto value = document.parse(usage)) {
     services_.parts.pass(
         read_usage(UsageDialect::anthropic, anthropic_provider, model_, value.value(), usage));
   }
-  usage_given_ = true;
 }
 
 void Anthropic::fail_when_cut() {

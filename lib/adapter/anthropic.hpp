@@ -12,6 +12,7 @@
 #include "adapter/adapter.hpp"
 #include "adapter/cited_text.hpp"
 #include "adapter/unknown_members.hpp"
+#include "adapter/usage.hpp"
 
 namespace millrace::adapter {
 
@@ -110,6 +111,7 @@ class Anthropic final : public Adapter {
   std::string message_id_;              // "" until something needs it
   std::string model_;
   std::string usage_json_;
+  GivenUsage given_usage_;
   std::string earlier_usage_json_;            // of the messages before
   std::string call_id_;                       // of the latest call, while only thoughts follow
   std::vector<std::string> reasoning_since_;  // their ids

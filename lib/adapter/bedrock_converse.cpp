@@ -108,7 +108,9 @@ void BedrockConverse::note_facts(const json::Value& value) {
   services_.facts->set("serviceTier", value["serviceTier"]["type"].string());
 }
 
-void BedrockConverse::on_message_start(const json::Value& /*value*/) {}
+void BedrockConverse::on_message_start(const json::Value& /*value*/) {
+  given_usage_ = {};
+}
 
 // The open block of this index; a text block may begin without a start.
 BedrockConverse::Block& BedrockConverse::block_at(const json::Value& index, Kind kind) {
@@ -321,6 +323,7 @@ void BedrockConverse::on_metadata(const json::Value& value) {
   const json::Value usage = value["usage"];
   if (!usage.is_object()) return;
   const std::string reported = usage.to_json();
+  if (!given_usage_.is_new({}, reported)) return;
   services_.parts.pass(read_usage(UsageDialect::bedrock, bedrock_provider, {}, usage, reported));
 }
 

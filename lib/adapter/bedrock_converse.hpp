@@ -15,6 +15,7 @@
 #include "adapter/cited_text.hpp"
 #include "adapter/tagged_text.hpp"
 #include "adapter/unknown_members.hpp"
+#include "adapter/usage.hpp"
 
 namespace millrace::adapter {
 
@@ -91,6 +92,7 @@ class BedrockConverse final : public Adapter, private TaggedReader {
   TaggedText tagged_;
   std::vector<Block> blocks_;
   std::string stop_reason_;
+  GivenUsage given_usage_;
 };
 
 }  // namespace millrace::adapter

@@ -171,17 +171,18 @@ void Cohere::on_whole(const json::Value& answer) {
 void Cohere::finish(const json::Value& delta) {
   event::PartTracker& parts = services_.parts;
   const std::string_view reason = delta["finish_reason"].string();
-  finished_ = true;
+  const bool is_first = !std::exchange(finished_, true);
   parts.close_all();
   // A text is a list of one.
-  if (services_.gives_all() && answer_.text_bytes() > 0) {
+  if (is_first && services_.gives_all() && answer_.text_bytes() > 0) {
     const std::string list = "[" + std::to_string(answer_.text_bytes()) + "]";
     parts.pass(event::ProviderState{cohere_provider, "list", answer_.message_id(), list});
   }
   parts.pass(event::Finish{reason});
   if (const json::Value usage = delta["usage"]; usage.is_object()) {
     const std::string reported = usage.to_json();
-    parts.pass(read_usage(UsageDialect::cohere, cohere_provider, {}, usage, reported));
+    if (given_usage_.is_new(answer_.message_id(), reported))
+      parts.pass(read_usage(UsageDialect::cohere, cohere_provider, {}, usage, reported));
   }
   const auto* row = std::find_if(cohere_sentences.begin(), cohere_sentences.end(),
                                  [&](const auto& r) { return r.first == reason; });

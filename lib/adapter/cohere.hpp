@@ -8,6 +8,7 @@
 #include "adapter/adapter.hpp"
 #include "adapter/answer.hpp"
 #include "adapter/unknown_members.hpp"
+#include "adapter/usage.hpp"
 
 namespace millrace::adapter {
 
@@ -46,6 +47,7 @@ class Cohere final : public Adapter {
   Answer answer_;
   std::string call_key_;             // of the call that is open, or ""
   std::string_view reasoning_kind_;  // of the reasoning part that is open
+  GivenUsage given_usage_;
   bool has_arguments_ = false;
   bool finished_ = false;
 };

@@ -147,7 +147,7 @@ void Ollama::on_done(const json::Value& record) {
     if (count.is_number()) json::append_raw_member(usage, key, count.number_text());
   }
   usage.push_back('}');
-  if (usage.size() > 2) {
+  if (usage.size() > 2 && given_usage_.is_new({}, usage)) {
     parts.pass(
         read_usage(UsageDialect::ollama, ollama_provider, record["model"].string(), record, usage));
   }

@@ -9,6 +9,7 @@
 #include "adapter/answer.hpp"
 #include "adapter/tagged_text.hpp"
 #include "adapter/unknown_members.hpp"
+#include "adapter/usage.hpp"
 
 namespace millrace::adapter {
 
@@ -39,6 +40,7 @@ class Ollama final : public Adapter, private TaggedReader {
   UnknownMembers unknown_;
   Answer answer_;
   TaggedText tagged_;
+  GivenUsage given_usage_;
   bool done_ = false;
 };
 

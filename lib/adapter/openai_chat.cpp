@@ -305,6 +305,7 @@ void OpenAiChat::note_usage(const json::Value& record, const json::Value& usage)
   if (!usage.is_object()) return;
   usage_json_.clear();
   usage.write(usage_json_);
+  usage_id_ = record["id"].string();
   model_ = record["model"].string();
 }
 
@@ -312,6 +313,7 @@ void OpenAiChat::flush_usage() {
   if (usage_json_.empty()) return;
   const std::string usage = std::move(usage_json_);
   usage_json_.clear();
+  if (!given_usage_.is_new(usage_id_, usage)) return;
   json::Document document;
   if (auto value = document.parse(usage)) {
     services_.parts.pass(read_usage(UsageDialect::openai_chat, "", model_, value.value(), usage));

@@ -20,6 +20,7 @@
 #include "adapter/resent_text.hpp"
 #include "adapter/tagged_text.hpp"
 #include "adapter/unknown_members.hpp"
+#include "adapter/usage.hpp"
 #include "base/optional_box.hpp"
 
 namespace millrace::adapter {
@@ -127,6 +128,8 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   ReasoningDetails details_;
   ContentList content_;
   std::string usage_json_;  // the latest; some servers report it on every chunk
+  std::string usage_id_;    // of the answer that has it
+  GivenUsage given_usage_;
   std::string model_;
   std::string cut_reason_;
   std::uint64_t choices_ = 0;  // records that have one

@@ -249,6 +249,9 @@ void OpenAiResponses::give_items(const json::Value& response) {
 
 void OpenAiResponses::on_completed(const json::Value& record, const Row& /*row*/) {
   const json::Value response = record["response"];
+  if (complete_ && services_.mode == event::Mode::strict && response["id"].string() == ended_id_) {
+    return skip(record, "A response that had already ended ended again, which was skipped.");
+  }
   give_items(response);
   finish_open(response);
   services_.parts.close_all();
@@ -259,6 +262,7 @@ void OpenAiResponses::on_completed(const json::Value& record, const Row& /*row*/
   note_facts(response);
   note_event(record);
   pending_id_.clear();
+  ended_id_ = response["id"].string();
   complete_ = true;
 }
 

@@ -106,6 +106,7 @@ class OpenAiResponses final : public Adapter {
   void finish_item(const json::Value& item, std::optional<std::int64_t> index);
   void end_item(Item& item, const json::Value& value);
   bool is_late(Item& item, const json::Value& id, const json::Value& record);
+  void skip(const json::Value& record, std::string_view sentence);
 
   void give_text(const Item& item, std::string_view text);
   void reject(const Item& item);
@@ -146,6 +147,7 @@ class OpenAiResponses final : public Adapter {
   std::string message_id_;   // the last message of the current response, unless a thought followed
   std::string holder_;       // the message that holds calls without a text before them
   std::string pending_id_;   // of an answer that goes on in the background
+  std::string ended_id_;     // of the response that ended last
   std::optional<std::int64_t> last_number_;
   std::uint64_t items_seen_ = 0;
   bool rejected_ = false;  // a message of the current response is a refusal

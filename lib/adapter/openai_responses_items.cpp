@@ -91,12 +91,13 @@ bool OpenAiResponses::is_late(Item& item, const json::Value& id, const json::Val
   if (!id.truthy() || id.string() != item.id) return false;
   if (index ? *index != item.index : item.begun) return false;
   if (std::exchange(item.late_named, true)) return true;
-  const std::string payload = redacted(record.to_json(), 256);
-  services_.parts.pass(event::Warning{
-      row_of(Errc::record_skipped).code,
-      "A piece of an item that had already ended was skipped, and so are those after it.",
-      payload});
+  skip(record, "A piece of an item that had already ended was skipped, and so are those after it.");
   return true;
+}
+
+void OpenAiResponses::skip(const json::Value& record, std::string_view sentence) {
+  const std::string payload = redacted(record.to_json(), 256);
+  services_.parts.pass(event::Warning{row_of(Errc::record_skipped).code, sentence, payload});
 }
 
 OpenAiResponses::Item& OpenAiResponses::announce(const json::Value& value,

@@ -37,4 +37,21 @@ std::string with_compactions(const json::Value& usage);
 // Adds the counts of another message of the same answer, one level deep.
 void add_usage(std::string& usage_json, const std::string& other_json);
 
+// The usage of an answer that was given last. Some servers end an answer twice, and what they
+// report again was paid for once.
+class GivenUsage {
+ public:
+  // Whether the answer with this id has not given this usage last.
+  bool is_new(std::string_view answer, std::string_view usage_json) {
+    if (answer == answer_ && usage_json == usage_json_) return false;
+    answer_ = answer;
+    usage_json_ = usage_json;
+    return true;
+  }
+
+ private:
+  std::string answer_;
+  std::string usage_json_;
+};
+
 }  // namespace millrace::adapter

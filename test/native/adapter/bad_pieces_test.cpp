@@ -20,7 +20,8 @@ std::string decode_records(std::string_view wire, std::initializer_list<std::str
   options.details = true;
   adapter::Decoder decoder(*adapter::find_wire(wire), options, ids, events);
   for (const std::string_view record : records) {
-    EXPECT_TRUE(decoder.feed("data: " + std::string(record) + "\n\n").ok());
+    const std::string_view frame = wire == "ollama" ? "" : "data: ";  // one record a line there
+    EXPECT_TRUE(decoder.feed(std::string(frame).append(record).append("\n\n")).ok());
   }
   if (ends) {
     EXPECT_TRUE(decoder.finish().ok());
@@ -270,6 +271,50 @@ TEST(UnknownMembers, OfPartsItemsAndEventsAreNamed) {
         << record << "\n"
         << events;
   }
+}
+
+// What a second end says again was paid for once.
+TEST(SecondEnds, CountTheirUsageOnce) {
+  struct Case {
+    std::string_view wire;
+    std::string_view text;
+    std::string_view end;
+  };
+  constexpr std::array<Case, 5> cases{{
+      {"openai_chat", R"({"id":"c","choices":[{"index":0,"delta":{"content":"A"}}]})",
+       R"({"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":)"
+       R"({"prompt_tokens":10,"completion_tokens":2}})"},
+      {"openai_responses", words_done,
+       R"({"type":"response.completed","response":{"id":"r","output":[],"usage":)"
+       R"({"input_tokens":10,"output_tokens":2,"total_tokens":12}}})"},
+      {"anthropic",
+       R"({"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"A"}})",
+       R"({"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":)"
+       R"({"input_tokens":10,"output_tokens":2}})"},
+      {"cohere",
+       R"({"type":"content-delta","index":0,"delta":{"message":{"content":{"text":"A"}}}})",
+       R"({"type":"message-end","delta":{"finish_reason":"COMPLETE","usage":)"
+       R"({"tokens":{"input_tokens":10,"output_tokens":2}}}})"},
+      {"ollama", R"({"model":"m","message":{"role":"assistant","content":"A"},"done":false})",
+       R"({"model":"m","message":{"role":"assistant","content":""},"done":true,)"
+       R"("done_reason":"stop","prompt_eval_count":10,"eval_count":2})"},
+  }};
+  for (const Case& one : cases) {
+    const std::string once = decode_records(one.wire, {one.text, one.end});
+    const std::string twice = decode_records(one.wire, {one.text, one.end, one.end});
+    EXPECT_EQ(count_of(once, "@usage"), 1U) << one.wire << once;
+    EXPECT_EQ(count_of(twice, "@usage"), 1U) << one.wire << twice;
+  }
+}
+
+TEST(SecondEnds, OfAResponseAreNamed) {
+  const std::string events =
+      decode_records("openai_responses", {created, words_done, words_completed, words_completed});
+  EXPECT_EQ(count_of(events, "A response that had already ended"), 1U) << events;
+  // The next response of the same stream is none.
+  const std::string next = decode_records(
+      "openai_responses", {created, words_done, words_completed, created, words_completed});
+  EXPECT_EQ(count_of(next, "A response that had already ended"), 0U) << next;
 }
 
 }  // namespace millrace
