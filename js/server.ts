@@ -51,6 +51,8 @@ export interface ServerOptions {
   readonly makesTitles?: boolean;
   /** Which tools of the agent can be invoked from outside; as `api.tools` of `createRuntime`. */
   readonly apiTools?: ServerTools;
+  /** What callbacks are signed with; as `api.webhooks` of `createRuntime`. */
+  readonly webhooks?: { readonly secret: readonly string[] };
   /** Files of settings and keys, which built-in tools leave alone. */
   readonly protectedFiles?: readonly string[];
   /** What a recorded run does when its last reader goes away; default `continue`. */

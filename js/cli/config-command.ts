@@ -59,7 +59,8 @@ function shownSettings(config: Config): Shown[] {
       value: undefined,
       source: 'default',
     };
-    const shown = row.isSecret && value !== undefined ? mask : withoutUser(value);
+    const isGiven = Array.isArray(value) ? value.length > 0 : value !== undefined;
+    const shown = row.isSecret && isGiven ? mask : withoutUser(value);
     return { setting: row.name, value: shown, source, variable: variableOf(row) };
   });
 }

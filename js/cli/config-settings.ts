@@ -59,6 +59,7 @@ export const settings: readonly Setting[] = [
   { name: 'api.tool_invoke_timeout', type: integer(0, 86_400), fallback: 120, ...live },
   { name: 'api.tool_invoke_callback_timeout', type: integer(1, 3600), fallback: 10, ...live },
   { name: 'api.tool_invoke_callback_allowlist', type: repeated, fallback: [], ...live },
+  { name: 'api.webhook_secrets', type: repeated, fallback: [], isSecret: true, ...live },
   { name: 'api.auth_key', variable: 'MILLRACE_API_KEY', type: text, isSecret: true, ...live },
   { name: 'api.key_file', option: 'key-file', type: text, ...live },
   { name: 'api.keys_file', option: 'keys', type: text, ...live },

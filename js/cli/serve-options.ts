@@ -148,6 +148,7 @@ export function servePlan(
   const allowedHosts = config.list('api.allowed_hosts');
   const instructions = config.text('agent.instructions');
   const accessLog = config.text('api.access_log');
+  const secret = config.list('api.webhook_secrets');
   const options: ServerOptions = {
     ...choice,
     ...recording,
@@ -165,6 +166,7 @@ export function servePlan(
     openapi: config.flag('api.openapi_enabled'),
     makesTitles: config.flag('api.title_enabled'),
     apiTools: exposedTools(config),
+    ...(secret.length > 0 && { webhooks: { secret } }),
     providers: configuredProviders(providers, env),
     ...{ host, port: config.number('api.port') },
     allowedHosts,

@@ -157,6 +157,7 @@ void ApiRoutes::change(const ApiOptions& options) {
   own.has_openapi = options.has_openapi;
   own.shows_page = options.shows_page;
   own.tools = options.tools;
+  own.webhook_secrets = options.webhook_secrets;
   own.makes_titles = options.makes_titles;
   keys_->set(own);
   zone_->set_origins(own.origins);

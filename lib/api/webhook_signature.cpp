@@ -20,7 +20,7 @@ Result<std::string> read_webhook_secret(std::string_view text) {
     }
   }
   return make_error(Errc::invalid_option,
-                    "`api.webhooks.secret` must be \"whsec_\" and base64 of 24 to 64 bytes.");
+                    "A secret of webhooks must be \"whsec_\" and base64 of 24 to 64 bytes.");
 }
 
 std::string webhook_signature(const std::vector<std::string>& secrets, std::string_view id,

@@ -28,6 +28,7 @@ api::ApiOptions api_options_of(const AgentServerOptions& options) {
   api.shows_page = options.shows_page;
   api.has_openapi = options.has_openapi;
   api.tools = options.exposed;
+  api.webhook_secrets = options.webhook_secrets;
   api.makes_titles = options.makes_titles && !is_demo(options);
   api.makes_objects = true;
   api.upload_folder = folder_of(options.storage);

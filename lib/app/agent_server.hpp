@@ -50,7 +50,8 @@ struct AgentServerOptions {
   std::string page;                          // the folder of the page at `/`; "" is none
   bool shows_page = true;
   bool has_openapi = true;
-  bool makes_titles = false;      // by a request to the model, where it is none of the demo
+  bool makes_titles = false;  // by a request to the model, where it is none of the demo
+  std::vector<std::string> webhook_secrets;  // the bytes that callbacks are signed with
   api::ToolExposure exposed;      // which of the agent's tools can be invoked from outside
   std::int64_t left_runs = 1024;  // how many of them there may be
   std::string retention;          // as read_store_options has it; "" is the default

@@ -145,12 +145,23 @@ Result<void> read_exposed(AgentServerOptions& options, std::string_view /*key*/,
   return {};
 }
 
+// Shape: `webhooks` of read_api_options; the secrets alone count.
+Result<void> read_webhooks(AgentServerOptions& options, std::string_view /*key*/,
+                           const json::Value& value) {
+  json::Tree given = json::Tree::object();
+  given.set("webhooks", json::Tree(value));
+  auto read = api::read_api_options(given);
+  if (!read) return std::move(read).error();
+  options.webhook_secrets = std::move(read).value().webhook_secrets;
+  return {};
+}
+
 struct Row {
   std::string_view key;
   Reader read;
 };
 
-constexpr std::array<Row, 36> rows{{
+constexpr std::array<Row, 37> rows{{
     {"host", read_text<&AgentServerOptions::host>},
     {"port", read_port},
     {"model", read_text<&AgentServerOptions::model>},
@@ -177,6 +188,7 @@ constexpr std::array<Row, 36> rows{{
     {"showsPage", read_switch<&AgentServerOptions::shows_page>},
     {"openapi", read_switch<&AgentServerOptions::has_openapi>},
     {"apiTools", read_exposed},
+    {"webhooks", read_webhooks},
     {"makesTitles", read_switch<&AgentServerOptions::makes_titles>},
     {"keysFile", read_text<&AgentServerOptions::keys_file>},
     {"accessLog", read_text<&AgentServerOptions::access_log>},

@@ -103,9 +103,10 @@ describe('what counts', () => {
 
 describe('millrace config show', () => {
   it('masks each secret', () => {
-    const secrets = ['auth-1', 'model-2', 'provider-3', 'named-4', 'user-5'];
+    const secrets = ['auth-1', 'model-2', 'provider-3', 'named-4', 'user-5', 'whsec_6'];
     write(`[api]
 auth_key = "auth-1"
+webhook_secrets = ["whsec_6"]
 [[api.keys]]
 name = "app"
 key = "named-4"

@@ -1,5 +1,6 @@
 // What the routes of the Runtime API have in `millrace serve`, where the engine alone stands behind them.
 import { type ChildProcess, spawn } from 'node:child_process';
+import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -104,15 +105,20 @@ describe('tools', () => {
 
   it('go on without their request, and report to a callback', async () => {
     const seen: Json[] = [];
+    const heads: Record<string, unknown>[] = [];
     const sink = await loopback((request, response) => {
       void bodyOf(request).then((text) => {
         seen.push(JSON.parse(text));
+        heads.push({ ...request.headers, text });
         response.writeHead(200).end();
       });
     });
     closers.push(() => sink.close());
     const allow = { MILLRACE_API_TOOL_INVOKE_CALLBACK_ALLOWLIST: 'localhost' };
-    const { call } = await serve([], { ...on, ...allow }, args);
+    const keys = ['a'.repeat(32), 'b'.repeat(32)];
+    const secrets = keys.map((key) => `whsec_${Buffer.from(key).toString('base64')}`);
+    const signed = { MILLRACE_API_WEBHOOK_SECRETS: secrets.join(',') };
+    const { call } = await serve([], { ...on, ...allow, ...signed }, args);
     const begun = await call('v1/tools/invoke', { ...sum, async: true });
     expect(begun).toMatchObject({ status: 202, body: { ok: true, status: 'accepted' } });
     const look = async (): Promise<Json> =>
@@ -127,6 +133,12 @@ describe('tools', () => {
       ({ length }) => length > 0,
     );
     expect(seen).toMatchObject([{ tool_name: 'calculator', ok: false, result: null }]);
+    const [head = {}] = heads;
+    const content = `${head['webhook-id']}.${head['webhook-timestamp']}.${head['text']}`;
+    const signatures = keys.map(
+      (key) => `v1,${createHmac('sha256', key).update(content).digest('base64')}`,
+    );
+    expect(head['webhook-signature']).toBe(signatures.join(' '));
   });
 
   it('of MCP servers are there, and given up when they take too long', async () => {
