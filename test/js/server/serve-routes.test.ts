@@ -105,11 +105,11 @@ describe('tools', () => {
 
   it('go on without their request, and report to a callback', async () => {
     const seen: Json[] = [];
-    const heads: Record<string, unknown>[] = [];
+    const heads: Record<string, string>[] = [];
     const sink = await loopback((request, response) => {
       void bodyOf(request).then((text) => {
         seen.push(JSON.parse(text));
-        heads.push({ ...request.headers, text });
+        heads.push({ ...(request.headers as Record<string, string>), text });
         response.writeHead(200).end();
       });
     });
