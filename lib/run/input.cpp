@@ -163,6 +163,10 @@ Result<AgentInput> read_names(const json::Value& body) {
     if (!value) return std::move(value).error();
     *target = std::move(value).value();
   }
+  // The routes would take it for the id of a run, and never find the one that has it from a client.
+  if (store::RunId::parse(input.run_id)) {
+    return wrong_body("`runId` has the form of the server's own ids of runs, `run_` and 32 digits");
+  }
   return input;
 }
 

@@ -51,9 +51,9 @@ struct InputOptions {
   bool reads_state = false;  // the members `state` and `forwardedProps` are wanted
 };
 
-// Reads and checks the body. Missing ids are made, unknown members and nulls of optional ones
-// ignored. There may be no messages where the body answers questions, the state is known, or
-// `context` says what is asked.
+// Reads and checks the body. Missing ids are made; that of the run must not have the form of
+// store::RunId. Unknown members and nulls of optional ones are ignored. There may be no messages
+// where the body answers questions, the state is known, or `context` says what is asked.
 // Errors: invalid_json, json_too_deep, invalid_body, invalid_messages, unknown_format.
 Result<AgentInput> read_agent_input(std::string_view body, const InputOptions& options,
                                     IdSource& ids);

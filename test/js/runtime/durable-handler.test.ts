@@ -85,6 +85,17 @@ describe('the handler of an agent with a runtime', () => {
     expect(await codeOf(await ask('POST', '', []))).toBe('400 invalid_body');
   });
 
+  it('takes no id of a client that has the form of its own', async () => {
+    const { ask, agent, runtime } = await agentOf(() => ({ text: 'hello there' }), byHeader);
+    const own = `run_${'0a'.repeat(16)}`;
+    expect(await codeOf(await ask('POST', '', bodyOf(own)))).toBe('400 invalid_body');
+    expect(await codeOf(await ask('POST', '/connect', bodyOf(own)))).toBe('400 invalid_body');
+    expect(() => agent.run('Hi', { runId: own })).toThrow(/the form of the server's own ids/);
+    expect((await runtime.list()).runs).toEqual([]);
+    const near = [own.slice(0, -1), `${own}0`, own.toUpperCase(), own.replace('a', 'g')];
+    for (const id of near) expect((await ask('POST', '', bodyOf(id, id))).status).toBe(200);
+  });
+
   it('lets nobody who is not authorized end the run that waits in a thread', async () => {
     const { ask, runtime } = await agentOf(() => ({
       calls: [{ id: 'c1', name: 'send_mail', args: { to: 'Ada' } }],

@@ -322,6 +322,8 @@ describe('the routes of recorded runs', () => {
     expect(await failure(await server.get('/nobody'))).toEqual([404, 'run_not_found']);
     expect(await failure(await server.get('?state=lost'))).toEqual([400, 'invalid_argument']);
     expect(await failure(await server.get('?limit=0'))).toEqual([400, 'invalid_argument']);
+    const own = await server.post(input(`run_${'1'.repeat(32)}`, 'Go.'));
+    expect(await failure(own)).toEqual([400, 'invalid_body']);
     // The header of a reader that comes again counts more than its address.
     const again = await server.get('/r1?after=0', { 'last-event-id': String(last) });
     expect(again.status).toBe(204);
