@@ -246,11 +246,17 @@ export interface Addon {
     runtime: number,
     name: string,
     planJson: string,
-    unknown: string,
     version: string,
+    settingsJson: string,
   ): void;
   /** The same for a function of this process; `onRestart` is 'rerun', "", or 'enter' for a job. */
-  runtimeFunction(runtime: number, name: string, onRestart: string, version: string): void;
+  runtimeFunction(
+    runtime: number,
+    name: string,
+    onRestart: string,
+    version: string,
+    settingsJson: string,
+  ): void;
   /** Ends the process after the commit of the `count`th record of a kind, with this name unless that is ""; see lib/run/durable/crash_point.hpp. */
   crashAfter(kind: string, name: string, count: number): void;
   /** Begins a durable run, of a function where the plan is "", or reads one where the input is "" as well; see lib/host/run_stream.hpp. */

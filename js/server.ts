@@ -57,6 +57,8 @@ export interface ServerOptions {
   readonly protectedFiles?: readonly string[];
   /** What a recorded run does when its last reader goes away; default `continue`. */
   readonly onDisconnect?: 'continue' | 'stop';
+  /** How long the user has for an answer to a recorded run; default 7 days. Units: milliseconds. */
+  readonly approvalTimeoutMs?: number;
   /** How long what is kept; as `retention` of `createRuntime`. */
   readonly retention?: {
     readonly compactMs?: number | false;

@@ -19,35 +19,38 @@ Napi::Value start_runtime(const Napi::CallbackInfo& info) {
   return call ? call.started(id) : call.raised();
 }
 
-// runtimeAgent(runtime, name, planJson, unknown: "report" | "retry" | "ask", version)
+// runtimeAgent(runtime, name, planJson, version, settingsJson)
 Napi::Value runtime_agent(const Napi::CallbackInfo& info) {
   EngineCall call(info);
   const Engine::StreamId runtime = call.number(0);
   std::string name = call.text(1);
   const std::string plan = call.text(2);
-  const std::string unknown = call.text(3);
-  run::DurableAgent agent;
-  agent.version = call.text(4);
+  std::string version = call.text(3);
+  const std::string settings = call.text(4);
   if (!call) return call.raised();
+  run::DurableAgent agent = call.value_of(host::read_agent_settings(settings));
+  if (!call) return call.raised();
+  agent.version = std::move(version);
   agent.plan_hash = run::plan_hash(plan);
   agent.plan = call.value_of(call.engine().plan(plan));
   if (!call) return call.raised();
-  if (unknown == "retry") agent.unknown = run::UnknownPolicy::retry;
-  if (unknown == "ask") agent.unknown = run::UnknownPolicy::ask;
   call.engine().add_agent(runtime, std::move(name), std::move(agent));
   return call.nothing();
 }
 
-// runtimeFunction(runtime, name, onRestart: "" | "rerun" | "enter", version); what is entered again
-// is a job
+// runtimeFunction(runtime, name, onRestart: "" | "rerun" | "enter", version, settingsJson); what is
+// entered again is a job
 Napi::Value runtime_function(const Napi::CallbackInfo& info) {
   EngineCall call(info);
   const Engine::StreamId runtime = call.number(0);
   std::string name = call.text(1);
   const std::string on_restart = call.text(2);
-  run::DurableAgent agent;
-  agent.version = call.text(3);
+  std::string version = call.text(3);
+  const std::string settings = call.text(4);
   if (!call) return call.raised();
+  run::DurableAgent agent = call.value_of(host::read_agent_settings(settings));
+  if (!call) return call.raised();
+  agent.version = std::move(version);
   agent.kind = on_restart == "enter" ? run::RunKind::job : run::RunKind::function;
   agent.reruns = on_restart == "rerun";
   call.engine().add_agent(runtime, std::move(name), std::move(agent));

@@ -156,7 +156,7 @@ export interface ActionOptions {
   prompt?: string | undefined;
   /** JSON Schema of the answer, for the client that shows the question. */
   schema?: object | undefined;
-  /** Seven days when absent. */
+  /** `approvalTimeoutMs` of the function or job when absent. */
   timeoutMs?: number | undefined;
 }
 
@@ -173,6 +173,10 @@ export interface FunctionOptions {
    * `interrupted`.
    */
   onRestart?: 'rerun' | undefined;
+  /** What the leaving of a run's last reader does, unless the run has it otherwise: as the runtime has it when absent. */
+  onDisconnect?: 'continue' | 'stop' | undefined;
+  /** How long the user has for an answer, 1 ms to ten years: as the runtime has it when absent. */
+  approvalTimeoutMs?: number | undefined;
 }
 
 /** A slash command: its declaration, and what it does. */
@@ -341,6 +345,8 @@ export interface JobOptions {
   version?: string | undefined;
   /** What is done with a step of effect `once` that a crash cut: it fails (`report`, the default), or runs again. */
   unknown?: 'report' | 'retry' | undefined;
+  /** How long the user has for an answer, 1 ms to ten years: as the runtime has it when absent. */
+  approvalTimeoutMs?: number | undefined;
 }
 
 /** How a job begins. */

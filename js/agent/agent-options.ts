@@ -4,6 +4,7 @@ import { checkNames } from '../known-names';
 import { checkFallback } from '../model/call-options';
 import { ModelRuntime } from '../model/runtime';
 import type { DurableRuntime } from './durable-types';
+import { policyChecks } from './run-policies';
 import type { AgentOptionsOf, SubAgentOf } from './types';
 import { shown } from '../shown';
 import { checkValues, flag, group } from '../value-checks';
@@ -27,6 +28,8 @@ const known: readonly (keyof AgentOptionsOf<unknown>)[] = [
   'version',
   'unknown',
   'authorize',
+  'onDisconnect',
+  'approvalTimeoutMs',
 ];
 
 const ofSubAgent: readonly (keyof SubAgentOf<unknown>)[] = [
@@ -62,7 +65,14 @@ const ofCompression: readonly (keyof NonNullable<AgentOptionsOf<unknown>['compre
   'driftMultiplier',
 ];
 
-const ofDurable = ['name', 'version', 'unknown', 'authorize'] as const;
+const ofDurable = [
+  'name',
+  'version',
+  'unknown',
+  'authorize',
+  'onDisconnect',
+  'approvalTimeoutMs',
+] as const;
 
 const policies: ReadonlySet<unknown> = new Set(['report', 'retry', 'ask']);
 
@@ -88,6 +98,7 @@ function checkDurable(options: Partial<AgentOptionsOf<unknown>>): void {
       'createAgent(): an agent with a `runtime` needs a `name`, by which its runs find it after a restart.',
     );
   }
+  checkValues('createAgent()', options, policyChecks);
   const wanted: [string, unknown, boolean][] = [
     ['authorize must be a function', authorize, typeof authorize === 'function'],
     ['version must be a string', version, typeof version === 'string'],

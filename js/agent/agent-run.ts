@@ -206,10 +206,10 @@ export class AgentRun implements AsyncIterable<RunEvent> {
     return this.#committed;
   }
 
-  // The last reader left. A run that is recorded goes on.
+  // The last reader left. The engine knows whether a run that is recorded goes on.
   #stopUnread(): void {
     if (this.#events.readers + this.#byteReaders + this.#waiters > 0) return;
-    if (this.#host.durable && !this.#host.durable.stopsUnread) this.#watch(false);
+    if (this.#host.durable) this.#watch(false);
     else this.stop();
   }
 

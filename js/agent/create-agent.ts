@@ -89,7 +89,11 @@ export class EngineAgent {
     const { runtime, name = '', version: ofAgent, unknown, authorize } = options;
     if (!runtime) return;
     this.#checkEngineSends();
-    const agent = { planJson: this.#planJson, tools: this.#tools, version: ofAgent, unknown };
+    const { onDisconnect, approvalTimeoutMs } = options;
+    const agent = {
+      ...{ planJson: this.#planJson, tools: this.#tools, version: ofAgent, unknown },
+      ...{ onDisconnect, approvalTimeoutMs },
+    };
     this.#durable = { runtime, name, agent, authorize };
     runtime.register(name, agent);
   }
@@ -156,7 +160,7 @@ export class EngineAgent {
 
   /**
    * Answers an AG-UI client: takes a Request whose body is a RunAgentInput, gives an AG-UI response. The
-   * client's leaving stops the run. `?format=openai` and the like say what shape the messages have, and
+   * client's leaving stops the run, with a runtime as `onDisconnect` has it. `?format=openai` and the like say what shape the messages have, and
    * GET of a path that ends in `/capabilities` gives `capabilities`.
    */
   readonly handler = (request: Request): Promise<Response> => {

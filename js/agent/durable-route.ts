@@ -4,12 +4,22 @@ import { createHash } from 'node:crypto';
 import { MillraceError } from '../errors';
 import { toJson } from '../serialize';
 import { shown } from '../shown';
-import type { Authorized, DurableRoutes, DurableRuntime, RunResponse } from './durable-types';
+import { checkValues } from '../value-checks';
+import type {
+  Authorized,
+  DurableRoutes,
+  DurableRuntime,
+  OnDisconnect,
+  RunResponse,
+} from './durable-types';
 import { wrongMethod } from './plain-answer';
 import type { AgentRequest, PlainAnswer, StreamAnswer } from './route-types';
+import { disconnect } from './run-policies';
 
 interface Caller {
   principal: string;
+  /** What the host wants of the run of this request. */
+  onDisconnect?: OnDisconnect | undefined;
   isAuthorized: boolean;
   may(scope: string): boolean;
 }
@@ -66,15 +76,16 @@ async function callerOf({ authorize }: DurableRoutes, { original }: AgentRequest
   const given = (await authorize(original as never)) as
     Partial<Authorized> | null | undefined | false;
   if (!given) throw notAuthorized('start');
-  const { principal, scopes } = given;
+  const { principal, scopes, onDisconnect } = given;
   if (typeof principal !== 'string' || principal === '') {
     throw new MillraceError(
       'invalid_option',
       `authorize must give { principal: string, scopes? } or nothing, not ${shown(given)}.`,
     );
   }
+  checkValues('authorize', { onDisconnect }, { onDisconnect: disconnect });
   const may = (scope: string): boolean => scopes === undefined || scopes.includes(scope as never);
-  return { principal, isAuthorized: true, may };
+  return { principal, onDisconnect, isAuthorized: true, may };
 }
 
 async function begin({ target, request, query, caller }: Route): Answer {
@@ -91,11 +102,24 @@ async function begin({ target, request, query, caller }: Route): Answer {
       onlyNew: !caller.isAuthorized,
       format: query.get('format') ?? undefined,
       busy: query.get('busy') ?? undefined,
+      onDisconnect: caller.onDisconnect ?? wantedIn(query, caller),
       inputHash: createHash('sha256').update(input).digest('hex'),
       accept: request.header('accept'),
     },
   });
   return streamed(response);
+}
+
+// Who may stop the run may have it stopped by leaving it; who may not decides nothing about it.
+function wantedIn(query: URLSearchParams, caller: Caller): OnDisconnect | undefined {
+  const wanted = query.get('onDisconnect');
+  if (wanted === null) return undefined;
+  if (!caller.may('stop')) throw notAuthorized('stop');
+  if (wanted === 'continue' || wanted === 'stop') return wanted;
+  throw new MillraceError(
+    'invalid_argument',
+    `\`onDisconnect\` must be 'continue' or 'stop', not ${shown(wanted)}.`,
+  );
 }
 
 // The messages of a thread, and the run that goes on there.

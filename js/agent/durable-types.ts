@@ -12,7 +12,13 @@ export interface RegisteredAgent {
   tools: ReadonlyMap<string, HostTool>;
   version?: string | undefined;
   unknown?: UnknownPolicy | undefined;
+  /** Those of its runtime where they are absent. */
+  onDisconnect?: OnDisconnect | undefined;
+  approvalTimeoutMs?: number | undefined;
 }
+
+/** What the leaving of a run's last reader does: the run goes on, or is stopped. */
+export type OnDisconnect = 'continue' | 'stop';
 
 /** What is done with a call of a tool that was cut by a crash and must not run twice. */
 export type UnknownPolicy =
@@ -49,10 +55,17 @@ export interface Authorized {
   principal: string;
   /** All when absent. */
   scopes?: readonly RunScope[] | undefined;
+  /** Of the run that the request begins or answers; what the request wants, then the agent, where absent. */
+  onDisconnect?: OnDisconnect | undefined;
 }
 
 /** A runtime as agents use it. */
 export interface DurableRuntime {
+  /**
+   * Milliseconds that the user has for an answer.
+   * @internal
+   */
+  readonly approvalTimeoutMs: number;
   /** @internal */
   register(name: string, agent: RegisteredAgent): void;
   /** @internal */
@@ -70,8 +83,6 @@ export interface DurablePart {
   name: string;
   principal: string | undefined;
   runtime: DurableRuntime;
-  /** Its last reader's leaving stops it. */
-  stopsUnread: boolean;
   /** Ends the reading of a run that is attached to. */
   leaves?: AbortSignal | undefined;
 }

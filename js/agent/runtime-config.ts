@@ -39,7 +39,10 @@ export interface RuntimeConfig {
   history?: 'caller' | 'engine';
   /** Calls of tools at a time; 8 when absent. */
   concurrency?: number;
-  /** Milliseconds that a call may wait for its approval: 15 minutes when absent, for ever at 0 or Infinity. */
+  /**
+   * Milliseconds that a call may wait for its approval, for ever at 0 or Infinity. When absent 15 minutes, with a runtime
+   * what that has.
+   */
   approvalTimeoutMs?: number;
   /**
    * How often a function that is the model is called again when it fails in passing before its first
@@ -91,8 +94,6 @@ export const durableChecks: Readonly<Record<string, Check>> = {
 };
 
 const defaultApprovalMs = 15 * 60 * 1000;
-// Of durable runs: as long as the store keeps their approvals.
-const durableApprovalMs = 7 * 24 * 3600 * 1000;
 
 /**
  * Milliseconds that a call may wait for its approval, 0 for ever as the engine has it. Throws
@@ -100,7 +101,7 @@ const durableApprovalMs = 7 * 24 * 3600 * 1000;
  */
 export function checkedApprovalMs({
   runtime,
-  approvalTimeoutMs = runtime ? durableApprovalMs : defaultApprovalMs,
+  approvalTimeoutMs = runtime?.approvalTimeoutMs ?? defaultApprovalMs,
   modelRetries,
   wait,
   name,

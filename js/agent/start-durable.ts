@@ -115,12 +115,13 @@ export function durableRun(
   const isAnswer = (body.resume ?? []).length > 0;
   const id = answered ?? target.inner?.id ?? newRunId();
   const { format, checkpoint, throttleMs, principal, idempotencyKey, context } = options;
-  const { busy, priority } = options;
+  const { busy, priority, onDisconnect } = options;
   const texts = {
     plan: agent.planJson,
     input: toJson(body, 'input'),
     options: {
       ...{ name, format, checkpoint, throttleMs, principal, idempotencyKey, busy },
+      onDisconnect,
       ...innerOptions(target.inner, priority),
       fromClient: isFromClient(input),
       context:
@@ -132,10 +133,7 @@ export function durableRun(
     },
   };
   const { threadId, runId, protocolVersion } = body;
-  const durable: DurablePart = {
-    ...{ id, name, runtime, principal },
-    stopsUnread: options.onDisconnect === 'stop',
-  };
+  const durable: DurablePart = { id, name, runtime, principal };
   return new DurableRun(runtime.openRun(texts), {
     ...{ threadId, runId, durable },
     protocolVersion: typeof protocolVersion === 'string' ? protocolVersion : undefined,

@@ -11,7 +11,13 @@ import type { Fallback, ModelRuntimeOptions } from '../model/runtime-options';
 import type { ProviderSettings } from '../model/settings';
 import type { HostTools } from '../tool/types';
 import type { AgentRun } from './agent-run';
-import type { Authorized, DurableRoutes, DurableRuntime, UnknownPolicy } from './durable-types';
+import type {
+  Authorized,
+  DurableRoutes,
+  DurableRuntime,
+  OnDisconnect,
+  UnknownPolicy,
+} from './durable-types';
 
 /** Who is asked before tools run. The security blacklist asks in any case. */
 export type ApprovalPolicy =
@@ -89,6 +95,10 @@ export interface AgentOptionsOf<Agent> {
   authorize?: ((request: never) => AuthorizedOrNot | Promise<AuthorizedOrNot>) | undefined;
   /** What is done with a call that a crash cut and that must not run twice; `report` when absent. */
   unknown?: UnknownPolicy | undefined;
+  /** What the leaving of a run's last reader does, unless the run has it otherwise: as the runtime has it when absent. */
+  onDisconnect?: OnDisconnect | undefined;
+  /** How long the user has for an answer, 1 ms to ten years: as the runtime has it when absent. */
+  approvalTimeoutMs?: number | undefined;
 }
 
 export interface AgentRunOptions {
@@ -119,8 +129,8 @@ export interface DurableRunOptions extends Omit<AgentRunOptions, 'onCheckpoint'>
   context?: unknown;
   /** Whose run it is; "" when absent. */
   principal?: string | undefined;
-  /** What the leaving of its last reader does: the run goes on, or is stopped. */
-  onDisconnect?: 'continue' | 'stop' | undefined;
+  /** What the leaving of its last reader does: the run goes on, or is stopped. As the agent has it when absent. */
+  onDisconnect?: OnDisconnect | undefined;
   /** What happens while another run is at work in the thread: an error (`reject`, the default), or it waits for its turn. */
   busy?: 'reject' | 'queue' | undefined;
   /** Which runs begin first where not all can be at work at once; `normal` when absent. */

@@ -69,6 +69,10 @@ export const settings: readonly Setting[] = [
     ...{ name: 'storage.on_disconnect', option: 'on-disconnect' },
     ...{ type: choice('continue', 'stop'), fallback: 'continue' },
   },
+  {
+    ...{ name: 'storage.approval_timeout_seconds', option: 'approval-timeout' },
+    ...{ type: integer(1, 315_360_000), fallback: 604_800 },
+  },
   { name: 'storage.keep_records', option: 'keep-records', type: text },
   { name: 'storage.secret_key_file', option: 'secret-key-file', type: text, ...live },
   { name: 'model.name', option: 'model', variable: 'MILLRACE_MODEL', type: text, ...live },

@@ -39,6 +39,7 @@ Options:
   --wait <seconds>        how long to wait for another process to close the store (default 2)
   --secret-key-file <file> the key of stored secrets (millrace secrets), in place of MILLRACE_SECRET_KEY
   --on-disconnect <what>  what a recorded run does when its last reader goes away: continue (default) or stop
+  --approval-timeout <s>  how many seconds the user has for an answer to a recorded run (default 604800, 7 days)
   --keep-records <days>   how long the records of a run are kept behind its end (default 30), or forever
   --json                  print one line of JSON instead of text when the server is ready
   --help                  print this
@@ -78,5 +79,6 @@ export const serveOptions = {
   wait: { type: 'string' },
   'on-disconnect': { type: 'string' },
   'keep-records': { type: 'string' },
+  'approval-timeout': { type: 'string' },
   'secret-key-file': { type: 'string' },
 } as const;

@@ -30,9 +30,11 @@ export interface ServePlan {
 function storageOf(config: Config): string | undefined {
   const storage = config.text('storage.location');
   if (storage === undefined || storage === 'off') {
-    const needing = ['wait_seconds', 'on_disconnect', 'keep_records'];
+    const needing = ['wait_seconds', 'on_disconnect', 'keep_records', 'approval_timeout_seconds'];
     if (needing.some((name) => config.isOption(`storage.${name}`))) {
-      throw new UsageError('--wait, --on-disconnect and --keep-records need --storage file:PATH.');
+      throw new UsageError(
+        '--wait, --on-disconnect, --keep-records and --approval-timeout need --storage file:PATH.',
+      );
     }
     return undefined;
   }
@@ -55,7 +57,10 @@ function recordRetention(days: string | undefined): Pick<ServerOptions, 'retenti
 
 function storageOptions(
   config: Config,
-): Pick<ServerOptions, 'storage' | 'openTimeoutMs' | 'onDisconnect' | 'keysFile' | 'retention'> {
+): Pick<
+  ServerOptions,
+  'storage' | 'openTimeoutMs' | 'onDisconnect' | 'approvalTimeoutMs' | 'keysFile' | 'retention'
+> {
   const storage = storageOf(config);
   const keysFile = keysFileOf(config, storage);
   if (storage === undefined) return {};
@@ -63,6 +68,7 @@ function storageOptions(
     storage,
     openTimeoutMs: config.number('storage.wait_seconds') * 1000,
     onDisconnect: config.text('storage.on_disconnect') === 'stop' ? 'stop' : 'continue',
+    approvalTimeoutMs: config.number('storage.approval_timeout_seconds') * 1000,
     ...recordRetention(config.text('storage.keep_records')),
     ...(keysFile !== undefined && { keysFile }),
   };

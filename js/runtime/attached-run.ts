@@ -12,7 +12,7 @@ import { checkValues, cursor } from '../value-checks';
 export interface AttachOptions {
   /** The number of the last record that the reader has; 0 when absent. */
   after?: number | undefined;
-  /** Ends the reading; the run goes on. */
+  /** Ends the reading. */
   signal?: AbortSignal | undefined;
 }
 
@@ -31,7 +31,7 @@ export function attachedRun(
   const call = runtime.openRun({ plan: '', input: '', options: { run, after } });
   const durable: DurablePart = {
     ...{ id: run, name: '', principal: undefined, runtime },
-    ...{ stopsUnread: false, leaves: signal },
+    leaves: signal,
   };
   return new DurableRun(call, {
     // Both are known with the first item.

@@ -2,6 +2,7 @@
 import type { AgentFunction, FunctionOptions, RunInfo } from '../../types/runtime';
 import type { DurableRun } from '../agent/durable-run';
 import type { DurableTarget, RegisteredAgent } from '../agent/durable-types';
+import { policyChecks } from '../agent/run-policies';
 import { durableRun } from '../agent/start-durable';
 import type { AgentInput, DurableRunOptions } from '../agent/types';
 import { MillraceError } from '../errors';
@@ -17,16 +18,22 @@ export function registeredFunction(
   if (typeof name !== 'string' || name === '') {
     throw new MillraceError('invalid_option', `runtime.agent() needs a name, not ${shown(name)}.`);
   }
-  checkNames('runtime.agent()', options, ['version', 'onRestart', 'description']);
-  const { version, onRestart, description } = options;
-  checkValues('runtime.agent()', { version, description }, { version: text, description: text });
+  checkNames('runtime.agent()', options, [
+    ...['version', 'onRestart', 'description'],
+    ...Object.keys(policyChecks),
+  ]);
+  const { version, onRestart, onDisconnect, approvalTimeoutMs } = options;
+  checkValues('runtime.agent()', options, { version: text, description: text, ...policyChecks });
   if (onRestart !== undefined && onRestart !== 'rerun') {
     throw new MillraceError(
       'invalid_option',
       `runtime.agent(): onRestart must be 'rerun' or absent, not ${shown(onRestart)}.`,
     );
   }
-  return { planJson: '', work: { run, onRestart }, tools: new Map(), version };
+  return {
+    ...{ planJson: '', work: { run, onRestart }, tools: new Map(), version },
+    ...{ onDisconnect, approvalTimeoutMs },
+  };
 }
 
 /** A function as an agent. */

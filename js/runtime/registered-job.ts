@@ -10,6 +10,7 @@ import type {
   InnerRun,
   RegisteredAgent,
 } from '../agent/durable-types';
+import { approvalTimeout } from '../agent/run-policies';
 import { checkTurn, innerOptions, newRunId, plainReader } from '../agent/start-durable';
 import type { AgentInput, DurableRunOptions } from '../agent/types';
 import { MillraceError, rethrow } from '../errors';
@@ -42,16 +43,20 @@ export function registeredJob(
   if (typeof run !== 'function') {
     throw new MillraceError('invalid_option', `runtime.job() needs a function, not ${shown(run)}.`);
   }
-  checkNames('runtime.job()', options, ['version', 'unknown']);
-  const { version, unknown } = options;
-  checkValues('runtime.job()', { version }, { version: text });
+  checkNames('runtime.job()', options, ['version', 'unknown', 'approvalTimeoutMs']);
+  const { version, unknown, approvalTimeoutMs } = options;
+  checkValues('runtime.job()', options, { version: text, approvalTimeoutMs: approvalTimeout });
   if (unknown !== undefined && unknown !== 'report' && unknown !== 'retry') {
     throw new MillraceError(
       'invalid_option',
       `runtime.job(): unknown must be 'report' or 'retry', not ${shown(unknown)}.`,
     );
   }
-  return { planJson: '', work: { job: run }, tools: new Map(), version, unknown };
+  // What a job does is not for a reader to end.
+  return {
+    ...{ planJson: '', work: { job: run }, tools: new Map(), version, unknown },
+    ...{ onDisconnect: 'continue', approvalTimeoutMs },
+  };
 }
 
 const startNames: readonly (keyof JobStartOptions)[] = [
@@ -98,7 +103,7 @@ export function jobRun(
         .digest('hex'),
     },
   };
-  const durable: DurablePart = { id, name, runtime, principal, stopsUnread: false };
+  const durable: DurablePart = { id, name, runtime, principal };
   return new DurableRun(runtime.openRun(texts), {
     ...plainReader,
     ...{ threadId, runId: id, durable },

@@ -1,4 +1,5 @@
 // What createRuntime() may be given.
+import { policyChecks } from '../agent/run-policies';
 import { MillraceError } from '../errors';
 import { checkNames } from '../known-names';
 import { shown } from '../shown';
@@ -18,6 +19,13 @@ export interface RuntimeOptions {
   versions?: 'continue' | 'strict' | undefined;
   /** How long opening waits for the process that has the store open, in milliseconds; 2000 when absent. */
   openTimeoutMs?: number | undefined;
+  /**
+   * What the leaving of a run's last reader does where neither the run nor its agent has it: the run goes on (`continue`,
+   * the default), or is stopped. Jobs go on.
+   */
+  onDisconnect?: 'continue' | 'stop' | undefined;
+  /** How long the user has for an answer, in milliseconds, 1 to ten years, where the agent has no other; 7 days when absent. */
+  approvalTimeoutMs?: number | undefined;
   /** How long a run may work that its readers have left, in milliseconds; 30 minutes when absent. */
   detachedTimeoutMs?: number | undefined;
   /** How many of them there may be; beyond it, the one that was left first is stopped. 1024 when absent. */
@@ -199,6 +207,8 @@ const names: readonly (keyof RuntimeOptions)[] = [
   'durability',
   'versions',
   'openTimeoutMs',
+  'onDisconnect',
+  'approvalTimeoutMs',
   'detachedTimeoutMs',
   'maxDetachedRuns',
   'concurrency',
@@ -232,6 +242,7 @@ export function checkRuntimeOptions(options: unknown): asserts options is Runtim
   checkChoice('durability', durability, ['full', 'balanced']);
   checkChoice('versions', versions, ['continue', 'strict']);
   checkValues('createRuntime()', given, {
+    ...policyChecks,
     openTimeoutMs: milliseconds,
     detachedTimeoutMs: milliseconds,
     maxDetachedRuns: count,

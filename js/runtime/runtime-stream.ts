@@ -37,6 +37,8 @@ interface Waiting {
 
 export interface StreamHost {
   agents: ReadonlyMap<string, RegisteredAgent>;
+  /** What agents are registered with that have no other. */
+  defaults: Pick<RegisteredAgent, 'onDisconnect' | 'approvalTimeoutMs'>;
   calls: ApiCalls;
   /** Begins what jobs have other runs do. */
   startChild: StartChild;
@@ -89,17 +91,20 @@ export class RuntimeStream {
     };
   }
 
-  register(
-    name: string,
-    { planJson, work, unknown = 'report', version = '' }: RegisteredAgent,
-  ): void {
+  register(name: string, { planJson, work, version = '', ...agent }: RegisteredAgent): void {
+    const { defaults } = this.#host;
+    const settings = JSON.stringify({
+      unknown: agent.unknown,
+      onDisconnect: agent.onDisconnect ?? defaults.onDisconnect,
+      approvalTimeoutMs: agent.approvalTimeoutMs ?? defaults.approvalTimeoutMs,
+    });
     this.#registering += 1;
     this.#calls.delete(name);
     try {
       if (work) {
         const onRestart = 'job' in work ? 'enter' : (work.onRestart ?? '');
-        this.#native.runtimeFunction(this.#id, name, onRestart, version);
-      } else this.#native.runtimeAgent(this.#id, name, planJson, unknown, version);
+        this.#native.runtimeFunction(this.#id, name, onRestart, version, settings);
+      } else this.#native.runtimeAgent(this.#id, name, planJson, version, settings);
     } catch (error) {
       rethrow(error);
     }

@@ -8,11 +8,13 @@ import type { RuntimeOptions } from './runtime-options';
 
 /** The options as the engine reads them. */
 export function optionsJson(options: RuntimeOptions): string {
+  // Both are agents' by the time that the engine has them.
+  const { onDisconnect: _onDisconnect, approvalTimeoutMs: _approvals, ...store } = options;
   const { title, object, page, ...api } = options.api ?? {};
   const makes = { makesTitles: title !== undefined, makesObjects: object !== undefined };
   const folder = page === false ? undefined : pageFolder();
   const made = { ...api, ...makes, page: folder, version: version() };
-  return JSON.stringify({ ...options, api: made });
+  return JSON.stringify({ ...store, api: made });
 }
 
 /** What a job is sent. */

@@ -29,6 +29,7 @@ import type {
 } from '../agent/durable-types';
 import type { ResumeOptions } from '../agent/run-host';
 import { AgentRuntime } from '../agent/runtime';
+import { usualApprovalMs } from '../agent/run-policies';
 import { durableRun } from '../agent/start-durable';
 import type { AgentInput, DurableRunOptions } from '../agent/types';
 import { MillraceError } from '../errors';
@@ -66,8 +67,9 @@ import { eventOf, notRegistered, optionsJson } from './runtime-texts';
 
 /** Durable runs of this process and of those before it. Opens its store with the first use. */
 export class Runtime implements DurableJobRuntime {
+  /** @internal */
+  readonly approvalTimeoutMs: number;
   readonly #options: RuntimeOptions;
-  readonly #isReader: boolean;
   readonly #agents = new Map<string, RegisteredAgent>();
   #stream: RuntimeStream | undefined;
   #closing: Promise<void> | undefined;
@@ -80,7 +82,7 @@ export class Runtime implements DurableJobRuntime {
     checkRuntimeOptions(options);
     this.#options = options;
     this.#calls = new ApiCalls(options.api, this.#skills);
-    this.#isReader = options.role === 'reader';
+    this.approvalTimeoutMs = options.approvalTimeoutMs ?? usualApprovalMs;
   }
 
   /** Approvals that runs wait for. */
@@ -300,7 +302,7 @@ export class Runtime implements DurableJobRuntime {
 
   /** @internal */
   register(name: string, agent: RegisteredAgent): void {
-    if (this.#isReader) {
+    if (this.#options.role === 'reader') {
       throw new MillraceError(
         'invalid_option',
         "A runtime with role: 'reader' runs nothing: give the agent one that owns its store.",
@@ -377,6 +379,7 @@ export class Runtime implements DurableJobRuntime {
     if (this.#closing) throw new MillraceError('engine_closed', 'The runtime is closed.');
     this.#stream ??= new RuntimeStream(optionsJson(this.#options), {
       agents: this.#agents,
+      defaults: this.#options,
       calls: this.#calls,
       startChild: childrenOf(this),
       // The next use tries again.

@@ -230,10 +230,7 @@ void Routes::on_agent(const std::shared_ptr<http::Request>& request, Response re
           return (void)responder->send_error(scope_missing(approve_scope));
         }
         if (runs_.is_open()) {
-          run::AgentInput& input = requested.value().input;
-          const bool is_binary = wants_binary(*request, input.protocol_version);
-          return runs_.answer(std::move(input), runs_.principal_of(*request), is_binary,
-                              std::move(responder));
+          return runs_.answer(*request, std::move(requested.value().input), responder);
         }
         requested.value().is_binary =
             wants_binary(*request, requested.value().input.protocol_version);

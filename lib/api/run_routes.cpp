@@ -66,6 +66,17 @@ Result<encoder::RecordedOptions> read_options(const http::Request& request) {
   return options;
 }
 
+// What a request wants of its own run.
+Result<journal::OnDisconnect> read_on_disconnect(const http::Request& request) {
+  using journal::OnDisconnect;
+  const auto wanted = request.query_value("onDisconnect");
+  if (!wanted) return OnDisconnect::unset;
+  if (*wanted == "stop") return OnDisconnect::stop;
+  if (*wanted == "continue") return OnDisconnect::go_on;
+  return make_error(Errc::invalid_argument, "`onDisconnect` must be 'continue' or 'stop', not " +
+                                                shown_text(*wanted) + ".");
+}
+
 bool wants_json(const http::Request& request) {
   return accepts(request, "application/json") && !accepts(request, "text/event-stream");
 }
@@ -124,12 +135,18 @@ void RunRoutes::open(const model::DriverServices& services, const RecordingOptio
   run::UpkeepOptions upkeep;
   upkeep.retention = options.retention;
   upkeep_ = std::make_shared<run::RunUpkeep>(loop_, options.writer, registry_, upkeep);
-  on_disconnect_ = options.on_disconnect;
+  registry_->on_suspend([this] {
+    if (upkeep_) upkeep_->look();
+  });
+  stops_left_ = options.stops_left;
+  approval_ms_ = options.approval_ms;
   loop_.post([upkeep = upkeep_] { upkeep->start(); });
 }
 
 void RunRoutes::set_agent(std::shared_ptr<const run::AgentPlan> plan, std::string version) {
   run::DurableAgent agent{std::move(version), std::move(plan), host_.get()};
+  agent.stops_left = stops_left_;
+  agent.approval_ms = approval_ms_;
   loop_.post([registry = registry_, agent = std::move(agent)] {
     registry->add(std::string(agent_name), agent);
   });
@@ -165,36 +182,34 @@ std::string RunRoutes::principal_of(const http::Request& request) const {
   return request.caller ? request.caller->principal : principal_;
 }
 
-void RunRoutes::answer(run::AgentInput input, const std::string& principal, bool is_binary,
-                       Response response) {
-  run::StartRequest request;
-  request.name = agent_name;
-  request.principal = principal;
-  request.input = std::move(input);
-  requests_->open(std::move(request), [this, principal, is_binary, response = std::move(response)](
-                                          Result<run::FoundRun> found) {
+void RunRoutes::answer(const http::Request& request, run::AgentInput input,
+                       const Response& response) {
+  auto wanted = read_on_disconnect(request);
+  if (!wanted) return (void)response->send_error(wanted.error());
+  const bool is_binary = wants_binary(request, input.protocol_version);
+  run::StartRequest start;
+  start.name = agent_name;
+  start.principal = principal_of(request);
+  start.input = std::move(input);
+  start.on_disconnect = wanted.value();
+  requests_->open(std::move(start), [this, is_binary, response](Result<run::FoundRun> found) {
     if (!found) return (void)response->send_error(found.error());
     encoder::RecordedOptions options;
     options.is_binary = is_binary;
-    read(found.value(), response, std::move(options), principal);
+    read(found.value(), response, std::move(options));
   });
 }
 
 void RunRoutes::read(const run::FoundRun& found, const Response& response,
-                     encoder::RecordedOptions options, const std::string& principal) {
+                     encoder::RecordedOptions options) {
   RunReading reading;
   reading.before = found.before;
   reading.records = std::move(options);
   reading.records.one_run = found.one_run;
   reading.records.thread_id = found.thread_id;
-  if (on_disconnect_ == OnDisconnect::stop) {
-    reading.on_leave = [weak = std::weak_ptr(requests_), hub = found.hub, id = found.run.text(),
-                        principal] {
-      const auto requests = weak.lock();
-      if (!requests || hub->is_read()) return;
-      requests->stop(id, principal, {}, "reader_left", [](const Result<std::string>&) {});
-    };
-  }
+  reading.on_leave = [weak = std::weak_ptr(requests_), hub = found.hub, run = found.run] {
+    if (const auto requests = weak.lock()) requests->left(*hub, run);
+  };
   const auto reply = std::make_shared<RunReply>(loop_, response, std::move(reading));
   if (auto started = reply->start(found); !started) (void)response->send_error(started.error());
 }
@@ -203,10 +218,9 @@ void RunRoutes::on_connect(const http::Request& request, const Response& respons
   os::RandomIds ids;
   auto given = run::read_connection(request.body, ids);
   if (!given) return (void)response->send_error(given.error());
-  const std::string principal = principal_of(request);
   requests_->connect(
-      principal, given.value().thread_id,
-      [this, response, principal, is_binary = wants_binary(request, given.value().protocol_version),
+      principal_of(request), given.value().thread_id,
+      [this, response, is_binary = wants_binary(request, given.value().protocol_version),
        client = given.value()](Result<run::FoundThread> found) {
         if (!found) return (void)response->send_error(found.error());
         run::FoundThread& thread = found.value();
@@ -222,7 +236,7 @@ void RunRoutes::on_connect(const http::Request& request, const Response& respons
         options.messages_json = std::move(thread.messages_json);
         options.client_version = client.protocol_version;
         options.is_binary = is_binary;
-        read(*thread.run, response, std::move(options), principal);
+        read(*thread.run, response, std::move(options));
       });
 }
 
@@ -248,12 +262,12 @@ void RunRoutes::on_read(const http::Request& request, const Response& response) 
   }
   auto options = read_options(request);
   if (!options) return (void)response->send_error(options.error());
-  requests_->find(id, principal_of(request), thread,
-                  [this, response, principal = principal_of(request),
-                   options = std::move(options).value()](Result<run::FoundRun> found) {
-                    if (!found) return (void)response->send_error(found.error());
-                    read(found.value(), response, options, principal);
-                  });
+  requests_->find(
+      id, principal_of(request), thread,
+      [this, response, options = std::move(options).value()](Result<run::FoundRun> found) {
+        if (!found) return (void)response->send_error(found.error());
+        read(found.value(), response, options);
+      });
 }
 
 void RunRoutes::on_stop(const http::Request& request, const Response& response) {

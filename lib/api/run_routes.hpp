@@ -19,13 +19,11 @@
 
 namespace millrace::api {
 
-// What happens to a run whose last reader goes away.
-enum class OnDisconnect : std::uint8_t { go_on, stop };
-
 struct RecordingOptions {
   std::shared_ptr<store::Writer> writer;
-  std::string owner;  // of the runs of this process
-  OnDisconnect on_disconnect = OnDisconnect::go_on;
+  std::string owner;        // of the runs of this process
+  bool stops_left = false;  // runs whose last reader goes away, where they do not want otherwise
+  std::int64_t approval_ms = run::usual_approval_ms;  // how long the user has for an answer
   run::LeftLimits left = {};
   store::SweepPolicy retention = {};
   // Called with what keeps runs from being taken over, on the engine thread; may be empty.
@@ -68,8 +66,8 @@ class RunRoutes {
   // POST /agent/runs/<id>/approvals/<approval>.
   [[nodiscard]] std::vector<http::Route> routes();
   // Answers a POST /agent whose body was read.
-  void answer(run::AgentInput input, const std::string& principal, bool is_binary,
-              Response response);
+  // Errors: invalid_argument for a wrong `onDisconnect` in the address.
+  void answer(const http::Request& request, run::AgentInput input, const Response& response);
   // Whose runs a request is about.
   [[nodiscard]] std::string principal_of(const http::Request& request) const;
 
@@ -82,8 +80,7 @@ class RunRoutes {
   void on_fork(const http::Request& request, const Response& response);
   void on_message(const http::Request& request, const Response& response);
   void on_decision(const http::Request& request, const Response& response);
-  void read(const run::FoundRun& found, const Response& response, encoder::RecordedOptions options,
-            const std::string& principal);
+  void read(const run::FoundRun& found, const Response& response, encoder::RecordedOptions options);
 
   os::EventLoop& loop_;
   std::unique_ptr<NoHost> host_;
@@ -93,7 +90,8 @@ class RunRoutes {
   std::shared_ptr<run::RunRequests> requests_;
   std::shared_ptr<run::RunUpkeep> upkeep_;
   std::string principal_ = "local";
-  OnDisconnect on_disconnect_ = OnDisconnect::go_on;
+  bool stops_left_ = false;
+  std::int64_t approval_ms_ = run::usual_approval_ms;
 };
 
 }  // namespace millrace::api

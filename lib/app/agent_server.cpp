@@ -59,6 +59,7 @@ void keep_fixed(AgentServerOptions& next, const AgentServerOptions& now) {
   next.retention = now.retention;
   next.open_timeout_ms = now.open_timeout_ms;
   next.on_disconnect = now.on_disconnect;
+  next.approval_timeout_ms = now.approval_timeout_ms;
   next.left_timeout_ms = now.left_timeout_ms;
   next.left_runs = now.left_runs;
   next.page = now.page;
@@ -96,8 +97,8 @@ Result<void> AgentServer::State::open_storage() {
   api::RecordingOptions recording;
   recording.writer = std::move(writer).value();
   recording.owner = owner_name();
-  recording.on_disconnect =
-      options.on_disconnect == "stop" ? api::OnDisconnect::stop : api::OnDisconnect::go_on;
+  recording.stops_left = options.on_disconnect == "stop";
+  recording.approval_ms = options.approval_timeout_ms;
   recording.left.most_time = std::chrono::milliseconds(options.left_timeout_ms);
   recording.left.most_runs = static_cast<std::size_t>(options.left_runs);
   recording.retention = store_options.value().retention;

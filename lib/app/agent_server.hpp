@@ -46,8 +46,9 @@ struct AgentServerOptions {
   std::vector<std::string> trusted_proxies;  // whose X-Forwarded-For counts
   std::vector<std::string> protected_files;  // that built-in tools leave alone: settings and keys
   std::string on_disconnect = "continue";    // or "stop": of a recorded run without readers
-  std::int64_t left_timeout_ms = 1'800'000;  // how long such a run may work
-  std::string page;                          // the folder of the page at `/`; "" is none
+  std::int64_t approval_timeout_ms = 604'800'000;  // how long the user has for an answer
+  std::int64_t left_timeout_ms = 1'800'000;        // how long such a run may work
+  std::string page;                                // the folder of the page at `/`; "" is none
   bool shows_page = true;
   bool has_openapi = true;
   bool makes_titles = false;  // by a request to the model, where it is none of the demo

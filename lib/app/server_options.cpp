@@ -127,6 +127,17 @@ Result<void> read_on_disconnect(AgentServerOptions& options, std::string_view ke
   return {};
 }
 
+Result<void> read_approval_timeout(AgentServerOptions& options, std::string_view key,
+                                   const json::Value& value) {
+  constexpr std::int64_t longest_ms = std::int64_t{10} * 365 * 24 * 3600 * 1000;
+  const auto limit = value.integer();
+  if (!limit || *limit < 1 || *limit > longest_ms) {
+    return wrong_option(key, "milliseconds, 1 to ten years", value);
+  }
+  options.approval_timeout_ms = *limit;
+  return {};
+}
+
 // Read with the store's other options.
 Result<void> read_retention(AgentServerOptions& options, std::string_view /*key*/,
                             const json::Value& value) {
@@ -195,6 +206,7 @@ constexpr std::array<Row, 37> rows{{
     {"trustedProxies", read_list<&AgentServerOptions::trusted_proxies>},
     {"protectedFiles", read_list<&AgentServerOptions::protected_files>},
     {"onDisconnect", read_on_disconnect},
+    {"approvalTimeoutMs", read_approval_timeout},
     {"detachedTimeoutMs", read_count<&AgentServerOptions::left_timeout_ms>},
     {"maxDetachedRuns", read_count<&AgentServerOptions::left_runs>},
     {"retention", read_retention},

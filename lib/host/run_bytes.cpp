@@ -10,6 +10,7 @@
 #include "base/shown.hpp"
 #include "encoder/ag_ui.hpp"
 #include "encoder/ag_ui_proto.hpp"
+#include "host/run_stream.hpp"
 #include "host/runtime_stream.hpp"
 
 namespace millrace::host {
@@ -61,7 +62,6 @@ Result<RunBytesSpec> read_run_bytes(const std::shared_ptr<const run::AgentPlan>&
   spec.id = options["id"].string();
   spec.principal = options["principal"].string();
   spec.thread = options["threadId"].string();
-  spec.stops_unread = options["stopsUnread"].is_true();
   spec.records.after = static_cast<std::uint64_t>(options["after"].integer_or(0));
   spec.records.fresh = options["fresh"].is_true();
   if (options["protocolVersion"].is_string()) {
@@ -94,6 +94,7 @@ Result<RunBytesSpec> read_run_bytes(const std::shared_ptr<const run::AgentPlan>&
   request.name = options["name"].string();
   request.principal = spec.principal;
   request.may_wait = options["busy"].string() == "queue";
+  request.on_disconnect = on_disconnect_in(options);
   request.input.body_hash = options["inputHash"].string();
   if (input_json.size() >= large_input_bytes) {
     spec.read_input = input_reader(input_json, read_as);
@@ -297,8 +298,7 @@ void RunBytes::cancel() {
   const auto hub = std::exchange(hub_, nullptr);
   if (!hub) return;
   hub->detach(*this);
-  if (!spec_.stops_unread || hub->is_read()) return;
-  runtime_->requests().stop(run_.text(), {}, {}, "reader_left", [](const Result<std::string>&) {});
+  runtime_->requests().left(*hub, run_);
 }
 
 }  // namespace millrace::host

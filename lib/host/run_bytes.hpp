@@ -27,16 +27,15 @@ struct RunBytesSpec {
   std::string id;         // of a run, or of an AG-UI run
   std::string principal;
   std::string thread;  // "": any
-  bool stops_unread = false;
   encoder::RecordedOptions records;
   std::string accept;         // of the client
   ReadInput read_input = {};  // of a large one, for `request`
 };
 
 // Shape: `options` is { "name"?, "id"?, "principal"?, "threadId"?, "protocolVersion"?, "format"?,
-// "inputHash"?, "accept"?: string, "onlyNew"?, "connects"?, "stopsUnread"?, "fresh"?: boolean,
-// "after"?: number }; `plan` is null for runs of functions, where a run is read, which has no
-// input, and where a client connects, whose input is that of read_connection.
+// "inputHash"?, "accept"?: string, "onlyNew"?, "connects"?, "fresh"?: boolean, "after"?: number,
+// "onDisconnect"?: "continue" | "stop" }; `plan` is null for runs of functions, where a run is
+// read, which has no input, and where a client connects, whose input is that of read_connection.
 // Errors: those of read_connection; those of read_agent_input, with which the stream ends where the
 // input is large.
 Result<RunBytesSpec> read_run_bytes(const std::shared_ptr<const run::AgentPlan>& plan,
@@ -45,7 +44,7 @@ Result<RunBytesSpec> read_run_bytes(const std::shared_ptr<const run::AgentPlan>&
 
 // The head is { "run": string, "status": 200 | 204, "type": of the content }, where a run is found;
 // "run" is "" where only messages are shown. What is wrong before is the end of the stream. Leaving
-// does not stop the run.
+// is as RunRequests::left.
 // Thread: engine thread.
 class RunBytes final : public HostTask,
                        public run::RunReader,

@@ -8,6 +8,24 @@
 
 namespace millrace::host {
 
+journal::OnDisconnect on_disconnect_in(const json::Tree& options) {
+  const std::string_view wanted = options["onDisconnect"].string();
+  if (wanted == "stop") return journal::OnDisconnect::stop;
+  return wanted == "continue" ? journal::OnDisconnect::go_on : journal::OnDisconnect::unset;
+}
+
+Result<run::DurableAgent> read_agent_settings(std::string_view json) {
+  auto settings = json::Tree::parse(json);
+  if (!settings) return std::move(settings).error();
+  run::DurableAgent agent;
+  const std::string_view unknown = settings.value()["unknown"].string();
+  if (unknown == "retry") agent.unknown = run::UnknownPolicy::retry;
+  if (unknown == "ask") agent.unknown = run::UnknownPolicy::ask;
+  agent.stops_left = on_disconnect_in(settings.value()) == journal::OnDisconnect::stop;
+  agent.approval_ms = settings.value()["approvalTimeoutMs"].integer_or(agent.approval_ms);
+  return agent;
+}
+
 Result<RunSpec> read_run_spec(std::shared_ptr<const run::AgentPlan> plan,
                               std::string_view input_json, std::string_view options_json,
                               IdSource& ids) {
@@ -46,6 +64,7 @@ Result<RunSpec> read_run_spec(std::shared_ptr<const run::AgentPlan> plan,
   for (const store::Lane lane : store::lanes) {
     if (store::name_of(lane) == options["priority"].string()) spec.lane = lane;
   }
+  spec.on_disconnect = on_disconnect_in(options);
   if (const json::Tree* context = options.find("context")) spec.context_json = context->to_json();
   // What is no id is not found.
   if (options["run"].is_string()) {

@@ -94,6 +94,7 @@ void RunStream::begin() {
   request.parent_call = spec_.parent_call;
   request.may_wait = spec_.may_wait;
   request.lane = spec_.lane;
+  request.on_disconnect = spec_.on_disconnect;
   request.is_withdrawn = is_stopped_;
   runtime_->requests().open(std::move(request),
                             [weak = weak_from_this()](const Result<run::FoundRun>& found) {
@@ -109,6 +110,9 @@ void RunStream::answer(const store::RunId& run) {
         if (!self) return;
         if (!started) return self->began(started.error());
         const run::StartedRun& given = started.value();
+        if (self->spec_.on_disconnect != journal::OnDisconnect::unset) {
+          given.hub->stop_when_left(self->spec_.on_disconnect == journal::OnDisconnect::stop);
+        }
         self->began(run::FoundRun{given.run, given.hub, given.first - 1, true, {}});
       });
 }
@@ -180,6 +184,11 @@ void RunStream::read(const run::FoundRun& found, std::uint64_t after) {
   }
   if (!closed_ && !runtime_->runs().works_on(run_)) runtime_->follow(run_, hub);
   if (*is_stopped_) stop();
+  if (was_left_) left();
+}
+
+void RunStream::left() {
+  if (hub_) runtime_->requests().left(*hub_, run_);
 }
 
 void RunStream::stop() {
@@ -191,8 +200,9 @@ void RunStream::stop() {
 
 void RunStream::command(const HostCommand& command) {
   if (command.name != "watch") return;
-  spec_.is_unread = command.text.empty();
+  spec_.is_unread = was_left_ = command.text.empty();
   if (const auto hub = hub_) hub->count(*this, !spec_.is_unread);
+  if (was_left_) left();
 }
 
 // --- records
@@ -370,7 +380,10 @@ void RunStream::resume() {
 void RunStream::cancel() {
   closed_ = true;
   runtime_->leave(id_);
-  if (const auto hub = std::exchange(hub_, nullptr)) hub->detach(*this);
+  const auto hub = std::exchange(hub_, nullptr);
+  if (!hub) return;
+  hub->detach(*this);
+  if (!spec_.is_unread) runtime_->requests().left(*hub, run_);
 }
 
 // A hub and its readers hold each other.

@@ -30,6 +30,7 @@ struct RunSpec {
   std::string idem_hash;
   bool may_wait = false;  // as run::StartRequest
   store::Lane lane = store::Lane::normal;
+  journal::OnDisconnect on_disconnect = journal::OnDisconnect::unset;
   std::string context_json;
   // Of the run that begins, that is attached to, or whose interrupts are answered.
   std::optional<store::RunId> run;
@@ -45,11 +46,21 @@ struct RunSpec {
   ReadInput read_input = {};  // of a large one
 };
 
+// The member "onDisconnect", which the caller has checked.
+journal::OnDisconnect on_disconnect_in(const json::Tree& options);
+
+// How an agent's runs are dealt with, which the caller has checked.
+// Shape: { "unknown"?: "report" | "retry" | "ask", "onDisconnect"?: "continue" | "stop",
+// "approvalTimeoutMs"?: number }.
+// Errors: invalid_json.
+Result<run::DurableAgent> read_agent_settings(std::string_view json);
+
 // Shape: `options` is { "name"?: string, "run"?: string, "principal"?, "idempotencyKey"?: string, "context"?: any,
 // "inputHash"?: of what the request is known by, "after"?: number, "seqs"?: boolean, "checkpoint"?:
 // boolean, "throttleMs"?: number, "parent"?: a run, "parentCall"?: string, "job"?: boolean,
-// "stopped"?: boolean, "threadId"?: of a job, "format"?, "fromClient"? as in read_agent_spec };
-// `plan` is null for runs of functions, and where a run is attached to, which has no input.
+// "stopped"?: boolean, "onDisconnect"?: "continue" | "stop", "threadId"?: of a job, "format"?,
+// "fromClient"? as in read_agent_spec }; `plan` is null for runs of functions, and where a run is
+// attached to, which has no input.
 // Errors: invalid_argument; those of read_agent_input, with which the stream ends where the input
 // is large.
 Result<RunSpec> read_run_spec(std::shared_ptr<const run::AgentPlan> plan,
@@ -59,9 +70,9 @@ Result<RunSpec> read_run_spec(std::shared_ptr<const run::AgentPlan> plan,
 // Items: those of AgentStream for a reader of events, without requests to the host, and
 // {"type":"@run","id","name","threadId","principal"} before the first event, {"type":"@seq","seq"}
 // behind events. Reading ends where the run ends or waits for the user. Stopping stops the run,
-// leaving does not; one that is stopped before it began is not stored, and answers no question, nor
-// is a run stopped that an earlier request with the same key began. The
-// command "watch" has "1" as its text while somebody reads, else "".
+// leaving does as RunRequests::left; one that is stopped before it began is not stored, and answers
+// no question, nor is a run stopped that an earlier request with the same key began. The command
+// "watch" has "1" as its text while somebody reads, else "".
 // Thread: engine thread.
 class RunStream final : public HostTask,
                         public run::RunReader,
@@ -105,6 +116,7 @@ class RunStream final : public HostTask,
   void found(const store::NewRun& run);
   void read(const run::FoundRun& found, std::uint64_t after);
   void end_reading();
+  void left();
   void note(const event::Event& event);
   void note(const journal::Fact& fact);
   void finish(const Rest& rest);
@@ -132,6 +144,7 @@ class RunStream final : public HostTask,
   bool is_full_ = false;              // JavaScript lags behind
   bool lags_ = false;                 // the hub waits for room
   std::shared_ptr<bool> is_stopped_;  // its request on its way sees it too
+  bool was_left_ = false;             // by its reader, perhaps before it began
   bool closed_ = false;
 };
 

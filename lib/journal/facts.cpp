@@ -56,4 +56,9 @@ std::string_view name_of(RunState state) {
   return entry_of(names, state);
 }
 
+std::string_view name_of(OnDisconnect choice) {
+  static constexpr std::array names{"agent"sv, "continue"sv, "stop"sv};
+  return entry_of(names, choice);
+}
+
 }  // namespace millrace::journal

@@ -48,6 +48,9 @@ inline constexpr std::array run_states{RunState::queued,   RunState::running,   
                                        RunState::failed,   RunState::cancelled, RunState::dead};
 
 // The run exists.
+// What the leaving of a run's last reader does; `unset` is up to its agent.
+enum class OnDisconnect : std::uint8_t { unset = 0, go_on = 1, stop = 2 };
+
 struct Accepted {
   std::string_view agent;
   std::string_view version;
@@ -60,6 +63,7 @@ struct Accepted {
   std::string_view from_run;  // a fork: the run it was made from, and where
   std::int64_t from_seq = 0;
   std::string_view trace = {};  // `traceparent` of the request that began it
+  OnDisconnect on_disconnect = OnDisconnect::unset;
 };
 // A reader's run begins: the first one of the run, or one that answers interrupts.
 // The `input_json` of a run that waits for its turn begins so.
@@ -229,5 +233,6 @@ std::string_view name_of(CallKind kind);
 std::string_view name_of(CallState state);
 std::string_view name_of(ApprovalKind kind);
 std::string_view name_of(RunState state);
+std::string_view name_of(OnDisconnect choice);
 
 }  // namespace millrace::journal

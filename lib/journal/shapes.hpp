@@ -45,6 +45,7 @@ MILLRACE_RECORD(Accepted, 1) {
   fields.text(9, value.from_run);
   fields.number(10, value.from_seq);
   fields.text(11, value.trace);
+  fields.word(12, value.on_disconnect, OnDisconnect::stop, OnDisconnect::unset);
 }
 MILLRACE_RECORD(Segment, 2) {
   fields.text(1, value.ag_ui_run);

@@ -51,6 +51,11 @@ struct LogPlace {
   UserOutcomes user_outcomes;  // of calls whose outcome was unknown, by their ids
 };
 
+// How often the store is looked at for what is due.
+inline constexpr std::int64_t usual_look_ms = 60'000;
+// How long the user has for an answer.
+inline constexpr std::int64_t usual_approval_ms = std::int64_t{7} * 24 * 3600 * 1000;
+
 struct LogOptions {
   std::string thread_id;
   std::string ag_ui_run;
@@ -59,7 +64,8 @@ struct LogOptions {
   std::string context_json;  // what tools of the host get of the run; "" is none
   std::string trace;         // the same: where it stands in a trace, or ""
   UnknownPolicy unknown = UnknownPolicy::report;
-  std::int64_t approval_ms = std::int64_t{7} * 24 * 3600 * 1000;
+  std::int64_t approval_ms = usual_approval_ms;
+  journal::OnDisconnect on_disconnect = journal::OnDisconnect::unset;
   std::shared_ptr<RunCounts> counts = {};  // of the process; null: nothing counts
 };
 

@@ -18,8 +18,7 @@ using json::Tree;
 // A run has one request.
 constexpr std::uint64_t request_id = 1;
 // How long a question to the user may be answered that has no limit of its own, and the longest.
-constexpr std::int64_t answer_ms = std::int64_t{7} * 24 * 3600 * 1000;
-constexpr std::int64_t most_answer_ms = 520 * answer_ms;
+constexpr std::int64_t most_answer_ms = std::int64_t{10} * 364 * 24 * 3600 * 1000;
 
 // As AG-UI has a question to the user.
 Tree interrupt_of(const Tree& action, std::string_view id, std::int64_t expires_ms) {
@@ -98,6 +97,7 @@ FunctionSession::FunctionSession(const model::DriverServices& services, Function
       owner_(&owner),
       state_(Tree::object()),
       is_job_(task.is_job),
+      answer_ms_(task.answer_ms),
       run_id_(std::move(task.run_id)),
       approvals_(std::move(task.approvals)) {
   state_.set("messages", std::move(task.messages));
@@ -259,7 +259,7 @@ void FunctionSession::ask(const Tree& action) {
     return settle(number, "expired", "true");
   }
   const std::int64_t limit =
-      std::clamp<std::int64_t>(action["timeoutMs"].integer_or(answer_ms), 0, most_answer_ms);
+      std::clamp<std::int64_t>(action["timeoutMs"].integer_or(answer_ms_), 0, most_answer_ms);
   std::int64_t expires = services_.now_ms() + limit;
   if (known == approvals_.end()) {
     const std::string id = run_id_ + "." + name;

@@ -31,7 +31,8 @@ struct FunctionTask {
   std::string turn_json;
   json::Tree messages;  // the rows of `messages` (agent/state_messages.hpp)
   bool is_job = false;
-  std::string run_id;  // of which questions to the user have their ids
+  std::int64_t answer_ms = 0;  // how long the user has for an answer, where a question has no limit
+  std::string run_id;          // of which questions to the user have their ids
   json::Tree spent =
       json::Tree::object();  // {"usage"?, "cost"?} of the runs that worked for the job so far
   // Questions that an earlier process asked, by their names.
@@ -107,6 +108,7 @@ class FunctionSession final : public RunWork, public std::enable_shared_from_thi
   std::int64_t last_action_ = 0;
   std::int64_t reported_ = 0;  // answers and events that the function was notified of
   bool is_job_;
+  std::int64_t answer_ms_;
   std::string run_id_;
   std::map<std::string, store::ApprovalRow, std::less<>> approvals_;
   std::int64_t to_acknowledge_ = 0;

@@ -68,6 +68,9 @@ class RunHub final : public std::enable_shared_from_this<RunHub> {
   // Called when the first reader that counts comes and when the last one goes, unless the run is
   // over.
   void on_readers(std::function<void(bool any)> changed) { on_readers_ = std::move(changed); }
+  // Whether the run is to be stopped when its last reader leaves it (RunRequests::left).
+  void stop_when_left(bool stops) { stops_when_left_ = stops; }
+  [[nodiscard]] bool stops_when_left() const { return stops_when_left_; }
 
  private:
   struct Cursor {
@@ -98,6 +101,7 @@ class RunHub final : public std::enable_shared_from_this<RunHub> {
   store::RunId run_;
   std::uint64_t committed_;
   bool is_over_;
+  bool stops_when_left_ = false;
   std::optional<Error> error_;
   std::deque<store::StoredPage> ring_;  // the latest pages, without gaps
   std::size_t ring_bytes_ = 0;

@@ -78,6 +78,7 @@ void RunLog::note_given(const AgentInput& input) {
 void RunLog::start(RunTask task) {
   open_segment();
   if (auto* function = std::get_if<FunctionTask>(&task)) {
+    function->answer_ms = line_.options.approval_ms;
     session_ = std::make_shared<FunctionSession>(services_, std::move(*function), *this);
   } else {
     auto& of_agent = std::get<AgentTask>(task);

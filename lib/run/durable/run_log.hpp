@@ -102,6 +102,10 @@ class RunLog final : public AgentOwner, public std::enable_shared_from_this<RunL
   bool take_event(std::string_view name, const json::Tree& payload, std::function<void()> stored);
   // A job that waits where it takes no memory, or a run that is parked: its readers stay.
   [[nodiscard]] bool is_suspended() const { return is_suspended_; }
+  // It waits for the user, who has so little time that the next look of the upkeep comes too late.
+  [[nodiscard]] bool waits_shortly() const {
+    return is_waiting_ && !line_.is_lost && line_.options.approval_ms < usual_look_ms;
+  }
   // It is over, and runs that worked for it may not be.
   [[nodiscard]] bool leaves_child_runs() const {
     return line_.is_over && !line_.is_lost && !is_suspended_ && root_.has_child_runs();
@@ -170,6 +174,7 @@ class RunLog final : public AgentOwner, public std::enable_shared_from_this<RunL
   bool is_resumed_ = false;  // its reader's run began in another process
   bool is_settled_ = false;
   bool is_suspended_ = false;
+  bool is_waiting_ = false;      // for the user
   std::size_t undelivered_ = 0;  // events that the job does not have yet
   bool is_paused_ = false;       // the store is slower than the model
 };

@@ -13,6 +13,7 @@ using journal::RunState;
 using json::Tree;
 
 void RunLog::change_state(RunState state) {
+  is_waiting_ = state == RunState::waiting;
   store::RunChange change;
   change.run = line_.root;
   change.state = state;

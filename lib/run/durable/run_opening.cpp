@@ -245,6 +245,11 @@ void RunRequests::give(const std::shared_ptr<Opening>& opening, Result<StartedRu
   StartedRun& run = started.value();
   const std::string& thread = opening->request.input.thread_id;
   if (run.hub) {
+    const journal::OnDisconnect wanted = opening->request.on_disconnect;
+    // An answer goes on with the run as it began, unless it wants something else.
+    if (wanted != journal::OnDisconnect::unset) {
+      run.hub->stop_when_left(wanted == journal::OnDisconnect::stop);
+    }
     return opening->done(FoundRun{run.run, std::move(run.hub), run.first - 1, true, thread});
   }
   // The same request was accepted before.

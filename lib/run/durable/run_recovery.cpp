@@ -178,6 +178,7 @@ std::shared_ptr<RunLog> RunRegistry::log_of(const StoredRun& stored) {
   if (agent == agents_.end()) return nullptr;
   LogOptions options{run.thread,    stored.ag_ui_run,    stored.parent_run_id,
                      run.principal, stored.context_json, stored.trace};
+  options.on_disconnect = stored.on_disconnect;
   return make_log(agent->second, place_of(stored), std::move(options), stored.claim.run.last);
 }
 

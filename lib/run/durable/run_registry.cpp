@@ -13,6 +13,7 @@
 namespace millrace::run {
 namespace {
 
+using journal::OnDisconnect;
 using journal::RunState;
 using json::Tree;
 
@@ -101,7 +102,9 @@ std::shared_ptr<RunLog> RunRegistry::make_log(const DurableAgent& agent, LogPlac
   const store::RunId run = place.run;
   auto hub = hub_for(run, committed);
   options.unknown = agent.unknown;
+  options.approval_ms = agent.approval_ms;
   options.counts = counts_;
+  hub->stop_when_left(agent.stops(options.on_disconnect));
   auto log = std::make_shared<RunLog>(services_, writer_, agent.plan, std::move(place),
                                       std::move(options), *agent.host, std::move(hub));
   log->on_over([weak = weak_from_this(), run, held = std::weak_ptr(log)] {
@@ -110,6 +113,7 @@ std::shared_ptr<RunLog> RunRegistry::make_log(const DurableAgent& agent, LogPlac
     self->readers_changed(run, true);
     const auto over = held.lock();
     if (over && over->is_suspended()) self->suspended(run, over->hub());
+    if (over && over->waits_shortly() && self->on_suspend_) self->on_suspend_();
     if (over && over->lost_error()) self->lost(run, over->epoch(), *over->lost_error());
     if (over && over->leaves_child_runs()) self->stop_children(run, {}, "parent_ended");
     self->logs_.erase(run);
@@ -148,6 +152,9 @@ void RunRegistry::readers_changed(const store::RunId& run, bool any) {
 void RunRegistry::start(StartRequest request, Done<StartedRun> done) {
   const auto agent = agents_.find(request.name);
   if (agent == agents_.end()) return done(unknown_name(request.name));
+  // What works for a job is not for the job's reader to leave.
+  const bool is_free = !request.parent && request.lane != store::Lane::inner;
+  if (!is_free) request.on_disconnect = OnDisconnect::go_on;
   const AgentInput& input = request.input;
   const bool is_function = agent->second.kind != RunKind::agent;
   const std::string input_json = is_function ? function_input(input) : std::string();
@@ -180,6 +187,7 @@ void RunRegistry::start(StartRequest request, Done<StartedRun> done) {
   accepted.client_tools_json = input.tools_json;
   accepted.context_json = request.context_json;
   accepted.trace = input.trace;
+  accepted.on_disconnect = request.on_disconnect;
   if (request.is_held) made.run_at = store::until_begun;
   // Rates of other environments count what begins here.
   const bool has_rules = rules_.any() || start_times_->any();
@@ -188,6 +196,7 @@ void RunRegistry::start(StartRequest request, Done<StartedRun> done) {
   if (may_wait) return enqueue(request, std::move(made), accepted, std::move(done));
   LogOptions options{input.thread_id,   input.run_id,         input.parent_run_id,
                      request.principal, request.context_json, input.trace};
+  options.on_disconnect = request.on_disconnect;
   const auto log = make_log(agent->second, place, std::move(options), 0);
   log->batch().accept = std::move(made);
   log->note(accepted);

@@ -50,6 +50,14 @@ struct DurableAgent {
   RunKind kind = RunKind::agent;
   bool reruns = false;         // a function whose process ended begins again, else its run fails
   std::string plan_hash = {};  // of what the model is given and its tools (run/plan_hash.hpp)
+  bool stops_left = false;     // runs whose last reader leaves, where they do not have it otherwise
+  std::int64_t approval_ms = usual_approval_ms;  // how long the user has for an answer
+
+  // Whether the leaving of its last reader stops a run that wants this.
+  [[nodiscard]] bool stops(journal::OnDisconnect wanted) const {
+    if (wanted == journal::OnDisconnect::unset) return stops_left;
+    return wanted == journal::OnDisconnect::stop;
+  }
 };
 
 // Why no run of this name can be at work.
@@ -69,6 +77,7 @@ struct StartRequest {
   bool is_held = false;                     // it has no turn before begin_held
   store::Lane lane = store::Lane::normal;
   std::vector<store::OutboxRow> outbox = {};  // stored with the run
+  journal::OnDisconnect on_disconnect = journal::OnDisconnect::unset;
   // True once whoever made the request has withdrawn it; null: nobody can.
   std::shared_ptr<const bool> is_withdrawn = {};
 
@@ -163,7 +172,8 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
   // Errors: run_not_found; agent_not_registered; invalid_state for a run that is over, no job, or at
   // work in another environment.
   void send(const store::RunId& run, std::string event, json::Tree payload, Done<bool> done);
-  // Called after a job was suspended, which may be due soon.
+  // Called after a run came to wait for what may be due soon: a job that was suspended, or an
+  // answer of the user that has little time.
   void on_suspend(std::function<void()> on_suspend) { on_suspend_ = std::move(on_suspend); }
   // The readers' side of a run, also of one that is over.
   // Errors: run_not_found.

@@ -106,6 +106,11 @@ void RunRequests::describe(const Text& id, const Text& principal, const Text& th
       std::move(done));
 }
 
+void RunRequests::left(const RunHub& hub, const store::RunId& run) {
+  if (!hub.stops_when_left() || hub.is_over() || hub.is_read()) return;
+  stop(run.text(), {}, {}, "reader_left", [](const Result<Text>&) {});
+}
+
 void RunRequests::list(const Tree& query, const Text& principal, Done<Text> done) {
   auto read = read_run_query(query);
   if (!read) return done(read.error());

@@ -66,6 +66,9 @@ class RunRequests final : public std::enable_shared_from_this<RunRequests> {
   // As describe, once the stop is recorded. A run that is over stays as it is.
   void stop(const Text& id, const Text& principal, const Text& thread, const Text& reason,
             Done<Text> done);
+  // A reader of the hub has left it before the end. Stops the run where that was the last one, and
+  // the run is to be stopped then.
+  void left(const RunHub& hub, const store::RunId& run);
   // Deletes a run that is over with the runs that worked for it, its records and the messages that
   // it wrote, beyond recovery.
   // Errors: as find; invalid_state where one of them is not over.

@@ -14,7 +14,7 @@
 namespace millrace::run {
 
 struct UpkeepOptions {
-  std::chrono::milliseconds longest{std::chrono::minutes{1}};  // between two looks
+  std::chrono::milliseconds longest{usual_look_ms};  // between two looks
   // How long a run may wait for its agent to be registered before it is parked.
   std::chrono::milliseconds unclaimed{std::chrono::seconds{10}};
   store::SweepPolicy retention = {};

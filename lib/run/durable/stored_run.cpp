@@ -40,6 +40,7 @@ void take_fact(StoredRun& run, const journal::Fact& fact) {
     run.client_tools_json = accepted->client_tools_json;
     run.context_json = accepted->context_json;
     run.trace = accepted->trace;
+    run.on_disconnect = accepted->on_disconnect;
     run.input_json = accepted->input_json;
   } else if (const auto* segment = std::get_if<journal::Segment>(&fact)) {
     run.ag_ui_run = segment->ag_ui_run;

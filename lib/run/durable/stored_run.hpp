@@ -68,6 +68,7 @@ struct StoredRun {
   std::string client_tools_json;
   std::string context_json;
   std::string trace;
+  journal::OnDisconnect on_disconnect = journal::OnDisconnect::unset;
   std::string input_json;  // of a function's run, as are its questions
   // What a run has that waited for its turn and begins.
   std::optional<AgentInput> queued;

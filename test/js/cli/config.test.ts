@@ -176,6 +176,10 @@ describe('what is wrong', () => {
       '[storage]\non_disconnect = "end"\n',
       'storage.on_disconnect must be "continue" or "stop", not a string.',
     ],
+    [
+      '[storage]\napproval_timeout_seconds = 0\n',
+      'storage.approval_timeout_seconds must be an integer from 1 to 315360000, not 0.',
+    ],
     ['api = 1\n', 'f.toml:1:7: [api] must be a table, not an integer.'],
     ['[api]\nkeys = ["a"]\n', 'each of api.keys must be a table, not a string.'],
     ['[[api.keys]]\nname = "a"\n', 'f.toml:1:3: Each of api.keys needs a key, or its sha256'],

@@ -397,6 +397,39 @@ describe('the routes of recorded runs', () => {
     await until(async () => (await server.info('r1')).state === 'cancelled');
   });
 
+  it('give the user as long for an answer as is wanted', async () => {
+    const { server } = await serve(
+      [{ calls: [{ id: 'c1', name: 'shop__pay', args: {} }] }, { text: 'Not paid.' }],
+      (one) => [...payAtOnce(one), '--approval-timeout', '1'],
+    );
+    await readUntil(await server.post(input('r1', 'Pay.')), ended);
+    const { approvals } = (await server.info('r1')) as unknown as {
+      approvals: { expiresAt: number }[];
+    };
+    expect(Math.abs((approvals[0]?.expiresAt ?? 0) - Date.now())).toBeLessThan(30_000);
+    await until(async () => (await server.info('r1')).state === 'completed');
+  });
+
+  it('do with a run whose reader leaves what its request wants', async () => {
+    const { server } = await serve(
+      () => ({ text: 'Hello', hang: true }),
+      ['--on-disconnect', 'stop'],
+    );
+    const leave = async (runId: string, query: string): Promise<void> => {
+      const body = JSON.stringify({ ...input(runId, 'Go.'), threadId: runId });
+      const response = await fetch(`${server.url}${query}`, { method: 'POST', body });
+      await readUntil(response, (text) => text.includes('Hello'));
+    };
+    await leave('r1', '?onDisconnect=continue');
+    await leave('r2', '');
+    await until(async () => (await server.info('r2')).state === 'cancelled');
+    expect(await server.info('r1')).toMatchObject({ state: 'running' });
+    const body = JSON.stringify(input('r3', 'Go.'));
+    const wrong = await fetch(`${server.url}?onDisconnect=end`, { method: 'POST', body });
+    expect(wrong.status).toBe(400);
+    expect(await wrong.json()).toMatchObject({ error: { code: 'invalid_argument' } });
+  });
+
   it('open again what is open for a reader that remembers nothing', async () => {
     const { server } = await serve([{ text: 'Hello out there', hang: true }]);
     const first = await readUntil(await server.post(input('r1', 'Go.')), (text) =>
