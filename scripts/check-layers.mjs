@@ -6,6 +6,7 @@
 //     temporaries twice
 //   - no Function::New without guard<...>: a C++ exception that leaves a callback ends the process
 //   - no function of C that asks the locale of the process, which is not ours to set
+//   - locks of files, syncs and processes only in lib/os
 //   - a file of js/ imports only what scripts/layers.json allows, and no imports form a circle
 // Prints one line a violation and exits with 1. Tests call violationsIn() with made-up files.
 import { readFileSync } from 'node:fs';
@@ -30,7 +31,7 @@ function cppViolations(files) {
   for (const [path, text] of files) {
     const code = withoutCommentsAndStrings(text);
     found.push(...includeViolations(path, text, users), ...braceViolations(path, code));
-    found.push(...localeViolations(path, code));
+    found.push(...localeViolations(path, code), ...systemViolations(path, code));
     found.push(...eventViolations(path, code));
     if (path.startsWith('native/')) found.push(...callbackViolations(path, code));
   }
@@ -223,6 +224,21 @@ function localeViolations(path, code) {
     const line = code.slice(0, match.index).split('\n').length;
     const name = match[0].replace(/\s*\($/, '');
     return `${path}:${line}: ${name} asks the locale; base/ascii.hpp and std::from_chars do not`;
+  });
+}
+
+// --- the system ------------------------------------------------------------------------------------
+
+// Names that methods of ours have, too, count behind `::` alone.
+const systemCalls =
+  /(?<![\w.>:])(?:::)?(?:fsync|fdatasync|sync_file_range|syncfs|flock|lockf|posix_spawnp?|waitpid|waitid)\s*\(|(?<![\w>])::(?:fork|vfork|execve?p?|kill|killpg|sync)\s*\(|\bF_(?:OFD_)?SETLKW?\b|\bF_FULLFSYNC\b/g;
+
+function systemViolations(path, code) {
+  if (path.startsWith('lib/os/')) return [];
+  return [...code.matchAll(systemCalls)].map((match) => {
+    const line = code.slice(0, match.index).split('\n').length;
+    const name = match[0].replace(/\s*\($/, '').replace('::', '');
+    return `${path}:${line}: ${name} belongs in lib/os, which has locks, syncs and processes`;
   });
 }
 

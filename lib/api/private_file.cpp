@@ -9,6 +9,7 @@
 
 #include "os/descriptors.hpp"
 #include "os/protected_files.hpp"
+#include "os/sync.hpp"
 
 namespace millrace::api {
 namespace {
@@ -22,7 +23,7 @@ bool write_all(int file, std::string_view text) {
     if (written <= 0) return false;
     text.remove_prefix(static_cast<std::size_t>(written));
   }
-  return ::fsync(file) == 0;
+  return os::sync_file(file);
 }
 
 // A draft of the whole text, for the owner alone from its first byte on; "" where it cannot be

@@ -13,6 +13,7 @@
 
 #include "base/shown.hpp"
 #include "journal/checksum.hpp"
+#include "os/sync.hpp"
 #include "store/row_json.hpp"
 
 namespace millrace::app {
@@ -208,7 +209,7 @@ Result<TransferFile> TransferFile::to_read(const Tree& options) {
 }
 
 Result<void> TransferFile::finish() {
-  if (borrowed_ >= 0 || ::fsync(file_.get()) == 0) return {};
+  if (borrowed_ >= 0 || os::sync_file(file_.get())) return {};
   return transfer_failed("The export cannot be written.", errno);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/json.hpp"
 #include "os/descriptors.hpp"
+#include "os/sync.hpp"
 #include "store/rules.hpp"
 #include "store/sqlite/backend_impl.hpp"
 
@@ -16,11 +17,6 @@ namespace millrace::store::sqlite {
 namespace {
 
 constexpr int log_pages_before_checkpoint = 4096;  // of 4 KiB
-
-bool sync_path(const std::string& path, int flags) {
-  const os::Descriptor file(::open(path.c_str(), flags | O_CLOEXEC));
-  return file.get() >= 0 && ::fsync(file.get()) == 0;
-}
 
 }  // namespace
 
@@ -140,8 +136,8 @@ Result<void> Backend::backup(const std::string& path) {
     return error;
   }
   const std::string folder = std::filesystem::absolute(path).parent_path().string();
-  if (!sync_path(part, O_RDWR) || ::rename(part.c_str(), path.c_str()) != 0 ||
-      !sync_path(folder, O_RDONLY | O_DIRECTORY)) {
+  if (!os::sync_path(part, O_RDWR) || ::rename(part.c_str(), path.c_str()) != 0 ||
+      !os::sync_path(folder, O_RDONLY | O_DIRECTORY)) {
     return make_error(Errc::store_failed, "The backup '" + path + "' cannot be written.");
   }
   return {};
