@@ -240,10 +240,7 @@ export class Runtime implements DurableJobRuntime {
     return runtimeStorage(this.#command, options);
   }
 
-  /**
-   * Closes the store. Runs that are at work have so many milliseconds to end; then they are left as they are, and
-   * go on where the store is opened next.
-   */
+  /** Closes the store. Runs at work have so many milliseconds to end; what is left goes on where the store is opened next. */
   close(options: { drainMs?: number | undefined } = {}): Promise<void> {
     checkNames('close()', options, ['drainMs']);
     checkValues('close()', options, { drainMs: milliseconds });

@@ -122,9 +122,12 @@ class Backend final : public StorageBackend {
   Result<void> finish();
   Error failure();
 
+  Result<void> open_file();
   Result<void> connect();
   Result<void> check_place();
   Result<void> prepare_connection();
+  [[nodiscard]] bool has_log() const;
+  [[nodiscard]] Error explained(Error error) const;
   void forget();
   // Opens the file anew where it has to be.
   Result<void> writable();
@@ -227,6 +230,8 @@ class Backend final : public StorageBackend {
   Result<void> dump_blobs(const EachRow& each);
 
   SqliteOptions options_;
+  bool is_alone_ =
+      false;  // reads a file that no process has open, in a folder of which none is made
   std::string real_path_;
   os::FilePlace place_;
   bool is_suspect_ = false;   // a read, write or sync of the file failed

@@ -107,7 +107,9 @@ void Database::script(const char* sql) {
 }
 
 sqlite3_stmt* Database::prepared(const char* sql) {
-  if (!ok() || handle_ == nullptr) return nullptr;
+  // A store that could not be opened anew is not an empty one.
+  if (handle_ == nullptr) fail(SQLITE_CANTOPEN, "the file is not open");
+  if (!ok()) return nullptr;
   sqlite3_stmt*& statement = statements_[sql];
   if (statement == nullptr) {
     const int code =

@@ -35,6 +35,30 @@ bool make_private(const std::string& path) {
   return true;
 }
 
+bool is_writable(const std::string& folder) {
+  return ::faccessat(AT_FDCWD, folder.c_str(), W_OK, AT_EACCESS) == 0;
+}
+
+std::string folder_of(const std::string& path) {
+  return std::filesystem::path(path).parent_path().string();
+}
+
+// The address of a file that SQLite is to read as it is, without a log and locks beside it.
+// Source: https://sqlite.org/uri.html
+std::string unchanging(const std::string& path) {
+  std::string address = "file:";
+  for (const char c : path) {
+    constexpr std::string_view digits = "0123456789ABCDEF";
+    if (c != '%' && c != '?' && c != '#') {
+      address.push_back(c);
+      continue;
+    }
+    const auto code = static_cast<unsigned char>(c);
+    address.append({'%', digits[code >> 4U], digits[code & 0xFU]});
+  }
+  return address + "?immutable=1";
+}
+
 }  // namespace
 
 Backend::~Backend() {
@@ -56,7 +80,7 @@ Result<void> Backend::check_place() {
     return unsupported("The store '" + options_.path + "' is a symbolic link.");
   }
   real_path_ = file.string();
-  if (const std::string kind = os::network_file_system(folder.string());
+  if (const std::string kind = options_.network_kind(folder.string());
       !kind.empty() && !options_.allow_network) {
     return unsupported("The store '" + options_.path + "' would be on a file system of the kind " +
                        kind + ", where locks and syncs cannot be relied on.");
@@ -64,8 +88,27 @@ Result<void> Backend::check_place() {
   return {};
 }
 
+// What is in the way where nothing can be made beside the file.
+Error Backend::explained(Error error) const {
+  if (error.code != Errc::store_failed || is_writable(folder_of(real_path_))) return error;
+  const std::string place = "The folder of the store '" + options_.path + "' cannot be written";
+  if (!options_.read_only) {
+    return make_error(Errc::store_failed, place + "; it can only be opened for reading.",
+                      error.message);
+  }
+  if (!has_log()) return error;
+  return unsupported(place +
+                     ", and the store was not closed: its log cannot be read there. Copy the "
+                     "file and its -wal to a folder that can be written.");
+}
+
 Result<void> Backend::open() {
   MILLRACE_TRY(check_place());
+  auto opened = open_file();
+  return opened ? opened : Result<void>(explained(std::move(opened).error()));
+}
+
+Result<void> Backend::open_file() {
   if (!options_.read_only) {
     auto lock = os::FileLock::take(real_path_ + ".lock", options_.open_timeout);
     if (!lock) return std::move(lock).error();
@@ -100,7 +143,20 @@ std::unique_ptr<StorageBackend> Backend::open_reader() {
   return reader;
 }
 
+bool Backend::has_log() const {
+  std::error_code failed;
+  const auto size = std::filesystem::file_size(real_path_ + "-wal", failed);
+  return !failed && size > 0;
+}
+
 void Backend::read_together(const std::function<void()>& reads) {
+  // Another process has opened it meanwhile: what it commits is in the log first.
+  if (is_alone_ && has_log()) {
+    if (const auto connected = connect(); !connected) {
+      is_alone_ = true;
+      database_.fail(SQLITE_CANTOPEN, connected.error().message);
+    }
+  }
   const Snapshot snapshot(database_);
   // Each read reports what fails in it.
   if (!database_.ok()) static_cast<void>(database_.take_error());
@@ -112,8 +168,12 @@ Result<void> Backend::connect() {
   const int access =
       options_.read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   sqlite3_initialize();
-  MILLRACE_TRY(database_.open(real_path_, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE,
-                              options_.vfs));
+  // Even to read, SQLite makes a log where none is.
+  is_alone_ = options_.read_only && !has_log() && !is_writable(folder_of(real_path_));
+  const int how = access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
+  MILLRACE_TRY(is_alone_
+                   ? database_.open(unchanging(real_path_), how | SQLITE_OPEN_URI, options_.vfs)
+                   : database_.open(real_path_, how, options_.vfs));
   auto prepared = prepare_connection();
   if (prepared || prepared.error().code != Errc::store_damaged) return prepared;
   auto cut = cut_of(real_path_);

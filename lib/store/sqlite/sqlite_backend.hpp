@@ -2,10 +2,12 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "base/result.hpp"
+#include "os/file_place.hpp"
 #include "store/backend.hpp"
 
 namespace millrace::store {
@@ -13,12 +15,15 @@ namespace millrace::store {
 struct SqliteOptions {
   std::string path;
   Durability durability = Durability::full;
-  // Reads beside the owner, in this process or another one, and changes nothing.
+  // Reads beside the owner, in this process or another one, and changes nothing. The folder need
+  // not be writable where the store was closed, and where its -shm is there.
   bool read_only = false;
   // How long to wait for the owner before it to end.
   std::chrono::milliseconds open_timeout{2000};
   // Network file systems lose locks and syncs.
   bool allow_network = false;
+  // Finds the kind of a network file system by a folder, as os::network_file_system.
+  std::function<std::string(const std::string& folder)> network_kind = os::network_file_system;
   std::string vfs;  // of SQLite; "" is the system's
   Clock clock = system_clock();
 };
