@@ -42,6 +42,8 @@ struct ApiContext : run::RouteServices {
   ApiOptions options;
   std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
   std::shared_ptr<Metrics> metrics = std::make_shared<Metrics>();
+  // Calls back once agents can be started; null: they always can.
+  std::function<void(std::function<void()>)> when_ready = {};
 
   // Gives `done` what `work` gives, on the engine thread.
   template <class T>

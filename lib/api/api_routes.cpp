@@ -5,6 +5,7 @@
 
 #include "api/absent_routes.hpp"
 #include "api/action_routes.hpp"
+#include "api/agent_routes.hpp"
 #include "api/api_answers.hpp"
 #include "api/attachment_routes.hpp"
 #include "api/command_routes.hpp"
@@ -44,16 +45,19 @@ std::string pattern_of(std::string_view path) {
 }
 
 http::Handler guarded(const ApiRoute& route) {
-  return [scope = std::string(route.scope), handler = route.handler,
-          is_of_trpc = route.path.starts_with(trpc_prefix)](http::Request&& request,
-                                                            const ResponsePtr& response) {
-    if (scope.empty() || !request.caller || request.caller->may(scope)) {
-      return handler(std::move(request), response);
-    }
-    const std::string why = "The key does not have the scope '" + scope + "'";
-    if (!is_of_trpc) return send_refusal(response, 403, why);
-    (void)response->send_error(make_error(Errc::not_authorized, why + "."));
-  };
+  return
+      [scope = std::string(route.scope), handler = route.handler,
+       has_own_errors = route.path.starts_with(trpc_prefix) || route.path.starts_with(agent_path)](
+          http::Request&& request, const ResponsePtr& response) {
+        if (scope.empty() || !request.caller || request.caller->may(scope)) {
+          return handler(std::move(request), response);
+        }
+        const Error error = scope_missing(scope);
+        if (has_own_errors) return (void)response->send_error(error);
+        // Without the point at its end.
+        send_refusal(response, 403,
+                     std::string_view(error.message).substr(0, error.message.size() - 1));
+      };
 }
 
 // The page may be turned off while it is served.
@@ -118,6 +122,7 @@ ApiRoutes::ApiRoutes(ApiContext context)
   add(*table, command_routes(context_, commands));
   add(*table, probe_routes(context_, commands, listeners_));
   add(*table, memory_routes(context_));
+  add(*table, agent_routes(context_));
   add(*table, storage_routes(context_));
   Table lobe = lobe_routes(context_, invocations_->webhooks());
   add(lobe, lobe_chat_routes(context_));
@@ -142,7 +147,7 @@ std::vector<http::Route> ApiRoutes::routes() const {
   for (http::Route& route : routes) route.handler = while_shown(context_, std::move(route.handler));
   for (const ApiRoute& row : *table_) {
     http::ErrorBody error_body = row.error_body;
-    if (!error_body) error_body = api_error_body;
+    if (!error_body && !row.path.starts_with(agent_path)) error_body = api_error_body;
     routes.push_back({std::string(row.method), pattern_of(row.path), guarded(row),
                       std::move(error_body), row.body_bytes, std::string(row.scope), row.sink});
   }

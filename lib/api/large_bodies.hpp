@@ -14,7 +14,8 @@
 
 namespace millrace::api {
 
-// Thread: engine thread; destroy there or after the loop has stopped, and before the loop.
+// Thread: engine thread; destroy there or after the loop has stopped, and before the loop. What is
+// read then is forgotten.
 class LargeBodies {
  public:
   explicit LargeBodies(os::BlockingPool& pool) : pool_(pool) {}
@@ -27,24 +28,27 @@ class LargeBodies {
             Then then) {
     constexpr std::size_t least_bytes = std::size_t{128} << 10U;
     if (body_bytes < least_bytes) return then(read(), std::move(response));
-    const std::uint64_t place = ++last_place_;
-    auto requested = pool_.run([this, place, read, then]() -> os::BlockingPool::Done {
-      using Outcome = decltype(read());
-      auto outcome = std::make_shared<Outcome>(guarded(read));
-      return [this, place, outcome, then] {
-        if (auto response_for = take(place)) answer(then, std::move(*outcome), response_for);
-      };
-    });
+    const std::uint64_t place = ++waiting_->last_place;
+    auto requested =
+        pool_.run([weak = std::weak_ptr(waiting_), place, read, then]() -> os::BlockingPool::Done {
+          using Outcome = decltype(read());
+          auto outcome = std::make_shared<Outcome>(guarded(read));
+          return [weak, place, outcome, then] {
+            if (auto response_for = take(weak, place)) {
+              answer(then, std::move(*outcome), response_for);
+            }
+          };
+        });
     if (!requested) {
       (void)response->send_error(requested.error());
     } else {
       // A response lives and ends on the engine thread: the work knows only its place.
-      waiting_.emplace(place, std::move(response));
+      waiting_->responses.emplace(place, std::move(response));
     }
   }
 
   // Forgets the responses that wait.
-  void clear() { waiting_.clear(); }
+  void clear() { waiting_->responses.clear(); }
 
  private:
   // Outside of the server's own guard.
@@ -68,14 +72,21 @@ class LargeBodies {
     }
   }
 
-  std::shared_ptr<http::ResponseStream> take(std::uint64_t place) {
-    auto found = waiting_.extract(place);
+  struct Waiting {
+    std::unordered_map<std::uint64_t, std::shared_ptr<http::ResponseStream>> responses;
+    std::uint64_t last_place = 0;
+  };
+
+  static std::shared_ptr<http::ResponseStream> take(const std::weak_ptr<Waiting>& weak,
+                                                    std::uint64_t place) {
+    const auto waiting = weak.lock();
+    if (!waiting) return nullptr;
+    auto found = waiting->responses.extract(place);
     return found.empty() ? nullptr : std::move(found.mapped());
   }
 
   os::BlockingPool& pool_;
-  std::unordered_map<std::uint64_t, std::shared_ptr<http::ResponseStream>> waiting_;
-  std::uint64_t last_place_ = 0;
+  std::shared_ptr<Waiting> waiting_ = std::make_shared<Waiting>();
 };
 
 }  // namespace millrace::api

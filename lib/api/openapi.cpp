@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "api/agent_routes.hpp"
 #include "api/api_zone.hpp"
 #include "api/trpc_answer.hpp"
 #include "base/ascii.hpp"
@@ -118,6 +119,11 @@ Tree accepted_schemes(std::initializer_list<std::string_view> names) {
   return schemes;
 }
 
+std::string_view refusal_schema(std::string_view path) {
+  if (path.starts_with(trpc_prefix)) return "Any";
+  return path.starts_with(agent_path) ? "AgentRefusal" : "Refusal";
+}
+
 Tree operation_of(const ApiRoute& route) {
   Tree operation = Tree::object();
   operation.set("summary", route.summary);
@@ -143,7 +149,7 @@ Tree operation_of(const ApiRoute& route) {
   responses.set(std::to_string(route.status), response_of("Success", route.response));
   if (route.goes_on) responses.set("202", response_of("It goes on", route.response));
   if (route.scope.empty()) return operation;
-  const std::string_view refusal = route.path.starts_with(trpc_prefix) ? "Any" : "Refusal";
+  const std::string_view refusal = refusal_schema(route.path);
   responses.set("401", response_of("The key is missing or unknown", refusal));
   responses.set("default", response_of("The request was refused", refusal));
   return operation;

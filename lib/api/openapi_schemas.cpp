@@ -22,6 +22,15 @@ constexpr auto schemas = std::to_array<SchemaRow>({
     {"ActiveJobs", R"({"type":"object","required":["job","jobs"],"properties":{
       "job":{"type":"object","nullable":true,"allOf":[{"$ref":"#/components/schemas/Job"}]},
       "jobs":{"type":"array","items":{"$ref":"#/components/schemas/Job"}}}})"},
+    {"AgentInput", R"({"type":"object","required":["threadId","runId","messages"],"properties":{
+      "threadId":{"type":"string"},"runId":{"type":"string"},
+      "messages":{"type":"array","items":{"type":"object"}},
+      "tools":{"type":"array","items":{"type":"object"}},
+      "context":{"type":"array","items":{"type":"object"}},"state":{},"forwardedProps":{},
+      "resume":{"type":"array","items":{"type":"object"}}}})"},
+    {"AgentRefusal", R"({"type":"object","required":["error"],"properties":{"error":{
+      "type":"object","required":["code","message"],"properties":{"code":{"type":"string"},
+      "message":{"type":"string"},"type":{"type":"string"}}}}})"},
     {"Any", R"({})"},
     {"Attachment", R"({"type":"object","required":["id","name","size","media_type","kind","sha256"],
       "properties":{"id":{"type":"string"},"uid":{"type":"string"},"name":{"type":"string"},

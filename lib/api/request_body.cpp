@@ -34,9 +34,19 @@ Result<model::ChatPayload> payload_of(const run::AgentInput& input, const Served
   return payload;
 }
 
+Result<run::AgentInput> read_input(const http::Request& request) {
+  os::RandomIds ids;
+  const std::string format = request.query_value("format").value_or("");
+  run::InputOptions read_as;
+  read_as.format = format;
+  read_as.from_client = true;
+  auto input = run::read_agent_input(request.body, read_as, ids);
+  if (input) input.value().trace = request.trace;
+  return input;
+}
+
 // Parsing takes long where there is much: the engine's thread finds it done.
-Result<void> read_for_agent(AgentRequest& request_body) {
-  run::AgentInput& input = request_body.input;
+Result<void> read_for_agent(run::AgentInput& input) {
   auto state_messages = agent::state_messages_of(input.messages_json);
   if (!state_messages) return std::move(state_messages).error();
   input.state_messages = std::move(state_messages).value();
@@ -44,34 +54,40 @@ Result<void> read_for_agent(AgentRequest& request_body) {
   auto tools = json::Tree::parse(input.tools_json);
   if (!tools) return std::move(tools).error();
   input.tools = std::move(tools).value();
-  request_body.request = run::request_with(*request_body.offer, input.tools);
   return {};
 }
 
 }  // namespace
 
 Result<AgentRequest> read_agent_request(const http::Request& request, const ServedModel& defaults,
-                                        std::shared_ptr<const run::Offer> offer, bool is_recorded) {
-  os::RandomIds ids;
-  const std::string format = request.query_value("format").value_or("");
-  run::InputOptions read_as;
-  read_as.format = format;
-  read_as.from_client = true;
-  auto input = run::read_agent_input(request.body, read_as, ids);
+                                        std::shared_ptr<const run::Offer> offer) {
+  auto input = read_input(request);
   if (!input) return std::move(input).error();
   AgentRequest request_body{std::move(input).value(), std::move(offer), std::nullopt, nullptr};
-  request_body.input.trace = request.trace;
-  if (is_recorded) request_body.input.body_hash = sha256_hex(request.body);
+  run::AgentInput& own = request_body.input;
   // A chat without tools of the engine needs none of the agent's machinery.
-  if (is_recorded || !request_body.offer->names.empty() ||
-      !request_body.input.resume_json.empty()) {
-    MILLRACE_TRY(read_for_agent(request_body));
+  if (!request_body.offer->names.empty() || !own.resume_json.empty()) {
+    MILLRACE_TRY(read_for_agent(own));
+    if (!own.tools_json.empty()) {
+      request_body.request = run::request_with(*request_body.offer, own.tools);
+    }
     return request_body;
   }
-  auto payload = payload_of(request_body.input, defaults, ids);
+  os::RandomIds ids;
+  auto payload = payload_of(own, defaults, ids);
   if (!payload) return std::move(payload).error();
   request_body.payload = std::move(payload).value();
   return request_body;
+}
+
+Result<run::AgentInput> read_recorded_input(const http::Request& request) {
+  auto input = read_input(request);
+  if (!input) return input;
+  // The same body for another agent is another request.
+  const auto agent = request.query_value("agent");
+  input.value().body_hash = sha256_hex(agent ? request.body + '\0' + *agent : request.body);
+  MILLRACE_TRY(read_for_agent(input.value()));
+  return input;
 }
 
 Result<ChatRequest> read_chat_request(std::string_view body) {

@@ -31,12 +31,16 @@ struct AgentRequest {
   bool is_binary = false;  // the client wants frames of protobuf
 };
 
-// Reads a POST /agent; of a run that is recorded, with the hash of its body.
+// Reads a POST /agent of a run that is not recorded.
 // Errors: those of read_agent_input and model::read_payload.
 // Thread: any.
 Result<AgentRequest> read_agent_request(const http::Request& request, const ServedModel& defaults,
-                                        std::shared_ptr<const run::Offer> offer,
-                                        bool is_recorded = false);
+                                        std::shared_ptr<const run::Offer> offer);
+
+// The same of a run that is recorded, with the hash of its body.
+// Errors: those of read_agent_input and agent::state_messages_of.
+// Thread: any.
+Result<run::AgentInput> read_recorded_input(const http::Request& request);
 
 struct ChatRequest {
   model::ChatPayload payload;

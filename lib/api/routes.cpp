@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/agent_reply.hpp"
+#include "api/agent_routes.hpp"
 #include "api/api_answers.hpp"
 #include "api/capabilities.hpp"
 #include "api/chat_reply.hpp"
@@ -33,24 +34,10 @@ struct ScopeRow {
   std::string_view path;
   std::string_view scope;
 };
-constexpr std::array<ScopeRow, 10> scopes{{
+constexpr std::array<ScopeRow, 2> scopes{{
     {"POST", "/webapi/chat/*", "chat"},
-    {"POST", "/agent", "chat"},
     {"GET", "/agent/capabilities", "read"},
-    {"POST", "/agent/connect", "read"},
-    {"GET", "/agent/runs", "read"},
-    {"GET", "/agent/runs/*", "read"},
-    {"DELETE", "/agent/runs/*", "chat"},
-    {"POST", "/agent/runs/*/messages", "chat"},
-    {"POST", "/agent/runs/*/fork", "chat"},
-    {"POST", "/agent/runs/*/approvals/*", "approve"},
 }};
-constexpr std::string_view approve_scope = "approve";
-
-Error scope_missing(std::string_view scope) {
-  return make_error(Errc::not_authorized,
-                    "The key does not have the scope '" + std::string(scope) + "'.");
-}
 
 // The same route for those whose key allows it.
 http::Route scoped(http::Route route) {
@@ -68,6 +55,29 @@ http::Route scoped(http::Route route) {
     handler(std::move(request), response);
   };
   return route;
+}
+
+// What recorded runs would answer.
+std::vector<http::Route> unrecorded_routes() {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> rows{{
+      {"POST", "/agent/connect"},
+      {"GET", "/agent/runs"},
+      {"GET", "/agent/runs/*"},
+      {"DELETE", "/agent/runs/*"},
+      {"POST", "/agent/runs/*/messages"},
+      {"POST", "/agent/runs/*/fork"},
+      {"POST", "/agent/runs/*/approvals/*"},
+  }};
+  std::vector<http::Route> routes;
+  for (const auto& [method, path] : rows) {
+    routes.push_back({std::string(method), std::string(path),
+                      [](http::Request&&, const std::shared_ptr<http::ResponseStream>& response) {
+                        (void)response->send_error(make_error(
+                            Errc::run_not_found,
+                            "This server records no runs; start it with `--storage file:PATH`."));
+                      }});
+  }
+  return routes;
 }
 
 }  // namespace
@@ -101,9 +111,11 @@ void Routes::record_runs(const RecordingOptions& options, ApiOptions api) {
     loop_.post([this, kind = std::string(kind), value = std::move(value),
                 reply = std::move(reply)] { do_for_routes(kind, value, reply); });
   };
-  api_.emplace(
-      ApiContext{{loop_, pool_, *client_, options.writer, runs_.registry(), runs_.requests(), ask},
-                 std::move(api)});
+  ApiContext context{
+      {loop_, pool_, *client_, options.writer, runs_.registry(), runs_.requests(), ask},
+      std::move(api)};
+  context.when_ready = [this](std::function<void()> work) { when_settled(std::move(work)); };
+  api_.emplace(std::move(context));
 }
 
 void Routes::do_for_routes(std::string_view kind, const json::Tree& value,
@@ -118,8 +130,10 @@ void Routes::do_for_routes(std::string_view kind, const json::Tree& value,
          if (skills) known.set("skills", skills.value()["list"]);
          answer(std::move(known));
        }},
-      {"invoke", [](Routes& own, const json::Tree& call,
-                    const ApiContext::Reply& answer) { own.tools_.invoke(call, answer); }},
+      {"invoke",
+       [](Routes& own, const json::Tree& call, const ApiContext::Reply& answer) {
+         own.when_settled([&own, call, answer] { own.tools_.invoke(call, answer); });
+       }},
       {"invoke_cancel",
        [](Routes& own, const json::Tree& id, const ApiContext::Reply& answer) {
          own.tools_.cancel(id.string());
@@ -189,13 +203,6 @@ http::Router Routes::router() {
          on_chat(std::move(request), std::move(response));
        },
        chat_refusal},
-      {"POST", "/agent",
-       [this](http::Request&& request, Response response) {
-         // A function object must be copyable, and a body is not cheap to copy.
-         auto shared = std::make_shared<http::Request>(std::move(request));
-         when_settled(
-             [this, shared, response = std::move(response)] { on_agent(shared, response); });
-       }},
       {"GET", "/agent/capabilities",
        [this](http::Request&&, Response response) {
          when_settled([this, response = std::move(response)] { on_capabilities(response); });
@@ -203,9 +210,18 @@ http::Router Routes::router() {
       {"GET", "/health",
        [this](http::Request&&, const Response& response) { on_health(response); }},
   };
-  for (http::Route& route : runs_.routes()) routes.push_back(std::move(route));
   for (http::Route& route : routes) route = scoped(std::move(route));
-  if (!api_) return http::Router(std::move(routes), {}, log_);
+  if (!api_) {
+    routes.push_back({"POST", "/agent", [this](http::Request&& request, Response response) {
+                        // A function object must be copyable, and a body is not cheap to copy.
+                        auto shared = std::make_shared<http::Request>(std::move(request));
+                        when_settled([this, shared, response = std::move(response)] {
+                          on_agent(shared, response);
+                        });
+                      }});
+    for (http::Route& route : unrecorded_routes()) routes.push_back(std::move(route));
+    return http::Router(std::move(routes), {}, log_);
+  }
   for (http::Route& route : api_->routes()) {
     // The server tells more of its health.
     if (route.path != "/health") routes.push_back(std::move(route));
@@ -220,18 +236,11 @@ model::DriverServices Routes::services() {
 void Routes::on_agent(const std::shared_ptr<http::Request>& request, Response response) {
   bodies_.read(
       request->body.size(), std::move(response),
-      [request, model = served_.model, offer = plan_->offer, is_recorded = runs_.is_open()] {
-        return read_agent_request(*request, model, offer, is_recorded);
+      [request, model = served_.model, offer = plan_->offer] {
+        return read_agent_request(*request, model, offer);
       },
       [this, request](Result<AgentRequest> requested, Response responder) {
         if (!requested) return (void)responder->send_error(requested.error());
-        const bool may_approve = !request->caller || request->caller->may(approve_scope);
-        if (!requested.value().input.resume_json.empty() && !may_approve) {
-          return (void)responder->send_error(scope_missing(approve_scope));
-        }
-        if (runs_.is_open()) {
-          return runs_.answer(*request, std::move(requested.value().input), responder);
-        }
         requested.value().is_binary =
             wants_binary(*request, requested.value().input.protocol_version);
         answer(std::move(requested).value(), std::move(responder));

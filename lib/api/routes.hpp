@@ -15,7 +15,7 @@
 #include "api/model_answers.hpp"
 #include "api/model_requests.hpp"
 #include "api/request_body.hpp"
-#include "api/run_routes.hpp"
+#include "api/served_runs.hpp"
 #include "api/served_tools.hpp"
 #include "http/server.hpp"
 #include "model/call/call.hpp"
@@ -103,7 +103,7 @@ class Routes {
   run::SuspendedRuns suspended_;
   ServedTools tools_;
   ModelAnswers answers_;
-  RunRoutes runs_;
+  ServedRuns runs_;
   std::shared_ptr<AccessLog> log_;
   std::string skills_;
   std::optional<ApiRoutes> api_;             // where runs are recorded

@@ -172,7 +172,7 @@ struct Row {
   Reader read;
 };
 
-constexpr std::array<Row, 37> rows{{
+constexpr auto rows = std::to_array<Row>({
     {"host", read_text<&AgentServerOptions::host>},
     {"port", read_port},
     {"model", read_text<&AgentServerOptions::model>},
@@ -211,7 +211,7 @@ constexpr std::array<Row, 37> rows{{
     {"maxDetachedRuns", read_count<&AgentServerOptions::left_runs>},
     {"retention", read_retention},
     {"drainMs", read_count<&AgentServerOptions::drain_ms>},
-}};
+});
 
 std::vector<std::string_view> known_options() {
   std::vector<std::string_view> known;

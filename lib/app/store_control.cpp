@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/run_routes.hpp"
+#include "api/agent_routes.hpp"
 #include "app/open_stores.hpp"
 #include "base/json_tree.hpp"
 #include "base/sha256.hpp"

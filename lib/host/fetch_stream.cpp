@@ -246,6 +246,12 @@ void FetchStream::route() {
   }
   const auto response = std::make_shared<Response>(shared_from_this());
   response_ = response;
+  // Who stands behind the host is not known here.
+  if (zone == nullptr && !caller_ && match.handler != nullptr) {
+    return (void)response->send_error(
+        make_error(Errc::unauthorized, "Requests that a host passes on need a key: `api.keys`."),
+        {{"WWW-Authenticate", "Bearer"}});
+  }
   if (match.handler == nullptr) {
     return (void)response->send_error(
         make_error(match.allow.empty() ? Errc::route_not_found : Errc::method_not_allowed), {});

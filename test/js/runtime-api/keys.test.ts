@@ -27,6 +27,7 @@ async function operationsOf(api: Api): Promise<{ method: string; path: string; s
 /** Why a request was refused. */
 async function refusalIn(path: string, response: Response): Promise<unknown> {
   const body: Json = await response.json();
+  if (path.startsWith('/agent')) return { error: body.error.message.replace(/\.$/, '') };
   if (!path.startsWith('/trpc/')) return body;
   const { message, data } = body.error.json;
   expect(data.httpStatus).toBe(response.status);
@@ -52,7 +53,8 @@ describe.each(hosts)('keys of the routes (%s)', (host) => {
         continue;
       }
       expect(`${path} ${response.status}`).toBe(`${path} 401`);
-      const error = path.startsWith('/trpc/') ? 'The request has no valid key' : 'Unauthorized';
+      const isApi = !/^\/(trpc|agent)/.test(path);
+      const error = isApi ? 'Unauthorized' : 'The request has no valid key';
       expect(await refusalIn(path, response)).toEqual({ error });
     }
     const open = operations.filter(({ scope }) => scope === '').map(({ path }) => path);
