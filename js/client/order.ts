@@ -23,7 +23,16 @@ interface Begun {
 
 type Waiting = Map<string, Entity>;
 
-const attributes = ['item', 'response', 'refusal', 'moderation', 'image'];
+const attributes = [
+  'item',
+  'response',
+  'refusal',
+  'moderation',
+  'image',
+  'content',
+  'members',
+  'list',
+];
 const itemKinds: Readonly<Record<string, readonly string[]>> = {
   anthropic: ['content_block', 'compaction'],
   google: ['part'],
