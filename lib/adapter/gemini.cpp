@@ -53,6 +53,7 @@ bool Gemini::on_record(std::string_view /*name*/, const json::Value& record) {
   const json::Value usage = record["usageMetadata"];
   const json::Value feedback = record["promptFeedback"];
   if (!candidates.is_array() && !usage.is_object() && !feedback.is_object()) return false;
+  if (!candidates.is_array()) note_type("answer", "candidates", candidates);
   answer_.name(record["responseId"].string());
   if (const auto model = record["modelVersion"].filled_string()) model_ = *model;
   // Each report replaces the one before; some chunks of Vertex AI count nothing.
@@ -103,27 +104,54 @@ void Gemini::note_count(const json::Value& usage, const json::Value& candidates)
 }
 
 void Gemini::on_candidate(const json::Value& candidate) {
-  for (const json::Value part : candidate["content"]["parts"].items()) on_part(part);
+  const json::Value content = candidate["content"];
+  const json::Value parts = content["parts"];
+  if (!content.is_object()) note_type("candidate", "content", content);
+  if (!parts.is_array()) note_type("content", "parts", parts);
+  for (const json::Value part : parts.items()) on_part(part);
   on_sources(candidate);
   if (const json::Value logprobs = candidate["logprobsResult"];
       services_.logprobs && logprobs.size() > 0) {
     services_.parts.pass(event::Logprobs{answer_.message_id(), logprobs.to_json()});
   }
   if (const auto token = candidate["continuationToken"].filled_string()) continuation_ = *token;
-  if (const auto reason = candidate["finishReason"].filled_string()) {
-    finish_ = *reason;
+  const json::Value reason = candidate["finishReason"];
+  if (reason.filled_string()) {
+    finish_ = reason.string();
     finish_message_ = candidate["finishMessage"].string();
+  } else if (!reason.is_string()) {
+    note_type("candidate", "finishReason", reason);
+  }
+}
+
+void Gemini::note_type(std::string_view place, std::string_view member, const json::Value& value) {
+  if (value.exists()) unknown_.note_type(services_.facts, place, member, value);
+}
+
+// Names the members of a part that are of another type than a text.
+void Gemini::note_texts(std::string_view place, const json::Value& object,
+                        std::initializer_list<std::string_view> members) {
+  for (const std::string_view member : members) {
+    const json::Value value = object[member];
+    if (!value.is_string()) note_type(place, member, value);
   }
 }
 
 void Gemini::on_part(const json::Value& part) {
+  if (!part.is_object()) return note_type("content", "parts[]", part);
   const Row* row = find_row(part);
   if (row == nullptr) {
     on_other(part);
     return;
   }
   if (row->handler != &Gemini::on_call) end_call();
-  (this->*row->handler)(part[row->member], part);
+  const json::Value value = part[row->member];
+  const bool is_text = row->handler == &Gemini::on_text;
+  if (is_text ? !value.is_string() : !value.is_object()) note_type("part", row->member, value);
+  if (const json::Value signature = part["thoughtSignature"]; !signature.is_string()) {
+    note_type("part", "thoughtSignature", signature);
+  }
+  (this->*row->handler)(value, part);
 }
 
 void Gemini::keep_members(std::string_view kind, std::string_view entity_id,
@@ -135,10 +163,14 @@ void Gemini::keep_members(std::string_view kind, std::string_view entity_id,
 // Further members are of the text that is open; text with other ones is another message.
 void Gemini::on_text(const json::Value& value, const json::Value& part) {
   const std::string signature = signature_of(part);
+  const json::Value thought = part["thought"];
+  if (!thought.is_true() && !thought.is(json::Type::boolean_false)) {
+    note_type("part", "thought", thought);
+  }
   std::string members = part.size() == 1 ? std::string() : members_of(part);
   if (!members.empty() && value.string().empty()) return on_other(part);
   const bool is_other = !text_members_.json.empty() && members != text_members_.json;
-  if (part["thought"].is_true()) {
+  if (thought.is_true()) {
     if (is_other) answer_.end_reasoning();
     answer_.reasoning_part(value.string());
     if (is_other || !members.empty()) own_members(answer_.reasoning_id(), std::move(members));
@@ -166,6 +198,7 @@ void Gemini::own_members(std::string_view id, std::string members) {
 }
 
 void Gemini::on_call(const json::Value& value, const json::Value& part) {
+  note_texts("functionCall", value, {"name", "id"});
   if (const auto name = value["name"].filled_string()) {
     end_call();
     open_name_ = *name;
@@ -183,9 +216,9 @@ void Gemini::on_call(const json::Value& value, const json::Value& part) {
 }
 
 void Gemini::add_arguments(const json::Value& call) {
-  if (const json::Value whole = call["args"]; whole.size() > 0) {
-    whole_arguments_ = whole.to_json(json::Surrogates::keep);
-  }
+  const json::Value whole = call["args"];
+  if (whole.size() > 0) whole_arguments_ = whole.to_json(json::Surrogates::keep);
+  if (!whole.is_object()) note_type("functionCall", "args", whole);
   for (const json::Value piece : call["partialArgs"].items()) {
     if (!arguments_.add(piece)) warn("A piece of a call's arguments was skipped.", piece);
   }
@@ -216,6 +249,7 @@ void Gemini::on_response(const json::Value& value, const json::Value& /*part*/) 
 }
 
 void Gemini::on_code(const json::Value& value, const json::Value& part) {
+  note_texts("executableCode", value, {"language", "code"});
   std::string arguments = "{";
   for (const std::string_view key : {"language", "code"}) {
     json::append_member(arguments, key, value[key].string(), json::Surrogates::keep);
@@ -229,6 +263,7 @@ void Gemini::on_code(const json::Value& value, const json::Value& part) {
 }
 
 void Gemini::on_code_result(const json::Value& value, const json::Value& part) {
+  note_texts("codeExecutionResult", value, {"outcome", "output"});
   const std::string_view outcome = value["outcome"].string();
   const bool failed = !outcome.empty() && outcome != "OUTCOME_OK";
   // A result without its code would belong to no call.

@@ -5,12 +5,14 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 
 #include "adapter/adapter.hpp"
 #include "adapter/alternatives.hpp"
 #include "adapter/answer.hpp"
 #include "adapter/gemini_arguments.hpp"
+#include "adapter/unknown_members.hpp"
 
 namespace millrace::adapter {
 
@@ -54,6 +56,9 @@ class Gemini final : public Adapter {
   void note_facts(const json::Value& record);
   void keep_members(std::string_view kind, std::string_view entity_id, std::string_view members);
   void own_members(std::string_view id, std::string members);
+  void note_type(std::string_view place, std::string_view member, const json::Value& value);
+  void note_texts(std::string_view place, const json::Value& object,
+                  std::initializer_list<std::string_view> members);
   void add_arguments(const json::Value& call);
   void end_call();
   void note_count(const json::Value& usage, const json::Value& candidates);
@@ -61,6 +66,7 @@ class Gemini final : public Adapter {
   void flush_usage();
 
   Services services_;
+  UnknownMembers unknown_;
   Answer answer_;
   GeminiArguments arguments_;
   std::string open_key_;         // of the call whose arguments are still to come, or ""
