@@ -50,11 +50,11 @@ class Anthropic final : public Adapter {
   struct Block {
     std::int64_t index = 0;
     Kind kind = Kind::other;
-    std::string key;   // tool: the tracker's key
-    std::string held;  // signature, summary, or the input that stood in the block's start
-    std::string rest;  // compaction: its further members as `"key":value,...`
-    bool has_arguments = false;
-    CitedText cited = {};  // text
+    std::string key;           // tool: the tracker's key
+    std::string held;          // signature, summary, or the input that stood in the block's start
+    std::string rest;          // further members as `"key":value,...`, but of calls and results
+    bool has_content = false;  // thinking, tool: a text or a delta had one
+    CitedText cited = {};      // text
   };
   using Handler = void (Anthropic::*)(const json::Value&);
   struct Row;
@@ -76,18 +76,20 @@ class Anthropic final : public Adapter {
   Block* find_block(const json::Value& index);
   void open_block(Block& block, const json::Value& content);
   void open_thinking();
-  void close_thinking();
+  void close_thinking(const Block& block);
   void place_reasoning();
   void end_calls();
   void open_tool(Block& block, const json::Value& content);
   void close_block(Block& block);
   static void add_rest(Block& block, const json::Value& value);
+  void name_rest(std::string_view place, const Block& block);
   void close_compaction(const Block& block);
   void close_blocks();
   void void_message();
   void note_id(std::string_view id);
   void apply_delta(Block& block, const json::Value& delta);
   void add_text(std::string_view text, Block& block);
+  void add_thinking(std::string_view text, Block& block);
   void add_result(const json::Value& block);
   void cite(const json::Value& citation, Block& block);
   void close_text(const Block& block);

@@ -5,7 +5,9 @@
 
 #include "adapter/anthropic.hpp"
 #include "adapter/anthropic_values.hpp"
+#include "adapter/further_members.hpp"
 #include "base/error.hpp"
+#include "base/json_depth.hpp"
 
 namespace millrace::adapter {
 
@@ -51,9 +53,9 @@ void Anthropic::on_block_start(const json::Value& record) {
 void Anthropic::open_block(Block& block, const json::Value& content) {
   constexpr std::array<std::string_view, 5> known{"type", "text", "citations", "thinking",
                                                   "signature"};
-  // Of other blocks the next request gets all members.
+  // Other blocks are kept whole.
   if (block.kind == Kind::text || block.kind == Kind::thinking) {
-    unknown_.note(services_.facts, content["type"].string(), content, known);
+    block.rest = further_members(content, known);
   }
   switch (block.kind) {
     case Kind::text:
@@ -62,8 +64,7 @@ void Anthropic::open_block(Block& block, const json::Value& content) {
       break;
     case Kind::thinking:
       open_thinking();
-      services_.parts.reasoning_delta(
-          thinking_key, unknown_.text(services_.facts, "thinking", content, "thinking"));
+      add_thinking(unknown_.text(services_.facts, "thinking", content, "thinking"), block);
       block.held = content["signature"].string();
       break;
     case Kind::redacted:
@@ -106,6 +107,11 @@ void Anthropic::add_text(std::string_view text, Block& block) {
   if (block.cited.text.size() == 0) block.cited.begin = text_bytes_;
   block.cited.text.add(text);
   text_bytes_ += text.size();
+}
+
+void Anthropic::add_thinking(std::string_view text, Block& block) {
+  block.has_content = block.has_content || !text.empty();
+  services_.parts.reasoning_delta(thinking_key, text);
 }
 
 void Anthropic::cite(const json::Value& citation, Block& block) {
@@ -154,11 +160,10 @@ void Anthropic::apply_delta(Block& block, const json::Value& delta) {
     add_text(unknown_.text(services_.facts, "delta", delta, "text"), block);
   } else if (type == "input_json_delta") {
     const std::string_view piece = unknown_.text(services_.facts, "delta", delta, "partial_json");
-    block.has_arguments = block.has_arguments || !piece.empty();
+    block.has_content = block.has_content || !piece.empty();
     services_.parts.tool_args(block.key, piece);
   } else if (type == "thinking_delta") {
-    services_.parts.reasoning_delta(thinking_key,
-                                    unknown_.text(services_.facts, "delta", delta, "thinking"));
+    add_thinking(unknown_.text(services_.facts, "delta", delta, "thinking"), block);
   } else if (type == "signature_delta") {
     block.kind == Kind::compaction ? add_rest(block, delta)
                                    : void(block.held.append(delta["signature"].string()));
@@ -182,11 +187,11 @@ void Anthropic::close_block(Block& block) {
   switch (block.kind) {
     case Kind::thinking:
       if (!block.held.empty()) parts.reasoning_encrypted(thinking_key, block.held);
-      close_thinking();
+      close_thinking(block);
       break;
-    case Kind::redacted: close_thinking(); break;
+    case Kind::redacted: close_thinking(block); break;
     case Kind::tool:
-      if (!block.has_arguments) {
+      if (!block.has_content) {
         parts.tool_args(block.key, block.held.empty() ? "{}" : std::string_view(block.held));
       }
       parts.tool_close(block.key);
@@ -198,11 +203,12 @@ void Anthropic::close_block(Block& block) {
   }
 }
 
-// A text stays open: the next block may go on with it. What of the message its citations are of is
-// kept.
+// A text stays open: the next block may go on with it. What of the message its citations and its
+// further members are of is kept.
 void Anthropic::close_text(const Block& block) {
-  if (!block.cited.is_cited()) return;
-  const std::string json = block.cited.state();
+  if (block.cited.text.size() == 0) return name_rest("text", block);
+  if (!block.cited.is_cited() && block.rest.empty()) return;
+  const std::string json = block.cited.state(block.rest);
   services_.parts.pass(
       event::ProviderState{anthropic_provider, cited_text_kind, message_id(), json});
 }
@@ -212,6 +218,15 @@ void Anthropic::add_rest(Block& block, const json::Value& value) {
   for (const auto& [key, member] : value.members()) {
     if (key == "type" || key == "content" || member.is_null()) continue;
     json::append_member(block.rest, json::Member{key, member});
+  }
+}
+
+// Further members of a block that shows nothing, and so does not go back.
+void Anthropic::name_rest(std::string_view place, const Block& block) {
+  if (block.rest.empty()) return;
+  json::Document document(json::data_depth_limit);
+  if (const auto members = document.parse("{" + block.rest + "}")) {
+    unknown_.note(services_.facts, place, members.value(), {});
   }
 }
 

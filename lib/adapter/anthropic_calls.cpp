@@ -4,6 +4,7 @@
 
 #include "adapter/anthropic.hpp"
 #include "adapter/anthropic_values.hpp"
+#include "adapter/further_members.hpp"
 
 namespace millrace::adapter {
 namespace {
@@ -40,12 +41,16 @@ void Anthropic::open_thinking() {
   services_.parts.reasoning_open(thinking_key, {});
 }
 
-void Anthropic::close_thinking() {
+void Anthropic::close_thinking(const Block& block) {
   event::PartTracker& parts = services_.parts;
   reasoning_id_ = parts.id_of(thinking_key);
   note_id(reasoning_id_);
   if (!call_id_.empty() && !reasoning_id_.empty()) reasoning_since_.push_back(reasoning_id_);
   parts.reasoning_close(thinking_key);
+  if (block.rest.empty()) return;
+  if (!block.has_content && block.held.empty()) return name_rest("thinking", block);
+  const std::string members = "{" + block.rest + "}";
+  parts.pass(event::ProviderState{anthropic_provider, members_kind, reasoning_id_, members});
 }
 
 // Another call follows: what was thought since the last one stands between them.

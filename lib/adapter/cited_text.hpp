@@ -1,4 +1,5 @@
-// Which piece of a message's text citations are of, where a wire gives them beside the text.
+// Which piece of a message's text citations and further members of a block are of, where a wire
+// gives them beside the text.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "adapter/further_members.hpp"
 #include "base/json.hpp"
 #include "base/text_hash.hpp"
 
@@ -21,12 +23,18 @@ struct CitedText {
   std::int64_t citations = 0;
 
   [[nodiscard]] bool is_cited() const { return citations > 0 && text.size() > 0; }
-  [[nodiscard]] std::string state() const {
+  // `members`: the further ones, as `"key":value,...`.
+  [[nodiscard]] std::string state(std::string_view members = {}) const {
     std::string json = "{";
     json::append_member(json, "begin", static_cast<std::int64_t>(begin));
     json::append_member(json, "size", static_cast<std::int64_t>(text.size()));
     json::append_member(json, "hash", text.text());
     json::append_member(json, "citations", citations);
+    if (!members.empty()) {
+      json.append(",");
+      json::append_string(json, members_kind);
+      json.append(":{").append(members).append("}");
+    }
     return json + "}";
   }
 };

@@ -195,6 +195,7 @@ void OpenAiChat::on_message(const json::Value& message, const Given& before, boo
     on_function_call(message);
   }
   if (speaks) on_annotations(message["annotations"]);
+  if (speaks) give_further(message);
   is_silent_ = only_message_ && has_no_content(message);
 }
 
@@ -215,14 +216,6 @@ void OpenAiChat::open_message() {
   services_.parts.text_open(text_key, message_id_);
 }
 
-// Members of a delta or a message that servers of this API send. The last three are Groq's,
-// Together's and Mistral's, and hold nothing of the answer.
-constexpr std::array<std::string_view, 16> chat_delta_members{
-    "content",        "role",    "tool_calls",    "reasoning_content",
-    "reasoning",      "refusal", "function_call", "reasoning_details",
-    "reasoning_text", "audio",   "images",        "annotations",
-    "executed_tools", "channel", "token_id",      "prefix"};
-
 // Gives what is not in `given`.
 void OpenAiChat::on_delta(const json::Value& delta, const Given& given) {
   // MiniMax repeats what its search found under another role.
@@ -230,16 +223,19 @@ void OpenAiChat::on_delta(const json::Value& delta, const Given& given) {
   const json::Value content = given.text || !is_ours ? json::Value() : delta["content"];
   const bool bare_role = delta["role"].truthy() && !finished_;
   if (content.truthy() || bare_role) open_message();
-  unknown_.note(services_.facts, is_whole_ ? "message" : "delta", delta, chat_delta_members);
+  if (!is_whole_) unknown_.note(services_.facts, "delta", delta, chat_delta_members);
   if (!given.reasoning_parts) on_reasoning(delta);
   on_content(content);
   if (!given.images) {
-    for (const json::Value image : delta["images"].items()) on_image(image);
+    const json::Value images = delta["images"];
+    if (!images.is_array()) note_type("images", images);
+    for (const json::Value image : images.items()) on_image(image);
   }
   if (!given.text) on_audio(delta["audio"]);
   on_executed_tools(delta["executed_tools"]);
-  const auto refusal = delta["refusal"].filled_string();
-  if (refusal && !given.text) on_refusal(*refusal);
+  const json::Value refusal = delta["refusal"];
+  if (!refusal.is_string()) note_type("refusal", refusal);
+  if (refusal.filled_string() && !given.text) on_refusal(refusal.string());
 }
 
 void OpenAiChat::on_finish(std::string_view reason) {

@@ -4,6 +4,7 @@
 // Source: OpenAI API reference, "Chat completion chunk object" (2026).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -28,12 +29,21 @@ namespace millrace::adapter {
 // Names its states.
 inline constexpr std::string_view chat_provider = "openai_chat";
 
+// Members of a delta or a message that servers of this API send. The last four are Groq's,
+// Together's, Mistral's and Moonshot's, and hold nothing of the answer.
+inline constexpr std::array<std::string_view, 17> chat_delta_members{
+    "content", "role",          "tool_calls",        "reasoning_content", "reasoning",
+    "refusal", "function_call", "reasoning_details", "reasoning_text",    "audio",
+    "images",  "annotations",   "executed_tools",    "channel",           "token_id",
+    "prefix",  "partial"};
+
 // What the next request needs besides the text is an EncryptedValue: of a tool call the JSON text
 // of its `extra_content`, of the assistant message that of `reasoning_details`. In as_received mode
 // both are ProviderState events of these kinds, piece by piece. In strict mode an image is a
 // ProviderState event of the kind `image`: `{"type":"image_url","image_url":{"url":...}}`, and
 // what an answer thinks between tags is reasoning, and a refusal, text as well, is announced by a
-// ProviderState of the kind `refusal`.
+// ProviderState of the kind `refusal`. Members that no event shows are `members` of the message
+// that came whole, or of the call (further_members.hpp).
 class OpenAiChat final : public Adapter, private TaggedReader {
  public:
   explicit OpenAiChat(const Services& services)
@@ -52,7 +62,8 @@ class OpenAiChat final : public Adapter, private TaggedReader {
     std::int64_t index = -1;
     std::string id;
     std::string key;
-    std::string extra_json;  // extra_content
+    std::string extra_json;          // extra_content
+    Rare<std::string> further = {};  // members that no event shows
     JsonBalance arguments;
     ResentText sent;
     bool named = false;
@@ -93,6 +104,8 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void on_reasoning_text(std::string_view text);
   void on_tool_call(const json::Value& entry, std::optional<std::int64_t> index);
   void note_unknown_call(const json::Value& entry, const json::Value& function);
+  void take_further(Call& call, const json::Value& entry, const json::Value& function);
+  void give_further(const json::Value& message);
   Call& call_for(const json::Value& entry, std::optional<std::int64_t> index);
   void on_function_call(const json::Value& delta);
   void on_audio(const json::Value& audio);
@@ -145,6 +158,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   bool has_facts_ = false;                         // of the record that came first
   bool only_message_ = false;  // the first record with a choice had a whole message
   bool is_silent_ = false;     // and that one holds neither words nor a call
+  bool has_further_ = false;   // members of a whole message were given
 };
 
 }  // namespace millrace::adapter

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "adapter/further_members.hpp"
 #include "adapter/openai_chat.hpp"
 #include "base/error.hpp"
 #include "base/json_depth.hpp"
@@ -18,6 +19,10 @@ bool is_custom(const json::Value& entry) {
 json::Value function_of(const json::Value& entry) {
   return entry[is_custom(entry) ? "custom" : "function"];
 }
+
+constexpr std::array<std::string_view, 7> known_of_call{
+    "index", "id", "type", "function", "custom", "extra_content", "thoughtSignature"};
+constexpr std::array<std::string_view, 3> known_of_function{"name", "arguments", "input"};
 
 }  // namespace
 
@@ -124,27 +129,52 @@ OpenAiChat::Call& OpenAiChat::call_for(const json::Value& entry,
 
 // Most pieces of a call have an index and arguments alone.
 void OpenAiChat::note_unknown_call(const json::Value& entry, const json::Value& function) {
-  constexpr std::array<std::string_view, 7> of_call{
-      "index", "id", "type", "function", "custom", "extra_content", "thoughtSignature"};
-  constexpr std::array<std::string_view, 3> of_function{"name", "arguments", "input"};
-  if (entry.size() > 2) unknown_.note(services_.facts, "tool_calls", entry, of_call);
+  if (entry.size() > 2) unknown_.note(services_.facts, "tool_calls", entry, known_of_call);
   if (function.size() < 2) return;
   const std::string_view place = is_custom(entry) ? "tool_calls.custom" : "tool_calls.function";
-  unknown_.note(services_.facts, place, function, of_function);
+  unknown_.note(services_.facts, place, function, known_of_function);
+}
+
+// What a call begins with is its own; what comes with further pieces may be a piece as well.
+void OpenAiChat::take_further(Call& call, const json::Value& entry, const json::Value& function) {
+  std::string members = further_members(entry, known_of_call);
+  const std::string inner = further_members(function, known_of_function);
+  if (!inner.empty()) {
+    json::append_raw_member(members, is_custom(entry) ? "custom" : "function", "{" + inner + "}");
+  }
+  if (!members.empty()) call.further = std::move(members);
+}
+
+// A message in one piece has members that are its own; of several pieces the first gives them.
+void OpenAiChat::give_further(const json::Value& message) {
+  const std::string members = further_members(message, chat_delta_members);
+  if (members.empty()) return;
+  if (message_id_.empty() || has_further_ || !services_.gives_all()) {
+    return unknown_.note(services_.facts, "message", message, chat_delta_members);
+  }
+  has_further_ = true;
+  const std::string state = "{" + members + "}";
+  services_.parts.pass(event::ProviderState{chat_provider, members_kind, message_id_, state});
 }
 
 void OpenAiChat::on_tool_call(const json::Value& entry, std::optional<std::int64_t> index) {
   const json::Value function = function_of(entry);
-  note_unknown_call(entry, function);
   if (services_.mode == event::Mode::strict) open_message();
+  const std::size_t calls_before = calls_.size();
   Call& call = call_for(entry, index);
+  if (calls_.size() > calls_before && services_.gives_all()) {
+    take_further(call, entry, function);
+  } else {
+    note_unknown_call(entry, function);
+  }
   call.is_custom = call.is_custom || is_custom(entry);
   const json::Value arguments = function[call.is_custom ? "input" : "arguments"];
   const json::Value extra = entry["extra_content"];
   const auto signature = entry["thoughtSignature"].filled_string();
   if (call.id.empty()) call.id = entry["id"].string();
   // What goes back beside the call names it.
-  if (call.id.empty() && (extra.is_object() || signature)) call.id = services_.ids.next_id();
+  const bool goes_back = extra.is_object() || signature || !call.further->empty();
+  if (call.id.empty() && goes_back) call.id = services_.ids.next_id();
   call.named = call.named || function["name"].filled_string().has_value();
   services_.parts.tool_open(call.key, call.id, function["name"].string(), message_id_);
   const auto give = [&](std::string_view text) {
@@ -207,6 +237,10 @@ void OpenAiChat::give_state() {
     }
     if (call.is_function_call) {
       services_.parts.pass(event::ProviderState{chat_provider, "function_call", call.id, "true"});
+    }
+    if (!call.further->empty() && call.named) {
+      const std::string members = "{" + *call.further + "}";
+      services_.parts.pass(event::ProviderState{chat_provider, members_kind, call.id, members});
     }
     if (call.extra_json.empty()) continue;
     services_.parts.pass(event::EncryptedValue{"tool-call", call.id, call.extra_json});

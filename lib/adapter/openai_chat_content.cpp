@@ -72,6 +72,7 @@ void OpenAiChat::on_annotations(const json::Value& annotations) {
 }
 
 void OpenAiChat::note_type(std::string_view member, const json::Value& value) {
+  if (!value.exists()) return;
   unknown_.note_type(services_.facts, is_whole_ ? "message" : "delta", member, value);
 }
 
@@ -166,11 +167,19 @@ void OpenAiChat::on_image(const json::Value& image) {
 void OpenAiChat::on_reasoning(const json::Value& delta) {
   const bool strict = services_.mode == event::Mode::strict;
   const json::Value details = delta["reasoning_details"];
-  if (const auto text = delta["reasoning_content"].filled_string()) {
-    on_reasoning_text(*text);
-  } else if (const auto other = delta["reasoning"].filled_string()) {
+  if (!details.is_array()) note_type("reasoning_details", details);
+  const auto text_of = [&](std::string_view member, const json::Value& value) {
+    if (!value.is_string()) note_type(member, value);
+    return value.filled_string();
+  };
+  const auto content = text_of("reasoning_content", delta["reasoning_content"]);
+  const auto other = text_of("reasoning", delta["reasoning"]);
+  const auto plain = text_of("reasoning_text", delta["reasoning_text"]);
+  if (content) {
+    on_reasoning_text(*content);
+  } else if (other) {
     on_reasoning_text(*other);
-  } else if (const auto plain = delta["reasoning_text"].filled_string(); plain && strict) {
+  } else if (plain && strict) {
     on_reasoning_text(*plain);
   } else {
     for (const json::Value detail : details.items()) {
@@ -200,7 +209,8 @@ void OpenAiChat::on_reasoning_text(std::string_view text) {
 // A spoken answer is shown by its words, beside which its sound comes in pieces; the next request
 // names it by its id.
 void OpenAiChat::on_audio(const json::Value& audio) {
-  if (!audio.is_object() || !services_.gives_all()) return;
+  if (!audio.is_object()) return note_type("audio", audio);
+  if (!services_.gives_all()) return;
   if (const auto words = audio["transcript"].filled_string()) {
     open_message();
     on_text(*words);

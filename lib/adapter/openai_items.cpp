@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "adapter/further_members.hpp"
 #include "base/text_hash.hpp"
 
 namespace millrace::adapter::openai {
@@ -329,28 +330,29 @@ std::string output_state_of(const ItemType& type, const json::Value& item) {
 }
 
 std::string content_of(const json::Value& message) {
+  constexpr std::array<std::string_view, 5> known{"type", "text", "refusal", "annotations",
+                                                  "logprobs"};
   const json::Value content = message["content"];
   bool is_plain = content.size() <= 1;
   std::string parts = R"({"parts":[)";
   for (const json::Value part : content.items()) {
-    const bool is_refusal = part["type"].string() == "refusal";
-    const std::string_view text = part[is_refusal ? "refusal" : "text"].string();
-    is_plain = is_plain && !is_refusal;
+    const std::string_view type = part["type"].string();
+    const std::string_view text = part[type == "refusal" ? "refusal" : "text"].string();
+    const json::Value annotations = part["annotations"];
+    const json::Value logprobs = part["logprobs"];
+    const std::string further = further_members(part, known);
+    is_plain = is_plain && (type == "output_text" || type.empty()) && annotations.size() == 0 &&
+               logprobs.size() == 0 && further.empty();
     if (parts.back() == '}') parts.push_back(',');
     parts.push_back('{');
     json::append_member(parts, "size", static_cast<std::int64_t>(text.size()));
     json::append_member(parts, "hash", TextHash(text).text());
-    for (const json::Member& member : part.members()) {
-      if (member.key == "text" || member.key == "refusal") continue;
-      if (member.key == "annotations") {
-        json::append_member(parts, member.key, static_cast<std::int64_t>(member.value.size()));
-      } else if (member.key == "type" || member.value.size() > 0) {
-        json::append_member(parts, member);
-      } else {
-        continue;
-      }
-      is_plain = is_plain && (member.key == "type" || member.value.size() == 0);
+    if (!type.empty()) json::append_member(parts, "type", type);
+    if (annotations.is_array()) {
+      json::append_member(parts, "annotations", static_cast<std::int64_t>(annotations.size()));
     }
+    if (logprobs.size() > 0) json::append_raw_member(parts, "logprobs", logprobs.to_json());
+    if (!further.empty()) json::append_raw_member(parts, members_kind, "{" + further + "}");
     parts.push_back('}');
   }
   return is_plain ? std::string() : parts + "]}";

@@ -71,8 +71,9 @@ std::string state_of(const ItemType& type, const json::Value& item);
 std::string output_state_of(const ItemType& type, const json::Value& item);
 
 // How the content of a message is made of parts, where its text alone does not show it, as a JSON
-// object, or "": `{"parts": [{"type", "size", "hash", "annotations"?, "logprobs"?}]}`. The texts
-// and the annotations, of which it has the number, are events.
+// object, or "": `{"parts": [{"type", "size", "hash", "annotations"?, "logprobs"?, "members"?}]}`,
+// where `members` are those that a part has besides. The texts and the annotations, of which it has
+// the number, are events.
 std::string content_of(const json::Value& message);
 
 // The image that a call made, as a chat completion shows one, or "".

@@ -16,9 +16,6 @@ using openai::ItemGroup;
 constexpr std::string_view responses_provider = "openai_responses";
 constexpr std::string_view prefix = "response.";
 
-constexpr std::array<std::string_view, 5> known_part{"type", "text", "refusal", "annotations",
-                                                     "logprobs"};
-
 bool is_refusal(const json::Value& part) {
   return part["type"].string() == refusal_kind;
 }
@@ -180,7 +177,6 @@ void OpenAiResponses::finish_message(Item& item, const json::Value& value) {
   std::int64_t number = 0;
   for (const json::Value part : content.items()) {
     const std::string_view text = text_of(part);
-    unknown_.note(services_.facts, part["type"].string(), part, known_part);
     if (is_refusal(part) && !text.empty()) reject(item);
     if (item.is_new(Part::text, number) && !text.empty()) {
       give_text(item, text);

@@ -14,6 +14,7 @@
 #include "adapter/adapter.hpp"
 #include "adapter/openai_items.hpp"
 #include "adapter/unknown_members.hpp"
+#include "base/optional_box.hpp"
 
 namespace millrace::adapter {
 
@@ -50,8 +51,9 @@ class OpenAiResponses final : public Adapter {
     bool has_logprobs = false;
     bool begun = false;  // by an event of its own
     bool done = false;
-    bool is_whole = false;    // done, with all that it says
-    bool late_named = false;  // a piece that came after that was named
+    bool is_whole = false;           // done, with all that it says
+    bool late_named = false;         // a piece that came after that was named
+    Rare<std::string> further = {};  // members that no event of its own shows
 
     // The number of a part; without one, the last.
     [[nodiscard]] std::int64_t number(Part part, const json::Value& value) const {
@@ -74,7 +76,6 @@ class OpenAiResponses final : public Adapter {
   };
 
   void note_unknown(const json::Value& event, std::string_view type);
-  void note_unknown_item(const Item& item, const json::Value& value);
   void on_text_delta(const json::Value& record, const Row& row);
   void on_text_done(const json::Value& record, const Row& row);
   void on_refusal_delta(const json::Value& record, const Row& row);
@@ -107,6 +108,9 @@ class OpenAiResponses final : public Adapter {
   void end_item(Item& item, const json::Value& value);
   bool is_late(Item& item, const json::Value& id, const json::Value& record);
   void skip(const json::Value& record, std::string_view sentence);
+  void take_further(Item& item, const json::Value& value);
+  static std::string_view entity_of(const Item& item, const json::Value& value);
+  void give_further(Item& item, std::string_view entity);
 
   void give_text(const Item& item, std::string_view text);
   void reject(const Item& item);

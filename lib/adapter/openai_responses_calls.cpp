@@ -99,6 +99,7 @@ void OpenAiResponses::finish_open(const json::Value& response) {
   }
   for (Item& item : items_) {
     if (!item.done && !item.ended && !item.has_arguments) give_announced(item, false);
+    if (!item.done) give_further(item, entity_of(item, {}));
   }
 }
 
@@ -163,6 +164,7 @@ void OpenAiResponses::give_output(Item& item, const json::Value& value) {
       give_result(value["id"].string(), call_id, content,
                   strict ? openai::failure_of(tool_of(item), value) : std::nullopt);
   if (strict) give_state("item", id, openai::output_state_of(*item.type, value));
+  give_further(item, id);
 }
 
 }  // namespace millrace::adapter

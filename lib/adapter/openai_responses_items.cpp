@@ -1,6 +1,5 @@
 // The items of a response: which one an event is about, how it begins and how it ends.
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <utility>
 
@@ -108,6 +107,7 @@ OpenAiResponses::Item& OpenAiResponses::announce(const json::Value& value,
     open_call(item, value);
     if (!item.ended) item.announced = openai::arguments_of(*item.type, value);
   }
+  take_further(item, value);
   if (item.type->type == "function_call_output") give_output(item, value);
   return item;
 }
@@ -126,35 +126,10 @@ void OpenAiResponses::finish_item(const json::Value& value, std::optional<std::i
   end_item(known != nullptr ? *known : announce(value, index), value);
 }
 
-// Of other items the next request gets all members.
-void OpenAiResponses::note_unknown_item(const Item& item, const json::Value& value) {
-  constexpr std::array<std::string_view, 17> known{"type",
-                                                   "id",
-                                                   "status",
-                                                   "role",
-                                                   "content",
-                                                   "phase",
-                                                   "summary",
-                                                   "call_id",
-                                                   "name",
-                                                   "arguments",
-                                                   "input",
-                                                   "namespace",
-                                                   "caller",
-                                                   "async",
-                                                   "agent",
-                                                   "encrypted_content",
-                                                   "pending_safety_checks"};
-  const ItemType& type = *item.type;
-  const bool is_named = type.group == ItemGroup::message || type.group == ItemGroup::reasoning ||
-                        (type.group == ItemGroup::call && !type.hosted && type.tool.empty());
-  if (is_named) unknown_.note(services_.facts, type.type, value, known);
-}
-
 void OpenAiResponses::end_item(Item& item, const json::Value& value) {
   item.done = true;
   item.is_whole = true;
-  note_unknown_item(item, value);
+  take_further(item, value);
   switch (item.type->group) {
     case ItemGroup::message: finish_message(item, value); break;
     case ItemGroup::reasoning: finish_reasoning(item, value); break;
@@ -166,6 +141,7 @@ void OpenAiResponses::end_item(Item& item, const json::Value& value) {
       give_state(value["type"].string(), value["id"].string(), value.to_json());
       break;
   }
+  give_further(item, entity_of(item, value));
 }
 
 }  // namespace millrace::adapter

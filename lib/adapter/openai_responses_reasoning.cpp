@@ -1,7 +1,5 @@
 // The reasoning of the Responses API: each part is a message of its own; the first one has the
 // item's id.
-#include <array>
-
 #include "adapter/openai_responses.hpp"
 
 namespace millrace::adapter {
@@ -59,11 +57,9 @@ void OpenAiResponses::on_reasoning_done(const json::Value& record, const Row& ro
 }
 
 void OpenAiResponses::finish_reasoning(Item& item, const json::Value& value) {
-  constexpr std::array<std::string_view, 2> known_piece{"type", "text"};
   const auto give_rest = [&](Part part, const json::Value& list) {
     std::int64_t number = 0;
     for (const json::Value piece : list.items()) {
-      unknown_.note(services_.facts, piece["type"].string(), piece, known_piece);
       if (item.is_new(part, number)) give_reasoning(item, part, number, piece["text"].string());
       ++number;
     }

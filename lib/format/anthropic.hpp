@@ -10,9 +10,10 @@
 // `server_tool_result` (the blocks without id, name, input, content) and `caller`; of an assistant
 // message `compaction` and `content_block` (blocks that are written before its text) and `text`
 // (its blocks in their order, written back while their text is unchanged), `cited_text` (which
-// citations are of which piece of its text); of a call and a result
-// `tool_use` and `tool_result` (further members); of a system message `cache_control`, and
-// `system_turn` where it is a turn within the conversation. Parts: see format/retained.hpp.
+// citations and further members are of which piece of its text); of a call and a result
+// `tool_use` and `tool_result`, of reasoning `members` (further members); of a system message
+// `cache_control`, and `system_turn` where it is a turn within the conversation. Parts: see
+// format/retained.hpp.
 // Source: Anthropic API reference, Messages (2026).
 #pragma once
 

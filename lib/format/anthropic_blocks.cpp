@@ -8,6 +8,7 @@
 #include "base/base64.hpp"
 #include "base/utf8.hpp"
 #include "format/anthropic.hpp"
+#include "format/further_members.hpp"
 #include "format/retained.hpp"
 #include "format/support.hpp"
 #include "format/turn_blocks.hpp"
@@ -174,7 +175,8 @@ std::string block_of(const json::Value& part, json::Surrogates surrogates) {
   return out.take();
 }
 
-void write_thinking(JsonBuilder& out, std::string_view text, std::string_view signature) {
+void write_thinking(JsonBuilder& out, const message::Message& reasoning) {
+  const std::string& signature = *reasoning.encrypted_value;
   json::Document document;
   const auto block = document.parse(signature);
   if (block && block.value()["type"].string() == "redacted_thinking") {
@@ -183,8 +185,10 @@ void write_thinking(JsonBuilder& out, std::string_view text, std::string_view si
   }
   out.open_object();
   out.text("type", "thinking");
-  out.text("thinking", text);
+  out.text("thinking", message::text_of(reasoning.content));
   out.text("signature", signature);
+  FurtherMembers(reasoning.metadata, anthropic_provider)
+      .write(out, {"type", "thinking", "signature"});
   out.close_object();
 }
 

@@ -37,7 +37,7 @@ std::string marked_blocks(const message::Message& message, std::string_view text
 // A content part as the text of a block, or "" for a part that the API cannot take.
 std::string block_of(const json::Value& part, json::Surrogates surrogates);
 
-// The block of a thought; a signature that is a redacted thought's block goes as that block.
-void write_thinking(message::JsonBuilder& out, std::string_view text, std::string_view signature);
+// The block of reasoning that is signed; a signature that is a redacted block goes as that block.
+void write_thinking(message::JsonBuilder& out, const message::Message& reasoning);
 
 }  // namespace millrace::format

@@ -4,6 +4,7 @@
 
 #include "format/anthropic_blocks.hpp"
 #include "format/cited_text.hpp"
+#include "format/further_members.hpp"
 
 namespace millrace::format {
 namespace {
@@ -33,6 +34,12 @@ void write_piece(JsonBuilder& out, const TextPiece& piece, const Message& messag
     }
   }
   if (piece.is_cited()) out.close_array();
+  if (!piece.members.empty()) {
+    json::Document document(message::depth_limit);
+    if (const auto members = document.parse(piece.members)) {
+      write_further(out, members.value(), {"type", "text", "citations"});
+    }
+  }
   out.close_object();
 }
 

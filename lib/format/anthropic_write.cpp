@@ -228,7 +228,7 @@ class AnthropicWriter final : public TurnWriter {
   void write_reasoning_alone(const Message& message) override {
     if (!is_signed_here(message)) return;
     enter(Turn::assistant);
-    write_thinking(out_, message::text_of(message.content), *message.encrypted_value);
+    write_thinking(out_, message);
   }
 
   // Blocks that go back as they are.

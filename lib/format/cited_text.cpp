@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "base/text_hash.hpp"
+#include "format/further_members.hpp"
 #include "format/support.hpp"
 
 namespace millrace::format {
@@ -14,19 +16,22 @@ struct Cited {
   std::size_t begin;
   std::size_t size;
   std::size_t citations;
+  std::string members;
 };
 
 std::optional<Cited> read_cited(std::string_view json, std::string_view text, std::size_t at) {
-  json::Document document;
+  json::Document document(message::depth_limit);
   const auto value = document.parse(json);
   if (!value) return std::nullopt;
   const auto number = [&](std::string_view member) {
     return static_cast<std::size_t>(
         std::max<std::int64_t>(value.value()[member].integer().value_or(0), 0));
   };
-  const Cited cited{number("begin"), number("size"), number("citations")};
-  if (cited.size == 0 || cited.citations == 0 || cited.begin < at || cited.begin > text.size() ||
-      cited.size > text.size() - cited.begin) {
+  const json::Value members = value.value()[further_kind];
+  Cited cited{number("begin"), number("size"), number("citations"), {}};
+  if (members.size() > 0) cited.members = members.to_json(json::Surrogates::keep);
+  if (cited.size == 0 || (cited.citations == 0 && cited.members.empty()) || cited.begin < at ||
+      cited.begin > text.size() || cited.size > text.size() - cited.begin) {
     return std::nullopt;
   }
   const TextHash hash(text.substr(cited.begin, cited.size));
@@ -43,7 +48,7 @@ std::vector<TextPiece> cited_pieces(const message::Message& message, std::string
   std::size_t citation = 0;
   for (const message::ProviderState& state : message.metadata.provider_state) {
     if (state.provider != provider || state.kind != "cited_text") continue;
-    const auto cited = read_cited(state.json, text, at);
+    auto cited = read_cited(state.json, text, at);
     if (!cited) return {};
     std::size_t begin = cited->begin;
     if (const auto gap = text.substr(at, begin - at); is_blank(gap)) {
@@ -52,7 +57,8 @@ std::vector<TextPiece> cited_pieces(const message::Message& message, std::string
       pieces.push_back({gap});
     }
     at = cited->begin + cited->size;
-    pieces.push_back({text.substr(begin, at - begin), citation, citation + cited->citations});
+    pieces.push_back({text.substr(begin, at - begin), citation, citation + cited->citations,
+                      std::move(cited->members)});
     citation += cited->citations;
   }
   if (pieces.empty() || citation != message.metadata.citations.size()) return {};

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/text_hash.hpp"
+#include "format/further_members.hpp"
 #include "format/openai_names.hpp"
 #include "format/retained.hpp"
 #include "format/support.hpp"
@@ -180,16 +181,19 @@ std::size_t annotations_of(const json::Value& part) {
 
 void write_output_part(JsonBuilder& out, const json::Value& part, std::string_view text,
                        std::span<const std::string> citations) {
-  const bool is_refusal = part["type"].string() == "refusal";
+  const std::string_view type = part["type"].filled_string().value_or("output_text");
+  const bool is_text = type == "output_text";
+  const bool is_refusal = type == "refusal";
   out.open_object();
-  out.text("type", is_refusal ? "refusal" : "output_text");
-  out.text(is_refusal ? "refusal" : "text", text);
-  if (!is_refusal) {
+  out.text("type", type);
+  if (is_text || is_refusal || !text.empty()) out.text(is_refusal ? "refusal" : "text", text);
+  if (is_text || part["annotations"].exists()) {
     out.open_array("annotations");
     for (const std::string& citation : citations) out.raw(citation);
     out.close_array();
   }
   if (part["logprobs"].is_array()) out.value("logprobs", part["logprobs"]);
+  write_further(out, part[further_kind], {"type", "text", "refusal", "annotations", "logprobs"});
   out.close_object();
 }
 
@@ -226,23 +230,7 @@ void keep_members(message::Metadata& metadata, const json::Value& item,
     if (is_known || is_left_out || value.is_null()) continue;
     json::append_member(members, json::Member{key, value});
   }
-  if (!members.empty()) metadata.add(items_provider, members_kind, "{" + members + "}");
-}
-
-void write_members(JsonBuilder& out, const message::Metadata& metadata) {
-  const auto* state = metadata.find(items_provider, members_kind);
-  json::Document document(message::depth_limit);
-  const auto members = document.parse(state == nullptr ? "" : state->json);
-  if (!members) return;
-  for (const auto& [key, value] : members.value().members()) out.value(key, value);
-}
-
-bool has_further_member(const message::Metadata& metadata, std::string_view name) {
-  const auto* state = metadata.find(items_provider, members_kind);
-  if (state == nullptr) return false;
-  json::Document document(message::depth_limit);
-  const auto members = document.parse(state->json);
-  return members && members.value()[name].exists();
+  if (!members.empty()) metadata.add(items_provider, further_kind, "{" + members + "}");
 }
 
 void read_input_part(JsonBuilder& out, const json::Value& part, bool is_output) {

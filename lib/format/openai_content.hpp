@@ -1,9 +1,10 @@
 // The content of messages and results of the Responses API, and further members of its items.
 //
 // State under "openai_responses", of a message, a call or a result: `members`, the members of its
-// item that canonical messages have no place for; of an answer `content`, how its text is made of
-// parts: `{"parts": [...]}`, each as it came, or with `size` and `hash` in place of its text and
-// the number of its annotations in place of these, which are the message's citations.
+// item that canonical messages have no place for (further_members.hpp); of an answer `content`, how
+// its text is made of parts: `{"parts": [...]}`, each as it came, or with `size` and `hash` in
+// place of its text, the number of its annotations in place of these, which are the message's
+// citations, and its further members as `members`.
 #pragma once
 
 #include <initializer_list>
@@ -16,18 +17,12 @@
 
 namespace millrace::format::openai {
 
-inline constexpr std::string_view members_kind = "members";
-
 // Whether the API gave the id of an item.
 bool is_own_id(std::string_view id);
 
 // Keeps the members of an item that are none of these, and of ids those that the API gave.
 void keep_members(message::Metadata& metadata, const json::Value& item,
                   std::initializer_list<std::string_view> known);
-// Adds them to the item that is open.
-void write_members(message::JsonBuilder& out, const message::Metadata& metadata);
-// Whether one of them has this name.
-bool has_further_member(const message::Metadata& metadata, std::string_view name);
 
 // Appends a part of the API's, of a message or of an output, as a canonical one, which holds what
 // it does not show.

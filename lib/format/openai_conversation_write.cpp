@@ -4,7 +4,9 @@
 #include <array>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
+#include "format/further_members.hpp"
 #include "format/openai_content.hpp"
 #include "format/openai_conversation.hpp"
 #include "format/openai_item_state.hpp"
@@ -124,7 +126,7 @@ class ItemWriter {
       out_.text("content", text);
     }
     out_.text("type", "message");
-    openai::write_members(out_, message.metadata);
+    further_of(message.metadata).write(out_, {"role", "content", "type"});
     out_.close_object();
   }
 
@@ -154,13 +156,13 @@ class ItemWriter {
       const auto status = item["status"].filled_string();
       out_.text("status", status.value_or("completed"));
     }
-    openai::write_members(out_, message.metadata);
+    further_of(message.metadata).write(out_, {"role", "content", "type", "phase"});
     out_.close_object();
   }
 
   // Whether the API gave this id, and the item has none yet.
   bool is_new_id(std::string_view id, const message::Metadata& metadata) {
-    return openai::is_own_id(id) && !openai::has_further_member(metadata, "id") &&
+    return openai::is_own_id(id) && !further_of(metadata)["id"].exists() &&
            written_ids_.emplace(id).second;
   }
 
@@ -168,6 +170,10 @@ class ItemWriter {
   void write_id(const message::Metadata& metadata, const ItemState& item) {
     const std::string_view id = item["id"].string();
     if (is_new_id(id, metadata)) out_.text("id", id);
+  }
+
+  static FurtherMembers further_of(const message::Metadata& metadata) {
+    return {metadata, openai::items_provider};
   }
 
   static bool may_be_retained_item(const ProviderState& state) {
@@ -197,7 +203,8 @@ class ItemWriter {
       return;
     }
     if (openai::is_hosted(item)) {
-      write_hosted_call(call, item);
+      openai::write_hosted_call(out_, call, item);
+      written_results_.insert(call.id);
       return;
     }
     const openai::CallType* type = openai::call_type(item["type"].string());
@@ -223,18 +230,9 @@ class ItemWriter {
       if (status.is_string()) out_.value("status", status);
     }
     write_id(call.metadata, item);
-    openai::write_members(out_, call.metadata);
+    further_of(call.metadata)
+        .write(out_, {"type", "call_id", "name", "arguments", "input", "namespace", "caller"});
     out_.close_object();
-  }
-
-  // What the provider ran goes back as the item it was, whose result it has.
-  void write_hosted_call(const ToolCall& call, const ItemState& item) {
-    out_.open_object();
-    for (const auto& [key, value] : item.members()) out_.value(key, value);
-    if (const std::string image = openai::image_of(call); !image.empty())
-      out_.text("result", image);
-    out_.close_object();
-    written_results_.insert(call.id);
   }
 
   // Call and result are one item.
@@ -289,11 +287,12 @@ class ItemWriter {
     }
     write_output(message, item["output"]);
     write_id(message.metadata, item);
-    const bool has_status = openai::has_further_member(message.metadata, "status");
+    const FurtherMembers further = further_of(message.metadata);
+    const bool has_status = further["status"].exists();
     if (const json::Value status = item["status"]; status.is_string() && !has_status) {
       if (status.string() != "completed") out_.value("status", status);
     }
-    openai::write_members(out_, message.metadata);
+    further.write(out_, {"type", "call_id", "output", "caller", "name", "namespace"});
     out_.close_object();
   }
 
@@ -320,30 +319,39 @@ class ItemWriter {
     const bool is_content = item.is("reasoning_text");
     const auto given = static_cast<std::size_t>(item["summary"].integer().value_or(0));
     const std::size_t summaries = is_content ? std::min(given, parts.size()) : parts.size();
+    const FurtherMembers further = further_of(first.metadata);
     out_.open_object();
     out_.text("type", "reasoning");
     if (first.id.starts_with("rs_")) out_.text("id", first.id.substr(0, first.id.find(':')));
     out_.open_array("summary");
-    write_reasoning_parts("summary_text", parts.first(summaries));
+    write_reasoning_parts("summary_text", parts.first(summaries), further["summary"]);
     out_.close_array();
     if (is_content) {
       out_.open_array("content");
-      write_reasoning_parts("reasoning_text", parts.subspan(summaries));
+      write_reasoning_parts("reasoning_text", parts.subspan(summaries), further["content"]);
       out_.close_array();
     }
     if (encrypted) out_.text("encrypted_content", *first.encrypted_value);
     if (item["status"].is_string()) out_.value("status", item["status"]);
-    openai::write_members(out_, first.metadata);
+    further.write(out_, {"type", "id", "summary", "content", "encrypted_content"});
     out_.close_object();
   }
 
-  void write_reasoning_parts(std::string_view type, std::span<const Message> parts) {
+  // `further` has the further members of each part.
+  void write_reasoning_parts(std::string_view type, std::span<const Message> parts,
+                             const json::Value& further) {
+    std::vector<json::Value> members;
+    for (const json::Value one : further.items()) members.push_back(one);
+    members.resize(parts.size());
+    std::size_t at = 0;
     for (const Message& part : parts) {
+      const json::Value more = members[at++];
       const std::string text = message::text_of(part.content);
       if (text.empty()) continue;
       out_.open_object();
       out_.text("type", type);
       out_.text("text", text);
+      write_further(out_, more, {"type", "text"});
       out_.close_object();
     }
   }

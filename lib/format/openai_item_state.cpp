@@ -27,4 +27,12 @@ std::string openai::image_of(const message::ToolCall& call) {
   return std::string(data.data);
 }
 
+void openai::write_hosted_call(message::JsonBuilder& out, const message::ToolCall& call,
+                               const ItemState& item) {
+  out.open_object();
+  for (const auto& [key, value] : item.members()) out.value(key, value);
+  if (const std::string image = image_of(call); !image.empty()) out.text("result", image);
+  out.close_object();
+}
+
 }  // namespace millrace::format

@@ -7,6 +7,7 @@
 
 #include "base/json.hpp"
 #include "format/openai_names.hpp"
+#include "message/json_builder.hpp"
 #include "message/message.hpp"
 
 namespace millrace::format::openai {
@@ -38,5 +39,9 @@ bool is_hosted(const ItemState& item);
 // The base64 bytes of the image that the call made, or "": what is not stored at the provider
 // cannot be found by its id.
 std::string image_of(const message::ToolCall& call);
+
+// What the provider ran is written as the item it was, whose result it has.
+void write_hosted_call(message::JsonBuilder& out, const message::ToolCall& call,
+                       const ItemState& item);
 
 }  // namespace millrace::format::openai

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "format/anthropic_blocks.hpp"
+#include "format/further_members.hpp"
 #include "format/openai.hpp"
 #include "format/openai_names.hpp"
 #include "format/openai_parts.hpp"
@@ -93,16 +94,19 @@ void write_extra_content(JsonBuilder& out, const ToolCall& call) {
 void write_call(JsonBuilder& out, const ToolCall& call, const OpenAiWriteOptions& options) {
   const bool custom = is_custom_call(call);
   const std::string_view type = custom ? "custom" : "function";
+  const FurtherMembers further(call.metadata, provider);
   out.open_object();
   out.text("id", call.id);
   out.text("type", type);
   out.open_object(type);
   out.text("name", call.name);
   out.text(custom ? "input" : "arguments", call.arguments);
+  write_further(out, further[type], {"name", "arguments", "input"});
   out.close_object();
   write_extra_content(out, call);
   const auto* index = call.metadata.find(mistral_provider, call_index_kind);
   if (index != nullptr && options.mistral_state) out.raw(call_index_kind, index->json);
+  further.write(out, {"id", "type", "function", "custom", "index", "extra_content"});
   out.close_object();
 }
 
@@ -248,6 +252,8 @@ void write_assistant(JsonBuilder& out, const Message& message, const ReasoningPa
     out.open_object(function_call_kind);
     out.text("name", message.tool_calls[0].name);
     out.text("arguments", message.tool_calls[0].arguments);
+    const FurtherMembers further(message.tool_calls[0].metadata, provider);
+    write_further(out, further["function"], {"name", "arguments"});
     out.close_object();
   } else if (!message.tool_calls.empty()) {
     out.open_array("tool_calls");
@@ -259,6 +265,9 @@ void write_assistant(JsonBuilder& out, const Message& message, const ReasoningPa
   if (const auto* audio = message.metadata.find(provider, audio_kind)) {
     out.raw("audio", audio->json);
   }
+  FurtherMembers(message.metadata, provider)
+      .write(out, {"role", "content", "refusal", "function_call", "tool_calls", "images", "audio",
+                   "name", "reasoning", "reasoning_content", "reasoning_details"});
 }
 
 bool is_continued(const Message& message, const OpenAiWriteOptions& options) {

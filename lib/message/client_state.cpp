@@ -6,8 +6,10 @@
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/json.hpp"
+#include "base/shown.hpp"
 #include "message/client_parts.hpp"
 
 namespace millrace::message {
@@ -36,7 +38,8 @@ constexpr std::array<std::string_view, 6> item_types{"message",          "reason
                                                      "custom_tool_call", "custom_tool_call_output"};
 constexpr std::array<std::string_view, 1> fallback_types{"fallback"};
 
-// State that a client may give. An object has no other members, and its type is one of these.
+// State that a client may give. Of an object other members are left out, and its type is one of
+// these.
 struct StateRow {
   std::string_view provider;
   std::string_view kind;
@@ -69,21 +72,89 @@ bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-bool may_be_given(const ProviderState& state) {
+// What of an answer's parts a client may give: further members of theirs are the provider's word.
+constexpr std::array<std::string_view, 7> answer_part_members{
+    "type", "text", "refusal", "size", "hash", "annotations", "logprobs"};
+constexpr std::array<std::string_view, 2> answer_part_types{"output_text", "refusal"};
+
+const StateRow* row_of(const ProviderState& state) {
   const auto* row = std::find_if(state_rows.begin(), state_rows.end(), [&](const StateRow& r) {
     return r.provider == state.provider && r.kind == state.kind;
   });
-  if (row == state_rows.end()) return false;
-  json::Document document(depth_limit);
-  const auto value = document.parse(state.json);
-  if (!value) return false;
-  if (row->members.empty()) return !value.value().is_object() && !value.value().is_array();
-  if (!value.value().is_object()) return false;
-  const auto members = value.value().members();
-  for (const auto& [key, member] : members) {
-    if (!is_one_of(row->members, key)) return false;
+  return row == state_rows.end() ? nullptr : row;
+}
+
+bool has_only(const json::Value& object, std::span<const std::string_view> names) {
+  const auto members = object.members();
+  for (const auto& [key, value] : members) {
+    if (!is_one_of(names, key)) return false;
   }
-  return row->types.empty() || is_one_of(row->types, value.value()["type"].string());
+  return true;
+}
+
+// Whether all is of the row but, perhaps, some members.
+bool is_of_row(const json::Value& value, const StateRow& row) {
+  if (row.members.empty()) return !value.is_object() && !value.is_array();
+  for (const json::Value part : value["parts"].items()) {
+    const json::Value type = part["type"];
+    if (type.exists() && !is_one_of(answer_part_types, type.string())) return false;
+  }
+  return value.is_object() && (row.types.empty() || is_one_of(row.types, value["type"].string()));
+}
+
+bool may_be_given(const ProviderState& state) {
+  const StateRow* row = row_of(state);
+  json::Document document(depth_limit);
+  const auto value = document.parse(row == nullptr ? std::string_view() : state.json);
+  if (!value || !is_of_row(value.value(), *row)) return false;
+  for (const json::Value part : value.value()["parts"].items()) {
+    if (!has_only(part, answer_part_members)) return false;
+  }
+  return row->members.empty() || has_only(value.value(), row->members);
+}
+
+// Appends the members of an object that are of the list, and gives the names of the others.
+std::vector<std::string_view> append_given(std::string& out, const json::Value& object,
+                                           std::span<const std::string_view> names) {
+  std::vector<std::string_view> others;
+  out.push_back('{');
+  for (const auto& [key, value] : object.members()) {
+    if (!is_one_of(names, key)) {
+      others.push_back(key);
+    } else if (key != "parts") {
+      json::append_raw_member(out, key, value.to_json(json::Surrogates::keep));
+    } else {
+      std::string parts = "[";
+      for (const json::Value part : value.items()) {
+        if (parts.size() > 1) parts.push_back(',');
+        const auto more = append_given(parts, part, answer_part_members);
+        others.insert(others.end(), more.begin(), more.end());
+      }
+      json::append_raw_member(out, key, parts + "]");
+    }
+  }
+  out.push_back('}');
+  return others;
+}
+
+// Takes out of a state what a client may not give, and names it; false where nothing is left.
+bool trim(ProviderState& state, Withheld& withheld) {
+  const StateRow* row = row_of(state);
+  json::Document document(depth_limit);
+  const auto value = document.parse(row == nullptr ? std::string_view() : state.json);
+  if (!value || row->members.empty() || !is_of_row(value.value(), *row)) return false;
+  const auto& names = row->members;
+  const bool has_any = std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+    return name != "type" && value.value()[name].exists();
+  });
+  if (!has_any) return false;
+  std::string given;
+  for (const std::string_view name : append_given(given, value.value(), names)) {
+    withheld.add(state.provider + " " + state.kind + "." +
+                 std::string(name.substr(0, shown_bytes)));
+  }
+  state.json = std::move(given);
+  return true;
 }
 
 // Members by which the state of an agent says what its calls were and what was decided of them.
@@ -138,6 +209,7 @@ void drop_untrusted(Metadata& metadata, const Messages& known, Withheld& withhel
   std::erase_if(metadata.provider_state, [&](ProviderState& state) {
     if (may_be_given(state) || holds(known, state)) return false;
     if (is_item_state(state) && trim_client_state(state, withheld)) return false;
+    if (trim(state, withheld)) return false;
     withheld.add(state.provider + " " + state.kind);
     return true;
   });

@@ -14,10 +14,19 @@ const png = 'iVBORw0KGgo=';
 const photo = 'R0lGODlhAQA=';
 const pdf = 'JVBERi0xLjQ=';
 
+// Members that no types of the vendor list.
+const brandNew = (vendor: string): Json => ({
+  [`zz_${vendor}`]: 7,
+  [`zy_${vendor}`]: ['w', { a: false }],
+});
+
 // --- Anthropic: thinking, a redacted thought, a search of its own, a cited text, a call
 
 const claudeBlocks: Json[] = [
-  { type: 'thinking', thinking: 'Claude ponders.', signature: 'Y2xhdWRl' },
+  {
+    ...{ type: 'thinking', thinking: 'Claude ponders.', signature: 'Y2xhdWRl' },
+    ...brandNew('anthropic'),
+  },
   { type: 'redacted_thinking', data: 'cmVkYWN0ZWQ=' },
   { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'rain' } },
   {
@@ -44,8 +53,12 @@ const claudeBlocks: Json[] = [
         cited_text: 'rain',
       },
     ],
+    ...brandNew('anthropic'),
   },
-  { type: 'tool_use', id: 'toolu_1', name: 'look', input: { at: 'sky' } },
+  {
+    ...{ type: 'tool_use', id: 'toolu_1', name: 'look', input: { at: 'sky' } },
+    ...brandNew('anthropic'),
+  },
 ];
 
 // A block as it begins, and what a stream adds to it.
@@ -92,8 +105,9 @@ const openaiItems: Json[] = [
   {
     type: 'reasoning',
     id: 'rs_1',
-    summary: [{ type: 'summary_text', text: 'GPT ponders.' }],
+    summary: [{ type: 'summary_text', text: 'GPT ponders.', ...brandNew('openai') }],
     encrypted_content: 'gAAAArs1',
+    ...brandNew('openai'),
   },
   {
     type: 'web_search_call',
@@ -127,9 +141,11 @@ const openaiItems: Json[] = [
             end_index: 3,
           },
         ],
+        ...brandNew('openai'),
       },
       { type: 'refusal', refusal: 'No more.' },
     ],
+    ...brandNew('openai'),
   },
   {
     type: 'function_call',
@@ -137,6 +153,7 @@ const openaiItems: Json[] = [
     call_id: 'call_1',
     name: 'look',
     arguments: '{"at":"hill"}',
+    ...brandNew('openai'),
   },
   { type: 'custom_tool_call', id: 'ctc_1', call_id: 'call_2', name: 'note', input: 'plain words' },
 ];
@@ -153,7 +170,7 @@ const gpt = (...output: Json[]): string =>
 // --- Gemini: a thought, a text and a call with signatures, code, a search, an image
 
 const geminiParts: Json[] = [
-  { text: 'Gemini found hail.', thoughtSignature: 'c2lnMQ==' },
+  { text: 'Gemini found hail.', thoughtSignature: 'c2lnMQ==', ...brandNew('google') },
   { executableCode: { id: 'e1', language: 'PYTHON', code: '2**5' } },
   { codeExecutionResult: { id: 'e1', outcome: 'OUTCOME_OK', output: 'thirty-two' } },
   { toolCall: { id: 't1', toolType: 'GOOGLE_SEARCH_WEB', args: { queries: ['hail'] } } },
@@ -242,6 +259,9 @@ it('gives each vendor its own parts as they were, and the words of the others', 
     const { body, text, notes } = await turn(vendor);
     for (const earlier of seen) {
       for (const word of words[earlier]) expect(`${vendor}: ${text}`).toContain(word);
+    }
+    for (const other of ['anthropic', 'openai', 'google'].filter((one) => one !== vendor)) {
+      for (const name of Object.keys(brandNew(other))) expect(text).not.toContain(name);
     }
     for (const medium of [photo, pdf]) expect(text).toContain(medium);
     if (seen.includes(vendor)) {

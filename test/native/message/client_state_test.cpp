@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "format/format.hpp"
 
 using namespace millrace;
@@ -120,4 +122,56 @@ TEST(ClientState, StateOfTheListStays) {
   EXPECT_EQ(message::drop_untrusted_state(messages).count, 0U);
   EXPECT_EQ(messages[0].metadata.provider_state.size(), 4U);
   EXPECT_EQ(written(messages, "openai_conversation").find("resp_1"), std::string::npos);
+}
+
+// What a client may give stays, without what it may not.
+TEST(ClientState, FurtherMembersAreTakenOut) {
+  struct Trimmed {
+    const char* provider;
+    const char* kind;
+    const char* given;
+    const char* retained;
+    const char* named;
+  };
+  const Trimmed trimmed[] = {
+      {"openai_responses", "item", R"({"type":"message","phase":"final","x":"FORGED"})",
+       R"({"type":"message","phase":"final"})", "'openai_responses item.x'"},
+      {"openai_responses", "content",
+       R"({"parts":[{"type":"output_text","size":5,"hash":"h","x":"FORGED"},{"type":"refusal",)"
+       R"("refusal":"No","members":{"x":"FORGED"}}]})",
+       R"({"parts":[{"type":"output_text","size":5,"hash":"h"},{"type":"refusal",)"
+       R"("refusal":"No"}]})",
+       "'openai_responses content.x', 'openai_responses content.members'"},
+      {"openai_responses", "compaction",
+       R"({"type":"compaction","encrypted_content":"e","tools":"FORGED"})",
+       R"({"type":"compaction","encrypted_content":"e"})", "'openai_responses compaction.tools'"},
+      {"anthropic", "cited_text",
+       R"({"begin":0,"size":5,"hash":"h","citations":0,"members":{"x":"FORGED"}})",
+       R"({"begin":0,"size":5,"hash":"h","citations":0})", "'anthropic cited_text.members'"},
+      {"google", "part", R"({"inlineData":{"data":"d"},"fileData":{"fileUri":"FORGED"}})",
+       R"({"inlineData":{"data":"d"}})", "'google part.fileData'"},
+  };
+  for (const Trimmed& one : trimmed) {
+    Messages messages{answer()};
+    messages[0].metadata.add(one.provider, one.kind, one.given);
+    EXPECT_EQ(message::drop_untrusted_state(messages).names, one.named);
+    ASSERT_EQ(messages[0].metadata.provider_state.size(), 1U) << one.given;
+    EXPECT_EQ(messages[0].metadata.provider_state[0].json, one.retained);
+  }
+}
+
+TEST(ClientState, FurtherMembersAloneAreNoState) {
+  const std::array<std::array<const char*, 3>, 5> alone{{
+      {"openai_responses", "members", R"({"x":"FORGED"})"},
+      {"openai_chat", "members", R"({"x":"FORGED"})"},
+      {"anthropic", "members", R"({"x":"FORGED"})"},
+      {"anthropic", "tool_use", R"({"x":"FORGED"})"},
+      {"openai_responses", "content", R"({"parts":[{"type":"input_file","file_id":"FORGED"}]})"},
+  }};
+  for (const auto& [provider, kind, state] : alone) {
+    Messages messages{answer()};
+    messages[0].metadata.add(provider, kind, state);
+    EXPECT_EQ(message::drop_untrusted_state(messages).count, 1U) << state;
+    EXPECT_TRUE(messages[0].metadata.provider_state.empty()) << state;
+  }
 }
