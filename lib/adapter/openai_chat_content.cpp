@@ -211,6 +211,8 @@ void OpenAiChat::on_reasoning_text(std::string_view text) {
 void OpenAiChat::on_audio(const json::Value& audio) {
   if (!audio.is_object()) return note_type("audio", audio);
   if (!services_.gives_all()) return;
+  constexpr std::array<std::string_view, 4> known{"id", "data", "transcript", "expires_at"};
+  unknown_.note(services_.facts, "audio", audio, known);
   if (const auto words = audio["transcript"].filled_string()) {
     open_message();
     on_text(*words);

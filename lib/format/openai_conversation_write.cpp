@@ -299,7 +299,7 @@ class ItemWriter {
   // A list as it came, while it shows the same.
   void write_output(const Message& message, const json::Value& given) {
     const std::string text = result_text(message);
-    if (given.is_array() && joined_text(given) == text) {
+    if (given.is_array() && (joined_text(given) == text || raw(given) == text)) {
       out_.value("output", given);
     } else if (openai::write_text_list(out_, "output", message.metadata, text)) {
       // The same of a history.

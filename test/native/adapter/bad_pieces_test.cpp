@@ -239,8 +239,9 @@ TEST(WrongTypes, CarryAPlainText) {
 namespace {
 
 // Those of items, blocks and calls go back to the provider, but where nothing of these is shown.
-constexpr std::array<BadMember, 13> unknown_members{{
+constexpr std::array<BadMember, 14> unknown_members{{
     {"openai_chat", R"({"choices":[{"delta":{"content":"A","zz":$}}]})", "delta.zz"},
+    {"openai_chat", R"({"choices":[{"delta":{"audio":{"id":"a","zz":$}}}]})", "audio.zz"},
     {"openai_chat",
      R"({"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"look"}},)"
      R"({"index":0,"function":{"arguments":"{}"},"zz":$}]}}]})",

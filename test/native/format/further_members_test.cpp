@@ -79,6 +79,14 @@ constexpr std::array further_rows{
                R"([{"type":"function_call","call_id":"c1","name":"look","arguments":"{}",)"
                R"("id":"fc_1"},{"type":"function_call_output","call_id":"c1","output":"x",)"
                R"("id":"fco_1",$}])"},
+    FurtherRow{"function_call_output of media", "openai_responses", "openai_conversation",
+               R"([{"type":"function_call","id":"fc_1","call_id":"c1","name":"look",)"
+               R"("arguments":"{}"},{"type":"function_call_output","id":"fco_1",)"
+               R"("call_id":"c1","output":[{"type":"input_image","image_url":"https://i",$}]}])",
+               R"([{"type":"function_call","call_id":"c1","name":"look","arguments":"{}",)"
+               R"("id":"fc_1"},{"type":"function_call_output","call_id":"c1",)"
+               R"("output":[{"type":"input_image","image_url":"https://i",$}],"id":"fco_1"}])",
+               false, true},
     FurtherRow{"reasoning", "openai_responses", "openai_conversation",
                R"([{"type":"reasoning","id":"rs_1","encrypted_content":"gAAAA1","summary":[)"
                R"({"type":"summary_text","text":"A"},{"type":"summary_text","text":"B",$}],)"

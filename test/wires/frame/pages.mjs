@@ -60,7 +60,7 @@ function waysOf(rows) {
 }
 
 /** The page of a wire. */
-export function pageOf({ title, sdk, version, rows, order, cut, counts }) {
+export function pageOf({ title, sdk, version, rows, order, cut, further, counts }) {
   const ways = [...new Set(rows.map(({ way }) => way))].sort();
   const perWay = ways.map((way) => {
     const own = rows.filter((row) => row.way === way);
@@ -72,7 +72,7 @@ export function pageOf({ title, sdk, version, rows, order, cut, counts }) {
 ${written}
 
 Types of \`${sdk}\` ${version}. ${counts.instances} instances, ${order.sent ?? 0} answers of two and three parts,
-${cut} cuts of a stream.${unseenOf(order)}
+${cut} cuts of a stream.${unseenOf(order)}${furtherOf(further)}
 
 ${table(['way', 'members', ...ends], perWay)}
 
@@ -84,6 +84,12 @@ function unseenOf({ unseen = 0 }) {
   return unseen === 0
     ? ''
     : ` ${unseen} times fewer than two of the parts came out, so that no order could be compared.`;
+}
+
+function furtherOf(sent = 0) {
+  return sent === 0
+    ? ''
+    : `\n${sent} members of parts that no types have went back at their places.`;
 }
 
 function groupsOf(rows) {

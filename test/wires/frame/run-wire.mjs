@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { playEncoders } from './encoders.mjs';
+import { furtherMembers } from './further.mjs';
 import { exceptionsOf, unseenOf } from './lists.mjs';
 import { cuts, orders } from './order.mjs';
 import { headers, parameters } from './parameters.mjs';
@@ -39,9 +40,13 @@ export async function play(ways, others) {
   await ways.history();
   await parameters(ways);
   await headers(ways);
-  if (ways.drops.size > 0) return { order: {}, cut: 0 };
+  if (ways.drops.size > 0) return { order: {}, cut: 0, further: {} };
   await ways.into(others);
-  return { order: await orders(ways), cut: await cuts(ways) };
+  return {
+    order: await orders(ways),
+    cut: await cuts(ways),
+    further: await furtherMembers(ways),
+  };
 }
 
 // Rows that are lost but excepted for a reason.
@@ -92,9 +97,12 @@ async function main() {
   const vendor = await startVendor();
   const ways = new Ways(wire, vendor);
   const others = await othersOf(name);
-  const { order, cut } = await play(ways, others);
+  const { order, cut, further } = await play(ways, others);
   const rows = ways.ends.list();
-  const problems = [...new Set(ways.refusals)];
+  const problems = [
+    ...new Set(ways.refusals),
+    ...further.lost.map((place) => `a further member does not go back: ${place}`),
+  ];
   const test = await selfTest(
     ways,
     (drops) => new Ways(wire, vendor, { drops, sdk: false }),
@@ -116,7 +124,8 @@ async function main() {
   vendor.close();
   const { title, sdk } = wire;
   const { counts } = ways;
-  return finish({ name, title, sdk, rows, problems, order, cut, counts, test }, started);
+  const found = { rows, problems, order, cut, further: further.sent, counts, test };
+  return finish({ name, title, sdk, ...found }, started);
 }
 
 await main();

@@ -270,6 +270,7 @@ export default {
       ['limit', 'remaining', 'reset'].map((name) => `anthropic-ratelimit-${of}-${name}`),
     ),
   ),
+  further: {},
   // What a compaction used is added.
   best: [/^message\.usage\./],
   structural: [/\.(id|tool_use_id|name|type)$/, /block:text\.text$/],

@@ -241,6 +241,7 @@ export default {
       beside.has(name) ? [name, ...path] : ['generationConfig', name, ...path],
   },
   headers: ['x-goog-request-id', 'x-cloud-trace-context'],
+  further: {},
   structural: [
     /\.(id|name|mimeType|fileUri|data)$/,
     /part:(text|thought)\.text$/,

@@ -266,6 +266,8 @@ export default {
       ['requests', 'tokens'].map((of) => `x-ratelimit-${name}-${of}`),
     ),
   ),
+  // Requests have no annotations, and of the audio its id alone. The records of a stream here are made of known members.
+  further: { without: [/\.(annotations|audio)\b/, /^stream message:(\.function_call)?$/] },
   structural: [/\.(id|name|schema)$/],
   carriers: [
     [/\.system_fingerprint$/, /^report\.response\.fingerprint$/],

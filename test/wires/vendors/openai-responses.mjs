@@ -263,6 +263,7 @@ export default {
       'completed',
     ],
   ],
+  further: {},
   structural: [/\.(file_url|file_data|image_url)$/, /item:reasoning\.summary\[\]\.text$/],
   carriers: [
     [/^response\.created_at$/, /^report\.response\.created$/],
