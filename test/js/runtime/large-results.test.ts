@@ -24,14 +24,20 @@ async function happened(options: object) {
 it.each([
   ['a text', false],
   ['an object', true],
-])('gives the model an error for a result of 100 MB, %s, in little memory', async (_, asObject) => {
-  const what = await happened({ megabytes: 100, asObject });
-  expect(what).toMatchObject({ status: 'completed', answer: 'I have read it.', isStored: true });
-  expect(what['end']).toMatch(/The tool big returned 1000000\d\d characters; 67108864 are allowed/);
-  expect(Math.max(...(what['sizes'] as number[]))).toBeLessThan(4_000);
-  expect(what['bytes']).toBeLessThan(1 << 20);
-  expect(what['megabytes']).toBeLessThan(asObject ? 400 : 100);
-}, 60_000);
+])(
+  'gives the model an error for a result of 100 MB, %s, in little memory',
+  async (_, asObject) => {
+    const what = await happened({ megabytes: 100, asObject });
+    expect(what).toMatchObject({ status: 'completed', answer: 'I have read it.', isStored: true });
+    expect(what['end']).toMatch(
+      /The tool big returned 1000000\d\d characters; 67108864 are allowed/,
+    );
+    expect(Math.max(...(what['sizes'] as number[]))).toBeLessThan(4_000);
+    expect(what['bytes']).toBeLessThan(1 << 20);
+    expect(what['megabytes']).toBeLessThan(asObject ? 400 : 100);
+  },
+  60_000,
+);
 
 it('cuts a result of 60 MB where its tool has it, and says so', async () => {
   const what = await happened({ megabytes: 60 });
