@@ -9,6 +9,7 @@ export default typescript.config(
     ignores: [
       ...['build/', 'dist/', 'prebuilds/', 'coverage/', 'test/e2e/app/'],
       ...['bench/node_modules/', 'test/wires/node_modules/'],
+      ...['test/openapi/node_modules/', 'test/openui/node_modules/'],
       // Compiled by `npm run test:package`, against the installed package.
       'test/package/subpaths.test.ts',
     ],
@@ -24,6 +25,7 @@ export default typescript.config(
             'console',
             'Buffer',
             'URL',
+            'URLSearchParams',
             'fetch',
             'Request',
             'Response',
@@ -45,7 +47,7 @@ export default typescript.config(
   },
   {
     // Functions that run in a page.
-    files: ['scripts/testing/console-pages.mjs', 'scripts/testing/player-pages.mjs'],
+    files: ['console', 'openui', 'player'].map((name) => `scripts/testing/${name}-pages.mjs`),
     languageOptions: {
       globals: Object.fromEntries(
         ['document', 'window', 'innerWidth', 'localStorage'].map((name) => [name, 'readonly']),

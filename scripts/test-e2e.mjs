@@ -4,6 +4,8 @@
 // Next.js and the driver come from npm and are kept under build/cache; the browser is the machine's
 // Chromium (or CHROMIUM names one). Pictures of the pages are left in build/reports. Ends with
 // "N passed, N failed".
+import './help.mjs';
+
 import { spawn, spawnSync } from 'node:child_process';
 import {
   cpSync,
@@ -20,9 +22,10 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { npm } from './setup/packages.mjs';
+import { browserPath, launchOptions } from './testing/browser.mjs';
 import { playConsole } from './testing/console-pages.mjs';
 import { startServers } from './testing/console-servers.mjs';
-import { browserArguments, playPages } from './testing/pages.mjs';
+import { playPages } from './testing/pages.mjs';
 import { playExports } from './testing/player-pages.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -31,12 +34,6 @@ const cache = join(root, 'build/cache/e2e');
 const reports = join(root, 'build/reports');
 const [npmCommand, ...npmFirst] = npm();
 const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel', 'error'];
-const browser = [
-  process.env.CHROMIUM,
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-].find((path) => path && existsSync(path));
 
 function must(command, args, options = {}) {
   const done = spawnSync(command, args, {
@@ -128,7 +125,6 @@ async function main(temporary) {
   const { chromium } = await import(join(app, 'node_modules/playwright-core/index.mjs'));
   const counts = await playPages({
     chromium,
-    browser,
     pages,
     reports,
     open: await serve('--allow-origin', pages),
@@ -140,9 +136,7 @@ async function main(temporary) {
 
 // The page that the package brings along.
 async function playOwnPage(chromium, app, millrace, temporary) {
-  const started = await chromium.launch({
-    ...{ executablePath: browser, headless: true, args: browserArguments },
-  });
+  const started = await chromium.launch(launchOptions());
   const servers = (name) => {
     const folder = join(temporary, `stores-${name}`);
     mkdirSync(folder);
@@ -158,12 +152,7 @@ async function playOwnPage(chromium, app, millrace, temporary) {
   }
 }
 
-if (!browser) {
-  console.error(
-    'No Chromium was found: install one (apt-get install chromium) or name it in CHROMIUM.',
-  );
-  process.exit(1);
-}
+browserPath();
 mkdirSync(reports, { recursive: true });
 const temporary = mkdtempSync(join(tmpdir(), 'millrace-e2e-'));
 try {

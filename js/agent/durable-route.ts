@@ -101,7 +101,7 @@ async function begin({ target, request, query, caller }: Route): Answer {
       principal: caller.principal,
       onlyNew: !caller.isAuthorized,
       format: query.get('format') ?? undefined,
-      busy: query.get('busy') ?? undefined,
+      busy: busyOf(query.get('busy')),
       onDisconnect: caller.onDisconnect ?? wantedIn(query, caller),
       inputHash: createHash('sha256').update(input).digest('hex'),
       accept: request.header('accept'),
@@ -238,6 +238,16 @@ function numberOf(name: string, text: string | null): number | undefined {
   throw new MillraceError(
     'invalid_argument',
     `\`${name}\` must be a whole number, not ${shown(text)}.`,
+  );
+}
+
+// What becomes of a run whose thread has another one at work.
+function busyOf(text: string | null): 'reject' | 'queue' {
+  const busy = text ?? 'reject';
+  if (busy === 'reject' || busy === 'queue') return busy;
+  throw new MillraceError(
+    'invalid_argument',
+    `\`busy\` must be reject or queue, not ${shown(text)}.`,
   );
 }
 

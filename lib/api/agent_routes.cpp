@@ -78,6 +78,14 @@ Result<journal::OnDisconnect> read_on_disconnect(const http::Request& request) {
                                                 shown_text(*wanted) + ".");
 }
 
+// Whether a run may wait for the one that is at work in its thread.
+Result<bool> read_busy(const http::Request& request) {
+  const std::string busy = request.query_value("busy").value_or("reject");
+  if (busy == "queue" || busy == "reject") return busy == "queue";
+  return make_error(Errc::invalid_argument,
+                    "`busy` must be reject or queue, not " + shown_text(busy) + ".");
+}
+
 bool wants_json(const http::Request& request) {
   return accepts(request, "application/json") && !accepts(request, "text/event-stream");
 }
@@ -153,6 +161,8 @@ void AgentService::answer(const http::Request& request, run::AgentInput input,
                           const ResponsePtr& response) const {
   auto wanted = read_on_disconnect(request);
   if (!wanted) return (void)response->send_error(wanted.error());
+  const auto may_wait = read_busy(request);
+  if (!may_wait) return (void)response->send_error(may_wait.error());
   const bool is_binary = wants_binary(request, input.protocol_version);
   run::StartRequest start;
   start.name = request.query_value("agent").value_or(context->options.agent);
@@ -163,6 +173,7 @@ void AgentService::answer(const http::Request& request, run::AgentInput input,
   start.principal = caller_of(request);
   start.input = std::move(input);
   start.on_disconnect = wanted.value();
+  start.may_wait = may_wait.value();
   requests->open(std::move(start),
                  [self = shared_from_this(), is_binary, response](Result<run::FoundRun> found) {
                    if (!found) return (void)response->send_error(found.error());
@@ -289,7 +300,7 @@ std::vector<ApiRoute> agent_routes(const ApiContextPtr& context) {
   };
   return {
       {"POST", "/agent", "chat", "Runs the agent and gives its AG-UI events.", open, "AgentInput",
-       "Any", 200, 0, "agent:string onDisconnect:string"},
+       "Any", 200, 0, "agent:string busy:string onDisconnect:string"},
       {"POST", "/agent/connect", "read", "The messages of a thread and the run that goes on there.",
        handler(&AgentService::connect), "AgentInput", "Any"},
       {"GET", "/agent/runs", "read", "Runs, the newest first.", handler(&AgentService::list), "",

@@ -52,10 +52,14 @@ def change(before, after):
 
 > Numbers without a place are left out.`;
 
+const noteText = JSON.stringify({ title: 'Shopping', text: 'milk, eggs' });
+
 const rows = [
   { word: 'slow', answer: { text: slowText, pauseMs: 80 } },
   { word: 'endless', answer: { text: endlessText, pauseMs: 80 } },
   { word: 'hostile', answer: { text: hostileText } },
+  { word: 'broken', answer: { status: 400 } },
+  { word: 'note', answer: { call: { name: 'save_note', arguments: noteText } } },
   {
     word: 'plan',
     answer: {
@@ -66,6 +70,8 @@ const rows = [
 ];
 
 function answerTo(body) {
+  // What follows a call is about its result.
+  if (body.messages.at(-1)?.role === 'tool') return { text: 'It is done.' };
   const user = body.messages.filter(({ role }) => role === 'user').at(-1);
   const { content } = user ?? {};
   const text = typeof content === 'string' ? content : JSON.stringify(content ?? '');
@@ -79,8 +85,11 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 async function answer(request, response) {
   const chunks = [];
   for await (const part of request) chunks.push(part);
-  const { reasoning = '', text, pauseMs = 2 } = answerTo(JSON.parse(Buffer.concat(chunks)));
+  const given = answerTo(JSON.parse(Buffer.concat(chunks)));
+  const { reasoning = '', text = '', call, status = 200, pauseMs = 2 } = given;
   const write = (value) => response.write(`data: ${JSON.stringify(value)}\n\n`);
+  if (status !== 200)
+    return response.writeHead(status).end('{"error":{"message":"It is broken."}}');
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   for (const piece of pieces(reasoning)) {
     write(chunk({ reasoning_content: piece }));
@@ -91,7 +100,10 @@ async function answer(request, response) {
     write(chunk({ content: piece }));
     await pause(pauseMs);
   }
-  write(chunk({}, 'stop'));
+  if (call) {
+    write(chunk({ tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: call }] }));
+  }
+  write(chunk({}, call ? 'tool_calls' : 'stop'));
   const usage = { prompt_tokens: 21, completion_tokens: 34, total_tokens: 55 };
   write({ ...chunk({}), choices: [], usage });
   response.end('data: [DONE]\n\n');

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { hostileText, slowText } from './console-model.mjs';
+import { must, same, watch } from './scenes.mjs';
 
 const sizes = [
   { name: 'phone', width: 390, height: 844, colorScheme: 'dark', hasTouch: true },
@@ -15,14 +16,6 @@ const image = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8Dwn4EIAAAq/gMBqz5bXwAAAABJRU5ErkJggg==',
   'base64',
 );
-
-function must(isTrue, what) {
-  if (!isTrue) throw new Error(what);
-}
-
-function same(found, wanted, what) {
-  must(found === wanted, `${what}\n  found:  ${found}\n  wanted: ${wanted}`);
-}
 
 /** What a person can do with a page. */
 class Person {
@@ -352,22 +345,6 @@ const scenes = [
   ['a key is taken where one is needed', key],
   ['axe finds nothing', accessible],
 ];
-
-// What a page must never do: an error of its own, or a request to another origin.
-function watch(page, origins, problems) {
-  page.on('pageerror', (error) => problems.push(error.message));
-  page.on('console', (message) => {
-    // Requests that fail are part of what is tried; what the policy turns down is a fault.
-    if (/Content Security Policy|TrustedScript|TrustedHTML/.test(message.text())) {
-      problems.push(message.text());
-    }
-  });
-  page.on('request', (request) => {
-    const address = new URL(request.url());
-    const isOwn = origins.has(address.origin) || address.protocol === 'blob:';
-    if (!isOwn) problems.push(`a request to ${address.origin}`);
-  });
-}
 
 /** Plays every scene at every width; { passed, failed }. `servers(name)` starts servers of their own for each width. */
 export async function playConsole({ servers, ...options }) {

@@ -4,8 +4,11 @@ import { join } from 'node:path';
 
 import { startConsoleModel } from './console-model.mjs';
 
-// A server that is started again listens where it listened before: pages come back there.
-async function startServer(program, args, env = {}) {
+/**
+ * `millrace serve`, where `program` is the command line of the package: { url, kill, start }. One that is started again listens
+ * where it listened before, so that pages come back there.
+ */
+export async function startServer(program, args, env = {}) {
   const server = { url: '', child: undefined };
   server.start = async () => {
     const port = server.url === '' ? '0' : new URL(server.url).port;

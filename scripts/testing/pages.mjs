@@ -2,6 +2,8 @@
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 
+import { launchOptions } from './browser.mjs';
+
 // A model's server that says one word and then nothing; tells when its caller has left.
 async function silentModel() {
   let left;
@@ -33,22 +35,9 @@ const within = (milliseconds, promise, what) =>
     ),
   ]);
 
-/** A browser that asks nothing of the network by itself. */
-export const browserArguments = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
-
 /** Plays every scene; { passed, failed }. */
-export async function playPages({ chromium, browser, pages, reports, open, closed }) {
-  const started = await chromium.launch({
-    ...{ executablePath: browser, headless: true, args: browserArguments },
-  });
+export async function playPages({ chromium, pages, reports, open, closed }) {
+  const started = await chromium.launch(launchOptions());
   const counts = { passed: 0, failed: 0 };
 
   const scene = async (title, play) => {

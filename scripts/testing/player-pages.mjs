@@ -5,10 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 import { hostileText, startConsoleModel } from './console-model.mjs';
-
-function must(isTrue, what) {
-  if (!isTrue) throw new Error(what);
-}
+import { must } from './scenes.mjs';
 
 // A run whose text, name, arguments and messages are hostile. Gives the address of its page.
 async function exportedPage(millrace, folder, question) {

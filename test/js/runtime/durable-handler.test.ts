@@ -247,6 +247,14 @@ describe('the handler of an agent with a runtime', () => {
     expect(sent.splice(0)).toEqual(['ada']);
   });
 
+  it('lets a run wait for its turn where the request wants it, and knows no other wish', async () => {
+    const { ask } = await agentOf(() => ({ text: 'done' }));
+    expect(await codeOf(await ask('POST', '?busy=steer', bodyOf('r1')))).toBe(
+      '400 invalid_argument',
+    );
+    expect((await ask('POST', '?busy=queue', bodyOf('r1'))).status).toBe(200);
+  });
+
   it('of Node servers goes on when its client leaves', async () => {
     const { agent, runtime } = await agentOf([{ text: 'one two three' }], () => ({
       principal: 'ada',
