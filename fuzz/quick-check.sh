@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds the fuzzers with clang and runs each for an equal share of the time (60 seconds of fuzzing in all).
-# Usage: fuzz/quick-check.sh [SECONDS]
+#   bash fuzz/quick-check.sh [SECONDS]
 set -euo pipefail
+case "${1:-}" in --help | -h) exec sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" ;; esac
 cd "$(dirname "$0")/.."
 seconds=${1:-60}
 build=build/fuzz

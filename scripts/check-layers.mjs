@@ -8,7 +8,10 @@
 //   - no function of C that asks the locale of the process, which is not ours to set
 //   - locks of files, syncs and processes only in lib/os
 //   - a file of js/ imports only what scripts/layers.json allows, and no imports form a circle
+//   node scripts/check-layers.mjs
 // Prints one line a violation and exits with 1. Tests call violationsIn() with made-up files.
+import './help.mjs';
+
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -6,6 +6,8 @@
 //   --join           the files of a room as one, as the sanitizers' builds compile them
 //   --std-names      with all of the standard library included first: an unqualified call that a function
 //                    of std could win as well is then ambiguous
+import './help.mjs';
+
 import { mkdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,7 @@
-// Formats what git knows: C++ with clang-format, the rest with prettier. --check only reports.
+// Formats what git knows: C++ with clang-format, the rest with prettier.
+//   node scripts/format.mjs [--check]     --check only reports
+import './help.mjs';
+
 import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

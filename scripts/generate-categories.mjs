@@ -1,5 +1,8 @@
 // Writes lib/schema/unicode_categories.inc: the general category of every code point, as this Node
 // knows it. Run again for another version of Unicode.
+//   node scripts/generate-categories.mjs
+import './help.mjs';
+
 import { writeFileSync } from 'node:fs';
 import process from 'node:process';
 

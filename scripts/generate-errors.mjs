@@ -2,6 +2,8 @@
 // the one table of error codes.
 //   node scripts/generate-errors.mjs            writes the files
 //   node scripts/generate-errors.mjs --check    fails when one differs
+import './help.mjs';
+
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,6 +1,8 @@
 // Writes docs/exports.md from the package's exports and what their comments say.
 //   node scripts/generate-exports.mjs            writes the file
 //   node scripts/generate-exports.mjs --check    fails when it differs, or an export has no comment
+import './help.mjs';
+
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';

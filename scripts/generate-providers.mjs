@@ -2,6 +2,8 @@
 // vendors.
 //   node scripts/generate-providers.mjs            writes the files
 //   node scripts/generate-providers.mjs --check    fails when one differs
+import './help.mjs';
+
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

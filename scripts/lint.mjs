@@ -4,6 +4,8 @@
 // and their includes (with --all, of every file; with --fix, mended).
 //   node scripts/lint.mjs [--all] [--fix]
 //                         [eslint | types | layers | names | terms | generated | tidy | includes]...
+import './help.mjs';
+
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

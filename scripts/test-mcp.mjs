@@ -3,6 +3,8 @@
 //   node scripts/test-mcp.mjs [--only <scenario> | --servers] [--revision 2025-11-25,2026-07-28]
 // Runner, servers and the Node that they need come from npm and are kept under build/cache. Ends with
 // "N passed, N failed".
+import './help.mjs';
+
 import { spawn, spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

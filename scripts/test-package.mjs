@@ -2,6 +2,8 @@
 // test/package/*.mjs there under each Node line, as ESM and CommonJS see it.
 //   node scripts/test-package.mjs [--node 20,22,24,26] [--tarball <file>]
 // With a tarball that one is tried, and nothing is packed.
+import './help.mjs';
+
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -8,6 +8,8 @@
 //   node scripts/test-stress.mjs --sample   the bounded sample
 //   node scripts/test-stress.mjs --node <path>   under another Node binary
 //   node scripts/test-stress.mjs --only cycles   only the scenes whose name begins like that
+import './help.mjs';
+
 import { spawn, spawnSync } from 'node:child_process';
 import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';

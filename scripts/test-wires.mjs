@@ -3,6 +3,8 @@
 //     --write takes out of the lists what is no longer lost and writes the pages; --add puts in what is lost
 //   node scripts/test-wires.mjs --update      raises the pinned SDKs first and prints what is new
 // The SDKs are those of test/wires/package.json, fetched here alone and run by Node 24. Ends with "N passed, N failed".
+import './help.mjs';
+
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,6 +1,8 @@
 // Runs what `npm test` promises on the release build: engine tests, then Jest.
 //   node scripts/test.mjs [all | native | js] [arguments for Jest]
 // Reports go to build/reports; the end tells what failed, and the last line is the sum of both.
+import './help.mjs';
+
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -2,6 +2,8 @@
 // terms.json holds what is left in each file. A count may fall, never rise; a file that moved has the count
 // of its old path.
 //   node scripts/lint/terms.mjs [--list [file]...] [--write]
+import '../help.mjs';
+
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

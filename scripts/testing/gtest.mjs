@@ -3,6 +3,8 @@
 // share a process; a crash or a hang therefore costs the rest of its shard, and is told as such.
 //   node scripts/testing/gtest.mjs PRESET [core_tests | io_tests]... [--gtest_filter=PATTERN]
 // What the programs print stays in build/reports/<preset>/; what failed is told again at the end.
+import '../help.mjs';
+
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
