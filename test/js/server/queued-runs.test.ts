@@ -36,8 +36,10 @@ it('lets a run wait for its turn where the request wants it', async () => {
   const waiting = send('r2', '?busy=queue');
   while ((await server.info('r2')).state !== 'queued');
   await fetch(`${server.url}/runs/r1`, { method: 'DELETE' });
-  const words = framesOf(await (await waiting).text()).flatMap(({ event }) =>
-    event.type === 'TEXT_MESSAGE_CONTENT' ? [event['delta']] : [],
-  );
-  expect(words).toEqual(['I waited.']);
+  const events = framesOf(await (await waiting).text()).map(({ event }) => event);
+  expect(events.filter(({ type }) => type === 'TEXT_MESSAGE_CONTENT')).toMatchObject([
+    { delta: 'I' },
+    { delta: ' waited.' },
+  ]);
+  expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', runId: 'r2' });
 });
