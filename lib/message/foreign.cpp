@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/base64.hpp"
 #include "base/shown.hpp"
 #include "message/json_builder.hpp"
 #include "message/parts.hpp"
@@ -103,6 +104,18 @@ bool is_media(std::string_view type) {
   return std::find(types.begin(), types.end(), type) != types.end();
 }
 
+// Anthropic: a document whose source is its text.
+bool write_text_document(JsonBuilder& out, const json::Value& part) {
+  const json::Value source = part["source"];
+  const bool is_text = source["type"].string() == "text" && source["data"].is_string();
+  if (!is_text || part["type"].string() != "document") return false;
+  const std::string bytes = base64::encode(source["data"].string());
+  const std::string_view mime = source["media_type"].string();
+  write_media(out, {Media::Kind::document, Media::Source::data, bytes,
+                    mime.empty() ? "text/plain" : mime, part["title"].string()});
+  return true;
+}
+
 Result<void> write_part(JsonBuilder& out, const json::Value& part, const std::string& where,
                         UnknownParts unknown) {
   const std::string_view type = part["type"].string();
@@ -121,6 +134,7 @@ Result<void> write_part(JsonBuilder& out, const json::Value& part, const std::st
     out.value(part);
     return {};
   }
+  if (write_text_document(out, part)) return {};
   const auto* row = std::find_if(media_parts.begin(), media_parts.end(),
                                  [&](const MediaPart& r) { return r.type == type; });
   media = {};
@@ -207,6 +221,22 @@ Result<std::string> adopt_foreign(const json::Value& rows, UnknownParts unknown)
   }
   out.close_array();
   return out.take();
+}
+
+bool has_foreign_media(const json::Value& rows) {
+  const auto is_foreign = [](const json::Value& part) {
+    const std::string_view type = part["type"].string();
+    Media media;
+    return std::any_of(media_parts.begin(), media_parts.end(),
+                       [&](const MediaPart& row) { return row.type == type; }) &&
+           !read_media(media, part);
+  };
+  for (const json::Value row : rows.items()) {
+    for (const json::Value part : row["content"].items()) {
+      if (is_foreign(part)) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace millrace::message

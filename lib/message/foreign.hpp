@@ -22,4 +22,7 @@ enum class UnknownParts : std::uint8_t { rejected, retained };
 Result<std::string> adopt_foreign(const json::Value& rows,
                                   UnknownParts unknown = UnknownParts::rejected);
 
+// Whether a part of a message is a medium in the shape of these, which AG-UI writes otherwise.
+bool has_foreign_media(const json::Value& rows);
+
 }  // namespace millrace::message

@@ -7,6 +7,7 @@
 #include "base/shown.hpp"
 #include "format/format.hpp"
 #include "format/openai.hpp"
+#include "message/foreign.hpp"
 #include "message/parts.hpp"
 #include "model/call/scope.hpp"
 #include "model/payload/cache_marks.hpp"
@@ -312,6 +313,12 @@ bool is_canonical(const json::Value& messages) {
   return is_found;
 }
 
+Result<Messages> read_canonical_messages(const json::Value& messages) {
+  if (!message::has_foreign_media(messages)) return message::read_messages(messages);
+  const auto adopted = message::adopt_foreign(messages, message::UnknownParts::retained);
+  return adopted ? message::parse_messages(adopted.value()) : adopted.error();
+}
+
 // What a user says must not turn into something else on its way.
 Result<void> check_part(const json::Value& part, const std::string& where) {
   // A text needs no type to be known.
@@ -361,13 +368,13 @@ Result<Messages> read_payload_messages(const json::Value& messages, std::string_
     return make_error(Errc::invalid_messages,
                       "`messages` must be an array, not " + shown_value(messages) + ".");
   }
-  if (format == "canonical") return message::read_messages(messages);
+  if (format == "canonical") return read_canonical_messages(messages);
   if (!format.empty()) {
     const format::Format* row = format::find_format(format);
     if (row == nullptr) return format::unknown_format(format);
     return row->read(messages, ids);
   }
-  if (is_canonical(messages)) return message::read_messages(messages);
+  if (is_canonical(messages)) return read_canonical_messages(messages);
   std::size_t at = 0;
   for (const json::Value message : messages.items()) {
     if (!message.is_object() || !message["role"].is_string()) {

@@ -193,6 +193,13 @@ bool is_silent(const Message& message) {
 
 }  // namespace
 
+bool reads_state_of(Dialect dialect, std::string_view provider) {
+  return std::any_of(readers.begin(), readers.end(), [&](const Reader& reader) {
+    const auto& own = reader.providers;
+    return reader.dialect == dialect && std::find(own.begin(), own.end(), provider) != own.end();
+  });
+}
+
 void note_withheld(message::SharedMessages& messages, const ProviderConfig& config, Dialect dialect,
                    std::vector<Note>& notes) {
   Withheld withheld(config, dialect);

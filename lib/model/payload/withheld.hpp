@@ -2,6 +2,7 @@
 // reasoning that only they read. It stays in the history; a note names it, once a request.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "message/shared_messages.hpp"
@@ -10,6 +11,9 @@
 #include "model/provider/providers.hpp"
 
 namespace millrace::model {
+
+// Whether requests of the dialect hold the state of this provider: "anthropic", "google" ...
+bool reads_state_of(Dialect dialect, std::string_view provider);
 
 // Adds the note. A message that would say nothing without what is withheld gets a text that names
 // it, so that no turn of the conversation is lost.

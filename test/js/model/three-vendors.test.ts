@@ -5,187 +5,20 @@ import { isDeepStrictEqual } from 'node:util';
 import { createModelRuntime, foldEvents } from 'millrace';
 import type { Message } from 'millrace';
 
-import { all, sse } from '../support/responses';
+import { all } from '../support/responses';
+import {
+  claude,
+  claudeBlocks,
+  gemini,
+  geminiParts,
+  gpt,
+  openaiItems,
+  png,
+} from '../support/vendor-answers';
+import type { Json } from '../support/vendor-answers';
 
-type Json = Record<string, unknown>;
-
-const usage = { input_tokens: 1, output_tokens: 1 };
-const png = 'iVBORw0KGgo=';
 const photo = 'R0lGODlhAQA=';
 const pdf = 'JVBERi0xLjQ=';
-
-// Members that no types of the vendor list.
-const brandNew = (vendor: string): Json => ({
-  [`zz_${vendor}`]: 7,
-  [`zy_${vendor}`]: ['w', { a: false }],
-});
-
-// --- Anthropic: thinking, a redacted thought, a search of its own, a cited text, a call
-
-const claudeBlocks: Json[] = [
-  {
-    ...{ type: 'thinking', thinking: 'Claude ponders.', signature: 'Y2xhdWRl' },
-    ...brandNew('anthropic'),
-  },
-  { type: 'redacted_thinking', data: 'cmVkYWN0ZWQ=' },
-  { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'rain' } },
-  {
-    type: 'web_search_tool_result',
-    tool_use_id: 'srvtoolu_1',
-    content: [
-      {
-        type: 'web_search_result',
-        url: 'https://rain.example',
-        title: 'Rain',
-        encrypted_content: 'ZW5j',
-      },
-    ],
-  },
-  {
-    type: 'text',
-    text: 'Claude found rain.',
-    citations: [
-      {
-        type: 'web_search_result_location',
-        url: 'https://rain.example',
-        title: 'Rain',
-        encrypted_index: 'aWR4',
-        cited_text: 'rain',
-      },
-    ],
-    ...brandNew('anthropic'),
-  },
-  {
-    ...{ type: 'tool_use', id: 'toolu_1', name: 'look', input: { at: 'sky' } },
-    ...brandNew('anthropic'),
-  },
-];
-
-// A block as it begins, and what a stream adds to it.
-const blockEvents = (block: Json, index: number): Json[] => {
-  const { type, text, citations, thinking, signature, input, ...rest } = block as {
-    type: string;
-    text?: string;
-    citations?: Json[];
-    thinking?: string;
-    signature?: string;
-    input?: Json;
-  };
-  const deltas: Json[] = [];
-  if (thinking) deltas.push({ type: 'thinking_delta', thinking });
-  if (signature) deltas.push({ type: 'signature_delta', signature });
-  for (const citation of citations ?? []) {
-    deltas.push({ type: 'citations_delta', citation });
-  }
-  if (text) deltas.push({ type: 'text_delta', text });
-  if (input) deltas.push({ type: 'input_json_delta', partial_json: JSON.stringify(input) });
-  const empty = {
-    ...(text && { text: '' }),
-    ...(citations && { citations: [] }),
-    ...(thinking && { thinking: '', signature: '' }),
-    ...(input && { input: {} }),
-  };
-  return [
-    { type: 'content_block_start', index, content_block: { type, ...rest, ...empty } },
-    ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })),
-    { type: 'content_block_stop', index },
-  ];
-};
-const claude = (...blocks: Json[]): string =>
-  sse(
-    { type: 'message_start', message: { id: 'msg_c', role: 'assistant', content: [], usage } },
-    ...blocks.flatMap(blockEvents),
-    { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage },
-    { type: 'message_stop' },
-  );
-
-// --- OpenAI's Responses: reasoning, a search, code, a message with annotations and a refusal, a call of each kind
-
-const openaiItems: Json[] = [
-  {
-    type: 'reasoning',
-    id: 'rs_1',
-    summary: [{ type: 'summary_text', text: 'GPT ponders.', ...brandNew('openai') }],
-    encrypted_content: 'gAAAArs1',
-    ...brandNew('openai'),
-  },
-  {
-    type: 'web_search_call',
-    id: 'ws_1',
-    status: 'completed',
-    action: { type: 'search', query: 'snow' },
-  },
-  {
-    type: 'code_interpreter_call',
-    id: 'ci_1',
-    status: 'completed',
-    code: '6*7',
-    container_id: 'cntr_1',
-    outputs: [{ type: 'logs', logs: 'forty-two' }],
-  },
-  {
-    type: 'message',
-    id: 'msg_o',
-    role: 'assistant',
-    status: 'completed',
-    content: [
-      {
-        type: 'output_text',
-        text: 'GPT found snow.',
-        annotations: [
-          {
-            type: 'url_citation',
-            url: 'https://s.example',
-            title: 'S',
-            start_index: 0,
-            end_index: 3,
-          },
-        ],
-        ...brandNew('openai'),
-      },
-      { type: 'refusal', refusal: 'No more.' },
-    ],
-    ...brandNew('openai'),
-  },
-  {
-    type: 'function_call',
-    id: 'fc_1',
-    call_id: 'call_1',
-    name: 'look',
-    arguments: '{"at":"hill"}',
-    ...brandNew('openai'),
-  },
-  { type: 'custom_tool_call', id: 'ctc_1', call_id: 'call_2', name: 'note', input: 'plain words' },
-];
-const gpt = (...output: Json[]): string =>
-  sse(
-    { type: 'response.created', response: { id: 'resp_1' } },
-    ...output.flatMap((item, output_index) => [
-      { type: 'response.output_item.added', output_index, item },
-      { type: 'response.output_item.done', output_index, item },
-    ]),
-    { type: 'response.completed', response: { id: 'resp_1', status: 'completed', output } },
-  );
-
-// --- Gemini: a thought, a text and a call with signatures, code, a search, an image
-
-const geminiParts: Json[] = [
-  { text: 'Gemini found hail.', thoughtSignature: 'c2lnMQ==', ...brandNew('google') },
-  { executableCode: { id: 'e1', language: 'PYTHON', code: '2**5' } },
-  { codeExecutionResult: { id: 'e1', outcome: 'OUTCOME_OK', output: 'thirty-two' } },
-  { toolCall: { id: 't1', toolType: 'GOOGLE_SEARCH_WEB', args: { queries: ['hail'] } } },
-  { toolResponse: { id: 't1', toolType: 'GOOGLE_SEARCH_WEB', response: { hits: 1 } } },
-  { inlineData: { mimeType: 'image/png', data: png } },
-  { functionCall: { id: 'g1', name: 'look', args: { at: 'sea' } }, thoughtSignature: 'c2lnMg==' },
-];
-const gemini = (...parts: Json[]): string =>
-  sse({
-    responseId: 'gem_1',
-    candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP' }],
-    usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
-  });
-
-// --- The conversation
 
 const tools = [{ type: 'function', function: { name: 'look', parameters: { type: 'object' } } }];
 const vendors = {
@@ -239,43 +72,130 @@ async function turn(vendor: Vendor) {
 
 const ask = (content: unknown) => messages.push({ id: id(), role: 'user', content } as Message);
 
-it('gives each vendor its own parts as they were, and the words of the others', async () => {
+// What each vendor's turn says in words or shows to the others, in this order.
+const words: Record<Vendor, string[]> = {
+  anthropic: [
+    ...['Claude looks it up.', 'web_search ran', 'query', 'rain', 'https://rain.example'],
+    ...['web_fetch ran', 'https://fetch.example', 'fetched words'],
+    ...['bash_code_execution ran', 'echo fifty', 'stdout'],
+    ...['text_editor_code_execution ran', '/lost', 'Error: file_not_found'],
+    ...['tool_search_tool_regex ran', 'loo', 'tool_name'],
+    ...['ask of the server wiki ran', 'dew', 'dew is water'],
+    ...['Claude found rain.', 'sky', 'saw toolu_1'],
+  ],
+  openai: [
+    ...['web_search ran', 'snow', 'file_search ran', 'terms', 'a passage'],
+    ...['code_interpreter ran', '6*7', 'forty-two', 'image_generation ran', 'a snowman'],
+    ...['mcp_list_tools of the server deep ran', 'dig', 'dig of the server deep ran', 'a mammoth'],
+    ...['drill of the server deep ran', 'mcp_tool_execution_error'],
+    ...['shell ran', 'ls', 'shell files', 'GPT found snow.', 'No more.', 'hill', 'plain words'],
+    ...['old.txt', 'saw call_1', 'saw call_2', 'saw call_3', png],
+  ],
+  google: [
+    ...['Gemini found hail.', 'code_execution ran', '2**5', 'thirty-two', '1/0', 'by zero'],
+    ...['OUTCOME_FAILED', 'GOOGLE_SEARCH_WEB ran', 'sleet', 'GOOGLE_SEARCH_WEB ran', 'two sleets'],
+    ...['sea', 'saw g1'],
+  ],
+};
+// What no other vendor is sent.
+const secrets: Record<Vendor, string[]> = {
+  anthropic: ['ZW5j', 'aWR4', 'Y2xhdWRl', 'cmVkYWN0ZWQ=', 'Y29tcA==', 'srvtoolu'],
+  openai: ['gAAAA', 'cntr_', 'rs_1', 'ws_1', 'mcp_1'],
+  google: ['c2ln', 'toolResponse'],
+};
+
+// The notes of a hop.
+const ran = (names: string, images = 0): string =>
+  `\`messages\`: Tools that another provider ran are sent as text: ${names}.` +
+  (images > 0 ? ` Images that they made are in the next message of the user: ${images}.` : '');
+const withheld = (names: string): string =>
+  `\`messages\`: The API does not read what other providers made: ${names}. It stays in the history.`;
+const thoughts = (left: number): string =>
+  `\`messages\`: Thoughts of earlier turns are left out: ${left}. The API takes back only what it encrypted itself.`;
+const ranBy = {
+  anthropic:
+    'web_search, web_fetch, bash_code_execution, text_editor_code_execution, tool_search_tool_regex, ask',
+  openai: 'file_search, code_interpreter, image_generation, mcp_list_tools, dig, drill, shell',
+  google: 'code_execution, GOOGLE_SEARCH_WEB',
+};
+const madeBy = {
+  anthropic:
+    'anthropic compaction, anthropic content_block, anthropic cited_text, anthropic container',
+  openai:
+    'openai_responses reasoning, openai_responses content, openai_responses response, ' +
+    'openai_responses compaction, openai_responses item',
+  google: 'google part',
+};
+
+const hops: { vendor: Vendor; notes: string[] }[] = [
+  { vendor: 'anthropic', notes: [] },
+  { vendor: 'openai', notes: [ran(ranBy.anthropic), withheld(madeBy.anthropic), thoughts(1)] },
+  {
+    vendor: 'google',
+    notes: [
+      ran(`${ranBy.anthropic}, ${ranBy.openai}`, 1),
+      withheld(`anthropic reasoning, ${madeBy.anthropic}, ${madeBy.openai}`),
+    ],
+  },
+  {
+    vendor: 'anthropic',
+    notes: [
+      ran(`web_search, ${ranBy.openai}, ${ranBy.google}`, 1),
+      withheld(`${madeBy.openai}, google reasoning, ${madeBy.google}`),
+    ],
+  },
+  {
+    vendor: 'openai',
+    notes: [
+      ran(`${ranBy.anthropic}, ${ranBy.google}`),
+      withheld(`${madeBy.anthropic}, ${madeBy.google}`),
+      thoughts(3),
+    ],
+  },
+  {
+    vendor: 'google',
+    notes: [
+      ran(`${ranBy.anthropic}, ${ranBy.openai}`, 2),
+      withheld(`anthropic reasoning, ${madeBy.anthropic}, ${madeBy.openai}`),
+    ],
+  },
+];
+
+// What the text has not of the words in this order.
+function missing(text: string, wanted: string[]): string[] {
+  let at = 0;
+  return wanted.filter((word) => {
+    const found = text.indexOf(word, at);
+    if (found >= 0) at = found + word.length;
+    return found < 0;
+  });
+}
+
+it('gives each vendor its own parts as they were, the words of the others in their order, and names the rest', async () => {
   ask([
     { type: 'text', text: 'What falls?' },
     { type: 'image', source: { type: 'data', value: photo, mimeType: 'image/gif' } },
     { type: 'document', source: { type: 'data', value: pdf, mimeType: 'application/pdf' } },
   ]);
-  const first = await turn('anthropic');
-  expect(first.notes).toEqual([]);
-  const order: Vendor[] = ['openai', 'google', 'anthropic', 'openai', 'google'];
-  const words: Record<Vendor, string[]> = {
-    anthropic: ['Claude found rain.', 'saw toolu_1', 'sky'],
-    openai: ['GPT found snow.', 'saw call_1', 'saw call_2', 'forty-two', 'plain words', 'hill'],
-    google: ['Gemini found hail.', 'saw g1', 'thirty-two', 'sea'],
-  };
-  const seen: Vendor[] = ['anthropic'];
-  for (const vendor of order) {
-    ask('And else?');
+  const seen: Vendor[] = [];
+  for (const { vendor, notes: expected } of hops) {
+    const hop = `${seen.length}: ${vendor}`;
     const { body, text, notes } = await turn(vendor);
-    for (const earlier of seen) {
-      for (const word of words[earlier]) expect(`${vendor}: ${text}`).toContain(word);
-    }
-    for (const other of ['anthropic', 'openai', 'google'].filter((one) => one !== vendor)) {
-      for (const name of Object.keys(brandNew(other))) expect(text).not.toContain(name);
-    }
-    for (const medium of [photo, pdf]) expect(text).toContain(medium);
-    if (seen.includes(vendor)) {
-      const sent = vendors[vendor].parts(body);
-      const { own } = vendors[vendor];
-      expect(sent.filter((part) => own.some((one) => isDeepStrictEqual(one, part)))).toEqual(own);
-    }
-    // What it cannot read is named once, and stays.
-    const withheld = notes.filter((note) => note.includes('what other providers made'));
-    expect(withheld).toHaveLength(1);
-    for (const earlier of new Set(seen)) {
-      if (earlier === vendor) continue;
-      expect(withheld[0]).toContain(earlier === 'openai' ? 'openai_responses' : earlier);
-    }
+    ask('And else?');
+    expect({ hop, notes }).toEqual({ hop, notes: expected });
+    const others = seen.filter((earlier) => earlier !== vendor);
+    const lost = missing(text, [
+      photo,
+      pdf,
+      ...seen.flatMap((one) => (one === vendor ? [] : words[one])),
+    ]);
+    expect({ hop, lost }).toEqual({ hop, lost: [] });
+    const leaked = others.flatMap((one) => secrets[one]).filter((word) => text.includes(word));
+    expect({ hop, leaked }).toEqual({ hop, leaked: [] });
+    const { own, parts } = vendors[vendor];
+    const sent = parts(body).filter((part) => own.some((one) => isDeepStrictEqual(one, part)));
+    expect({ hop, sent }).toEqual({ hop, sent: seen.includes(vendor) ? own : [] });
     seen.push(vendor);
   }
+  expect(messages.filter(({ role }) => role === 'user')).toHaveLength(1 + hops.length);
 });

@@ -37,6 +37,16 @@ TEST(Foreign, ReadsRowsOfOpenAi) {
             R"([{"role":"tool","toolCallId":"a","tool_call_id":"b"}])");
 }
 
+TEST(Foreign, ReadsTextDocumentsOfAnthropic) {
+  EXPECT_EQ(
+      adopted(user(R"({"type":"document","title":"Terms","source":{"type":"text","media_type":)"
+                   R"("text/plain","data":"The words."}})")),
+      user(R"({"type":"document","source":{"type":"data","value":"VGhlIHdvcmRzLg==","mimeType":)"
+           R"("text/plain"},"metadata":{"filename":"Terms"}})"));
+  EXPECT_EQ(adopted(user(R"({"type":"document","source":{"type":"text","data":1}})")).substr(0, 17),
+            "invalid_messages:");
+}
+
 TEST(Foreign, KeepsUnknownPartsOnRequest) {
   const std::string rows = user(
       R"({"type":"text","text":"q"},{"type":"hologram","x":1},{"type":"image","source":{"type":"blob"}})");

@@ -108,6 +108,9 @@ constexpr std::array rows{
     Row{R"({"type":"document","source":{"type":"data","value":"/+A=","mimeType":"application/zip"}})",
         {"file document.zip", "input_file document.zip", "document_url", "-",
          "inlineData application/zip", "-", "-", "-"}},
+    Row{R"({"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}})",
+        {"image_url", "input_image", "image_url", "image", "inlineData image/png", "image png",
+         "images", "image_url"}},
 };
 
 Result<ChatRequest> request_to(const Wire& wire, std::string_view part, bool leaves_out) {
@@ -291,6 +294,25 @@ TEST(Media, GoNowhereWhereOnlyTextIsTaken) {
     }
     ASSERT_FALSE(built) << row.part;
     EXPECT_EQ(built.error().code, Errc::capability_not_supported) << row.part;
+  }
+}
+
+// A document of Anthropic's that is a text, given in a message of AG-UI.
+TEST(Media, OfAnthropicReachOthers) {
+  constexpr std::string_view part =
+      R"({"type":"document","title":"T","source":{"type":"text","media_type":"text/plain",)"
+      R"("data":"words"}})";
+  for (const Wire& wire : wires) {
+    const auto built = request_to(wire, part, false);
+    ASSERT_TRUE(built.ok()) << wire.provider;
+    const std::string& body = built.value().request.body;
+    EXPECT_TRUE(test::has(body, "d29yZHM=") || test::has(body, "words")) << body;
+    const bool is_text = test::has(body, R"(T\n\nwords)");
+    const auto& notes = built.value().notes;
+    const bool noted = std::any_of(notes.begin(), notes.end(), [](const Note& note) {
+      return test::has(note.sentence, "a text document goes as text");
+    });
+    EXPECT_EQ(noted, is_text) << wire.provider << body;
   }
 }
 

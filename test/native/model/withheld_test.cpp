@@ -120,7 +120,8 @@ TEST(Withheld, NamesWhatIsOfATurnInAMessage) {
   }
 }
 
-// What ran at OpenAI reaches other providers as calls with their results.
+// What ran at OpenAI reaches other providers as text, what the host ran as calls with their
+// results.
 TEST(Withheld, IsNoCallThatRanAtTheProvider) {
   const std::string messages =
       R"([{"type":"message","role":"user","content":"Ask"},{"type":"shell_call","id":"sh_1",)"
