@@ -50,14 +50,10 @@ std::string result_content(const json::Value& content) {
 }
 
 bool is_joined_content(const json::Value& content) {
-  std::size_t bare = 0;
   for (const json::Value item : content.items()) {
     if (item["type"].string() != "text") return false;
-    std::size_t members = 0;
-    for (const json::Member& member : item.members()) members += member.value.is_null() ? 0 : 1;
-    bare += members <= 2 ? 1 : 0;
   }
-  return content.size() > 1 || bare < content.size();
+  return content.is_array() && content.size() > 0;
 }
 
 }  // namespace millrace::adapter

@@ -24,7 +24,7 @@ std::string block_without(const json::Value& block,
 
 // The content of a result as text: a string, the joined texts of a list of texts, else JSON.
 std::string result_content(const json::Value& content);
-// Whether that text leaves out where one text ends, or members of them.
+// Whether that text leaves out that it was a list: where one text ends, and members of them.
 bool is_joined_content(const json::Value& content);
 
 }  // namespace millrace::adapter
