@@ -131,6 +131,16 @@ void add_made_image(CallText& out, const ToolCall& call) {
   if (url) add_image(out, {Media::Kind::image, Media::Source::url, *url});
 }
 
+// What it is, its name, and where it is unless its bytes are given.
+std::string named_medium(const Media& media) {
+  std::string text(message::name_of(media.kind));
+  if (!media.filename.empty()) text.append(" ").append(media.filename);
+  message::DataUrl data;
+  const bool is_given =
+      media.source == Media::Source::data || message::read_data_url(data, media.value);
+  return is_given ? text : text.append(" ").append(media.value);
+}
+
 void add_result(CallText& out, const Message& result) {
   const std::string text = message::text_of(result.content);
   add_line(out, "Result", plain_text(text));
@@ -141,11 +151,8 @@ void add_result(CallText& out, const Message& result) {
   for (const json::Value part : parts.items()) {
     Media media;
     if (!message::read_media(media, part)) continue;
-    if (media.kind == Media::Kind::image) {
-      add_image(out, media);
-    } else {
-      add_line(out, "Result", message::name_of(media.kind));
-    }
+    if (media.kind == Media::Kind::image) add_image(out, media);
+    add_line(out, "Result", named_medium(media));
   }
 }
 

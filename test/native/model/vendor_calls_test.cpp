@@ -111,9 +111,10 @@ const RanCase ran_cases[] = {
      "bedrock",
      R"({"toolUse":{"toolUseId":"tu1","name":"nova_code_interpreter","input":{"snippet":"1+1"},)"
      R"("type":"server_tool_use"}},{"toolResult":{"toolUseId":"tu1","type":"nova_result",)"
-     R"("content":[{"json":{"stdOut":"two"}}]}},{"text":"Last."})",
+     R"("content":[{"json":{"stdOut":"two"}},{"document":{"format":"pdf","name":"plan","source":)"
+     R"({"s3Location":{"uri":"s3://b/plan"}}}}]}},{"text":"Last."})",
      {"nova_code_interpreter"},
-     {"1+1", "stdOut", "two", "Last."},
+     {"1+1", "stdOut", "two", "document plan s3://b/plan", "Last."},
      {}},
 };
 
