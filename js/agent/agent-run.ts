@@ -36,6 +36,8 @@ import { notTaken, SentMessages } from './sent-messages';
 
 // Characters that a reader may lag behind before the run waits for it.
 const mostLag = 1 << 22;
+// The same where the store has what follows, and nobody waits for the end.
+const mostStoredLag = 1 << 13;
 
 /**
  * A run of an agent.
@@ -223,6 +225,7 @@ export class AgentRun implements AsyncIterable<RunEvent> {
   get result(): Promise<AgentResult> {
     this.#waiters += 1;
     this.#watch(true);
+    this.#room?.();
     return this.#done;
   }
 
@@ -341,7 +344,7 @@ export class AgentRun implements AsyncIterable<RunEvent> {
     try {
       for (let output = await this.#call.read(); output; output = await this.#call.read()) {
         this.#take(output as string);
-        while (this.#events.lag > mostLag) await this.#hasRoom();
+        while (this.#events.lag > this.#mostLag) await this.#hasRoom();
       }
     } catch (error) {
       this.#failure = asError(error);
@@ -359,7 +362,11 @@ export class AgentRun implements AsyncIterable<RunEvent> {
     return resultOf({ threadId, runId }, this.#result, this.#failure);
   }
 
-  // A reader took something, or left.
+  get #mostLag(): number {
+    return this.#host.durable && this.#waiters === 0 ? mostStoredLag : mostLag;
+  }
+
+  // A reader took something or left, or somebody waits for the end.
   #hasRoom(): Promise<void> {
     return new Promise((resolve) => {
       this.#room = () => {

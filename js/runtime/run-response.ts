@@ -82,7 +82,7 @@ class ResponseReader<Head> {
         pull: () => this.#pull(),
         cancel: () => this.#cancel(),
       },
-      { highWaterMark: 1 },
+      { highWaterMark: 0 },
     );
     this.#resolve({ head, body });
   }

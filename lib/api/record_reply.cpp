@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::chrono::seconds stall_limit{60};
 // What records that come together give is sent in such pieces.
-constexpr std::size_t piece_bytes = std::size_t{32} << 10U;
+constexpr std::size_t piece_bytes = std::size_t{16} << 10U;
 
 // A page of another origin reads only the headers that are listed: this list takes the place of the
 // zone's.
@@ -88,18 +88,17 @@ bool RecordReply::on_record(const journal::Record& record) {
 }
 
 bool RecordReply::on_pause() {
-  const bool has_room = send();
-  // Many runs wait here for long.
-  std::string().swap(buffer_);
-  return has_room;
+  return send();
 }
 
 bool RecordReply::send() {
   if (output_bytes() == 0) return true;
   if (!begin()) return false;
-  take_into(buffer_);
+  // Leaves no room behind: many wait here for long.
+  std::string piece;
+  take_into(piece);
   wait_for_silence();
-  const bool has_room = response_->write(buffer_);
+  const bool has_room = response_->write(piece);
   if (!has_room) stalled_.start_at(os::Timer::Clock::now() + stall_limit);
   return has_room;
 }

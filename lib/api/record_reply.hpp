@@ -68,7 +68,6 @@ class RecordReply : public run::RunReader, public std::enable_shared_from_this<R
   os::Timer stalled_;
   std::shared_ptr<run::RunHub> hub_;
   std::string run_id_;
-  std::string buffer_;
   bool has_begun_ = false;
   bool ended_ = false;
 };

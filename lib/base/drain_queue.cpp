@@ -62,9 +62,9 @@ bool DrainQueue::push(StreamId stream, std::string_view data) {
   Stream& entry = at->second;
   entry.data.append(data);
   buffered_bytes_ += data.size();
-  const std::size_t limit = buffered_bytes_ >= limits_.total_bytes
-                                ? limits_.floor_bytes
-                                : std::max(limits_.stream_bytes, entry.limit);
+  const std::size_t own = entry.limit == 0 ? limits_.stream_bytes : entry.limit;
+  const bool is_crowded = buffered_bytes_ >= limits_.total_bytes;
+  const std::size_t limit = is_crowded ? std::min(own, limits_.floor_bytes) : own;
   entry.paused = entry.data.size() >= limit;
   const bool room = !entry.paused;
   WakeRequest wake_request = offer(stream, entry);

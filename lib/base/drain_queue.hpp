@@ -63,7 +63,7 @@ class DrainQueue {
 
   // These ignore a stream that was dropped, as does flush.
   void push_head(StreamId stream, std::string head);
-  // Lets one stream hold more than others before it pauses.
+  // How much one stream may hold before it pauses, in place of `stream_bytes`.
   void allow(StreamId stream, std::size_t bytes);
   // False when the producer shall pause until a batch with `was_paused` is taken, for which a
   // reader that waits is woken at once.
@@ -101,7 +101,7 @@ class DrainQueue {
     std::optional<std::string> head;
     std::string data;
     std::optional<std::string> end;
-    std::size_t limit = 0;  // in place of stream_bytes, where it is larger
+    std::size_t limit = 0;  // in place of stream_bytes, where there is one
     bool reader_waits = false;
     bool is_quiet = false;
     bool paused = false;

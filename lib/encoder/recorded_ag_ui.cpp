@@ -10,6 +10,7 @@ namespace millrace::encoder {
 namespace {
 
 constexpr std::string_view frame_end = "\n\n";
+constexpr std::size_t most_room = 4096;  // of a frame, while the next one is waited for
 
 }  // namespace
 
@@ -83,6 +84,8 @@ void RecordedAgUi::write(std::uint64_t seq) {
   const std::size_t last = before == std::string::npos ? 0 : before + frame_end.size();
   out_.append(piece_, 0, last).append("id: ").append(std::to_string(seq)).push_back('\n');
   out_.append(piece_, last);
+  // The encoder gets it next: a long frame leaves no room behind.
+  if (piece_.capacity() > most_room) std::string().swap(piece_);
 }
 
 void RecordedAgUi::fail(std::string_view code, std::string_view message) {
@@ -97,7 +100,7 @@ void RecordedAgUi::take_into(std::string& buffer) {
   buffer.clear();
   if (options_.is_binary) {
     append_ag_ui_proto(buffer, out_);
-    out_.clear();
+    std::string().swap(out_);
     return;
   }
   out_.swap(buffer);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::chrono::seconds keep_alive_every{15};
 // What records that come together give is handed over in such pieces.
-constexpr std::size_t piece_bytes = std::size_t{32} << 10U;
+constexpr std::size_t piece_bytes = std::size_t{8} << 10U;
 
 Error may_only_start() {
   return make_error(Errc::not_authorized,
@@ -113,10 +113,13 @@ RunBytes::RunBytes(DrainQueue::StreamId id, HostServices& services,
       runtime_(std::move(runtime)),
       spec_(std::move(spec)),
       encoder_(spec_.records),
-      keep_alive_(services.loop, [this] {
-        const auto self = shared_from_this();
-        if (!closed_ && !spec_.records.is_binary) push(encoder::AgUiEncoder::keep_alive);
-      }) {}
+      keep_alive_(services.loop,
+                  [this] {
+                    const auto self = shared_from_this();
+                    if (!closed_ && !spec_.records.is_binary)
+                      push(encoder::AgUiEncoder::keep_alive);
+                  }),
+      room_(services.queue, id) {}
 
 void RunBytes::start() {
   // Only runs that begin have an order.
@@ -242,16 +245,15 @@ bool RunBytes::on_record(const journal::Record& record) {
 }
 
 bool RunBytes::on_pause() {
-  const bool has_room = push_pending();
-  // Many runs wait here for long.
-  std::string().swap(buffer_);
-  return has_room;
+  return push_pending();
 }
 
 bool RunBytes::push_pending() {
   if (encoder_.pending().empty()) return !is_full_;
-  encoder_.take_into(buffer_);
-  return push(buffer_);
+  // Leaves no room behind: many wait here for long.
+  std::string piece;
+  encoder_.take_into(piece);
+  return push(piece);
 }
 
 void RunBytes::on_end(const Error* error) {
@@ -282,6 +284,7 @@ void RunBytes::close(std::string end) {
 
 void RunBytes::resume() {
   is_full_ = false;
+  room_.grow();
   if (const auto hub = hub_) hub->resume(*this);
 }
 

@@ -10,6 +10,7 @@
 #include "encoder/recorded_ag_ui.hpp"
 #include "host/host_task.hpp"
 #include "host/input_reading.hpp"
+#include "host/reader_room.hpp"
 #include "os/timer.hpp"
 #include "run/durable/run_requests.hpp"
 
@@ -84,9 +85,9 @@ class RunBytes final : public HostTask,
   RunBytesSpec spec_;
   encoder::RecordedAgUi encoder_;
   os::Timer keep_alive_;
+  ReaderRoom room_;
   std::shared_ptr<run::RunHub> hub_;
   store::RunId run_;
-  std::string buffer_;
   bool has_head_ = false;
   bool is_full_ = false;
   bool closed_ = false;

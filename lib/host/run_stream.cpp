@@ -19,7 +19,6 @@ using journal::RunState;
 using json::Tree;
 
 constexpr std::string_view stop_reason = "user_aborted";
-constexpr std::size_t most_pending_bytes = std::size_t{256} << 10U;
 
 }  // namespace
 
@@ -41,6 +40,7 @@ RunStream::RunStream(DrainQueue::StreamId id, HostServices& services,
                   const auto self = shared_from_this();
                   if (!closed_) deliver(false);
                 }),
+      room_(services.queue, id),
       items_(output_, throttle_),
       is_stopped_(std::make_shared<bool>(spec_.is_stopped)) {}
 
@@ -226,7 +226,7 @@ bool RunStream::on_record(const journal::Record& record) {
     return false;
   }
   plan_delivery();
-  lags_ = is_full_ || output_.size() > most_pending_bytes;
+  lags_ = is_full_ || output_.size() >= room_.bytes();
   return !lags_;
 }
 
@@ -372,7 +372,7 @@ void RunStream::deliver(bool ended) {
 }
 
 void RunStream::resume() {
-  is_full_ = false;
+  if (std::exchange(is_full_, false)) room_.grow();
   if (!std::exchange(lags_, false)) return;
   if (const auto hub = hub_) hub->resume(*this);
 }

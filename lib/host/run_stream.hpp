@@ -11,6 +11,7 @@
 #include "event/event.hpp"
 #include "host/host_task.hpp"
 #include "host/input_reading.hpp"
+#include "host/reader_room.hpp"
 #include "host/run_items.hpp"
 #include "host/throttle.hpp"
 #include "run/durable/run_requests.hpp"
@@ -132,6 +133,7 @@ class RunStream final : public HostTask,
   RunSpec spec_;
   std::string output_;
   Throttle throttle_;
+  ReaderRoom room_;
   RunItems items_;
   std::shared_ptr<run::RunHub> hub_;
   store::RunId run_;

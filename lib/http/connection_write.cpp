@@ -74,7 +74,8 @@ void Connection::flush() {
     on_flushed();
     if (phase_ == Phase::closed) return;
   } else {
-    if (sent_ > out_.size() / 2) out_.erase(0, std::exchange(sent_, 0));
+    // In no more room than it takes: a client that does not read is waited for.
+    out_ = std::string(out_, std::exchange(sent_, 0));
     is_write_waiting_ = true;
     socket_.wait_writable(shared_from_this());
   }

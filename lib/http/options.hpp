@@ -39,7 +39,7 @@ struct ServerOptions {
   std::uint64_t buffered_body_bytes = std::uint64_t{256} << 20U;
   std::size_t max_connections = 10'000;
   // Above the first a stream's write answers false; above the second the connection is dropped.
-  std::size_t write_buffer_bytes = 64 * 1024;
+  std::size_t write_buffer_bytes = 16 * 1024;
   std::size_t write_buffer_limit_bytes = 16 * 1024 * 1024;
 };
 

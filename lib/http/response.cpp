@@ -146,6 +146,7 @@ void append_chunk(std::string& out, std::string_view bytes) {
   std::array<char, 16> digits{};
   const auto [end, error] =
       std::to_chars(digits.data(), digits.data() + digits.size(), bytes.size(), 16);
+  out.reserve(out.size() + digits.size() + bytes.size() + 4);
   out.append(digits.data(), end).append("\r\n").append(bytes).append("\r\n");
 }
 

@@ -12,6 +12,10 @@
 namespace millrace::journal {
 namespace {
 
+// Bytes of one record of deltas, beyond which another begins: a reader without room holds whole
+// frames.
+constexpr std::size_t most_text = std::size_t{16} << 10U;
+
 struct Delta {
   std::uint32_t kind = 0;  // 0: no delta
   std::string_view part;
@@ -100,11 +104,13 @@ void DeltaMerger::add_delta(std::int64_t at_ms, std::uint32_t branch, std::uint3
                             std::string_view text) {
   size_ += text.size();
   const auto first = std::next(items_.begin(), static_cast<std::ptrdiff_t>(joinable_from_));
-  const auto same = std::find_if(first, items_.end(), [&](const Item& item) {
+  const auto end = std::make_reverse_iterator(first);
+  const auto same = std::find_if(items_.rbegin(), end, [&](const Item& item) {
     return item.kind == kind && item.branch == branch && item.part == part &&
            item.subagent == subagent;
   });
-  if (same != items_.end()) {
+  if (same != end && (same->text.size() + text.size() <= most_text ||
+                      utf8::ends_with_high_surrogate(same->text))) {
     append_text(same->text, text);
     return;
   }

@@ -15,8 +15,9 @@
 namespace millrace::journal {
 
 // A delta joins the last one of its part, unless something other than a delta came in between:
-// deltas of different parts have no order among each other. One with members of its own
-// (Event::extra) stays alone. Two halves of a surrogate pair become one character.
+// deltas of different parts have no order among each other. What would be longer than 16 KiB is
+// another record. One with members of its own (Event::extra) stays alone. Two halves of a surrogate
+// pair become one character.
 class DeltaMerger {
  public:
   void add(std::int64_t at_ms, std::uint32_t branch, const Fact& fact);

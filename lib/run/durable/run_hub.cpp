@@ -1,7 +1,6 @@
 #include "run/durable/run_hub.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -12,24 +11,21 @@ namespace millrace::run {
 namespace {
 
 constexpr std::size_t ring_limit = std::size_t{1} << 20U;
-// What is read ahead for one reader, and kept while it has no room: a thousand readers may stall.
+// What is read ahead for one reader.
 constexpr std::size_t read_limit = std::size_t{32} << 10U;
-
-std::size_t bytes_of(const std::vector<store::StoredPage>& pages) {
-  return std::accumulate(
-      pages.begin(), pages.end(), std::size_t{0},
-      [](std::size_t sum, const store::StoredPage& page) { return sum + page.bytes.size(); });
-}
 
 }  // namespace
 
-RunHub::RunHub(os::EventLoop& loop, std::shared_ptr<store::Writer> writer, const store::RunId& run,
-               std::uint64_t committed, bool is_over)
+RunHub::RunHub(os::EventLoop& loop, std::shared_ptr<store::Writer> writer,
+               std::shared_ptr<PageBudget> budget, const store::RunId& run, std::uint64_t committed,
+               bool is_over)
     : loop_(loop),
       writer_(std::move(writer)),
       run_(run),
       committed_(committed),
-      is_over_(is_over) {}
+      is_over_(is_over),
+      budget_(std::move(budget)),
+      ring_(budget_) {}
 
 Result<void> RunHub::check_cursor(std::uint64_t after) const {
   if (after <= committed_) return {};
@@ -94,51 +90,52 @@ void RunHub::resume(const RunReader& reader) {
 
 void RunHub::publish(store::StoredPage page) {
   // A decision of the user is between them, which is read from the store.
-  if (page.last - page.count != committed_) {
-    ring_.clear();
-    ring_bytes_ = 0;
-  }
+  if (page.last - page.count != committed_) ring_.clear();
   committed_ = page.last;
-  ring_bytes_ += page.bytes.size();
-  ring_.push_back(std::move(page));
-  while (ring_.size() > 1 && ring_bytes_ > ring_limit) {
-    ring_bytes_ -= ring_.front().bytes.size();
-    ring_.pop_front();
-  }
-  const auto self = shared_from_this();
-  for (const CursorPtr& cursor : std::vector(cursors_.begin(), cursors_.end())) pump(cursor);
+  ring_.push(std::move(page));
+  while (ring_.pages().size() > 1 && ring_.bytes() > ring_limit) ring_.pop();
+  pump_all();
 }
 
 void RunHub::advance(std::uint64_t committed, bool is_over) {
   if (committed <= committed_) return;
   // What is between is read from the store.
   ring_.clear();
-  ring_bytes_ = 0;
   committed_ = committed;
-  const auto self = shared_from_this();
-  for (const CursorPtr& cursor : std::vector(cursors_.begin(), cursors_.end())) pump(cursor);
+  pump_all();
   if (is_over) end();
 }
 
 void RunHub::end(std::optional<Error> error) {
   if (std::exchange(is_over_, true)) return;
   error_ = std::move(error);
+  pump_all();
+}
+
+void RunHub::pump_all() {
   const auto self = shared_from_this();
   for (const CursorPtr& cursor : std::vector(cursors_.begin(), cursors_.end())) pump(cursor);
+  const auto is_behind = [&](const CursorPtr& cursor) { return cursor->at < committed_; };
+  if (std::none_of(cursors_.begin(), cursors_.end(), is_behind)) return ring_.clear();
+  ring_.wait(std::none_of(cursors_.begin(), cursors_.end(), [&](const CursorPtr& cursor) {
+    return is_behind(cursor) && !cursor->is_full;
+  }));
 }
 
 const store::StoredPage* RunHub::page_behind(std::uint64_t at) const {
-  if (ring_.empty() || ring_.front().last - ring_.front().count > at) return nullptr;
+  const auto& pages = ring_.pages();
+  if (pages.empty() || pages.front().last - pages.front().count > at) return nullptr;
   const auto found = std::lower_bound(
-      ring_.begin(), ring_.end(), at,
+      pages.begin(), pages.end(), at,
       [](const store::StoredPage& page, std::uint64_t seq) { return page.last <= seq; });
-  return found == ring_.end() ? nullptr : &*found;
+  return found == pages.end() ? nullptr : &*found;
 }
 
 void RunHub::pump(const CursorPtr& cursor) {
   feed_all(cursor);
   const Reader reader = cursor->reader;
   if (reader && !cursor->is_full && !reader->on_pause()) cursor->is_full = true;
+  if (cursor->loaded) cursor->loaded->wait(cursor->is_full);
 }
 
 void RunHub::feed_all(const CursorPtr& cursor) {
@@ -159,17 +156,16 @@ void RunHub::feed_all(const CursorPtr& cursor) {
 }
 
 Result<bool> RunHub::feed_loaded(Cursor& cursor) {
-  if (cursor.next == cursor.loaded.size()) return false;
+  if (!cursor.loaded || cursor.loaded->pages().empty()) return false;
   // What is loaded may change while the reader works.
-  const store::StoredPage page = cursor.loaded[cursor.next];
+  const store::StoredPage page = cursor.loaded->pages().front();
   MILLRACE_TRY(feed(cursor, page));
-  if (cursor.at >= page.last && cursor.next < cursor.loaded.size()) ++cursor.next;
-  const bool is_read = cursor.next == cursor.loaded.size();
-  const bool is_too_much = cursor.is_full && bytes_of(cursor.loaded) > read_limit;
-  if (is_read || is_too_much) {
-    cursor.loaded = {};
-    cursor.next = 0;
+  const bool is_there = cursor.loaded && !cursor.loaded->pages().empty();
+  if (!is_there || cursor.at < page.last || cursor.loaded->pages().front().last != page.last) {
+    return true;
   }
+  cursor.loaded->pop();
+  if (cursor.loaded->pages().empty()) cursor.loaded.reset();
   return true;
 }
 
@@ -192,12 +188,22 @@ Result<void> RunHub::feed(Cursor& cursor, const store::StoredPage& page) {
 
 void RunHub::load(const CursorPtr& cursor) {
   cursor->is_loading = true;
-  writer_->read([weak = weak_from_this(), loop = loop_.handle(), cursor = CursorPtr(cursor),
-                 run = run_, after = cursor->at](store::StorageBackend& backend) mutable {
+  // The budget holds what it calls.
+  budget_->begin_read([weak = weak_from_this(), budget = budget_.get(), cursor] {
+    const auto self = weak.lock();
+    self && cursor->reader ? self->read_on(cursor) : budget->end_read();
+  });
+}
+
+void RunHub::read_on(const CursorPtr& cursor) {
+  writer_->read([weak = weak_from_this(), loop = loop_.handle(), budget = budget_,
+                 cursor = CursorPtr(cursor), run = run_,
+                 after = cursor->at](store::StorageBackend& backend) mutable {
     const auto pages = std::make_shared<Result<std::vector<store::StoredPage>>>(
         backend.read(run, after, read_limit));
-    loop.post([weak, cursor = std::move(cursor), pages] {
+    loop.post([weak, budget = std::move(budget), cursor = std::move(cursor), pages] {
       if (const auto self = weak.lock()) self->take(cursor, std::move(*pages));
+      budget->end_read();
     });
   });
 }
@@ -210,8 +216,8 @@ void RunHub::take(const CursorPtr& cursor, Result<std::vector<store::StoredPage>
     const Error missing = make_error(Errc::store_damaged, "Records of the run are missing.");
     return drop(cursor, &missing);
   }
-  cursor->loaded = std::move(pages).value();
-  cursor->next = 0;
+  cursor->loaded = std::make_unique<HeldPages>(budget_);
+  for (store::StoredPage& page : pages.value()) cursor->loaded->push(std::move(page));
   pump(cursor);
 }
 

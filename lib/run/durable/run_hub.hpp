@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <list>
 #include <memory>
@@ -13,6 +12,7 @@
 
 #include "base/result.hpp"
 #include "journal/record.hpp"
+#include "run/durable/held_pages.hpp"
 #include "store/types.hpp"
 #include "store/writer.hpp"
 
@@ -39,9 +39,11 @@ class RunHub final : public std::enable_shared_from_this<RunHub> {
  public:
   using Reader = std::shared_ptr<RunReader>;
 
-  // `committed` is the number of the last record; nothing follows it where `is_over`.
-  RunHub(os::EventLoop& loop, std::shared_ptr<store::Writer> writer, const store::RunId& run,
-         std::uint64_t committed, bool is_over);
+  // `committed` is the number of the last record; nothing follows it where `is_over`. `budget` is
+  // that of all runs here.
+  RunHub(os::EventLoop& loop, std::shared_ptr<store::Writer> writer,
+         std::shared_ptr<PageBudget> budget, const store::RunId& run, std::uint64_t committed,
+         bool is_over);
 
   // Errors: cursor_ahead for the number of a record that is not there yet.
   [[nodiscard]] Result<void> check_cursor(std::uint64_t after) const;
@@ -79,16 +81,17 @@ class RunHub final : public std::enable_shared_from_this<RunHub> {
     bool counts = true;
     bool is_full = false;
     bool is_loading = false;
-    std::vector<store::StoredPage> loaded;  // behind `at`, those before `next` are read
-    std::size_t next = 0;
+    std::unique_ptr<HeldPages> loaded;  // behind `at`
   };
   using CursorPtr = std::shared_ptr<Cursor>;
 
   void pump(const CursorPtr& cursor);
+  void pump_all();
   void feed_all(const CursorPtr& cursor);
   Result<void> feed(Cursor& cursor, const store::StoredPage& page);
   [[nodiscard]] const store::StoredPage* page_behind(std::uint64_t at) const;
   void load(const CursorPtr& cursor);
+  void read_on(const CursorPtr& cursor);
   void take(const CursorPtr& cursor, Result<std::vector<store::StoredPage>> pages);
   // False where nothing is loaded. Errors: those of a page.
   Result<bool> feed_loaded(Cursor& cursor);
@@ -103,8 +106,8 @@ class RunHub final : public std::enable_shared_from_this<RunHub> {
   bool is_over_;
   bool stops_when_left_ = false;
   std::optional<Error> error_;
-  std::deque<store::StoredPage> ring_;  // the latest pages, without gaps
-  std::size_t ring_bytes_ = 0;
+  std::shared_ptr<PageBudget> budget_;
+  HeldPages ring_;  // the latest pages, without gaps, while a reader is behind them
   std::list<CursorPtr> cursors_;
   std::function<void(bool any)> on_readers_;
 };

@@ -92,7 +92,8 @@ void RunRegistry::enqueue(const StartRequest& request, store::NewRun made,
                         return done(start_error(outcome));
                       ++self->counts_->accepted;
                       auto hub = std::make_shared<RunHub>(self->services_.loop, self->writer_,
-                                                          outcome.run, outcome.last, false);
+                                                          self->held_, outcome.run,
+                                                          outcome.last, false);
                       hub->stop_when_left(stops);
                       self->waiting_hubs_[outcome.run] = hub;
                       done(StartedRun{outcome.run, std::move(hub), outcome.first});

@@ -81,18 +81,18 @@ std::shared_ptr<RunHub> RunRegistry::hub_for(const store::RunId& run, std::uint6
     waiting_hubs_.erase(found);
     if (hub) return hub;
   }
-  return std::make_shared<RunHub>(services_.loop, writer_, run, committed, false);
+  return std::make_shared<RunHub>(services_.loop, writer_, held_, run, committed, false);
 }
 
 // The hub of a run that is not at work here.
 std::shared_ptr<RunHub> RunRegistry::hub_of(const store::RunRow& row) {
   const store::RunId& run = row.run.id;
   if (!can_go_on_here(row.state)) {
-    return std::make_shared<RunHub>(services_.loop, writer_, run, row.last, true);
+    return std::make_shared<RunHub>(services_.loop, writer_, held_, run, row.last, true);
   }
   std::erase_if(waiting_hubs_, [](const auto& entry) { return entry.second.expired(); });
   auto hub = waiting_hubs_[run].lock();
-  if (!hub) hub = std::make_shared<RunHub>(services_.loop, writer_, run, row.last, false);
+  if (!hub) hub = std::make_shared<RunHub>(services_.loop, writer_, held_, run, row.last, false);
   waiting_hubs_[run] = hub;
   return hub;
 }

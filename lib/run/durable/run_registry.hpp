@@ -283,6 +283,7 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
 
   model::DriverServices services_;
   std::shared_ptr<store::Writer> writer_;
+  const std::shared_ptr<PageBudget> held_ = std::make_shared<PageBudget>();  // for all readers
   std::string owner_;
   OnError on_error_;
   std::function<void()> on_change_;

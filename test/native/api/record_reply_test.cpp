@@ -105,7 +105,8 @@ class RecordReplyTest : public testing::Test {
   void with_hub(std::uint64_t committed, bool is_over, const std::function<void()>& work) {
     std::promise<void> done;
     loop_.post([&] {
-      found_.hub = std::make_shared<run::RunHub>(loop_, writer_, found_.run, committed, is_over);
+      found_.hub = std::make_shared<run::RunHub>(
+          loop_, writer_, std::make_shared<run::PageBudget>(), found_.run, committed, is_over);
       work();
       found_.hub = nullptr;
       done.set_value();

@@ -112,6 +112,16 @@ TEST(DeltaMerger, JoinsTheHalvesOfACharacter) {
   EXPECT_EQ(joined(merger.take()), (Seen{"0/a:\xF0\x9F\x98\x80!", "0/b:\xED\xA0\xBD"}));
 }
 
+TEST(DeltaMerger, JoinsNoMoreThanAReaderTakesAtOnce) {
+  DeltaMerger merger;
+  const std::string piece(6000, 'x');
+  for (int n = 0; n < 7; ++n) merger.add(1, 0, text("a", piece));
+  merger.add(1, 0, text("b", "other"));
+  merger.add(1, 0, text("a", "last"));
+  const std::string two = "0/a:" + piece + piece;
+  EXPECT_EQ(joined(merger.take()), (Seen{two, two, two, "0/a:" + piece + "last", "0/b:other"}));
+}
+
 TEST(DeltaMerger, TakesEmptyPartsAndTexts) {
   DeltaMerger merger;
   merger.add(1, 0, text("", ""));
