@@ -60,10 +60,17 @@ inline int listen_on_loopback(std::uint16_t& port) {
 }
 
 // Begins a connection; it is made when the socket can be written.
-inline int connect_to_loopback(std::uint16_t port) {
+// With `takes_little`, little waits in the sockets where nothing is read.
+inline int connect_to_loopback(std::uint16_t port, bool takes_little = false) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) die("socket");
   set_no_delay(fd);
+  if (takes_little) {
+    const int buffer = 4096;
+    const int segment = 1000;
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer);
+    setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &segment, sizeof segment);
+  }
   const sockaddr_in address = loopback(port);
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
   if (connect(fd, generic, sizeof address) != 0 && errno != EINPROGRESS) die("connect");

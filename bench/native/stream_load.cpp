@@ -1,12 +1,19 @@
 // Plays many readers of AG-UI streams on raw sockets and checks what they get.
 //
-// Usage: stream_load PORT PATH
+// Usage: stream_load PORT PATH [merged]
+// With `merged`, deltas may come joined: the stamps that some have are counted then.
 // Reads one command a line from standard input and answers each with one JSON line; ends when
 // standard input ends, at the latest after ten minutes.
-//   run STREAMS RAMP_MS COUNT PER_SECOND  keeps that many streams open; one that ends is followed
-//   by another mark                                  tells about the time since the last mark stop
-//   begins no more; answers when all have ended hold N                                opens N more
-//   streams that stay idle; answers when each has begun release closes those
+//
+//   run STREAMS RAMP_MS COUNT PER_SECOND
+//     keeps that many streams open; one that ends is followed by another
+//   mark            reports the time since the last mark
+//   stop            begins no more; answers when all have ended
+//   hold N          opens N more streams that stay idle; answers when each has begun
+//   attach N PATH   the same with readers of the run at PATH
+//   stall N PATH    opens N readers that read nothing, of the run at PATH, in which % is the number
+//                   of each; answers when all have asked
+//   release         closes all but those of `run`
 
 #include <algorithm>
 #include <map>
@@ -22,14 +29,17 @@ using bench::now_ms;
 
 constexpr double deadline_ms = 30'000;
 constexpr double pause_after_failure_ms = 200;
+constexpr std::size_t stamp_every = 25;  // as in mock_provider.cpp
 constexpr std::string_view ending = "0\r\n\r\n";
 
 struct Stream {
   int fd = -1;
-  bool idle = false;       // a stream of `hold`
+  bool idle = false;       // stays open
+  bool stalled = false;    // reads nothing
   bool connected = false;  // the request is sent
   bool waiting = true;     // for its end (idle: for its first delta)
   double started = 0;
+  std::string request;
   std::string got;
 };
 
@@ -71,17 +81,24 @@ std::string without_chunks(std::string_view response) {
 }
 
 // What is wrong with a whole response, or "".
-std::string problem_of(std::string_view response, std::size_t count) {
+std::string problem_of(std::string_view response, std::size_t count, bool is_merged) {
   if (!response.starts_with("HTTP/1.1 200 ")) return std::string(response.substr(0, 40));
   const std::string body = without_chunks(response);
-  const std::size_t deltas = count_of(body, "\"TEXT_MESSAGE_CONTENT\"");
-  if (deltas != count) return std::to_string(deltas) + " deltas";
+  if (is_merged) {
+    const std::size_t stamps = count_of(body, "@@") / 2;
+    if (stamps != (count + stamp_every - 1) / stamp_every)
+      return std::to_string(stamps) + " stamps";
+  } else {
+    const std::size_t deltas = count_of(body, "\"TEXT_MESSAGE_CONTENT\"");
+    if (deltas != count) return std::to_string(deltas) + " deltas";
+  }
   return count_of(body, "\"RUN_FINISHED\"") == 1 ? "" : "no RUN_FINISHED";
 }
 
 class Load {
  public:
-  Load(std::uint16_t port, std::string path) : port_(port), path_(std::move(path)) {}
+  Load(std::uint16_t port, std::string path, bool is_merged)
+      : port_(port), path_(std::move(path)), is_merged_(is_merged) {}
 
   void run() {
     poller_.add(STDIN_FILENO, EPOLLIN);
@@ -130,10 +147,11 @@ class Load {
     unsigned long ramp = 0;
     unsigned long count = 0;
     unsigned long rate = 0;
+    std::array<char, 200> path{};
     if (std::sscanf(line.c_str(), "run %lu %lu %lu %lu", &streams, &ramp, &count, &rate) == 4) {
       running_ = true;
       count_ = count;
-      request_ = request("[paced " + std::to_string(count) + " " + std::to_string(rate) + "]");
+      words_ = "[paced " + std::to_string(count) + " " + std::to_string(rate) + "]";
       to_open_ = streams;
       next_open_ = now_ms();
       open_gap_ = static_cast<double>(ramp) / static_cast<double>(streams);
@@ -147,7 +165,13 @@ class Load {
       report_if_stopped();
     } else if (std::sscanf(line.c_str(), "hold %lu", &streams) == 1) {
       idle_waiting_ = streams;
-      for (unsigned long i = 0; i < streams; ++i) open_stream(true);
+      for (unsigned long i = 0; i < streams; ++i) open_idle(post("[hold]"));
+    } else if (std::sscanf(line.c_str(), "attach %lu %199s", &streams, path.data()) == 2) {
+      idle_waiting_ = streams;
+      for (unsigned long i = 0; i < streams; ++i) open_idle(get(path.data(), i));
+    } else if (std::sscanf(line.c_str(), "stall %lu %199s", &streams, path.data()) == 2) {
+      idle_waiting_ = streams;
+      for (unsigned long i = 0; i < streams; ++i) open_idle(get(path.data(), i), true);
     } else if (line == "release") {
       for (auto& stream : streams_) {
         if (stream && stream->idle) drop(*stream);
@@ -156,13 +180,22 @@ class Load {
     }
   }
 
-  [[nodiscard]] std::string request(const std::string& words) const {
-    const std::string body =
-        R"({"threadId":"bench","runId":"run","messages":[{"id":"m1","role":"user","content":")" +
-        words + R"("}],"tools":[],"context":[],"state":{},"forwardedProps":{}})";
+  // A run that is recorded has an id of its own.
+  [[nodiscard]] std::string post(const std::string& words) {
+    const std::string id = std::to_string(getpid()) + "-" + std::to_string(++last_id_);
+    const std::string body = R"({"threadId":")" + id + R"(","runId":")" + id +
+                             R"(","messages":[{"id":"m1","role":"user","content":")" + words +
+                             R"("}],"tools":[],"context":[],"state":{},"forwardedProps":{}})";
     return "POST " + path_ + " HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(port_) +
            "\r\nContent-Type: application/json\r\nAccept: text/event-stream\r\nContent-Length: " +
            std::to_string(body.size()) + "\r\n\r\n" + body;
+  }
+
+  [[nodiscard]] std::string get(std::string path, unsigned long number) const {
+    if (const std::size_t at = path.find('%'); at != path.npos) {
+      path.replace(at, 1, std::to_string(number));
+    }
+    return "GET " + path + " HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(port_) + "\r\n\r\n";
   }
 
   void mark() {
@@ -201,26 +234,40 @@ class Load {
   void open_due() {
     for (const double now = now_ms(); to_open_ > 0 && next_open_ <= now; next_open_ += open_gap_) {
       --to_open_;
-      open_stream(false);
+      open_stream();
+      ++active_;
     }
   }
 
-  void open_stream(bool idle) {
-    const int fd = bench::connect_to_loopback(port_);
+  void open_idle(std::string request, bool is_stalled = false) {
+    Stream& stream = open_stream(is_stalled);
+    stream.idle = true;
+    stream.stalled = is_stalled;
+    stream.request = std::move(request);
+  }
+
+  Stream& open_stream(bool takes_little = false) {
+    const int fd = bench::connect_to_loopback(port_, takes_little);
     const auto at = static_cast<std::size_t>(fd);
     if (at >= streams_.size()) streams_.resize(at + 1);
     streams_[at] = std::make_unique<Stream>();
     streams_[at]->fd = fd;
-    streams_[at]->idle = idle;
     streams_[at]->started = now_ms();
-    if (!idle) ++active_;
     poller_.add(fd, EPOLLIN | EPOLLOUT);
+    return *streams_[at];
   }
 
   void on_connected(Stream& stream) {
     stream.connected = true;
-    poller_.change(stream.fd, EPOLLIN);
-    begin(stream, stream.idle ? request("[hold]") : request_);
+    if (!stream.stalled) poller_.change(stream.fd, EPOLLIN);
+    if (stream.stalled) poller_.change(stream.fd, 0);
+    begin(stream, stream.idle ? stream.request : post(words_));
+    if (stream.stalled) report_if_idle(stream, "{\"stalled\":true}");
+  }
+
+  void report_if_idle(Stream& stream, const char* text) {
+    stream.waiting = false;
+    if (--idle_waiting_ == 0) answer(text);
   }
 
   void begin(Stream& stream, const std::string& request) {
@@ -237,8 +284,7 @@ class Load {
     const std::string_view fresh = std::string_view(stream.got).substr(before);
     if (stream.idle) {
       if (stream.waiting && stream.got.find("TEXT_MESSAGE_CONTENT") != std::string::npos) {
-        stream.waiting = false;
-        if (--idle_waiting_ == 0) answer("{\"holding\":true}");
+        report_if_idle(stream, "{\"holding\":true}");
       }
     } else if (stream.waiting) {
       if (before == 0) window_.first_bytes.push_back(now_ms() - stream.started);
@@ -259,13 +305,13 @@ class Load {
   }
 
   void on_end(Stream& stream) {
-    const std::string problem = problem_of(stream.got, count_);
+    const std::string problem = problem_of(stream.got, count_, is_merged_);
     if (!problem.empty()) ++failures_[problem];
     ++finished_;
     ++window_.streams;
     finished_bytes_ += stream.got.size();
     stream.waiting = false;
-    if (running_) return begin(stream, request_);
+    if (running_) return begin(stream, post(words_));
     drop(stream);
     --active_;
     report_if_stopped();
@@ -303,6 +349,8 @@ class Load {
 
   std::uint16_t port_;
   std::string path_;
+  bool is_merged_;
+  std::size_t last_id_ = 0;
   bench::Poller poller_;
   bool leaving_ = false;
   std::string input_;
@@ -311,7 +359,7 @@ class Load {
 
   bool running_ = false;
   bool stopping_ = false;
-  std::string request_;
+  std::string words_;
   std::size_t count_ = 0;
   std::size_t to_open_ = 0;
   double next_open_ = 0;
@@ -327,11 +375,12 @@ class Load {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fputs("usage: stream_load PORT PATH\n", stderr);
+  if (argc != 3 && argc != 4) {
+    std::fputs("usage: stream_load PORT PATH [merged]\n", stderr);
     return 2;
   }
   alarm(600);
-  Load(static_cast<std::uint16_t>(std::strtoul(argv[1], nullptr, 10)), argv[2]).run();
+  const auto port = static_cast<std::uint16_t>(std::strtoul(argv[1], nullptr, 10));
+  Load(port, argv[2], argc == 4).run();
   return 0;
 }

@@ -13,8 +13,8 @@ async function startProxy(file, provider) {
   return { ...child, port, path: '/agent' };
 }
 
-// The command line of the package, as `npm start` runs it.
-async function startServe(provider) {
+// The command line of the package, as `npm start` runs it; `more` are further arguments.
+export async function startServe(provider, more = []) {
   const child = spawn(
     process.execPath,
     [
@@ -26,6 +26,7 @@ async function startServe(provider) {
       '0',
       '--model',
       'openai:example',
+      ...more,
     ],
     {
       env: {

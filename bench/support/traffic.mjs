@@ -47,9 +47,9 @@ export async function startRelay(provider) {
   return { ...relay, port };
 }
 
-// Readers of the streams of one server.
-export async function startLoad(port, path) {
-  const load = startProgram('stream_load', [port, path]);
+// Readers of the streams of one server, which are `merged` where deltas may come joined.
+export async function startLoad(port, path, { merged = false } = {}) {
+  const load = startProgram('stream_load', [port, path, ...(merged ? ['merged'] : [])]);
   await load.answer();
   return load;
 }

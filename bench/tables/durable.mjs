@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { measure, start } from '../support/children.mjs';
+import { busyStreams, idleReaders, stalledReaders } from '../support/durable-serve.mjs';
 import { atLeast, atMost } from '../support/goals.mjs';
 import { root, scratch } from '../support/paths.mjs';
 
@@ -19,6 +20,7 @@ export const columns = [
   { key: 'stepsPerSecond', title: 'steps/s', digits: 0 },
   { key: 'syncs', title: 'syncs', digits: 2 },
   { key: 'bytesEach', title: 'bytes a run', digits: 0 },
+  { key: 'kilobytes', title: 'KB each', digits: 1 },
   { key: 'megabytes', title: 'RSS MB', digits: 0 },
   { key: 'cpuUs', title: 'CPU µs', digits: 1 },
 ];
@@ -30,6 +32,10 @@ export const notes = [
   'The first piece: from run() to the first piece of a model that answers at once, the median. Steps: of a job, one after ' +
     'the other, the median of 200 neighbours. Syncs are commits, which ' +
     'SQLite counts; a step of an agent is a turn of the model and its call of a tool of effect once. A run that ended is read as an AG-UI response.',
+  'In memory: the same with storage memory. Streams at 50 deltas a second are those of the table "streams", through millrace serve ' +
+    'without --storage and with it: the CPU is that of a delta, ms the 99th percentile from the provider’s write to the ' +
+    'reader’s read, WAL bytes with all that a run writes. Readers read /agent/runs of a fresh millrace serve: those that read ' +
+    'nothing of answers of 600 KB (RSS MB of them all), and those of a run whose model is silent.',
   'Runs in parallel: 1,000 of ten steps each that do nothing, with commits that reach the disk: of LangGraph with its SQLite saver ' +
     '(on node:sqlite, durability sync) and of Mastra’s workflows on libSQL (synchronous=FULL). DBOS is missing: its package for ' +
     'TypeScript (@dbos-inc/dbos-sdk 5.3.0) needs a PostgreSQL server.',
@@ -47,6 +53,16 @@ const quickSleepers = { runs: 20_000, due: 0, cut: 200 };
 
 const worker = (what, count, more = {}) =>
   measure('workers/durable.mjs', { what, count, ...more }, { seconds: 300 });
+
+// What runs in memory take: the same measurements without a file.
+async function inMemory(isQuick, records, address) {
+  const more = { address, storage: 'memory' };
+  return {
+    events: await worker('events', records, more),
+    stream: await worker('stream', isQuick ? 10_000 : 50_000, more),
+    first: await worker('first', isQuick ? 30 : 200, more),
+  };
+}
 
 // A store of many runs outlives the processes that use it.
 async function sleepers({ runs, due, seconds, cut }) {
@@ -144,6 +160,25 @@ function sleepingRows({ runs, due, cut, startMs, bytesEach, megabytes, late99, g
   ];
 }
 
+const busyRows = ({ streams, memory, durable }) =>
+  Object.entries({ 'without a store': memory, durable }).map(([how, seen]) => ({
+    label: `${streams} streams at 50 a second, ${how}`,
+    ...{ perSecond: seen.delivered, wal: seen.wal, ms: seen.latencyP99, cpuUs: seen.allEach },
+  }));
+
+const busyGoals = ({ streams, due, memory, durable }, isQuick) => [
+  atLeast(`deltas of ${streams} streams delivered of those due`, durable.delivered / due, 0.98),
+  atMost('CPU a delta, times that without a store', durable.allEach / memory.allEach, 1.6, 'x'),
+  atMost(
+    'delta p99, beyond that without a store',
+    durable.latencyP99 - memory.latencyP99,
+    25,
+    'ms',
+  ),
+  // Few share a commit where there are few.
+  ...(isQuick ? [] : [atMost('WAL of many streams', durable.wal, 600, 'bytes an event')]),
+];
+
 function rowsOf({
   floor,
   sqlite,
@@ -154,6 +189,10 @@ function rowsOf({
   stepCount,
   syncs,
   readers,
+  memory,
+  busy,
+  stalled,
+  idle,
   parallel,
   sleeping,
   chained,
@@ -162,18 +201,25 @@ function rowsOf({
     { label: 'a sync', ms: floor.syncMs },
     { label: 'SQLite, 200 events a commit', ...sqlite },
     { label: 'events of a function', ...events },
+    { label: 'events of a function, in memory', ...memory.events },
     { label: 'pieces of a model', ...stream },
+    { label: 'pieces of a model, in memory', ...memory.stream },
     { label: 'first piece, without a runtime', ms: first.memoryMs },
+    { label: 'first piece, in memory', ms: memory.first.durableMs },
     { label: 'first piece, durable', ms: first.durableMs },
+    ...busyRows(busy),
     { label: 'step 10 of a job', ms: steps.firstMs },
     { label: `step ${stepCount}`, ms: steps.lastMs },
     { label: 'a step of a job', syncs: syncs.job },
-    { label: 'a step of an agent that calls a tool', syncs: syncs.agent },
+    { label: 'a step of an agent that calls a tool', syncs: syncs.agent, ms: syncs.agentMs },
     {
       label: `a run of ${readers.megabytes.toFixed(0)} MB: first byte`,
       ...{ ms: readers.firstMs, megabytesPerSecond: readers.megabytesPerSecond },
     },
     { label: 'its last record', ms: readers.lastMs },
+    { label: `${stalled.readers} readers of a run that read nothing`, megabytes: stalled.ofOne },
+    { label: `${stalled.runs} runs, each with such a reader`, megabytes: stalled.ofMany },
+    { label: `a reader that waits, of ${idle.readers}`, kilobytes: idle.each },
     ...parallelRows(parallel),
     ...sleepingRows(sleeping),
     ...chainRows(chained),
@@ -197,19 +243,24 @@ export async function run({ quick }) {
       steps: await worker('steps', stepCount),
       syncs: await worker('syncs', quick ? 50 : 200),
       readers: await worker('readers', records, { address }),
+      memory: await inMemory(quick, records, address),
+      busy: await busyStreams(quick),
+      stalled: await stalledReaders(quick),
+      idle: await idleReaders(quick),
       parallel: await stepsInParallel(quick),
       sleeping: await sleepers(quick ? quickSleepers : fullSleepers),
       chained: chain(quick ? 50 : 300),
     };
-    return { rows: rowsOf(found), goals: goalsOf(found), failures: [] };
+    const failures = [found.busy.memory, found.busy.durable].flatMap((seen) => seen.failures);
+    return { rows: rowsOf(found), goals: goalsOf(found, quick), failures };
   } finally {
     await model.stop();
   }
 }
 
-function goalsOf(found) {
+function goalsOf(found, isQuick) {
   const { floor, events, stream, first, steps, stepCount, readers, parallel, sleeping } = found;
-  const { syncs } = found;
+  const { syncs, stalled, idle } = found;
   const [durable, sync] = [first.durableMs, floor.syncMs];
   return [
     atLeast('journaled events on one core', events.perCpuSecond, 100_000, 'a second'),
@@ -219,9 +270,14 @@ function goalsOf(found) {
     atMost('a step, beyond one sync', steps.lastMs - sync, 1, 'ms'),
     atMost('syncs of a step of a job', syncs.job, 1),
     atMost('syncs of a step of an agent', syncs.agent, 2),
+    atMost('a step of an agent, beyond its syncs', syncs.agentMs - syncs.agent * sync, 1, 'ms'),
+    ...busyGoals(found.busy, isQuick),
     atMost('first byte of a long run', readers.firstMs, 20, 'ms'),
     atMost('its last record', readers.lastMs, 150, 'ms'),
     atLeast('a long run, whole', readers.megabytesPerSecond, 100, 'MB/s'),
+    atMost('readers of a run that read nothing', stalled.ofOne, 64, 'MiB'),
+    atMost('runs, each with such a reader', stalled.ofMany, 64, 'MiB'),
+    atMost('a reader that waits', idle.each, 12, 'KB'),
     ...parallelGoals(parallel),
     atMost('a sleeping run, beside its journal', sleeping.bytesEach, 1024, 'bytes'),
     atMost('opening them', sleeping.startMs, 500, 'ms'),

@@ -2,12 +2,12 @@
 // process. Provider, server and readers are three processes on this machine.
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { cpuOf, cpuSince, residentBytes } from '../support/cpu.mjs';
+import { measureBusy, perSecond } from '../support/busy-streams.mjs';
+import { residentBytes } from '../support/cpu.mjs';
 import { atLeast, atMost } from '../support/goals.mjs';
 import { subjects } from '../support/subjects.mjs';
 import { startLoad, startProvider } from '../support/traffic.mjs';
 
-const perSecond = 50;
 const full = { streams: 1000, deltas: 200, window: 12_000, idle: [100, 1000], rest: 500 };
 const quick = { streams: 60, deltas: 25, window: 800, idle: [50, 250], rest: 150 };
 
@@ -61,36 +61,6 @@ async function measureSubject({ key, label, isIdle, start }, plan) {
     await server.stop();
     await provider.stop();
   }
-}
-
-async function measureBusy(server, { streams, deltas, window }) {
-  const load = await startLoad(server.port, server.path);
-  const duration = (deltas / perSecond) * 1000;
-  await load.ask(`run ${streams} ${duration} ${deltas} ${perSecond}`);
-  await sleep(duration * 1.5);
-  await server.ask?.({ resetDelay: true });
-  const before = cpuOf(server.pid);
-  await load.ask('mark');
-  await sleep(window);
-  const spent = cpuSince(before, server.pid);
-  const seen = await load.ask('mark');
-  const delay = await server.ask?.({ delay: true });
-  const sum = await load.ask('stop');
-  await load.stop();
-  // Streams that were under way at both ends of the window count by their bytes.
-  const delivered = (seen.bytes / (sum.finishedBytes / sum.finished)) * deltas;
-  return {
-    delivered: delivered / seen.seconds,
-    mainEach: spent.main / delivered,
-    allEach: spent.all / delivered,
-    main: spent.main / (seen.seconds * 1e4),
-    loopDelay: delay?.p99,
-    latencyP50: seen.latencyP50,
-    latencyP99: seen.latencyP99,
-    firstByte: seen.firstByteP99,
-    failed: sum.failed,
-    failures: sum.failures,
-  };
 }
 
 async function measureIdle(server, { idle: [few, many], rest }) {

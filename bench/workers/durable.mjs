@@ -1,14 +1,5 @@
 // Measures one side of durable runs in a file: `what` names it. Reports its figures.
-import {
-  closeSync,
-  fdatasyncSync,
-  mkdtempSync,
-  openSync,
-  readSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
+import { fdatasyncSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -16,25 +7,16 @@ import { join } from 'node:path';
 import { median, shareOf } from '../support/medians.mjs';
 import { millracePath } from '../support/packages.mjs';
 import { scratch } from '../support/paths.mjs';
+import { commits } from '../support/wal.mjs';
 import { options, report } from '../support/worker.mjs';
 
-const { what, address, count } = options;
+// `storage` in place of a file.
+const { what, address, count, storage } = options;
 const { createAgent, createRuntime, tool } = createRequire(import.meta.url)(millracePath);
 const folder = mkdtempSync(join(scratch, 'durable-'));
 const store = join(folder, 'runs.db');
-const open = () => createRuntime({ storage: `file:${store}` });
+const open = () => createRuntime({ storage: storage ?? `file:${store}` });
 const walBytes = () => statSync(`${store}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-
-// Commits so far: the index of SQLite's log counts them (WalIndexHdr.iChange). With durability full each is a sync.
-const bytesOfCount = 4;
-const placeOfCount = 8;
-function commits() {
-  const count = Buffer.alloc(bytesOfCount);
-  const file = openSync(`${store}-shm`, 'r');
-  readSync(file, count, 0, bytesOfCount, placeOfCount);
-  closeSync(file);
-  return count.readUInt32LE(0);
-}
 
 // A model that calls a tool `turns` times, each answer in one piece.
 function callingModel(turns) {
@@ -135,7 +117,8 @@ const measurements = {
     clearInterval(timer);
     const wal = Math.max(most, walBytes()) - before;
     await runtime.close();
-    return { perSecond: count / seconds, perCpuSecond: count / cpuSeconds, wal: wal / count };
+    const inFile = storage ? {} : { wal: wal / count };
+    return { perSecond: count / seconds, perCpuSecond: count / cpuSeconds, ...inFile };
   },
 
   // From the call to the first piece of the answer, without a runtime and with one in turns.
@@ -181,23 +164,26 @@ const measurements = {
     };
   },
 
-  // How many syncs a step takes: of a job, and of an agent (a turn of the model and its call of a tool).
+  // How many syncs a step takes: of a job, and of an agent (a turn of the model and its call of a tool), and how long
+  // the latter takes.
   syncs: async () => {
     const runtime = open();
     let before;
     let job;
     const steps = runtime.job('steps', async (self) => {
       await self.step('first', () => 0);
-      before = commits();
+      before = commits(store);
       for (let n = 0; n < count; n++) await self.step('step', () => n);
-      job = (commits() - before) / count;
+      job = (commits(store) - before) / count;
     });
     await steps.run(null);
     const marks = [];
+    const begun = [];
     const work = tool({
       name: 'work',
       run: () => {
-        marks.push(commits());
+        marks.push(commits(store));
+        begun.push(performance.now());
         return 'ok';
       },
     });
@@ -212,7 +198,9 @@ const measurements = {
     server.closeAllConnections();
     server.close();
     if (marks.length !== count) throw new Error(`the tool was called ${marks.length} times`);
-    return { job, agent: (marks.at(-1) - marks[0]) / (marks.length - 1) };
+    const times = begun.slice(1).map((time, step) => time - begun[step]);
+    const each = (marks.at(-1) - marks[0]) / times.length;
+    return { job, agent: each, agentMs: median(times) };
   },
 
   // Readers of a run that ended.
