@@ -67,6 +67,12 @@ struct RunFold::FactFold {
   static void move(FoldedCall& call, CallState state) {
     if (may_become(call.state, state)) call.state = state;
   }
+  // Once for each request, however often its run is let go of before the next one.
+  static void let_go(FoldedModel& model) {
+    if (model.attempt == 0 || model.is_let_go) return;
+    --model.attempt;
+    model.is_let_go = true;
+  }
   FoldedApproval* approval(std::string_view id) const {
     const auto found = std::find_if(branch.approvals.begin(), branch.approvals.end(),
                                     [&](const FoldedApproval& entry) { return entry.id == id; });
@@ -80,8 +86,9 @@ struct RunFold::FactFold {
     ++run.claims_;
     // A process that lets go of a run in good order has done it no harm.
     if (fact.cause == "recovered") ++branch.recoveries;
-    const bool is_released = fact.cause == "released";
-    if (is_released && branch.model.attempt > 0) --branch.model.attempt;
+    if (fact.cause == "released") {
+      for (auto& [number, other] : run.branches_) let_go(other.model);
+    }
     if (!is_over(branch.state)) branch.state = RunState::running;
   }
   void operator()(const StepStarted& fact) const {

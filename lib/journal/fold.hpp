@@ -38,6 +38,7 @@ struct FoldedModel {
   enum class Phase : std::uint8_t { none, requested, opened, completed };
   Phase phase = Phase::none;
   std::int64_t attempt = 0;
+  bool is_let_go = false;  // `attempt` does not count the last one: its process let go of the run
   std::string response_id;
   bool background = false;
   std::int64_t upstream_seq = 0;

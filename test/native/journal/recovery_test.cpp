@@ -227,6 +227,21 @@ TEST(Recovery, JoinsABackgroundResponseOnlyWhileTheProviderKeepsIt) {
   EXPECT_EQ(plan_recovery(branch, {now_ms, 1, 600'000}).move, RecoveryMove::ask_again);
 }
 
+// A process that lets go of a run in good order takes its request back: once, however many
+// processes follow it before the next request.
+TEST(Recovery, CountsNoRequestOfAProcessThatLetGoOfTheRun) {
+  const Entry released{Claimed{"o", 2, "released", 0}};
+  const Entry again{ModelRequested{1, 2, 0}};
+  const auto attempt_after = [](std::vector<Entry> entries) {
+    entries.insert(entries.begin(), {accepted, step});
+    return plan_recovery(folded(entries), {now_ms, 1, 0}).attempt;
+  };
+  EXPECT_EQ(attempt_after({requested_model, again}), 3);
+  EXPECT_EQ(attempt_after({requested_model, again, released}), 2);
+  EXPECT_EQ(attempt_after({requested_model, again, released, released}), 2);
+  EXPECT_EQ(attempt_after({requested_model, released, requested_model, released}), 1);
+}
+
 TEST(Recovery, BuriesWhatWasRecoveredTooOften) {
   const FoldedBranch branch = folded({accepted, requested_model});
   EXPECT_EQ(plan_recovery(branch, {now_ms, 5, 0}).move, RecoveryMove::ask_again);

@@ -344,6 +344,29 @@ TEST(DurableAgents, FailWhenTheirProcessesKeepEnding) {
   EXPECT_EQ(agent_of(rig, run, "helper").state, RunState::failed);
 }
 
+// A deploy does an agent as little harm as the run that called it.
+TEST(DurableAgents, AreNotGivenUpByProcessesThatLetGoOfThem) {
+  DurableRig rig;
+  constexpr int ends = 5;
+  rig.provider.answers = {calls({{"h", "helper"}})};
+  for (int end = 0; end < ends; ++end) rig.provider.answers.push_back(cut_answer("a"));
+  rig.provider.answers.push_back(text_answer("Helped."));
+  rig.provider.answers.push_back(text_answer("Done."));
+  const store::RunId run = rig.start("Go.");
+  for (int end = 0; end < ends; ++end) {
+    const auto reader = rig.attach(run, 0);
+    const auto resets = static_cast<std::size_t>(end);
+    wait_until(rig, [&] {
+      return reader->agent_resets["helper"] == resets && reader->texts["helper"] == "a";
+    });
+    rig.crash({}, store::Release::clean);
+  }
+  const auto whole = rig.read(run, 0);
+  EXPECT_EQ(whole->text, "Done.");
+  ASSERT_EQ(whole->results["h"].size(), 1U);
+  EXPECT_EQ(whole->results["h"][0], "Helped.");
+}
+
 // --- a crash at every commit
 
 // What the model says depends on who is asked and how many results it has.
