@@ -91,8 +91,8 @@ Result<std::size_t> Backend::release(std::string_view owner, Release how) {
   for (auto& [id, row] : tables_.runs) {
     if (row.run.owner != owner) continue;
     row.run.owner.clear();
-    row.run.run_at = now();
-    if (how == Release::clean) row.head = released_head;
+    row.run.run_at = std::min(row.run.run_at, now());
+    row.head = how == Release::clean ? released_head : std::string_view();
     ++count;
   }
   return count;

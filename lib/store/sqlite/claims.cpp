@@ -1,5 +1,6 @@
 // Who works on a run, and what the user decides.
 #include <algorithm>
+#include <tuple>
 
 #include "base/json_tree.hpp"
 #include "store/rules.hpp"
@@ -134,8 +135,11 @@ std::vector<RunRow> Backend::find_due(const ClaimOrder::Wanted& wanted, std::int
                                only_again, again);
     while (rows.next()) due.push_back(read_run(rows));
   }
-  std::stable_sort(due.begin(), due.end(),
-                   [](const RunRow& a, const RunRow& b) { return a.run.run_at < b.run.run_at; });
+  // Runs of several names that came in the same millisecond are in the order of their ids.
+  std::sort(due.begin(), due.end(), [](const RunRow& a, const RunRow& b) {
+    return std::tie(a.run.run_at, a.created, a.run.id) <
+           std::tie(b.run.run_at, b.created, b.run.id);
+  });
   return due;
 }
 

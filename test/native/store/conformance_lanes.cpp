@@ -62,6 +62,24 @@ TEST_P(StorageConformance, BeginsNoMoreRunsThanTheirLimitAllows) {
   EXPECT_EQ(counts.value()[0].runs, 2U);
 }
 
+TEST_P(StorageConformance, TakesRunsOfOneMillisecondInTheirOrderWhateverTheirNames) {
+  append(accepting(waiting_run(1, Lane::normal, "stock")));
+  append(accepting(waiting_run(2, Lane::normal, "sales")));
+  append(accepting(waiting_run(3, Lane::normal, "stock")));
+  EXPECT_EQ(numbers_of(backend().claim(request_of({}, 100, {"sales", "stock"}))),
+            (Numbers{1, 2, 3}));
+}
+
+// A run that a process left has waited since it came, not since the process ended.
+TEST_P(StorageConformance, TakesWhatAProcessLeftBeforeWhatCameLater) {
+  append(accepting(new_run(1)));
+  now_ += 10;
+  append(accepting(waiting_run(2)));
+  now_ += 10;
+  EXPECT_EQ(backend().release("owner", Release::lost).value(), 1U);
+  EXPECT_EQ(numbers_of(backend().claim(request_of({}))), (Numbers{1, 2}));
+}
+
 TEST_P(StorageConformance, HoldsBackWhatOneLimitCoversAlone) {
   append(accepting(waiting_run(1, Lane::normal, "support", "alice")));
   append(accepting(waiting_run(2, Lane::normal, "support", "alice")));
