@@ -1,12 +1,14 @@
 // Ends processes with kill -9 while they work on recorded runs, at random times and round each sync
 // of the store, and compares what readers saw and tools did with what is in the store in the end.
 //   run_kills [--kills N] [--seed N]
+//   run_kills --flips N [--seed N]      changes bits of a store that agents wrote
 //   run_kills --worker FOLDER RUNS SYNC before|after      the process that is ended
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -23,6 +25,7 @@
 #include <vector>
 
 #include "journal/page.hpp"
+#include "kills/flips.hpp"
 #include "kills/worker.hpp"
 #include "run/durable/check_messages.hpp"
 #include "store/sqlite/sqlite_backend.hpp"
@@ -193,37 +196,98 @@ void check(const std::string& folder, int& given_up) {
   if (!messages || !messages.value().empty()) fail("the messages differ from the journal");
 }
 
-int play(int kills, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  const std::string folder =
+std::string make_folder() {
+  std::string folder =
       (std::filesystem::temp_directory_path() / ("run-kills-" + std::to_string(::getpid())))
           .string();
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  return folder;
+}
+
+// Syncs of the store by all workers of the folder so far.
+std::uint64_t syncs_in(const std::string& folder) {
+  std::ifstream file(sync_file(folder), std::ios::binary);
+  std::uint64_t count = 0;
+  file.read(reinterpret_cast<char*>(&count), sizeof(count));
+  return count;
+}
+
+// One that nothing ends.
+void finish(const std::string& folder) {
+  if (wait_for(start(folder, 0, false))) fail("the worker was killed by somebody else");
+}
+
+// How many syncs, and how long, a round takes that nothing cuts.
+struct Whole {
+  std::uint64_t syncs = 0;
+  std::chrono::microseconds time{0};
+};
+
+Whole measure() {
+  const std::string folder = make_folder();
+  const auto begin = std::chrono::steady_clock::now();
+  finish(folder);
+  const auto time = std::chrono::steady_clock::now() - begin;
+  return {syncs_in(folder), std::chrono::duration_cast<std::chrono::microseconds>(time)};
+}
+
+// Kills one worker, round one of the syncs that the round has left or after a part of the time that
+// it has left. False where it was over before, which syncs in other groups make possible.
+bool kill_one(const std::string& folder, const Whole& whole, std::mt19937_64& random) {
+  const std::uint64_t made = syncs_in(folder);
+  const std::uint64_t left = whole.syncs > made ? whole.syncs - made : 1;
+  // A part of what is left, so that more kills hit the same round.
+  const std::uint64_t reach = std::max<std::uint64_t>(left / 3, 1);
+  if (random() % 2 == 0) {
+    return wait_for(start(folder, 1 + static_cast<int>(random() % reach), random() % 2 == 0));
+  }
+  const pid_t child = start(folder, 0, false);
+  const auto time = static_cast<std::uint64_t>(whole.time.count()) * reach / whole.syncs;
+  std::this_thread::sleep_for(
+      std::chrono::microseconds(random() % std::max<std::uint64_t>(time, 1)));
+  ::kill(child, SIGKILL);
+  return wait_for(child);
+}
+
+int play(int kills, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const Whole whole = measure();
   int done = 0;
+  int missed = 0;
   int rounds = 0;
   int given_up = 0;
   while (done < kills) {
-    std::filesystem::remove_all(folder);
-    std::filesystem::create_directories(folder);
+    const std::string folder = make_folder();
     for (int kill = 0; kill < most_kills_a_round && done < kills; ++kill) {
-      const bool round_a_sync = random() % 2 == 0;
-      const int sync = round_a_sync ? static_cast<int>(random() % 60) + 1 : 0;
-      const pid_t child = start(folder, sync, random() % 2 == 0);
-      if (!round_a_sync) {
-        std::this_thread::sleep_for(std::chrono::microseconds(5'000 + random() % 60'000));
-        ::kill(child, SIGKILL);
+      if (!kill_one(folder, whole, random)) {
+        ++missed;
+        break;
       }
-      if (!wait_for(child)) break;
       ++done;
     }
-    while (wait_for(start(folder, 0, false))) {
-    }
+    finish(folder);
     check(folder, given_up);
     ++rounds;
   }
-  std::filesystem::remove_all(folder);
+  std::filesystem::remove_all(make_folder());
   std::printf(
-      "%d kills in %d rounds of %d runs, seed %llu: nothing lost, nothing doubled, %d given up\n",
-      done, rounds, runs_a_round, static_cast<unsigned long long>(seed), given_up);
+      "%d kills in %d rounds of %d runs and %llu syncs, %d more came too late, seed %llu: nothing "
+      "lost, nothing doubled, %d given up\n",
+      done, rounds, runs_a_round, static_cast<unsigned long long>(whole.syncs), missed,
+      static_cast<unsigned long long>(seed), given_up);
+  // Rounds that end before their kills prove nothing.
+  if (missed * 10 > done) fail("too many kills came too late");
+  std::printf("1 passed, 0 failed\n");
+  return 0;
+}
+
+int play_flips(int flips, std::uint64_t seed) {
+  const std::string folder = make_folder();
+  finish(folder);
+  const std::string problem = flip_bits(folder, flips, seed);
+  std::filesystem::remove_all(folder);
+  if (!problem.empty()) fail("seed " + std::to_string(seed) + ": " + problem);
   std::printf("1 passed, 0 failed\n");
   return 0;
 }
@@ -249,10 +313,12 @@ int main(int count, char** words) {
     return work(plan);
   }
   int kills = 300;
+  int flips = 0;
   std::uint64_t seed = std::random_device()();
   for (std::size_t at = 1; at + 1 < given.size(); at += 2) {
     if (given[at] == "--kills") kills = static_cast<int>(number_in(given[at + 1]));
+    if (given[at] == "--flips") flips = static_cast<int>(number_in(given[at + 1]));
     if (given[at] == "--seed") seed = number_in(given[at + 1]);
   }
-  return play(kills, seed);
+  return flips > 0 ? play_flips(flips, seed) : play(kills, seed);
 }

@@ -1,12 +1,9 @@
 #include "kills/worker.hpp"
 
 #include <fcntl.h>
-#include <signal.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -34,10 +31,6 @@ namespace millrace::test {
 namespace {
 
 using json::Tree;
-
-std::atomic<int> sync_count = 0;
-std::atomic<int> fatal_sync = 0;
-std::atomic<bool> fatal_before = false;
 
 constexpr int text_pieces = 12;
 constexpr std::size_t runs_at_once = 8;
@@ -365,24 +358,9 @@ std::uint64_t hash_of(std::string_view bytes) {
 }
 
 int work(const KillPlan& plan) {
-  fatal_before = plan.before_sync;
-  fatal_sync = plan.sync;
+  plan_syncs(plan);
   // The engine thread uses it until the process ends.
   return (new Worker(plan))->run();
 }
 
-void count_sync(bool is_before) {
-  const int count = is_before ? ++sync_count : sync_count.load();
-  if (fatal_sync == 0 || count != fatal_sync || is_before != fatal_before) return;
-  ::kill(::getpid(), SIGKILL);
-}
-
 }  // namespace millrace::test
-
-// The store's syncs go through here.
-extern "C" int fdatasync(int file) {
-  millrace::test::count_sync(true);
-  const auto done = static_cast<int>(::syscall(SYS_fdatasync, file));
-  millrace::test::count_sync(false);
-  return done;
-}

@@ -29,6 +29,11 @@ inline std::string seen_file(const std::string& folder) {
   return folder + "/seen";
 }
 
+// How many syncs of the store all workers of a folder have begun, in memory that they share.
+inline std::string sync_file(const std::string& folder) {
+  return folder + "/syncs";
+}
+
 // The rounds of tools in the run of this number.
 int rounds_of(int run);
 // What its model says in the end.
@@ -36,6 +41,8 @@ std::string text_of(int run);
 
 // Works until every run is over; ends the process with 0, or says why it cannot.
 int work(const KillPlan& plan);
+// From here on syncs are counted, and the one of the plan ends the process.
+void plan_syncs(const KillPlan& plan);
 // Called by the synced write of the store.
 void count_sync(bool is_before);
 
