@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/sha256.hpp"
 #include "store/journal_check.hpp"
 #include "store/sqlite/backend_impl.hpp"
 #include "store/sqlite/file_size.hpp"
@@ -65,6 +66,13 @@ Result<std::vector<Problem>> Backend::check() {
     while (rows.next()) journals.check_checkpoint(read_checkpoint(rows));
   }
   journals.check_last_checkpoints();
+  {
+    Rows rows = database_.rows("SELECT lower(hex(hash)), data FROM blobs");
+    while (rows.next()) {
+      if (sha256_hex(rows.view(1)) == rows.view(0)) continue;
+      problems.push_back({{}, "the blob " + rows.text(0) + " is damaged"});
+    }
+  }
   MILLRACE_TRY(take_damage(problems));
   std::vector<Problem> found = journals.take();
   problems.insert(problems.end(), found.begin(), found.end());

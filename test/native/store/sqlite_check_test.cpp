@@ -42,6 +42,20 @@ TEST_F(SqliteCheck, FindsAFlippedByteAndLosesThatRunOnly) {
   EXPECT_EQ(problems.value()[0].run, id_of(1));
 }
 
+TEST_F(SqliteCheck, FindsAFileWhoseBytesAreNotThoseOfItsHash) {
+  auto backend = opened();
+  const auto hash = backend->put_blob("notes of May");
+  ASSERT_TRUE(hash.ok());
+  EXPECT_TRUE(backend->check().value().empty());
+  backend.reset();
+  run_sql("UPDATE blobs SET data = CAST('notes of Mai' AS BLOB)");
+  backend = opened();
+  const auto problems = backend->check();
+  ASSERT_TRUE(problems.ok());
+  ASSERT_EQ(problems.value().size(), 1U);
+  EXPECT_EQ(problems.value()[0].what, "the blob " + hash.value() + " is damaged");
+}
+
 // The codes of what is found, each once.
 std::set<Errc> codes_of(StorageBackend& backend) {
   std::set<Errc> codes;
