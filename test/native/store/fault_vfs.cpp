@@ -80,7 +80,11 @@ int size_of_file(sqlite3_file* file, sqlite3_int64* size) {
   return SQLITE_OK;
 }
 
-int lock_file(sqlite3_file* /*file*/, int /*level*/) {
+int lock_file(sqlite3_file* file, int /*level*/) {
+  return of(file).vfs->count_lock();
+}
+
+int unlock_file(sqlite3_file* /*file*/, int /*level*/) {
   return SQLITE_OK;
 }
 
@@ -114,8 +118,8 @@ int map_shared(sqlite3_file* file, int region, int size, int extend, void volati
   return SQLITE_OK;
 }
 
-int lock_shared(sqlite3_file* /*file*/, int /*offset*/, int /*count*/, int /*flags*/) {
-  return SQLITE_OK;
+int lock_shared(sqlite3_file* file, int /*offset*/, int /*count*/, int flags) {
+  return (flags & SQLITE_SHM_LOCK) != 0 ? of(file).vfs->count_lock() : SQLITE_OK;
 }
 
 void barrier_shared(sqlite3_file* /*file*/) {}
@@ -133,7 +137,7 @@ const sqlite3_io_methods io_methods{2,
                                     sync_file,
                                     size_of_file,
                                     lock_file,
-                                    lock_file,
+                                    unlock_file,
                                     check_lock,
                                     control_file,
                                     sector_size,
@@ -229,8 +233,18 @@ int FaultVfs::count() {
   if (is_cut()) return SQLITE_IOERR;
   ++operations_;
   if (is_cut()) return SQLITE_IOERR;
-  if (operations_ == fail_at_) return fail_code_;
+  // Nobody but a lock is busy.
+  if (operations_ == fail_at_) return fail_code_ == SQLITE_BUSY ? SQLITE_IOERR : fail_code_;
   return is_full_ ? SQLITE_FULL : SQLITE_OK;
+}
+
+int FaultVfs::count_lock() {
+  if (is_cut()) return SQLITE_IOERR_LOCK;
+  ++operations_;
+  ++locks_;
+  const bool is_busy = fail_code_ == SQLITE_BUSY && !is_cut();
+  if (operations_ != fail_at_ && !is_cut()) return SQLITE_OK;
+  return is_busy ? SQLITE_BUSY : SQLITE_IOERR_LOCK;
 }
 
 void FaultVfs::restart(std::uint32_t seed) {

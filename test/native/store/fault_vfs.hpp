@@ -20,11 +20,13 @@ class FaultVfs {
   FaultVfs& operator=(const FaultVfs&) = delete;
 
   [[nodiscard]] std::string name() const { return name_; }
-  // Writes, truncations and syncs so far.
+  // Writes, truncations, syncs and locks so far; locks alone.
   [[nodiscard]] int operations() const { return operations_; }
+  [[nodiscard]] int locks() const { return locks_; }
   // Files opened so far.
   int opens = 0;
-  // The operation of this number fails with `code`, once; 0 is none.
+  // The operation of this number fails with `code`, once; 0 is none. A lock fails with SQLITE_BUSY
+  // or an error of its own.
   void fail_at(int operation, int code) {
     fail_at_ = operation;
     fail_code_ = code;
@@ -50,6 +52,7 @@ class FaultVfs {
   };
   // SQLITE_OK, or what the next operation fails with.
   int count();
+  int count_lock();
   [[nodiscard]] bool is_cut() const { return cut_at_ != 0 && operations_ >= cut_at_; }
   std::map<std::string, File> files;
   sqlite3_vfs* system = nullptr;
@@ -58,6 +61,7 @@ class FaultVfs {
   std::string name_;
   sqlite3_vfs vfs_{};
   int operations_ = 0;
+  int locks_ = 0;
   int fail_at_ = 0;
   int fail_code_ = 0;
   int cut_at_ = 0;

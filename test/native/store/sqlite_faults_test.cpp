@@ -1,5 +1,6 @@
 // The store when the disk fails, is full, or loses its power.
 
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <optional>
@@ -7,6 +8,7 @@
 #include <string>
 
 #include "store/conformance.hpp"
+#include "store/failing_memory.hpp"
 #include "store/fault_vfs.hpp"
 #include "store/sqlite/sqlite_backend.hpp"
 #include "store/store_folder.hpp"
@@ -16,10 +18,17 @@ namespace {
 
 constexpr int rounds = 24;
 
-// A sample of what can go wrong, another one each time; MILLRACE_STORE_FAULTS=1 is all of it.
-int stride() {
-  static const char* const all = std::getenv("MILLRACE_STORE_FAULTS");
-  return all != nullptr ? 1 : 12;
+// How many of the things that can go wrong a test looks at, others each time: so many as the
+// variable has, or a few.
+int states_of(const char* variable) {
+  const char* const given = std::getenv(variable);
+  return given != nullptr ? std::atoi(given) : 50;
+}
+
+// Numbers from 1 to `most`, evenly, each as often as any other where there are more states.
+int number_of(int state, int states, int most, std::uint32_t seed) {
+  const auto step = std::int64_t{state} * most / states;
+  return 1 + static_cast<int>((seed + step) % most);
 }
 
 // A store on the failing file system, worked with until something stops it.
@@ -105,13 +114,15 @@ class FaultyStore {
   StoreFolder folder_;
 };
 
+// Those that a test may let fail: what it looks at behind them takes locks, too.
 int operations_of(Durability durability) {
   FaultyStore store(durability);
   EXPECT_TRUE(store.open());
   EXPECT_TRUE(store.work());
+  const int operations = store.vfs.operations();
+  EXPECT_GT(store.vfs.locks(), 50);
   store.expect_stored(store.shown);
-  store.backend.reset();
-  return store.vfs.operations();
+  return operations;
 }
 
 class PowerCuts : public testing::TestWithParam<Durability> {};
@@ -120,19 +131,22 @@ TEST_P(PowerCuts, LoseNothingThatWasPromised) {
   const std::uint32_t seed = std::random_device{}();
   const int operations = operations_of(GetParam());
   ASSERT_GT(operations, 50);
-  const int first = 1 + static_cast<int>(seed % static_cast<std::uint32_t>(stride()));
-  for (int cut = first; cut <= operations; cut += stride()) {
-    SCOPED_TRACE("seed " + std::to_string(seed) + ", cut at " + std::to_string(cut));
+  const int states = states_of("MILLRACE_POWER_CUTS");
+  for (int state = 0; state < states; ++state) {
+    const int cut = number_of(state, states, operations, seed);
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", state " + std::to_string(state) + ", cut at " +
+                 std::to_string(cut));
     FaultyStore store(GetParam());
     store.vfs.cut_at(cut);
     if (store.open()) store.work();
     store.backend.reset();
-    store.vfs.restart(seed + static_cast<std::uint32_t>(cut));
+    store.vfs.restart(seed + static_cast<std::uint32_t>(state));
     ASSERT_TRUE(store.open()) << store.error->message << store.error->detail;
     ASSERT_NO_FATAL_FAILURE(store.expect_stored(store.promised));
     const std::string name = "support";
     ASSERT_TRUE(store.backend->claim({&name, 1}, "next", 10).ok());
   }
+  std::printf("%d power cuts, seed %u\n", states, seed);
 }
 
 INSTANTIATE_TEST_SUITE_P(Durabilities, PowerCuts,
@@ -141,9 +155,10 @@ INSTANTIATE_TEST_SUITE_P(Durabilities, PowerCuts,
 TEST(SqliteFaults, LosesNothingWhenOneCallFails) {
   const int operations = operations_of(Durability::full);
   const std::uint32_t seed = std::random_device{}();
-  const int first = 1 + static_cast<int>(seed % static_cast<std::uint32_t>(stride()));
-  for (const int code : {SQLITE_IOERR_WRITE, SQLITE_FULL}) {
-    for (int at = first; at <= operations; at += stride()) {
+  const int states = states_of("MILLRACE_STORE_FAULTS");
+  for (const int code : {SQLITE_IOERR_WRITE, SQLITE_FULL, SQLITE_BUSY}) {
+    for (int state = 0; state < states; ++state) {
+      const int at = number_of(state, states, operations, seed);
       SCOPED_TRACE("operation " + std::to_string(at) + " fails with " + std::to_string(code));
       FaultyStore store(Durability::full);
       store.vfs.fail_at(at, code);
@@ -156,6 +171,40 @@ TEST(SqliteFaults, LosesNothingWhenOneCallFails) {
       ASSERT_NO_FATAL_FAILURE(store.expect_stored(store.shown));
     }
   }
+}
+
+// SQLite gets no memory, once or from there on: what it reports is an error as any other, and no
+// commit that was reported is missing.
+TEST(SqliteFaults, LosesNothingWhenSqliteGetsNoMemory) {
+  const std::uint32_t seed = std::random_device{}();
+  const int states = states_of("MILLRACE_STORE_FAULTS");
+  int allocations = 0;
+  {
+    FaultyStore store(Durability::full);
+    FailingMemory memory;
+    ASSERT_TRUE(store.open() && store.work());
+    allocations = memory.count();
+  }
+  ASSERT_GT(allocations, 100);
+  int failed = 0;
+  for (const bool is_for_good : {false, true}) {
+    for (int state = 0; state < states; ++state) {
+      const int at = number_of(state, states, allocations, seed);
+      SCOPED_TRACE("allocation " + std::to_string(at) + (is_for_good ? " and on" : ""));
+      FaultyStore store(Durability::full);
+      {
+        FailingMemory memory(at, is_for_good);
+        if (!store.open() || !store.work()) ++failed;
+      }
+      if (store.backend) {
+        ASSERT_NO_FATAL_FAILURE(store.expect_stored(store.shown));
+      }
+      store.backend.reset();
+      ASSERT_TRUE(store.open()) << store.error->message << store.error->detail;
+      ASSERT_NO_FATAL_FAILURE(store.expect_stored(store.shown));
+    }
+  }
+  EXPECT_GT(failed, states);
 }
 
 // A sync that failed may be followed by one that claims a success: the file is opened anew before
