@@ -2,8 +2,9 @@
 // test/js/fixtures/teardown.cjs in numbers that the fast tests do not have time for. Plays random model
 // calls whose tokens are booked twice (books) and random runs of agents (histories), and lets
 // an MCP server die (restarts), changes a program between restarts (deploys), wakes many runs (sleepers), ends a
-// process at each commit of a run that gets messages (sends), and ends processes at work on recorded runs with kill -9
-// (kills), too.
+// process at each commit of a run that gets messages (sends), ends processes at work on recorded runs with kill -9
+// (kills, background, queue), compares recovery with a model of its table (recovery), lets the disk, the power and the
+// memory of a store fail (flips, power, faults), and tries many turns and answers (turns, approvals), too.
 //   node scripts/test-stress.mjs            the full numbers (a bounded sample where CI is set)
 //   node scripts/test-stress.mjs --sample   the bounded sample
 //   node scripts/test-stress.mjs --node <path>   under another Node binary
@@ -118,12 +119,118 @@ async function run(scene, url) {
   return scene.check?.(out, scene);
 }
 
-await buildEngine(root, { tests: true, targets: ['heap_probe', 'run_kills'] });
+const wanted = (name) => name.startsWith(only);
+
+// Tests of Jest that take from their environment how much they do.
+const jestScenes = [
+  // Random model calls against a provider with books of its own.
+  {
+    name: 'books',
+    test: 'test/js/model/usage-random-runs.test.ts',
+    env: { MILLRACE_BOOKS_RUNS: sample ? '200' : '2000' },
+  },
+  // Random runs of agents, whose histories four APIs must accept.
+  {
+    name: 'histories',
+    test: 'test/js/agent/random-histories.test.ts',
+    env: { MILLRACE_CASES: sample ? '300' : '10000' },
+  },
+  // A program of an MCP server that dies and is started again.
+  {
+    name: 'restarts',
+    test: 'test/js/mcp/faults.test.ts',
+    only: 'dies again and again',
+    env: { MILLRACE_MCP_RESTARTS: sample ? '100' : '1000' },
+  },
+  // A program that is another one after each restart.
+  {
+    name: 'deploys',
+    test: 'test/js/runtime/deploy-fuzz.test.ts',
+    env: sample
+      ? { MILLRACE_DEPLOYS: '100', MILLRACE_DEPLOY_SECONDS: '120' }
+      : { MILLRACE_DEPLOYS: '1000', MILLRACE_DEPLOY_SECONDS: '3600' },
+  },
+  // Runs that sleep in a process and wake in another one.
+  {
+    name: 'sleepers',
+    test: 'test/js/runtime/sleepers.test.ts',
+    env: { MILLRACE_SLEEPERS: sample ? '2000' : '20000' },
+  },
+  // Runs that get messages while they work, whose process is ended at each of its commits.
+  {
+    name: 'sends',
+    test: 'test/js/runtime/sent-kills.test.ts',
+    env: { MILLRACE_SENT_KILLS: sample ? '12' : 'all' },
+  },
+  // Processes that are killed while their answers are made in the background.
+  {
+    name: 'background',
+    test: 'test/js/runtime/background-kills.test.ts',
+    env: { MILLRACE_BACKGROUND_KILLS: sample ? '50' : '500' },
+  },
+  // Many runs under a limit, whose processes are killed.
+  {
+    name: 'queue',
+    test: 'test/js/runtime/queue.test.ts',
+    only: 'hold when the process is killed',
+    env: { MILLRACE_QUEUE_RUNS: sample ? '1000' : '10000' },
+  },
+];
+
+// Engine programs, which print what they found.
+const programScenes = [
+  // Processes that are ended with kill -9 while they work on recorded runs.
+  { name: 'kills', program: 'run_kills', args: ['--kills', sample ? '300' : '3000'] },
+  // Random steps of runs, and what a model of the recovery table says of them.
+  {
+    name: 'recovery in memory',
+    program: 'run_recovery',
+    args: ['--steps', sample ? '100000' : '1000000'],
+  },
+  {
+    name: 'recovery in a file',
+    program: 'run_recovery',
+    args: ['--storage', 'sqlite', '--steps', sample ? '10000' : '100000'],
+  },
+  // A store in whose file one bit after the other is another one.
+  { name: 'flips', program: 'run_kills', args: ['--flips', sample ? '500' : '5000'] },
+  // Power that fails at every write, sync, truncation and lock; with each durability so many times.
+  {
+    name: 'power',
+    program: 'io_tests',
+    args: ['--gtest_filter=*PowerCuts*'],
+    env: { MILLRACE_POWER_CUTS: sample ? '500' : '5000' },
+  },
+  // Calls of the file system, and allocations of SQLite, that fail.
+  {
+    name: 'faults',
+    program: 'io_tests',
+    args: ['--gtest_filter=SqliteFaults.*'],
+    env: { MILLRACE_STORE_FAULTS: sample ? '100' : '5000' },
+  },
+  // Runs that wait for their turn, in memory.
+  {
+    name: 'turns',
+    program: 'io_tests',
+    args: ['--gtest_filter=Memory/*NeverBeginsOneTooMany*'],
+    env: { MILLRACE_QUEUE_RUNS: '10000' },
+  },
+  // Answers to approvals that must not count.
+  {
+    name: 'approvals',
+    program: 'io_tests',
+    args: ['--gtest_filter=ApprovalAttempts.*'],
+    env: { MILLRACE_APPROVAL_ATTEMPTS: '10000' },
+  },
+];
+
+const programs = programScenes.filter(({ name }) => wanted(name)).map(({ program }) => program);
+await buildEngine(root, { tests: true, targets: [...new Set(['heap_probe', ...programs])] });
 const server = await startServer();
 const url = `http://127.0.0.1:${server.address().port}/`;
 let passed = 0;
 let failed = 0;
-for (const scene of scenes.filter(({ name }) => name.startsWith(only))) {
+for (const scene of scenes.filter(({ name }) => wanted(name))) {
   for (let time = 0; time < scene.times; time++) {
     const problem = await run(scene, url);
     if (problem === undefined) {
@@ -138,95 +245,33 @@ for (const scene of scenes.filter(({ name }) => name.startsWith(only))) {
 server.closeAllConnections();
 server.close();
 
-// Random model calls against a provider with books of its own.
-function playTotals(runs) {
-  const jest = join(root, 'node_modules/jest/bin/jest.js');
-  const done = spawnSync(process.execPath, [jest, 'test/js/model/usage-random-runs.test.ts'], {
-    cwd: root,
-    env: { ...process.env, MILLRACE_BOOKS_RUNS: String(runs) },
-    stdio: ['ignore', 2, 2],
-  });
-  return done.status === 0;
-}
-
-if ('books'.startsWith(only)) {
-  if (playTotals(sample ? 200 : 2000)) passed += 1;
+function count(name, status) {
+  if (status === 0) passed += 1;
   else failed += 1;
+  console.log(`${name}: once`);
 }
 
-// Random runs of agents, whose histories four APIs must accept.
-if ('histories'.startsWith(only)) {
-  const done = spawnSync(node, [jest, 'test/js/agent/random-histories.test.ts'], {
-    cwd: root,
-    env: { ...process.env, MILLRACE_CASES: sample ? '300' : '10000' },
-    stdio: ['ignore', 2, 2],
-  });
-  if (done.status === 0) passed += 1;
-  else failed += 1;
-  console.log('histories: once');
-}
-
-// A program of an MCP server that dies and is started again.
-if ('restarts'.startsWith(only)) {
-  const args = [jest, 'test/js/mcp/faults.test.ts', '-t', 'dies again and again'];
+for (const { name, test, only: pattern, env } of jestScenes.filter(({ name }) => wanted(name))) {
+  const args = pattern === undefined ? [jest, test] : [jest, test, '-t', pattern];
   const done = spawnSync(node, args, {
     cwd: root,
-    env: { ...process.env, MILLRACE_MCP_RESTARTS: sample ? '100' : '1000' },
+    env: { ...process.env, ...env },
     stdio: ['ignore', 2, 2],
   });
-  if (done.status === 0) passed += 1;
-  else failed += 1;
-  console.log('restarts: once');
-}
-// A program that is another one after each restart.
-if ('deploys'.startsWith(only)) {
-  const limits = sample
-    ? { MILLRACE_DEPLOYS: '100', MILLRACE_DEPLOY_SECONDS: '45' }
-    : { MILLRACE_DEPLOYS: '1000', MILLRACE_DEPLOY_SECONDS: '3600' };
-  const done = spawnSync(node, [jest, 'test/js/runtime/deploy-fuzz.test.ts'], {
-    cwd: root,
-    env: { ...process.env, ...limits },
-    stdio: ['ignore', 2, 2],
-  });
-  if (done.status === 0) passed += 1;
-  else failed += 1;
-  console.log('deploys: once');
+  count(name, done.status);
 }
 
-// Runs that sleep in a process and wake in another one.
-if ('sleepers'.startsWith(only)) {
-  const done = spawnSync(node, [jest, 'test/js/runtime/sleepers.test.ts'], {
-    cwd: root,
-    env: { ...process.env, MILLRACE_SLEEPERS: sample ? '2000' : '20000' },
-    stdio: ['ignore', 2, 2],
-  });
-  if (done.status === 0) passed += 1;
-  else failed += 1;
-  console.log('sleepers: once');
-}
-
-// Runs that get messages while they work, whose process is ended at each of its commits.
-if ('sends'.startsWith(only)) {
-  const done = spawnSync(node, [jest, 'test/js/runtime/sent-kills.test.ts'], {
-    cwd: root,
-    env: { ...process.env, MILLRACE_SENT_KILLS: sample ? '12' : 'all' },
-    stdio: ['ignore', 2, 2],
-  });
-  if (done.status === 0) passed += 1;
-  else failed += 1;
-  console.log('sends: once');
-}
-
-// Processes that are ended with kill -9 while they work on recorded runs.
-if ('kills'.startsWith(only)) {
-  const program = join(root, 'build/release/test/native/run_kills');
-  const done = spawnSync(program, ['--kills', sample ? '300' : '3000'], {
+for (const { name, program, args, env } of programScenes.filter(({ name }) => wanted(name))) {
+  const done = spawnSync(join(root, 'build/release/test/native', program), args, {
+    env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 2],
     encoding: 'utf8',
   });
-  console.log(done.stdout.replace(/^\d+ passed, \d+ failed$/mu, '').trim());
-  if (done.status === 0) passed += 1;
-  else failed += 1;
+  // Of tests that passed, what they printed themselves.
+  const isTest = /^(?:\[|Running main|Note:|\d+ passed, |$)/u;
+  const lines = done.stdout.split('\n').filter((line) => done.status !== 0 || !isTest.test(line));
+  if (lines.length > 0) console.log(lines.join('\n'));
+  count(name, done.status);
 }
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
