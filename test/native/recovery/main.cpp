@@ -5,8 +5,9 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
-#include <filesystem>
+#include <cstdlib>
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
 #include <string_view>
@@ -14,8 +15,10 @@
 
 #include "recovery/model.hpp"
 #include "recovery/store_side.hpp"
+#include "store/fault_vfs.hpp"
 #include "store/memory/memory_backend.hpp"
 #include "store/sqlite/sqlite_backend.hpp"
+#include "store/store_folder.hpp"
 
 namespace millrace::recovery {
 namespace {
@@ -40,13 +43,9 @@ class Comparison {
       side_.emplace(store::make_memory_backend(clock), clock_);
       return;
     }
-    // Nothing of it outlives the comparison.
-    folder_ = std::filesystem::temp_directory_path() / "run-recovery-XXXXXX";
-    std::string made = folder_.string();
-    if (mkdtemp(made.data()) != nullptr) folder_ = made;
     store::SqliteOptions sqlite;
-    sqlite.path = (folder_ / "store.db").string();
-    sqlite.durability = store::Durability::memory;
+    sqlite.path = folder_.emplace().file();
+    sqlite.vfs = vfs_.name();
     sqlite.clock = clock;
     auto opened = store::open_sqlite_backend(sqlite);
     if (!opened) {
@@ -54,11 +53,6 @@ class Comparison {
       std::exit(1);
     }
     side_.emplace(std::move(opened).value(), clock_);
-  }
-  ~Comparison() {
-    side_.reset();
-    std::error_code failed;
-    if (!folder_.empty()) std::filesystem::remove_all(folder_, failed);
   }
   Comparison(const Comparison&) = delete;
   Comparison& operator=(const Comparison&) = delete;
@@ -156,7 +150,8 @@ class Comparison {
 
   std::int64_t clock_ = Model().clock();
   Model model_;
-  std::filesystem::path folder_;
+  std::optional<store::StoreFolder> folder_;  // of its lock
+  store::FaultVfs vfs_;  // its files are in memory
   std::optional<StoreSide> side_;
   Seen* seen_;
 };
