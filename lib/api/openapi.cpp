@@ -8,6 +8,7 @@
 
 #include "api/agent_routes.hpp"
 #include "api/api_zone.hpp"
+#include "api/openapi_texts.hpp"
 #include "api/trpc_answer.hpp"
 #include "base/ascii.hpp"
 
@@ -36,6 +37,7 @@ Tree parameter_of(std::string_view name, std::string_view place, std::string_vie
   Tree parameter = Tree::object();
   parameter.set("name", name);
   parameter.set("in", place);
+  parameter.set("description", parameter_text(name));
   if (place == "path") parameter.set("required", Tree::flag(true));
   parameter.at("schema").set("type", type);
   return parameter;
@@ -79,14 +81,6 @@ std::string operation_id(const ApiRoute& route) {
   return id;
 }
 
-// The part of the path that says what it is about.
-std::string_view tag_of(std::string_view path) {
-  constexpr std::string_view api = "/api/v1/";
-  if (!path.starts_with(api)) return "system";
-  const std::string_view rest = path.substr(api.size());
-  return rest.substr(0, rest.find('/'));
-}
-
 Tree response_of(std::string_view description, std::string_view schema) {
   Tree response = Tree::object();
   response.set("description", description);
@@ -94,18 +88,26 @@ Tree response_of(std::string_view description, std::string_view schema) {
   return response;
 }
 
-// The tags of all routes, each once.
+// The tags that routes have.
 Tree tags_of(std::span<const ApiRoute> routes) {
+  std::set<std::string_view> used;
+  for (const ApiRoute& route : routes) used.insert(tag_of(route.path));
   Tree tags = Tree::array();
-  std::set<std::string_view> known;
-  for (const ApiRoute& route : routes) {
-    const std::string_view name = tag_of(route.path);
-    if (!known.insert(name).second) continue;
+  for (const auto& [name, description] : tag_texts()) {
+    if (!used.contains(name)) continue;
     Tree tag = Tree::object();
     tag.set("name", name);
+    tag.set("description", description);
     tags.push(std::move(tag));
   }
   return tags;
+}
+
+// What a client knows of an operation before it calls it.
+std::string description_of(const ApiRoute& route) {
+  const std::string summary(route.summary);
+  if (route.scope.empty()) return summary + " It needs no key.";
+  return summary + " It needs a key with the scope `" + std::string(route.scope) + "`.";
 }
 
 // What a request has one of.
@@ -124,9 +126,26 @@ std::string_view refusal_schema(std::string_view path) {
   return path.starts_with(agent_path) ? "AgentRefusal" : "Refusal";
 }
 
+Tree responses_of(const ApiRoute& route) {
+  Tree responses = Tree::object();
+  const auto add = [&](int status, std::string_view schema) {
+    responses.set(std::to_string(status), response_of(answer_text(status), schema));
+  };
+  // Of a service that is absent: what a server answers that has it.
+  if (route.status >= 400) add(200, "Any");
+  add(route.status, route.response);
+  if (route.goes_on) add(202, route.response);
+  if (route.scope.empty()) return responses;
+  const std::string_view refusal = refusal_schema(route.path);
+  responses.set("401", response_of("The key is missing or unknown.", refusal));
+  responses.set("default", response_of("The request was rejected.", refusal));
+  return responses;
+}
+
 Tree operation_of(const ApiRoute& route) {
   Tree operation = Tree::object();
   operation.set("summary", route.summary);
+  operation.set("description", description_of(route));
   operation.set("operationId", operation_id(route));
   operation.set("tags", Tree::array()).push(Tree::text(tag_of(route.path)));
   Tree parameters = parameters_of(route.path);
@@ -145,13 +164,7 @@ Tree operation_of(const ApiRoute& route) {
   } else if (takes_bearer(route.path)) {
     operation.set("security", accepted_schemes({"ApiKeyAuth", "BearerAuth"}));
   }
-  Tree& responses = operation.at("responses");
-  responses.set(std::to_string(route.status), response_of("Success", route.response));
-  if (route.goes_on) responses.set("202", response_of("It goes on", route.response));
-  if (route.scope.empty()) return operation;
-  const std::string_view refusal = refusal_schema(route.path);
-  responses.set("401", response_of("The key is missing or unknown", refusal));
-  responses.set("default", response_of("The request was refused", refusal));
+  operation.set("responses", responses_of(route));
   return operation;
 }
 
@@ -165,7 +178,9 @@ Tree openapi_document(std::span<const ApiRoute> routes, std::string_view version
   info.set("title", "Undefined Runtime API");
   info.set("version", version.empty() ? "0" : version);
   info.set("description", "Conversations, jobs and tools of a Millrace runtime.");
+  info.at("contact").set("name", "Millrace");
   info.at("license").set("name", "MIT");
+  info.at("license").set("url", "https://spdx.org/licenses/MIT.html");
   Tree address = Tree::object();
   address.set("url", server);
   address.set("description", "This server");

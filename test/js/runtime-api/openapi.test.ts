@@ -37,11 +37,39 @@ describe.each(hosts)('the document (%s)', (host) => {
     expect(errors.map(({ message, location }) => [message, location[0]?.pointer])).toEqual([]);
   });
 
-  it('lists each tag of an operation once', async () => {
+  it('lists each tag of an operation once, with what it is about', async () => {
     const { paths, tags } = await documentOf(host);
     const operations = Object.values<Json>(paths).flatMap((path) => Object.values<Json>(path));
     const used = new Set(operations.flatMap((operation) => operation.tags));
-    expect(tags.map((tag: Json) => tag.name)).toEqual([...used]);
+    expect(tags.map((tag: Json) => tag.name)).toEqual([...used].sort());
+    expect(tags.filter((tag: Json) => !/\S\.$/.test(tag.description))).toEqual([]);
+    const tagOf = (path: string): string => paths[path].get.tags.join();
+    expect(tagOf('/api/storage/get')).toBe('storage');
+    expect(tagOf('/api/agent/stream')).toBe('agent');
+    expect(tagOf('/trpc/lambda/{procedures}')).toBe('trpc');
+    expect(tagOf('/health')).toBe('system');
+  });
+
+  it('describes operations, parameters and answers', async () => {
+    const { paths } = await documentOf(host);
+    const list = paths['/api/storage/artifacts'].get;
+    expect(list.description).toBe(
+      'Artifacts without their content. It needs a key with the scope `read`.',
+    );
+    expect(list.parameters[0]).toMatchObject({ name: 'name', description: 'A part of the title.' });
+    const operations = Object.values<Json>(paths).flatMap((path) => Object.values<Json>(path));
+    const described = operations.flatMap(({ parameters = [], responses, ...operation }) => [
+      operation,
+      ...parameters,
+      ...Object.values<Json>(responses),
+    ]);
+    expect(described.filter(({ description }) => !/\S\.$/.test(description))).toEqual([]);
+  });
+
+  it('says what is absent, and what it would answer', async () => {
+    const { responses } = (await documentOf(host)).paths['/api/v1/schedules'].get;
+    expect(Object.keys(responses).sort()).toEqual(['200', '401', '503', 'default']);
+    expect(responses['503'].description).toBe('This server does not have the service.');
   });
 
   it('says which operations take the key as a bearer token', async () => {

@@ -45,6 +45,7 @@ TEST(OpenApi, DescribesARouteByItsRow) {
   const auto& events = document["paths"]["/api/v1/jobs/{job_id}/events"]["get"];
   EXPECT_EQ(events["operationId"].string(), "getApiV1JobsJobIdEvents");
   EXPECT_EQ(events["x-scope"].string(), "read");
+  EXPECT_EQ(events["description"].string(), "The log. It needs a key with the scope `read`.");
   ASSERT_EQ(events["parameters"].items().size(), 3U);
   EXPECT_EQ(events["parameters"].items()[0]["in"].string(), "path");
   EXPECT_EQ(events["parameters"].items()[2]["schema"]["type"].string(), "integer");
