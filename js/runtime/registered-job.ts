@@ -52,10 +52,9 @@ export function registeredJob(
       `runtime.job(): unknown must be 'report' or 'retry', not ${shown(unknown)}.`,
     );
   }
-  // What a job does is not for a reader to end.
   return {
     ...{ planJson: '', work: { job: run }, tools: new Map(), version, unknown },
-    ...{ onDisconnect: 'continue', approvalTimeoutMs },
+    approvalTimeoutMs,
   };
 }
 

@@ -95,7 +95,9 @@ export class RuntimeStream {
     const { defaults } = this.#host;
     const settings = JSON.stringify({
       unknown: agent.unknown,
-      onDisconnect: agent.onDisconnect ?? defaults.onDisconnect,
+      // What a job does is not for a reader to end.
+      onDisconnect:
+        work && 'job' in work ? 'continue' : (agent.onDisconnect ?? defaults.onDisconnect),
       approvalTimeoutMs: agent.approvalTimeoutMs ?? defaults.approvalTimeoutMs,
     });
     this.#registering += 1;

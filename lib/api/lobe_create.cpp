@@ -303,6 +303,8 @@ void LobeOperations::begin(const std::shared_ptr<Creating>& creating) {
   os::RandomIds ids;
   run::InputOptions options;
   options.from_client = true;
+  // Where the client gave no `operationId`, it is the run's.
+  options.has_own_id = true;
   auto input = run::read_agent_input(body.to_json(), options, ids);
   if (!input) return creating->done(std::move(input).error());
   input.value().thread = creating->thread;

@@ -163,11 +163,14 @@ Result<AgentInput> read_names(const json::Value& body) {
     if (!value) return std::move(value).error();
     *target = std::move(value).value();
   }
-  // The routes would take it for the id of a run, and never find the one that has it from a client.
-  if (store::RunId::parse(input.run_id)) {
-    return wrong_body("`runId` has the form of the server's own ids of runs, `run_` and 32 digits");
-  }
   return input;
+}
+
+// The routes would take such an id for that of a run, and never find the one that has it from a
+// client.
+Result<void> check_run_id(const AgentInput& input) {
+  if (!store::RunId::parse(input.run_id)) return {};
+  return wrong_body("`runId` has the form of the server's own ids of runs, `run_` and 32 digits");
 }
 
 }  // namespace
@@ -179,6 +182,7 @@ Result<AgentInput> read_connection(std::string_view text, IdSource& ids) {
   if (!parsed.value().is_object()) return wrong_body("it is " + shown_value(parsed.value()));
   auto input = read_names(parsed.value());
   if (!input) return input;
+  MILLRACE_TRY(check_run_id(input.value()));
   if (input.value().thread_id.empty()) return wrong_body("`threadId` is missing");
   if (input.value().run_id.empty()) input.value().run_id = ids.next_id();
   return input;
@@ -198,6 +202,7 @@ Result<AgentInput> read_agent_input(std::string_view text, const InputOptions& o
   auto named = read_names(body);
   if (!named) return named;
   AgentInput& input = named.value();
+  if (!options.has_own_id) MILLRACE_TRY(check_run_id(input));
   if (input.thread_id.empty()) input.thread_id = ids.next_id();
   if (input.run_id.empty()) input.run_id = ids.next_id();
 

@@ -49,10 +49,11 @@ struct InputOptions {
   bool verbatim = false;     // messages are not read: only a host sees them, who gave them
   bool from_client = false;  // parts of unknown types are no fault
   bool reads_state = false;  // the members `state` and `forwardedProps` are wanted
+  bool has_own_id = false;  // the id of the run is not the client's, and may be one of store::RunId
 };
 
-// Reads and checks the body. Missing ids are made; that of the run must not have the form of
-// store::RunId. Unknown members and nulls of optional ones are ignored. There may be no messages
+// Reads and checks the body. Missing ids are made; the client's of the run must not have the form
+// of store::RunId. Unknown members and nulls of optional ones are ignored. There may be no messages
 // where the body answers questions, the state is known, or `context` says what is asked.
 // Errors: invalid_json, json_too_deep, invalid_body, invalid_messages, unknown_format.
 Result<AgentInput> read_agent_input(std::string_view body, const InputOptions& options,

@@ -78,28 +78,26 @@ void RunRegistry::enqueue(const StartRequest& request, store::NewRun made,
   made.owner.clear();
   batch.accept = std::move(made);
   const os::LoopHandle loop = services_.loop.handle();
-  writer_->append(std::move(batch),
-                  [weak = weak_from_this(), loop, name = request.name,
-                   stops = agents_.at(request.name).stops(request.on_disconnect),
-                   done = std::move(done)](const store::AppendOutcome& outcome) mutable {
-                    loop.post([weak, name, stops, outcome, done = std::move(done)] {
-                      const auto self = weak.lock();
-                      if (!self) return;
-                      if (outcome.status == store::AppendStatus::existing) {
-                        return done(StartedRun{outcome.run, nullptr});
-                      }
-                      if (outcome.status != store::AppendStatus::committed)
-                        return done(start_error(outcome));
-                      ++self->counts_->accepted;
-                      auto hub = std::make_shared<RunHub>(self->services_.loop, self->writer_,
-                                                          self->held_, outcome.run,
-                                                          outcome.last, false);
-                      hub->stop_when_left(stops);
-                      self->waiting_hubs_[outcome.run] = hub;
-                      done(StartedRun{outcome.run, std::move(hub), outcome.first});
-                      self->claim({name});
-                    });
-                  });
+  writer_->append(
+      std::move(batch), [weak = weak_from_this(), loop, name = request.name,
+                         stops = agents_.at(request.name).stops(request.on_disconnect),
+                         done = std::move(done)](const store::AppendOutcome& outcome) mutable {
+        loop.post([weak, name, stops, outcome, done = std::move(done)] {
+          const auto self = weak.lock();
+          if (!self) return;
+          if (outcome.status == store::AppendStatus::existing) {
+            return done(StartedRun{outcome.run, nullptr});
+          }
+          if (outcome.status != store::AppendStatus::committed) return done(start_error(outcome));
+          ++self->counts_->accepted;
+          auto hub = std::make_shared<RunHub>(self->services_.loop, self->writer_, self->held_,
+                                              outcome.run, outcome.last, false);
+          hub->stop_when_left(stops);
+          self->waiting_hubs_[outcome.run] = hub;
+          done(StartedRun{outcome.run, std::move(hub), outcome.first});
+          self->claim({name});
+        });
+      });
 }
 
 void RunRegistry::begin_held(const store::RunId& run, Done<bool> done) {

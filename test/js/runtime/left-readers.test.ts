@@ -125,6 +125,16 @@ describe('the leaving of the last reader', () => {
     expect(await runtime.get(first.id)).toMatchObject({ state: 'running' });
   });
 
+  it('stops no job', async () => {
+    const { runtime } = await agentOf(undefined, 'stop');
+    const job = runtime.job('j', (self) => self.step('s', () => new Promise(() => undefined)));
+    const { id } = await job.start(null);
+    const reader = runtime.attach(id)[Symbol.asyncIterator]();
+    await reader.next();
+    await reader.return?.();
+    expect(await stateOf(runtime, id, false)).toBe('running');
+  });
+
   it('takes no other word', async () => {
     const { agent } = await agentOf();
     const wrong = 'end' as Choice;

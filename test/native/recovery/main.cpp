@@ -151,7 +151,7 @@ class Comparison {
   std::int64_t clock_ = Model().clock();
   Model model_;
   std::optional<store::StoreFolder> folder_;  // of its lock
-  store::FaultVfs vfs_;  // its files are in memory
+  store::FaultVfs vfs_;                       // its files are in memory
   std::optional<StoreSide> side_;
   Seen* seen_;
 };

@@ -39,10 +39,7 @@ async function sendFurther(ways, subject, { value }, tally) {
 const isSame = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 function rowOf(label, path) {
-  return path.reduce(
-    (row, key) => row + (typeof key === 'number' ? '[]' : `.${key}`),
-    label,
-  );
+  return path.reduce((row, key) => row + (typeof key === 'number' ? '[]' : `.${key}`), label);
 }
 
 // A copy in which each object has a further member: a number, a text, a flag or an object, by turns.
