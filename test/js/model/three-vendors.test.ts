@@ -7,6 +7,7 @@ import type { Message } from 'millrace';
 
 import { all } from '../support/responses';
 import {
+  brandNew,
   claude,
   claudeBlocks,
   gemini,
@@ -99,9 +100,12 @@ const words: Record<Vendor, string[]> = {
 };
 // What no other vendor is sent.
 const secrets: Record<Vendor, string[]> = {
-  anthropic: ['ZW5j', 'aWR4', 'Y2xhdWRl', 'cmVkYWN0ZWQ=', 'Y29tcA==', 'srvtoolu'],
-  openai: ['gAAAA', 'cntr_', 'rs_1', 'ws_1', 'mcp_1'],
-  google: ['c2ln', 'toolResponse'],
+  anthropic: [
+    ...['ZW5j', 'aWR4', 'Y2xhdWRl', 'cmVkYWN0ZWQ=', 'Y29tcA==', 'srvtoolu'],
+    ...Object.keys(brandNew('anthropic')),
+  ],
+  openai: ['gAAAA', 'cntr_', 'rs_1', 'ws_1', 'mcp_1', ...Object.keys(brandNew('openai'))],
+  google: ['c2ln', 'toolResponse', ...Object.keys(brandNew('google'))],
 };
 
 // The notes of a hop.

@@ -7,6 +7,12 @@ const usage = { input_tokens: 1, output_tokens: 1 };
 /** The image that OpenAI's tool made. */
 export const png = 'iVBORw0KGgo=';
 
+/** Members that no types of the vendor list; they begin with z. */
+export const brandNew = (vendor: string): Json => ({
+  [`zz_${vendor}`]: 7,
+  [`zy_${vendor}`]: ['w', { a: false }],
+});
+
 const ranByClaude = (
   id: string,
   name: string,
@@ -21,7 +27,10 @@ const ranByClaude = (
 /** Reasoning, a compaction, tools that Anthropic ran and that failed, a cited text, calls of the host's. */
 export const claudeBlocks: Json[] = [
   { type: 'compaction', content: 'Claude summed up.', encrypted_content: 'Y29tcA==' },
-  { type: 'thinking', thinking: 'Claude ponders.', signature: 'Y2xhdWRl' },
+  {
+    ...{ type: 'thinking', thinking: 'Claude ponders.', signature: 'Y2xhdWRl' },
+    ...brandNew('anthropic'),
+  },
   { type: 'redacted_thinking', data: 'cmVkYWN0ZWQ=' },
   { type: 'text', text: 'Claude looks it up.' },
   ...ranByClaude(
@@ -115,8 +124,12 @@ export const claudeBlocks: Json[] = [
         cited_text: 'rain',
       },
     ],
+    ...brandNew('anthropic'),
   },
-  { type: 'tool_use', id: 'toolu_1', name: 'look', input: { at: 'sky' } },
+  {
+    ...{ type: 'tool_use', id: 'toolu_1', name: 'look', input: { at: 'sky' } },
+    ...brandNew('anthropic'),
+  },
 ];
 
 // A block as it begins, and what a stream adds to it.
@@ -170,8 +183,9 @@ export const openaiItems: Json[] = [
   {
     type: 'reasoning',
     id: 'rs_1',
-    summary: [{ type: 'summary_text', text: 'GPT ponders.' }],
+    summary: [{ type: 'summary_text', text: 'GPT ponders.', ...brandNew('openai') }],
     encrypted_content: 'gAAAArs1',
+    ...brandNew('openai'),
   },
   {
     ...{ type: 'web_search_call', id: 'ws_1', ...completed },
@@ -230,9 +244,11 @@ export const openaiItems: Json[] = [
             end_index: 3,
           },
         ],
+        ...brandNew('openai'),
       },
       { type: 'refusal', refusal: 'No more.' },
     ],
+    ...brandNew('openai'),
   },
   {
     type: 'function_call',
@@ -240,6 +256,7 @@ export const openaiItems: Json[] = [
     call_id: 'call_1',
     name: 'look',
     arguments: '{"at":"hill"}',
+    ...brandNew('openai'),
   },
   { type: 'custom_tool_call', id: 'ctc_1', call_id: 'call_2', name: 'note', input: 'plain words' },
   {
@@ -260,7 +277,7 @@ export const gpt = (...output: Json[]): string =>
 /** Thoughts, texts and calls with signatures, tools that Google ran and that failed, media. */
 export const geminiParts: Json[] = [
   { text: 'Gemini ponders.', thought: true, thoughtSignature: 'c2lnMA==' },
-  { text: 'Gemini found hail.', thoughtSignature: 'c2lnMQ==' },
+  { text: 'Gemini found hail.', thoughtSignature: 'c2lnMQ==', ...brandNew('google') },
   { executableCode: { id: 'e1', language: 'PYTHON', code: '2**5' } },
   { codeExecutionResult: { id: 'e1', outcome: 'OUTCOME_OK', output: 'thirty-two' } },
   { executableCode: { id: 'e2', language: 'PYTHON', code: '1/0' } },

@@ -49,11 +49,11 @@ TEST_F(SqliteStrain, WaitsTenSecondsForAnotherProgramThatWrites) {
   std::size_t looks = 0;
   while (SteadyClock::now() - began < locked) {
     std::promise<std::size_t> seen;
-    const auto asked = SteadyClock::now();
+    const auto from = SteadyClock::now();
     writer.read(
         [&](StorageBackend& backend) { seen.set_value(backend.runs({}).value().runs.size()); });
     EXPECT_EQ(seen.get_future().get(), 3U);
-    EXPECT_LT(SteadyClock::now() - asked, seconds(5));
+    EXPECT_LT(SteadyClock::now() - from, seconds(5));
     ++looks;
     std::this_thread::sleep_for(milliseconds(100));
   }
