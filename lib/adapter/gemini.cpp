@@ -124,11 +124,19 @@ void Gemini::on_candidate(const json::Value& candidate) {
   }
 }
 
-void Gemini::note_type(std::string_view place, std::string_view member, const json::Value& value) {
-  if (value.exists()) unknown_.note_type(services_.facts, place, member, value);
+void Gemini::name_type(std::string_view place, std::string_view member, const json::Value& value) {
+  unknown_.note_type(services_.facts, place, member, value);
 }
 
-// Names the members of a part that are of another type than a text.
+// What a part has beside its content: whether it is reasoning, and its signature.
+void Gemini::note_marks(const json::Value& part) {
+  const json::Value thought = part["thought"];
+  const bool is_flag = thought.is_true() || thought.is(json::Type::boolean_false);
+  if (!is_flag) note_type("part", "thought", thought);
+  note_texts("part", part, {"thoughtSignature"});
+}
+
+// Names the members of an object that are of another type than a text.
 void Gemini::note_texts(std::string_view place, const json::Value& object,
                         std::initializer_list<std::string_view> members) {
   for (const std::string_view member : members) {
@@ -148,9 +156,7 @@ void Gemini::on_part(const json::Value& part) {
   const json::Value value = part[row->member];
   const bool is_text = row->handler == &Gemini::on_text;
   if (is_text ? !value.is_string() : !value.is_object()) note_type("part", row->member, value);
-  if (const json::Value signature = part["thoughtSignature"]; !signature.is_string()) {
-    note_type("part", "thoughtSignature", signature);
-  }
+  if (part.size() > 1) note_marks(part);
   (this->*row->handler)(value, part);
 }
 
@@ -163,14 +169,10 @@ void Gemini::keep_members(std::string_view kind, std::string_view entity_id,
 // Further members are of the text that is open; text with other ones is another message.
 void Gemini::on_text(const json::Value& value, const json::Value& part) {
   const std::string signature = signature_of(part);
-  const json::Value thought = part["thought"];
-  if (!thought.is_true() && !thought.is(json::Type::boolean_false)) {
-    note_type("part", "thought", thought);
-  }
   std::string members = part.size() == 1 ? std::string() : members_of(part);
   if (!members.empty() && value.string().empty()) return on_other(part);
   const bool is_other = !text_members_.json.empty() && members != text_members_.json;
-  if (thought.is_true()) {
+  if (part["thought"].is_true()) {
     if (is_other) answer_.end_reasoning();
     answer_.reasoning_part(value.string());
     if (is_other || !members.empty()) own_members(answer_.reasoning_id(), std::move(members));
@@ -293,6 +295,7 @@ void Gemini::on_other(const json::Value& part) {
 }
 
 void Gemini::on_sources(const json::Value& candidate) {
+  if (!candidate.may_have({"groundingMetadata", "urlContextMetadata", "citationMetadata"})) return;
   constexpr std::array<std::string_view, 2> kinds{"groundingMetadata", "urlContextMetadata"};
   for (std::size_t at = 0; at < kinds.size(); ++at) {
     const json::Value sources = candidate[kinds[at]];

@@ -56,7 +56,13 @@ class Gemini final : public Adapter {
   void note_facts(const json::Value& record);
   void keep_members(std::string_view kind, std::string_view entity_id, std::string_view members);
   void own_members(std::string_view id, std::string members);
-  void note_type(std::string_view place, std::string_view member, const json::Value& value);
+  // Most are not there.
+  void note_type(std::string_view place, std::string_view member, const json::Value& value) {
+    if (value.exists()) name_type(place, member, value);
+  }
+  [[gnu::cold]] void name_type(std::string_view place, std::string_view member,
+                               const json::Value& value);
+  void note_marks(const json::Value& part);
   void note_texts(std::string_view place, const json::Value& object,
                   std::initializer_list<std::string_view> members);
   void add_arguments(const json::Value& call);

@@ -50,6 +50,10 @@ std::optional<ErrorRecord> error_in_place(const json::Value& record, bool is_chu
   return error;
 }
 
+bool may_reason(const json::Value& delta) {
+  return delta.may_have({"reasoning_content", "reasoning", "reasoning_text", "reasoning_details"});
+}
+
 }  // namespace
 
 bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record) {
@@ -224,8 +228,13 @@ void OpenAiChat::on_delta(const json::Value& delta, const Given& given) {
   const bool bare_role = delta["role"].truthy() && !finished_;
   if (content.truthy() || bare_role) open_message();
   if (!is_whole_) unknown_.note(services_.facts, "delta", delta, chat_delta_members);
-  if (!given.reasoning_parts) on_reasoning(delta);
+  if (!given.reasoning_parts && may_reason(delta)) on_reasoning(delta);
   on_content(content);
+  if (delta.may_have({"images", "audio", "executed_tools", "refusal"})) on_others(delta, given);
+}
+
+// What few deltas have.
+void OpenAiChat::on_others(const json::Value& delta, const Given& given) {
   if (!given.images) {
     const json::Value images = delta["images"];
     if (!images.is_array()) note_type("images", images);

@@ -92,9 +92,14 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void on_message(const json::Value& message, const Given& before, bool last, bool speaks);
   [[nodiscard]] bool has_no_content(const json::Value& message) const;
   void on_delta(const json::Value& delta, const Given& given);
+  void on_others(const json::Value& delta, const Given& given);
   void on_refusal(std::string_view words);
   void on_tool_calls(const json::Value& calls, std::optional<std::int64_t> place);
-  void note_type(std::string_view member, const json::Value& value);
+  // Most are not there.
+  void note_type(std::string_view member, const json::Value& value) {
+    if (value.exists()) name_type(member, value);
+  }
+  void name_type(std::string_view member, const json::Value& value);
   void on_content(const json::Value& content);
   void on_piece(std::string_view text);
   void on_content_parts(const json::Value& parts);

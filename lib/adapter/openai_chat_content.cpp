@@ -71,8 +71,7 @@ void OpenAiChat::on_annotations(const json::Value& annotations) {
   }
 }
 
-void OpenAiChat::note_type(std::string_view member, const json::Value& value) {
-  if (!value.exists()) return;
+void OpenAiChat::name_type(std::string_view member, const json::Value& value) {
   unknown_.note_type(services_.facts, is_whole_ ? "message" : "delta", member, value);
 }
 
