@@ -26,6 +26,9 @@ using message::Role;
 
 constexpr std::string_view cache_mark = R"({"type":"ephemeral"})";
 
+// Blocks that a canonical message may hold as they are.
+constexpr std::array<std::string_view, 2> claude_parts{"search_result", "container_upload"};
+
 std::optional<std::string_view> refusal(const Media& media, const Draft& /*draft*/) {
   if (media.kind == Media::Kind::audio) return "it takes no audio.";
   if (media.kind == Media::Kind::video) return "it takes no videos.";
@@ -246,7 +249,7 @@ void write_container(JsonBuilder& out, const Draft& draft) {
 
 Result<std::string> write_body(const Draft& given, bool on_vertex) {
   MILLRACE_TRY(check_tools(given));
-  MILLRACE_TRY(check_media(given, refusal));
+  MILLRACE_TRY(check_media(given, refusal, FileNames::optional, claude_parts));
   const bool takes_schemas = !on_vertex && claude_takes_schemas(given.config, given.traits);
   auto schema = answer_schema(given, takes_schemas);
   if (!schema) return std::move(schema).error();

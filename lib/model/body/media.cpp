@@ -177,6 +177,17 @@ bool is_media_type(std::string_view type) {
   return std::find(types.begin(), types.end(), type) != types.end();
 }
 
+// What a part is that nothing is written for; nothing for a text.
+std::optional<std::string> unknown_part(const json::Value& part) {
+  if (part["text"].is_string()) return std::nullopt;
+  const std::string_view type = part["type"].string();
+  if (is_media_type(type)) {
+    return std::string(type).append(
+        " left out: its `source` is none with `type` data, url or file, and `value`.");
+  }
+  return "part left out: its type, \"" + redacted(type, 64) + "\", is not known.";
+}
+
 // What of the content cannot be given, in words; nothing for what can.
 std::optional<std::string> refusal_of(const json::Value& part, const Draft& draft,
                                       MediaCheck check) {
@@ -186,13 +197,7 @@ std::optional<std::string> refusal_of(const json::Value& part, const Draft& draf
     if (!sentence) return std::nullopt;
     return std::string(message::name_of(media.kind)).append(" left out: ").append(*sentence);
   }
-  if (part["text"].is_string()) return std::nullopt;
-  const std::string_view type = part["type"].string();
-  if (is_media_type(type)) {
-    return std::string(type).append(
-        " left out: its `source` is none with `type` data, url or file, and `value`.");
-  }
-  return "part left out: its type, \"" + redacted(type, 64) + "\", is not known.";
+  return unknown_part(part);
 }
 
 // A text takes the place of each part that cannot be given; most messages have none.
@@ -216,6 +221,15 @@ void leave_out(message::Message& message, const Draft& draft, MediaCheck check) 
   }
   out.close_array();
   message.content = message::Content::of_parts(out.take());
+}
+
+void note_unknown(const Draft& draft, const json::Value& part,
+                  std::span<const std::string_view> own_types) {
+  const std::string_view type = part["type"].string();
+  if (std::find(own_types.begin(), own_types.end(), type) != own_types.end()) return;
+  if (auto sentence = unknown_part(part)) {
+    draft.notes.push_back({"messages", *std::move(sentence), true});
+  }
 }
 
 // No address, no bytes: what a form sends that nothing was put into.
@@ -258,7 +272,8 @@ std::size_t drop_empty_media(message::SharedMessages& messages) {
   return dropped;
 }
 
-Result<void> check_media(const Draft& draft, MediaCheck check, FileNames names) {
+Result<void> check_media(const Draft& draft, MediaCheck check, FileNames names,
+                         std::span<const std::string_view> own_types) {
   for (std::size_t at = 0; at < draft.messages.size(); ++at) {
     if (draft.messages[at].content.kind != message::Content::Kind::parts) continue;
     message::Message& message = draft.messages.edit(at);
@@ -273,7 +288,10 @@ Result<void> check_media(const Draft& draft, MediaCheck check, FileNames names) 
     for (const json::Value part : parts.items()) {
       const std::size_t place = number++;
       Media media;
-      if (!message::read_media(media, part)) continue;
+      if (!message::read_media(media, part)) {
+        note_unknown(draft, part, own_types);
+        continue;
+      }
       if (const auto sentence = check(media, draft)) {
         return not_supported(draft, *sentence, place_of(at, place, media));
       }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "base/result.hpp"
@@ -20,11 +21,13 @@ using MediaCheck = std::optional<std::string_view> (*)(const message::Media& med
 enum class FileNames : std::uint8_t { optional, demanded };
 
 // Makes every medium of the messages a part of AG-UI 1.0 whose kind is the one that its MIME type
-// says: no `binary`, no `data:` URL in place of data, no PDF as an image.
+// says: no `binary`, no `data:` URL in place of data, no PDF as an image. A part that is neither
+// text nor a medium, and of none of the API's `own_types`, is noted: it says nothing here.
 // Errors: capability_not_supported with the sentence that the check gives for a medium, unless the
 // payload leaves out what cannot be given.
 Result<void> check_media(const Draft& draft, MediaCheck check,
-                         FileNames names = FileNames::optional);
+                         FileNames names = FileNames::optional,
+                         std::span<const std::string_view> own_types = {});
 
 // Takes the media out that hold neither bytes nor an address; says how many.
 std::size_t drop_empty_media(message::SharedMessages& messages);

@@ -15,8 +15,8 @@ import {
   gpt,
   openaiItems,
   png,
-} from '../support/vendor-answers';
-import type { Json } from '../support/vendor-answers';
+} from '../support/three-vendors';
+import type { Json } from '../support/three-vendors';
 
 const photo = 'R0lGODlhAQA=';
 const pdf = 'JVBERi0xLjQ=';
@@ -114,7 +114,7 @@ const ran = (names: string, images = 0): string =>
   (images > 0 ? ` Images that they made are in the next message of the user: ${images}.` : '');
 const withheld = (names: string): string =>
   `\`messages\`: The API does not read what other providers made: ${names}. It stays in the history.`;
-const thoughts = (left: number): string =>
+const reasoningLeftOut = (left: number): string =>
   `\`messages\`: Thoughts of earlier turns are left out: ${left}. The API takes back only what it encrypted itself.`;
 const ranBy = {
   anthropic:
@@ -133,7 +133,10 @@ const madeBy = {
 
 const hops: { vendor: Vendor; notes: string[] }[] = [
   { vendor: 'anthropic', notes: [] },
-  { vendor: 'openai', notes: [ran(ranBy.anthropic), withheld(madeBy.anthropic), thoughts(1)] },
+  {
+    vendor: 'openai',
+    notes: [ran(ranBy.anthropic), withheld(madeBy.anthropic), reasoningLeftOut(1)],
+  },
   {
     vendor: 'google',
     notes: [
@@ -153,7 +156,7 @@ const hops: { vendor: Vendor; notes: string[] }[] = [
     notes: [
       ran(`${ranBy.anthropic}, ${ranBy.google}`),
       withheld(`${madeBy.anthropic}, ${madeBy.google}`),
-      thoughts(3),
+      reasoningLeftOut(3),
     ],
   },
   {

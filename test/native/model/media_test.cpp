@@ -297,6 +297,18 @@ TEST(Media, GoNowhereWhereOnlyTextIsTaken) {
   }
 }
 
+// A part of a type that nobody knows says nothing to a model, and the report says so.
+TEST(Media, OfUnknownTypesAreNamed) {
+  for (const Wire& wire : wires) {
+    const auto built = request_to(wire, R"({"type":"hologram","x":1})", false);
+    ASSERT_TRUE(built.ok()) << wire.provider;
+    const auto& notes = built.value().notes;
+    ASSERT_EQ(notes.size(), 1U) << wire.provider;
+    EXPECT_TRUE(test::has(notes[0].sentence, R"(its type, "hologram", is not known)"));
+    EXPECT_TRUE(notes[0].is_loss);
+  }
+}
+
 // A document of Anthropic's that is a text, given in a message of AG-UI.
 TEST(Media, OfAnthropicReachOthers) {
   constexpr std::string_view part =

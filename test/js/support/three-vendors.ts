@@ -274,9 +274,9 @@ export const gpt = (...output: Json[]): string =>
     { type: 'response.completed', response: { id: 'resp_1', status: 'completed', output } },
   );
 
-/** Thoughts, texts and calls with signatures, tools that Google ran and that failed, media. */
+/** Reasoning, texts and calls with signatures, tools that Google ran and that failed, media. */
 export const geminiParts: Json[] = [
-  { text: 'Gemini ponders.', thought: true, thoughtSignature: 'c2lnMA==' },
+  JSON.parse('{"text":"Gemini ponders.","thought":true,"thoughtSignature":"c2lnMA=="}') as Json,
   { text: 'Gemini found hail.', thoughtSignature: 'c2lnMQ==', ...brandNew('google') },
   { executableCode: { id: 'e1', language: 'PYTHON', code: '2**5' } },
   { codeExecutionResult: { id: 'e1', outcome: 'OUTCOME_OK', output: 'thirty-two' } },
