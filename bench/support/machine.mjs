@@ -15,6 +15,7 @@ export function describeMachine() {
     cores: cores.length,
     memoryGb: Math.round(totalmem() / 2 ** 30),
     system: `${type()} ${release()}`,
+    date: new Date().toISOString().slice(0, 10),
     loadAtStart: Number(loadavg()[0].toFixed(2)),
   };
 }

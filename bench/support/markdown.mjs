@@ -14,23 +14,42 @@ export function markdown({ machine, versions, tables, quick, busy }) {
   return [...headOf(machine, versions, quick, busy), ...tables.flatMap(tableOf)].join('\n\n');
 }
 
-// Replaces the section in docs/performance.md.
+// Replaces the section in docs/performance.md, or in it only the tables of the run where that has not all of them.
 export function writeFigures(report) {
   const before = readFileSync(document, 'utf8');
   const from = before.indexOf(opening) + opening.length;
   const to = before.indexOf('\n## ', from);
-  writeFileSync(document, `${before.slice(0, from)}\n${markdown(report)}\n${before.slice(to)}`);
+  const section = report.isWhole
+    ? `\n${markdown(report)}\n`
+    : report.tables.reduce((text, table) => withTable(text, table, report), before.slice(from, to));
+  writeFileSync(document, `${before.slice(0, from)}${section}${before.slice(to)}`);
 }
 
-function headOf(machine, versions, quick, busy) {
+// The section with this table in its place, below what it was measured with.
+function withTable(section, table, { machine, versions, quick, busy, tables }) {
+  const [title, ...rest] = tableOf(table);
+  const head = headOf(machine, versions, quick, busy, tables);
+  const text = [title, ...head, ...rest].join('\n\n');
+  const from = section.indexOf(`${title}\n`);
+  if (from < 0) return `${section.trimEnd()}\n\n${text}\n`;
+  const next = section.indexOf('\n### ', from);
+  return `${section.slice(0, from)}${text}\n${next < 0 ? '' : section.slice(next)}`;
+}
+
+function headOf(machine, versions, quick, busy, only) {
   const commit = versions.commit ? ` at ${versions.commit}` : '';
   const peers = Object.entries(versions.peers).map(([name, version]) => `${name} ${version}`);
-  const command = `npm run bench${quick ? ' -- --quick' : ''}`;
+  const options = [
+    ...(only ? ['--only', only.map(({ name }) => name).join(',')] : []),
+    ...(quick ? ['--quick'] : []),
+  ];
+  const command = ['npm run bench', ...(options.length > 0 ? ['--', ...options] : [])].join(' ');
   const load = busy ? '**other work ran beside it: read the ratios**' : 'otherwise idle';
   return [
     wrapped(
       `millrace ${versions.millrace}${commit}, Node ${versions.node}; ${machine.cpu}, ${machine.cores} cores, ` +
-        `${machine.memoryGb} GB, ${machine.system}; \`${command}\`, load ${machine.loadAtStart} when it began, ${load}.`,
+        `${machine.memoryGb} GB, ${machine.system}; \`${command}\` on ${machine.date}, load ${machine.loadAtStart} when it ` +
+        `began, ${load}.`,
     ),
     wrapped(`Beside ${peers.join(', ')}.`),
   ];

@@ -36,7 +36,7 @@ import { notTaken, SentMessages } from './sent-messages';
 
 // Characters that a reader may lag behind before the run waits for it.
 const mostLag = 1 << 22;
-// The same where the store has what follows, and nobody waits for the end.
+// The same where the store has what follows, and the end is not waited for.
 const mostStoredLag = 1 << 13;
 
 /**

@@ -1,5 +1,5 @@
-// Pages of a run in memory, which are in the store as well. Those that nobody takes for now may be
-// let go, so that readers without room hold little together, however many they are.
+// Pages of a run in memory, which are in the store as well. Those that no reader takes for now may
+// be let go, so that readers without room hold little together, however many they are.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace millrace::run {
 class HeldPages;
 
 // What the readers of all runs have in memory together: a few reads on their way, and of the pages
-// that nobody takes so many bytes. Beyond them those go that wait longest.
+// that no reader takes so many bytes. Beyond them those go that wait longest.
 // Thread: engine thread.
 class PageBudget {
  public:
@@ -52,7 +52,7 @@ class HeldPages {
   void push(store::StoredPage page);
   void pop();
   void clear();
-  // Nobody takes of them for now: they may be gone when somebody does.
+  // No reader takes of them for now: they may be gone when one does.
   void wait(bool waits);
 
  private:
