@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/api_answers.hpp"
+#include "api/thread_removal.hpp"
 #include "os/random_ids.hpp"
 #include "run/durable/chat_storage.hpp"
 
@@ -181,19 +182,20 @@ void carry_out(const ApiContextPtr& context, const StorageRow& row, const http::
   auto options = row.read(request, response);
   if (!options) return;
   options->set("principal", principal_of(request, *context));
+  const auto done = [response, status = row.status](const Result<Tree>& result) {
+    if (!result) return send_failure(response, result.error());
+    if (status == 204) return (void)response->send(204, {}, {});
+    Tree body = result.value();
+    show_times(body);
+    send_json(response, status, body);
+  };
+  if (row.work == "thread.delete") return remove_thread(context, std::move(*options), done);
   store::on_store<Result<Tree>>(
       *context->writer, context->loop,
       [work = run::front::find_work(row.work), options = *options](store::StorageBackend& backend) {
         return work(backend, options);
       },
-      [response, status = row.status](const Result<Tree>& result) {
-        if (!result) return send_failure(response, result.error());
-        if (status == 204) return (void)response->send(204, {}, {});
-        Tree body = result.value();
-        show_times(body);
-        send_json(response, status, body);
-      },
-      row.method == "GET" ? &store::Writer::read : &store::Writer::run);
+      done, row.method == "GET" ? &store::Writer::read : &store::Writer::run);
 }
 
 }  // namespace

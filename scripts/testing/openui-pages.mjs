@@ -147,18 +147,20 @@ async function rename(person, { open }) {
 async function remove(person, { open }) {
   const { page } = person;
   await page.goto(open.page);
-  await person.ask('To be thrown away');
-  await person.written('A short answer.');
-  await person.done();
-  const { id } = await threadOf(open, 'To be thrown away');
-  const row = page.locator('.openui-agent-thread-button').filter({ hasText: 'To be thrown away' });
+  await person.ask('endless, to be thrown away');
+  await person.written('word3');
+  // The answer goes on, and would hold the thread.
+  await page.reload();
+  await person.open('endless, to be thrown away');
+  const { id } = await threadOf(open, 'endless, to be thrown away');
+  const row = page.locator('.openui-agent-thread-button').filter({ hasText: 'thrown away' });
   await row.hover();
   await row.getByRole('button', { name: 'Thread actions' }).click();
   await page.getByRole('menuitem', { name: 'Delete' }).click();
   await row.waitFor({ state: 'detached' });
   await person.questions().waitFor({ state: 'detached' });
   await page.reload();
-  await person.threads().first().waitFor();
+  await person.button('New chat').waitFor();
   same(await row.count(), 0, 'threads after a reload');
   same((await json(open, `/agent/runs?threadId=${id}`)).runs.length, 0, 'runs');
 }
@@ -293,7 +295,7 @@ const lanes = [
     ['an answer is stopped, and the next message answered', stop],
     ['threads are switched', switchThreads],
     ['a thread is renamed', rename],
-    ['a thread is deleted', remove],
+    ['a thread is deleted while an answer is made', remove],
     ['artifacts are listed, filtered, opened and changed', artifacts],
     ['a failure is shown', failure],
     ['a key is sent where one is needed', key],

@@ -4,7 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import type { Api, Json } from './kit';
+import { tool } from 'millrace';
+
+import type { Api, ApiSetUp, Json } from './kit';
 import { cleanUp, hosts, serve } from './kit';
 
 const folders: string[] = [];
@@ -19,6 +21,13 @@ const post = (json: unknown) => ({ method: 'POST', json });
 const patch = (json: unknown) => ({ method: 'PATCH', json });
 const created = async (api: Api, message: unknown = user): Promise<string> =>
   (await api.json('/api/storage/create', 200, post({ messages: [message] }))).id;
+
+const untilStopped: ApiSetUp['agent'] = (_turn, { signal }) =>
+  new Promise((resolve) => signal.addEventListener('abort', () => resolve('')));
+const approving: ApiSetUp['agent'] = {
+  model: 'demo:demo',
+  tools: [tool({ name: 'send_postcard', approval: true, run: () => 'sent' })],
+};
 
 describe.each(hosts)('the storage endpoints (%s)', (host) => {
   it('filter artifacts by their thread and by each of several types', async () => {
@@ -43,6 +52,25 @@ describe.each(hosts)('the storage endpoints (%s)', (host) => {
     expect(await typesOf('?type=chart&type=table')).toEqual(['chart', 'table']);
     expect(await typesOf('?type=note')).toEqual(['note']);
     expect(await typesOf(`?type=note&threadId=${first}`)).toEqual([]);
+  });
+
+  it.each([
+    ['works, and what waits for its turn', untilStopped, ['work', 'more'], 'queued,running'],
+    ['waits for an approval', approving, ['Write a postcard.'], 'waiting'],
+  ])('delete a thread, and stop what %s', async (_what, agent, messages, states) => {
+    const api = await serve(host, { agent });
+    const threadId = await created(api);
+    for (const message of messages) {
+      const job = { message, conversation_id: threadId, on_busy: 'queue' };
+      await api.json('/api/v1/chat/jobs', 202, post(job));
+    }
+    const statesOf = async (): Promise<string> =>
+      (await api.runtime.list({ threadId })).runs.map(({ state }) => state).join();
+    while ((await statesOf()) !== states);
+    const gone = await api.send(`/api/storage/delete/${threadId}`, { method: 'DELETE' });
+    expect(gone.status).toBe(204);
+    expect(await statesOf()).toBe('');
+    expect(await api.json(`/api/storage/get/${threadId}`, 200)).toEqual([]);
   });
 
   it('answer 404 for a message that the thread does not have', async () => {
