@@ -2,6 +2,8 @@
 
 #include <initializer_list>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <variant>
 
 #include "base/json_tree.hpp"
@@ -94,7 +96,11 @@ std::string JournalCheck::check_page(const RunId& id, Checked& run, const Stored
 
 // What rows repeat of the journal, which has a checksum.
 void JournalCheck::add_repeated(Checked& run, std::uint32_t branch, const journal::Fact& fact) {
-  if (const auto* result = std::get_if<journal::ToolResult>(&fact)) {
+  if (const auto* intent = std::get_if<journal::ToolIntent>(&fact)) {
+    run.intents[{branch, std::string(intent->call)}] = {
+        std::string(intent->name), std::string(intent->args_json), std::string(intent->args_hash),
+        intent->effect};
+  } else if (const auto* result = std::get_if<journal::ToolResult>(&fact)) {
     run.results[{branch, std::string(result->call)}] = {false,
                                                         hash_of({result->content, result->code})};
   } else if (const auto* step = std::get_if<journal::JobStep>(&fact)) {
@@ -178,23 +184,48 @@ void JournalCheck::check_calls(const std::function<Calls(const RunId& run)>& cal
   }
 }
 
+// What is wrong with a row of the ledger; "" is nothing.
+std::string JournalCheck::check_call(const Checked& checked, std::uint32_t branch,
+                                     const journal::FoldedCall& folded, const CallRow& row) const {
+  const std::string call = "the call '" + row.call + "'";
+  if (folded.state != row.state) {
+    return call + " is '" + std::string(journal::name_of(row.state)) + "', and '" +
+           std::string(journal::name_of(folded.state)) + "' in the journal";
+  }
+  const auto intent = checked.intents.find({branch, row.call});
+  if (intent != checked.intents.end()) {
+    const Intent& known = intent->second;
+    const auto differs = [](const std::string& recorded, const std::string& stored) {
+      return !recorded.empty() && recorded != stored;
+    };
+    if (differs(known.name, row.name) || differs(known.args, row.args) ||
+        differs(known.args_hash, row.args_hash) || known.effect != row.effect) {
+      return call + " differs from the journal";
+    }
+  }
+  const auto known = checked.results.find({branch, row.call});
+  if (row.result.empty() || !journal::is_over(row.state) || known == checked.results.end()) {
+    return {};
+  }
+  const std::size_t hash =
+      known->second.is_step ? hash_of({row.result}) : hash_of_result(row.result);
+  if (hash == known->second.hash) return {};
+  return "the result of the call '" + row.call + "' differs from the journal";
+}
+
 void JournalCheck::check_branch(const RunId& run, const Checked& checked, std::uint32_t number,
                                 const Calls& calls) {
   journal::FoldedBranch branch = checked.fold.branches().at(number);
-  for (const auto& [id, state, result] : calls) {
-    const journal::FoldedCall* call = branch.find_call(id);
-    if (call == nullptr) continue;
-    if (call->state == state) {
-      const auto known = checked.results.find({number, id});
-      if (result.empty() || !journal::is_over(state) || known == checked.results.end()) continue;
-      const std::size_t hash = known->second.is_step ? hash_of({result}) : hash_of_result(result);
-      if (hash == known->second.hash) continue;
-      problems_.push_back({run, "the result of the call '" + id + "' differs from the journal"});
-      continue;
-    }
-    problems_.push_back({run, "the call '" + id + "' is '" + std::string(journal::name_of(state)) +
-                                  "', and '" + std::string(journal::name_of(call->state)) +
-                                  "' in the journal"});
+  std::set<std::string_view> rows;
+  for (const CallRow& row : calls) {
+    rows.insert(row.call);
+    const journal::FoldedCall* folded = branch.find_call(row.call);
+    std::string what = folded == nullptr ? "" : check_call(checked, number, *folded, row);
+    if (!what.empty()) problems_.push_back({run, std::move(what)});
+  }
+  for (const auto& [place, intent] : checked.intents) {
+    if (place.first != number || rows.contains(place.second)) continue;
+    problems_.push_back({run, "the call '" + place.second + "' is missing in the ledger"});
   }
 }
 

@@ -29,12 +29,7 @@ class JournalCheck {
   void check_run(const RunId& run, journal::RunState state, std::uint64_t last,
                  StoredRecords records);
   // Behind all pages: the ledger. `calls_of` gives the calls that it has of a run.
-  struct Call {
-    std::string call;
-    journal::CallState state;
-    std::string result;
-  };
-  using Calls = std::vector<Call>;
+  using Calls = std::vector<CallRow>;
   void check_calls(const std::function<Calls(const RunId& run)>& calls_of);
 
   // Behind all pages.
@@ -53,6 +48,13 @@ class JournalCheck {
     bool is_step = false;
     std::size_t hash = 0;
   };
+  // What a tool was called with; nothing is compared that is not recorded.
+  struct Intent {
+    std::string name;
+    std::string args;
+    std::string args_hash;
+    journal::Effect effect = journal::Effect::once;
+  };
   struct Approval {
     std::size_t request = 0;                // a hash
     std::optional<std::size_t> decision{};  // a hash
@@ -61,6 +63,7 @@ class JournalCheck {
   struct Checked {
     journal::RunFold fold;
     std::map<std::pair<std::uint32_t, std::string>, Result> results;  // by branch and call
+    std::map<std::pair<std::uint32_t, std::string>, Intent> intents;
     std::map<std::string, Approval, std::less<>> approvals;
     std::map<std::int64_t, RunId> runs;  // of its agents, by their branches
     std::string hash;                    // of the page before, where that has one
@@ -70,6 +73,8 @@ class JournalCheck {
   std::string check_page(const RunId& id, Checked& run, const StoredPage& page,
                          std::string_view hash);
   static void add_repeated(Checked& run, std::uint32_t branch, const journal::Fact& fact);
+  std::string check_call(const Checked& checked, std::uint32_t branch,
+                         const journal::FoldedCall& folded, const CallRow& row) const;
   void check_branch(const RunId& run, const Checked& checked, std::uint32_t number,
                     const Calls& calls);
 

@@ -19,11 +19,8 @@ Result<std::vector<Problem>> Backend::check() {
     if (!row.run.root) journals.check_run(id, row.state, row.last, row.records);
   }
   journals.check_calls([this](const RunId& run) {
-    JournalCheck::Calls calls;
     const auto found = tables_.calls.find(run);
-    if (found == tables_.calls.end()) return calls;
-    for (const CallRow& row : found->second) calls.push_back({row.call, row.state, row.result});
-    return calls;
+    return found == tables_.calls.end() ? JournalCheck::Calls() : found->second;
   });
   for (const auto& [id, row] : tables_.approvals) journals.check_approval(row);
   for (const auto& [run, rows] : tables_.checkpoints) {

@@ -1,4 +1,5 @@
 // The search for damage in a file.
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,16 +46,14 @@ Result<std::vector<Problem>> Backend::check() {
           static_cast<std::uint64_t>(rows.number(2)), static_cast<StoredRecords>(rows.number(3)));
     }
   }
-  journals.check_calls([this](const RunId& run) {
-    JournalCheck::Calls calls;
-    Rows rows =
-        database_.rows("SELECT call, state, result FROM calls WHERE run=?1", number_of(run));
-    while (rows.next()) {
-      calls.push_back(
-          {rows.text(0), static_cast<journal::CallState>(rows.number(1)), rows.text(2)});
-    }
-    return calls;
+  std::optional<Error> unread;  // the calls of a run
+  journals.check_calls([&](const RunId& run) {
+    auto rows = calls(run);
+    if (!rows) unread = rows.error();
+    return rows ? std::move(rows).value() : JournalCheck::Calls();
   });
+  if (unread && unread->code != Errc::store_damaged) return *std::move(unread);
+  if (unread) problems.push_back({{}, "not all of the file can be read: " + unread->detail});
   {
     Rows rows = database_.rows(MILLRACE_SELECT_APPROVAL);
     while (rows.next()) journals.check_approval(read_approval(rows));

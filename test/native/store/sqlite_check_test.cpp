@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <set>
 #include <sstream>
 #include <string>
@@ -139,6 +140,50 @@ TEST_F(SqliteCheck, FindsALedgerThatDiffersFromTheJournal) {
   backend = opened();
   ASSERT_EQ(backend->check().value().size(), 1U);
   EXPECT_NE(backend->check().value()[0].what.find("'c'"), std::string::npos);
+}
+
+TEST_F(SqliteCheck, FindsWhatACallWasMadeWithAndCallsThatAreMissing) {
+  auto backend = opened();
+  AppendBatch batch = accepting(new_run(1));
+  journal::ToolIntent intent;
+  intent.call = "c";
+  intent.name = "pay";
+  intent.args_json = R"({"to":"ada"})";
+  intent.args_hash = "hash";
+  intent.effect = journal::Effect::keyed;
+  journal::PageWriter page;
+  page.add({.body = journal::Fact(intent)});
+  batch.page = page.take();
+  CallRow call;
+  call.run = id_of(1);
+  call.call = "c";
+  call.name = "pay";
+  call.args = intent.args_json;
+  call.args_hash = "hash";
+  call.effect = journal::Effect::keyed;
+  batch.calls.push_back(call);
+  append(*backend, batch);
+  EXPECT_TRUE(backend->check().value().empty());
+  backend.reset();
+  for (const auto& [sql, back] : std::map<const char*, const char*>{
+           {"UPDATE calls SET effect=3", "UPDATE calls SET effect=1"},
+           {"UPDATE calls SET args=CAST('{}' AS BLOB)",
+            R"(UPDATE calls SET args=CAST('{"to":"ada"}' AS BLOB))"},
+           {"UPDATE calls SET args_hash=CAST('hush' AS BLOB)",
+            "UPDATE calls SET args_hash=CAST('hash' AS BLOB)"},
+           // What has no name is not read.
+           {"UPDATE calls SET name=name+1000", "UPDATE calls SET name=name-1000"}}) {
+    SCOPED_TRACE(sql);
+    run_sql(sql);
+    backend = opened();
+    const auto problems = backend->check();
+    ASSERT_TRUE(problems.ok());
+    ASSERT_EQ(problems.value().size(), 1U);
+    EXPECT_NE(problems.value()[0].what.find("the call 'c'"), std::string::npos);
+    backend.reset();
+    run_sql(back);
+  }
+  EXPECT_TRUE(opened()->check().value().empty());
 }
 
 TEST_F(SqliteCheck, FindsResultsAndApprovalsThatDifferFromTheJournal) {
