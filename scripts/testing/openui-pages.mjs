@@ -229,7 +229,7 @@ async function killAndRestart(person, { open }) {
   await page.reload();
   await person.open('slow, with a crash');
   await person.written('word60');
-  same(await person.textOf(), slowText, 'the answer after a restart');
+  same(await person.shown(), `slow, with a crash | ${slowText}`, 'the thread after a restart');
   await page.reload();
   await person.open('slow, with a crash');
   same(await person.shown(), `slow, with a crash | ${slowText}`, 'the stored thread');
