@@ -287,7 +287,7 @@ async function ownAgent(person, { own }) {
   await page.getByText('milk, eggs, bread').waitFor();
 }
 
-// Two at a time, each row with servers of its own: one of them is killed.
+// The rows beside each other, each with servers of its own: one of them is killed.
 const lanes = [
   [
     ['an answer streams into the page and is stored', send],
@@ -297,14 +297,16 @@ const lanes = [
     ['a thread is renamed', rename],
     ['a thread is deleted while an answer is made', remove],
     ['artifacts are listed, filtered, opened and changed', artifacts],
-    ['a failure is shown', failure],
-    ['a key is sent where one is needed', key],
-    ['a tool of an own server stores an artifact', ownAgent],
   ],
   [
     ['a message waits for the answer before it', queue],
     ['a reload in mid-answer goes on', reload],
+  ],
+  [
     ['an answer finishes after kill -9 and a restart', killAndRestart],
+    ['a failure is shown', failure],
+    ['a key is sent where one is needed', key],
+    ['a tool of an own server stores an artifact', ownAgent],
   ],
 ];
 
