@@ -1,5 +1,5 @@
-// Members that no types have: each object of a part gets one, and it must go back at its place. A wire says by
-// `further` that it passes them on; its `without` are patterns of the places that do not.
+// Members that no types have: each object of a part gets one, and it must go back at its place. A wire with
+// `further` passes them on; its `without` are patterns of the places that do not.
 import { each } from './each.mjs';
 import { instancesOf, valueAt } from './instances.mjs';
 
