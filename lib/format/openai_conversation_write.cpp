@@ -230,8 +230,10 @@ class ItemWriter {
       if (status.is_string()) out_.value("status", status);
     }
     write_id(call.metadata, item);
+    // Requests do not have who made it.
     further_of(call.metadata)
-        .write(out_, {"type", "call_id", "name", "arguments", "input", "namespace", "caller"});
+        .write(out_, {"type", "call_id", "name", "arguments", "input", "namespace", "caller",
+                      "created_by"});
     out_.close_object();
   }
 
@@ -292,7 +294,7 @@ class ItemWriter {
     if (const json::Value status = item["status"]; status.is_string() && !has_status) {
       if (status.string() != "completed") out_.value("status", status);
     }
-    further.write(out_, {"type", "call_id", "output", "caller", "name", "namespace"});
+    further.write(out_, {"type", "call_id", "output", "caller", "name", "namespace", "created_by"});
     out_.close_object();
   }
 
@@ -343,15 +345,13 @@ class ItemWriter {
     std::vector<json::Value> members;
     for (const json::Value one : further.items()) members.push_back(one);
     members.resize(parts.size());
-    std::size_t at = 0;
-    for (const Message& part : parts) {
-      const json::Value more = members[at++];
-      const std::string text = message::text_of(part.content);
+    for (std::size_t at = 0; at < parts.size(); ++at) {
+      const std::string text = message::text_of(parts[at].content);
       if (text.empty()) continue;
       out_.open_object();
       out_.text("type", type);
       out_.text("text", text);
-      write_further(out_, more, {"type", "text"});
+      write_further(out_, members[at], {"type", "text"});
       out_.close_object();
     }
   }

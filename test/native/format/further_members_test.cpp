@@ -277,6 +277,18 @@ TEST(FurtherMembersOfItems, AreThoseOfBeginningAndEnd) {
       call + R"(,"a":1,"b":{"c":2}}])");
 }
 
+// Requests do not have who made an item; it stays in the history.
+TEST(FurtherMembersOfItems, KeepWhatOnlyAnswersHave) {
+  const std::string body =
+      R"({"object":"response","id":"r","status":"completed","output":[{"type":"function_call",)"
+      R"("id":"fc_1","call_id":"c1","name":"look","arguments":"{}","created_by":"me"},)"
+      R"({"type":"function_call_output","id":"fco_1","call_id":"c1","output":"x",)"
+      R"("created_by":"me"}]})";
+  const message::Messages messages = folded("openai_responses", body, nullptr);
+  EXPECT_NE(message::to_json(messages).find(R"("created_by":"me")"), std::string::npos);
+  EXPECT_EQ(sent(messages, "openai_conversation").find("created_by"), std::string::npos);
+}
+
 // A text that was edited is not the one that its parts were of.
 TEST(FurtherMembersOfTexts, EndWithTheText) {
   for (const FurtherRow& row : further_rows) {
