@@ -228,11 +228,14 @@ describe('limits of runs at work', () => {
       const { store, log, logged } = makeStore();
       const options = { store, log, runs: queued, limit: 8 };
       const kills = Math.max(4, queued / 100);
+      // The last runs to end may be cut before that is stored: each process is to end others as well, for a run that six
+      // processes end with is given up.
+      const enough = queued > 80 ? 24 : 6;
       const lines: Line[] = [];
       for (let kill = 0; kill < kills; kill += 1) {
         const child = startChild({ ...options, do: kill === 0 ? 'start' : 'go on' }, 'queue-child');
         const line = await child.until(({ started, ended, states }) =>
-          kill === 0 ? started === true : (ended as number) >= 6 || states !== undefined,
+          kill === 0 ? started === true : (ended as number) >= enough || states !== undefined,
         );
         // A machine that is slow to kill may have let them all end.
         if (line['states']) expect(kill).toBeGreaterThan(kills / 4);

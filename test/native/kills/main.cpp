@@ -238,7 +238,7 @@ bool kill_one(const std::string& folder, const Whole& whole, std::mt19937_64& ra
   const std::uint64_t made = syncs_in(folder);
   const std::uint64_t left = whole.syncs > made ? whole.syncs - made : 1;
   // A part of what is left, so that more kills hit the same round.
-  const std::uint64_t reach = std::max<std::uint64_t>(left / 3, 1);
+  const std::uint64_t reach = std::max<std::uint64_t>(left / 2, 1);
   if (random() % 2 == 0) {
     return wait_for(start(folder, 1 + static_cast<int>(random() % reach), random() % 2 == 0));
   }
