@@ -1,7 +1,5 @@
 // Holds every wire against the types of the vendors' own SDKs: what is carried, passed on, named or lost.
-//   node scripts/test-wires.mjs [--only NAMES] [--write] [--add] [--seed N]
-//     --write takes out of the lists what is no longer lost and writes the pages; --add puts in what is lost
-//   node scripts/test-wires.mjs --update      raises the pinned SDKs first and prints what is new
+//   node scripts/test-wires.mjs --help
 // The SDKs are those of test/wires/package.json, fetched here alone and run by Node 24. Ends with "N passed, N failed".
 import './help.mjs';
 
@@ -28,8 +26,22 @@ const order = [
   ...['ollama', 'interactions', 'langgraph', 'ag-ui', 'ag-ui-0.0', 'encoders', 'recordings'],
 ];
 
+const help = `node scripts/test-wires.mjs [options]
+
+Holds every wire against the types of the vendors' own SDKs. See docs/internals/wires.md.
+
+  --only NAMES   only these wires, with commas between them: ${order.join(', ')}
+  --write        takes out of the lists what is no longer lost, and writes docs/wires
+  --add          puts into the lists what is lost
+  --update       raises the pinned SDKs first, and prints the members that are new or gone
+  --seed N       repeats the self-test of that seed
+  --help         prints this text
+
+MILLRACE_RECORDINGS names the folder of recorded answers. Ends with "N passed, N failed".`;
+
 const { values } = parseArgs({
   options: {
+    help: { type: 'boolean', default: false },
     only: { type: 'string' },
     write: { type: 'boolean', default: false },
     add: { type: 'boolean', default: false },
@@ -186,4 +198,5 @@ async function main() {
   process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
 }
 
-await main();
+if (values.help) console.log(help);
+else await main();

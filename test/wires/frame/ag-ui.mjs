@@ -45,6 +45,10 @@ const places = {
   SUBAGENT_ERROR: [['SUBAGENT_STARTED'], []],
 };
 
+// Events that stand once in a run, and those that begin and end what another one shows.
+const alone = ['RUN_STARTED', 'RUN_FINISHED', 'RUN_ERROR', 'MESSAGES_SNAPSHOT', 'RAW'];
+const inPart = Object.keys(places).filter((name) => /_(START|END|STARTED|FINISHED)$/.test(name));
+
 // The neighbours of an event, with its ids.
 function neighbours(names, value) {
   const { messageId = message.messageId, toolCallId = call.toolCallId, stepName = 'step' } = value;
@@ -91,8 +95,9 @@ function recordsOf(values) {
   if (first.type === 'RUN_FINISHED' || first.type === 'RUN_ERROR') {
     return [{ type: 'RUN_STARTED', ...run, ...idsOf(first) }, first];
   }
+  const called = new Set();
   const inner = values.flatMap((value) => {
-    const [before, behind] = places[value.type] ?? [[], []];
+    const [before, behind] = placesOf(value, called);
     const [opened, closed] = introduced(value);
     return [
       ...opened,
@@ -103,6 +108,13 @@ function recordsOf(values) {
     ];
   });
   return [{ type: 'RUN_STARTED', ...run }, ...inner, { type: 'RUN_FINISHED', ...run }];
+}
+
+// A result of a call that came before needs no other one.
+function placesOf({ type, toolCallId }, called) {
+  if (type === 'TOOL_CALL_RESULT' && called.has(toolCallId)) return [[], []];
+  called.add(toolCallId);
+  return places[type] ?? [[], []];
 }
 
 function idsOf({ threadId = run.threadId, runId = run.runId }) {
@@ -138,6 +150,15 @@ export function agUiWire({ name, title, sdk, EventSchemas, protocolVersion }) {
       ],
     },
     subjects: [{ root: 'event', type: 'Event', place: (value) => [value] }],
+    kinds: {
+      type: 'Event',
+      root: 'event',
+      without: [...alone, ...inPart],
+      place: (values) => values,
+      back: false,
+      callOf: (label) => (label === 'TOOL_CALL_RESULT' ? 'TOOL_CALL_ARGS' : undefined),
+      link: (call, result) => [call, { ...result, toolCallId: call.toolCallId }],
+    },
     records: recordsOf,
     bytes,
     async read({ type, bytes: body }) {

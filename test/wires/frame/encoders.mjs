@@ -3,6 +3,7 @@
 import { createRequire } from 'node:module';
 
 import { each } from './each.mjs';
+import { asEvent, isDocumented } from './encoder-places.mjs';
 import { instancesOf, Markers, markersIn } from './instances.mjs';
 import { Ends } from './judge.mjs';
 import { readModel } from './model.mjs';
@@ -54,15 +55,46 @@ async function encode(ends, wire, vendor, answer) {
   const told = placesOf({ events, report: {} }, markersIn);
   for (const [way, encoder] of Object.entries(encoders)) {
     const written = withoutMadeIds(await writtenBy(encoder, wire, vendor, answer));
-    const out = placesOf(
-      { events: [], report: { written, pieces: joinedTexts(written) } },
-      markersIn,
-    );
+    const out = placesIn(written, way);
     for (const [marker, places] of told) {
-      const found = out.get(marker)?.map((place) => place.replace(/^report\.(written\[\]\.)?/, ''));
-      for (const place of places) judge(ends, way, rowOf(place), found);
+      for (const place of places) judge(ends, way, rowOf(place), out.get(marker) ?? []);
     }
   }
+}
+
+// Where the markers stand in what was written: at members of the protocol, and at those of events in it.
+function placesIn(written, way) {
+  const [events, records] = partedBy(way, written);
+  const own = placesOf({ events: [], report: { written: records } }, markersIn);
+  const joined = placesOf(
+    { events: [], report: Object.fromEntries(joinedTexts(records)) },
+    markersIn,
+  );
+  const places = new Map();
+  const add = (found, name) => {
+    for (const [marker, list] of found) {
+      places.set(marker, [...(places.get(marker) ?? []), ...list.map(name)]);
+    }
+  };
+  add(placesOf({ events, report: {} }, markersIn), (place) => `${asEvent}${place}`);
+  add(own, (place) => place.replace(/^report\.written\[\]\./, ''));
+  add(joined, (place) => place.replace(/^report\.\[\]\./, ''));
+  return places;
+}
+
+// The events that a protocol has, and its other records.
+function partedBy(way, written) {
+  if (way.startsWith('AG-UI')) return [written, []];
+  if (way === 'lobe') {
+    const isEvent = ({ data }) => typeof data?.type === 'string';
+    return [
+      written.filter(isEvent).map(({ data }) => data),
+      written.filter((one) => !isEvent(one)),
+    ];
+  }
+  const events = written.flatMap(({ millrace: own }) => own?.events ?? []);
+  const records = written.map((one) => ({ ...one, millrace: undefined }));
+  return [events, JSON.parse(JSON.stringify(records))];
 }
 
 // Ids that a run makes up are random, and their digits may look like a marker.
@@ -71,9 +103,11 @@ function withoutMadeIds(value) {
   return JSON.parse(JSON.stringify(value).replace(made, 'made'));
 }
 
+// Elsewhere is lost.
 function judge(ends, way, row, found) {
-  if (found) ends.add(way, row, 'carried', shortOf(found[0]));
-  else ends.add(way, row, 'lost');
+  const place = found.find((one) => isDocumented(way, row, one));
+  if (place) ends.add(way, row, 'carried', shortOf(place));
+  else ends.add(way, row, 'lost', found.length > 0 ? `elsewhere: ${shortOf(found[0])}` : '');
 }
 
 function shortOf(place) {

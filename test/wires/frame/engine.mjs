@@ -34,17 +34,14 @@ export class Engine {
 
   /** A stream whose bytes come in these pieces. */
   async cut(type, pieces) {
-    const body = new ReadableStream({
+    const bytes = new ReadableStream({
       start(controller) {
         for (const piece of pieces) controller.enqueue(piece);
         controller.close();
       },
     });
-    const response = new Response(body, { headers: { 'content-type': type } });
-    const events = [];
-    const adapter = millrace[this.wire.reads]({ extended: true });
-    for await (const event of adapter.parse(response)) events.push(event);
-    return { events, report: {} };
+    const { adapter = { name: this.wire.reads } } = this.wire;
+    return this.parsed({ type, bytes }, adapter);
   }
 
   async call(answers, payload, wire = this.wire) {
@@ -78,19 +75,27 @@ export class Engine {
     return { events, report, request };
   }
 
-  /** The request that follows an answer, with results for the calls that wait for one. */
+  /**
+   * The request that follows an answer, with results for the calls that wait for one: their texts have the calls' ids.
+   * Gives the folded answer and the results as well.
+   */
   async next({ events }) {
     const { format, plain, members, wire = this.wire } = this.wire.next ?? {};
-    if (format)
-      return { request: toApi(format, millrace.foldEvents(events)), report: { notes: [] } };
+    const { resultOf = (call, text) => text } = this.wire.next ?? {};
     const folded = millrace.foldEvents(events);
+    if (format)
+      return { request: toApi(format, folded), report: { notes: [] }, folded, results: [] };
     const answered = new Set(folded.flatMap(({ toolCallId }) => toolCallId ?? []));
     const results = folded
       .flatMap(({ toolCalls = [] }) => toolCalls)
-      .filter(({ id }) => !answered.has(id))
-      .map(({ id }) => ({ id: `t${id}`, role: 'tool', toolCallId: id, content: 'Done' }));
+      .filter((call) => !answered.has(call.id) && !isHosted(call))
+      .map((call) => {
+        const content = resultOf(call, `Done ${call.id}`);
+        return { id: `t${call.id}`, role: 'tool', toolCallId: call.id, content };
+      });
     const messages = [question, ...folded, ...results, further];
-    return this.call([plain ?? wire.plain], { messages, format: 'canonical', ...members }, wire);
+    const payload = { messages, format: 'canonical', ...members };
+    return { ...(await this.call([plain ?? wire.plain], payload, wire)), folded, results };
   }
 
   /** A history in the vendor's shape, read and written again by the format of that name. */
@@ -110,6 +115,12 @@ export class Engine {
     const messages = Array.isArray(data) ? data : (data.messages ?? data.contents);
     return this.call([other.plain], { messages, format }, other);
   }
+}
+
+// A call of a tool that runs at the vendor, which gives the result.
+function isHosted({ metadata }) {
+  const kinds = metadata?.millrace?.providerState?.map(({ kind }) => kind) ?? [];
+  return kinds.includes('hosted') || kinds.includes('server_tool');
 }
 
 export function fromApi(format, data) {

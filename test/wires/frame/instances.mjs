@@ -183,6 +183,18 @@ export function valuesOf({ values, optional }) {
   return optional ? [...values.filter((value) => value !== null), undefined] : values;
 }
 
+/** A value with another marker in place of its own. */
+export function otherValue(value, marker, other) {
+  const base64 = ({ text }) => Buffer.from(text.repeat(3)).toString('base64');
+  const date = ({ number }) => new Date(number * 100_000).toISOString();
+  const forms = [({ text }) => text, ({ number }) => `${number}`, base64, date];
+  const text = forms.reduce(
+    (json, form) => json.replaceAll(form(marker), form(other)),
+    JSON.stringify(value),
+  );
+  return JSON.parse(text);
+}
+
 /** A copy with another value at a path; undefined takes the member out. */
 export function withValue(value, path, replacement) {
   if (path.length === 0) return replacement;

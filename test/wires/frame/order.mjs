@@ -1,123 +1,145 @@
-// Order is data: all pairs A B and triples A B A of a wire's kinds of content, and streams cut anywhere at their start.
+// Order is data: all pairs A B and triples A B A of a wire's kinds of content, and each kind between a call and its
+// result.
 import { each } from './each.mjs';
-import { instancesOf } from './instances.mjs';
-import { variantsOf } from './model.mjs';
-import { fingerprint, joinPieces } from './places.mjs';
+import { foldParts } from './fold-parts.mjs';
+import { kindsOf, setsOf } from './kinds.mjs';
+import { joinPieces } from './places.mjs';
 
-/** Sends every pair and triple; what changes its place is lost. */
+/** Sends every pair and triple; what changes its place, or comes out in some orders but not in another, is lost. */
 export async function orders(ways) {
-  const { kinds, wire = ways.wire } = { ...ways.wire, wire: ways.wire };
-  if (!kinds) return { sent: 0, unseen: 0 };
-  const tally = { sent: 0, unseen: 0 };
-  const makers = kindsOf(ways, kinds);
-  const pairs = makers.flatMap((a) => makers.filter((b) => b !== a).map((b) => [a, b]));
-  const rows = pairs.flatMap(([a, b]) => [
-    [a, b],
-    [a, b, a],
-  ]);
-  await each(rows, (kindsOfRow) => {
-    const row = kindsOfRow.map(([name]) => name).join(' ');
-    return sendOrder(
-      ways,
-      wire,
-      kinds,
-      row,
-      kindsOfRow.map(([, make]) => make()),
-      tally,
-    );
-  });
+  const tally = { sent: 0, unseen: [] };
+  for (const set of setsOf(ways.wire)) {
+    const found = [];
+    await each(rowsOf(set, kindsOf(ways, set)), async (row) => {
+      found.push(...(await sendOrder(ways, set, row)));
+    });
+    const shown = found.flatMap(({ parts }) => parts.filter(({ at }) => at >= 0));
+    for (const { key } of shown) ways.shown.add(key);
+    tally.sent += found.length;
+    tally.unseen.push(...judgeOrders(ways.ends, found, ways.shown));
+  }
   return tally;
 }
 
-// A function for each kind of content that makes one of it, with markers of its own.
-function kindsOf(ways, kinds) {
-  const node = ways.wire.nodes[kinds.type];
-  const rules = ways.rulesOf(kinds);
-  const variants = kinds.variants ? kinds.variants(ways.wire.nodes) : variantsOf(node);
-  return variants
-    .filter(({ label }) => !kinds.without?.includes(label))
-    .map(({ label, node: one }) => [
-      label,
-      () =>
-        instancesOf(one, `${kinds.root}:${label}`, { ...rules, split: undefined }, ways.markers)[0],
-    ]);
+/** Judges what was found; gives what shows fewer than two parts. `known` are those that come out at all. */
+export function judgeOrders(ends, found, known) {
+  const unseen = [];
+  for (const { way, row, parts, isKept } of found) {
+    const gone = parts.find(({ at, key }) => at < 0 && known.has(key));
+    const seen = parts.filter(({ at }) => at >= 0);
+    if (gone) ends.add(way, row, 'lost', `gone: ${gone.name}`);
+    else if (seen.length < 2) unseen.push({ way, row });
+    else ends.add(way, row, isKept ? 'carried' : 'lost', isKept ? '' : 'another order');
+  }
+  return unseen;
 }
 
-async function sendOrder(ways, wire, kinds, row, parts, tally) {
-  const whole = kinds.place(parts.map(({ value }) => value));
+/** The orders of a set's kinds: `{ row, isBetween, make }`, the latter a function that gives the parts of each kind. */
+export function rowsOf(set, kinds) {
+  const pairs = kinds.flatMap((a) => kinds.filter((b) => b !== a).map((b) => [a, b]));
+  return pairs.flatMap(([a, b]) => {
+    const between = a.name.includes('+') && set.between !== false ? [betweenOf(a, b)] : [];
+    return [inLine([a, b]), inLine([a, b, a]), ...between];
+  });
+}
+
+function inLine(kinds) {
+  return {
+    row: kinds.map(({ name }) => name).join(' '),
+    isBetween: false,
+    make: () => kinds.map(({ make }) => make()),
+  };
+}
+
+function betweenOf(a, b) {
+  const [call, result] = a.name.split('+');
+  const make = () => {
+    const [first, last] = a.make();
+    return [[first], b.make(), [last]];
+  };
+  return { row: `${call} ${b.name} ${result}`, isBetween: true, make };
+}
+
+/**
+ * Sends one order; `swap` changes it before the engine reads it. Gives for each way where the parts begin, and whether
+ * they are in order.
+ */
+export async function sendOrder(ways, set, { row, make }, swap = (groups) => groups) {
+  const groups = make();
+  const parts = groups.flat();
+  const shown = await shownOf(ways, set, row, swap(groups));
+  return shown.map(([way, list, added]) => {
+    const places = placesIn([...parts, ...added], list);
+    const all = [...parts, ...added].map((part, index) => {
+      return { ...part, at: places[index], key: `${way}\t${part.name}` };
+    });
+    return { way, row, parts: all, isKept: isKept(all, list) };
+  });
+}
+
+// What each way shows of the parts: `[way, list, results that were added for calls]`.
+async function shownOf(ways, set, row, groups) {
+  const values = groups.flat().map(({ value }) => value);
+  const shown = set.place ? await answered(ways, set, row, set.place(values)) : [];
+  if (set.history) {
+    const { request } = await ways.requestOf(set, set.history(values));
+    shown.push(['order of history', conversationOf(ways.wire, request), []]);
+  }
+  return shown;
+}
+
+async function answered(ways, set, row, whole) {
+  const { wire, engine } = ways;
+  const shown = [];
   const answers = { stream: wire.bytes(wire.records(whole)) };
-  if (wire.answer) answers.answer = wire.answer(whole);
+  if (wire.answer && !set.streamOnly) answers.answer = wire.answer(whole);
   for (const [way, answer] of Object.entries(answers)) {
     if (!(await ways.offer(way, answer, [], `order ${row}`))) continue;
-    const payload = way === 'answer' ? { stream: false } : {};
-    const outcome = await ways.engine.read(answer, payload);
-    tally.sent += 1;
-    judgeOrder(ways, `order of ${way}`, row, parts, joinPieces(outcome.events), tally);
-    if (kinds.back === false) continue;
-    const { request } = await ways.engine.next(outcome);
-    judgeOrder(ways, `order of next of ${way}`, row, parts, wire.turn(request ?? {}), tally);
+    const outcome = await engine.read(answer, way === 'answer' ? { stream: false } : {});
+    shown.push([`order of ${way}`, joinPieces(outcome.events), []]);
+    if (set.back === false) continue;
+    const { request, folded, results } = await engine.next(outcome);
+    shown.push([`order of fold of ${way}`, foldParts(folded), []]);
+    const sent = conversationOf(wire, request);
+    shown.push([`order of next of ${way}`, sent, results.map(partOfResult)]);
   }
-  if (kinds.history) {
-    const { request } = ways.engine.history(
-      wire.format,
-      kinds.history(parts.map(({ value }) => value)),
-    );
-    judgeOrder(
-      ways,
-      'order of history',
-      row,
-      parts,
-      [wire.history].flat()[0].turn(request ?? []),
-      tally,
-    );
-  }
+  return shown;
 }
 
-// The parts stand in the order of their first markers; a part that is not there is lost elsewhere. One event that
-// holds the list of all of them gives the order of a message whose text is one.
-function judgeOrder(ways, way, row, parts, shown, tally) {
-  const firstsIn = (value) => {
-    const text = JSON.stringify(value);
-    return parts.map(({ leaves }) => firstOf(leaves, text)).filter((at) => at >= 0);
-  };
-  const firsts = firstsIn(shown);
-  if (firsts.length < 2) {
-    tally.unseen += 1;
-    return;
-  }
-  const isInOrder = (places) => places.every((at, index) => index === 0 || at >= places[index - 1]);
-  const holdsAll = (value) => {
-    const places = firstsIn(value);
-    return places.length === firsts.length && isInOrder(places);
-  };
-  const kept = isInOrder(firsts) || shown.some(holdsAll);
-  ways.ends.add(way, row, kept ? 'carried' : 'lost', kept ? '' : 'another order');
+// The messages of a request; members of one that have an order of their own as parts.
+function conversationOf({ partsOf = (message) => message }, request = {}) {
+  const list = request.input ?? request.messages ?? request.contents ?? request;
+  return Array.isArray(list) ? list.flatMap(partsOf) : [];
 }
 
-function firstOf(leaves, text) {
-  const found = leaves
-    .filter(({ marker, row }) => marker && !/\bid$/.test(row))
-    .flatMap(({ marker }) => [text.indexOf(marker.text), text.indexOf(`${marker.number}`)])
-    .filter((at) => at >= 0);
-  return found.length === 0 ? -1 : Math.min(...found);
+// The results of the calls of an answer follow all of it.
+function partOfResult({ toolCallId }) {
+  const text = `Done ${toolCallId}`;
+  return { name: 'result', leaves: [{ marker: { text, number: text } }] };
 }
 
-/** Cuts a stream at every byte of its first frames: what comes out must not change. */
-export async function cuts(ways, most = 3) {
-  const { wire } = ways;
-  const [subject] = wire.subjects;
-  const [{ value }] = ways.instances(subject);
-  const records = wire.records(subject.place(value));
-  const { type, bytes } = wire.bytes(records);
-  const first = wire.bytes(records.slice(0, most)).bytes.length;
-  const whole = fingerprint(await ways.engine.cut(type, [bytes]));
-  const wrong = [];
-  const places = Array.from({ length: Math.min(first, 4000) - 1 }, (_, at) => at + 1);
-  await each(places, async (at) => {
-    const outcome = await ways.engine.cut(type, [bytes.subarray(0, at), bytes.subarray(at)]);
-    if (fingerprint(outcome) !== whole) wrong.push(at);
+// Parts stand in the order of their first markers. Where events or states hold all of them, these decide: they have the
+// list of a message whose text is one.
+function isKept(parts, shown) {
+  const seen = parts.filter(({ at }) => at >= 0);
+  const lists = shown
+    .map((one) => placesIn(seen, one))
+    .filter((places) => places.every((at) => at >= 0));
+  return lists.length > 0 ? lists.some(isInOrder) : isInOrder(seen.map(({ at }) => at));
+}
+
+function isInOrder(places) {
+  return places.every((at, index) => index === 0 || at >= places[index - 1]);
+}
+
+// Where the parts begin, in characters of JSON; -1 for those that are not there.
+function placesIn(parts, shown) {
+  const text = JSON.stringify(shown);
+  return parts.map(({ leaves }) => {
+    const found = leaves
+      .filter(({ marker }) => marker)
+      .flatMap(({ marker }) => [text.indexOf(marker.text), text.indexOf(`${marker.number}`)])
+      .filter((at) => at >= 0);
+    return found.length === 0 ? -1 : Math.min(...found);
   });
-  if (wrong.length > 0)
-    ways.refusals.push(`a stream cut at the bytes ${wrong.slice(0, 5)} reads otherwise`);
-  return places.length;
 }

@@ -76,14 +76,26 @@ ${cut} cuts of a stream.${unseenOf(order)}${furtherOf(further)}
 
 ${table(['way', 'members', ...ends], perWay)}
 
-${groupsOf(rows).map(sectionOf).join('\n\n')}
+${[...groupsOf(rows).map(sectionOf), ...ordersOf(rows)].join('\n\n')}
 `;
 }
 
-function unseenOf({ unseen = 0 }) {
-  return unseen === 0
+function unseenOf({ unseen = [] }) {
+  return unseen.length === 0
     ? ''
-    : ` ${unseen} times fewer than two of the parts came out, so that no order could be compared.`;
+    : ` ${unseen.length} times fewer than two of the parts came out, so that no order could be compared.`;
+}
+
+// The orders that are not kept, a line each.
+function ordersOf(rows) {
+  const lost = new Map();
+  for (const { way, row, end, place } of rows) {
+    if (!isOrder(way) || end !== 'lost') continue;
+    lost.set(row, [...(lost.get(row) ?? []), `${way}: **lost** (\`${place}\`)`]);
+  }
+  const lines = [...lost].map(([row, ends]) => `| \`${row}\` | ${ends.join('<br>')} |`);
+  const head = ['## Orders', '', '| parts | what becomes of them |', '| --- | --- |'];
+  return lines.length === 0 ? [] : [[...head, ...lines].join('\n')];
 }
 
 function furtherOf(sent = 0) {

@@ -16,6 +16,11 @@ const joined = {
   TOOL_CALL_ARGS: 'toolCallId',
 };
 
+/** Whether values of this name count for nothing when outcomes are compared. */
+export function isUnsteady(name) {
+  return unsteady.has(name);
+}
+
 /** Pieces of one text as one event, at the place of the first. */
 export function joinPieces(events) {
   const open = new Map();
@@ -68,13 +73,13 @@ export function walk(value, place, found) {
   return undefined;
 }
 
-/** All texts of a value that stand at the same place, joined: pieces of a stream as one. */
+/** All texts of a value that stand at the same place, joined: pieces of a stream as one; pairs of place and text. */
 export function joinedTexts(value) {
   const texts = new Map();
   walk(value, '', (place, text) => {
     if (typeof text === 'string') texts.set(place, (texts.get(place) ?? '') + text);
   });
-  return [...texts.values()];
+  return [...texts];
 }
 
 function walkText(text, place, found) {

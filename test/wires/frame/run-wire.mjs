@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { playEncoders } from './encoders.mjs';
 import { furtherMembers } from './further.mjs';
 import { exceptionsOf, unseenOf } from './lists.mjs';
-import { cuts, orders } from './order.mjs';
+import { cuts } from './cuts.mjs';
+import { orders } from './order.mjs';
 import { headers, parameters } from './parameters.mjs';
 import { playRecordings } from './recordings.mjs';
 import { selfTest } from './self-test.mjs';
@@ -40,8 +41,8 @@ export async function play(ways, others) {
   await ways.history();
   await parameters(ways);
   await headers(ways);
-  if (ways.drops.size > 0) return { order: {}, cut: 0, further: {} };
   await ways.into(others);
+  if (ways.drops.size > 0) return { order: {}, cut: 0, further: {} };
   return {
     order: await orders(ways),
     cut: await cuts(ways),
@@ -106,7 +107,7 @@ async function main() {
   const test = await selfTest(
     ways,
     (drops) => new Ways(wire, vendor, { drops, sdk: false }),
-    play,
+    (second) => play(second, others),
     seed,
   );
   const exceptions = exceptionsOf(name);

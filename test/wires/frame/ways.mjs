@@ -2,7 +2,15 @@
 // request, a history to a request of the same vendor and of the others, parameters and response headers.
 import { each } from './each.mjs';
 import { Engine } from './engine.mjs';
-import { instancesOf, Markers, markersIn, valuesOf, withValue } from './instances.mjs';
+import {
+  instancesOf,
+  Markers,
+  markersIn,
+  otherValue,
+  valueAt,
+  valuesOf,
+  withValue,
+} from './instances.mjs';
 import { Ends, judgeBack, judgeEvents, judgePath, judgeValues, names, notesOf } from './judge.mjs';
 import { hasRow, readModel } from './model.mjs';
 import { joinedTexts, placesOf } from './places.mjs';
@@ -14,14 +22,34 @@ function namesPlace({ rejected, message }) {
   return rejected === 'capability_not_supported' && place.test(message);
 }
 
-/** Everything that one wire goes through. `drops` are rows whose member the engine does not get. */
+// Notes that name more than one member: `[the note, the rows that it is about]`. State is noted once a request.
+const noted = [
+  [/does not read what other providers made/, /./],
+  [/ids of calls|calls beside tools only/, /(id|Id)$/],
+  [/(Reasoning|Thoughts) of earlier turns/, /thinking|thought|reasoning/i],
+  [/names of files/, /name$/i],
+  [/name of a message|have no names/, /name$/],
+  [/The result of tool call/, /tool|function|_output|Result/],
+];
+
+function notedOf(notes, row) {
+  return noted.some(([note, rows]) => rows.test(row) && notes.some((text) => note.test(text)));
+}
+
+/**
+ * Everything that one wire goes through. `drops` are rows whose member the engine does not get: `gone`, or `other` where
+ * it gets another value.
+ */
 export class Ways {
   refusals = [];
   sdkOnly = new Set();
   optional = new Set();
+  marked = new Set();
+  shown = new Set();
+  others = new Map();
   counts = { instances: 0, answers: 0, read: 0 };
 
-  constructor(wire, vendor, { drops = new Set(), sdk = true } = {}) {
+  constructor(wire, vendor, { drops = new Map(), sdk = true } = {}) {
     this.wire = wire;
     this.ends = new Ends(wire.best);
     this.vendor = vendor;
@@ -51,7 +79,10 @@ export class Ways {
   make(node, root, rules) {
     const made = instancesOf(node, root, rules, this.markers);
     for (const { leaves } of made) {
-      for (const { row, optional } of leaves) if (optional) this.optional.add(row);
+      for (const { row, optional, marker } of leaves) {
+        if (optional) this.optional.add(row);
+        if (marker) this.marked.add(row);
+      }
     }
     return made;
   }
@@ -70,8 +101,22 @@ export class Ways {
 
   // The instance as the engine gets it.
   dropped({ value, leaves }) {
-    const gone = leaves.filter(({ row }) => this.drops.has(row));
-    return gone.reduce((rest, { path }) => withValue(rest, path, undefined), value);
+    const gone = leaves.filter(({ row, path }) => {
+      return this.drops.has(row) && valueAt(value, path) !== undefined;
+    });
+    return gone.reduce((rest, { row, path, marker }) => {
+      const isOther = this.drops.get(row) === 'other';
+      const other = isOther
+        ? otherValue(valueAt(rest, path), marker, this.otherOf(marker))
+        : undefined;
+      return withValue(rest, path, other);
+    }, value);
+  }
+
+  // The same one each time.
+  otherOf({ text }) {
+    if (!this.others.has(text)) this.others.set(text, this.markers.next());
+    return this.others.get(text);
   }
 
   async subjects() {
@@ -187,7 +232,7 @@ export class Ways {
 
   seen(leaves, final) {
     const places = placesOf(
-      { events: [], report: { final, texts: joinedTexts(final) } },
+      { events: [], report: { final, texts: joinedTexts(final).map(([, text]) => text) } },
       markersIn,
     );
     for (const { row, marker } of leaves) {
@@ -212,11 +257,15 @@ export class Ways {
   }
 
   async sentHistory(history, instance) {
-    const data = history.wrap(this.dropped(instance));
-    const { request, report } = history.called
-      ? await this.engine.call([this.wire.plain], { messages: data })
-      : this.engine.history(this.wire.format, data);
+    const { request, report } = await this.requestOf(history, history.wrap(this.dropped(instance)));
     return { sent: request === undefined ? [] : history.turn(request), report };
+  }
+
+  // A history as its vendor gets it.
+  requestOf({ called }, data) {
+    return called
+      ? this.engine.call([this.wire.plain], { messages: data })
+      : this.engine.history(this.wire.format, data);
   }
 
   async historyValues(history, instance, leaf) {
@@ -236,7 +285,7 @@ export class Ways {
           const { request, report } = await this.engine.into(
             other,
             this.wire.format,
-            history.wrap(value),
+            history.wrap(this.dropped({ value, leaves })),
           );
           this.judgeInto(lost, other, leaves, request, report);
         }
@@ -252,13 +301,14 @@ export class Ways {
 
   judgeInto(lost, other, leaves, request, report) {
     const places = placesOf({ events: [], report: { request } }, markersIn);
-    // State is noted once a request. A rejection names the place of what it is for: the message goes nowhere.
-    const noted = report.rejected ? namesPlace(report) : report.notes?.length > 0;
+    // A rejection names the place of what it is for: the message goes nowhere.
+    const isRejected = report.rejected && namesPlace(report);
+    const notes = notesOf({ report });
     for (const { row, marker } of leaves) {
       if (!marker) continue;
       if (!lost.has(row)) lost.set(row, { named: new Set(), gone: new Set() });
       if (places.has(marker.text) || places.has(marker.number)) continue;
-      const isNamed = noted || names(notesOf({ report }), row);
+      const isNamed = isRejected || names(notes, row) || notedOf(notes, row);
       lost.get(row)[isNamed ? 'named' : 'gone'].add(other.name);
     }
   }

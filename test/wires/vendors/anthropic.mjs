@@ -167,6 +167,34 @@ function historyOf(blocks) {
   return { messages: [user([text('Ask')]), { role: 'assistant', content: blocks }] };
 }
 
+// The messages of blocks, each on its side.
+function turnsOf(blocks) {
+  const turns = [user([text('Ask')])];
+  for (const block of blocks) {
+    const role = inUser.has(block.type) ? 'user' : 'assistant';
+    if (turns.at(-1).role === role) turns.at(-1).content.push(block);
+    else turns.push({ role, content: [block] });
+  }
+  return { messages: turns };
+}
+
+// The call of a kind of result.
+function callOf(label) {
+  if (label === 'tool_result') return 'tool_use';
+  return label === 'mcp_tool_result' ? 'mcp_tool_use' : 'server_tool_use';
+}
+
+// A call and its result with one id; the call has the name of the tool that gives such results.
+function linked(call, result) {
+  const kind = result.type.replace(/_tool_result$/, '');
+  const name = kind === 'tool_search' ? 'tool_search_tool_regex' : kind;
+  const named = call.type === 'server_tool_use' ? { name } : {};
+  return [
+    { ...call, ...named },
+    { ...result, tool_use_id: call.id },
+  ];
+}
+
 function text(words) {
   return { type: 'text', text: words };
 }
@@ -229,7 +257,25 @@ export default {
       rules: { without: [/^refusal\.(?!stop_details\b)/] },
     },
   ],
-  kinds: { type: 'Block', root: 'block', place: (values) => whole(values), history: historyOf },
+  kinds: [
+    {
+      type: 'Block',
+      root: 'block',
+      place: (values) => whole(values),
+      callOf: (label) => (label.endsWith('_tool_result') ? callOf(label) : undefined),
+      link: linked,
+    },
+    {
+      type: 'Input',
+      root: 'input',
+      without: [...inSystem],
+      history: turnsOf,
+      callOf: (label) => (label.endsWith('tool_result') ? callOf(label) : undefined),
+      link: linked,
+      // The API takes results only at the beginning of the turn behind their calls.
+      between: false,
+    },
+  ],
   events: { type: 'Event', nameOf: ({ type }) => type },
   records: recordsOf,
   bytes: (records) => ({

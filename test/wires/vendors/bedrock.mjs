@@ -7,6 +7,7 @@ import {
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 
 import { awsMessage } from '../frame/event-stream.mjs';
+import { variantsOf } from '../frame/model.mjs';
 import { halves } from '../frame/pieces.mjs';
 
 const types = `
@@ -149,6 +150,17 @@ function blocksOf({ messages = [] }, side) {
   return messages.filter(({ role }) => role === side).flatMap(({ content }) => content);
 }
 
+// A call of a tool that the caller runs: it has no type.
+function hostCall(node) {
+  const { node: block } = variantsOf(node).find(({ label }) => label === 'toolUse');
+  const [member] = block.members.filter(({ name }) => name === 'toolUse');
+  const call = {
+    ...member.node,
+    members: member.node.members.filter(({ name }) => name !== 'type'),
+  };
+  return { label: 'toolUse/host', node: { ...block, members: [{ ...member, node: call }] } };
+}
+
 const base64 = ({ text }) => Buffer.from(text.repeat(3)).toString('base64');
 
 // The API takes calls beside tools only.
@@ -214,6 +226,12 @@ export default {
     ],
     place: (values) => whole(values),
     history: (values) => assistantTurn(values),
+    variants: ({ Block }) => [...variantsOf(Block), hostCall(Block)],
+    callOf: (label) => (label === 'toolResult' ? 'toolUse' : undefined),
+    link: ({ toolUse }, { toolResult }) => [
+      { toolUse },
+      { toolResult: { ...toolResult, toolUseId: toolUse.toolUseId } },
+    ],
   },
   records: recordsOf,
   bytes,

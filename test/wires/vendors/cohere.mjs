@@ -1,6 +1,7 @@
 // Cohere chat, version 2: the message of an answer, the response around it, the messages of a request.
 import { CohereClientV2 } from 'cohere-ai';
 
+import { splitBy, variantsOf } from '../frame/model.mjs';
 import { halves } from '../frame/pieces.mjs';
 import { serverSentEvents } from '../frame/server.mjs';
 
@@ -92,6 +93,11 @@ function historyOf(message) {
   return [question, { role: 'assistant', tool_calls: [call] }, message];
 }
 
+const message = splitBy({
+  content: ['role', 'content', 'citations'],
+  calls: ['role', 'toolPlan', 'toolCalls'],
+});
+
 const snake = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 export default {
@@ -123,12 +129,23 @@ export default {
       rules: { without: [/^response\.message$/] },
     },
   ],
-  kinds: {
-    type: 'Content',
-    root: 'content',
-    place: (content) => whole({ role: 'assistant', content }),
-    history: (content) => [question, { role: 'assistant', content }],
-  },
+  kinds: [
+    {
+      type: 'Content',
+      root: 'content',
+      place: (content) => whole({ role: 'assistant', content }),
+      history: (content) => [question, { role: 'assistant', content }],
+    },
+    {
+      root: 'input',
+      variants: ({ Input }) =>
+        variantsOf(Input).flatMap((one) => (one.label === 'assistant' ? message(one.node) : [one])),
+      history: (messages) => messages,
+      callOf: (label) => ({ tool: 'calls' })[label],
+      link: (call, result) => [call, { ...result, tool_call_id: call.tool_calls[0].id }],
+      between: false,
+    },
+  ],
   events: { type: 'Event', nameOf: ({ type }) => type, without: ['debug'] },
   records: recordsOf,
   bytes,

@@ -106,6 +106,31 @@ function modelContents(list) {
   };
 }
 
+const calls = {
+  functionResponse: 'functionCall',
+  codeExecutionResult: 'executableCode',
+  toolResponse: 'toolCall',
+};
+
+// A call and its result with one id.
+function linked(call, result) {
+  const [name] = Object.keys(result).filter((member) => member in calls);
+  const { id, name: tool } = call[calls[name]];
+  const named = name === 'functionResponse' ? { name: tool } : {};
+  return [call, { ...result, [name]: { ...result[name], id, ...named } }];
+}
+
+// The contents of parts, each on its side.
+function contentsOf(list) {
+  const contents = [{ role: 'user', parts: [{ text: 'Ask' }] }];
+  for (const part of list) {
+    const role = part.functionResponse ? 'user' : 'model';
+    if (contents.at(-1).role === role) contents.at(-1).parts.push(part);
+    else contents.push({ role, parts: [part] });
+  }
+  return { contents };
+}
+
 function partsOf({ contents = [] }, side) {
   return contents.filter(({ role }) => role === side).flatMap(({ parts: list }) => list ?? []);
 }
@@ -190,14 +215,25 @@ export default {
       },
     },
   ],
-  kinds: {
-    type: 'Part',
-    root: 'part',
-    variants: ({ Part }) => parts(Part),
-    without: ['functionResponse'],
-    place: (values) => whole([candidateOf(values)]),
-    history: modelContents,
-  },
+  kinds: [
+    {
+      root: 'part',
+      variants: ({ Part }) => parts(Part),
+      without: ['functionResponse'],
+      place: (values) => whole([candidateOf(values)]),
+      history: modelContents,
+      callOf: (label) => calls[label],
+      link: linked,
+    },
+    {
+      root: 'input part',
+      variants: ({ Part }) => parts(Part),
+      history: contentsOf,
+      callOf: (label) => calls[label],
+      link: linked,
+      between: false,
+    },
+  ],
   records: recordsOf,
   bytes,
   answer: (value) => ({ type: 'application/json', bytes: Buffer.from(JSON.stringify(value)) }),

@@ -1,6 +1,7 @@
 // LangGraph's server: messages of the stream mode `messages`, with LangChain's blocks, and messages as a history.
 import { Client } from '@langchain/langgraph-sdk';
 
+import { splitBy, variantsOf } from '../frame/model.mjs';
 import { halves } from '../frame/pieces.mjs';
 
 const types = `
@@ -58,6 +59,11 @@ function historyOf(message) {
   return [question, { type: 'ai', id: 'a1', content: '', tool_calls: calls }, message];
 }
 
+const message = splitBy({
+  text: ['type', 'id', 'content'],
+  calls: ['type', 'id', 'content', 'tool_calls'],
+});
+
 export default {
   name: 'langgraph',
   title: 'LangGraph',
@@ -88,12 +94,36 @@ export default {
       place: (value) => [{ type: 'ai', id: 'a1', content: [value] }],
     },
   ],
-  kinds: {
-    type: 'Block',
-    root: 'block',
-    place: (content) => [{ type: 'ai', id: 'a1', content }],
-    back: false,
-  },
+  kinds: [
+    {
+      root: 'block',
+      // Those of another source are of the same kind.
+      variants: ({ Block }) => variantsOf(Block).filter(({ label }) => !/\/\d$/.test(label)),
+      place: (content) => [{ type: 'ai', id: 'a1', content }],
+      history: (content) => [question, { type: 'ai', id: 'a1', content }],
+      callOf: (label) => ({ server_tool_call_result: 'server_tool_call' })[label],
+      link: (call, result) => [call, { ...result, toolCallId: call.id }],
+    },
+    {
+      root: 'message',
+      variants: ({ Assistant, Tool }) => [...message(Assistant), { label: 'tool', node: Tool }],
+      place: (messages) => messages,
+      callOf: (label) => ({ tool: 'calls' })[label],
+      link: (call, result) => [call, { ...result, tool_call_id: call.tool_calls[0].id }],
+    },
+    {
+      root: 'input',
+      variants: ({ Assistant, Input }) => [
+        ...message(Assistant),
+        ...variantsOf(Input).filter(({ label }) => label !== 'ai'),
+      ],
+      without: ['remove'],
+      history: (messages) => messages,
+      callOf: (label) => ({ tool: 'calls' })[label],
+      link: (call, result) => [call, { ...result, tool_call_id: call.tool_calls[0].id }],
+      between: false,
+    },
+  ],
   records: recordsOf,
   bytes,
   async readStream(url) {

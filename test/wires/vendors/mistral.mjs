@@ -1,6 +1,7 @@
 // Mistral chat: the message of an answer with its chunks, the completion around it, the messages of a request.
 import { Mistral } from '@mistralai/mistralai';
 
+import { splitBy, variantsOf } from '../frame/model.mjs';
 import { halves } from '../frame/pieces.mjs';
 import { serverSentEvents } from '../frame/server.mjs';
 
@@ -79,6 +80,8 @@ function toolsOf(choice) {
   return [{ type: 'function', function: { name, parameters: { type: 'object' } } }];
 }
 
+const message = splitBy({ content: ['role', 'content'], calls: ['role', 'toolCalls'] });
+
 const snake = (name) =>
   (name === 'schemaDefinition' ? 'schema' : name)
     .replace(/URL/g, 'Url')
@@ -135,12 +138,28 @@ export default {
       rules: { without: [/^completion\.(choices|object)$/] },
     },
   ],
-  kinds: {
-    type: 'Chunk',
-    root: 'chunk',
-    without: ['UNKNOWN', 'UNKNOWN/2'],
-    place: (content) => whole([choiceOf({ role: 'assistant', content })]),
-  },
+  kinds: [
+    {
+      type: 'Chunk',
+      root: 'chunk',
+      without: ['UNKNOWN', 'UNKNOWN/2'],
+      place: (content) => whole([choiceOf({ role: 'assistant', content })]),
+      history: (content) => [question, { role: 'assistant', content }],
+      called: true,
+    },
+    {
+      root: 'input',
+      variants: ({ Message, Input }) => [
+        ...message(Message),
+        ...variantsOf(Input).filter(({ label }) => label !== 'assistant'),
+      ],
+      history: (messages) => messages,
+      called: true,
+      callOf: (label) => ({ tool: 'calls' })[label],
+      link: (call, result) => [call, { ...result, tool_call_id: call.tool_calls[0].id }],
+      between: false,
+    },
+  ],
   records: recordsOf,
   bytes,
   answer: (value) => ({ type: 'application/json', bytes: Buffer.from(JSON.stringify(value)) }),
@@ -151,6 +170,8 @@ export default {
     return events;
   },
   readAnswer: (url) => client(url).chat.complete(asked),
+  // The model of the answers.
+  next: { members: { model: 'magistral-medium-latest' } },
   turn: ({ messages = [] }) => messages.filter(({ role }) => role === 'assistant'),
   // Its messages have the shape of OpenAI's chat with chunks of its own, so they go through its own requests.
   history: {

@@ -1,6 +1,7 @@
 // Ollama's own chat: the message of an answer, the response around it, the messages of a request.
 import { Ollama } from 'ollama';
 
+import { splitBy } from '../frame/model.mjs';
 import { halves } from '../frame/pieces.mjs';
 
 const types = `
@@ -30,14 +31,10 @@ function whole(message, more = {}) {
 }
 
 // The pieces of a message, and an end without words.
-function recordsOf({ model, created_at, message, logprobs, ...end }) {
-  const { content, thinking, role, ...others } = message;
+function recordsOf({ model, created_at, message, parts = [message], logprobs, ...end }) {
+  const { role } = message;
   const head = { model, created_at };
-  const pieces = [
-    ...halves(thinking).map((piece) => ({ role, content: '', thinking: piece })),
-    ...halves(content).map((piece) => ({ role, content: piece })),
-    ...(Object.keys(others).length > 0 ? [{ role, content: '', ...others }] : []),
-  ];
+  const pieces = parts.flatMap(piecesOf);
   const records = pieces.map((piece, at) => ({
     ...head,
     message: piece,
@@ -45,6 +42,14 @@ function recordsOf({ model, created_at, message, logprobs, ...end }) {
     ...(at === 0 && logprobs ? { logprobs } : {}),
   }));
   return [...records, { ...head, message: { role, content: '' }, ...end }];
+}
+
+function piecesOf({ content, thinking, role, ...others }) {
+  return [
+    ...halves(thinking).map((piece) => ({ role, content: '', thinking: piece })),
+    ...halves(content).map((piece) => ({ role, content: piece })),
+    ...(Object.keys(others).length > 0 ? [{ role, content: '', ...others }] : []),
+  ];
 }
 
 const bytes = (records) => ({
@@ -55,6 +60,32 @@ const asked = { model: 'llama3.2', messages: [{ role: 'user', content: 'Ask' }] 
 
 function client(url) {
   return new Ollama({ host: url });
+}
+
+// What a message of the assistant may hold.
+const content = splitBy({
+  text: ['role', 'content'],
+  thinking: ['role', 'thinking'],
+  calls: ['role', 'tool_calls'],
+});
+
+// A message of one role.
+function messageOf(node, role, names) {
+  const members = node.members
+    .filter(({ name }) => names.includes(name))
+    .map((member) =>
+      member.name === 'role' ? { ...member, node: { kind: 'const', value: role } } : member,
+    );
+  return { label: role, node: { kind: 'object', name: role, members } };
+}
+
+function messagesOf(node) {
+  return [
+    ...content(node),
+    messageOf(node, 'user', ['role', 'content', 'images']),
+    messageOf(node, 'system', ['role', 'content']),
+    messageOf(node, 'tool', ['role', 'content', 'tool_name']),
+  ];
 }
 
 function historyOf(message) {
@@ -99,6 +130,22 @@ export default {
       rules: { without: [/^response\.(message|done)$/] },
     },
   ],
+  kinds: [
+    {
+      root: 'message',
+      variants: ({ Input }) => content(Input),
+      place: (parts) => ({ ...whole({ role: 'assistant' }), parts }),
+      streamOnly: true,
+    },
+    {
+      root: 'input',
+      variants: ({ Input }) => messagesOf(Input),
+      history: (messages) => messages.map((message) => ({ content: '', ...message })),
+      callOf: (label) => ({ tool: 'calls' })[label],
+      link: (call, result) => [call, { ...result, tool_name: call.tool_calls[0].function.name }],
+      between: false,
+    },
+  ],
   records: recordsOf,
   bytes,
   answer: (value) => ({ type: 'application/json', bytes: Buffer.from(JSON.stringify(value)) }),
@@ -110,6 +157,12 @@ export default {
     return events;
   },
   readAnswer: (url) => client(url).chat(asked),
+  // A model gets the members of a message in this order.
+  partsOf: ({ thinking, content: words, tool_calls: made, ...rest }) => [
+    ...(thinking === undefined ? [] : [{ thinking }]),
+    { content: words, ...rest },
+    ...(made ?? []),
+  ],
   turn: ({ messages = [] }) => messages.filter(({ role }) => role === 'assistant'),
   history: {
     root: 'input',

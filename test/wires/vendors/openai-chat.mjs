@@ -1,7 +1,7 @@
 // OpenAI Chat Completions: the message of a choice, the choice, the completion around it, the messages of a request.
 import OpenAI from 'openai';
 
-import { oneOf, splitBy } from '../frame/model.mjs';
+import { oneOf, splitBy, variantsOf } from '../frame/model.mjs';
 import { halves } from '../frame/pieces.mjs';
 import { serverSentEvents } from '../frame/server.mjs';
 
@@ -219,15 +219,33 @@ export default {
       wholeOnly: true,
     },
   ],
-  kinds: {
-    type: 'Call',
-    root: 'call',
-    place: (calls) => whole([choiceOf({ role: 'assistant', tool_calls: calls })]),
-    history: (calls) => [
-      { role: 'user', content: 'Ask' },
-      { role: 'assistant', content: null, tool_calls: calls },
-    ],
-  },
+  kinds: [
+    {
+      type: 'Call',
+      root: 'call',
+      place: (calls) => whole([choiceOf({ role: 'assistant', tool_calls: calls })]),
+      history: (calls) => [
+        { role: 'user', content: 'Ask' },
+        { role: 'assistant', content: null, tool_calls: calls },
+      ],
+    },
+    {
+      root: 'input',
+      variants: ({ Assistant, Input }) => [
+        ...assistant(Assistant),
+        ...variantsOf(Input).filter(({ label }) => label !== 'assistant'),
+      ],
+      history: (messages) => messages,
+      callOf: (label) => ({ tool: 'calls', function: 'function_call' })[label],
+      link: (call, result) => [
+        call,
+        result.role === 'tool'
+          ? { ...result, tool_call_id: call.tool_calls[0].id }
+          : { ...result, name: call.function_call.name },
+      ],
+      between: false,
+    },
+  ],
   events: { type: 'Event', nameOf: () => 'chunk', label: 'chunk' },
   records: recordsOf,
   bytes,

@@ -116,6 +116,22 @@ function toolsOf(choice) {
   return [tool];
 }
 
+// The calls of results, and how they are linked.
+const linked = {
+  callOf(label) {
+    if (label === 'program_output') return 'program';
+    if (label === 'tool_search_output') return 'tool_search_call';
+    if (label === 'mcp_approval_response') return 'mcp_approval_request';
+    return /^(\w+)_output$/.exec(label)?.[1];
+  },
+  link(call, result) {
+    if (result.type === 'mcp_approval_response')
+      return [call, { ...result, approval_request_id: call.id }];
+    if (result.type === 'local_shell_call_output') return [call, { ...result, id: call.call_id }];
+    return [call, { ...result, call_id: call.call_id }];
+  },
+};
+
 // How the API begins the ids of its items.
 const ids = [
   ['message', 'msg'],
@@ -195,7 +211,10 @@ export default {
       rules: { without: [/^incomplete\.(?!incomplete_details\b)/] },
     },
   ],
-  kinds: { type: 'Item', root: 'item', place: (values) => whole(values) },
+  kinds: [
+    { type: 'Item', root: 'item', place: (values) => whole(values), ...linked },
+    { type: 'Input', root: 'input', history: (values) => values, ...linked },
+  ],
   events: {
     type: 'Event',
     nameOf: ({ type }) => type,
@@ -232,6 +251,11 @@ export default {
     return { events, final: await stream.finalResponse() };
   },
   readAnswer: (url) => client(url).responses.create({ model: 'gpt-5.2', input: 'Ask' }),
+  // What a search for tools found are tools.
+  next: {
+    resultOf: ({ function: { name } }, text) =>
+      name === 'tool_search' ? JSON.stringify([{ ...toolsOf()[0], description: text }]) : text,
+  },
   // What stands for a turn of the assistant in a request.
   turn: ({ input = [] }) =>
     (Array.isArray(input) ? input : []).filter(

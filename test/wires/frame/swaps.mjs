@@ -1,0 +1,48 @@
+// The self-test of orders: two parts change places before the engine reads them, and each way that kept the order names
+// another one.
+import { kindsOf, setsOf } from './kinds.mjs';
+import { judgeOrders, rowsOf, sendOrder } from './order.mjs';
+
+/** Sends some orders that were kept with two of their parts exchanged: `{ damaged, wrong }`. */
+export async function swappedOrders(ways, second, random, count) {
+  const kept = new Set();
+  for (const { way, row, end } of ways.ends.list()) {
+    if (way.startsWith('order') && end === 'carried') kept.add(`${way}\t${row}`);
+  }
+  const damaged = [];
+  const wrong = [];
+  for (const { set, row } of random.some(candidatesOf(second), count)) {
+    const [at, other] = random.some(
+      row.make().map((_, index) => index),
+      2,
+    );
+    const found = await sendOrder(second, set, row, (groups) =>
+      groups.with(at, groups[other]).with(other, groups[at]),
+    );
+    judgeOrders(second.ends, found, ways.shown);
+    damaged.push(`order ${row.row}`);
+    wrong.push(...unnamed(kept, second, found, row.row));
+  }
+  return { damaged, wrong };
+}
+
+// A call and its result stay in their order: no vendor sends a result first.
+function candidatesOf(ways) {
+  return setsOf(ways.wire).flatMap((set) =>
+    rowsOf(set, kindsOf(ways, set))
+      .filter(({ isBetween }) => !isBetween)
+      .map((row) => ({ set, row })),
+  );
+}
+
+function unnamed(kept, second, found, row) {
+  const lost = new Set(
+    second.ends
+      .list()
+      .flatMap(({ way, row: name, end }) => (end === 'lost' ? `${way}\t${name}` : [])),
+  );
+  return found
+    .map(({ way }) => `${way}\t${row}`)
+    .filter((key) => kept.has(key) && !lost.has(key))
+    .map((key) => `parts changed places, not named: ${key.replace('\t', ': ')}`);
+}
