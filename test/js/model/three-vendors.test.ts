@@ -122,40 +122,44 @@ const ranBy = {
   openai: 'file_search, code_interpreter, image_generation, mcp_list_tools, dig, drill, shell',
   google: 'code_execution, GOOGLE_SEARCH_WEB',
 };
-const madeBy = {
-  anthropic:
-    'anthropic compaction, anthropic content_block, anthropic cited_text, anthropic container',
-  openai:
-    'openai_responses reasoning, openai_responses content, openai_responses response, ' +
-    'openai_responses compaction, openai_responses item',
-  google: 'google part',
+const kinds = {
+  anthropic: 'members reasoning compaction content_block cited_text container tool_use',
+  openai_responses: 'members reasoning content response compaction item',
+  google: 'reasoning part',
 };
+// What a vendor made; `except` has a note of its own, or goes along.
+const made = (vendor: keyof typeof kinds, except = ''): string =>
+  kinds[vendor]
+    .split(' ')
+    .filter((kind) => kind !== except)
+    .map((kind) => `${vendor} ${kind}`)
+    .join(', ');
 
 const hops: { vendor: Vendor; notes: string[] }[] = [
   { vendor: 'anthropic', notes: [] },
   {
     vendor: 'openai',
-    notes: [ran(ranBy.anthropic), withheld(madeBy.anthropic), reasoningLeftOut(1)],
+    notes: [ran(ranBy.anthropic), withheld(made('anthropic', 'reasoning')), reasoningLeftOut(1)],
   },
   {
     vendor: 'google',
     notes: [
       ran(`${ranBy.anthropic}, ${ranBy.openai}`, 1),
-      withheld(`anthropic reasoning, ${madeBy.anthropic}, ${madeBy.openai}`),
+      withheld(`${made('anthropic')}, ${made('openai_responses')}`),
     ],
   },
   {
     vendor: 'anthropic',
     notes: [
       ran(`web_search, ${ranBy.openai}, ${ranBy.google}`, 1),
-      withheld(`${madeBy.openai}, google reasoning, ${madeBy.google}`),
+      withheld(`${made('openai_responses')}, ${made('google')}`),
     ],
   },
   {
     vendor: 'openai',
     notes: [
       ran(`${ranBy.anthropic}, ${ranBy.google}`),
-      withheld(`${madeBy.anthropic}, ${madeBy.google}`),
+      withheld(`${made('anthropic', 'reasoning')}, ${made('google', 'reasoning')}`),
       reasoningLeftOut(3),
     ],
   },
@@ -163,7 +167,7 @@ const hops: { vendor: Vendor; notes: string[] }[] = [
     vendor: 'google',
     notes: [
       ran(`${ranBy.anthropic}, ${ranBy.openai}`, 2),
-      withheld(`anthropic reasoning, ${madeBy.anthropic}, ${madeBy.openai}`),
+      withheld(`${made('anthropic')}, ${made('openai_responses')}`),
     ],
   },
 ];
