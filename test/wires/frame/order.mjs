@@ -24,12 +24,12 @@ export async function orders(ways) {
 /** Judges what was found; gives what shows fewer than two parts. `known` are those that come out at all. */
 export function judgeOrders(ends, found, known) {
   const unseen = [];
-  for (const { way, row, parts, isKept } of found) {
+  for (const { way, row, parts, isInPlace } of found) {
     const gone = parts.find(({ at, key }) => at < 0 && known.has(key));
     const seen = parts.filter(({ at }) => at >= 0);
     if (gone) ends.add(way, row, 'lost', `gone: ${gone.name}`);
     else if (seen.length < 2) unseen.push({ way, row });
-    else ends.add(way, row, isKept ? 'carried' : 'lost', isKept ? '' : 'another order');
+    else ends.add(way, row, isInPlace ? 'carried' : 'lost', isInPlace ? '' : 'another order');
   }
   return unseen;
 }
@@ -73,7 +73,7 @@ export async function sendOrder(ways, set, { row, make }, swap = (groups) => gro
     const all = [...parts, ...added].map((part, index) => {
       return { ...part, at: places[index], key: `${way}\t${part.name}` };
     });
-    return { way, row, parts: all, isKept: isKept(all, list) };
+    return { way, row, parts: all, isInPlace: isInPlace(all, list) };
   });
 }
 
@@ -120,7 +120,7 @@ function partOfResult({ toolCallId }) {
 
 // Parts stand in the order of their first markers. Where events or states hold all of them, these decide: they have the
 // list of a message whose text is one.
-function isKept(parts, shown) {
+function isInPlace(parts, shown) {
   const seen = parts.filter(({ at }) => at >= 0);
   const lists = shown
     .map((one) => placesIn(seen, one))

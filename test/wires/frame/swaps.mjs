@@ -1,13 +1,13 @@
-// The self-test of orders: two parts change places before the engine reads them, and each way that kept the order names
+// The self-test of orders: two parts change places before the engine reads them, and each way that carried the order names
 // another one.
 import { kindsOf, setsOf } from './kinds.mjs';
 import { judgeOrders, rowsOf, sendOrder } from './order.mjs';
 
-/** Sends some orders that were kept with two of their parts exchanged: `{ damaged, wrong }`. */
+/** Sends some orders that were carried with two of their parts exchanged: `{ damaged, wrong }`. */
 export async function swappedOrders(ways, second, random, count) {
-  const kept = new Set();
+  const carried = new Set();
   for (const { way, row, end } of ways.ends.list()) {
-    if (way.startsWith('order') && end === 'carried') kept.add(`${way}\t${row}`);
+    if (way.startsWith('order') && end === 'carried') carried.add(`${way}\t${row}`);
   }
   const damaged = [];
   const wrong = [];
@@ -21,7 +21,7 @@ export async function swappedOrders(ways, second, random, count) {
     );
     judgeOrders(second.ends, found, ways.shown);
     damaged.push(`order ${row.row}`);
-    wrong.push(...unnamed(kept, second, found, row.row));
+    wrong.push(...unnamed(carried, second, found, row.row));
   }
   return { damaged, wrong };
 }
@@ -35,7 +35,7 @@ function candidatesOf(ways) {
   );
 }
 
-function unnamed(kept, second, found, row) {
+function unnamed(carried, second, found, row) {
   const lost = new Set(
     second.ends
       .list()
@@ -43,6 +43,6 @@ function unnamed(kept, second, found, row) {
   );
   return found
     .map(({ way }) => `${way}\t${row}`)
-    .filter((key) => kept.has(key) && !lost.has(key))
+    .filter((key) => carried.has(key) && !lost.has(key))
     .map((key) => `parts changed places, not named: ${key.replace('\t', ': ')}`);
 }
