@@ -125,7 +125,7 @@ const ranBy = {
 const kinds = {
   anthropic: 'members reasoning compaction content_block cited_text container tool_use',
   openai_responses: 'members reasoning content response compaction item',
-  google: 'reasoning part',
+  google: 'reasoning members part',
 };
 // What a vendor made; `except` has a note of its own, or goes along.
 const made = (vendor: keyof typeof kinds, except = ''): string =>
