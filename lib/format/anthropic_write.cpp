@@ -255,17 +255,20 @@ class AnthropicWriter final : public TurnWriter {
     write_arguments(out_, "input", call.arguments);
     write_state_rest(state);
     out_.close_object();
-    const Message* result = take_result(call);
+    place_result(call);
+  }
+
+  void write_server_result(const ToolCall& call, const Message& result) override {
     const auto* result_state = call.metadata.find(anthropic_provider, "server_tool_result");
     // A turn that was paused is answered by the next one, which does not hold the call.
-    if (result_state == nullptr && result != nullptr) {
-      result_state = result->metadata.find(anthropic_provider, "server_tool_result");
+    if (result_state == nullptr) {
+      result_state = result.metadata.find(anthropic_provider, "server_tool_result");
     }
-    if (result == nullptr || result_state == nullptr) return;
+    if (result_state == nullptr) return;
     out_.open_object();
     const std::string type = write_state_type(result_state->json);
     out_.text("tool_use_id", call.id);
-    if (!write_given_content(result_state->json, *result)) write_server_content(type, *result);
+    if (!write_given_content(result_state->json, result)) write_server_content(type, result);
     write_state_rest(result_state->json);
     out_.close_object();
   }

@@ -228,18 +228,21 @@ class BedrockWriter final : public TurnWriter {
     if (state && state.value()["type"].is_string()) out_.value("type", state.value()["type"]);
     out_.close_object();
     out_.close_object();
-    const Message* result = take_result(call);
-    if (result == nullptr) return;
+    place_result(call);
+  }
+
+  void write_server_result(const ToolCall& call, const Message& result) override {
+    json::Document document(message::depth_limit);
     const auto* retained = call.metadata.find(bedrock::provider, "server_tool_result");
     // A turn that was paused is answered by the next one, which does not hold the call.
     if (retained == nullptr)
-      retained = result->metadata.find(bedrock::provider, "server_tool_result");
+      retained = result.metadata.find(bedrock::provider, "server_tool_result");
     const auto result_state = document.parse(retained == nullptr ? "" : retained->json);
     const json::Value given = result_state ? result_state.value() : json::Value();
-    if (given["content"].is_array() && words_of_result(given["content"]) == result_text(*result)) {
-      write_given_result(*result, call.id, given);
+    if (given["content"].is_array() && words_of_result(given["content"]) == result_text(result)) {
+      write_given_result(result, call.id, given);
     } else {
-      write_result_block(*result, call.id, given["type"]);
+      write_result_block(result, call.id, given["type"]);
     }
   }
 

@@ -139,9 +139,12 @@ class GeminiWriter final : public TurnWriter {
     out_.filled("thoughtSignature", gemini::signature_of(call.encrypted_value));
     gemini::write_members(out_, call.metadata, gemini::members_kind);
     out_.close_object();
-    const Message* result = take_result(call);
+    place_result(call);
+  }
+
+  void write_server_result(const ToolCall& call, const Message& /*result*/) override {
     const auto* state = call.metadata.find(gemini::provider, "server_tool_result");
-    if (result == nullptr || state == nullptr) return;
+    if (state == nullptr) return;
     out_.open_object();
     out_.raw("codeExecutionResult", state->json);
     gemini::write_members(out_, call.metadata, gemini::result_members_kind);

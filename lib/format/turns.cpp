@@ -54,6 +54,10 @@ void TurnWriter::write_message(const Message& message) {
 
 // The parts as they came.
 void TurnWriter::write_answer(std::span<const message::Part> parts) {
+  placed_.clear();
+  for (const message::Part& part : parts) {
+    if (part.kind == PartKind::result && part.call != nullptr) placed_.insert(part.call);
+  }
   for (const message::Part& part : parts) {
     at_ = part.at;
     if (part.kind != PartKind::call && part.kind != PartKind::result) write_calls();
@@ -62,9 +66,20 @@ void TurnWriter::write_answer(std::span<const message::Part> parts) {
       case PartKind::reasoning: write_reasoning_alone(*part.message); break;
       case PartKind::item: write_item(*part.state); break;
       case PartKind::call: place_call(*part.call); break;
-      case PartKind::result: write_unmatched_result(*part.message); break;
+      case PartKind::result: write_recorded_result(part); break;
     }
   }
+  placed_.clear();
+}
+
+void TurnWriter::write_recorded_result(const message::Part& part) {
+  if (used_[part.at] || waiting_.erase(part.call) == 0) {
+    return write_unmatched_result(*part.message);
+  }
+  used_[part.at] = true;
+  write_calls();
+  enter(Turn::assistant);
+  write_server_result(*part.call, *part.message);
 }
 
 void TurnWriter::enter(Turn turn) {
@@ -113,8 +128,15 @@ bool TurnWriter::holds_call(std::string_view id) const {
   return held_ids_.contains(id);
 }
 
-const Message* TurnWriter::take_result(const message::ToolCall& call) {
-  return take_result(Call{&call, at_});
+void TurnWriter::place_result(const message::ToolCall& call) {
+  if (placed_.contains(&call)) {
+    waiting_.insert(&call);
+    return;
+  }
+  const Message* result = take_result(Call{&call, at_});
+  if (result == nullptr) return;
+  enter(Turn::assistant);
+  write_server_result(call, *result);
 }
 
 const Message* TurnWriter::take_result(const Call& call) {

@@ -53,8 +53,11 @@ class TurnWriter {
   virtual void write_text(const message::Message& message, std::string_view text) = 0;
   virtual void write_item(const message::ProviderState& state) = 0;
   virtual void write_reasoning_alone(const message::Message& message) { write_reasoning(message); }
-  // Writes a call that the provider ran, with its result, or holds it.
+  // Writes a call that the provider ran and places its result, or holds it.
   virtual void place_call(const message::ToolCall& call) = 0;
+  // Writes the result of such a call behind enter(Turn::assistant).
+  virtual void write_server_result(const message::ToolCall& call,
+                                   const message::Message& result) = 0;
   // The calls that follow stand in one turn.
   virtual void begin_calls() {}
   virtual void write_call(const message::ToolCall& call, std::string_view id) = 0;
@@ -78,8 +81,9 @@ class TurnWriter {
   void close_calls();
   // Writes the calls that are held; their results wait.
   void write_calls();
-  // The first result behind the call that no other call has taken, or nullptr.
-  const message::Message* take_result(const message::ToolCall& call);
+  // Writes the result of a call that the provider ran: the first one behind it that no other call
+  // has taken. Where a recorded order has a place for it, it waits until then.
+  void place_result(const message::ToolCall& call);
   // Keeps an id that is written as it is from being given again.
   void reserve_id(const std::string& id) { wire_ids_.insert(id); }
   [[nodiscard]] message::JsonBuilder& out() { return out_; }
@@ -100,6 +104,7 @@ class TurnWriter {
   void write_answer(std::span<const message::Part> parts);
   void close_turn();
   void write_unmatched_result(const message::Message& message);
+  void write_recorded_result(const message::Part& part);
   const message::Message* take_result(const Call& call);
   std::string wire_id(std::string_view id);
 
@@ -114,6 +119,10 @@ class TurnWriter {
   std::unordered_set<std::string_view> held_ids_;  // of calls_
   std::unordered_map<std::string_view, Results> results_;
   std::vector<bool> used_;  // results that are written
+  // Calls of the answer that is written whose results have places of their own: all, and those
+  // that the provider ran and that wait for theirs.
+  std::unordered_set<const message::ToolCall*> placed_;
+  std::unordered_set<const message::ToolCall*> waiting_;
   std::unordered_set<std::string> wire_ids_;
   std::unordered_map<std::string, std::size_t> id_counts_;
 };

@@ -12,7 +12,7 @@ namespace {
 constexpr std::array<std::string_view, 4> kind_names{"image", "audio", "video", "document"};
 constexpr std::string_view unknown_type = "application/octet-stream";
 
-// The type of a medium: what its part says, else its data URL or its bytes.
+// The type of a medium: that of its part, else its data URL or its bytes.
 std::string_view type_of(const Media& media, std::string_view given) {
   const std::string_view type = known_type(given);
   if (!is_open_type(type) || media.source == Media::Source::file) return type;
@@ -149,10 +149,10 @@ bool take_data_url(Media& media) {
   if (media.source != Media::Source::url || !read_data_url(data, media.value)) return false;
   media.source = Media::Source::data;
   media.value = data.data;
-  // A type that says nothing does not take the place of one that does.
+  // A type that is open does not take the place of one that is not.
   if (data.mime_type.empty()) return true;
-  const bool says_more = is_open_type(media.mime_type) || !is_open_type(data.mime_type);
-  if (says_more) media.mime_type = data.mime_type;
+  const bool is_better = is_open_type(media.mime_type) || !is_open_type(data.mime_type);
+  if (is_better) media.mime_type = data.mime_type;
   return true;
 }
 

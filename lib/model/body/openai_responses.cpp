@@ -142,11 +142,11 @@ void write_sampling(JsonBuilder& out, const Draft& draft, const Sampling& s) {
 
 // Whether the payload asks for probabilities, which the API gives only where they are included.
 bool asks_for_logprobs(const ChatPayload& payload, const Sampling& s) {
-  const bool is_asked = payload.logprobs == true || payload.top_logprobs;
-  return is_asked && payload.logprobs != false && s.logprobs;
+  const bool is_wanted = payload.logprobs == true || payload.top_logprobs;
+  return is_wanted && payload.logprobs != false && s.logprobs;
 }
 
-// What the payload asks to be told beside the thoughts, which go back with the next turn.
+// What the payload wants beside the thoughts, which go back with the next turn.
 void write_include(JsonBuilder& out, const Draft& draft, const Sampling& s) {
   const std::string_view given = extra_of(draft.payload, "include");
   const bool is_stored =

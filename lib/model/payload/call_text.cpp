@@ -86,11 +86,12 @@ void add_line(CallText& out, std::string_view label, std::string_view text) {
   out.is_cut = true;
 }
 
-// What the state of the call has beside what is shown: the server of a tool, and what an image was
-// made from.
+// What the state of the call has beside what is shown: the server of a tool, what an image was made
+// from, and all that is known of a failure.
 struct Further {
   std::string server;
   std::string prompt;
+  std::string error;
 };
 Further further_of(const ToolCall& call) {
   Further found;
@@ -103,6 +104,8 @@ Further further_of(const ToolCall& call) {
       if (const auto name = value.value()[key].filled_string()) found.server = *name;
     }
     found.prompt = value.value()["revised_prompt"].string();
+    const json::Value error = value.value()["error"];
+    if (error.is_object() && error.size() > 0) write_plain(found.error, error);
   }
   return found;
 }
@@ -141,10 +144,10 @@ std::string named_medium(const Media& media) {
   return is_given ? text : text.append(" ").append(media.value);
 }
 
-void add_result(CallText& out, const Message& result) {
+void add_result(CallText& out, const Message& result, bool has_error) {
   const std::string text = message::text_of(result.content);
   add_line(out, "Result", plain_text(text));
-  if (result.error && *result.error != text) {
+  if (!has_error && result.error && *result.error != text) {
     add_line(out, "Error", result.error->empty() ? "The tool failed." : *result.error);
   }
   const message::Parts parts(result.content);
@@ -164,7 +167,8 @@ CallText text_of_call(const ToolCall& call, const Message* result) {
   add_heading(out, call.name, further.server);
   add_line(out, "Arguments", plain_text(call.arguments));
   add_line(out, "Prompt", further.prompt);
-  if (result != nullptr) add_result(out, *result);
+  add_line(out, "Error", further.error);
+  if (result != nullptr) add_result(out, *result, !further.error.empty());
   add_made_image(out, call);
   if (!out.images.empty()) add_line(out, "Images", std::to_string(out.images.size()));
   return out;

@@ -110,9 +110,9 @@ Tree switches_json(const ProviderConfig& config, const ChatPayload& payload) {
   const auto way = way_to(config, payload);
   json.set("api_url", way ? way.value().base_url : config.base_url);
   if (payload.max_tokens) json.set("max_tokens", Tree::integer(*payload.max_tokens));
-  ChatPayload asked = payload;
-  asked.messages = conversation();
-  add_switches(json, config, asked);
+  ChatPayload wanted = payload;
+  wanted.messages = conversation();
+  add_switches(json, config, wanted);
   return json;
 }
 

@@ -25,6 +25,10 @@ function namesPlace({ rejected, message }) {
 // Notes that name more than one member: `[the note, the rows that it is about]`. State is noted once a request.
 const noted = [
   [/does not read what other providers made/, /./],
+  [
+    /Tools that another provider ran are sent as text/,
+    /:(\w+_call|\w+_tool_use|\w+_tool_result|mcp_\w+|tool_search_\w+|server_tool_use|executableCode|toolCall|toolResponse|toolUse|toolResult)\b/,
+  ],
   [/ids of calls|calls beside tools only/, /(id|Id)$/],
   [/(Reasoning|Thoughts) of earlier turns/, /thinking|thought|reasoning/i],
   [/names of files/, /name$/i],
