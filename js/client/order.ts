@@ -113,6 +113,10 @@ export class AnswerOrder {
       part.isGone ||= !owner || isVoid(owner) || (result !== undefined && isVoid(result));
     }
     this.#early = [];
+    this.#openCalls = 0;
+    for (const { kind } of this.#parts.filter(({ isGone }) => !isGone)) {
+      this.#countCall(kind);
+    }
     if (isAll) this.#clearParts();
     for (const message of [...this.#begun.keys()].filter(isVoid)) this.#begun.delete(message);
     this.#anchor = [...this.#begun.keys()].findLast(({ role }) => role === 'assistant');
@@ -155,17 +159,22 @@ export class AnswerOrder {
     const rank = kinds.indexOf(kind);
     this.#isShown &&= this.#follows(kind, rank, at);
     this.#last = { at, rank };
-    if (kind === 'call') this.#openCalls += 1;
-    if (kind === 'result' && this.#openCalls > 0) this.#openCalls -= 1;
+    this.#countCall(kind);
     this.#parts.push(part);
     if (kind !== 'text') this.#lastBreak = this.#parts.length;
+  }
+
+  #countCall(kind: Kind): void {
+    if (kind === 'call') this.#openCalls += 1;
+    if (kind === 'result' && this.#openCalls > 0) this.#openCalls -= 1;
   }
 
   #follows(kind: Kind, rank: number, at: number): boolean {
     if (kind === 'item') return false;
     if (this.#parts.length === 0) return true;
     if (at === this.#last.at) return rank >= this.#last.rank;
-    const partsCalls = this.#openCalls > 0 && (kind === 'text' || kind === 'reasoning');
+    // Calls are written at the end of a turn, and their results behind their message.
+    const partsCalls = this.#openCalls > 0 && kind !== 'result';
     return at > this.#last.at && !partsCalls;
   }
 

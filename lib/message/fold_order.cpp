@@ -64,6 +64,7 @@ void Folder::drop_notes(const std::function<bool(Place)>& is_void) {
     const auto result = results_.find(note.owner->message.tool_calls[note.number].id);
     note.is_gone = result != results_.end() && is_void(result->second);
   }
+  order_.count_calls();
   early_items_.clear();
 }
 

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <bitset>
+#include <iterator>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
+#include "message/ordered_answers.hpp"
 #include "message/parts.hpp"
 
 namespace millrace::message {
@@ -23,13 +25,14 @@ struct Step {
 // Finds out what is wrong and how the history would be right, without touching it.
 class Plan {
  public:
-  explicit Plan(std::span<const Message> messages, Unmatched unmatched = Unmatched::dropped)
+  explicit Plan(std::span<const Message> messages, const RepairOptions& options = {})
       : messages_(messages),
-        unmatched_(unmatched),
+        unmatched_(options.unmatched),
         results_(messages.size()),
         open_calls_(messages.size()),
         done_(messages.size()),
         reported_(messages.size()) {
+    if (options.has_ordered_answers) find_answers();
     match();
     for (Index at = 0; at < messages_.size(); ++at) lay(at);
   }
@@ -42,6 +45,16 @@ class Plan {
     Index message = 0;
     const ToolCall* call = nullptr;
   };
+
+  // The messages of a recorded answer are one message for the provider.
+  void find_answers() {
+    const OrderedAnswers answers(messages_);
+    for (Index at = 0; at < messages_.size(); ++at) {
+      Index end = at;
+      for (const Part& part : answers.at(at)) end = std::max(end, part.at);
+      if (end > at) answer_ends_.emplace(at, end);
+    }
+  }
 
   // Gives each result to the latest open call of its id.
   void match() {
@@ -96,14 +109,27 @@ class Plan {
     return role == Role::tool || role == Role::reasoning || role == Role::activity;
   }
 
+  // The results of the calls in these messages that stand behind them.
+  [[nodiscard]] std::vector<Index> results_behind(Index at, Index last) const {
+    std::vector<Index> results;
+    for (Index i = at; i <= last; ++i) {
+      std::copy_if(results_[i].begin(), results_[i].end(), std::back_inserter(results),
+                   [last](Index result) { return result > last; });
+    }
+    std::sort(results.begin(), results.end());
+    return results;
+  }
+
   void lay(Index at) {
     if (done_[at]) return;
     done_[at] = true;
     steps_.push_back({at, nullptr});
-    const std::vector<Index>& results = results_[at];
-    Index end = at;  // the last result that stands where it should
+    const auto answer = answer_ends_.find(at);
+    const Index last = answer == answer_ends_.end() ? at : answer->second;
+    const std::vector<Index> results = results_behind(at, last);
+    Index end = last;  // the last result that stands where it should
     Index next = 0;
-    for (Index i = at + 1; next < results.size() && i < messages_.size(); ++i) {
+    for (Index i = last + 1; next < results.size() && i < messages_.size(); ++i) {
       if (!may_stand_between(messages_[i].role)) break;
       if (results[next] != i) continue;
       ++next;
@@ -120,11 +146,11 @@ class Plan {
       steps_.push_back({result, nullptr});
       done_[result] = true;
     }
-    add_results(at);
+    if (at <= last_ && last_ <= last) return;
+    for (Index i = at; i <= last; ++i) add_results(i);
   }
 
   void add_results(Index at) {
-    if (at == last_) return;
     // In the order of the calls.
     auto& open = open_calls_[at];
     std::sort(open.begin(), open.end());
@@ -143,6 +169,7 @@ class Plan {
   std::unordered_set<std::string_view> called_;           // ids of the calls so far
   std::vector<std::vector<Index>> results_;               // by the message of the call
   std::vector<std::vector<const ToolCall*>> open_calls_;  // by message
+  std::unordered_map<Index, Index> answer_ends_;  // of recorded answers, by their first message
   std::vector<bool> done_;
   std::vector<bool> reported_;  // results that become words of the user
   Index last_ = 0;              // the last message that a provider would see
@@ -250,8 +277,9 @@ Result<void> check_history(std::span<const Message> messages) {
                         change.tool_call_id + "\".");
 }
 
-std::vector<Change> repair_history(Messages& messages, IdSource& ids, Unmatched unmatched) {
-  Plan plan(messages, unmatched);
+std::vector<Change> repair_history(Messages& messages, IdSource& ids,
+                                   const RepairOptions& options) {
+  Plan plan(messages, options);
   if (plan.changes().empty()) return {};
   for (const Change& change : plan.changes()) {
     if (change.kind != Change::Kind::reported_result) continue;

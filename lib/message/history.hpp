@@ -44,10 +44,17 @@ bool is_paired(std::span<const Message> messages);
 // is dropped anyway.
 enum class Unmatched : std::uint8_t { dropped, as_user_text };
 
+struct RepairOptions {
+  Unmatched unmatched = Unmatched::dropped;
+  // The messages of a recorded answer (ordered_answers.hpp) are written as one: results of its
+  // calls may stand behind all of them.
+  bool has_ordered_answers = false;
+};
+
 // Makes the history valid and says what was changed; a valid one is not touched. Only results of
 // the same message, reasoning and activities may stand between a call and its result.
 std::vector<Change> repair_history(Messages& messages, IdSource& ids,
-                                   Unmatched unmatched = Unmatched::dropped);
+                                   const RepairOptions& options = {});
 
 // The change as a sentence for a log or a warning.
 std::string describe(const Change& change);

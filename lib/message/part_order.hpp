@@ -67,6 +67,16 @@ class PartOrder {
     return piece == 0 || piece < last_break_;
   }
 
+  // Counts the open calls anew, where parts are gone.
+  void count_calls() {
+    open_calls_ = 0;
+    for (const Note& note : notes_) {
+      if (note.is_gone) continue;
+      if (note.kind == PartKind::call) ++open_calls_;
+      if (note.kind == PartKind::result && open_calls_ > 0) --open_calls_;
+    }
+  }
+
   [[nodiscard]] bool is_shown() const { return is_shown_; }
   [[nodiscard]] std::size_t size() const { return notes_.size(); }
   // Makes room, so that the next part costs no memory.
@@ -82,9 +92,8 @@ class PartOrder {
     if (kind == PartKind::item) return false;
     if (notes_.empty()) return true;
     if (begun == begun_) return kind >= rank_;
-    // Calls are written at the end of a turn.
-    const bool parts_calls =
-        open_calls_ > 0 && (kind == PartKind::text || kind == PartKind::reasoning);
+    // Calls are written at the end of a turn, and their results behind their message.
+    const bool parts_calls = open_calls_ > 0 && kind != PartKind::result;
     return begun > begun_ && !parts_calls;
   }
 

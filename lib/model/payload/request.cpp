@@ -233,10 +233,18 @@ void repair_arguments(message::SharedMessages& messages, std::vector<Note>& note
   }
 }
 
-void note_repairs(message::SharedMessages& messages, IdSource& ids, message::Unmatched unmatched,
+// Whether an answer is written as one, with its parts in the order in which they came.
+bool has_ordered_answers(Dialect dialect) {
+  return keeps_prompt_apart(dialect) || dialect == Dialect::openai_responses;
+}
+
+void note_repairs(message::SharedMessages& messages, IdSource& ids, Dialect dialect,
                   std::vector<Note>& notes) {
   if (message::is_paired(messages)) return;
-  for (const message::Change& change : message::repair_history(messages.edit(), ids, unmatched)) {
+  const message::RepairOptions options{
+      is_claude(dialect) ? message::Unmatched::as_user_text : message::Unmatched::dropped,
+      has_ordered_answers(dialect)};
+  for (const message::Change& change : message::repair_history(messages.edit(), ids, options)) {
     notes.push_back({"messages", message::describe(change), false});
   }
 }
@@ -297,9 +305,7 @@ Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& 
     drop_unclaimed_signatures(messages);
   }
   const bool to_claude = is_claude(chat.dialect);
-  note_repairs(messages, ids,
-               to_claude ? message::Unmatched::as_user_text : message::Unmatched::dropped,
-               chat.notes);
+  note_repairs(messages, ids, chat.dialect, chat.notes);
   drop_silent(messages, config.quirks, chat.notes);
   if (messages.empty())
     return make_error(Errc::invalid_body,

@@ -116,7 +116,7 @@ TEST(History, LetsTheUserTellResultsWithoutCalls) {
   Messages messages = history("t:y a(x) t:z t:x t:x u");
   for (message::Message& message : messages) message.content = message::Content::of_text("r");
   CountingIds ids("new-");
-  const auto changes = message::repair_history(messages, ids, message::Unmatched::as_user_text);
+  const auto changes = message::repair_history(messages, ids, {message::Unmatched::as_user_text});
   ASSERT_EQ(changes.size(), 3U);
   EXPECT_EQ(message::describe(changes[0]),
             "The result of tool call \"y\" became a message of the user: no call is known for it.");

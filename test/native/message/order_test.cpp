@@ -7,6 +7,7 @@
 
 #include "format/format.hpp"
 #include "message/fold.hpp"
+#include "message/history.hpp"
 #include "message/ordered_answers.hpp"
 
 using namespace millrace;
@@ -276,10 +277,30 @@ TEST(Order, IsNotRecordedWhereTheMessagesShowIt) {
       R"([{"type":"REASONING_MESSAGE_CHUNK","messageId":"r","delta":"a"},)"
       R"({"type":"TEXT_MESSAGE_CHUNK","messageId":"m","delta":"b"},)"
       R"({"type":"TOOL_CALL_CHUNK","toolCallId":"c","toolCallName":"f","parentMessageId":"m"},)"
-      R"({"type":"TOOL_CALL_CHUNK","toolCallId":"d","toolCallName":"f"},)"
+      R"({"type":"TOOL_CALL_CHUNK","toolCallId":"d","toolCallName":"f","parentMessageId":"m"},)"
       R"({"type":"TOOL_CALL_RESULT","messageId":"t","toolCallId":"d","content":"1"}])");
   for (const Message& message : messages) EXPECT_TRUE(message.metadata.order->empty());
   EXPECT_FALSE(message::OrderedAnswers(messages).covers(0));
+}
+
+// The result of a call stands behind its message, where a later call of the answer is another's.
+TEST(Order, IsRecordedWhereACallOfAnotherMessageFollowsAnOpenOne) {
+  Messages messages = folded(
+      R"([{"type":"TOOL_CALL_CHUNK","toolCallId":"c","toolCallName":"f","parentMessageId":"m"},)"
+      R"({"type":"TOOL_CALL_CHUNK","toolCallId":"d","toolCallName":"f","parentMessageId":"n"},)"
+      R"({"type":"TOOL_CALL_RESULT","messageId":"t","toolCallId":"d","content":"1"}])");
+  EXPECT_TRUE(message::OrderedAnswers(messages).covers(0));
+  Message& result = messages.emplace_back();
+  result.id = "r";
+  result.role = message::Role::tool;
+  result.tool_call_id = "c";
+  CountingIds ids("id-");
+  Messages flat = messages;
+  EXPECT_TRUE(message::repair_history(messages, ids, {message::Unmatched::dropped, true}).empty());
+  EXPECT_EQ(messages.back().id, "r");
+  // A format that writes message by message has it behind its call.
+  EXPECT_EQ(message::repair_history(flat, ids).size(), 1U);
+  EXPECT_EQ(flat[1].id, "r");
 }
 
 TEST(Order, OfEachStepIsItsOwn) {
