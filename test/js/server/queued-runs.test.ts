@@ -37,9 +37,8 @@ it('lets a run wait for its turn where the request wants it', async () => {
   while ((await server.info('r2')).state !== 'queued');
   await fetch(`${server.url}/runs/r1`, { method: 'DELETE' });
   const events = framesOf(await (await waiting).text()).map(({ event }) => event);
-  expect(events.filter(({ type }) => type === 'TEXT_MESSAGE_CONTENT')).toMatchObject([
-    { delta: 'I' },
-    { delta: ' waited.' },
-  ]);
+  // Pieces that come quickly are recorded as one.
+  const pieces = events.filter(({ type }) => type === 'TEXT_MESSAGE_CONTENT');
+  expect(pieces.map(({ delta }) => delta as string).join('')).toBe('I waited.');
   expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', runId: 'r2' });
 });
