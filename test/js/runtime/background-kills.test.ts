@@ -215,11 +215,8 @@ it(
     for (const [at, id] of ids.entries()) {
       const lines = await endOf(id);
       const made = [...provider.made.values()].find(({ text }) => text === lines.at(-1)?.['text']);
-      expect({ seed, at, status: lines.at(-1)?.['status'] }).toEqual({
-        seed,
-        at,
-        status: 'completed',
-      });
+      const { status, error } = lines.at(-1) ?? {};
+      expect({ seed, at, status, error }).toEqual({ seed, at, status: 'completed' });
       expect(textIn(lines)).toBe(made?.text);
     }
     // One request for each answer, however often its process ended.
