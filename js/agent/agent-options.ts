@@ -9,6 +9,15 @@ import type { AgentOptionsOf, SubAgentOf } from './types';
 import { shown } from '../shown';
 import { checkValues, flag, group } from '../value-checks';
 
+const ofDurable = [
+  'name',
+  'version',
+  'unknown',
+  'authorize',
+  'onDisconnect',
+  'approvalTimeoutMs',
+] as const;
+
 const known: readonly (keyof AgentOptionsOf<unknown>)[] = [
   'model',
   'modelName',
@@ -24,12 +33,7 @@ const known: readonly (keyof AgentOptionsOf<unknown>)[] = [
   'concurrency',
   'retryAfterFirstToken',
   'runtime',
-  'name',
-  'version',
-  'unknown',
-  'authorize',
-  'onDisconnect',
-  'approvalTimeoutMs',
+  ...ofDurable,
 ];
 
 const ofSubAgent: readonly (keyof SubAgentOf<unknown>)[] = [
@@ -64,15 +68,6 @@ const ofCompression: readonly (keyof NonNullable<AgentOptionsOf<unknown>['compre
   'thresholdRatio',
   'driftMultiplier',
 ];
-
-const ofDurable = [
-  'name',
-  'version',
-  'unknown',
-  'authorize',
-  'onDisconnect',
-  'approvalTimeoutMs',
-] as const;
 
 const policies: ReadonlySet<unknown> = new Set(['report', 'retry', 'ask']);
 

@@ -105,9 +105,12 @@ Result<Tree> read_decision(std::string_view body) {
   return make_error(Errc::invalid_body, "The body must be an object such as {\"approved\":true}.");
 }
 
+std::string scope_text(std::string_view scope) {
+  return "The key does not have the scope '" + std::string(scope) + "'";
+}
+
 Error scope_missing(std::string_view scope) {
-  return make_error(Errc::not_authorized,
-                    "The key does not have the scope '" + std::string(scope) + "'.");
+  return make_error(Errc::not_authorized, scope_text(scope) + ".");
 }
 
 namespace {

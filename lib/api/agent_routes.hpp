@@ -15,10 +15,16 @@
 namespace millrace::api {
 
 inline constexpr std::string_view agent_path = "/agent";
+// Errors of these routes have the form of the server's own.
+inline bool is_agent_path(std::string_view path) {
+  return path.starts_with(agent_path);
+}
 
 // The scope of a key that may answer approvals.
 inline constexpr std::string_view approve_scope = "approve";
 
+// Why a key is not enough.
+std::string scope_text(std::string_view scope);
 Error scope_missing(std::string_view scope);
 
 // Gives a callback that sends the text of a run with this status, or why there is none.

@@ -45,19 +45,15 @@ std::string pattern_of(std::string_view path) {
 }
 
 http::Handler guarded(const ApiRoute& route) {
-  return
-      [scope = std::string(route.scope), handler = route.handler,
-       has_own_errors = route.path.starts_with(trpc_prefix) || route.path.starts_with(agent_path)](
-          http::Request&& request, const ResponsePtr& response) {
-        if (scope.empty() || !request.caller || request.caller->may(scope)) {
-          return handler(std::move(request), response);
-        }
-        const Error error = scope_missing(scope);
-        if (has_own_errors) return (void)response->send_error(error);
-        // Without the point at its end.
-        send_refusal(response, 403,
-                     std::string_view(error.message).substr(0, error.message.size() - 1));
-      };
+  const bool is_of_api = !route.path.starts_with(trpc_prefix) && !is_agent_path(route.path);
+  return [scope = std::string(route.scope), handler = route.handler, is_of_api](
+             http::Request&& request, const ResponsePtr& response) {
+    if (scope.empty() || !request.caller || request.caller->may(scope)) {
+      return handler(std::move(request), response);
+    }
+    if (is_of_api) return send_refusal(response, 403, scope_text(scope));
+    (void)response->send_error(scope_missing(scope));
+  };
 }
 
 // The page may be turned off while it is served.
@@ -147,7 +143,7 @@ std::vector<http::Route> ApiRoutes::routes() const {
   for (http::Route& route : routes) route.handler = while_shown(context_, std::move(route.handler));
   for (const ApiRoute& row : *table_) {
     http::ErrorBody error_body = row.error_body;
-    if (!error_body && !row.path.starts_with(agent_path)) error_body = api_error_body;
+    if (!error_body && !is_agent_path(row.path)) error_body = api_error_body;
     routes.push_back({std::string(row.method), pattern_of(row.path), guarded(row),
                       std::move(error_body), row.body_bytes, std::string(row.scope), row.sink});
   }

@@ -123,7 +123,7 @@ Tree accepted_schemes(std::initializer_list<std::string_view> names) {
 
 std::string_view refusal_schema(std::string_view path) {
   if (path.starts_with(trpc_prefix)) return "Any";
-  return path.starts_with(agent_path) ? "AgentRefusal" : "Refusal";
+  return is_agent_path(path) ? "AgentRefusal" : "Refusal";
 }
 
 Tree responses_of(const ApiRoute& route) {

@@ -105,6 +105,7 @@ Further further_of(const ToolCall& call) {
     }
     found.prompt = value.value()["revised_prompt"].string();
     const json::Value error = value.value()["error"];
+    if (const auto sentence = error.filled_string()) found.error = *sentence;
     if (error.is_object() && error.size() > 0) write_plain(found.error, error);
   }
   return found;

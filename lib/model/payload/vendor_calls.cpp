@@ -119,7 +119,9 @@ class Speller {
   }
 
   [[nodiscard]] Note note() const {
-    std::string text = "Tools that another provider ran are sent as text: " + names_ + ".";
+    std::string text = "Tools that another provider ran are sent as text: " + names_ +
+                       ". It has arguments and results; ids, citations, names and contexts of "
+                       "documents stay in the history.";
     if (is_cut_) {
       text.append(" Of arguments and results, ")
           .append(std::to_string(call_text_bytes))

@@ -110,7 +110,8 @@ const secrets: Record<Vendor, string[]> = {
 
 // The notes of a hop.
 const ran = (names: string, images = 0): string =>
-  `\`messages\`: Tools that another provider ran are sent as text: ${names}.` +
+  `\`messages\`: Tools that another provider ran are sent as text: ${names}. It has arguments and results; ` +
+  'ids, citations, names and contexts of documents stay in the history.' +
   (images > 0 ? ` Images that they made are in the next message of the user: ${images}.` : '');
 const withheld = (names: string): string =>
   `\`messages\`: The API does not read what other providers made: ${names}. It stays in the history.`;

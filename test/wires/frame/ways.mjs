@@ -27,7 +27,7 @@ const noted = [
   [/does not read what other providers made/, /./],
   [
     /Tools that another provider ran are sent as text/,
-    /:(\w+_call|\w+_tool_use|\w+_tool_result|mcp_\w+|tool_search_\w+|server_tool_use|executableCode|toolCall|toolResponse|toolUse|toolResult)\b/,
+    /:(\w+_call|\w+_tool_use|\w+_tool_result|mcp_\w+|tool_search_\w+|server_tool_use|executableCode|toolCall|toolResponse|toolUse|toolResult)\b.*\b(id|\w+_id|\w+Id|encrypted_\w+|partMetadata|size|svg_usage\.\w+|bucketOwner|type|code|citations\[\]\S*|document\.(name|context))$/,
   ],
   [/ids of calls|calls beside tools only/, /(id|Id)$/],
   [/(Reasoning|Thoughts) of earlier turns/, /thinking|thought|reasoning/i],
