@@ -123,8 +123,8 @@ describe('the bytes of an agent', () => {
       // The measure sees it where somebody may ask for it.
       const run = agent.run('go');
       await run.response(options).text();
-      expect(answers()).toBeGreaterThan(0);
       expect(await run.text()).toBe(text);
+      expect(answers()).toBeGreaterThan(0);
     } finally {
       parse.mockRestore();
     }
