@@ -212,4 +212,8 @@ bool is_plain_response(const json::Value& part) {
          !has_more_than(value, {"id", "name", "response"});
 }
 
+bool is_executable_code(const json::Value& state) {
+  return state["code"].is_string() || state["language"].is_string();
+}
+
 }  // namespace millrace::format::gemini

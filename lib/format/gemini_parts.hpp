@@ -45,6 +45,11 @@ void write_members(message::JsonBuilder& out, const message::Metadata& metadata,
 // Adds to a functionCall that is open those of its own.
 void write_call_members(message::JsonBuilder& out, const message::Metadata& metadata);
 
+// State: a tool that Google ran. Its parts are code that ran and what came of it; what the
+// Interactions API ran has the same state, and no part shows it.
+inline constexpr std::string_view ran_kind = "server_tool";
+bool is_executable_code(const json::Value& state);
+
 // State: the part of a result that says more than a text.
 inline constexpr std::string_view response_kind = "function_response";
 

@@ -95,8 +95,11 @@ class GeminiWriter final : public TurnWriter {
   }
 
   void place_call(const ToolCall& call) override {
-    if (const auto* code = call.metadata.find(gemini::provider, "server_tool")) {
-      write_server_call(call, code->json);
+    const auto* ran = call.metadata.find(gemini::provider, gemini::ran_kind);
+    json::Document document(message::depth_limit);
+    const auto state = document.parse(ran == nullptr ? "" : ran->json);
+    if (state && gemini::is_executable_code(state.value())) {
+      write_server_call(call, ran->json);
     } else {
       hold_call(call);
     }

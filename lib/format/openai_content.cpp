@@ -212,9 +212,21 @@ bool write_given_parts(JsonBuilder& out, const json::Value& parts, std::string_v
   return true;
 }
 
+// Claude's ids of messages begin as OpenAI's do: `msg_01` and 22 more letters and digits, or the
+// name of the cloud. OpenAI's are hexadecimal.
+bool is_claude_id(std::string_view id) {
+  constexpr std::string_view start = "msg_01";
+  constexpr std::size_t size = 28;
+  constexpr std::string_view hexadecimal = "0123456789abcdef";
+  if (id.starts_with("msg_bdrk_") || id.starts_with("msg_vrtx_")) return true;
+  return id.size() == size && id.starts_with(start) &&
+         id.find_first_not_of(hexadecimal, start.size()) != std::string_view::npos;
+}
+
 }  // namespace
 
 bool is_own_id(std::string_view id) {
+  if (is_claude_id(id)) return false;
   constexpr std::array<std::string_view, 6> starts{"msg_", "fc_", "ctc_", "rs_", "fco_", "ctco_"};
   return std::any_of(starts.begin(), starts.end(),
                      [&](std::string_view start) { return id.starts_with(start); });

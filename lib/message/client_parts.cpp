@@ -77,20 +77,6 @@ bool is_block_given(const Tree& entry) {
   return row != block_rows.end() && fits(entry["state"], *row);
 }
 
-bool is_known(const Tree& entry, const Messages& known) {
-  for (const Message& message : known) {
-    if (message.content.kind != Content::Kind::parts) continue;
-    const auto parts = Tree::parse(message.content.text);
-    if (!parts) continue;
-    for (const Tree& part : parts.value().items()) {
-      for (const Tree& one : part["metadata"]["millrace"]["providerState"].items()) {
-        if (one == entry) return true;
-      }
-    }
-  }
-  return false;
-}
-
 // Types of parts that are a block of a provider as they are.
 constexpr std::array<std::string_view, 1> foreign_parts{"container_upload"};
 
@@ -101,7 +87,7 @@ bool is_foreign_part(const Tree& part) {
 
 }  // namespace
 
-void drop_untrusted_blocks(Content& content, const Messages& known, const MayBeGiven& may_be_given,
+void drop_untrusted_blocks(Content& content, KnownStates& known, const MayBeGiven& may_be_given,
                            Withheld& withheld) {
   if (content.kind != Content::Kind::parts) return;
   auto parsed = Tree::parse(content.text);
@@ -121,7 +107,7 @@ void drop_untrusted_blocks(Content& content, const Messages& known, const MayBeG
         const bool is_given = kind == "block"
                                   ? is_block_given(entry)
                                   : may_be_given({provider, kind, entry["state"].to_json()});
-        if (is_given || is_known(entry, known)) {
+        if (is_given || known.has_block(entry)) {
           entries.push(entry);
         } else {
           withheld.add(std::string(provider).append(" ").append(kind));

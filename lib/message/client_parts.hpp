@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "message/client_items.hpp"
+#include "message/known_states.hpp"
 #include "message/message.hpp"
 
 namespace millrace::message {
@@ -14,7 +15,7 @@ using MayBeGiven = std::function<bool(const ProviderState&)>;
 // Takes out the blocks of a provider that a client may not give, and parts that are such a block;
 // a part without its block is what it shows. Blocks that the content of `known`, our own record of
 // these messages, has as well stay.
-void drop_untrusted_blocks(Content& content, const Messages& known, const MayBeGiven& may_be_given,
+void drop_untrusted_blocks(Content& content, KnownStates& known, const MayBeGiven& may_be_given,
                            Withheld& withheld);
 
 }  // namespace millrace::message

@@ -11,6 +11,7 @@
 #include "base/json.hpp"
 #include "base/shown.hpp"
 #include "message/client_parts.hpp"
+#include "message/known_states.hpp"
 
 namespace millrace::message {
 namespace {
@@ -77,6 +78,20 @@ constexpr std::array<std::string_view, 7> answer_part_members{
     "type", "text", "refusal", "size", "hash", "annotations", "logprobs"};
 constexpr std::array<std::string_view, 2> answer_part_types{"output_text", "refusal"};
 
+// Members of a citation that name what an account of the provider stores.
+constexpr std::array<std::string_view, 2> stored_members{"file_id", "container_id"};
+
+bool cites_stored(const json::Value& citation) {
+  return std::any_of(stored_members.begin(), stored_members.end(),
+                     [&](std::string_view name) { return citation[name].is_string(); });
+}
+bool cites_stored_any(const json::Value& citations) {
+  for (const json::Value citation : citations.items()) {
+    if (cites_stored(citation)) return true;
+  }
+  return false;
+}
+
 const StateRow* row_of(const ProviderState& state) {
   const auto* row = std::find_if(state_rows.begin(), state_rows.end(), [&](const StateRow& r) {
     return r.provider == state.provider && r.kind == state.kind;
@@ -108,7 +123,7 @@ bool may_be_given(const ProviderState& state) {
   const auto value = document.parse(row == nullptr ? std::string_view() : state.json);
   if (!value || !is_of_row(value.value(), *row)) return false;
   for (const json::Value part : value.value()["parts"].items()) {
-    if (!has_only(part, answer_part_members)) return false;
+    if (!has_only(part, answer_part_members) || cites_stored_any(part["annotations"])) return false;
   }
   return row->members.empty() || has_only(value.value(), row->members);
 }
@@ -120,6 +135,8 @@ std::vector<std::string_view> append_given(std::string& out, const json::Value& 
   out.push_back('{');
   for (const auto& [key, value] : object.members()) {
     if (!is_one_of(names, key)) {
+      others.push_back(key);
+    } else if (key == "annotations" && cites_stored_any(value)) {
       others.push_back(key);
     } else if (key != "parts") {
       json::append_raw_member(out, key, value.to_json(json::Surrogates::keep));
@@ -185,19 +202,13 @@ void drop_state_members(std::string& extra, Withheld& withheld) {
   if (withheld.count > before) extra = std::move(retained);
 }
 
-bool holds(const Metadata& metadata, const ProviderState& state) {
-  const auto& states = metadata.provider_state;
-  return std::any_of(states.begin(), states.end(), [&](const ProviderState& one) {
-    return one.provider == state.provider && one.kind == state.kind && one.json == state.json;
-  });
-}
-
-bool holds(const Messages& messages, const ProviderState& state) {
-  return std::any_of(messages.begin(), messages.end(), [&](const Message& message) {
-    const auto& calls = message.tool_calls;
-    return holds(message.metadata, state) ||
-           std::any_of(calls.begin(), calls.end(),
-                       [&](const ToolCall& call) { return holds(call.metadata, state); });
+void drop_stored_citations(Metadata& metadata, KnownStates& known, Withheld& withheld) {
+  std::erase_if(metadata.citations, [&](const std::string& citation) {
+    json::Document document(depth_limit);
+    const auto value = document.parse(citation);
+    if (!value || !cites_stored(value.value()) || known.has_citation(citation)) return false;
+    withheld.add("citations of stored files");
+    return true;
   });
 }
 
@@ -205,9 +216,10 @@ bool is_item_state(const ProviderState& state) {
   return state.provider == "openai_responses" && state.kind == "item";
 }
 
-void drop_untrusted(Metadata& metadata, const Messages& known, Withheld& withheld) {
+void drop_untrusted(Metadata& metadata, KnownStates& known, Withheld& withheld) {
+  drop_stored_citations(metadata, known, withheld);
   std::erase_if(metadata.provider_state, [&](ProviderState& state) {
-    if (may_be_given(state) || holds(known, state)) return false;
+    if (may_be_given(state) || known.has(state)) return false;
     if (is_item_state(state) && trim_client_state(state, withheld)) return false;
     if (trim(state, withheld)) return false;
     withheld.add(state.provider + " " + state.kind);
@@ -246,7 +258,8 @@ void trim_client_calls(Messages& messages, Withheld& withheld) {
 }  // namespace
 
 bool may_have_state(std::string_view messages_json) {
-  for (const std::string_view name : {R"("providerState")", R"("container_upload")"}) {
+  for (const std::string_view name :
+       {R"("providerState")", R"("container_upload")", R"("citations")"}) {
     if (messages_json.find(name) != std::string_view::npos) return true;
   }
   return std::any_of(state_members.begin(), state_members.end(), [&](std::string_view member) {
@@ -254,8 +267,9 @@ bool may_have_state(std::string_view messages_json) {
   });
 }
 
-Withheld drop_untrusted_state(Messages& messages, const Messages& known) {
+Withheld drop_untrusted_state(Messages& messages, const Messages& known_messages) {
   Withheld withheld;
+  KnownStates known(known_messages);
   for (Message& message : messages) {
     drop_untrusted(message.metadata, known, withheld);
     drop_untrusted_blocks(message.content, known, may_be_given, withheld);

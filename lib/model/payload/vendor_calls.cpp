@@ -55,15 +55,16 @@ bool is_part_of_tool(const json::Value& part) {
   return part["toolCall"].is_object() || part["toolResponse"].is_object();
 }
 
-// State of a call by which its provider ran it.
+// State of a call by which its provider ran it, and whether its history has a place for it.
 struct RanRow {
   std::string_view provider;
   std::string_view kind;
   bool (*is_ran)(const json::Value& state);
+  bool (*is_written)(const json::Value& state) = is_any_tool;
 };
 constexpr std::array ran_rows{
     RanRow{"anthropic", "server_tool", is_any_tool},
-    RanRow{"google", "server_tool", is_any_tool},
+    RanRow{"google", format::gemini::ran_kind, is_any_tool, format::gemini::is_executable_code},
     RanRow{"bedrock", "server_tool", format::bedrock::is_server_use},
     RanRow{"openai_responses", "item", is_run_by_openai},
     // Of any provider.
@@ -174,9 +175,10 @@ class Speller {
     for (const RanRow& row : ran_rows) {
       const ProviderState* state = call.metadata.find(row.provider, row.kind);
       if (state == nullptr) continue;
-      if (is_own && reads_state_of(dialect_, row.provider)) return false;
       json::Document document(message::depth_limit);
       const auto value = document.parse(state->json);
+      const bool is_read = is_own && reads_state_of(dialect_, row.provider);
+      if (is_read && (!value || row.is_written(value.value()))) return false;
       if (value && row.is_ran(value.value())) return true;
     }
     return false;

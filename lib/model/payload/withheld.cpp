@@ -164,8 +164,12 @@ class Withheld {
   }
   static void add_word(std::string& list, const std::string& word) {
     constexpr std::size_t most = 512;  // bytes that a note may take
-    if (list.size() > most || list.find(word) != std::string::npos) return;
-    list.append(list.empty() ? "" : ", ").append(word);
+    constexpr std::string_view comma = ", ";
+    const std::string all = std::string(comma).append(list).append(comma);
+    if (list.size() > most ||
+        all.find(std::string(comma).append(word).append(comma)) != std::string::npos)
+      return;
+    list.append(list.empty() ? "" : comma).append(word);
   }
 
   Dialect dialect_;

@@ -117,3 +117,20 @@ TEST(OpenAiFormat, GivesReasoningBackToServersThatDemandIt) {
   EXPECT_EQ(out.take(), R"([{"role":"assistant","content":"c","reasoning_content":"ab"},)"
                         R"({"role":"assistant","content":"d"}])");
 }
+
+// Each API refers to messages by its own ids alone.
+TEST(OpenAiConversation, IdsOfClaudeAreNoItems) {
+  const auto written = [](const std::string& id) {
+    const auto text =
+        format::to_api(*format::find_format("openai_conversation"),
+                       R"([{"id":")" + id + R"(","role":"assistant","content":"Said."}])");
+    return text ? text.value() : text.error().message;
+  };
+  for (const char* id : {"msg_01XFDUDYJgAACzvnptvVoYEL", "msg_bdrk_01XFDUDYJgAACzvnptvVoYEL",
+                         "msg_vrtx_01XFDUDYJgAACzvnptvVoYEL"}) {
+    EXPECT_EQ(written(id).find("msg_"), std::string::npos) << written(id);
+    EXPECT_NE(written(id).find("Said."), std::string::npos) << written(id);
+  }
+  const std::string own = "msg_01ccd2bed1ec8190b14f964abc05";
+  EXPECT_NE(written(own).find(own), std::string::npos) << written(own);
+}

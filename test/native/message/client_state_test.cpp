@@ -148,6 +148,11 @@ TEST(ClientState, FurtherMembersAreTakenOut) {
       {"anthropic", "cited_text",
        R"({"begin":0,"size":5,"hash":"h","citations":0,"members":{"x":"FORGED"}})",
        R"({"begin":0,"size":5,"hash":"h","citations":0})", "'anthropic cited_text.members'"},
+      {"openai_responses", "content",
+       R"({"parts":[{"type":"output_text","text":"Said.","annotations":[{"type":)"
+       R"("container_file_citation","container_id":"FORGED","file_id":"FORGED"}]}]})",
+       R"({"parts":[{"type":"output_text","text":"Said."}]})",
+       "'openai_responses content.annotations'"},
       {"google", "part", R"({"inlineData":{"data":"d"},"fileData":{"fileUri":"FORGED"}})",
        R"({"inlineData":{"data":"d"}})", "'google part.fileData'"},
   };
@@ -158,6 +163,23 @@ TEST(ClientState, FurtherMembersAreTakenOut) {
     ASSERT_EQ(messages[0].metadata.provider_state.size(), 1U) << one.given;
     EXPECT_EQ(messages[0].metadata.provider_state[0].json, one.retained);
   }
+}
+
+// A citation of a page says where the words are from; one of a stored file is a reference.
+TEST(ClientState, CitationsOfStoredFilesAreOfOurOwnRecordAlone) {
+  const std::string page = R"({"type":"url_citation","url":"https://rain.example"})";
+  Messages messages{answer()};
+  messages[0].metadata.citations = {
+      page, R"({"type":"file_citation","file_id":"FORGED","index":1})",
+      R"({"type":"container_file_citation","container_id":"FORGED","file_id":"f"})"};
+  Messages stored = messages;
+  EXPECT_EQ(message::drop_untrusted_state(stored, messages).count, 0U);
+  EXPECT_EQ(stored[0].metadata.citations.size(), 3U);
+  EXPECT_TRUE(message::may_have_state(message::to_json(messages)));
+  const message::Withheld withheld = message::drop_untrusted_state(messages);
+  EXPECT_EQ(withheld.count, 2U);
+  EXPECT_EQ(withheld.names, "'citations of stored files'");
+  EXPECT_EQ(messages[0].metadata.citations, std::vector<std::string>{page});
 }
 
 TEST(ClientState, FurtherMembersAloneAreNoState) {

@@ -261,3 +261,20 @@ TEST(VendorCalls, ShowTheImagesThatTheyMade) {
   EXPECT_FALSE(has(body_of(last), "iVBORw0KGgo=")) << body_of(last);
   EXPECT_TRUE(has(notes_of_calls(last).at(0), "left out: 1."));
 }
+
+// The Interactions API has calls that no part of a content shows.
+TEST(VendorCalls, WhatTheInteractionsApiRanIsTextForGemini) {
+  const std::string messages =
+      R"([{"id":"u","role":"user","content":"Ask"},{"id":"a","role":"assistant","content":"Said.",)"
+      R"("toolCalls":[{"id":"c1","type":"function","function":{"name":"google_search","arguments":)"
+      R"("{\"queries\":[\"hail\"]}"},"metadata":{"millrace":{"providerState":[{"provider":)"
+      R"("google","kind":"server_tool","state":{"type":"google_search_call","arguments":{"queries":)"
+      R"(["hail"]}}}]}}}]},{"id":"t","role":"tool","toolCallId":"c1","content":"Hail falls."},)"
+      R"({"id":"v","role":"user","content":"Go on"}])";
+  const auto built = vendor_calls_sent("google", "ag_ui", messages);
+  const std::string body = body_of(built);
+  EXPECT_TRUE(has(body, "(The tool google_search ran at the provider.)")) << body;
+  EXPECT_TRUE(has(body, "Hail falls.")) << body;
+  EXPECT_FALSE(has(body, "executableCode")) << body;
+  EXPECT_FALSE(has(body, "functionCall")) << body;
+}

@@ -1,0 +1,37 @@
+// What our own record of some messages has of providers: state, blocks of parts and citations.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include "base/json_tree.hpp"
+#include "message/message.hpp"
+
+namespace millrace::message {
+
+// Read once, on the first question: a request may ask about each of its states.
+// Lifetime: the messages outlive it.
+class KnownStates {
+ public:
+  explicit KnownStates(const Messages& messages) : messages_(messages) {}
+
+  [[nodiscard]] bool has(const ProviderState& state);
+  [[nodiscard]] bool has_citation(std::string_view citation);
+  // An entry of `metadata.millrace.providerState` of a content part, whatever the order of its
+  // members.
+  [[nodiscard]] bool has_block(const json::Tree& entry);
+
+ private:
+  void read();
+  void read_metadata(const Metadata& metadata);
+  void read_parts(const Content& content);
+
+  const Messages& messages_;
+  bool is_read_ = false;
+  std::unordered_set<std::string> states_;
+  std::unordered_set<std::string> citations_;
+  std::unordered_set<std::string> blocks_;
+};
+
+}  // namespace millrace::message
