@@ -3,7 +3,7 @@ import type { HumanInterventionConfig } from '../../types/agent';
 import type { MCPRequestOptions, MCPTool, MCPToolResult } from '../../types/mcp';
 import { addon } from '../addon';
 import { engineAnswer } from '../tool/engine-answer';
-import { inEngine } from '../tool/engine-tools';
+import { atServer, inEngine } from '../tool/engine-tools';
 import type { HostTool, RunnableTool } from '../tool/types';
 import { MillraceError, rethrow } from '../errors';
 import { checkNames } from '../known-names';
@@ -219,7 +219,7 @@ export async function hostTools(
   return tools.map(({ name, description, parameters, effect, approval, tool }) => {
     const reported = byName.get(tool) as MCPTool;
     const { outputSchema } = reported;
-    const made: RunnableTool<Record<string, unknown>> = {
+    const made = atServer<RunnableTool<Record<string, unknown>>>({
       name,
       ...(description !== undefined && { description }),
       input: parameters,
@@ -231,7 +231,7 @@ export async function hostTools(
           timeoutMs: callTimeoutMs,
           maxTotalMs: callTimeoutMs,
         }),
-    };
+    });
     if (store) return made;
     return inEngine(made, {
       stream,

@@ -4,6 +4,7 @@ import type { AgentFunction } from '../../types/runtime';
 import { MillraceError } from '../errors';
 import { toJson } from '../serialize';
 import { messageOf } from '../thrown';
+import { isAtServer } from '../tool/engine-tools';
 import { checkArguments, inputSchemaOf, rejectVendorTool, toolList } from '../tool/tool';
 import { answerOf } from '../tool/tool-result';
 import type { HostTool, HostTools } from '../tool/types';
@@ -82,6 +83,7 @@ export class ApiCalls {
   readonly #kinds: Record<string, Answer> = {
     tools: () => ({
       tools: [...this.#tools.values()].map(schemaOf),
+      remote: [...this.#tools.values()].filter(isAtServer).map(({ name }) => name),
       agents: [...this.#agents.values()].map(agentSchemaOf),
       commands: this.commands.list(),
       pipelines: this.pipelines.list(),

@@ -19,6 +19,18 @@ export function inEngine<Tool extends HostTool>(tool: Tool, engineTool: EngineTo
   return tool;
 }
 
+const remoteTools = new WeakSet<object>();
+
+/** Marks a tool that an MCP server runs. */
+export function atServer<Tool extends HostTool>(tool: Tool): Tool {
+  remoteTools.add(functionOf(tool));
+  return tool;
+}
+
+export function isAtServer(tool: HostTool): boolean {
+  return remoteTools.has(functionOf(tool));
+}
+
 /** What the engine runs in place of the tool's function; undefined for tools of the host. */
 export function engineToolOf(tool: HostTool): EngineTool | undefined {
   return engineTools.get(functionOf(tool));

@@ -126,6 +126,7 @@ void Routes::do_for_routes(std::string_view kind, const json::Tree& value,
        [](Routes& own, const json::Tree&, const ApiContext::Reply& answer) {
          json::Tree known = json::Tree::object();
          known.set("tools", own.tools_.list());
+         known.set("remote", own.tools_.remote_names());
          auto skills = json::Tree::parse(own.skills_);
          if (skills) known.set("skills", skills.value()["list"]);
          answer(std::move(known));

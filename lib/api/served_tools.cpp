@@ -66,6 +66,15 @@ Tree ServedTools::list() const {
   return list;
 }
 
+Tree ServedTools::remote_names() const {
+  Tree names = Tree::array();
+  if (!plan_) return names;
+  for (const auto& [name, entry] : plan_->tools.entries()) {
+    if (entry.tool->spec().is_remote) names.push(Tree::text(name));
+  }
+  return names;
+}
+
 void ServedTools::begin(const std::string& id, const Tree& call, Limit limit, Ended ended,
                         Progress progress) {
   const std::string name(call["name"].string());

@@ -35,6 +35,8 @@ class ServedTools final : public run::RunHost {
 
   // Shape: [{"type": "function", "function": {"name", "description", "parameters"}}].
   [[nodiscard]] json::Tree list() const;
+  // The names of those that MCP servers run.
+  [[nodiscard]] json::Tree remote_names() const;
   // Makes a call, whose caller keeps its time limit; the reply has the text of its result.
   // Shape: {"id", "name", "args", "context"}.
   // Errors: tool_not_found, invalid_argument, tool_failed.

@@ -1,7 +1,9 @@
 #include "api/tool_routes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -40,17 +42,32 @@ std::string_view name_of(const Tree& tool) {
   return tool["function"]["name"].string();
 }
 
-bool is_exposed(std::string_view name, bool is_agent, const std::string& expose) {
-  const bool is_in_set = name.find('.') != std::string_view::npos;
-  const bool is_remote = name.starts_with("mcp.");
-  if (expose == "all") return true;
-  if (expose == "agents") return is_agent;
-  if (is_agent) return false;
-  const bool is_plain = !is_in_set;
-  const bool is_of_set = is_in_set && !is_remote;
-  if (expose == "tools") return is_plain;
-  if (expose == "toolsets") return is_of_set;
-  return expose == "tools+toolsets" && (is_plain || is_of_set);
+enum class Kind : std::uint8_t { plain, of_set, remote, agent };
+
+Kind kind_of_tool(std::string_view name, const Tree& remote) {
+  const bool is_remote = std::any_of(remote.items().begin(), remote.items().end(),
+                                     [&](const Tree& one) { return one.string() == name; });
+  if (is_remote || name.starts_with("mcp.")) return Kind::remote;
+  return name.find('.') == std::string_view::npos ? Kind::plain : Kind::of_set;
+}
+
+// A word and the kinds that it exposes; another word exposes nothing.
+struct ExposeRow {
+  std::string_view word;
+  std::array<bool, 4> kinds;  // by Kind
+};
+constexpr std::array expose_rows{
+    ExposeRow{"tools", {true, false, false, false}},
+    ExposeRow{"toolsets", {false, true, false, false}},
+    ExposeRow{"tools+toolsets", {true, true, false, false}},
+    ExposeRow{"agents", {false, false, false, true}},
+    ExposeRow{"all", {true, true, true, true}},
+};
+
+bool is_exposed(Kind kind, const std::string& word) {
+  const auto* row = std::find_if(expose_rows.begin(), expose_rows.end(),
+                                 [&](const ExposeRow& one) { return one.word == word; });
+  return row != expose_rows.end() && row->kinds.at(static_cast<std::size_t>(kind));
 }
 
 bool has_callback(const Tree& body) {
@@ -106,13 +123,11 @@ struct ToolService {
 
 void ToolService::list(const ResponsePtr& response,
                        std::function<void(const Tree&, const Tree&)> listed) const {
-  context->ask(
-      "tools", Tree::object(),
-      [context = context, response, listed = std::move(listed)](const Result<Tree>& all) {
-        if (!all) return send_failure(response, all.error());
-        listed(exposed_tools(all.value()["tools"], all.value()["agents"], context->options.tools),
-               all.value()["agents"]);
-      });
+  context->ask("tools", Tree::object(),
+               [context = context, response, listed = std::move(listed)](const Result<Tree>& all) {
+                 if (!all) return send_failure(response, all.error());
+                 listed(exposed_tools(all.value(), context->options.tools), all.value()["agents"]);
+               });
 }
 
 void ToolService::on_list(const ResponsePtr& response) const {
@@ -211,19 +226,19 @@ void ToolService::invoke(const Tree& body, bool is_agent, const ResponsePtr& res
 
 }  // namespace
 
-Tree exposed_tools(const Tree& tools, const Tree& agents, const ToolExposure& exposure) {
+Tree exposed_tools(const Tree& all, const ToolExposure& exposure) {
   Tree exposed = Tree::array();
-  const auto take = [&](const Tree& list, bool is_agent) {
-    for (const Tree& tool : list.items()) {
-      const std::string_view name = name_of(tool);
-      if (has(exposure.deny, name)) continue;
-      const bool is_in = exposure.allow.empty() ? is_exposed(name, is_agent, exposure.expose)
-                                                : has(exposure.allow, name);
-      if (is_in) exposed.push(tool);
-    }
+  const auto take = [&](const Tree& tool, Kind kind) {
+    const std::string_view name = name_of(tool);
+    if (has(exposure.deny, name)) return;
+    const bool is_in =
+        exposure.allow.empty() ? is_exposed(kind, exposure.expose) : has(exposure.allow, name);
+    if (is_in) exposed.push(tool);
   };
-  take(tools, false);
-  take(agents, true);
+  for (const Tree& tool : all["tools"].items()) {
+    take(tool, kind_of_tool(name_of(tool), all["remote"]));
+  }
+  for (const Tree& agent : all["agents"].items()) take(agent, Kind::agent);
   return exposed;
 }
 

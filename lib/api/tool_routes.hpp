@@ -15,10 +15,10 @@ namespace millrace::api {
 std::vector<ApiRoute> tool_routes(const ApiContextPtr& context,
                                   const std::shared_ptr<ToolInvocations>& invocations);
 
-// Those of `tools` ([{type: "function", function: {name, ...}}]) and then of `agents` (the same)
-// that the exposure names.
-json::Tree exposed_tools(const json::Tree& tools, const json::Tree& agents,
-                         const ToolExposure& exposure);
+// Those of the tools and then of the agents that the exposure names.
+// Shape: `all` is { tools, agents?: [{type: "function", function: {name, ...}}], remote?: names of
+// the tools that MCP servers run }; the result is a list.
+json::Tree exposed_tools(const json::Tree& all, const ToolExposure& exposure);
 
 // The error of a call that took longer than this.
 std::string late_text(std::chrono::milliseconds limit);

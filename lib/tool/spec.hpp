@@ -27,6 +27,7 @@ struct Spec {
   // The vendor's own object of a tool that a vendor defines, as JSON, or "".
   std::string vendor;
   Effect effect = Effect::once;
+  bool is_remote = false;  // an MCP server runs it
   // Who is asked before a call, as JSON: "never", "required", "always", or rules
   // (agent/approval/intervention.hpp).
   std::string approval = R"("never")";

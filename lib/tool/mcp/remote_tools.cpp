@@ -75,6 +75,7 @@ RemoteTool remote_tool(const Tree& listed, const ToolRules& rules) {
   remote.fingerprint = tool_fingerprint(listed);
   tool::Spec& spec = remote.spec;
   spec.name = tool_name(rules.server, remote.name);
+  spec.is_remote = true;
   // A description is data, too.
   spec.description = tool::result_text(
       listed["description"].is_string() ? listed["description"].string() : listed["title"].string(),

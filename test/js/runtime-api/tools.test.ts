@@ -1,5 +1,7 @@
 // Tools, callbacks and slash commands from outside, and the probes.
-import { type CommandCall, type HostTool, tool } from 'millrace';
+import { join } from 'node:path';
+
+import { type CommandCall, createMCPClient, type HostTool, tool } from 'millrace';
 
 import { bodyOf, loopback, type Loopback, until } from '../support/server';
 import { cleanUp, hosts, type Api, type ApiSetUp, type Json, runJob, serve } from './kit';
@@ -59,6 +61,26 @@ const invoke = (api: Api, json: unknown, status = 200): Promise<Json> =>
 const plainNames = ['plain', 'empty', 'broken', 'context', 'strict', 'slow'];
 
 describe.each(hosts)('tools from outside (%s)', (host) => {
+  it('of an MCP client are of all alone', async () => {
+    const args = [join(__dirname, '../fixtures/mcp-server.cjs')];
+    const client = await createMCPClient({ name: 'local', command: process.execPath, args });
+    try {
+      const remote = await client.tools({ trusted: true });
+      const listed = async (expose: NonNullable<ToolOptions['expose']>): Promise<string[]> => {
+        const api = await serve(host, {
+          api: { tools: { enabled: true, expose } },
+          prepare: (runtime) => runtime.tools([...remote, toolOf('plain')]),
+        });
+        const { tools: exposed } = await api.json('/api/v1/tools', 200);
+        return exposed.map((one: Json) => one.function.name);
+      };
+      expect(await listed('tools+toolsets')).toEqual(['plain']);
+      expect(await listed('all')).toContain('local__echo');
+    } finally {
+      await client.close();
+    }
+  });
+
   it('are off unless they are switched on', async () => {
     const api = await serve(host, { prepare: (runtime) => runtime.tools(tools) });
     const off = { error: 'Tool invoke API is disabled' };

@@ -141,14 +141,30 @@ describe('tools', () => {
     expect(head['webhook-signature']).toBe(signatures.join(' '));
   });
 
-  it('of MCP servers are there, and given up when they take too long', async () => {
+  const mcpFile = (): string => {
     const folder = mkdtempSync(join(tmpdir(), 'millrace-mcp-'));
     closers.push(() => rmSync(folder, { recursive: true, force: true }));
     const file = join(folder, 'mcp.json');
     const local = { command: process.execPath, args: [fixture] };
     writeFileSync(file, JSON.stringify({ mcpServers: { local } }));
+    return file;
+  };
+
+  // No approval is asked for on these routes, which tools of MCP servers need unless they are trusted.
+  it('of MCP servers are there only where all are', async () => {
+    const { call } = await serve([], on, [...args, '--mcp', mcpFile(), '--strict']);
+    const { body } = await call('v1/tools');
+    const names = body.tools.map((one: Json) => one.function.name);
+    expect(names).toEqual(['calculator', 'time']);
+    const echo = { tool_name: 'local__echo', args: { text: 'hi' } };
+    expect((await call('v1/tools/invoke', echo)).status).toBe(404);
+  });
+
+  it('of MCP servers are given up when they take too long', async () => {
+    const file = mcpFile();
     const settings = {
       ...on,
+      MILLRACE_API_TOOL_INVOKE_EXPOSE: 'all',
       MILLRACE_API_TOOL_INVOKE_TIMEOUT: '1',
       MILLRACE_API_TOOL_INVOKE_DENYLIST: 'calculator',
     };
