@@ -124,20 +124,18 @@ class Append {
   }
 
   void close_approvals(const RunId& run) {
-    for (auto& [id, row] : tables_.approvals) {
-      if (row.run == run && !row.decided) row.has_expired = true;
+    for (ApprovalRow* row : tables_.approvals_in(run)) {
+      if (!row->decided) row->has_expired = true;
     }
   }
 
   // All that the run could wait for was answered or has expired meanwhile.
   void wake_answered(RunRow& root) {
-    bool has_any = false;
-    for (const auto& [id, row] : tables_.approvals) {
-      if (row.run != root.run.id) continue;
-      if (!row.decided && !row.has_expired) return;
-      has_any = true;
+    const auto approvals = tables_.approvals_in(root.run.id);
+    for (const ApprovalRow* row : approvals) {
+      if (!row->decided && !row->has_expired) return;
     }
-    if (has_any) answer_waiting(root, now_);
+    if (!approvals.empty()) answer_waiting(root, now_);
   }
 
   void write_rows(RunRow& root) {
@@ -145,10 +143,11 @@ class Append {
     for (const RunChange& change : batch_.changes) {
       RunRow& row = *tables_.find(change.run);
       apply_change(row, change, now_);
+      tables_.note_state(row);
       if (journal::is_over(row.state)) close_approvals(row.run.id);
     }
     for (const CallRow& row : batch_.calls) tables_.put_call(row);
-    for (const ApprovalRow& row : batch_.approvals) tables_.approvals.try_emplace(row.id, row);
+    for (const ApprovalRow& row : batch_.approvals) tables_.add_approval(row);
     if (begins_to_wait(batch_)) wake_answered(root);
     for (CheckpointRow row : batch_.checkpoints) {
       row.seq = root.last;

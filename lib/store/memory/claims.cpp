@@ -50,10 +50,11 @@ void Backend::forget_starts(std::chrono::milliseconds longest) {
 
 Result<std::vector<WorkCount>> Backend::work_counts() {
   std::map<std::pair<std::string, std::string>, std::size_t> runs;
-  for (const auto& [id, row] : tables_.runs) {
-    const bool is_at_work = !row.run.root && !row.run.owner.empty() &&
-                            row.state == journal::RunState::running && row.run.lane != Lane::inner;
-    if (is_at_work) ++runs[{row.run.name, row.run.principal}];
+  for (const auto& [id, row] : tables_.unfinished) {
+    const NewRun& run = row->run;
+    const bool is_at_work = !run.root && !run.owner.empty() &&
+                            row->state == journal::RunState::running && run.lane != Lane::inner;
+    if (is_at_work) ++runs[{run.name, run.principal}];
   }
   std::vector<WorkCount> counts;
   for (const auto& [key, count] : runs) counts.push_back({key.first, key.second, count});

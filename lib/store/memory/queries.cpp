@@ -34,10 +34,10 @@ Result<std::optional<std::int64_t>> Backend::next_due() {
   std::optional<std::int64_t> first;
   const auto take = [&](std::int64_t time) { first = std::min(first.value_or(time), time); };
   const std::int64_t set_back = std::max<std::int64_t>(now() - clock_(), 0);
-  for (const auto& [id, row] : tables_.runs) {
-    const bool sleeps = row.state == journal::RunState::sleeping;
-    const bool waits = row.state == journal::RunState::queued || sleeps;
-    if (waits && !row.run.root) take(row.run.run_at + (sleeps ? set_back : 0));
+  for (const auto& [id, row] : tables_.unfinished) {
+    const bool sleeps = row->state == journal::RunState::sleeping;
+    const bool waits = row->state == journal::RunState::queued || sleeps;
+    if (waits && !row->run.root) take(row->run.run_at + (sleeps ? set_back : 0));
   }
   for (const auto& [id, row] : tables_.approvals) {
     if (!row.decided && !row.has_expired && row.expires != 0) take(row.expires);
@@ -58,8 +58,13 @@ Result<std::vector<RunRow>> Backend::children(const RunId& root) {
 Result<std::vector<SegmentRow>> Backend::segments(std::string_view principal,
                                                   std::string_view ag_ui_run) {
   std::vector<SegmentRow> rows;
-  for (const SegmentRow& row : tables_.segments) {
-    if (row.principal == principal && row.ag_ui_run == ag_ui_run) rows.push_back(row);
+  const auto& places = tables_.segment_places;
+  const std::string owner(principal);
+  const std::string id(ag_ui_run);
+  for (auto at = places.lower_bound({owner, id, {}}); at != places.end(); ++at) {
+    const auto& [of_principal, of_run, thread] = at->first;
+    if (of_principal != owner || of_run != id) break;
+    rows.push_back(tables_.segments[at->second]);
   }
   return rows;
 }

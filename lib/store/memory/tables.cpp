@@ -41,11 +41,11 @@ const RunRow* Tables::in_thread_of(const NewRun& other) {
 }
 
 std::vector<RunRow*> Tables::children_of(const RunId& root) {
-  std::vector<RunRow*> found;
-  for (auto& [id, row] : runs) {
-    if (row.run.root == root) found.push_back(&row);
-  }
-  return found;
+  std::vector<RunRow*> rows;
+  const auto found = children.find(root);
+  if (found == children.end()) return rows;
+  for (const RunId& id : found->second) rows.push_back(find(id));
+  return rows;
 }
 
 std::pair<std::uint64_t, std::uint64_t> Tables::write(RunRow& root, const journal::Page& page) {
@@ -71,9 +71,9 @@ std::uint64_t Tables::decide(const Decision& decision, std::int64_t at) {
   row.decided = at;
   row.decision = decision.decision;
   row.decided_by = decision.by;
-  const bool is_last = std::none_of(approvals.begin(), approvals.end(), [&](const auto& entry) {
-    const ApprovalRow& other = entry.second;
-    return other.run == row.run && !other.decided && !other.has_expired;
+  const auto others = approvals_in(row.run);
+  const bool is_last = std::none_of(others.begin(), others.end(), [](const ApprovalRow* other) {
+    return !other->decided && !other->has_expired;
   });
   if (is_last) answer_waiting(root, at);
   return seq;
@@ -149,6 +149,9 @@ void Tables::erase_run(const RunId& root) {
     return id == root || (found != runs.end() && found->second.run.root == root);
   };
   std::erase_if(approvals, [&](const auto& entry) { return is_of_it(entry.second.run); });
+  std::erase_if(approvals_of, [&](const auto& entry) { return is_of_it(entry.first); });
+  std::erase_if(unfinished, [&](const auto& entry) { return is_of_it(entry.first); });
+  children.erase(root);
   std::erase_if(segments, [&](const SegmentRow& row) { return is_of_it(row.run); });
   segment_places.clear();
   for (std::size_t at = 0; at < segments.size(); ++at) segment_places[key_of(segments[at])] = at;
@@ -241,18 +244,18 @@ std::size_t Tables::remove_blobs(std::int64_t until) {
 std::vector<RunRow> find_due(const Tables& tables, const ClaimOrder::Wanted& wanted,
                              std::int64_t at, std::int64_t clock) {
   std::map<Owned, RunId> holders;
-  for (const auto& [id, row] : tables.runs) {
-    if (journal::is_over(row.state)) continue;
-    const bool holds = !row.run.root && !row.run.thread.empty() && holds_thread(row.state);
-    if (holds) holders.emplace(Owned(row.run.principal, row.run.thread), id);
+  for (const auto& [id, row] : tables.unfinished) {
+    const NewRun& run = row->run;
+    const bool holds = !run.root && !run.thread.empty() && holds_thread(row->state);
+    if (holds) holders.emplace(Owned(run.principal, run.thread), id);
   }
   const auto has = [](const std::vector<std::string>& list, const std::string& one) {
     return std::find(list.begin(), list.end(), one) != list.end();
   };
   std::vector<std::tuple<std::int64_t, std::uint64_t, const RunRow*>> due;
-  for (const auto& [id, row] : tables.runs) {
-    const bool is_wanted = !journal::is_over(row.state) && row.run.lane == wanted.lane &&
-                           has(wanted.names, row.run.name) &&
+  for (const auto& [id, unfinished] : tables.unfinished) {
+    const RunRow& row = *unfinished;
+    const bool is_wanted = row.run.lane == wanted.lane && has(wanted.names, row.run.name) &&
                            !has(wanted.without_principals, row.run.principal);
     if (!is_wanted || !is_due(row, at, clock)) continue;
     if (!was_at_work(row) && (has(wanted.again_names, row.run.name) ||

@@ -69,18 +69,46 @@ struct Tables {
   std::uint64_t last_arrival = 0;
   std::map<Owned, RunId> keys;  // runs by principal and key of idempotence
   std::map<Owned, std::vector<RunId>> in_threads;
+  // What a claim looks at, however many runs are over: rows of `runs`, and ids by their root.
+  std::map<RunId, RunRow*> unfinished;
+  std::map<RunId, std::vector<RunId>> children;
+  std::map<RunId, std::vector<std::string>> approvals_of;  // ids by their run
   // Places in `calls` and `segments`.
   std::map<std::pair<RunId, std::string>, std::size_t> call_places;
   std::map<std::array<std::string, 3>, std::size_t> segment_places;
 
   // False for a run that is there already.
   bool add(const RunRow& row) {
-    arrivals.try_emplace(row.run.id, ++last_arrival);
-    if (!row.run.idem_key.empty()) keys[{row.run.principal, row.run.idem_key}] = row.run.id;
-    if (!row.run.thread.empty() && !row.run.root) {
-      in_threads[{row.run.principal, row.run.thread}].push_back(row.run.id);
+    const NewRun& run = row.run;
+    const auto [at, is_new] = runs.try_emplace(run.id, row);
+    if (!is_new) return false;
+    arrivals.try_emplace(run.id, ++last_arrival);
+    if (!run.idem_key.empty()) keys[{run.principal, run.idem_key}] = run.id;
+    if (!run.thread.empty() && !run.root) in_threads[{run.principal, run.thread}].push_back(run.id);
+    if (run.root) children[*run.root].push_back(run.id);
+    note_state(at->second);
+    return true;
+  }
+  // After each change of the state of a run.
+  void note_state(RunRow& row) {
+    if (journal::is_over(row.state)) {
+      unfinished.erase(row.run.id);
+    } else {
+      unfinished[row.run.id] = &row;
     }
-    return runs.try_emplace(row.run.id, row).second;
+  }
+  // False for an approval that is there already.
+  bool add_approval(const ApprovalRow& row) {
+    if (!approvals.try_emplace(row.id, row).second) return false;
+    approvals_of[row.run].push_back(row.id);
+    return true;
+  }
+  std::vector<ApprovalRow*> approvals_in(const RunId& run) {
+    std::vector<ApprovalRow*> rows;
+    const auto found = approvals_of.find(run);
+    if (found == approvals_of.end()) return rows;
+    for (const std::string& id : found->second) rows.push_back(&approvals.at(id));
+    return rows;
   }
   RunRow* find(const RunId& id) {
     const auto found = runs.find(id);
@@ -99,7 +127,7 @@ struct Tables {
     calls[row.run].push_back(row);
   }
   static std::array<std::string, 3> key_of(const SegmentRow& row) {
-    return {row.principal, row.thread, row.ag_ui_run};
+    return {row.principal, row.ag_ui_run, row.thread};
   }
   const SegmentRow* find_segment(const SegmentRow& like) const {
     const auto found = segment_places.find(key_of(like));

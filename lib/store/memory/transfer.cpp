@@ -48,7 +48,7 @@ class TableLoader {
   }
   Result<void> operator()(const ApprovalRow& row) {
     if (tables_.find(row.run) == nullptr) return no_run_here();
-    return put(tables_.approvals.try_emplace(row.id, row).second);
+    return put(tables_.add_approval(row));
   }
   Result<void> operator()(const OutboxRow& row) { return add(row.run, tables_.outbox, row); }
   Result<void> operator()(const ThreadRow& row) {
