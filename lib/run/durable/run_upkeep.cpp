@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "os/event_loop.hpp"
+#include "os/heap.hpp"
 #include "run/durable/claimed_run.hpp"
 
 namespace millrace::run {
@@ -89,6 +90,7 @@ void RunUpkeep::look() {
         seen->has_more = swept && swept.value().has_more;
         if (const auto due = backend.next_due()) seen->due = due.value();
         seen->now = backend.now();
+        if (policy.is_idle) os::return_free_memory();
         loop.post([weak, seen] {
           if (const auto self = weak.lock()) self->take(*seen);
         });
