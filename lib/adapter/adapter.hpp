@@ -79,8 +79,13 @@ class Adapter {
   [[nodiscard]] virtual bool may_be_complete() const { return is_complete(); }
   // The id of an answer that the provider goes on with in the background, or "".
   [[nodiscard]] virtual std::string_view pending_id() const { return {}; }
+  // The same, also once it has ended.
+  [[nodiscard]] virtual std::string_view background_id() const { return {}; }
   // The number of the last record that was read, of a wire that numbers them.
   [[nodiscard]] virtual std::optional<std::int64_t> last_number() const { return std::nullopt; }
+  // What an adapter that is given it as records comes to stand where this one does: the records
+  // since the last call, as lines of JSON. Of an answer in the background.
+  virtual std::string take_notes() { return {}; }
   // Records so far that only keep the connection open.
   [[nodiscard]] virtual std::size_t pings() const { return 0; }
   // True when its last record came: not even a count of tokens follows.

@@ -79,6 +79,18 @@ Result<void> Decoder::feed(std::string_view bytes) {
   return result;
 }
 
+void Decoder::replay(std::string_view notes) {
+  std::string body;
+  while (!notes.empty()) {
+    const std::size_t end = std::min(notes.find('\n'), notes.size());
+    body.append("data: ").append(notes.substr(0, end)).append("\n\n");
+    notes.remove_prefix(std::min(end + 1, notes.size()));
+  }
+  if (auto fed = feed(body); !fed) fail(fed.error());
+  static_cast<void>(take_notes());
+  rejoin();
+}
+
 void Decoder::rejoin() {
   framing_ = make_framing(wire_.framing, options_.limits);
   start_.clear();

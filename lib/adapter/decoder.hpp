@@ -58,8 +58,16 @@ class Decoder final : private framing::FrameSink {
   [[nodiscard]] bool is_complete() const { return adapter_->is_complete(); }
   // The id of an answer that goes on in the background, or "".
   [[nodiscard]] std::string_view pending_id() const { return adapter_->pending_id(); }
+  // The same, also once it has ended.
+  [[nodiscard]] std::string_view background_id() const { return adapter_->background_id(); }
   // The number of the last record that was read, of a wire that numbers them.
   [[nodiscard]] std::optional<std::int64_t> last_number() const { return adapter_->last_number(); }
+  // The records since the last call, for the decoder of another process: of an answer in the
+  // background.
+  [[nodiscard]] std::string take_notes() { return adapter_->take_notes(); }
+  // Takes what other decoders gave as notes, and gives the events of it. What comes next is as
+  // behind `rejoin`.
+  void replay(std::string_view notes);
   // The body broke off: what comes next are the records behind the last one, in a body of their
   // own.
   void rejoin();

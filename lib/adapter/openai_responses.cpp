@@ -80,6 +80,7 @@ bool OpenAiResponses::on_record(std::string_view /*name*/, const json::Value& re
   type.remove_prefix(prefix.size());
   const auto* row =
       std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return same_text(r.type, type); });
+  if (services_.background) keep_note(record, row == rows.end() ? nullptr : row);
   if (row != rows.end()) {
     (this->*row->handler)(record, *row);
     note_unknown(record, type);
@@ -88,6 +89,28 @@ bool OpenAiResponses::on_record(std::string_view /*name*/, const json::Value& re
   }
   if (services_.background) last_number_ = record["sequence_number"].integer();
   return true;
+}
+
+// For a process that goes on with the answer, before anything of the record is known here.
+void OpenAiResponses::keep_note(const json::Value& record, const Row* row) {
+  if (row == nullptr || row->handler == &OpenAiResponses::on_partial_image) {
+    return notes_.add_number(record);
+  }
+  const bool is_end = row->handler == &OpenAiResponses::on_completed;
+  const auto is_done = [](const Item& item) { return item.done; };
+  const bool has_items = !items_.empty() && std::all_of(items_.begin(), items_.end(), is_done);
+  std::string_view known;
+  if (row->handler == &OpenAiResponses::on_text_done) {
+    const Item* item = find(record, ItemGroup::message);
+    const json::Value number = record["content_index"];
+    const bool is_given =
+        item != nullptr && !item->is_new(Part::text, item->number(Part::text, number));
+    if (is_given) known = row->member;
+  }
+  notes_.add(record, {.known = known,
+                      .joins = row->type.ends_with(".delta"),
+                      .keeps_logprobs = services_.logprobs,
+                      .has_items = is_end && has_items});
 }
 
 // `type`: without "response.". The last event of a response gives its further members as facts.

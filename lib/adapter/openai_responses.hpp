@@ -13,6 +13,7 @@
 
 #include "adapter/adapter.hpp"
 #include "adapter/openai_items.hpp"
+#include "adapter/response_notes.hpp"
 #include "adapter/unknown_members.hpp"
 #include "base/optional_box.hpp"
 
@@ -26,7 +27,9 @@ class OpenAiResponses final : public Adapter {
   [[nodiscard]] bool is_complete() const override { return complete_; }
   [[nodiscard]] bool is_over() const override { return complete_; }
   [[nodiscard]] std::string_view pending_id() const override { return pending_id_; }
+  [[nodiscard]] std::string_view background_id() const override { return background_id_; }
   [[nodiscard]] std::optional<std::int64_t> last_number() const override { return last_number_; }
+  std::string take_notes() override { return notes_.take(); }
 
  private:
   // The numbered parts of an item.
@@ -75,6 +78,7 @@ class OpenAiResponses final : public Adapter {
     Part part = Part::text;
   };
 
+  void keep_note(const json::Value& record, const Row* row);
   void note_unknown(const json::Value& event, std::string_view type);
   void on_text_delta(const json::Value& record, const Row& row);
   void on_text_done(const json::Value& record, const Row& row);
@@ -146,12 +150,14 @@ class OpenAiResponses final : public Adapter {
 
   Services services_;
   UnknownMembers unknown_;
+  ResponseNotes notes_;      // where it goes on in the background
   std::vector<Item> items_;  // of the current response
   std::string response_id_;  // until a message has it as its name
   std::string message_id_;   // the last message of the current response, unless a thought followed
   std::string holder_;       // the message that holds calls without a text before them
   std::string pending_id_;   // of an answer that goes on in the background
-  std::string ended_id_;     // of the response that ended last
+  std::string background_id_;  // the same, also once it has ended
+  std::string ended_id_;       // of the response that ended last
   std::optional<std::int64_t> last_number_;
   std::uint64_t items_seen_ = 0;
   bool rejected_ = false;  // a message of the current response is a refusal

@@ -98,7 +98,7 @@ void OpenAiResponses::on_audio(const json::Value& record, const Row& row) {
 void OpenAiResponses::on_progress(const json::Value& record, const Row& /*row*/) {
   const json::Value response = record["response"];
   note_facts(response);
-  if (services_.background) pending_id_ = response["id"].string();
+  if (services_.background) background_id_ = pending_id_ = response["id"].string();
 }
 
 // A response that is queued or at work. Without a caller who waits for it the answer ends here.

@@ -96,9 +96,11 @@ struct ModelOpened {
   std::string_view response_id;
   bool background = false;
 };
-// How far a background response has been recorded.
+// How far a background response has been recorded, in the page of the events that came of it.
 struct ModelProgress {
-  std::int64_t upstream_seq = 0;
+  std::int64_t upstream_seq = 0;  // the vendor's number of the last record that was read
+  // What was read since the fact before it: what `adapter::Decoder::take_notes` gave, and ids.
+  std::string_view records = {};
 };
 struct ModelCompleted {
   std::int64_t step = 0;

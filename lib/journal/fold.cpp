@@ -107,9 +107,15 @@ struct RunFold::FactFold {
     branch.model.phase = FoldedModel::Phase::opened;
     branch.model.response_id = fact.response_id;
     branch.model.background = fact.background;
+    branch.model.upstream_seq = 0;
+    branch.model.records.clear();
   }
   void operator()(const ModelProgress& fact) const {
     branch.model.upstream_seq = fact.upstream_seq;
+    branch.model.records += fact.records;
+    // What comes along is not given up, and nothing of it is generated twice.
+    branch.recoveries = 0;
+    run.branches_[0].recoveries = 0;
   }
   void operator()(const ModelCompleted& /*fact*/) const {
     branch.model.phase = FoldedModel::Phase::completed;

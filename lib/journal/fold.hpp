@@ -42,6 +42,7 @@ struct FoldedModel {
   std::string response_id;
   bool background = false;
   std::int64_t upstream_seq = 0;
+  std::string records;     // of a background response, as ModelProgress has them
   bool was_shown = false;  // readers have seen a part of its answer
 };
 

@@ -51,18 +51,6 @@ bool is_text(const event::Event& event) {
       event.body);
 }
 
-void append_text(std::string& text, std::string_view more) {
-  if (utf8::ends_with_high_surrogate(text) && utf8::begins_with_low_surrogate(more)) {
-    const std::size_t whole = text.size() - utf8::surrogate_bytes;
-    const char32_t joined = utf8::join_surrogates(std::string_view(text).substr(whole),
-                                                  more.substr(0, utf8::surrogate_bytes));
-    text.resize(whole);
-    utf8::append_code_point(text, joined);
-    more.remove_prefix(utf8::surrogate_bytes);
-  }
-  text.append(more);
-}
-
 // In the order of the shapes: part, text, then what every record has.
 void append_delta_fields(std::string& out, std::uint32_t branch, std::string_view part,
                          std::string_view subagent, std::string_view text) {
@@ -74,6 +62,18 @@ void append_delta_fields(std::string& out, std::uint32_t branch, std::string_vie
 }
 
 }  // namespace
+
+void append_delta(std::string& text, std::string_view more) {
+  if (utf8::ends_with_high_surrogate(text) && utf8::begins_with_low_surrogate(more)) {
+    const std::size_t whole = text.size() - utf8::surrogate_bytes;
+    const char32_t joined = utf8::join_surrogates(std::string_view(text).substr(whole),
+                                                  more.substr(0, utf8::surrogate_bytes));
+    text.resize(whole);
+    utf8::append_code_point(text, joined);
+    more.remove_prefix(utf8::surrogate_bytes);
+  }
+  text.append(more);
+}
 
 void DeltaMerger::add(std::int64_t at_ms, std::uint32_t branch, const Fact& fact) {
   add_record({.branch = branch, .at_ms = at_ms, .body = fact});
@@ -111,7 +111,7 @@ void DeltaMerger::add_delta(std::int64_t at_ms, std::uint32_t branch, std::uint3
   });
   if (same != end && (same->text.size() + text.size() <= most_text ||
                       utf8::ends_with_high_surrogate(same->text))) {
-    append_text(same->text, text);
+    append_delta(same->text, text);
     return;
   }
   size_ += part.size();

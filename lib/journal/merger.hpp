@@ -14,6 +14,9 @@
 
 namespace millrace::journal {
 
+// Appends a piece of a part; two halves of a surrogate pair become one character.
+void append_delta(std::string& text, std::string_view more);
+
 // A delta joins the last one of its part, unless something other than a delta came in between:
 // deltas of different parts have no order among each other. What would be longer than 16 KiB is
 // another record. One with members of its own (Event::extra) stays alone. Two halves of a surrogate

@@ -32,7 +32,7 @@ constexpr KindNames names_of_kinds[] = {
     {4, "StepStarted", "step"},
     {5, "ModelRequested", "step attempt chain_row model provider"},
     {6, "ModelOpened", "step response_id background"},
-    {7, "ModelProgress", "upstream_seq"},
+    {7, "ModelProgress", "upstream_seq records"},
     {8, "ModelCompleted", "step finish usage_json cost_json provider_json"},
     {9, "ToolIntent", "call provider_id name args_json args_hash effect idem_key kind"},
     {10, "ToolStarted", "call attempt"},

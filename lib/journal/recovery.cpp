@@ -69,6 +69,7 @@ RecoveryPlan joined(const FoldedModel& model, RecoveryPlan plan) {
   plan.was_shown = model.was_shown;
   plan.attempt = model.attempt;
   plan.upstream_seq = model.upstream_seq;
+  plan.records = model.records;
   return plan;
 }
 

@@ -14,7 +14,7 @@ namespace millrace::journal {
 
 enum class RecoveryMove : std::uint8_t {
   begin_step,     // from the checkpoint; `calls` says what becomes of each open call
-  join_response,  // of a background response, behind `upstream_seq`
+  join_response,  // of a background response, behind `upstream_seq` where `records` are there
   ask_again,      // the model, as `attempt`
   fail,           // asked too often
   wait,           // for answers of the user
@@ -64,9 +64,15 @@ struct RecoveryPlan {
   std::string response_id;
   bool was_shown = false;  // readers have seen a part of it
   std::int64_t upstream_seq = 0;
+  std::string records;  // of the response, up to that one; "": it is read from its beginning
   std::int64_t wake_at_ms = 0;
   std::vector<CallRecovery> calls;
 };
+
+// Whether the run goes on in the middle of an answer, of which readers get the rest.
+inline bool goes_on_within(const RecoveryPlan& plan) {
+  return plan.move == RecoveryMove::join_response && !plan.records.empty();
+}
 
 RecoveryPlan plan_recovery(const FoldedBranch& branch, const RecoveryInput& input,
                            const RecoveryLimits& limits = {});

@@ -76,6 +76,7 @@ MILLRACE_RECORD(ModelOpened, 6) {
 }
 MILLRACE_RECORD(ModelProgress, 7) {
   fields.number(1, value.upstream_seq);
+  fields.text(2, value.records);
 }
 MILLRACE_RECORD(ModelCompleted, 8) {
   fields.number(1, value.step);

@@ -21,12 +21,24 @@ ModelTurn::ModelTurn(const model::DriverServices& services, model::CallOptions c
       sink_(sink),
       used_(used),
       silent_(silent),
-      turn_(services.call.ids) {
+      turn_(std::make_unique<message::Folder>(services.call.ids)) {
   event::EventSink& own = *this;
+  if (!call.known.records.empty()) take_known(call.known);
   prepare(std::move(call), std::move(payload), own);
 }
 
 ModelTurn::~ModelTurn() = default;
+
+// What was read before comes again, for the turn alone. Where another answer comes of it than
+// readers have, or the provider does not go on there, the turn begins anew.
+void ModelTurn::take_known(model::KnownAnswer& known) {
+  known.fits = [this, fits = std::move(known.trace)] { return known_.text() == fits; };
+  known.take_back = [this, take_back = std::move(known.take_back)] {
+    turn_ = std::make_unique<message::Folder>(ids_);
+    shown_.clear();
+    if (take_back) take_back();
+  };
+}
 
 void ModelTurn::start(std::function<void()> moved, std::function<std::string()> conversation) {
   moved_ = std::move(moved);
@@ -70,10 +82,11 @@ void ModelTurn::on_event(const event::Event& event) {
   }
   if (silent_) {
     if (std::holds_alternative<event::Usage>(event.body)) sink_.on_event(event);
-    return turn_.feed(event);
+    return turn_->feed(event);
   }
   const event::Event reported{renamed(event.body), event.extra, event.subagent};
-  turn_.feed(reported);
+  turn_->feed(reported);
+  if (call().repeats()) return known_.add(reported);
   sink_.on_event(reported);
 }
 
@@ -123,7 +136,7 @@ event::Body ModelTurn::renamed(const event::Body& body) {
 }
 
 Tree ModelTurn::take_chunk() const {
-  Tree chunk = agent::chunk_of(turn_.messages());
+  Tree chunk = agent::chunk_of(turn_->messages());
   Totals spent = totals();
   chunk.set("usage", std::move(spent.usage));
   chunk.set("attempts", std::move(spent.attempts));

@@ -12,6 +12,7 @@
 #include "base/json_tree.hpp"
 #include "base/optional_box.hpp"
 #include "event/event.hpp"
+#include "journal/answer_trace.hpp"
 #include "message/fold.hpp"
 #include "model/call/call_driver.hpp"
 
@@ -72,6 +73,7 @@ class ModelTurn final : public model::CallDriver, private event::EventSink {
   [[nodiscard]] Totals totals() const;
   void on_event(const event::Event& event) override;
   void progressed() override;
+  void take_known(model::KnownAnswer& known);
   std::string_view shown(std::string_view id);
   std::string_view shown_list(std::string_view ids_json);
   event::Body renamed(const event::Body& body);
@@ -86,8 +88,9 @@ class ModelTurn final : public model::CallDriver, private event::EventSink {
   std::string failure_code_;
   std::string failure_members_;
   std::unordered_map<std::string, std::string> shown_;  // ids as the reader knows them
-  std::string reset_ids_;  // of the latest reset, as the reader knows them
-  message::Folder turn_;   // its messages so far
+  std::string reset_ids_;                  // of the latest reset, as the reader knows them
+  std::unique_ptr<message::Folder> turn_;  // its messages so far
+  journal::AnswerTrace known_;             // of what an earlier process read of the answer
 };
 
 }  // namespace millrace::run

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/json_tree.hpp"
+#include "model/call/known_answer.hpp"
 #include "tool/spec.hpp"
 #include "tool/tool.hpp"
 
@@ -42,6 +43,7 @@ struct AgentOutcome;
 struct FirstModel {
   std::string_view provider;
   std::string_view model;
+  bool is_silent = false;  // readers get nothing of what it says
 };
 
 // Of one run: each agent that works for it has a recorder of its own.
@@ -49,8 +51,8 @@ struct FirstModel {
 // Lifetime: as the owner of the run.
 class Recorder {
  public:
-  // Gets the id of a response in the background that an earlier process requested, or "".
-  using Request = std::function<void(const std::string& join_response)>;
+  // Gets the answer in the background that an earlier process requested.
+  using Request = std::function<void(const model::KnownAnswer& known)>;
   // Gets what the call came to in an earlier process, or null where the call has to be made.
   using Begin = std::function<void(const tool::ToolOutcome* known)>;
 
@@ -58,6 +60,10 @@ class Recorder {
 
   // The model is about to be requested; `request` does it, once all that happened before is safe.
   virtual void before_model(std::int64_t step, const FirstModel& model, Request request) = 0;
+  // How far the answer was read that the provider makes in the background; its events were given.
+  virtual void answer_read(const model::AnswerProgress& progress) = 0;
+  // An answer goes on within a step whose beginning readers have: the next one.
+  [[nodiscard]] virtual bool is_in_step() const = 0;
   // Reads the attachments that messages of the state refer to, and gives the messages with them,
   // later. False where they refer to none.
   using Attached = std::function<void(json::Tree messages)>;

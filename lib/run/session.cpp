@@ -87,7 +87,9 @@ void AgentSession::start() {
          {}});
   }
   // A run that goes on in the middle of a turn says so to readers of its own.
-  if (context_.is_object() && state_["modelStep"]["open"].is_true()) report_step();
+  is_in_step_ = task_.recorder != nullptr && task_.recorder->is_in_step();
+  const bool is_open = context_.is_object() && state_["modelStep"]["open"].is_true();
+  if (is_open && !is_in_step_) report_step();
   for (const auto& [call_id, text] : task_.results) report_result(call_id, {text, true});
   for (const agent::Answered::State& state : task_.states) {
     emit(event::ProviderState{state.provider, state.kind, state.message_id, state.json});

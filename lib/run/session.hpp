@@ -263,9 +263,9 @@ class AgentSession final : public RunWork, public std::enable_shared_from_this<A
                   std::function<void(AgentSession&)> begin);
   void begin_agent(std::uint64_t action, const SubAgent& agent, const Tree& call);
   void start_job(std::uint64_t action, const tool::Spec& spec, tool::ToolCall wanted);
-  void call_model(std::uint64_t action, const Tree& payload, const std::string& join_response);
+  void call_model(std::uint64_t action, const Tree& payload, const model::KnownAnswer& known);
   void request_model(std::uint64_t action, const Tree& payload, const Tree& state_messages,
-                     const std::string& join_response);
+                     const model::KnownAnswer& known);
   Result<message::SharedMessages> messages_for(const Tree& state_messages, bool silent);
   void on_turn();
   void take_turn(std::uint64_t action, Tree chunk);
@@ -357,6 +357,7 @@ class AgentSession final : public RunWork, public std::enable_shared_from_this<A
   std::vector<std::string> open_calls_;
   std::int64_t step_ = 0;
   bool step_open_ = false;
+  bool is_in_step_ = false;  // readers have the beginning of the next one
 
   std::shared_ptr<ModelTurn> turn_;
   std::uint64_t turn_action_ = 0;

@@ -72,6 +72,7 @@ void AgentSession::emit(const event::Body& body) {
 void AgentSession::open_step() {
   close_step();
   ++step_;
+  if (std::exchange(is_in_step_, false)) return (void)(step_open_ = true);
   report_step();
 }
 
@@ -90,12 +91,12 @@ void AgentSession::begin_model(std::uint64_t action, const Tree& payload) {
   const std::weak_ptr<AgentSession> weak = weak_from_this();
   const model::CallChain& chain = plan_->chain;
   const FirstModel first{chain.size() > 0 ? chain.front().config.id : std::string_view(),
-                         plan_->model};
+                         plan_->model, payload["purpose"].string() == "compression"};
   task_.recorder->before_model(step_ + 1, first,
-                               [weak, action, payload](const std::string& join_response) {
+                               [weak, action, payload](const model::KnownAnswer& known) {
                                  const auto self = weak.lock();
                                  if (!self || self->unrecorded_.erase(action) == 0) return;
-                                 self->call_model(action, payload, join_response);
+                                 self->call_model(action, payload, known);
                                  self->pump();
                                });
   // Stored with the request for the model: the first piece of the answer waits for no commit of it.
@@ -119,7 +120,7 @@ void AgentSession::begin_call(std::uint64_t action, CallIntent intent,
 }
 
 void AgentSession::call_model(std::uint64_t action, const Tree& payload,
-                              const std::string& join_response) {
+                              const model::KnownAnswer& known) {
   const bool silent = payload["purpose"].string() == "compression";
   if (plan_->rounds) {
     const auto room = agent::check_room(payload["messages"], plan_->definitions, *plan_->rounds);
@@ -129,21 +130,20 @@ void AgentSession::call_model(std::uint64_t action, const Tree& payload,
   if (plan_->host_model) return request_from_host(action, payload["messages"]);
   if (!*request_)
     return machine_->fail(action, agent::error_tree(request_->error()), services_.now_ms());
-  const auto attached = [weak = weak_from_this(), action, payload,
-                         join_response](const Tree& messages) {
+  const auto attached = [weak = weak_from_this(), action, payload, known](const Tree& messages) {
     const auto self = weak.lock();
     if (!self || self->unrecorded_.erase(action) == 0) return;
-    self->request_model(action, payload, messages, join_response);
+    self->request_model(action, payload, messages, known);
     self->pump();
   };
   const bool waits =
       task_.recorder != nullptr && task_.recorder->attach(payload["messages"], attached);
   if (waits) return (void)unrecorded_.insert(action);
-  request_model(action, payload, payload["messages"], join_response);
+  request_model(action, payload, payload["messages"], known);
 }
 
 void AgentSession::request_model(std::uint64_t action, const Tree& payload,
-                                 const Tree& state_messages, const std::string& join_response) {
+                                 const Tree& state_messages, const model::KnownAnswer& known) {
   const bool silent = payload["purpose"].string() == "compression";
   auto messages = messages_for(state_messages, silent);
   if (!messages)
@@ -156,7 +156,13 @@ void AgentSession::request_model(std::uint64_t action, const Tree& payload,
                                    : model::with_header(plan_->chain, "traceparent", task_.trace);
   call.retry.after_first_token = plan_->retry_after_first_token;
   call.decoder = plan_->decoder;
-  if (!silent) call.join_response = join_response;
+  if (!silent) call.known = known;
+  if (!silent && task_.recorder != nullptr) {
+    call.on_progress = [weak = weak_from_this()](const model::AnswerProgress& progress) {
+      const auto self = weak.lock();
+      if (self && self->task_.recorder != nullptr) self->task_.recorder->answer_read(progress);
+    };
+  }
   turn_action_ = action;
   if (owner_ == nullptr) return;
   turn_ = std::make_shared<ModelTurn>(services_, std::move(call), std::move(requested), *owner_,

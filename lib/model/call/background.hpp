@@ -22,6 +22,8 @@ struct Background {
   bool joins = false;      // it comes as a stream
   std::string id;          // "" until it is known
   bool was_known = false;  // an earlier call asked for it
+  bool goes_on = false;    // behind what that call read, until the provider has agreed
+  bool is_reported = false;
   int polls = 0;
   int failures = 0;                         // one behind the other
   std::optional<std::int64_t> last_number;  // of the records that were read

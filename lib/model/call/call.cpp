@@ -73,6 +73,10 @@ void ModelCall::release() {
   state_->release();
 }
 
+bool ModelCall::repeats() const {
+  return state_->repeats();
+}
+
 bool ModelCall::ended() const {
   return state_->ended();
 }

@@ -19,6 +19,7 @@
 #include "event/event.hpp"
 #include "model/call/attempt_events.hpp"
 #include "model/call/circuit.hpp"
+#include "model/call/known_answer.hpp"
 #include "model/call/retry.hpp"
 #include "model/failure/error_body.hpp"
 #include "model/failure/response_error.hpp"
@@ -76,9 +77,10 @@ struct CallOptions {
   std::shared_ptr<const CostOptions> prices;  // what prices depend on; absent: the usual
   Hooks hooks;
   adapter::DecoderOptions decoder;
-  // The id of an answer in the background that another process asked for: the first attempt reads
-  // its stream from the beginning instead of asking again.
-  std::string join_response = {};
+  // An answer in the background that another process asked for: it is read instead of asking again.
+  KnownAnswer known = {};
+  // Gets how far an answer in the background was read, once its events were given.
+  std::function<void(AnswerProgress)> on_progress = {};
 };
 
 // The moment of an input, on both clocks.
@@ -195,6 +197,8 @@ class ModelCall {
   void release();
 
   [[nodiscard]] bool ended() const;
+  // The events that come are those of CallOptions::known, which readers have.
+  [[nodiscard]] bool repeats() const;
   // Why the call failed; nothing while it runs and when it succeeded.
   [[nodiscard]] const OptionalBox<Error>& error() const;
   // The same as JSON, or "": the shape of error_json, with "provider" and, where user code has

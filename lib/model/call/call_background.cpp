@@ -24,8 +24,8 @@ void ModelCall::State::note_background(const net::Request& request, Moment now) 
   Background& answer = background_.emplace();
   answer.base = background_base(request);
   answer.since = now.steady;
-  if (attempts_.size() > 1 || options_.join_response.empty()) return;
-  answer.id = options_.join_response;
+  if (options_.known.id.empty()) return;
+  answer.id = std::exchange(options_.known.id, {});
   answer.joins = true;
   answer.was_known = true;
 }
@@ -35,6 +35,74 @@ void ModelCall::State::report_background() {
   if (!background_ || !decoder_ || events_->info() == background_info_) return;
   background_info_ = events_->info();
   hooked_.on_event({event::AnswerInfo{background_info_}, {}});
+}
+
+// Who goes on with the answer in another process learns how far it was read.
+void ModelCall::State::report_progress() {
+  Background& answer = *background_;
+  if (!options_.on_progress || !decoder_) return;
+  if (!decoder_->background_id().empty()) answer.id = decoder_->background_id();
+  if (answer.id.empty()) return;
+  AnswerProgress progress{answer.id, decoder_->last_number(), answer_ids_.take(), false};
+  progress.records.append(decoder_->take_notes());
+  // Of an answer that is no stream there is nothing to go on behind.
+  if (!progress.number) progress.records.clear();
+  progress.begins = !std::exchange(answer.is_reported, true);
+  if (progress.begins || !progress.records.empty()) options_.on_progress(std::move(progress));
+}
+
+// Brings the call to where the earlier process was with its answer. True where nothing is left to
+// be read.
+bool ModelCall::State::read_known(Moment now) {
+  const std::string records = std::exchange(options_.known.records, {});
+  if (records.empty() || options_.hooks.events) return false;
+  Background& answer = *background_;
+  make_events();
+  make_decoder();
+  repeats_ = true;
+  decoder_->replay(answer_ids_.give_again(records));
+  answer_ids_.end_again();
+  static_cast<void>(answer_ids_.take());
+  repeats_ = false;
+  const bool fits = !decoder_->done() && decoder_->last_number() == options_.known.number &&
+                    (!options_.known.fits || options_.known.fits());
+  if (!fits) {
+    decoder_.reset();
+    events_.reset();
+    if (options_.known.take_back) options_.known.take_back();
+    return false;
+  }
+  background_info_ = events_->info();
+  answer.is_reported = true;
+  answer.last_number = decoder_->last_number();
+  answer.goes_on = true;
+  polling_ = true;
+  // What was left out of the conversation was told then.
+  losses_reported_ = losses_.size();
+  if (!decoder_->is_complete()) return false;
+  constexpr int good = 200;
+  attempts_.back().status = good;
+  request_.reset();
+  on_done(std::nullopt, now);
+  return true;
+}
+
+// The provider does not go on where the earlier process was. What readers have is taken back, and
+// the answer is read from its beginning, or asked for anew where it is gone.
+void ModelCall::State::leave_known(const Error& error, Moment now) {
+  constexpr int not_found = 404;
+  const bool is_gone = refusal_ && refusal_->status == not_found;
+  if (refusal_) attempts_.back().status = refusal_->status;
+  if (!is_gone) options_.known.id = background_->id;
+  decoder_.reset();
+  events_.reset();
+  record(error, now);
+  report_circuit(&error, now);
+  if (options_.known.take_back) options_.known.take_back();
+  const Error shown = cleaned(error);
+  sink_.on_event({event::Retry{static_cast<std::int64_t>(attempts_.size()), 0, shown.code_name(),
+                               shown.message}});
+  begin_attempt(now);
 }
 
 // What was read of the answer, or of its state, has ended. True when the call waits for more of it.
@@ -47,7 +115,8 @@ bool ModelCall::State::wait_for_background(std::optional<Error>& error, Moment n
   std::optional<Error> failure = error;
   // What an earlier call asked for is gone.
   constexpr int not_found = 404;
-  if (answer.was_known && !decoder_ && refusal_ && refusal_->status == not_found) return false;
+  const bool is_unread = answer.was_known && (!decoder_ || answer.goes_on);
+  if (is_unread && refusal_ && refusal_->status == not_found) return false;
   if (refusal_) failure = error_of_refusal(now);
   if (!failure && !progressed) failure = make_error(Errc::stream_truncated);
   if (progressed) answer.failures = 0;
@@ -103,6 +172,12 @@ void ModelCall::State::on_background_head(net::ResponseHead head, Moment now) {
     refusal_ = std::move(head);
     rejected_at_ = now.steady;
     return;
+  }
+  if (std::exchange(background_->goes_on, false)) {
+    attempts_.back().status = head.status;
+    head_ = std::move(head.headers);
+    services_.circuits.began(link().config, key_);
+    if (!std::exchange(opened_, true)) host_.opened();
   }
   if (background_->joins) return decoder_->rejoin();
   make_decoder();

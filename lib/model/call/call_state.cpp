@@ -45,7 +45,8 @@ ModelCall::State::State(CallOptions options, ChatPayload payload, const CallServ
       host_(host),
       sink_(sink),
       hooked_(sink, services.ids, options_.hooks.events),
-      first_model_(payload_->model) {
+      first_model_(payload_->model),
+      answer_ids_(services.ids) {
   for (const CallLink& one : options_.chain) {
     for (std::string& secret : secrets_of(one.config)) secrets_.push_back(std::move(secret));
   }
@@ -80,6 +81,7 @@ void ModelCall::State::begin_attempt(Moment now) {
   background_.reset();
   background_info_.clear();
   polling_ = false;
+  static_cast<void>(answer_ids_.take());
   error_name_.clear();
   place_ = {};
   if (auto entered = enter_circuit(now); !entered) return settle(std::move(entered).error(), now);
@@ -201,7 +203,10 @@ void ModelCall::State::send(Moment now) {
   answers_ = requested_answers();
   report_address(request_->request);
   note_background(request_->request, now);
-  if (background_ && background_->was_known) request_->request = join_request(*background_);
+  if (background_ && background_->was_known) {
+    if (read_known(now)) return;
+    request_->request = join_request(*background_);
+  }
   limit_time(request_->request, now);
   host_.send(std::move(request_->request));
   request_.reset();
@@ -222,9 +227,7 @@ void ModelCall::State::on_head(net::ResponseHead head, Moment now) {
   }
   head_ = std::move(head.headers);
   services_.circuits.began(link().config, key_);
-  events_ = std::make_unique<AttemptEvents>(hooked_, services_.ids, void_ids_, payload_->tools,
-                                            link().config.id, attempts_.back().model);
-  events_->reports_thread([this] { return thread_json(); });
+  make_events();
   make_decoder();
   if (!std::exchange(opened_, true)) host_.opened();
   for (; losses_reported_ < losses_.size(); ++losses_reported_) {
@@ -234,6 +237,12 @@ void ModelCall::State::on_head(net::ResponseHead head, Moment now) {
   }
 }
 
+void ModelCall::State::make_events() {
+  events_ = std::make_unique<AttemptEvents>(hooked_, services_.ids, void_ids_, payload_->tools,
+                                            link().config.id, attempts_.back().model);
+  events_->reports_thread([this] { return thread_json(); });
+}
+
 void ModelCall::State::make_decoder() {
   adapter::DecoderOptions decoding = options_.decoder;
   if (link().config.quirks.has(Quirk::plain_think_tags)) decoding.reads_reasoning = false;
@@ -241,7 +250,8 @@ void ModelCall::State::make_decoder() {
   decoding.details = true;
   decoding.logprobs = wants_logprobs(*payload_);
   decoding.background = background_.has_value();
-  decoder_ = std::make_unique<adapter::Decoder>(*wire_, decoding, services_.ids, *events_);
+  IdSource& ids = background_ ? static_cast<IdSource&>(answer_ids_) : services_.ids;
+  decoder_ = std::make_unique<adapter::Decoder>(*wire_, decoding, ids, *events_);
 }
 
 void ModelCall::State::on_data(std::string_view decoded, Moment now) {
@@ -262,6 +272,7 @@ void ModelCall::State::read_answer(std::string_view decoded, Moment now) {
   const std::size_t records_before = decoder_->records();
   if (auto fed = decoder_->feed(decoded); !fed) decoder_->fail(fed.error());
   if (background_) report_background();
+  if (background_) report_progress();
   if (!had_token && events_->has_token()) {
     attempts_.back().first_token = duration_cast<milliseconds>(now.steady - sent_at_);
   }
@@ -308,7 +319,12 @@ void ModelCall::State::on_done(std::optional<Error> error, Moment now) {
     if (auto finished = decoder_->finish(); !finished) decoder_->fail(finished.error());
   }
   if (background_) report_background();
+  if (background_) report_progress();
   if (wait_for_background(error, now)) return;
+  if (background_ && background_->goes_on && !(decoder_ && decoder_->is_complete())) {
+    if (refusal_) error = error_of_refusal(now);
+    return leave_known(error.value_or(make_error(Errc::protocol_error)), now);
+  }
   if (refusal_) return conclude(of_background(error_of_refusal(now)), now);
   if (!decoder_) {
     const Error lost = error ? *error : make_error(Errc::protocol_error);

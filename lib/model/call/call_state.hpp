@@ -37,6 +37,7 @@ class ModelCall::State {
   void leave_background() { background_.reset(); }
   void release();
 
+  [[nodiscard]] bool repeats() const { return repeats_; }
   [[nodiscard]] bool ended() const { return phase_ == Phase::ended; }
   [[nodiscard]] const OptionalBox<Error>& error() const { return error_; }
   [[nodiscard]] std::string failure_json() const;
@@ -89,9 +90,13 @@ class ModelCall::State {
   [[nodiscard]] adapter::Answers requested_answers() const;
   void limit_time(net::Request& request, Moment now) const;
   void send(Moment now);
+  void make_events();
   void make_decoder();
   void note_background(const net::Request& request, Moment now);
   void report_background();
+  void report_progress();
+  bool read_known(Moment now);
+  void leave_known(const Error& error, Moment now);
   bool wait_for_background(std::optional<Error>& error, Moment now);
   bool note_progress();
   void poll_background(Moment now);
@@ -175,11 +180,13 @@ class ModelCall::State {
   // When something last came of an answer that was complete already.
   std::optional<std::chrono::steady_clock::time_point> complete_at_;
   bool is_over_ = false;  // nothing is to come but the end of the connection
+  NotedIds answer_ids_;
   std::unique_ptr<AttemptEvents> events_;
   std::unique_ptr<adapter::Decoder> decoder_;
   OptionalBox<Background> background_;  // of an answer that was asked for so
   std::string background_info_;         // that readers have
   bool polling_ = false;                // the transfer asks about it
+  bool repeats_ = false;                // what an earlier process read of it is read again
 
   std::vector<Attempt> attempts_;
   VoidIds void_ids_;

@@ -27,15 +27,6 @@ std::string json_of(const Tree& value) {
   return value.is_null() ? std::string() : value.to_json(json::Surrogates::replace);
 }
 
-// The id of a response that the provider goes on with when this process ends.
-std::string background_id(std::string_view answer_info) {
-  const auto info = Tree::parse(answer_info);
-  if (!info) return {};
-  const std::string_view status = info.value()["status"].string();
-  if (status != "queued" && status != "in_progress") return {};
-  return std::string(info.value()["id"].string());
-}
-
 // By their names, and those of one name as they came: the second before the tenth.
 std::vector<const store::CallRow*> in_order(const Ledger& ledger) {
   std::vector<const store::CallRow*> rows;
@@ -81,22 +72,41 @@ void BranchLog::note(const journal::Fact& fact) {
 
 // --- what is about to happen
 
-void BranchLog::take_info(std::string_view answer_info) {
-  std::string id = background_id(answer_info);
-  if (id.empty() || id == background_) return;
-  background_ = std::move(id);
-  note(journal::ModelOpened{place_.step, background_, true});
+void BranchLog::answer_read(const model::AnswerProgress& progress) {
+  if (progress.begins) {
+    read_.clear();
+    note(journal::ModelOpened{place_.step, progress.id, true});
+  }
+  if (!progress.number) return;
+  read_to_ = *progress.number;
+  read_.append(progress.records);
+}
+
+void BranchLog::note_read() {
+  const std::string read = std::exchange(read_, {});
+  if (!read.empty()) note(journal::ModelProgress{read_to_, read});
+  for (const auto& [call, child] : children_) child.log->note_read();
 }
 
 void BranchLog::before_model(std::int64_t step, const FirstModel& model, Request request) {
   if (step != place_.step) note(journal::StepStarted{step});
   place_.step = step;
-  note(journal::ModelRequested{step, std::exchange(place_.model_attempt, 1), 0, model.model,
-                               model.provider});
-  if (line_.options.counts) line_.options.counts->add_request(model.provider);
-  background_.clear();
-  line_.gates.emplace_back([request = std::move(request),
-                            join = std::exchange(place_.join_response, {})] { request(join); });
+  read_.clear();
+  model::KnownAnswer known;
+  if (!model.is_silent) {
+    known = std::exchange(place_.known, {});
+  } else if (!std::exchange(place_.known.records, {}).empty()) {
+    place_.known.take_back();
+  }
+  const std::int64_t attempt = std::exchange(place_.model_attempt, 1);
+  // One that goes on is the request that is recorded.
+  if (known.records.empty()) {
+    note(journal::ModelRequested{step, attempt, 0, model.model, model.provider});
+    // A crash before the provider answers leads to the same response.
+    if (!known.id.empty()) note(journal::ModelOpened{step, known.id, true});
+    if (line_.options.counts) line_.options.counts->add_request(model.provider);
+  }
+  line_.gates.emplace_back([request = std::move(request), known] { request(known); });
 }
 
 bool BranchLog::attach(const Tree& messages, Attached attached) {
@@ -213,6 +223,7 @@ void BranchLog::rest(const Tree& state, const Tree& context) {
   for (const std::string_view member : {"tools", "toolManifestMap"}) stored.erase(member);
   keep_spent(stored);
   saved.set("context", context);
+  read_.clear();
   const std::int64_t number = place_.next_checkpoint;
   const bool is_full = place_.checkpoint.is_null() || number % journal::full_checkpoint_every == 0;
   std::string data =
@@ -284,10 +295,18 @@ std::int64_t BranchLog::rows_of(std::string_view name) const {
 
 // --- agents that work for calls
 
-void BranchLog::go_on(const StoredRun& stored, const journal::RecoveryPlan& plan) {
+void BranchLog::go_on(const StoredRun& stored, const journal::RecoveryPlan& plan,
+                      const Hold& hold) {
   place_.step = plan.step;
   place_.model_attempt = plan.attempt;
-  place_.join_response = plan.response_id;
+  place_.known.id = plan.response_id;
+  if (journal::goes_on_within(plan)) {
+    place_.known.number = plan.upstream_seq;
+    place_.known.records = plan.records;
+    place_.known.trace = stored.trace_of(place_.branch);
+    place_.known.take_back = hold(plan, place_.branch);
+    place_.is_in_step = stored.is_in_step(place_.branch);
+  }
   const auto& branches = stored.fold.branches();
   if (!branches.empty()) line_.last_branch = branches.rbegin()->first;
   for (const auto& [branch, given] : stored.children) {
@@ -305,7 +324,7 @@ void BranchLog::go_on(const StoredRun& stored, const journal::RecoveryPlan& plan
     place.ledger = given.ledger;
     child.log = std::make_unique<BranchLog>(line_, std::move(place));
     if (!given.subagent.empty()) line_.subagents[given.subagent] = child.log.get();
-    child.log->go_on(stored, given.plan);
+    child.log->go_on(stored, given.plan, hold);
   }
 }
 

@@ -43,7 +43,8 @@ struct LogPlace {
   std::int64_t epoch = 1;  // of the root run
   std::int64_t step = 0;
   std::int64_t model_attempt = 1;  // of the next request
-  std::string join_response;       // of the next request: what an earlier process asked for
+  model::KnownAnswer known;        // of the next request: what an earlier process asked for
+  bool is_in_step = false;         // that goes on in the step that readers know
   std::int64_t next_checkpoint = 0;
   json::Tree checkpoint;  // the last one, as it is stored; null: none
   std::map<std::string, store::CallRow, std::less<>> ledger;
@@ -104,7 +105,11 @@ class BranchLog final : public Recorder {
   [[nodiscard]] std::int64_t step() const { return place_.step; }
   [[nodiscard]] std::uint32_t number() const { return place_.branch; }
   // Takes what an earlier process recorded: how far the model was requested, and the children.
-  void go_on(const StoredRun& stored, const journal::RecoveryPlan& plan);
+  // `hold` is called for each run of the line that goes on within an answer; what it gives takes
+  // back what readers have of that.
+  using TakeBack = std::function<void()>;
+  using Hold = std::function<TakeBack(const journal::RecoveryPlan& plan, std::uint32_t branch)>;
+  void go_on(const StoredRun& stored, const journal::RecoveryPlan& plan, const Hold& hold);
   void note_terminal(const AgentOutcome& outcome, const json::Tree& state);
   // Ends the children that are not over, as cancelled; readers get that where `sink` is given.
   void end_children(event::EventSink* sink);
@@ -119,10 +124,12 @@ class BranchLog final : public Recorder {
   // How many rows of the ledger have this name.
   [[nodiscard]] std::int64_t rows_of(std::string_view name) const;
 
-  // What a provider reported of its answer.
-  void take_info(std::string_view answer_info);
+  // Notes how far answers in the background were read, its agents' as well: with the events of it.
+  void note_read();
 
   void before_model(std::int64_t step, const FirstModel& model, Request request) override;
+  void answer_read(const model::AnswerProgress& progress) override;
+  [[nodiscard]] bool is_in_step() const override { return place_.is_in_step; }
   bool attach(const json::Tree& messages, Attached attached) override;
   void before_call(const CallIntent& call, Begin begin) override;
   bool call_ended(std::string_view id, const tool::ToolOutcome& outcome) override;
@@ -153,7 +160,9 @@ class BranchLog final : public Recorder {
 
   RunLine& line_;
   LogPlace place_;
-  std::string background_;                              // the response that the request at work has
+  // Of the answer at work, since the last commit.
+  std::int64_t read_to_ = 0;
+  std::string read_;
   std::map<std::string, Child, std::less<>> children_;  // by the ids of their calls
 };
 

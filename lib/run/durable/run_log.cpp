@@ -5,6 +5,7 @@
 
 #include "base/json.hpp"
 #include "model/call/chain.hpp"
+#include "run/durable/stored_children.hpp"
 
 namespace millrace::run {
 namespace {
@@ -23,6 +24,7 @@ class RunLog::Events final : public event::EventSink {
   void on_event(const event::Event& event) override {
     RunLine& line = log_.line_;
     if (line.is_over) return;
+    log_.open_.add(event, *this);
     const BranchLog* branch = line.branch_of(event);
     const std::int64_t now = line.now();
     line.merger.add(now, branch == nullptr ? 0 : branch->number(), event);
@@ -98,7 +100,10 @@ void RunLog::open_segment() {
 void RunLog::go_on(const StoredRun& stored, const journal::RecoveryPlan& plan,
                    const AgentInput* segment) {
   line_.merger.begin_at(stored.last_at_ms);
-  root_.go_on(stored, plan);
+  const auto hold = [&](const journal::RecoveryPlan& of, std::uint32_t branch) {
+    return hold_answer(stored, of, branch);
+  };
+  root_.go_on(stored, plan, hold);
   messages_ = stored.messages;
   is_resumed_ = segment == nullptr;
   if (segment != nullptr) {
@@ -107,6 +112,27 @@ void RunLog::go_on(const StoredRun& stored, const journal::RecoveryPlan& plan,
     note_segment(begun, segment->resume_json);
   }
   close_parts(stored, plan, sink_);
+}
+
+// What readers have of an answer that goes on here stays, until the rest of it comes or it is taken
+// back.
+BranchLog::TakeBack RunLog::hold_answer(const StoredRun& stored, const journal::RecoveryPlan& plan,
+                                        std::uint32_t branch) {
+  const auto child = stored.children.find(branch);
+  if (child == stored.children.end()) {
+    open_.begin({}, stored.open);
+    return [this, back = taking_back(stored, plan)] {
+      open_.close({}, sink_);
+      back(sink_);
+    };
+  }
+  const std::string& subagent = child->second.subagent;
+  open_.begin(subagent, child->second.open);
+  return [this, subagent, shown = child->second.shown, plan] {
+    open_.close(subagent, sink_);
+    SubagentSink own(sink_, subagent);
+    take_back(plan, shown, own);
+  };
 }
 
 void RunLog::park(std::string_view reason) {
@@ -253,10 +279,6 @@ void RunLog::notify(std::uint64_t id, std::string json) {
 }
 
 void RunLog::on_event(const event::Event& event) {
-  if (const auto* info = std::get_if<event::AnswerInfo>(&event.body)) {
-    BranchLog* branch = line_.branch_of(event);
-    (branch == nullptr ? root_ : *branch).take_info(info->json);
-  }
   sink_.on_event(event);
 }
 

@@ -19,6 +19,7 @@
 #include "model/call/redacting_sink.hpp"
 #include "run/durable/branch_log.hpp"
 #include "run/durable/function_session.hpp"
+#include "run/durable/open_answers.hpp"
 #include "run/durable/run_hub.hpp"
 #include "run/durable/stored_run.hpp"
 #include "run/durable/thread_messages.hpp"
@@ -136,6 +137,8 @@ class RunLog final : public AgentOwner, public std::enable_shared_from_this<RunL
   [[nodiscard]] std::int64_t now() const { return services_.now_ms(); }
   [[nodiscard]] std::string with_run(std::string json, HostWork work) const;
   void open_segment();
+  BranchLog::TakeBack hold_answer(const StoredRun& stored, const journal::RecoveryPlan& plan,
+                                  std::uint32_t branch);
   void finish();
   void request_approvals(const AgentOutcome& outcome);
   void add_approval(const json::Tree& interrupt, std::string_view call, journal::ApprovalKind kind,
@@ -164,6 +167,7 @@ class RunLog final : public AgentOwner, public std::enable_shared_from_this<RunL
   std::string thread_shown_;  // a job needs no thread, but readers get one
   std::int64_t epoch_ = 1;
   std::unique_ptr<Events> events_;
+  OpenAnswers open_;  // that go on here
   model::RedactingSink sink_;
   std::shared_ptr<RunWork> session_;
 

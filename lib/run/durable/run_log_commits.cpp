@@ -47,6 +47,7 @@ void RunLog::flush() {
   batch.is_urgent = is_urgent;
   batch.has_text = has_text;
   is_text_in_flight_ = is_text_in_flight_ || has_text;
+  root_.note_read();
   if (!line_.merger.empty()) batch.page = line_.merger.take();
   commit->gates = std::exchange(line_.gates, {});
   commit->page = batch.page.bytes;

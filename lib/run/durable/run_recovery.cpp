@@ -190,6 +190,8 @@ void RunRegistry::go_on(const std::shared_ptr<StoredRun>& stored, const AgentInp
   input.recoveries = root_of(*stored).recoveries;
   input.downtime_ms = stored->claim.downtime_ms;
   journal::RecoveryPlan plan = journal::plan_recovery(root_of(*stored), input);
+  // What lies between an earlier checkpoint and the answer is not rebuilt within it.
+  if (!stored->lost_checkpoint.empty()) plan.records.clear();
   const auto agent = agents_.find(stored->claim.run.run.name);
   const bool can_rerun = plan.move == RecoveryMove::begin_step || plan.move == RecoveryMove::wait;
   if (agent != agents_.end() && agent->second.reruns && can_rerun && !stored->queued) {

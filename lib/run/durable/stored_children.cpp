@@ -7,26 +7,13 @@
 
 #include "agent/state.hpp"
 #include "base/json_list.hpp"
+#include "run/durable/open_answers.hpp"
 
 namespace millrace::run {
 namespace {
 
 using journal::RunState;
 using json::Tree;
-
-// Marks events as an agent's.
-class SubagentSink final : public event::EventSink {
- public:
-  SubagentSink(event::EventSink& sink, std::string_view subagent)
-      : sink_(sink), subagent_(subagent) {}
-  void on_event(const event::Event& event) override {
-    sink_.on_event({event.body, event.extra, subagent_});
-  }
-
- private:
-  event::EventSink& sink_;
-  std::string_view subagent_;
-};
 
 // The message that an event begins; "" where it begins none.
 std::string_view message_of(const event::Body& body) {
@@ -70,6 +57,9 @@ void StoredChildren::add(const journal::Record& record) {
     if (record.branch != 0) take_event(record.branch, record);
     return;
   }
+  if (record.branch != 0 && std::holds_alternative<journal::ModelRequested>(*fact)) {
+    children_[record.branch].answer.clear();
+  }
   if (const auto* started = std::get_if<journal::ChildStarted>(fact)) {
     const auto branch = static_cast<std::uint32_t>(started->branch);
     children_[branch].recorded.started_ms = record.at_ms;
@@ -97,6 +87,7 @@ void StoredChildren::take_event(std::uint32_t branch, const journal::Record& rec
     return;
   }
   note_shown(event.body, child.shown);
+  child.answer.add(event);
   child.open.add({.seq = record.seq, .at_ms = record.at_ms, .body = event::Event{event.body}});
 }
 
@@ -138,6 +129,7 @@ void StoredChildren::plan(const StoredRun& run, const journal::FoldedBranch& bra
   if (!recorded.is_waiting) agent::leave_out_time(recorded.state, run.claim.downtime_ms);
   // How often the root run was taken over counts for all of its agents.
   child.plan = journal::plan_recovery(branch, {now, 0, run.claim.downtime_ms});
+  if (!child.is_shown) child.plan.records.clear();
   if (child.plan.move != journal::RecoveryMove::fail) return;
   recorded.failure =
       make_error(Errc::run_not_recoverable, "The agent cannot go on after its process ended.");
@@ -174,6 +166,7 @@ void note_shown(const event::Body& body, std::vector<std::string>& shown) {
 }
 
 bool comes_again(const journal::RecoveryPlan& plan) {
+  if (journal::goes_on_within(plan)) return false;
   return plan.needs_reset || (!plan.response_id.empty() && plan.was_shown);
 }
 
@@ -181,16 +174,19 @@ std::int64_t cut_attempt(const journal::RecoveryPlan& plan) {
   return std::max<std::int64_t>(plan.attempt - 1, 1);
 }
 
+void take_back(const journal::RecoveryPlan& plan, const std::vector<std::string>& shown,
+               event::EventSink& sink) {
+  sink.on_event({event::Reset{"process_ended", cut_attempt(plan), json::string_list(shown)}});
+}
+
 void close_children(const StoredRun& stored, bool goes_on, event::EventSink& sink) {
   for (auto at = stored.children.rbegin(); at != stored.children.rend(); ++at) {
     const StoredChild& child = at->second;
     if (!child.is_shown || child.recorded.is_over) continue;
+    if (goes_on && journal::goes_on_within(child.plan)) continue;
     SubagentSink own(sink, child.subagent);
     child.open.close(own);
-    if (goes_on && comes_again(child.plan)) {
-      own.on_event(
-          {event::Reset{"process_ended", cut_attempt(child.plan), json::string_list(child.shown)}});
-    }
+    if (goes_on && comes_again(child.plan)) take_back(child.plan, child.shown, own);
     if (!child.open.step().empty()) own.on_event({event::StepEnd{child.open.step()}});
   }
 }

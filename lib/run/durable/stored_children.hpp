@@ -44,10 +44,14 @@ Result<Ledger> load_ledger(store::StorageBackend& backend, const store::RunId& r
 void note_shown(const event::Body& body, std::vector<std::string>& shown);
 
 // True when readers have seen a part of what comes again: a response that is joined comes from its
-// beginning.
+// beginning, but where it goes on behind what was read.
 bool comes_again(const journal::RecoveryPlan& plan);
 // The attempt that the reset is of.
 std::int64_t cut_attempt(const journal::RecoveryPlan& plan);
+
+// Takes back the messages that readers have of a step.
+void take_back(const journal::RecoveryPlan& plan, const std::vector<std::string>& shown,
+               event::EventSink& sink);
 
 // Closes what the readers have half of the agents, the last one first. Of those that go on, what
 // comes again is taken back.

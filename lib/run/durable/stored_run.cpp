@@ -102,11 +102,13 @@ Result<void> read_records(store::StorageBackend& backend, StoredRun& run,
         const auto* fact = std::get_if<journal::Fact>(&record.value()->body);
         if (fact != nullptr) {
           take_fact(run, *fact);
+          if (std::holds_alternative<journal::ModelRequested>(*fact)) run.answer.clear();
           continue;
         }
         const auto& event = std::get<event::Event>(record.value()->body);
         run.messages->add(record.value()->at_ms, event);
         note_shown(event.body, run.shown);
+        if (event.subagent.empty()) run.answer.add(event);
         if (ends_ag_ui_run(event)) run.is_between_segments = true;
       }
       after = page.last;
@@ -282,12 +284,24 @@ Result<std::shared_ptr<StoredRun>> load_run(store::StorageBackend& backend, stor
   return run;
 }
 
-void take_back(const StoredRun& stored, const journal::RecoveryPlan& plan, event::EventSink& sink) {
-  sink.on_event(
-      {event::Reset{"process_ended", cut_attempt(plan), json::string_list(stored.shown)}});
-  if (stored.lacks_history) return;
-  const std::string messages = client_messages(messages_before(stored), stored.sent);
-  if (!messages.empty()) sink.on_event({event::MessagesSnapshot{messages}});
+std::string StoredRun::trace_of(std::uint32_t branch) const {
+  const auto child = children.find(branch);
+  return (child == children.end() ? answer : child->second.answer).text();
+}
+
+bool StoredRun::is_in_step(std::uint32_t branch) const {
+  const auto child = children.find(branch);
+  return !(child == children.end() ? open : child->second.open).step().empty();
+}
+
+std::function<void(event::EventSink&)> taking_back(const StoredRun& stored,
+                                                   const journal::RecoveryPlan& plan) {
+  std::string messages;
+  if (!stored.lacks_history) messages = client_messages(messages_before(stored), stored.sent);
+  return [messages = std::move(messages), shown = stored.shown, plan](event::EventSink& sink) {
+    take_back(plan, shown, sink);
+    if (!messages.empty()) sink.on_event({event::MessagesSnapshot{messages}});
+  };
 }
 
 void close_parts(const StoredRun& stored, const journal::RecoveryPlan& plan,
@@ -296,11 +310,13 @@ void close_parts(const StoredRun& stored, const journal::RecoveryPlan& plan,
                        plan.move != journal::RecoveryMove::bury &&
                        plan.move != journal::RecoveryMove::fail;
   close_children(stored, goes_on, sink);
-  stored.open.close(sink);
+  const bool stays_open = goes_on && journal::goes_on_within(plan);
+  if (!stays_open) stored.open.close(sink);
   if (!stored.lost_checkpoint.empty() && !stored.is_between_segments) {
     sink.on_event({event::Warning{row_of(Errc::store_damaged).code, stored.lost_checkpoint}});
   }
-  if (comes_again(plan)) take_back(stored, plan, sink);
+  if (comes_again(plan)) taking_back(stored, plan)(sink);
+  if (stays_open) return;
   if (!stored.open.step().empty()) sink.on_event({event::StepEnd{stored.open.step()}});
 }
 

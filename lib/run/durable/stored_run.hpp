@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "base/json_tree.hpp"
 #include "base/result.hpp"
 #include "event/event.hpp"
+#include "journal/answer_trace.hpp"
 #include "journal/fold.hpp"
 #include "journal/open_parts.hpp"
 #include "journal/record.hpp"
@@ -37,6 +39,7 @@ struct StoredChild {
   bool is_shown = false;  // readers have seen its begin and not its end
   journal::OpenParts open;
   std::vector<std::string> shown;  // messages of its last step
+  journal::AnswerTrace answer;     // of the model's last answer
   std::uint64_t ended_seq = 0;
 };
 
@@ -77,6 +80,7 @@ struct StoredRun {
   std::string parent_run_id;
   std::string protocol;
   std::vector<std::string> shown;    // messages of its last step
+  journal::AnswerTrace answer;       // of the model's last answer
   bool lacks_history = false;        // its thread has messages that the run was not given
   bool is_between_segments = false;  // its last AG-UI run has ended for the readers
   // By their branches: those that are not over, or whose end is not in their caller's checkpoint.
@@ -89,6 +93,11 @@ struct StoredRun {
   std::map<std::string, OutcomeQuestion, std::less<>> outcomes;
   // Those that it has added to its thread so far.
   std::shared_ptr<ThreadMessages> messages = std::make_shared<ThreadMessages>();
+
+  // Of the run itself, or of an agent that works for it.
+  [[nodiscard]] std::string trace_of(std::uint32_t branch) const;
+  // Whether readers have the beginning of a step of it.
+  [[nodiscard]] bool is_in_step(std::uint32_t branch) const;
 };
 
 // The last checkpoint, with the states of agents that wait, and the number of the next one.
@@ -103,7 +112,12 @@ Result<StoredState> load_state(store::StorageBackend& backend, const store::RunI
 // Errors: those of the backend; store_damaged where checkpoints do not fit each other.
 Result<std::shared_ptr<StoredRun>> load_run(store::StorageBackend& backend, store::Claim claim);
 
-// Closes what the readers have half of, before a run goes on in another process.
+// Takes back what readers have of the run's last step.
+std::function<void(event::EventSink&)> taking_back(const StoredRun& stored,
+                                                   const journal::RecoveryPlan& plan);
+
+// Closes what the readers have half of, before a run goes on in another process: all but an answer
+// that goes on where it was.
 void close_parts(const StoredRun& stored, const journal::RecoveryPlan& plan,
                  event::EventSink& sink);
 

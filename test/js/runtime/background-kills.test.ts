@@ -5,7 +5,14 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { sse } from '../support/responses';
-import { type Child, cleanUp, makeStore, startChild, textIn } from '../support/durable-child';
+import {
+  type Child,
+  cleanUp,
+  makeStore,
+  recordsIn,
+  startChild,
+  textIn,
+} from '../support/durable-child';
 import { bodyOf, type Loopback, loopback } from '../support/server';
 import { randomOf } from '../support/deploys';
 
@@ -199,17 +206,19 @@ it(
       }
     }
 
-    // The first join of each process is of the whole answer, which readers get behind a reset; further ones go on where
-    // the process was.
+    // Each join goes on behind what was read: where the process is, or its readers are.
     const seen = new Set<string>();
+    const reached = new Map<string, number>();
     for (const { process, response, after } of provider.joins) {
-      const isFirst = process > 0 && !seen.has(`${process} ${response}`);
       seen.add(`${process} ${response}`);
-      expect({ seed, process, isWhole: after === undefined }).toEqual({
+      const isFurther = after !== undefined && after >= (reached.get(response) ?? 0);
+      expect({ seed, process, after, isFurther }).toEqual({
         seed,
         process,
-        isWhole: isFirst,
+        after,
+        isFurther: true,
       });
+      reached.set(response, after ?? 0);
     }
     expect(seen.size).toBe(kills * runs + [...seen].filter((one) => one.startsWith('0 ')).length);
     for (const [at, id] of ids.entries()) {
@@ -218,6 +227,16 @@ it(
       const { status, error } = lines.at(-1) ?? {};
       expect({ seed, at, status, error }).toEqual({ seed, at, status: 'completed' });
       expect(textIn(lines)).toBe(made?.text);
+      // Readers get each piece once, in one message of one step.
+      const events = recordsIn(lines).map(({ event }) => event as { type: string; name?: string });
+      const count = (wanted: string): number =>
+        events.filter(({ type, name }) => type === wanted || name === wanted).length;
+      expect({
+        seed,
+        resets: count('millrace.reset'),
+        messages: count('TEXT_MESSAGE_START'),
+        steps: count('STEP_STARTED'),
+      }).toEqual({ seed, resets: 0, messages: 1, steps: 1 });
     }
     // One request for each answer, however often its process ended.
     expect({ seed, made: provider.made.size, problems: provider.problems }).toEqual({

@@ -227,6 +227,35 @@ TEST(Recovery, JoinsABackgroundResponseOnlyWhileTheProviderKeepsIt) {
   EXPECT_EQ(plan_recovery(branch, {now_ms, 1, 600'000}).move, RecoveryMove::ask_again);
 }
 
+// Journals of earlier releases have no such facts, or none with records: the response is read from
+// its beginning.
+TEST(Recovery, GoesOnWithinAResponseOfWhichItHasTheRecords) {
+  const Entry opened{ModelOpened{1, "resp", true}};
+  const auto plan_of = [](std::vector<Entry> entries) {
+    entries.insert(entries.begin(), {accepted, step, requested_model});
+    return plan_recovery(folded(entries), {now_ms, 60, 0});
+  };
+  const RecoveryPlan plan = plan_of({opened, Entry{ModelProgress{3, "{\"a\":1}\n"}}, shown_text,
+                                     Entry{ModelProgress{17, "{\"b\":2}\n"}}});
+  EXPECT_TRUE(goes_on_within(plan));
+  EXPECT_EQ(plan.upstream_seq, 17);
+  EXPECT_EQ(plan.records, "{\"a\":1}\n{\"b\":2}\n");
+  // Nothing is generated again, so it counts as no attempt, however often it is cut.
+  EXPECT_EQ(plan.attempt, 1);
+  const Entry recovered{Claimed{"o", 2, "recovered", 0}};
+  EXPECT_EQ(folded({accepted, requested_model, opened, recovered, recovered,
+                    Entry{ModelProgress{3, "{}\n"}}, recovered})
+                .recoveries,
+            1);
+  EXPECT_FALSE(goes_on_within(plan_of({opened, shown_text})));
+  EXPECT_FALSE(goes_on_within(plan_of({opened, Entry{ModelProgress{17}}})));
+  // The next reading begins anew.
+  const RecoveryPlan again = plan_of({opened, Entry{ModelProgress{17, "{}\n"}}, opened});
+  EXPECT_EQ(again.move, RecoveryMove::join_response);
+  EXPECT_FALSE(goes_on_within(again));
+  EXPECT_EQ(again.upstream_seq, 0);
+}
+
 // A process that lets go of a run in good order takes its request back: once, however many
 // processes follow it before the next request.
 TEST(Recovery, CountsNoRequestOfAProcessThatLetGoOfTheRun) {

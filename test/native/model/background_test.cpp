@@ -8,8 +8,9 @@ namespace {
 
 class BackgroundRig {
  public:
-  explicit BackgroundRig(std::string_view members = R"("background":true)", int max_retries = 2)
-      : call_(options(max_retries), payload(members), services_, host_, log_) {
+  explicit BackgroundRig(std::string_view members = R"("background":true)", int max_retries = 2,
+                         KnownAnswer known = {})
+      : call_(options(max_retries, std::move(known)), payload(members), services_, host_, log_) {
     call_.start(now());
   }
 
@@ -40,8 +41,16 @@ class BackgroundRig {
   }
 
  private:
-  static CallOptions options(int max_retries) {
-    return {std::vector<CallLink>{rig::link("openai", "gpt-5.2", max_retries)}, {}, {}, {}, {}};
+  CallOptions options(int max_retries, KnownAnswer known) {
+    CallOptions made;
+    made.chain = std::vector<CallLink>{rig::link("openai", "gpt-5.2", max_retries)};
+    made.known = std::move(known);
+    made.on_progress = [this](AnswerProgress progress) {
+      if (progress.begins) noted_ = {std::string(progress.id)};
+      if (progress.number) noted_.number = *progress.number;
+      noted_.records += progress.records;
+    };
+    return made;
   }
   ChatPayload payload(std::string_view members) {
     auto read = read_payload(R"({"model":"gpt-5.2","apiMode":"responses",)" + std::string(members) +
@@ -59,6 +68,7 @@ class BackgroundRig {
   std::chrono::milliseconds elapsed_{0};
 
  public:
+  KnownAnswer noted_;  // what another process would know
   rig::FakeHost host_;
   rig::EventLog log_;
   ModelCall call_;
@@ -106,6 +116,94 @@ TEST(Background, IsJoinedBehindTheLastRecord) {
   EXPECT_TRUE(rig.call_.ended());
   EXPECT_FALSE(rig.call_.error());
   EXPECT_TRUE(rig.log_.has(R"("delta":"lo")"));
+}
+
+// What a process knew that had read so much of the answer.
+KnownAnswer known_of(std::string_view read, bool fits = true, int* taken_back = nullptr) {
+  BackgroundRig before;
+  before.breaks_off(read);
+  KnownAnswer known = before.noted_;
+  known.fits = [fits] { return fits; };
+  known.take_back = [taken_back] {
+    if (taken_back != nullptr) ++*taken_back;
+  };
+  return known;
+}
+
+TEST(Background, GoesOnBehindWhatAnotherProcessRead) {
+  const KnownAnswer known = known_of(begun);
+  EXPECT_EQ(known.id, "resp_1");
+  EXPECT_EQ(known.number, 1);
+  BackgroundRig rig(R"("background":true)", 2, known);
+  ASSERT_EQ(rig.host_.sent.size(), 1U);
+  EXPECT_EQ(rig.last_request(), "GET /responses/resp_1?stream=true&starting_after=1");
+  // The events of before come again, so that those who keep the answer have all of it.
+  EXPECT_TRUE(rig.log_.has(R"("delta":"Hel")"));
+  rig.answer(rest);
+  EXPECT_TRUE(rig.call_.ended());
+  EXPECT_FALSE(rig.call_.error());
+  EXPECT_TRUE(rig.log_.has(R"("delta":"lo")"));
+  EXPECT_FALSE(rig.log_.has("millrace.reset"));
+  // A third process knows the rest as well.
+  EXPECT_EQ(rig.noted_.number, 3);
+  EXPECT_EQ(rig.noted_.id, "");
+}
+
+TEST(Background, SendsNothingWhereAnotherProcessReadTheEnd) {
+  const std::string all = std::string(begun.substr(0, begun.size() - 2)) + std::string(rest);
+  BackgroundRig rig(R"("background":true)", 2, known_of(all));
+  EXPECT_TRUE(rig.host_.sent.empty());
+  EXPECT_TRUE(rig.call_.ended());
+  EXPECT_FALSE(rig.call_.error());
+  EXPECT_EQ(rig.call_.attempts().size(), 1U);
+}
+
+TEST(Background, IsReadFromItsBeginningWhereTheProviderDoesNotGoOn) {
+  int taken_back = 0;
+  BackgroundRig rig(R"("background":true)", 0, known_of(begun, true, &taken_back));
+  rig.answer(R"({"error":{"message":"No such cursor."}})", 400);
+  EXPECT_EQ(taken_back, 1);
+  EXPECT_TRUE(rig.log_.has("millrace.retry"));
+  EXPECT_EQ(rig.last_request(), "GET /responses/resp_1?stream=true");
+  rig.answer(std::string(begun.substr(0, begun.size() - 2)) + std::string(rest));
+  EXPECT_TRUE(rig.call_.ended());
+  EXPECT_FALSE(rig.call_.error());
+  ASSERT_EQ(rig.call_.attempts().size(), 2U);
+  EXPECT_EQ(rig.call_.attempts()[0].status, 400);
+  EXPECT_FALSE(rig.call_.attempts()[0].counts);
+  // What a later process knows is of the second reading.
+  EXPECT_EQ(rig.noted_.id, "resp_1");
+  EXPECT_EQ(rig.noted_.number, 3);
+}
+
+TEST(Background, IsAskedForAnewWhereItIsGone) {
+  int taken_back = 0;
+  BackgroundRig rig(R"("background":true)", 0, known_of(begun, true, &taken_back));
+  rig.answer(R"({"error":{"message":"No response found","code":"not_found"}})", 404);
+  EXPECT_EQ(taken_back, 1);
+  EXPECT_EQ(rig.last_request(), "POST /responses");
+}
+
+TEST(Background, IsReadFromItsBeginningWhereReadersHaveSomethingElse) {
+  int taken_back = 0;
+  const BackgroundRig rig(R"("background":true)", 2, known_of(begun, false, &taken_back));
+  EXPECT_EQ(taken_back, 1);
+  EXPECT_EQ(rig.last_request(), "GET /responses/resp_1?stream=true");
+  KnownAnswer other = known_of(begun, true, &taken_back);
+  other.number = 7;
+  const BackgroundRig cut(R"("background":true)", 2, other);
+  EXPECT_EQ(taken_back, 2);
+}
+
+TEST(Background, GoesOnAfterABreakAsWell) {
+  BackgroundRig rig(R"("background":true)", 2, known_of(begun));
+  rig.breaks_off("");
+  EXPECT_FALSE(rig.call_.ended());
+  rig.timer();
+  EXPECT_EQ(rig.last_request(), "GET /responses/resp_1?stream=true&starting_after=1");
+  rig.answer(rest);
+  EXPECT_TRUE(rig.call_.ended());
+  EXPECT_FALSE(rig.call_.error());
 }
 
 TEST(Background, EndsWhereNothingMoreComes) {

@@ -263,7 +263,11 @@ void Model::change_model(const Action& action, Run& run, Branch& branch) {
       branch.model = Branch::Model::opened;
       branch.is_background = action.flag;
       break;
-    case Op::progress: branch.upstream = action.number; break;
+    case Op::progress:
+      branch.upstream = action.number;
+      // An answer that comes along does so for the run.
+      run.useless = 0;
+      break;
     case Op::show: branch.is_shown = true; break;
     case Op::complete:
       branch.model = Branch::Model::completed;

@@ -35,6 +35,7 @@ class CutBackend final : public store::StorageBackend {
   void lose_checkpoints(bool are_lost) { are_checkpoints_lost_ = are_lost; }
   // The same of the newest one of each run.
   void damage_last_checkpoints(bool is_damaged) { is_last_damaged_ = is_damaged; }
+  [[nodiscard]] bool is_cut() const { return commits_ >= last_; }
   [[nodiscard]] std::size_t commits() const { return commits_; }
   // Of these the ones that something waits for: mere progress is committed with them.
   [[nodiscard]] std::size_t urgent_commits() const { return urgent_commits_; }

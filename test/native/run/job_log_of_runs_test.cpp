@@ -15,6 +15,7 @@ namespace millrace::run {
 namespace {
 
 using test::calls;
+using test::chat_record;
 using test::DurableRig;
 using test::text_answer;
 

@@ -19,6 +19,7 @@
 #include "model/call/clock.hpp"
 #include "os/event_loop.hpp"
 #include "os/random_ids.hpp"
+#include "os/timer.hpp"
 #include "run/input.hpp"
 #include "run/session.hpp"
 #include "support/manual_clock.hpp"
@@ -31,6 +32,7 @@ struct ModelAnswer {
   std::string body;
   int status = 200;
   bool never_ends = false;
+  bool in_pieces = false;  // its records come one by one, with time for a commit between them
 };
 
 inline std::string chat_record(const std::string& delta, const std::string& finish) {
@@ -56,6 +58,44 @@ inline ModelAnswer calls(const std::vector<std::pair<std::string, std::string>>&
   return {body + chat_record("{}", R"("tool_calls")") + "data: [DONE]\n\n"};
 }
 
+// Gives the records of a body one by one.
+class Pieces final : public std::enable_shared_from_this<Pieces> {
+ public:
+  Pieces(os::EventLoop& loop, std::string body, std::shared_ptr<net::TransferHandler> handler)
+      : timer_(loop, [this] { next(); }), body_(std::move(body)), handler_(std::move(handler)) {}
+  void start() {
+    self_ = shared_from_this();
+    wait();
+  }
+
+ private:
+  void wait() { timer_.start_at(os::Timer::Clock::now() + std::chrono::milliseconds{2}); }
+  void next() {
+    const auto self = self_;
+    if (!std::exchange(has_begun_, true)) {
+      net::ResponseHead head;
+      head.status = 200;
+      head.headers.push_back({"content-type", "text/event-stream"});
+      handler_->on_head(std::move(head));
+    }
+    if (body_.empty()) {
+      handler_->on_done({});
+      self_.reset();
+      return;
+    }
+    const std::size_t end = std::min(body_.find("\n\n"), body_.size() - 2) + 2;
+    handler_->on_data(body_.substr(0, end));
+    body_.erase(0, end);
+    wait();
+  }
+
+  os::Timer timer_;
+  std::string body_;
+  std::shared_ptr<net::TransferHandler> handler_;
+  bool has_begun_ = false;
+  std::shared_ptr<Pieces> self_;  // until it has ended
+};
+
 // Gives its answers in their order; the bodies of the requests are kept.
 class ScriptedModel final : public net::Sender {
  public:
@@ -76,6 +116,10 @@ class ScriptedModel final : public net::Sender {
     } else if (!answers.empty()) {
       answer = std::move(answers.front());
       answers.pop_front();
+    }
+    if (answer.in_pieces) {
+      std::make_shared<Pieces>(loop_, std::move(answer.body), std::move(handler))->start();
+      return ++last_;
     }
     loop_.post([answer, handler] {
       net::ResponseHead head;
