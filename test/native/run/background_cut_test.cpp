@@ -92,9 +92,10 @@ std::string without_ids(const std::string& text) {
 // What readers get, one event a line: deltas of one part are one, however they were committed.
 class ShownLines final : public run::RunReader {
  public:
+  explicit ShownLines(std::uint32_t branch) : branch_(branch) {}
   bool on_record(const journal::Record& record) override {
     const auto* event = std::get_if<event::Event>(&record.body);
-    if (event == nullptr) return true;
+    if (event == nullptr || record.branch != branch_) return true;
     json::Tree body = journal::record_json(record)["event"];
     const std::string type(body["type"].string());
     if (type == "Reset") ++resets;
@@ -119,6 +120,9 @@ class ShownLines final : public run::RunReader {
   std::vector<std::string> lines;
   std::size_t resets = 0;
   std::promise<void> ended;
+
+ private:
+  std::uint32_t branch_;
 };
 
 struct Outcome {
@@ -133,10 +137,17 @@ struct Outcome {
 
 class BackgroundRun {
  public:
-  BackgroundRun() : rig(in_background) {
+  // `by_helper`: by an agent that the run calls.
+  explicit BackgroundRun(bool by_helper = false)
+      : rig(by_helper ? "" : in_background, by_helper ? in_background : ""),
+        branch(by_helper ? 1 : 0) {
     rig.tools["look"]->always = tool::ToolOutcome{.content = "seen"};
     rig.provider.respond = [this](const std::string&) {
       const std::string& request = rig.provider.requests.back();
+      if (request.find("/chat/completions") != std::string::npos) {
+        const bool is_called = rig.provider.bodies.back().find("\"h1\"") != std::string::npos;
+        return is_called ? text_answer("Done.") : calls({{"h1", "helper"}});
+      }
       if (request.starts_with("POST ")) {
         ++outcome.posts;
         const bool is_last = rig.provider.bodies.back().find("call_1") != std::string::npos;
@@ -190,14 +201,15 @@ class BackgroundRun {
         }
       }
     });
-    return fold.branches().at(0).model;
+    const auto found = fold.branches().find(branch);
+    return found == fold.branches().end() ? journal::FoldedModel() : found->second.model;
   }
   void go_on() {
     rig.on_store([&](store::StorageBackend&) { rig.disk->restore(); });
     rig.crash();
   }
   Outcome finish(journal::RunState state = journal::RunState::completed) {
-    const auto reader = std::make_shared<ShownLines>();
+    const auto reader = std::make_shared<ShownLines>(branch);
     rig.on_loop([&] {
       rig.runs->find(run, [&, reader](Result<std::shared_ptr<run::RunHub>> hub) {
         ASSERT_TRUE(hub.ok());
@@ -225,6 +237,7 @@ class BackgroundRun {
   }
 
   DurableRig rig;
+  std::uint32_t branch;
   store::RunId run;
   Outcome outcome;
   int refusal = 0;         // of requests for the rest of an answer
@@ -239,21 +252,21 @@ void expect_same(const Outcome& cut, const Outcome& whole) {
   EXPECT_EQ(cut.posts, whole.posts);
 }
 
-Outcome whole_run() {
-  BackgroundRun whole;
+Outcome whole_run(bool by_helper = false) {
+  BackgroundRun whole(by_helper);
   whole.run = whole.rig.start("Go.");
   return whole.finish();
 }
 
-TEST(BackgroundCut, ShowsWhatARunShowsThatIsNotCut) {
-  const Outcome whole = whole_run();
-  ASSERT_EQ(whole.posts, 2U);
+// Cuts a run at each of its commits. Gives how often its answer was joined.
+std::size_t cut_everywhere(bool by_helper) {
+  const Outcome whole = whole_run(by_helper);
+  EXPECT_EQ(whole.posts, 2U);
   EXPECT_NE(whole.shown.find("Where?"), std::string::npos) << whole.shown;
   std::size_t joined = 0;
-  std::size_t within = 0;  // also where the end of the answer is known
-  for (std::size_t commit = 2;; ++commit) {
+  for (std::size_t commit = 2; !testing::Test::HasFailure(); ++commit) {
     SCOPED_TRACE("commit " + std::to_string(commit));
-    BackgroundRun one;
+    BackgroundRun one(by_helper);
     one.cut(commit);
     one.run = one.rig.start("Go.");
     const bool is_cut = one.wait_for_cut();
@@ -267,16 +280,21 @@ TEST(BackgroundCut, ShowsWhatARunShowsThatIsNotCut) {
       EXPECT_FALSE(model.background);
       continue;
     }
-    ++within;
     expect_same(outcome, whole);
     for (const std::string& get : outcome.gets) {
       EXPECT_NE(get.find("starting_after="), std::string::npos) << get;
       ++joined;
     }
-    if (testing::Test::HasFailure()) break;
   }
-  EXPECT_GT(within, joined);
-  EXPECT_GT(joined, 10U);
+  return joined;
+}
+
+TEST(BackgroundCut, ShowsWhatARunShowsThatIsNotCut) {
+  EXPECT_GT(cut_everywhere(false), 10U);
+}
+
+TEST(BackgroundCut, ShowsWhatAnAgentShowsThatIsNotCut) {
+  EXPECT_GT(cut_everywhere(true), 10U);
 }
 
 // However often it is cut: nothing is generated again, and it is not given up.
@@ -330,7 +348,8 @@ TEST(BackgroundCut, EndsWhatReadersHaveOpenWhereTheRunIsStopped) {
   one.run = one.rig.start("Go.");
   ASSERT_TRUE(one.wait_for_cut());
   one.go_on();
-  for (bool asked = false; !asked;) one.rig.on_loop([&] { asked = !one.outcome.gets.empty(); });
+  for (bool is_joined = false; !is_joined;)
+    one.rig.on_loop([&] { is_joined = !one.outcome.gets.empty(); });
   one.rig.on_loop([&] { one.rig.runs->stop(one.run, "user", "test"); });
   const Outcome outcome = one.finish(journal::RunState::cancelled);
   const auto count = [&](const std::string& word) {
