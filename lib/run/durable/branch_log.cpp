@@ -72,43 +72,6 @@ void BranchLog::note(const journal::Fact& fact) {
 
 // --- what is about to happen
 
-void BranchLog::answer_read(const model::AnswerProgress& progress) {
-  if (progress.begins) {
-    read_.clear();
-    note(journal::ModelOpened{place_.step, progress.id, true});
-  }
-  if (!progress.number) return;
-  read_to_ = *progress.number;
-  read_.append(progress.records);
-}
-
-void BranchLog::note_read() {
-  const std::string read = std::exchange(read_, {});
-  if (!read.empty()) note(journal::ModelProgress{read_to_, read});
-  for (const auto& [call, child] : children_) child.log->note_read();
-}
-
-void BranchLog::before_model(std::int64_t step, const FirstModel& model, Request request) {
-  if (step != place_.step) note(journal::StepStarted{step});
-  place_.step = step;
-  read_.clear();
-  model::KnownAnswer known;
-  if (!model.is_silent) {
-    known = std::exchange(place_.known, {});
-  } else if (!std::exchange(place_.known.records, {}).empty()) {
-    place_.known.take_back();
-  }
-  const std::int64_t attempt = std::exchange(place_.model_attempt, 1);
-  // One that goes on is the request that is recorded.
-  if (known.records.empty()) {
-    note(journal::ModelRequested{step, attempt, 0, model.model, model.provider});
-    // A crash before the provider answers leads to the same response.
-    if (!known.id.empty()) note(journal::ModelOpened{step, known.id, true});
-    if (line_.options.counts) line_.options.counts->add_request(model.provider);
-  }
-  line_.gates.emplace_back([request = std::move(request), known] { request(known); });
-}
-
 bool BranchLog::attach(const Tree& messages, Attached attached) {
   if (!has_attachments(messages)) return false;
   const auto read = [messages,
@@ -299,14 +262,7 @@ void BranchLog::go_on(const StoredRun& stored, const journal::RecoveryPlan& plan
                       const Hold& hold) {
   place_.step = plan.step;
   place_.model_attempt = plan.attempt;
-  place_.known.id = plan.response_id;
-  if (journal::goes_on_within(plan)) {
-    place_.known.number = plan.upstream_seq;
-    place_.known.records = plan.records;
-    place_.known.trace = stored.trace_of(place_.branch);
-    place_.known.take_back = hold(plan, place_.branch);
-    place_.is_in_step = stored.is_in_step(place_.branch);
-  }
+  know_answer(stored, plan, hold);
   const auto& branches = stored.fold.branches();
   if (!branches.empty()) line_.last_branch = branches.rbegin()->first;
   for (const auto& [branch, given] : stored.children) {

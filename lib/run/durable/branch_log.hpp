@@ -152,6 +152,7 @@ class BranchLog final : public Recorder {
     std::optional<RecordedChild> recorded;  // until it goes on here
   };
 
+  void know_answer(const StoredRun& stored, const journal::RecoveryPlan& plan, const Hold& hold);
   store::CallRow& ledger_row(std::string_view id);
   [[nodiscard]] std::optional<tool::ToolOutcome> known_outcome(const CallIntent& call);
   void keep_spent(json::Tree& state) const;
