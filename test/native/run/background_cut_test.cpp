@@ -67,10 +67,13 @@ const std::vector<std::string>& last_answer() {
   return records;
 }
 
-std::string stream_of(const std::vector<std::string>& records, std::size_t from) {
+std::string stream_of(const std::vector<std::string>& records, std::size_t from,
+                      bool is_numbered = true) {
   std::string body;
   for (std::size_t at = from; at < records.size(); ++at) {
-    body += "data: {\"sequence_number\":" + std::to_string(at) + "," + records[at] + "}\n\n";
+    body += "data: {" + records[at];
+    if (is_numbered) body += ",\"sequence_number\":" + std::to_string(at);
+    body += "}\n\n";
   }
   return body;
 }
@@ -151,7 +154,8 @@ class BackgroundRun {
       if (request.starts_with("POST ")) {
         ++outcome.posts;
         const bool is_last = rig.provider.bodies.back().find("call_1") != std::string::npos;
-        return ModelAnswer{stream_of(is_last ? last_answer() : long_answer(), 0), 200, false, true};
+        return ModelAnswer{stream_of(is_last ? last_answer() : long_answer(), 0, is_numbered), 200,
+                           false, true};
       }
       outcome.gets.push_back(request.substr(request.find("/responses/")));
       const std::size_t after = request.find("starting_after=");
@@ -162,8 +166,8 @@ class BackgroundRun {
       const std::size_t from =
           after == std::string::npos ? 0 : std::stoul(request.substr(after + 15)) + 1;
       const bool is_last = request.find("resp_2") != std::string::npos;
-      return ModelAnswer{stream_of(is_last ? last_answer() : long_answer(), from), 200, false,
-                         true};
+      return ModelAnswer{stream_of(is_last ? last_answer() : long_answer(), from, is_numbered), 200,
+                         false, true};
     };
   }
 
@@ -242,6 +246,7 @@ class BackgroundRun {
   Outcome outcome;
   int refusal = 0;         // of requests for the rest of an answer
   bool is_silent = false;  // nothing comes of those
+  bool is_numbered = true;
 };
 
 void expect_same(const Outcome& cut, const Outcome& whole) {
@@ -338,6 +343,32 @@ TEST(BackgroundCut, TakesTheAnswerBackWhereTheProviderDoesNotGoOn) {
     EXPECT_NE(outcome.shown.find(R"("type":"Retry")"), std::string::npos);
     EXPECT_EQ(outcome.tokens, whole_run().tokens);
   }
+}
+
+// A provider that does not number its records, and the journals of earlier releases: the answer is
+// read from its beginning. A process that ends before it comes leaves the same to the next one.
+TEST(BackgroundCut, ReadsFromTheBeginningWhereNothingSaysHowFarItWasRead) {
+  const Outcome whole = whole_run();
+  BackgroundRun one;
+  one.is_numbered = false;
+  one.cut(12);
+  one.run = one.rig.start("Go.");
+  for (const std::size_t commit : {1U, 1U, 2U}) {
+    ASSERT_TRUE(one.wait_for_cut());
+    const journal::FoldedModel model = one.model();
+    EXPECT_EQ(model.response_id, "resp_1");
+    EXPECT_TRUE(model.records.empty());
+    one.go_on();
+    one.cut(commit);
+  }
+  ASSERT_TRUE(one.wait_for_cut());
+  one.go_on();
+  const Outcome outcome = one.finish();
+  EXPECT_EQ(outcome.posts, 2U);
+  EXPECT_GE(outcome.resets, 1U);
+  ASSERT_FALSE(outcome.gets.empty());
+  EXPECT_EQ(outcome.gets.back(), "/responses/resp_1?stream=true");
+  EXPECT_EQ(outcome.state, whole.state);
 }
 
 // What is open is closed where the rest of the answer never comes.
