@@ -1,7 +1,6 @@
 #include "journal/fold.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <variant>
 
 #include "journal/ledger.hpp"

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <variant>
+#include <type_traits>
 
 #include "base/utf8.hpp"
 #include "journal/codec.hpp"

@@ -1,6 +1,5 @@
 #include "model/call/call.hpp"
 
-#include <algorithm>
 #include <array>
 #include <utility>
 
