@@ -5,8 +5,8 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <variant>
 #include <type_traits>
+#include <variant>
 
 #include "base/utf8.hpp"
 #include "journal/codec.hpp"
