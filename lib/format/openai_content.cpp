@@ -225,6 +225,42 @@ bool is_claude_id(std::string_view id) {
 
 }  // namespace
 
+std::string text_of_part(const json::Value& part) {
+  constexpr std::array<std::string_view, 5> texts{"output_text", "input_text", "text",
+                                                  "summary_text", "reasoning_text"};
+  const std::string_view type = part["type"].string();
+  if (type == "refusal") return std::string("[Refusal]: ").append(part["refusal"].string());
+  const bool known = std::find(texts.begin(), texts.end(), type) != texts.end();
+  return known ? std::string(part["text"].string()) : std::string();
+}
+
+std::string text_of_parts(const json::Value& content) {
+  if (content.is_string()) return std::string(content.string());
+  std::string text;
+  for (const json::Value part : content.items()) text.append(text_of_part(part));
+  return text;
+}
+
+bool is_output_list(const json::Value& content, bool has_id) {
+  bool is_plain = content.size() <= 1 && !(has_id && content.size() == 1);
+  for (const json::Value part : content.items()) {
+    const bool is_output = part["type"].string() == "output_text";
+    if (!is_output && part["type"].string() != "refusal") return false;
+    is_plain =
+        is_plain && is_output && part["annotations"].size() == 0 && part["logprobs"].size() == 0;
+  }
+  return !is_plain;
+}
+
+bool is_part_list(const json::Value& output) {
+  if (!output.is_array() || output.size() == 0) return false;
+  for (const json::Value part : output.items()) {
+    const std::string_view type = part["type"].string();
+    if (type.empty() || (!part["text"].is_string() && !type.starts_with("input_"))) return false;
+  }
+  return true;
+}
+
 bool is_own_id(std::string_view id) {
   if (is_claude_id(id)) return false;
   constexpr std::array<std::string_view, 6> starts{"msg_", "fc_", "ctc_", "rs_", "fco_", "ctco_"};

@@ -24,6 +24,15 @@ bool is_own_id(std::string_view id);
 void keep_members(message::Metadata& metadata, const json::Value& item,
                   std::initializer_list<std::string_view> known);
 
+// The text of one content part; a refusal is announced as one.
+std::string text_of_part(const json::Value& part);
+// The text of a content that is a string or a list of parts.
+std::string text_of_parts(const json::Value& content);
+// Whether the content of an answer says more than its text; one with an id is always a list.
+bool is_output_list(const json::Value& content, bool has_id);
+// Whether a list is one of parts; any other is a value of the tool, and stays JSON.
+bool is_part_list(const json::Value& output);
+
 // Appends a part of the API's, of a message or of an output, as a canonical one, which holds what
 // it does not show.
 void read_input_part(message::JsonBuilder& out, const json::Value& part, bool is_output);

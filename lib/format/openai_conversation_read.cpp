@@ -11,6 +11,7 @@
 #include "format/openai_conversation.hpp"
 #include "format/openai_items.hpp"
 #include "format/openai_names.hpp"
+#include "format/read_order.hpp"
 #include "format/retained.hpp"
 #include "format/support.hpp"
 #include "message/parts.hpp"
@@ -25,23 +26,6 @@ using message::Messages;
 using message::Role;
 using message::ToolCall;
 
-// The text of one content part; a refusal is announced as one.
-std::string text_of_part(const json::Value& part) {
-  constexpr std::array<std::string_view, 5> texts{"output_text", "input_text", "text",
-                                                  "summary_text", "reasoning_text"};
-  const std::string_view type = part["type"].string();
-  if (type == "refusal") return std::string("[Refusal]: ").append(part["refusal"].string());
-  const bool known = std::find(texts.begin(), texts.end(), type) != texts.end();
-  return known ? std::string(part["text"].string()) : std::string();
-}
-
-std::string text_of(const json::Value& content) {
-  if (content.is_string()) return std::string(content.string());
-  std::string text;
-  for (const json::Value part : content.items()) text.append(text_of_part(part));
-  return text;
-}
-
 // Parts when there is more than texts, else `text`.
 message::Content content_of(const json::Value& content, std::string_view text, bool is_output) {
   if (!openai::has_more_than_texts(content)) return message::Content::of_text(text);
@@ -50,18 +34,6 @@ message::Content content_of(const json::Value& content, std::string_view text, b
   for (const json::Value part : content.items()) openai::read_input_part(out, part, is_output);
   out.close_array();
   return message::Content::of_parts(out.take());
-}
-
-// Whether the content of an answer says more than its text; one with an id is always a list.
-bool is_output_list(const json::Value& content, bool has_id) {
-  bool is_plain = content.size() <= 1 && !(has_id && content.size() == 1);
-  for (const json::Value part : content.items()) {
-    const bool is_output = part["type"].string() == "output_text";
-    if (!is_output && part["type"].string() != "refusal") return false;
-    is_plain =
-        is_plain && is_output && part["annotations"].size() == 0 && part["logprobs"].size() == 0;
-  }
-  return !is_plain;
 }
 
 // Whether reasoning is known as the API's by itself.
@@ -79,6 +51,7 @@ class ItemReader {
   void read(const json::Value& item);
   Messages take() {
     settle();
+    order_.close(messages_);
     return std::move(messages_);
   }
 
@@ -88,6 +61,7 @@ class ItemReader {
   void read_output(const json::Value& item);
   void read_mcp_call(const json::Value& item);
   void read_item_call(const json::Value& item, const openai::CallType& type);
+  void add_call(ToolCall call, bool is_open);
   void add_result(const ToolCall& call, std::string_view text);
   void read_reasoning(const json::Value& item);
   void keep(const json::Value& item);
@@ -96,6 +70,10 @@ class ItemReader {
   void settle();
   [[nodiscard]] bool has_open_calls() const {
     return assistant_ && results_.size() < assistant_->tool_calls.size();
+  }
+  [[nodiscard]] bool has_items_alone() const {
+    return assistant_ && assistant_->tool_calls.empty() && results_.empty() &&
+           assistant_->content.kind == message::Content::Kind::absent;
   }
   void end_step();
   Message& assistant();
@@ -117,6 +95,7 @@ class ItemReader {
   bool has_output_ = false;                    // one of them is an item of its own
   std::vector<message::ProviderState> state_;  // items that wait for the next assistant message
   std::unordered_map<std::string, std::string> open_calls_;  // the latest id, by type of the call
+  ReadOrder order_{ReadOrder::First::items};
 };
 
 const std::array<ItemReader::Row, ItemReader::types> ItemReader::rows{{
@@ -166,8 +145,12 @@ void ItemReader::settle() {
   flush();
 }
 
+// Items are parts of the current assistant message, which will stand behind the others.
 void ItemReader::attach_state(Message& message) {
   auto& retained = message.metadata.provider_state;
+  for (std::size_t i = 0; i < state_.size(); ++i) {
+    order_.add_item(messages_.size(), retained.size() + i);
+  }
   std::move(state_.begin(), state_.end(), std::back_inserter(retained));
   state_.clear();
 }
@@ -191,14 +174,19 @@ Message& ItemReader::add(Role role, const json::Value& item) {
 
 void ItemReader::read_message(const json::Value& item) {
   const std::string_view role = item["role"].string();
-  role == "assistant" ? flush() : settle();
-  const std::string text = text_of(item["content"]);
+  if (role == "assistant") {
+    flush();
+  } else {
+    settle();
+    order_.close(messages_);
+  }
+  const std::string text = openai::text_of_parts(item["content"]);
   if (role == "assistant") {
     Message& message = assistant_.emplace();
     message.role = Role::assistant;
     message.id = id_of(item, ids_);
     if (!text.empty()) message.content = message::Content::of_text(text);
-    if (is_output_list(item["content"], openai::is_own_id(item["id"].string()))) {
+    if (openai::is_output_list(item["content"], openai::is_own_id(item["id"].string()))) {
       message.metadata.add(openai::items_provider, openai::content_kind,
                            R"({"parts":)" + raw(item["content"]) + "}");
     }
@@ -208,6 +196,7 @@ void ItemReader::read_message(const json::Value& item) {
                            R"({"type":"message","phase":)" + raw(phase) + "}");
     }
     attach_state(message);
+    if (!text.empty()) order_.add_text(messages_.size(), 0);
   } else {
     const Role canonical = role == "user"        ? Role::user
                            : role == "developer" ? Role::developer
@@ -240,7 +229,14 @@ void ItemReader::read_call(const json::Value& item) {
   }
   openai::keep_members(call.metadata, item,
                        {"type", "call_id", "name", "arguments", "input", "namespace", "caller"});
-  assistant().tool_calls.push_back(std::move(call));
+  add_call(std::move(call), true);
+}
+
+// An open call waits for its output; that of others is in their items.
+void ItemReader::add_call(ToolCall call, bool is_open) {
+  auto& calls = assistant().tool_calls;
+  order_.add_call(messages_.size(), calls.size(), is_open ? call.id : std::string_view());
+  calls.push_back(std::move(call));
 }
 
 // A call of a tool that the provider made. One that it ran has its result in the same item, so that
@@ -271,7 +267,7 @@ void ItemReader::read_item_call(const json::Value& item, const openai::CallType&
   const bool is_alone = is_hosted && !has_open_calls();
   if (is_alone) flush();
   if (is_hosted) add_result(call, openai::result_of(type, item));
-  assistant().tool_calls.push_back(std::move(call));
+  add_call(std::move(call), !is_hosted);
   if (is_alone) flush();
 }
 
@@ -281,16 +277,6 @@ void ItemReader::add_result(const ToolCall& call, std::string_view text) {
   result.id = call.id + "-output";
   result.tool_call_id = call.id;
   result.content = message::Content::of_text(text);
-}
-
-// Whether a list is one of parts; any other is a value of the tool, and stays JSON.
-bool is_part_list(const json::Value& output) {
-  if (!output.is_array() || output.size() == 0) return false;
-  for (const json::Value part : output.items()) {
-    const std::string_view type = part["type"].string();
-    if (type.empty() || (!part["text"].is_string() && !type.starts_with("input_"))) return false;
-  }
-  return true;
 }
 
 void ItemReader::read_output(const json::Value& item) {
@@ -310,11 +296,13 @@ void ItemReader::read_output(const json::Value& item) {
     if (is_named) result.tool_call_id = item["id"].string();
     if (!is_named && call != open_calls_.end()) result.tool_call_id = call->second;
   }
-  const bool is_list = answered == nullptr && is_part_list(output);
-  result.content = content_of(output, is_list ? text_of(output) : arguments_of(output), true);
+  const bool is_list = answered == nullptr && openai::is_part_list(output);
+  result.content =
+      content_of(output, is_list ? openai::text_of_parts(output) : arguments_of(output), true);
   if (is_list && result.content.kind == message::Content::Kind::text) {
     keep_list(result.metadata, openai::items_provider, output);
   }
+  order_.add_result(result.tool_call_id);
   const bool is_more = has_more_than(item, {"type", "call_id", "output", "id", "status"});
   if (answered != nullptr || type == "custom_tool_call_output" || is_more) {
     result.metadata.add(openai::items_provider, "item",
@@ -345,7 +333,7 @@ void ItemReader::read_mcp_call(const json::Value& item) {
   if (const auto text = error.filled_string()) results_.back().error = *text;
   if (error.is_object())
     results_.back().error = error["message"].filled_string().value_or(raw(error));
-  assistant().tool_calls.push_back(std::move(call));
+  add_call(std::move(call), false);
 }
 
 void ItemReader::read_reasoning(const json::Value& item) {
@@ -360,10 +348,11 @@ void ItemReader::read_reasoning(const json::Value& item) {
     message.id = number == 0 ? id : id + ":" + std::to_string(number);
     message.content = message::Content::of_text(text);
   };
-  for (const json::Value part : item["summary"].items()) add_part(text_of_part(part));
+  for (const json::Value part : item["summary"].items()) add_part(openai::text_of_part(part));
   const std::size_t summaries = messages_.size() - first;
-  for (const json::Value part : item["content"].items()) add_part(text_of_part(part));
+  for (const json::Value part : item["content"].items()) add_part(openai::text_of_part(part));
   if (messages_.size() == first) add_part("");
+  for (std::size_t at = first; at < messages_.size(); ++at) order_.add_reasoning(at);
   Message& head = messages_[first];
   const auto encrypted = item["encrypted_content"].filled_string();
   if (encrypted) head.encrypted_value = *encrypted;
@@ -378,13 +367,15 @@ void ItemReader::read_reasoning(const json::Value& item) {
                        {"type", "id", "summary", "content", "encrypted_content"});
 }
 
-// An item without a canonical form goes back before the next assistant message.
+// An item without a canonical form goes back before the next assistant message, or in one of its
+// own where a call before it waits for its output.
 void ItemReader::keep(const json::Value& item) {
-  if (assistant_) flush();
+  if (!has_items_alone()) flush();
   const std::string type(item["type"].string());
   const bool is_image = type == "image_generation_call";
   state_.push_back({std::string(openai::items_provider), type,
                     is_image ? without(item, {"result"}) : raw(item)});
+  if (order_.has_open_calls()) assistant();
 }
 
 }  // namespace

@@ -18,12 +18,13 @@ std::size_t ReadOrder::rank(PartKind kind) const {
   return static_cast<std::size_t>(kind);
 }
 
-// True when a writer without a record puts the part where it came: calls end a turn.
+// True when a writer without a record puts the part where it came: the results of a message's calls
+// follow it at once.
 bool ReadOrder::follows(PartKind kind, std::size_t at) const {
   if (notes_.empty()) return true;
   const Note& last = notes_.back();
   if (at == last.at) return rank(kind) >= rank(last.kind);
-  return at > last.at && (kind == PartKind::call || open_calls_ == 0);
+  return at > last.at && open_calls_ == 0;
 }
 
 void ReadOrder::add(PartKind kind, std::size_t at, std::size_t number) {
@@ -32,8 +33,9 @@ void ReadOrder::add(PartKind kind, std::size_t at, std::size_t number) {
 }
 
 void ReadOrder::add_call(std::size_t at, std::size_t number, std::string_view id) {
-  calls_.insert_or_assign(std::string(id), notes_.size());
   add(PartKind::call, at, number);
+  if (id.empty()) return;
+  calls_.insert_or_assign(std::string(id), notes_.size() - 1);
   ++open_calls_;
 }
 

@@ -23,12 +23,14 @@ class ReadOrder {
   explicit ReadOrder(First first) : first_(first) {}
 
   // Parts of the message at this index. `number` is that of the item among the states, and of the
-  // call among the calls.
+  // call among the calls. A call without an id waits for no result.
   void add_reasoning(std::size_t at) { add(message::PartKind::reasoning, at, 0); }
   void add_item(std::size_t at, std::size_t number) { add(message::PartKind::item, at, number); }
   void add_call(std::size_t at, std::size_t number, std::string_view id);
   // Nothing for the result of a call of another turn.
   void add_result(std::string_view call_id);
+  // True while a call waits for its result.
+  [[nodiscard]] bool has_open_calls() const { return open_calls_ > 0; }
   // Text of the message is about to be added behind `size` bytes.
   void add_text(std::size_t at, std::size_t size);
   // Ends the turn. Its last assistant message gets the record, where one is needed.

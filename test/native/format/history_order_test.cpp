@@ -1,0 +1,176 @@
+// The order of the blocks and items of a provider's history: what is read and written again stands
+// as it came, also where the history was made ready for a request.
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "format/format.hpp"
+#include "message/history.hpp"
+#include "message/ordered_answers.hpp"
+
+using namespace millrace;
+
+namespace {
+
+message::Messages messages_from(const std::string& format, const std::string& data) {
+  CountingIds ids("id-");
+  const auto read = format::from_api(*format::find_format(format), data, ids);
+  EXPECT_TRUE(read.ok()) << data;
+  auto messages = message::parse_messages(read.ok() ? read.value() : "[]");
+  EXPECT_TRUE(messages.ok());
+  return std::move(messages).value();
+}
+
+std::string sent_back(const std::string& format, const message::Messages& messages) {
+  const auto text = format::to_api(*format::find_format(format), message::to_json(messages));
+  return text.ok() ? text.value() : text.error().message;
+}
+
+// As for a request.
+void make_ready(message::Messages& messages) {
+  CountingIds ids("repaired-");
+  message::repair_history(messages, ids, {message::Unmatched::dropped, true});
+}
+
+// The marks `part1`, `part2` ... as they stand in a text.
+std::vector<int> marks_of(const std::string& text) {
+  std::vector<int> marks;
+  for (std::size_t at = text.find("part"); at != std::string::npos;
+       at = text.find("part", at + 1)) {
+    marks.push_back(std::stoi(text.substr(at + 4)));
+  }
+  return marks;
+}
+
+struct OrderRow {
+  std::string name;
+  std::string format;
+  std::string data;
+};
+
+void PrintTo(const OrderRow& row, std::ostream* out) {
+  *out << row.name;
+}
+
+const OrderRow ordered_histories[] = {
+    {"ResponsesCallBehindTheOutputOfAnother", "openai_conversation",
+     R"([{"type":"function_call","call_id":"a","name":"f","arguments":"{\"n\":\"part1\"}"},
+         {"type":"function_call","call_id":"b","name":"f","arguments":"{\"n\":\"part2\"}"},
+         {"type":"function_call_output","call_id":"b","output":"part3"},
+         {"type":"function_call","call_id":"c","name":"f","arguments":"{\"n\":\"part4\"}"},
+         {"type":"function_call_output","call_id":"a","output":"part5"},
+         {"type":"function_call_output","call_id":"c","output":"part6"}])"},
+    {"ResponsesTextBeforeTheOutput", "openai_conversation",
+     R"([{"type":"custom_tool_call","call_id":"a","name":"f","input":"part1"},
+         {"type":"message","role":"assistant","content":"part2"},
+         {"type":"custom_tool_call_output","call_id":"a","output":"part3"},
+         {"type":"message","role":"assistant","content":"part4"}])"},
+    {"ResponsesItemBeforeTheOutput", "openai_conversation",
+     R"([{"type":"function_call","call_id":"a","name":"f","arguments":"{\"n\":\"part1\"}"},
+         {"type":"compaction","encrypted_content":"part2"},
+         {"type":"compaction","encrypted_content":"part3"},
+         {"type":"function_call_output","call_id":"a","output":"part4"},
+         {"type":"function_call","call_id":"b","name":"f","arguments":"{\"n\":\"part5\"}"},
+         {"type":"function_call_output","call_id":"b","output":"part6"}])"},
+    {"ResponsesItemBehindAnOutputAlone", "openai_conversation",
+     R"([{"type":"function_call","call_id":"a","name":"f","arguments":"{\"n\":\"part1\"}"},
+         {"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAAApart2"},
+         {"type":"function_call_output","call_id":"a","output":"part3"},
+         {"type":"compaction","encrypted_content":"part4"},
+         {"type":"message","role":"user","content":"part5"}])"},
+};
+
+class OrderOfHistory : public testing::TestWithParam<OrderRow> {};
+
+}  // namespace
+
+TEST_P(OrderOfHistory, StaysAsItCame) {
+  const auto& [name, format, data] = GetParam();
+  message::Messages messages = messages_from(format, data);
+  EXPECT_EQ(marks_of(sent_back(format, messages)), marks_of(data));
+  make_ready(messages);
+  EXPECT_EQ(marks_of(sent_back(format, messages)), marks_of(data)) << message::to_json(messages);
+  EXPECT_EQ(message::OrderedAnswers(messages).unfit(), 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, OrderOfHistory, testing::ValuesIn(ordered_histories),
+                         [](const testing::TestParamInfo<OrderRow>& row) {
+                           return row.param.name;
+                         });
+
+namespace {
+
+// Random items of the Responses API; each holds its mark once, and each call gets its output.
+class RandomItems {
+ public:
+  explicit RandomItems(unsigned seed) : random_(seed) {}
+
+  std::string make() {
+    const int items = number(1, 14);
+    for (int i = 0; i < items; ++i) add_item(number(0, 6));
+    while (!open_.empty()) add_output();
+    return items_ + "]";
+  }
+
+ private:
+  int number(int least, int most) {
+    return std::uniform_int_distribution<int>(least, most)(random_);
+  }
+  std::string mark() { return "part" + std::to_string(++marks_); }
+  void add(const std::string& item) { items_ += (items_.size() > 1 ? "," : "") + item; }
+
+  void add_item(int kind) {
+    const std::string id = std::to_string(marks_);
+    if (kind == 0) add(R"({"type":"message","role":"assistant","content":")" + mark() + "\"}");
+    if (kind == 1) {
+      add(R"({"type":"reasoning","id":"rs_)" + id + R"(","summary":[],"encrypted_content":"gAAAA)" +
+          mark() + "\"}");
+    }
+    if (kind == 2) add(R"({"type":"compaction","encrypted_content":")" + mark() + "\"}");
+    if (kind == 3) {
+      add(R"({"type":"mcp_call","id":"mcp_)" + id +
+          R"(","name":"f","server_label":"s","arguments":"{}","output":")" + mark() + "\"}");
+    }
+    if (kind == 4 || kind == 5) {
+      open_.push_back("call" + id);
+      add(R"({"type":"function_call","name":"f","call_id":"call)" + id +
+          R"(","arguments":"{\"n\":\")" + mark() + R"(\"}"})");
+    }
+    if (kind == 6 && !open_.empty()) add_output();
+    // The user speaks when no call waits.
+    if (kind == 6 && open_.empty()) {
+      add(R"({"type":"message","role":"user","content":")" + mark() + "\"}");
+    }
+  }
+
+  void add_output() {
+    const auto at = open_.begin() + number(0, static_cast<int>(open_.size()) - 1);
+    add(R"({"type":"function_call_output","call_id":")" + *at + R"(","output":")" + mark() + "\"}");
+    open_.erase(at);
+  }
+
+  std::mt19937 random_;
+  std::string items_ = "[";
+  std::vector<std::string> open_;
+  int marks_ = 0;
+};
+
+}  // namespace
+
+TEST(OrderOfResponsesHistory, StaysForRandomItems) {
+  for (unsigned seed = 0; seed < 3000; ++seed) {
+    const std::string data = RandomItems(seed).make();
+    message::Messages messages = messages_from("openai_conversation", data);
+    ASSERT_EQ(marks_of(sent_back("openai_conversation", messages)), marks_of(data))
+        << seed << "\n"
+        << data << "\n"
+        << message::to_json(messages);
+    make_ready(messages);
+    ASSERT_EQ(marks_of(sent_back("openai_conversation", messages)), marks_of(data))
+        << seed << "\n"
+        << data << "\n"
+        << message::to_json(messages);
+    ASSERT_EQ(message::OrderedAnswers(messages).unfit(), 0U) << seed << "\n" << data;
+  }
+}
