@@ -9,6 +9,7 @@ namespace millrace::format {
 using message::Message;
 using message::PartKind;
 using message::Role;
+using message::ToolCall;
 
 TurnWriter::TurnWriter(message::JsonBuilder& out, std::span<const Message> messages,
                        const TurnNames& names)
@@ -36,6 +37,7 @@ void TurnWriter::write() {
 void TurnWriter::write_message(const Message& message) {
   switch (message.role) {
     case Role::user:
+      write_server_results();
       close_calls();
       write_user(message);
       break;
@@ -44,7 +46,7 @@ void TurnWriter::write_message(const Message& message) {
       if (!message::text_of(message.content).empty()) write_calls();
       write_assistant(message);
       break;
-    case Role::tool: write_unmatched_result(message); break;
+    case Role::tool: write_result_at(message); break;
     case Role::reasoning: write_reasoning(message); break;
     case Role::system:
     case Role::developer: write_system(message); break;
@@ -74,7 +76,7 @@ void TurnWriter::write_answer(std::span<const message::Part> parts) {
 
 void TurnWriter::write_recorded_result(const message::Part& part) {
   if (used_[part.at] || waiting_.erase(part.call) == 0) {
-    return write_unmatched_result(*part.message);
+    return write_result_at(*part.message);
   }
   used_[part.at] = true;
   write_calls();
@@ -128,15 +130,28 @@ bool TurnWriter::holds_call(std::string_view id) const {
   return held_ids_.contains(id);
 }
 
-void TurnWriter::place_result(const message::ToolCall& call) {
+void TurnWriter::place_result(const ToolCall& call) {
   if (placed_.contains(&call)) {
     waiting_.insert(&call);
     return;
   }
   const Message* result = take_result(Call{&call, at_});
   if (result == nullptr) return;
+  server_results_.emplace(result, &call);
+  server_order_.push_back(result);
+}
+
+void TurnWriter::write_server_result_of(const Message& result) {
+  const auto call = server_results_.extract(&result);
+  if (call.empty()) return;
+  write_calls();
   enter(Turn::assistant);
-  write_server_result(call, *result);
+  write_server_result(*call.mapped(), result);
+}
+
+void TurnWriter::write_server_results() {
+  for (const Message* result : server_order_) write_server_result_of(*result);
+  server_order_.clear();
 }
 
 const Message* TurnWriter::take_result(const Call& call) {
@@ -152,9 +167,9 @@ const Message* TurnWriter::take_result(const Call& call) {
   return nullptr;
 }
 
-void TurnWriter::write_unmatched_result(const Message& message) {
+void TurnWriter::write_result_at(const Message& message) {
   if (!used_[at_]) close_calls();
-  if (used_[at_]) return;
+  if (used_[at_]) return write_server_result_of(message);
   const std::string id = wire_id(message.tool_call_id);
   enter(Turn::user);
   write_result(message, {}, id);

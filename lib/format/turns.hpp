@@ -25,7 +25,8 @@ struct TurnNames {
 
 // Writes turns from left to right. A turn opens with its first block; an assistant turn holds its
 // calls back, so that they end it and their results can begin the next. Where the order of an
-// answer is recorded, its calls stand where they came, and only their results wait.
+// answer is recorded, its calls stand where they came, and only their results wait. The result of a
+// call that the provider ran stands in an assistant turn, where its message or the record has it.
 class TurnWriter {
  public:
   TurnWriter(message::JsonBuilder& out, std::span<const message::Message> messages,
@@ -69,6 +70,7 @@ class TurnWriter {
   void enter(Turn turn);
   // Ends the turn that is open, with its calls: what is written next stands between turns.
   void end_turn() {
+    write_server_results();
     close_calls();
     close_turn();
   }
@@ -81,8 +83,8 @@ class TurnWriter {
   void close_calls();
   // Writes the calls that are held; their results wait.
   void write_calls();
-  // Writes the result of a call that the provider ran: the first one behind it that no other call
-  // has taken. Where a recorded order has a place for it, it waits until then.
+  // Gives a call that the provider ran its result: the first one behind it that no other call has
+  // taken. It waits for its place.
   void place_result(const message::ToolCall& call);
   // Keeps an id that is written as it is from being given again.
   void reserve_id(const std::string& id) { wire_ids_.insert(id); }
@@ -103,8 +105,11 @@ class TurnWriter {
   void write_message(const message::Message& message);
   void write_answer(std::span<const message::Part> parts);
   void close_turn();
-  void write_unmatched_result(const message::Message& message);
+  void write_result_at(const message::Message& message);
   void write_recorded_result(const message::Part& part);
+  void write_server_result_of(const message::Message& result);
+  // Those that wait, before what is of no assistant turn.
+  void write_server_results();
   const message::Message* take_result(const Call& call);
   std::string wire_id(std::string_view id);
 
@@ -123,6 +128,9 @@ class TurnWriter {
   // that the provider ran and that wait for theirs.
   std::unordered_set<const message::ToolCall*> placed_;
   std::unordered_set<const message::ToolCall*> waiting_;
+  // The other results of calls that the provider ran, until they are written, and their order.
+  std::unordered_map<const message::Message*, const message::ToolCall*> server_results_;
+  std::vector<const message::Message*> server_order_;
   std::unordered_set<std::string> wire_ids_;
   std::unordered_map<std::string, std::size_t> id_counts_;
 };

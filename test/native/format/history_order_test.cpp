@@ -33,11 +33,11 @@ void make_ready(message::Messages& messages) {
   message::repair_history(messages, ids, {message::Unmatched::dropped, true});
 }
 
-// The marks `part1`, `part2` ... as they stand in a text.
+// The marks `mark1`, `mark2` ... as they stand in a text.
 std::vector<int> marks_of(const std::string& text) {
   std::vector<int> marks;
-  for (std::size_t at = text.find("part"); at != std::string::npos;
-       at = text.find("part", at + 1)) {
+  for (std::size_t at = text.find("mark"); at != std::string::npos;
+       at = text.find("mark", at + 1)) {
     marks.push_back(std::stoi(text.substr(at + 4)));
   }
   return marks;
@@ -55,30 +55,67 @@ void PrintTo(const OrderRow& row, std::ostream* out) {
 
 const OrderRow ordered_histories[] = {
     {"ResponsesCallBehindTheOutputOfAnother", "openai_conversation",
-     R"([{"type":"function_call","call_id":"a","name":"f","arguments":"{\"n\":\"part1\"}"},
-         {"type":"function_call","call_id":"b","name":"f","arguments":"{\"n\":\"part2\"}"},
-         {"type":"function_call_output","call_id":"b","output":"part3"},
-         {"type":"function_call","call_id":"c","name":"f","arguments":"{\"n\":\"part4\"}"},
-         {"type":"function_call_output","call_id":"a","output":"part5"},
-         {"type":"function_call_output","call_id":"c","output":"part6"}])"},
+     R"([{"type":"function_call","call_id":"a","name":"f","arguments":"{\"n\":\"mark1\"}"},
+         {"type":"function_call","call_id":"b","name":"f","arguments":"{\"n\":\"mark2\"}"},
+         {"type":"function_call_output","call_id":"b","output":"mark3"},
+         {"type":"function_call","call_id":"c","name":"f","arguments":"{\"n\":\"mark4\"}"},
+         {"type":"function_call_output","call_id":"a","output":"mark5"},
+         {"type":"function_call_output","call_id":"c","output":"mark6"}])"},
     {"ResponsesTextBeforeTheOutput", "openai_conversation",
-     R"([{"type":"custom_tool_call","call_id":"a","name":"f","input":"part1"},
-         {"type":"message","role":"assistant","content":"part2"},
-         {"type":"custom_tool_call_output","call_id":"a","output":"part3"},
-         {"type":"message","role":"assistant","content":"part4"}])"},
+     R"([{"type":"custom_tool_call","call_id":"a","name":"f","input":"mark1"},
+         {"type":"message","role":"assistant","content":"mark2"},
+         {"type":"custom_tool_call_output","call_id":"a","output":"mark3"},
+         {"type":"message","role":"assistant","content":"mark4"}])"},
     {"ResponsesItemBeforeTheOutput", "openai_conversation",
-     R"([{"type":"function_call","call_id":"a","name":"f","arguments":"{\"n\":\"part1\"}"},
-         {"type":"compaction","encrypted_content":"part2"},
-         {"type":"compaction","encrypted_content":"part3"},
-         {"type":"function_call_output","call_id":"a","output":"part4"},
-         {"type":"function_call","call_id":"b","name":"f","arguments":"{\"n\":\"part5\"}"},
-         {"type":"function_call_output","call_id":"b","output":"part6"}])"},
+     R"([{"type":"function_call","call_id":"a","name":"f","arguments":"{\"n\":\"mark1\"}"},
+         {"type":"compaction","encrypted_content":"mark2"},
+         {"type":"compaction","encrypted_content":"mark3"},
+         {"type":"function_call_output","call_id":"a","output":"mark4"},
+         {"type":"function_call","call_id":"b","name":"f","arguments":"{\"n\":\"mark5\"}"},
+         {"type":"function_call_output","call_id":"b","output":"mark6"}])"},
     {"ResponsesItemBehindAnOutputAlone", "openai_conversation",
-     R"([{"type":"function_call","call_id":"a","name":"f","arguments":"{\"n\":\"part1\"}"},
-         {"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAAApart2"},
-         {"type":"function_call_output","call_id":"a","output":"part3"},
-         {"type":"compaction","encrypted_content":"part4"},
-         {"type":"message","role":"user","content":"part5"}])"},
+     R"([{"type":"function_call","call_id":"a","name":"f","arguments":"{\"n\":\"mark1\"}"},
+         {"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAAAmark2"},
+         {"type":"function_call_output","call_id":"a","output":"mark3"},
+         {"type":"compaction","encrypted_content":"mark4"},
+         {"type":"message","role":"user","content":"mark5"}])"},
+    {"AnthropicCallBetweenACallAndItsResult", "anthropic",
+     R"({"messages":[{"role":"assistant","content":[
+         {"type":"mcp_tool_use","id":"a","name":"f","server_name":"s","input":{"n":"mark1"}},
+         {"type":"server_tool_use","id":"b","name":"web_search","input":{"n":"mark2"}},
+         {"type":"web_search_tool_result","tool_use_id":"b","content":[{"url":"mark3"}]},
+         {"type":"mcp_tool_result","tool_use_id":"a","content":[{"type":"text","text":"mark4"}]},
+         {"type":"text","text":"mark5"}]}]})"},
+    {"AnthropicCallOfTheHostBeforeAResult", "anthropic",
+     R"({"messages":[{"role":"assistant","content":[
+         {"type":"mcp_tool_use","id":"a","name":"f","server_name":"s","input":{"n":"mark1"}},
+         {"type":"tool_use","id":"b","name":"g","input":{"n":"mark2"}},
+         {"type":"mcp_tool_result","tool_use_id":"a","content":[{"type":"text","text":"mark3"}]}]},
+         {"role":"user","content":[
+         {"type":"tool_result","tool_use_id":"b","content":"mark4"}]}]})"},
+    {"AnthropicResultInTheNextAnswer", "anthropic",
+     R"({"messages":[{"role":"assistant","content":[
+         {"type":"server_tool_use","id":"a","name":"code_execution","input":{"n":"mark1"}},
+         {"type":"tool_use","id":"b","name":"g","input":{"n":"mark2"}}]},
+         {"role":"user","content":[
+         {"type":"tool_result","tool_use_id":"b","content":"mark3"}]},
+         {"role":"assistant","content":[
+         {"type":"code_execution_tool_result","tool_use_id":"a","content":{"stdout":"mark4"}},
+         {"type":"text","text":"mark5"}]}]})"},
+    {"GeminiCallBetweenCodeAndItsResult", "gemini",
+     R"({"contents":[{"role":"model","parts":[
+         {"executableCode":{"language":"PYTHON","code":"mark1"}},
+         {"functionCall":{"id":"b","name":"g","args":{"n":"mark2"}}},
+         {"codeExecutionResult":{"outcome":"OUTCOME_OK","output":"mark3"}}]},
+         {"role":"user","parts":[
+         {"functionResponse":{"id":"b","name":"g","response":{"output":"mark4"}}}]}]})"},
+    {"BedrockCallBetweenACallAndItsResult", "bedrock_converse",
+     R"({"messages":[{"role":"assistant","content":[
+         {"toolUse":{"toolUseId":"a","name":"f","input":{"n":"mark1"},"type":"server_tool_use"}},
+         {"toolUse":{"toolUseId":"b","name":"g","input":{"n":"mark2"}}},
+         {"toolResult":{"toolUseId":"a","content":[{"text":"mark3"}],"type":"f_result"}}]},
+         {"role":"user","content":[
+         {"toolResult":{"toolUseId":"b","content":[{"text":"mark4"}]}}]}]})"},
 };
 
 class OrderOfHistory : public testing::TestWithParam<OrderRow> {};
@@ -117,7 +154,7 @@ class RandomItems {
   int number(int least, int most) {
     return std::uniform_int_distribution<int>(least, most)(random_);
   }
-  std::string mark() { return "part" + std::to_string(++marks_); }
+  std::string mark() { return "mark" + std::to_string(++marks_); }
   void add(const std::string& item) { items_ += (items_.size() > 1 ? "," : "") + item; }
 
   void add_item(int kind) {

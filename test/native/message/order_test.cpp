@@ -24,20 +24,27 @@ struct Wire {
   std::string item_kind;
   std::string item;  // JSON text; MARK is replaced
   std::string signature;
+  // State of a call that the provider ran and of its result; "" where both are one item.
+  std::string server_call = {};
+  std::string server_result = {};
 };
 
 const Wire wires[] = {
-    {"anthropic", "anthropic", "content_block", R"({"type":"fallback","to":"MARK"})", "signed"},
+    {"anthropic", "anthropic", "content_block", R"({"type":"fallback","to":"MARK"})", "signed",
+     R"({"type":"mcp_tool_use","server_name":"s"})", R"({"type":"mcp_tool_result"})"},
     {"gemini", "google", "part", R"({"inlineData":{"mimeType":"image/png","data":"MARK"}})",
-     R"({\"google\":{\"thought_signature\":\"s\"}})"},
+     R"({\"google\":{\"thought_signature\":\"s\"}})", R"({"language":"PYTHON","code":"MARK"})",
+     R"({"outcome":"OUTCOME_OK","output":"MARK"})"},
     {"bedrock_converse", "bedrock", "content_block", R"({"image":{"format":"MARK"}})",
-     R"({\"bedrock\":{\"signature\":\"s\"}})"},
+     R"({\"bedrock\":{\"signature\":\"s\"}})", R"({"type":"server_tool_use"})",
+     R"({"type":"server_tool_result"})"},
     {"openai_conversation", "openai_responses", "compaction",
      R"({"type":"compaction","encrypted_content":"MARK"})", "gAAAAsigned"},
 };
 
 std::string replaced(std::string text, const std::string& mark) {
-  return text.replace(text.find("MARK"), 4, mark);
+  const std::size_t at = text.find("MARK");
+  return at == std::string::npos ? text : text.replace(at, 4, mark);
 }
 
 std::string mark_of(int number) {
@@ -52,12 +59,15 @@ class RandomAnswer {
   std::string make() {
     const int parts = number(1, 12);
     for (int part = 0; part < parts; ++part) {
-      const int kind = number(0, 3);
+      const int kind = number(0, wire_.server_call.empty() ? 3 : 5);
       if (kind == 0) add_text();
       if (kind == 1) add_reasoning();
       if (kind == 2) add_item();
       if (kind == 3) add_call();
+      if (kind == 4) add_server_call();
+      if (kind == 5) add_server_result();
     }
+    while (!server_calls_.empty()) add_server_result();
     for (const std::string& call : calls_) {
       add(R"({"type":"TOOL_CALL_RESULT","messageId":"result )" + call + R"(","toolCallId":")" +
           call + R"(","content":"done"})");
@@ -97,9 +107,33 @@ class RandomAnswer {
     if (whose == 0) entity = message_;
     if (whose == 1) entity = "item" + std::to_string(marks_);
     if (whose == 2) entity = "m" + std::to_string(messages_ + 1);
+    add_state(entity, wire_.item_kind, replaced(wire_.item, mark()));
+  }
+  void add_state(const std::string& entity, const std::string& kind, const std::string& state) {
     add(R"({"type":"CUSTOM","name":"millrace.provider_state","value":{"entityId":")" + entity +
-        R"(","provider":")" + wire_.provider + R"(","kind":")" + wire_.item_kind + R"(","state":)" +
-        replaced(wire_.item, mark()) + "}}");
+        R"(","provider":")" + wire_.provider + R"(","kind":")" + kind + R"(","state":)" + state +
+        "}}");
+  }
+  // The mark is in the state, where the wire has one there, and else in the arguments or the text.
+  void add_server_call() {
+    const std::string id = "server" + std::to_string(marks_);
+    const std::string state = replaced(wire_.server_call, mark());
+    const std::string arguments =
+        state == wire_.server_call ? R"({\"a\":\")" + mark_of(marks_ - 1) + R"(\"})" : "{}";
+    add(R"({"type":"TOOL_CALL_CHUNK","toolCallId":")" + id + R"(","toolCallName":"f",)" +
+        R"("parentMessageId":")" + message() + R"(","delta":")" + arguments + "\"}");
+    add_state(id, "server_tool", state);
+    server_calls_.push_back(id);
+  }
+  void add_server_result() {
+    if (server_calls_.empty()) return;
+    const auto call = server_calls_.begin() + number(0, static_cast<int>(server_calls_.size()) - 1);
+    const std::string state = replaced(wire_.server_result, mark());
+    const std::string text = state == wire_.server_result ? mark_of(marks_ - 1) : "done";
+    add_state(*call, "server_tool_result", state);
+    add(R"({"type":"TOOL_CALL_RESULT","messageId":"result )" + *call + R"(","toolCallId":")" +
+        *call + R"(","content":")" + text + "\"}");
+    server_calls_.erase(call);
   }
   void add_call() {
     const std::string id = "call" + std::to_string(marks_);
@@ -113,6 +147,7 @@ class RandomAnswer {
   std::string events_ = "[";
   std::string message_;
   std::vector<std::string> calls_;
+  std::vector<std::string> server_calls_;  // without their results
   int messages_ = 0;
   int marks_ = 0;
 };
@@ -160,6 +195,11 @@ TEST_P(OrderOf, RandomPartsGoOutAsTheyCame) {
                                                           << message::to_json(messages) << "\n"
                                                           << request;
     EXPECT_EQ(message::OrderedAnswers(messages).unfit(), 0U) << seed;
+    Messages repaired = messages;
+    CountingIds ids("repaired-");
+    EXPECT_TRUE(message::repair_history(repaired, ids, {message::Unmatched::dropped, true}).empty())
+        << seed << "\n"
+        << message::to_json(messages);
   }
 }
 
@@ -377,4 +417,21 @@ TEST(Order, TakesAnyRecord) {
     EXPECT_EQ(answers.unfit(), 1U) << record;
     EXPECT_FALSE(answers.covers(0)) << record;
   }
+}
+
+// A result of a tool that the provider ran is of the turn that called it, whatever came between.
+TEST(Order, PutsAResultOfTheProviderBeforeTheNextQuestion) {
+  Messages messages = folded(
+      R"([{"type":"TOOL_CALL_CHUNK","toolCallId":"c","toolCallName":"f","parentMessageId":"m",)"
+      R"("delta":"{\"a\":\"part1000.\"}"},)"
+      R"({"type":"CUSTOM","name":"millrace.provider_state","value":{"entityId":"c",)"
+      R"("provider":"anthropic","kind":"server_tool","state":{"type":"mcp_tool_use"}}},)"
+      R"({"type":"CUSTOM","name":"millrace.provider_state","value":{"entityId":"c",)"
+      R"("provider":"anthropic","kind":"server_tool_result","state":{"type":"mcp_tool_result"}}},)"
+      R"({"type":"TOOL_CALL_RESULT","messageId":"t","toolCallId":"c","content":"part1001."}])");
+  Message question;
+  question.content = message::Content::of_text("part1002.");
+  messages.insert(messages.end() - 1, question);
+  const std::string request = written(messages, "anthropic");
+  EXPECT_EQ(marks_in(request), counted(3)) << request;
 }
