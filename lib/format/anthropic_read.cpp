@@ -298,12 +298,15 @@ void AnthropicReader::finish_assistant() {
   const auto is_whole = [&](const json::Value& block) {
     return is_text(block) && !has_more_than(block, {"type", "text", "cache_control"});
   };
-  const auto first_text = std::find_if(blocks_.begin(), blocks_.end(), is_text);
+  const bool is_empty = blocks_.empty() || messages_.back().content.text.empty();
+  const auto first_text =
+      is_empty ? blocks_.end() : std::find_if(blocks_.begin(), blocks_.end(), is_text);
   // Blocks of other kinds are written before the text, unless the list gives their places.
   const auto texts = std::find_if_not(first_text, blocks_.end(), is_text) == blocks_.end()
                          ? first_text
                          : blocks_.begin();
   for (auto block = blocks_.begin(); block != texts; ++block) {
+    if (is_whole(*block)) continue;  // an empty text
     keep(*block, (*block)["type"].string() == "compaction" ? "compaction" : "content_block");
   }
   const bool marked = std::any_of(texts, blocks_.end(), [](const json::Value& block) {

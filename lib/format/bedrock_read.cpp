@@ -5,6 +5,7 @@
 
 #include "format/bedrock_blocks.hpp"
 #include "format/bedrock_converse.hpp"
+#include "format/read_order.hpp"
 #include "format/retained.hpp"
 #include "format/support.hpp"
 #include "message/parts.hpp"
@@ -66,6 +67,7 @@ class BedrockReader {
     }
     add_user();
     end_answer();
+    order_.close(messages_);
   }
 
   [[nodiscard]] Messages take() { return std::move(messages_); }
@@ -93,32 +95,52 @@ class BedrockReader {
     return add(Role::assistant);
   }
 
-  // Keeps the blocks of the answer that its text alone does not give.
+  // Keeps the blocks of the answer that its text alone does not give: those before the text as they
+  // are, and all of them where others have places within it.
   void end_answer() {
-    const auto is_plain = [](const json::Value& block) { return is_text_block(block); };
+    if (!in_assistant_) return;
     const auto has_words = [](const json::Value& block) {
       return block["text"].is_string() || block["citationsContent"].is_object();
     };
+    Message& message = messages_.back();
     const auto first_words = std::find_if(answer_.begin(), answer_.end(), has_words);
-    if (std::all_of(first_words, answer_.end(), is_plain)) {
-      for (auto block = answer_.begin(); block != first_words; ++block) {
-        messages_.back().metadata.add(bedrock::provider, "content_block", raw(*block));
+    const bool is_empty = message.content.text.empty();
+    if (is_empty || std::all_of(first_words, answer_.end(), is_text_block)) {
+      for (auto block = answer_.begin(); block != (is_empty ? answer_.end() : first_words);
+           ++block) {
+        if (is_text_block(*block)) continue;
+        message.metadata.add(bedrock::provider, "content_block", raw(*block));
       }
     } else {
       JsonBuilder list;
       list.open_array();
       for (const json::Value& block : answer_) list.value(block);
       list.close_array();
-      messages_.back().metadata.add(bedrock::provider, bedrock::blocks_kind, list.take());
+      message.metadata.add(bedrock::provider, bedrock::blocks_kind, list.take());
     }
     answer_.clear();
     in_assistant_ = false;
+    note_parts(message);
+  }
+
+  // The message is whole: its blocks, its text, its calls.
+  void note_parts(const Message& message) {
+    const std::size_t at = messages_.size() - 1;
+    const auto& states = message.metadata.provider_state;
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      if (message::is_item(states[i].provider, states[i].kind)) order_.add_item(at, i);
+    }
+    if (!message.content.text.empty()) order_.add_text(at, 0);
+    for (std::size_t i = 0; i < message.tool_calls.size(); ++i) {
+      order_.add_call(at, i, message.tool_calls[i].id);
+    }
   }
 
   void read_result(const json::Value& result) {
     std::vector<json::Value> content;
     for (const json::Value block : result["content"].items()) content.push_back(block);
     end_answer();
+    order_.add_result(result["toolUseId"].string());
     Message& message = add(Role::tool);
     message.tool_call_id = result["toolUseId"].string();
     message.content = content_of_converse(content, true);
@@ -161,6 +183,7 @@ class BedrockReader {
     const json::Value redacted = reasoning["redactedContent"];
     end_answer();
     Message& message = add(Role::reasoning);
+    order_.add_reasoning(messages_.size() - 1);
     message.content = Content::of_text(text["text"].string());
     const json::Value retained = redacted.is_string() ? redacted : text["signature"];
     if (!retained.is_string()) return;
@@ -175,6 +198,7 @@ class BedrockReader {
   std::vector<json::Value> blocks_;  // of a user's message that is not complete
   std::vector<json::Value> answer_;  // blocks of the assistant message, without its calls
   bool in_assistant_ = false;        // the last message takes what comes next
+  ReadOrder order_{ReadOrder::First::items};
 };
 
 }  // namespace

@@ -117,13 +117,13 @@ class BedrockWriter final : public TurnWriter {
 
   void write_assistant(const Message& message) override {
     for (const message::ProviderState& state : message.metadata.provider_state) write_item(state);
-    const std::string text = message::text_of(message.content);
-    if (!write_blocks(message, text)) write_text(message, text);
+    write_text(message, message::text_of(message.content));
     for (const ToolCall& call : message.tool_calls) place_call(call);
   }
 
   void write_text(const Message& message, std::string_view text) override {
-    if (is_blank(text)) return;
+    const bool is_whole = text.size() == message::text_of(message.content).size();
+    if ((is_whole && write_blocks(message, text)) || is_blank(text)) return;
     enter(Turn::assistant);
     const auto pieces = cited_pieces(message, bedrock::provider, text);
     for (const TextPiece& piece : pieces) write_piece(message, piece);

@@ -116,6 +116,32 @@ const OrderRow ordered_histories[] = {
          {"toolResult":{"toolUseId":"a","content":[{"text":"mark3"}],"type":"f_result"}}]},
          {"role":"user","content":[
          {"toolResult":{"toolUseId":"b","content":[{"text":"mark4"}]}}]}]})"},
+    {"BedrockBlocksBehindACallOfTheHost", "bedrock_converse",
+     R"({"messages":[{"role":"assistant","content":[
+         {"image":{"format":"png","source":{"bytes":"mark1"}}},
+         {"toolUse":{"toolUseId":"a","name":"f","input":{"n":"mark2"}}},
+         {"image":{"format":"png","source":{"bytes":"mark3"}}},
+         {"reasoningContent":{"reasoningText":{"text":"mark4","signature":"s"}}},
+         {"text":"mark5"},
+         {"toolUse":{"toolUseId":"b","name":"f","input":{"n":"mark6"}}}]},
+         {"role":"user","content":[
+         {"toolResult":{"toolUseId":"a","content":[{"text":"mark7"}]}},
+         {"toolResult":{"toolUseId":"b","content":[{"text":"mark8"}]}}]}]})"},
+    {"BedrockCitationsWithoutWordsBeforeACall", "bedrock_converse",
+     R"({"messages":[{"role":"assistant","content":[
+         {"citationsContent":{"content":[],"citations":[{"title":"mark1"}]}},
+         {"toolUse":{"toolUseId":"a","name":"f","input":{"n":"mark2"}}},
+         {"image":{"format":"png","source":{"bytes":"mark3"}}}]},
+         {"role":"user","content":[
+         {"toolResult":{"toolUseId":"a","content":[{"text":"mark4"}]}}]}]})"},
+    {"AnthropicBlocksBehindAnEmptyText", "anthropic",
+     R"({"messages":[{"role":"assistant","content":[
+         {"type":"text","text":""},
+         {"type":"fallback","to":"mark1"},
+         {"type":"tool_use","id":"a","name":"f","input":{"n":"mark2"}},
+         {"type":"thinking","thinking":"mark3","signature":"s"}]},
+         {"role":"user","content":[
+         {"type":"tool_result","tool_use_id":"a","content":"mark4"}]}]})"},
 };
 
 class OrderOfHistory : public testing::TestWithParam<OrderRow> {};
@@ -211,3 +237,155 @@ TEST(OrderOfResponsesHistory, StaysForRandomItems) {
     ASSERT_EQ(message::OrderedAnswers(messages).unfit(), 0U) << seed << "\n" << data;
   }
 }
+
+namespace {
+
+// How an API names the blocks of its turns; MARK is replaced by a mark and ID by the call's.
+struct TurnWire {
+  std::string format;
+  std::string turns;
+  std::string blocks;
+  std::string assistant;
+  std::vector<std::string> kinds;  // of blocks by themselves
+  std::string host_call, host_result, server_call, server_result;
+  bool has_open_calls = true;  // of the provider's, several at a time
+};
+
+void PrintTo(const TurnWire& wire, std::ostream* out) {
+  *out << wire.format;
+}
+
+const TurnWire turn_wires[] = {
+    {"anthropic",
+     "messages",
+     "content",
+     "assistant",
+     {R"({"type":"text","text":"MARK"})",
+      R"({"type":"thinking","thinking":"MARK","signature":"s"})",
+      R"({"type":"fallback","to":"MARK"})"},
+     R"({"type":"tool_use","id":"ID","name":"f","input":{"n":"MARK"}})",
+     R"({"type":"tool_result","tool_use_id":"ID","content":"MARK"})",
+     R"({"type":"mcp_tool_use","id":"ID","name":"f","server_name":"s","input":{"n":"MARK"}})",
+     R"({"type":"mcp_tool_result","tool_use_id":"ID","content":[{"type":"text","text":"MARK"}]})"},
+    {"gemini",
+     "contents",
+     "parts",
+     "model",
+     {R"({"text":"MARK"})", R"({"text":"MARK","thought":true,"thoughtSignature":"c2ln"})",
+      R"({"inlineData":{"mimeType":"image/png","data":"MARK"}})"},
+     R"({"functionCall":{"id":"ID","name":"f","args":{"n":"MARK"}}})",
+     R"({"functionResponse":{"id":"ID","name":"f","response":{"output":"MARK"}}})",
+     R"({"executableCode":{"language":"PYTHON","code":"MARK"}})",
+     R"({"codeExecutionResult":{"outcome":"OUTCOME_OK","output":"MARK"}})",
+     false},
+    {"bedrock_converse",
+     "messages",
+     "content",
+     "assistant",
+     {R"({"text":"MARK"})",
+      R"({"reasoningContent":{"reasoningText":{"text":"MARK","signature":"s"}}})",
+      R"({"image":{"format":"png","source":{"bytes":"MARK"}}})",
+      R"({"citationsContent":{"content":[{"text":"MARK"}],"citations":[{"title":"t"}]}})"},
+     R"({"toolUse":{"toolUseId":"ID","name":"f","input":{"n":"MARK"}}})",
+     R"({"toolResult":{"toolUseId":"ID","content":[{"text":"MARK"}]}})",
+     R"({"toolUse":{"toolUseId":"ID","name":"f","input":{"n":"MARK"},"type":"server_tool_use"}})",
+     R"({"toolResult":{"toolUseId":"ID","content":[{"text":"MARK"}],"type":"f_result"}})"},
+};
+
+// Random turns; the results of the host's calls follow theirs, in their order.
+class RandomTurns {
+ public:
+  RandomTurns(const TurnWire& wire, unsigned seed) : wire_(wire), random_(seed) {}
+
+  std::string make() {
+    const int rounds = number(1, 3);
+    for (int round = 0; round < rounds; ++round) {
+      const int blocks = number(1, 8);
+      for (int i = 0; i < blocks; ++i) add_block();
+      while (!server_calls_.empty()) add_server_result();
+      end_turn(wire_.assistant);
+      for (const std::string& id : host_calls_) add(wire_.host_result, id);
+      const bool is_asked = host_calls_.empty() || number(0, 1) == 0;
+      if (is_asked) add(wire_.kinds.front(), {});
+      host_calls_.clear();
+      end_turn("user");
+    }
+    return "{\"" + wire_.turns + "\":[" + turns_ + "]}";
+  }
+
+ private:
+  int number(int least, int most) {
+    return std::uniform_int_distribution<int>(least, most)(random_);
+  }
+  static void replace(std::string& text, std::string_view name, const std::string& value) {
+    const auto at = text.find(name);
+    if (at != std::string::npos) text.replace(at, name.size(), value);
+  }
+  void add(std::string block, const std::string& id) {
+    replace(block, "\"ID\"", "\"" + id + "\"");
+    replace(block, "MARK", "mark" + std::to_string(++marks_));
+    blocks_ += (blocks_.empty() ? "" : ",") + block;
+  }
+  std::string new_id() { return "call" + std::to_string(marks_); }
+
+  void add_block() {
+    const int kinds = static_cast<int>(wire_.kinds.size());
+    const int kind = number(0, kinds + 3);
+    if (kind < kinds) return add(wire_.kinds[static_cast<std::size_t>(kind)], {});
+    if (kind <= kinds + 1) {
+      host_calls_.push_back(new_id());
+      return add(wire_.host_call, host_calls_.back());
+    }
+    const bool may_call = wire_.has_open_calls || server_calls_.empty();
+    if (kind == kinds + 2 && may_call) {
+      server_calls_.push_back(new_id());
+      return add(wire_.server_call, server_calls_.back());
+    }
+    if (!server_calls_.empty()) add_server_result();
+  }
+
+  void add_server_result() {
+    const auto at = server_calls_.begin() + number(0, static_cast<int>(server_calls_.size()) - 1);
+    add(wire_.server_result, *at);
+    server_calls_.erase(at);
+  }
+
+  void end_turn(const std::string& role) {
+    turns_ += turns_.empty() ? "" : ",";
+    turns_ += R"({"role":")" + role + R"(",")" + wire_.blocks + "\":[" + blocks_ + "]}";
+    blocks_.clear();
+  }
+
+  const TurnWire& wire_;
+  std::mt19937 random_;
+  std::string turns_;
+  std::string blocks_;
+  std::vector<std::string> host_calls_;
+  std::vector<std::string> server_calls_;
+  int marks_ = 0;
+};
+
+class OrderOfTurns : public testing::TestWithParam<TurnWire> {};
+
+}  // namespace
+
+TEST_P(OrderOfTurns, StaysForRandomBlocks) {
+  const std::string& format = GetParam().format;
+  for (unsigned seed = 0; seed < 2000; ++seed) {
+    const std::string data = RandomTurns(GetParam(), seed).make();
+    message::Messages messages = messages_from(format, data);
+    ASSERT_EQ(marks_of(sent_back(format, messages)), marks_of(data)) << seed << "\n"
+                                                                     << data << "\n"
+                                                                     << message::to_json(messages);
+    make_ready(messages);
+    ASSERT_EQ(marks_of(sent_back(format, messages)), marks_of(data)) << seed << "\n"
+                                                                     << data << "\n"
+                                                                     << message::to_json(messages);
+    ASSERT_EQ(message::OrderedAnswers(messages).unfit(), 0U) << seed << "\n" << data;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Wires, OrderOfTurns, testing::ValuesIn(turn_wires),
+                         [](const testing::TestParamInfo<TurnWire>& row) {
+                           return row.param.format;
+                         });
