@@ -22,17 +22,25 @@ struct Step {
   const ToolCall* interrupted = nullptr;
 };
 
+// The provider ran the tool.
+bool is_server_call(const ToolCall& call) {
+  const auto& states = call.metadata.provider_state;
+  return std::any_of(states.begin(), states.end(),
+                     [](const ProviderState& state) { return state.kind == "server_tool"; });
+}
+
 // Finds out what is wrong and how the history would be right, without touching it.
 class Plan {
  public:
   explicit Plan(std::span<const Message> messages, const RepairOptions& options = {})
       : messages_(messages),
         unmatched_(options.unmatched),
+        has_answers_(options.has_ordered_answers),
         results_(messages.size()),
         open_calls_(messages.size()),
         done_(messages.size()),
         reported_(messages.size()) {
-    if (options.has_ordered_answers) find_answers();
+    if (has_answers_) find_answers();
     match();
     for (Index at = 0; at < messages_.size(); ++at) lay(at);
   }
@@ -59,15 +67,19 @@ class Plan {
   // Gives each result to the latest open call of its id.
   void match() {
     std::unordered_map<std::string_view, Open> open;
+    Index turn = 0;  // where it begins
     for (Index at = 0; at < messages_.size(); ++at) {
       const Message& message = messages_[at];
+      if (message.role == Role::user) turn = at;
       if (message.role == Role::tool) {
         const auto found = open.find(message.tool_call_id);
         if (found == open.end()) {
           leave_out(at);
           continue;
         }
-        results_[found->second.message].push_back(at);
+        const auto& [called, call] = found->second;
+        const bool stays = has_answers_ && called >= turn && is_server_call(*call);
+        if (!stays) results_[called].push_back(at);
         open.erase(found);
       } else if (message.role == Role::assistant) {
         open_calls(open, at);
@@ -135,10 +147,11 @@ class Plan {
       ++next;
       end = i;
     }
-    for (Index i = at + 1; i <= end; ++i) {
-      if (done_[i] || reported_[i]) continue;
-      steps_.push_back({i, nullptr});
-      done_[i] = true;
+    const bool goes_on = at > last_ || last_ > last;
+    for (Index i = at; i <= end; ++i) {
+      if (!done_[i] && !reported_[i]) steps_.push_back({i, nullptr});
+      done_[i] = done_[i] || !reported_[i];
+      if (i == last && goes_on) add_results(at, last, true);
     }
     for (; next < results.size(); ++next) {
       const Index result = results[next];
@@ -146,17 +159,20 @@ class Plan {
       steps_.push_back({result, nullptr});
       done_[result] = true;
     }
-    if (at <= last_ && last_ <= last) return;
-    for (Index i = at; i <= last; ++i) add_results(i);
+    if (goes_on) add_results(at, last, false);
   }
 
-  void add_results(Index at) {
-    // In the order of the calls.
-    auto& open = open_calls_[at];
-    std::sort(open.begin(), open.end());
-    for (const ToolCall* call : open) {
-      change(Change::Kind::added_result, call->id, at);
-      steps_.push_back({0, call});
+  // For the calls of these messages, in their order: those of the provider's before the results of
+  // the host.
+  void add_results(Index first, Index last, bool of_provider) {
+    for (Index at = first; at <= last; ++at) {
+      auto& open = open_calls_[at];
+      std::sort(open.begin(), open.end());
+      for (const ToolCall* call : open) {
+        if ((has_answers_ && is_server_call(*call)) != of_provider) continue;
+        change(Change::Kind::added_result, call->id, at);
+        steps_.push_back({0, call});
+      }
     }
   }
 
@@ -166,6 +182,7 @@ class Plan {
 
   std::span<const Message> messages_;
   Unmatched unmatched_;
+  bool has_answers_;
   std::unordered_set<std::string_view> called_;           // ids of the calls so far
   std::vector<std::vector<Index>> results_;               // by the message of the call
   std::vector<std::vector<const ToolCall*>> open_calls_;  // by message

@@ -47,7 +47,8 @@ enum class Unmatched : std::uint8_t { dropped, as_user_text };
 struct RepairOptions {
   Unmatched unmatched = Unmatched::dropped;
   // The messages of a recorded answer (ordered_answers.hpp) are written as one: results of its
-  // calls may stand behind all of them.
+  // calls may stand behind all of them. A result of a call that the provider ran stays where it is
+  // until the user speaks: it may be part of a later answer.
   bool has_ordered_answers = false;
 };
 
