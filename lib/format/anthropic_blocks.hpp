@@ -37,6 +37,11 @@ std::string marked_blocks(const message::Message& message, std::string_view text
 // A content part as the text of a block, or "" for a part that the API cannot take.
 std::string block_of(const json::Value& part, json::Surrogates surrogates);
 
+// A text block of a type and a text alone.
+bool is_bare_text(const json::Value& block);
+// Appends a block as a content part; one that no part shows is held by a stand-in.
+void read_block_part(message::JsonBuilder& out, const json::Value& block);
+
 // The block of reasoning that is signed; a signature that is a redacted block goes as that block.
 void write_thinking(message::JsonBuilder& out, const message::Message& reasoning);
 

@@ -4,7 +4,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/base64.hpp"
 #include "format/anthropic.hpp"
 #include "format/anthropic_blocks.hpp"
 #include "format/read_order.hpp"
@@ -17,84 +16,10 @@ namespace {
 
 using message::Content;
 using message::JsonBuilder;
-using message::Media;
 using message::Message;
 using message::Messages;
 using message::Role;
 using message::ToolCall;
-
-// Whether a media part alone is not the whole block.
-bool has_more_than_medium(const json::Value& block) {
-  return has_more_than(block, {"type", "source", "title", "cache_control"}) ||
-         has_more_than(block["source"], {"type", "media_type", "data", "url", "file_id"});
-}
-
-// `{"filename":...,"cache_control":...,"millrace":...}` with what there is, or "".
-std::string part_metadata(const json::Value& block) {
-  const json::Value cache_control = block["cache_control"];
-  const auto title = block["title"].filled_string();
-  const bool is_text = block["type"].string() == "text";
-  const bool is_held = !is_text && has_more_than_medium(block);
-  if (!title && !cache_control.is_object() && !is_held) return {};
-  JsonBuilder out;
-  out.open_object();
-  if (title) out.text("filename", *title);
-  if (cache_control.is_object()) out.value("cache_control", cache_control);
-  if (is_held) {
-    const bool has_bytes = block["source"]["type"].string() == "base64";
-    out.members(block_member(anthropic_provider,
-                             has_bytes ? without_bytes(block, anthropic_bytes) : raw(block)));
-  }
-  out.close_object();
-  return out.take();
-}
-
-// Reads an image or document block as a part; false when its source is of no known kind.
-bool read_media_block(JsonBuilder& out, const json::Value& block) {
-  const json::Value source = block["source"];
-  const std::string_view type = source["type"].string();
-  Media media;
-  media.kind = block["type"].string() == "image" ? Media::Kind::image : Media::Kind::document;
-  media.mime_type = source["media_type"].string();
-  std::string encoded;
-  if (type == "base64") {
-    media.source = Media::Source::data;
-    media.value = source["data"].string();
-  } else if (type == "text") {
-    encoded = base64::encode(source["data"].string());
-    media.source = Media::Source::data;
-    media.value = encoded;
-  } else if (type == "url") {
-    media.value = source["url"].string();
-  } else if (type == "file") {
-    media.source = Media::Source::file;
-    media.value = source["file_id"].string();
-  } else {
-    return false;
-  }
-  message::write_media(out, media, part_metadata(block));
-  return true;
-}
-
-bool is_bare_text(const json::Value& block) {
-  return block["type"].string() == "text" && !has_more_than(block, {"type", "text"});
-}
-
-void read_block_part(JsonBuilder& out, const json::Value& block) {
-  const std::string_view type = block["type"].string();
-  const bool is_medium = type == "image" || type == "document";
-  if (is_bare_text(block)) {
-    message::write_text_part(out, block["text"].string());
-  } else if (type == "text" && !has_more_than(block, {"type", "text", "cache_control"})) {
-    out.open_object();
-    out.text("type", "text");
-    out.text("text", block["text"].string());
-    out.raw("metadata", part_metadata(block));
-    out.close_object();
-  } else if (!is_medium || !read_media_block(out, block)) {
-    write_stand_in(out, anthropic_provider, block);
-  }
-}
 
 void keep_mark(message::Metadata& metadata, const json::Value& mark) {
   if (mark.is_object()) metadata.add(anthropic_provider, cache_control_kind, raw(mark));
