@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "format/joined_answers.hpp"
 #include "format/retained.hpp"
 #include "format/support.hpp"
 #include "message/media_type.hpp"
@@ -34,6 +35,11 @@ struct CohereReasoning {
   std::string thinking;
   std::string plan;
   std::string unmarked;
+  std::string behind;  // thinking that follows the text
+
+  [[nodiscard]] bool is_empty() const {
+    return thinking.empty() && plan.empty() && unmarked.empty() && behind.empty();
+  }
 };
 
 // An image with the members that it came with.
@@ -124,18 +130,24 @@ void write_cohere_members(JsonBuilder& out, const Message& message) {
   for (const auto& [key, value] : members.value().members()) out.value(key, value);
 }
 
+void write_cohere_thinking(JsonBuilder& out, std::string_view thinking) {
+  if (thinking.empty()) return;
+  out.open_object();
+  out.text("type", "thinking");
+  out.text("thinking", thinking);
+  out.close_object();
+}
+
 void write_assistant(JsonBuilder& out, const Message& message, CohereReasoning reasoning) {
   const std::string text = message::text_of(message.content);
   (message.tool_calls.empty() ? reasoning.thinking : reasoning.plan).append(reasoning.unmarked);
-  if (write_given_list(out, message, text, reasoning.thinking)) {
+  if (write_given_list(out, message, text, reasoning.thinking + reasoning.behind)) {
     // As it came.
-  } else if (!reasoning.thinking.empty()) {
+  } else if (!reasoning.thinking.empty() || !reasoning.behind.empty()) {
     out.open_array("content");
-    out.open_object();
-    out.text("type", "thinking");
-    out.text("thinking", reasoning.thinking);
-    out.close_object();
+    write_cohere_thinking(out, reasoning.thinking);
     if (!text.empty()) message::write_text_part(out, text);
+    write_cohere_thinking(out, reasoning.behind);
     out.close_array();
   } else if (!text.empty() || message.tool_calls.empty()) {
     out.text("content", text);
@@ -293,21 +305,53 @@ std::string& reasoning_of(const Message& message, CohereReasoning& reasoning) {
   return is_thinking ? reasoning.thinking : reasoning.unmarked;
 }
 
+// Reasoning that follows the text of an answer; a plan of calls has one place.
+void add_behind(CohereReasoning& reasoning, const Message& answer, const Message& message) {
+  if (message.role != Role::reasoning) return;
+  std::string& place = reasoning_of(message, reasoning);
+  const bool is_plan =
+      &place == &reasoning.plan || (&place == &reasoning.unmarked && !answer.tool_calls.empty());
+  (is_plan ? reasoning.plan : reasoning.behind).append(message::text_of(message.content));
+}
+
 }  // namespace
 
 void write_cohere(JsonBuilder& out, std::span<const Message> messages) {
+  (void)write_joined_cohere(out, messages);
+}
+
+std::size_t write_joined_cohere(JsonBuilder& out, std::span<const Message> messages) {
+  std::size_t joined = 0;
   out.open_array();
   CohereReasoning reasoning;
-  for (const Message& message : messages) {
+  const auto write_thinking_alone = [&] {
+    Message answer;
+    answer.role = Role::assistant;
+    if (!reasoning.is_empty()) write_message(out, answer, reasoning);
+    reasoning = {};
+  };
+  for (std::size_t at = 0; at < messages.size(); ++at) {
+    const Message& message = messages[at];
     if (message.role == Role::activity) continue;
     if (message.role == Role::reasoning) {
       reasoning_of(message, reasoning).append(message::text_of(message.content));
       continue;
     }
+    if (message.role == Role::assistant) {
+      const std::size_t behind = reasoning_after(messages, at);
+      for (std::size_t i = 1; i <= behind; ++i) add_behind(reasoning, message, messages[at + i]);
+      // Its calls are the last of a message.
+      if (behind > 0 && !message.tool_calls.empty()) ++joined;
+      at += behind;
+    } else {
+      write_thinking_alone();
+    }
     write_message(out, message, reasoning);
     reasoning = {};
   }
+  write_thinking_alone();
   out.close_array();
+  return joined;
 }
 
 Result<Messages> read_cohere(const json::Value& data, IdSource& ids) {

@@ -1,12 +1,16 @@
 #include "format/ollama.hpp"
 
+#include <algorithm>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
+#include "format/joined_answers.hpp"
 #include "format/open_calls.hpp"
 #include "format/support.hpp"
 #include "message/media_type.hpp"
+#include "message/ordered_answers.hpp"
 #include "message/parts.hpp"
 
 namespace millrace::format {
@@ -17,6 +21,7 @@ using message::JsonBuilder;
 using message::Media;
 using message::Message;
 using message::Messages;
+using message::PartKind;
 using message::Role;
 using message::ToolCall;
 
@@ -31,33 +36,178 @@ std::string_view image_data(const json::Value& part, std::string& held) {
   return media.source == Media::Source::data ? media.value : std::string_view();
 }
 
-void write_images(JsonBuilder& out, const Content& content) {
-  const message::Parts parts(content);
+void write_images(JsonBuilder& out, std::span<const Message* const> messages) {
   bool any = false;
-  for (const json::Value part : parts.items()) {
-    std::string held;
-    const std::string_view data = image_data(part, held);
-    if (data.empty()) continue;
-    if (!std::exchange(any, true)) out.open_array("images");
-    out.text(data);
+  for (const Message* message : messages) {
+    const message::Parts parts(message->content);
+    for (const json::Value part : parts.items()) {
+      std::string held;
+      const std::string_view data = image_data(part, held);
+      if (data.empty()) continue;
+      if (!std::exchange(any, true)) out.open_array("images");
+      out.text(data);
+    }
   }
   if (any) out.close_array();
 }
 
-void write_calls(JsonBuilder& out, const std::vector<ToolCall>& calls) {
+void write_calls(JsonBuilder& out, std::span<const ToolCall* const> calls) {
   if (calls.empty()) return;
   out.open_array("tool_calls");
-  for (const ToolCall& call : calls) {
+  for (const ToolCall* call : calls) {
     out.open_object();
-    out.filled("id", call.id);
+    out.filled("id", call->id);
     out.open_object("function");
-    out.text("name", call.name);
-    write_arguments(out, "arguments", call.arguments);
+    out.text("name", call->name);
+    write_arguments(out, "arguments", call->arguments);
     out.close_object();
     out.close_object();
   }
   out.close_array();
 }
+
+// What is of one message of the API, with the text that follows its calls.
+struct OllamaAnswer {
+  std::string thinking;
+  std::string text;
+  std::vector<const ToolCall*> calls;
+  std::string text_behind;
+  std::vector<const Message*> messages;  // for their images
+  bool is_joined = false;                // something came in another order
+};
+
+class OllamaWriter {
+ public:
+  OllamaWriter(JsonBuilder& out, std::span<const Message> messages)
+      : out_(out), messages_(messages), answers_(messages) {}
+
+  void write() {
+    out_.open_array();
+    for (std::size_t at = 0; at < messages_.size(); ++at) {
+      const Message& message = messages_[at];
+      if (answers_.covers(at)) {
+        write_recorded(answers_.at(at));
+      } else if (message.role == Role::reasoning) {
+        answer_.thinking.append(message::text_of(message.content));
+      } else if (message.role == Role::assistant) {
+        at += write_answer(at);
+      } else if (message.role != Role::activity) {
+        write_other(message);
+      }
+    }
+    close_answer();
+    out_.close_array();
+  }
+
+  // How many answers have an order that these messages cannot show.
+  [[nodiscard]] std::size_t joined() const { return joined_; }
+
+ private:
+  // Gives how many messages behind this one belong to its answer.
+  std::size_t write_answer(std::size_t at) {
+    const Message& message = messages_[at];
+    const std::size_t behind = reasoning_after(messages_, at);
+    add_text(message::text_of(message.content));
+    for (const ToolCall& call : message.tool_calls) add_call(call);
+    for (std::size_t i = 1; i <= behind; ++i) {
+      if (messages_[at + i].role == Role::reasoning) add_thinking(messages_[at + i]);
+    }
+    answer_.messages.push_back(&message);
+    close_answer();
+    return behind;
+  }
+
+  void write_recorded(std::span<const message::Part> parts) {
+    for (const message::Part& part : parts) {
+      const auto& known = answer_.messages;
+      const bool is_assistant = part.message->role == Role::assistant;
+      if (is_assistant && std::find(known.begin(), known.end(), part.message) == known.end()) {
+        answer_.messages.push_back(part.message);
+      }
+      switch (part.kind) {
+        case PartKind::reasoning: add_thinking(*part.message); break;
+        case PartKind::text: add_text(part.text); break;
+        case PartKind::call: add_call(*part.call); break;
+        case PartKind::result: write_other(*part.message); break;
+        case PartKind::item: break;
+      }
+    }
+    close_answer();
+  }
+
+  void add_thinking(const Message& reasoning) {
+    answer_.is_joined = answer_.is_joined || !answer_.text.empty() || !answer_.calls.empty();
+    answer_.thinking.append(message::text_of(reasoning.content));
+  }
+  void add_text(std::string_view text) {
+    (answer_.calls.empty() ? answer_.text : answer_.text_behind).append(text);
+  }
+  void add_call(const ToolCall& call) {
+    answer_.is_joined = answer_.is_joined || !answer_.text_behind.empty();
+    answer_.calls.push_back(&call);
+  }
+
+  // Ollama's templates join messages of the assistant in a row and take calls and thinking from the
+  // first alone: so all of them are there, and what follows is text.
+  // Source: https://github.com/ollama/ollama/blob/main/template/template.go, `collate` (2026).
+  void close_answer() {
+    const OllamaAnswer answer = std::exchange(answer_, {});
+    const bool is_empty =
+        answer.messages.empty() && answer.thinking.empty() && answer.calls.empty();
+    if (is_empty) return;
+    if (answer.is_joined) ++joined_;
+    begin("assistant", answer.text);
+    write_images(out_, answer.messages);
+    out_.filled("thinking", answer.thinking);
+    write_calls(out_, answer.calls);
+    for (const Message* message : answer.messages) {
+      const auto* given = message->metadata.find("ollama", tool_name_state);
+      if (given == nullptr) continue;
+      out_.raw("tool_name", given->json);
+      break;
+    }
+    out_.close_object();
+    if (!answer.text_behind.empty()) {
+      begin("assistant", answer.text_behind);
+      out_.close_object();
+    }
+    for (auto call = answer.calls.rbegin(); call != answer.calls.rend(); ++call) {
+      names_.insert_or_assign((*call)->id, (*call)->name);
+    }
+  }
+
+  void write_other(const Message& message) {
+    close_answer();
+    const bool is_result = message.role == Role::tool;
+    const bool is_prompt = message.role == Role::developer;
+    begin(is_prompt ? "system" : message::name_of(message.role),
+          is_result ? result_text(message) : message::text_of(message.content));
+    const Message* const only = &message;
+    write_images(out_, {&only, 1});
+    const auto name = is_result ? names_.find(message.tool_call_id) : names_.end();
+    if (const auto* given = message.metadata.find("ollama", tool_name_state)) {
+      out_.raw("tool_name", given->json);
+    } else if (name != names_.end()) {
+      out_.filled("tool_name", name->second);
+    }
+    if (is_result) out_.filled("tool_call_id", message.tool_call_id);
+    out_.close_object();
+  }
+
+  void begin(std::string_view role, std::string_view content) {
+    out_.open_object();
+    out_.text("role", role);
+    out_.text("content", content);
+  }
+
+  JsonBuilder& out_;
+  std::span<const Message> messages_;
+  message::OrderedAnswers answers_;
+  OllamaAnswer answer_;
+  // A result names the tool of the call that stands before it.
+  std::unordered_map<std::string_view, std::string_view> names_;
+  std::size_t joined_ = 0;
+};
 
 class OllamaReader {
  public:
@@ -148,38 +298,13 @@ class OllamaReader {
 }  // namespace
 
 void write_ollama(JsonBuilder& out, std::span<const Message> messages) {
-  out.open_array();
-  std::string reasoning_part;
-  // A result names the tool of the call that stands before it.
-  std::unordered_map<std::string_view, std::string_view> names;
-  for (const Message& message : messages) {
-    if (message.role == Role::activity) continue;
-    if (message.role == Role::reasoning) {
-      reasoning_part.append(message::text_of(message.content));
-      continue;
-    }
-    const bool is_result = message.role == Role::tool;
-    const bool prompt = message.role == Role::developer;
-    out.open_object();
-    out.text("role", prompt ? "system" : message::name_of(message.role));
-    out.text("content", is_result ? result_text(message) : message::text_of(message.content));
-    write_images(out, message.content);
-    if (message.role == Role::assistant) out.filled("thinking", reasoning_part);
-    write_calls(out, message.tool_calls);
-    const auto name = is_result ? names.find(message.tool_call_id) : names.end();
-    if (const auto* given = message.metadata.find("ollama", tool_name_state)) {
-      out.raw("tool_name", given->json);
-    } else if (name != names.end()) {
-      out.filled("tool_name", name->second);
-    }
-    if (is_result) out.filled("tool_call_id", message.tool_call_id);
-    out.close_object();
-    for (auto call = message.tool_calls.rbegin(); call != message.tool_calls.rend(); ++call) {
-      names.insert_or_assign(call->id, call->name);
-    }
-    reasoning_part.clear();
-  }
-  out.close_array();
+  (void)write_joined_ollama(out, messages);
+}
+
+std::size_t write_joined_ollama(JsonBuilder& out, std::span<const Message> messages) {
+  OllamaWriter writer(out, messages);
+  writer.write();
+  return writer.joined();
 }
 
 Result<Messages> read_ollama(const json::Value& data, IdSource& ids) {

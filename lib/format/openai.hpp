@@ -10,6 +10,7 @@
 // Source: OpenAI API reference, Chat Completions (2026).
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -61,8 +62,13 @@ struct OpenAiWriteOptions {
   // Texts carry the caller's `cache_control`, as Anthropic's do.
   bool cache_marks = false;
 };
-void write_openai(message::JsonBuilder& out, std::span<const message::Message> messages,
-                  const OpenAiWriteOptions& options);
+// What became of reasoning that has no place of its own, in how many answers.
+struct OpenAiReasoning {
+  std::size_t left_out = 0;  // without what is signed
+  std::size_t joined = 0;    // it followed its answer and goes before it
+};
+OpenAiReasoning write_openai(message::JsonBuilder& out, std::span<const message::Message> messages,
+                             const OpenAiWriteOptions& options);
 
 // Whether the message is an answer that was begun for the model, which it shall continue.
 bool is_begun(const message::Message& message);

@@ -6,9 +6,11 @@
 
 #include "format/anthropic_blocks.hpp"
 #include "format/further_members.hpp"
+#include "format/joined_answers.hpp"
 #include "format/openai.hpp"
 #include "format/openai_names.hpp"
 #include "format/openai_parts.hpp"
+#include "format/openai_reasoning.hpp"
 #include "format/openai_shapes.hpp"
 #include "format/retained.hpp"
 #include "format/support.hpp"
@@ -110,119 +112,6 @@ void write_call(JsonBuilder& out, const ToolCall& call, const OpenAiWriteOptions
   out.close_object();
 }
 
-// The signature of a streamed thought comes without its text, which then is all of the reasoning.
-void write_detail(JsonBuilder& out, const std::string& json, std::string_view reasoning_part) {
-  json::Document document(message::depth_limit);
-  const auto detail = document.parse(json);
-  const bool bare = detail && detail.value()["type"].string() == "reasoning.text" &&
-                    detail.value()["text"].string().empty();
-  if (!bare || reasoning_part.empty()) {
-    out.raw(json);
-    return;
-  }
-  out.open_object();
-  for (const auto& [key, value] : detail.value().members()) {
-    if (key != "text") out.value(key, value);
-  }
-  out.text("text", reasoning_part);
-  out.close_object();
-}
-
-// The thought as the only detail.
-void write_plain_detail(JsonBuilder& out, std::string_view reasoning_part,
-                        std::string_view format) {
-  out.open_array(details_kind);
-  out.open_object();
-  out.text("type", "reasoning.text");
-  out.text("id", "reasoning-text-0");
-  out.text("format", format);
-  out.raw("index", "0");
-  out.text("text", reasoning_part);
-  out.close_object();
-  out.close_array();
-}
-
-// Details come as states, or in one piece where only AG-UI's encrypted value survived.
-void write_details(JsonBuilder& out, const Message& message, std::string_view reasoning_part) {
-  if (message.metadata.find(provider, details_kind) == nullptr) {
-    if (!message.encrypted_value) return;
-    json::Document document(message::depth_limit);
-    const auto details = document.parse(*message.encrypted_value);
-    if (details && details.value().is_array()) out.value(details_kind, details.value());
-    return;
-  }
-  out.open_array(details_kind);
-  for (const message::ProviderState& state : message.metadata.provider_state) {
-    if (state.provider == provider && state.kind == details_kind) {
-      write_detail(out, state.json, reasoning_part);
-    }
-  }
-  out.close_array();
-}
-
-// The reasoning that stands before an assistant message.
-struct ReasoningPart {
-  std::string text;
-  std::string_view member;   // where it goes, or "" when it stays behind
-  std::string mistral = {};  // members beside Mistral's own, as `{"mistral":{...}}`
-};
-
-void add_reasoning(ReasoningPart& reasoning_part, const Message& reasoning) {
-  reasoning_part.text.append(message::text_of(reasoning.content));
-  const std::string value = reasoning.encrypted_value.value_or("");
-  if (value.starts_with(R"({"mistral":)")) reasoning_part.mistral = value;
-  for (const std::string_view kind : reasoning_kinds) {
-    if (reasoning.metadata.find(provider, kind) != nullptr) reasoning_part.member = kind;
-  }
-}
-
-bool has_details(const Message& message) {
-  return message.metadata.find(provider, details_kind) != nullptr ||
-         message.encrypted_value.value_or("").starts_with('[');
-}
-
-// What Mistral thought is a part of its answer.
-void write_mistral_content(JsonBuilder& out, const Message& message,
-                           const ReasoningPart& reasoning_part) {
-  out.open_array("content");
-  out.open_object();
-  out.text("type", "thinking");
-  out.open_array("thinking");
-  out.open_object();
-  out.text("type", "text");
-  out.text("text", reasoning_part.text);
-  out.close_object();
-  out.close_array();
-  json::Document document(message::depth_limit);
-  if (const auto value = document.parse(reasoning_part.mistral)) {
-    for (const auto& [key, member] : value.value()["mistral"].members()) out.value(key, member);
-  }
-  out.close_object();
-  if (const std::string text = message::text_of(message.content); !text.empty()) {
-    out.open_object();
-    out.text("type", "text");
-    out.text("text", text);
-    out.close_object();
-  }
-  out.close_array();
-}
-
-void write_reasoning_part(JsonBuilder& out, const Message& message,
-                          const ReasoningPart& reasoning_part, const OpenAiWriteOptions& options) {
-  if (options.mistral_reasoning) return;
-  if (!options.details_format.empty() && !has_details(message)) {
-    if (!reasoning_part.text.empty())
-      write_plain_detail(out, reasoning_part.text, options.details_format);
-    return;
-  }
-  const bool goes_back = !reasoning_part.text.empty() && options.details_format.empty();
-  const std::string_view member =
-      reasoning_part.member.empty() ? "" : options.only_member.value_or(reasoning_part.member);
-  if (!member.empty() && (goes_back || options.always_reasoning))
-    out.text(member, reasoning_part.text);
-  if (!options.only_member) write_details(out, message, reasoning_part.text);
-}
-
 void write_answer_images(JsonBuilder& out, const Message& message) {
   if (message.metadata.find(provider, image_kind) == nullptr) return;
   out.open_array("images");
@@ -232,12 +121,15 @@ void write_answer_images(JsonBuilder& out, const Message& message) {
   out.close_array();
 }
 
-void write_assistant(JsonBuilder& out, const Message& message, const ReasoningPart& reasoning_part,
+// Gives whether the message has the reasoning.
+bool write_assistant(JsonBuilder& out, const Message& message, const ReasoningPart& reasoning_part,
                      const OpenAiWriteOptions& options) {
   const message::ContentText content(message.content);
   const bool rejects = is_refusal(message, options) && !content.view().empty();
-  if (write_given_content(out, message, content.view(), reasoning_part.text, options)) {
-    // As it came.
+  const bool is_as_it_came =
+      write_given_content(out, message, content.view(), reasoning_part.text, options);
+  if (is_as_it_came) {
+    // Its reasoning is in the list.
   } else if (options.mistral_reasoning && !reasoning_part.text.empty()) {
     write_mistral_content(out, message, reasoning_part);
   } else if (rejects) {
@@ -260,7 +152,7 @@ void write_assistant(JsonBuilder& out, const Message& message, const ReasoningPa
     for (const ToolCall& call : message.tool_calls) write_call(out, call, options);
     out.close_array();
   }
-  write_reasoning_part(out, message, reasoning_part, options);
+  const bool has_reasoning = write_reasoning_part(out, message, reasoning_part, options);
   if (options.answer_images) write_answer_images(out, message);
   if (const auto* audio = message.metadata.find(provider, audio_kind)) {
     out.raw("audio", audio->json);
@@ -268,6 +160,7 @@ void write_assistant(JsonBuilder& out, const Message& message, const ReasoningPa
   FurtherMembers(message.metadata, provider)
       .write(out, {"role", "content", "refusal", "function_call", "tool_calls", "images", "audio",
                    "name", "reasoning", "reasoning_content", "reasoning_details"});
+  return is_as_it_came || has_reasoning;
 }
 
 bool is_continued(const Message& message, const OpenAiWriteOptions& options) {
@@ -275,15 +168,19 @@ bool is_continued(const Message& message, const OpenAiWriteOptions& options) {
   return is_begun(message) || (options.always_begun && message.tool_calls.empty());
 }
 
-void write_message(JsonBuilder& out, const Message& message, const Message* last,
+// Gives whether the message has the reasoning.
+bool write_message(JsonBuilder& out, const Message& message, const Message* last,
                    const ReasoningPart& reasoning_part, const OpenAiWriteOptions& options,
                    bool is_last) {
+  bool has_reasoning = false;
   out.open_object();
   const std::string function = function_of(message, last, options);
   out.text("role", function.empty() ? message::name_of(message.role) : "function");
   switch (message.role) {
     case Role::user: write_content_parts(out, message.content, options); break;
-    case Role::assistant: write_assistant(out, message, reasoning_part, options); break;
+    case Role::assistant:
+      has_reasoning = write_assistant(out, message, reasoning_part, options);
+      break;
     case Role::tool:
       write_result(out, message, options);
       if (!function.empty()) {
@@ -309,6 +206,7 @@ void write_message(JsonBuilder& out, const Message& message, const Message* last
   }
   if (is_last && is_continued(message, options)) out.flag(options.begun_member, true);
   out.close_object();
+  return has_reasoning;
 }
 
 // About what the messages take as JSON: to grow a long text step by step copies it again and again.
@@ -333,8 +231,8 @@ Message reasoning_alone() {
 
 // How many reasoning messages behind an answer are in the list that its content came as: what was
 // thought between its texts.
-std::size_t reasoning_behind(std::span<const Message> messages, std::size_t at,
-                             std::string reasoning) {
+std::size_t reasoning_in_list(std::span<const Message> messages, std::size_t at,
+                              std::string reasoning) {
   const auto* state = messages[at].metadata.find(mistral_provider, content_kind);
   if (state == nullptr || messages[at].role != Role::assistant) return 0;
   json::Document document(message::depth_limit);
@@ -346,6 +244,12 @@ std::size_t reasoning_behind(std::span<const Message> messages, std::size_t at,
     if (next >= messages.size() || messages[next].role != Role::reasoning) return 0;
     reasoning.append(message::text_of(messages[next].content));
   }
+}
+
+// Whether what was thought behind the answer goes in the member before its text.
+bool joins_reasoning(const Message& message, const OpenAiWriteOptions& options) {
+  return message.role == Role::assistant && !options.mistral_reasoning &&
+         message.metadata.find(mistral_provider, content_kind) == nullptr;
 }
 
 }  // namespace
@@ -362,8 +266,9 @@ void write_openai(JsonBuilder& out, std::span<const Message> messages) {
   write_openai(out, messages, options);
 }
 
-void write_openai(JsonBuilder& out, std::span<const Message> messages,
-                  const OpenAiWriteOptions& options) {
+OpenAiReasoning write_openai(JsonBuilder& out, std::span<const Message> messages,
+                             const OpenAiWriteOptions& options) {
+  OpenAiReasoning found;
   out.expect(expected_size(messages));
   out.open_array();
   ReasoningPart reasoning_part{{}, options.reasoning_member};
@@ -380,15 +285,26 @@ void write_openai(JsonBuilder& out, std::span<const Message> messages,
       write_message(out, reasoning_alone(), nullptr, reasoning_part, options, false);
       reasoning_part = {{}, options.reasoning_member};
     }
-    const std::size_t behind =
-        options.mistral_state ? reasoning_behind(messages, at, reasoning_part.text) : 0;
-    for (std::size_t i = 1; i <= behind; ++i) add_reasoning(reasoning_part, messages[at + i]);
+    std::size_t behind =
+        options.mistral_state ? reasoning_in_list(messages, at, reasoning_part.text) : 0;
+    const bool joins = behind == 0 && joins_reasoning(message, options);
+    if (joins) behind = reasoning_after(messages, at);
+    for (std::size_t i = 1; i <= behind; ++i) {
+      if (messages[at + i].role == Role::reasoning) {
+        add_reasoning(reasoning_part, messages[at + i]);
+      }
+    }
     at += behind;
-    write_message(out, message, last_caller, reasoning_part, options, at + 1 == messages.size());
+    const bool has_reasoning = write_message(out, message, last_caller, reasoning_part, options,
+                                             at + 1 == messages.size());
     if (!message.tool_calls.empty()) last_caller = &message;
+    if (!has_reasoning && is_unnamed(reasoning_part)) ++found.left_out;
+    if (has_reasoning && joins && behind > 0) ++found.joined;
     reasoning_part = {{}, options.reasoning_member};
   }
+  if (is_unnamed(reasoning_part)) ++found.left_out;
   out.close_array();
+  return found;
 }
 
 }  // namespace millrace::format

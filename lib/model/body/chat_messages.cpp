@@ -257,13 +257,11 @@ void leave_names_out(const Draft& draft, format::OpenAiWriteOptions& options) {
   if (has_name) draft.note("name", "The provider refuses the name of a message.");
 }
 
-// What Mistral itself gave goes back as it came; reasoning of others has no place there.
-void note_reasoning_left_out(const Draft& draft) {
-  const auto is_left_out = [](const Message& message) {
-    return message.role == Role::reasoning && !message::text_of(message.content).empty();
-  };
-  if (std::none_of(draft.messages.begin(), draft.messages.end(), is_left_out)) return;
-  draft.note("messages", "Reasoning of earlier turns is left out: the model takes its own alone.");
+// What the model itself gave goes back as it came.
+void note_reasoning_left_out(const Draft& draft, bool is_mistral) {
+  draft.note("messages",
+             is_mistral ? "Reasoning of earlier turns is left out: the model takes its own alone."
+                        : "Reasoning of earlier turns is left out: the API has no place for it.");
 }
 
 // The one member that reasoning goes back in. Groq has it for models that reason only.
@@ -300,7 +298,6 @@ Result<std::string> chat_messages(const Draft& draft) {
   options.mistral_reasoning =
       is_mistral && (draft.model.find("magistral") != draft.model.npos ||
                      draft.payload.preserve_thinking || !draft.payload.reasoning->empty());
-  if (is_mistral && !options.mistral_reasoning) note_reasoning_left_out(draft);
   set_begun(draft, is_mistral, options);
   leave_names_out(draft, options);
   options.answer_images = draft.has(Quirk::image_config);
@@ -316,11 +313,12 @@ Result<std::string> chat_messages(const Draft& draft) {
   const auto& given = draft.messages;
   const bool all_ready = std::all_of(
       given.begin(), given.end(), [&](const Message& message) { return is_ready(draft, message); });
-  if (all_ready && !has_unanswered_results(draft)) {
-    format::write_openai(out, given, options);
-  } else {
-    format::write_openai(out, prepared(draft), options);
-  }
+  const bool is_given = all_ready && !has_unanswered_results(draft);
+  const format::OpenAiReasoning found = is_given
+                                            ? format::write_openai(out, given, options)
+                                            : format::write_openai(out, prepared(draft), options);
+  if (found.left_out > 0) note_reasoning_left_out(draft, is_mistral);
+  note_joined(draft, found.joined);
   std::string messages = out.take();
   const bool marks = draft.payload.context_caching && !draft.payload.cache_marks;
   if (!marks || !draft.has(Quirk::cache_control_parts)) return messages;

@@ -90,7 +90,7 @@ Result<std::string> cohere_body(const Draft& draft) {
   MILLRACE_TRY(check_media(draft, refusal));
   JsonBuilder messages(json::Surrogates::replace);
   // Results hold text and documents only.
-  format::write_cohere(messages, with_media_behind(draft.messages));
+  note_joined(draft, format::write_joined_cohere(messages, with_media_behind(draft.messages)));
   JsonBuilder out(json::Surrogates::replace);
   out.open_object();
   out.text("model", draft.model);

@@ -113,6 +113,14 @@ std::string with_members(std::string made, const Draft& draft,
   return out.take();
 }
 
+void note_joined(const Draft& draft, std::size_t answers) {
+  if (answers == 0) return;
+  draft.note("messages",
+             "A message of the API has its reasoning first and its calls last, each at one place: "
+             "in answers of another order these are joined there (" +
+                 std::to_string(answers) + ").");
+}
+
 Error not_supported(const Draft& draft, std::string_view sentence, std::string_view place) {
   std::string message = "The provider " + draft.config.id + " does not support this request: ";
   message.append(sentence);

@@ -1,6 +1,7 @@
 // What the bodies of several dialects share.
 #pragma once
 
+#include <cstddef>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -35,6 +36,9 @@ std::string with_members(std::string made, const Draft& draft,
 
 // The payload's further member of this name as JSON text, or "".
 std::string_view extra_of(const ChatPayload& payload, std::string_view name);
+
+// Notes that in so many answers parts of another order were joined.
+void note_joined(const Draft& draft, std::size_t answers);
 
 // The error for something the provider cannot do; `sentence` says what and what it can, `place`
 // where in the messages it is.

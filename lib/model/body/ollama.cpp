@@ -79,7 +79,7 @@ Result<std::string> ollama_body(const Draft& draft) {
   out.open_object();
   out.text("model", draft.model);
   JsonBuilder messages(json::Surrogates::replace);
-  format::write_ollama(messages, draft.messages);
+  note_joined(draft, format::write_joined_ollama(messages, draft.messages));
   out.written("messages", messages.take());
   out.flag("stream", draft.streamed);
   if (payload.tool_choice.kind > ToolChoice::Kind::any_or_none) {

@@ -235,7 +235,8 @@ void repair_arguments(message::SharedMessages& messages, std::vector<Note>& note
 
 // Whether an answer is written as one, with its parts in the order in which they came.
 bool has_ordered_answers(Dialect dialect) {
-  return keeps_prompt_apart(dialect) || dialect == Dialect::openai_responses;
+  return keeps_prompt_apart(dialect) || dialect == Dialect::openai_responses ||
+         dialect == Dialect::ollama;
 }
 
 void note_repairs(message::SharedMessages& messages, IdSource& ids, Dialect dialect,

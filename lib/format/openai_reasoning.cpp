@@ -1,0 +1,125 @@
+#include "format/openai_reasoning.hpp"
+
+#include "format/openai_names.hpp"
+#include "message/parts.hpp"
+
+namespace millrace::format::openai {
+namespace {
+
+using message::JsonBuilder;
+using message::Message;
+
+// The signature of a streamed thought comes without its text, which then is all of the reasoning.
+void write_detail(JsonBuilder& out, const std::string& json, std::string_view reasoning_part) {
+  json::Document document(message::depth_limit);
+  const auto detail = document.parse(json);
+  const bool bare = detail && detail.value()["type"].string() == "reasoning.text" &&
+                    detail.value()["text"].string().empty();
+  if (!bare || reasoning_part.empty()) {
+    out.raw(json);
+    return;
+  }
+  out.open_object();
+  for (const auto& [key, value] : detail.value().members()) {
+    if (key != "text") out.value(key, value);
+  }
+  out.text("text", reasoning_part);
+  out.close_object();
+}
+
+// The thought as the only detail.
+void write_plain_detail(JsonBuilder& out, std::string_view reasoning_part,
+                        std::string_view format) {
+  out.open_array(details_kind);
+  out.open_object();
+  out.text("type", "reasoning.text");
+  out.text("id", "reasoning-text-0");
+  out.text("format", format);
+  out.raw("index", "0");
+  out.text("text", reasoning_part);
+  out.close_object();
+  out.close_array();
+}
+
+// Details come as states, or in one piece where only AG-UI's encrypted value survived.
+void write_details(JsonBuilder& out, const Message& message, std::string_view reasoning_part) {
+  if (message.metadata.find(provider, details_kind) == nullptr) {
+    if (!message.encrypted_value) return;
+    json::Document document(message::depth_limit);
+    const auto details = document.parse(*message.encrypted_value);
+    if (details && details.value().is_array()) out.value(details_kind, details.value());
+    return;
+  }
+  out.open_array(details_kind);
+  for (const message::ProviderState& state : message.metadata.provider_state) {
+    if (state.provider == provider && state.kind == details_kind) {
+      write_detail(out, state.json, reasoning_part);
+    }
+  }
+  out.close_array();
+}
+
+bool has_details(const Message& message) {
+  return message.metadata.find(provider, details_kind) != nullptr ||
+         message.encrypted_value.value_or("").starts_with('[');
+}
+
+}  // namespace
+
+void add_reasoning(ReasoningPart& reasoning_part, const Message& reasoning) {
+  reasoning_part.text.append(message::text_of(reasoning.content));
+  const std::string value = reasoning.encrypted_value.value_or("");
+  reasoning_part.is_unsigned = reasoning_part.is_unsigned || value.empty();
+  if (value.starts_with(R"({"mistral":)")) reasoning_part.mistral = value;
+  for (const std::string_view kind : reasoning_kinds) {
+    if (reasoning.metadata.find(provider, kind) != nullptr) reasoning_part.member = kind;
+  }
+}
+
+bool is_unnamed(const ReasoningPart& reasoning_part) {
+  return reasoning_part.is_unsigned && !reasoning_part.text.empty();
+}
+
+void write_mistral_content(JsonBuilder& out, const Message& message,
+                           const ReasoningPart& reasoning_part) {
+  out.open_array("content");
+  out.open_object();
+  out.text("type", "thinking");
+  out.open_array("thinking");
+  out.open_object();
+  out.text("type", "text");
+  out.text("text", reasoning_part.text);
+  out.close_object();
+  out.close_array();
+  json::Document document(message::depth_limit);
+  if (const auto value = document.parse(reasoning_part.mistral)) {
+    for (const auto& [key, member] : value.value()["mistral"].members()) out.value(key, member);
+  }
+  out.close_object();
+  if (const std::string text = message::text_of(message.content); !text.empty()) {
+    out.open_object();
+    out.text("type", "text");
+    out.text("text", text);
+    out.close_object();
+  }
+  out.close_array();
+}
+
+bool write_reasoning_part(JsonBuilder& out, const Message& message,
+                          const ReasoningPart& reasoning_part, const OpenAiWriteOptions& options) {
+  if (options.mistral_reasoning) return true;
+  if (!options.details_format.empty() && !has_details(message)) {
+    if (!reasoning_part.text.empty())
+      write_plain_detail(out, reasoning_part.text, options.details_format);
+    return true;
+  }
+  const bool goes_back = !reasoning_part.text.empty() && options.details_format.empty();
+  const std::string_view member =
+      reasoning_part.member.empty() ? "" : options.only_member.value_or(reasoning_part.member);
+  if (!member.empty() && (goes_back || options.always_reasoning))
+    out.text(member, reasoning_part.text);
+  if (!options.only_member) write_details(out, message, reasoning_part.text);
+  return !member.empty() || (!options.only_member && has_details(message));
+}
+
+}  // namespace millrace::format::openai
