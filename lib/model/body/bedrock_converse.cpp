@@ -289,6 +289,12 @@ void write_output_config(JsonBuilder& out, const Draft& draft, const std::string
   if (text != "{}") out.written("outputConfig", text);
 }
 
+std::size_t reasoning_in(std::span<const message::Message> messages) {
+  return static_cast<std::size_t>(std::count_if(
+      messages.begin(), messages.end(),
+      [](const message::Message& message) { return message.role == message::Role::reasoning; }));
+}
+
 }  // namespace
 
 Result<std::string> bedrock_converse_body(const Draft& given) {
@@ -302,8 +308,13 @@ Result<std::string> bedrock_converse_body(const Draft& given) {
   const bool has_tools =
       !given.payload.tools.empty() || !extra_of(given.payload, tool_config).empty();
   if (!has_tools && has_calls(given.messages)) {
-    draft.note("messages", "The API takes calls beside tools only: they are told in words.");
     storage = with_calls_as_text(draft.messages);
+    draft.note("messages", "The API takes calls beside tools only: they are sent as text.");
+    const std::size_t left_out = reasoning_in(draft.messages) - reasoning_in(storage);
+    if (left_out > 0) {
+      draft.note("messages", "Reasoning before calls that are sent as text is left out: " +
+                                 std::to_string(left_out) + ".");
+    }
     draft.messages = storage;
   }
   if (!schema.value().instruction.empty()) {

@@ -1,6 +1,7 @@
 #include "model/body/calls_as_text.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -20,6 +21,13 @@ using message::Role;
 using message::ToolCall;
 
 using Calls = std::unordered_map<std::string_view, const ToolCall*>;
+// How many results there are for calls of an id.
+using ResultCounts = std::unordered_map<std::string_view, std::size_t>;
+
+std::string text_of_called(const ToolCall& call) {
+  return "The tool " + call.name + " was called with " +
+         (call.arguments.empty() ? std::string("{}") : call.arguments);
+}
 
 // A block of JSON stands in results alone: its text takes its place.
 void write_part(JsonBuilder& out, const json::Value& part) {
@@ -33,9 +41,7 @@ Message as_user_message(const Message& result, const Calls& calls) {
   const auto call = calls.find(result.tool_call_id);
   std::string text = "A tool";
   if (call != calls.end()) {
-    const std::string& arguments = call->second->arguments;
-    text = "The tool " + call->second->name + " was called with " +
-           (arguments.empty() ? std::string("{}") : arguments) + " and";
+    text = text_of_called(*call->second) + " and";
   }
   text.append(result.error ? " failed:" : " answered:");
   Message message;
@@ -57,6 +63,25 @@ Message as_user_message(const Message& result, const Calls& calls) {
   return message;
 }
 
+// The calls of a message that no result answers, in a message of the user.
+void add_open_calls(Messages& out, const Message& message, ResultCounts& results) {
+  std::string text;
+  for (const ToolCall& call : message.tool_calls) {
+    if (std::size_t& left = results[call.id]; left > 0) {
+      --left;
+      continue;
+    }
+    text.append(text.empty() ? "" : "\n")
+        .append(text_of_called(call))
+        .append(" and has no answer.");
+  }
+  if (text.empty()) return;
+  Message& words = out.emplace_back();
+  words.role = Role::user;
+  words.id = message.id;
+  words.content = message::Content::of_text(text);
+}
+
 }  // namespace
 
 bool has_calls(std::span<const Message> messages) {
@@ -67,6 +92,10 @@ bool has_calls(std::span<const Message> messages) {
 Messages with_calls_as_text(std::span<const Message> messages) {
   Messages out;
   Calls calls;
+  ResultCounts results;
+  for (const Message& message : messages) {
+    if (message.role == Role::tool) ++results[message.tool_call_id];
+  }
   for (const Message& message : messages) {
     for (const ToolCall& call : message.tool_calls) calls.insert_or_assign(call.id, &call);
     if (message.role == Role::tool) {
@@ -78,10 +107,11 @@ Messages with_calls_as_text(std::span<const Message> messages) {
     if (message.tool_calls.empty() || has_more) {
       out.push_back(message);
       out.back().tool_calls.clear();
-      continue;
+    } else {
+      // Thoughts without the call that they led to would stand alone, which the API refuses.
+      while (!out.empty() && out.back().role == Role::reasoning) out.pop_back();
     }
-    // Thoughts without the call that they led to would stand alone, which the API refuses.
-    while (!out.empty() && out.back().role == Role::reasoning) out.pop_back();
+    add_open_calls(out, message, results);
   }
   return out;
 }

@@ -41,6 +41,19 @@ TEST(BedrockBody, TellsOfCallsInWordsWhereThereAreNoTools) {
       << with_tools;
 }
 
+TEST(BedrockBody, TellsOfCallsThatHaveNoResult) {
+  const std::string body = sent(
+      claude,
+      R"([{"role":"user","content":"q"},{"role":"assistant","content":"I look.","tool_calls":)"
+      R"([{"id":"a","type":"function","function":{"name":"f","arguments":"{\"c\":\"Oslo\"}"}},)"
+      R"({"id":"b","type":"function","function":{"name":"g","arguments":""}}]}])");
+  EXPECT_TRUE(test::has(body,
+                        R"({"role":"assistant","content":[{"text":"I look."}]},{"role":"user",)"
+                        R"("content":[{"text":"The tool f was called with {\"c\":\"Oslo\"} and )"
+                        R"(has no answer.\nThe tool g was called with {} and has no answer."}]})"))
+      << body;
+}
+
 TEST(BedrockBody, TellsOfSilentCallsFailuresAndImages) {
   const std::string body = sent(
       claude,
