@@ -145,6 +145,19 @@ std::string named_medium(const Media& media) {
   return is_given ? text : text.append(" ").append(media.value);
 }
 
+// What failed of a part, as the provider's block that it holds has it.
+void add_part_errors(CallText& out, const json::Value& part) {
+  for (const json::Value state : part["metadata"]["millrace"]["providerState"].items()) {
+    for (const auto& [key, member] : state["state"].members()) {
+      const json::Value error = member["error"];
+      if (!error.is_object() || error.size() == 0) continue;
+      std::string text;
+      write_plain(text, error);
+      add_line(out, "Error", text);
+    }
+  }
+}
+
 void add_result(CallText& out, const Message& result, bool has_error) {
   const std::string text = message::text_of(result.content);
   add_line(out, "Result", plain_text(text));
@@ -153,6 +166,7 @@ void add_result(CallText& out, const Message& result, bool has_error) {
   }
   const message::Parts parts(result.content);
   for (const json::Value part : parts.items()) {
+    add_part_errors(out, part);
     Media media;
     if (!message::read_media(media, part)) continue;
     if (media.kind == Media::Kind::image) add_image(out, media);

@@ -112,9 +112,10 @@ const RanCase ran_cases[] = {
      R"({"toolUse":{"toolUseId":"tu1","name":"nova_code_interpreter","input":{"snippet":"1+1"},)"
      R"("type":"server_tool_use"}},{"toolResult":{"toolUseId":"tu1","type":"nova_result",)"
      R"("content":[{"json":{"stdOut":"two"}},{"document":{"format":"pdf","name":"plan","source":)"
-     R"({"s3Location":{"uri":"s3://b/plan"}}}}]}},{"text":"Last."})",
+     R"({"s3Location":{"uri":"s3://b/plan"}}}},{"image":{"format":"png","source":{"bytes":"AAAA"},)"
+     R"("error":{"message":"blurred"}}}]}},{"text":"Last."})",
      {"nova_code_interpreter"},
-     {"1+1", "stdOut", "two", "document plan s3://b/plan", "Last."},
+     {"1+1", "stdOut", "two", "document plan s3://b/plan", "blurred", "Last."},
      {}},
 };
 
