@@ -22,7 +22,18 @@ function choiceOf({ index, message = {}, finishReason, logprobs }: AnswerAlterna
 }
 
 // Events that a completion has no member for, though a next request may need them, or a reader.
-const customBeside = new Set(['millrace.provider_state', 'millrace.citation', 'millrace.usage']);
+const customBeside = new Set([
+  'millrace.provider_state',
+  'millrace.citation',
+  'millrace.usage',
+  'millrace.partial_image',
+]);
+// Those with starts of messages have the ids that others of these events name.
+const typesBeside = new Set([
+  'REASONING_ENCRYPTED_VALUE',
+  'TEXT_MESSAGE_START',
+  'REASONING_MESSAGE_START',
+]);
 
 class EventsBeside {
   #events: RunEvent[] = [];
@@ -31,7 +42,7 @@ class EventsBeside {
     if (event.type === 'CUSTOM') {
       if (event.name === 'millrace.reset') this.#events = [];
       if (customBeside.has(event.name)) this.#events.push(event);
-    } else if (event.type === 'REASONING_ENCRYPTED_VALUE' || event.type.startsWith('TOOL_CALL_')) {
+    } else if (typesBeside.has(event.type) || event.type.startsWith('TOOL_CALL_')) {
       this.#events.push(event);
     }
   }

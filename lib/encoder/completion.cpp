@@ -13,14 +13,20 @@ bool is_beside(const event::Event& event) {
          std::holds_alternative<event::Usage>(event.body) ||
          std::holds_alternative<event::EncryptedValue>(event.body) ||
          std::holds_alternative<event::ToolResult>(event.body) ||
-         std::holds_alternative<event::ToolDetails>(event.body);
+         std::holds_alternative<event::ToolDetails>(event.body) ||
+         std::holds_alternative<event::PartialImage>(event.body) ||
+         // Whose ids others of these events name.
+         std::holds_alternative<event::TextStart>(event.body) ||
+         std::holds_alternative<event::ReasoningStart>(event.body);
 }
 
 }  // namespace
 
 void Completion::add_beside(const event::Event& event) {
   if (!beside_.empty()) beside_.push_back(',');
-  event::write_json(beside_, event, {});
+  event::Spelling spelling;
+  spelling.tool_error_members = true;
+  event::write_json(beside_, event, spelling);
 }
 
 // A call that the provider ran itself is none of the caller's.

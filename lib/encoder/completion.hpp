@@ -35,8 +35,8 @@ class Completion final : public event::EventSink {
   // [{"index", "message": {"role", "content", "reasoning_content"?, "tool_calls"?},
   // "finish_reason"}], "usage", "modelUsage", "millrace"?: {"events"}}; content is null for an
   // answer of calls alone. `millrace.events` are what a completion has no member for, as AG-UI's
-  // events: provider state, citations, encrypted values, usage as the provider reported it, calls
-  // that the provider ran, results.
+  // events: starts of texts and of reasoning, provider state, citations, encrypted values, usage as
+  // the provider reported it, partial images, calls that the provider ran, results.
   [[nodiscard]] std::string to_json(const CompletionFacts& facts) const;
 
  private:

@@ -73,8 +73,10 @@ void LobeEncoder::write(std::string_view type, std::string_view text) {
 }
 
 void LobeEncoder::write_data(const event::Event& event) {
+  event::Spelling spelling;
+  spelling.tool_error_members = true;
   begin("data");
-  event::write_json(out_, event, {});
+  event::write_json(out_, event, spelling);
   end();
 }
 

@@ -102,6 +102,7 @@ class LobeEncoder final : public event::EventSink {
   bool write_all_signatures(const event::EncryptedValue& value);
   void write_response_item(const event::EncryptedValue& value);
   void on_state(const event::Event& event, const event::ProviderState& state);
+  void write_issuer(std::string_view entity_id, const event::Event& event);
   std::string scoped(const event::EncryptedValue& value, std::string_view plain) const;
   [[nodiscard]] bool is_hosted(std::string_view call_id) const;
   void take_id(std::string_view id);
@@ -125,6 +126,7 @@ class LobeEncoder final : public event::EventSink {
   std::string id_;                                      // of the message that is being written
   std::string reasoning_id_;                            // of the latest thought
   std::string issuer_;                                  // of the opaque values that come
+  std::string issued_id_;                               // of the message, item or call they are of
   std::unordered_map<std::string, std::size_t> calls_;  // id -> index
   std::unordered_set<std::string> hosted_;              // ids of calls that the provider runs
   Sources sources_;
@@ -136,6 +138,7 @@ class LobeEncoder final : public event::EventSink {
   bool always_in_parts_ = false;    // by the model's name
   bool in_parts_ = false;           // text and images are sent as parts
   bool has_plain_content_ = false;  // something was sent that is no part
+  bool has_issuer_to_write_ = false;
   bool stopped_ = false;
   bool has_later_content_ = false;  // behind the last stop
   bool ended_ = false;

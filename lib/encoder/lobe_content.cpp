@@ -133,10 +133,12 @@ void LobeEncoder::on_state(const event::Event& event, const event::ProviderState
   const json::Value& value = parsed.value();
   if (state.provider == event::issuer_provider && state.kind == event::hosted_kind) {
     hosted_.emplace(state.entity_id);
-    return;
+    return write_data(event);
   }
   if (state.provider == event::issuer_provider && state.kind == event::issuer_kind) {
     issuer_ = value.string();
+    issued_id_ = state.entity_id;
+    has_issuer_to_write_ = true;
     return;
   }
   if (state.kind == "item" && value["type"].string() == "reasoning") {
@@ -149,11 +151,25 @@ void LobeEncoder::on_state(const event::Event& event, const event::ProviderState
     return on_image_url(*url);
   }
   const bool is_image = value["inlineData"]["mimeType"].string().starts_with("image/");
-  if (state.kind != "part" || !is_image) return write_data(event);
+  if (state.kind != "part" || !is_image) {
+    write_issuer(state.entity_id, event);
+    return write_data(event);
+  }
   const std::string others = members_beside_image(value, on_image(value));
   if (others.empty()) return;
+  write_issuer(state.entity_id, event);
   const event::ProviderState rest{state.provider, "members", state.entity_id, others};
   write_data(event::Event{rest, {}, event.subagent});
+}
+
+// Who issued the state that is written next, once for each message, item or call.
+void LobeEncoder::write_issuer(std::string_view entity_id, const event::Event& event) {
+  if (!has_issuer_to_write_ || issued_id_ != entity_id) return;
+  has_issuer_to_write_ = false;
+  std::string issuer;
+  json::append_string(issuer, issuer_);
+  const event::ProviderState state{event::issuer_provider, event::issuer_kind, entity_id, issuer};
+  write_data(event::Event{state, {}, event.subagent});
 }
 
 // An image of Gemini: a part of an answer that has parts, else an image of its own. Gives whether

@@ -92,7 +92,7 @@ const cases: Case[] = [
     ],
     events: [
       ...['reasoning', 'reasoning_signature', 'reasoning_response_item'],
-      ...['stop', 'data', 'usage', 'speed'],
+      ...['stop', 'data', 'data', 'usage', 'speed'],
     ],
   },
   {
@@ -123,7 +123,8 @@ const cases: Case[] = [
     ],
     events: [
       ...['reasoning_part', 'reasoning_part', 'content_part', 'content_part'],
-      ...['tool_calls', 'tool_calls', 'data', 'stop', 'usage', 'speed'],
+      // Who issued the state of the call, and the state.
+      ...['tool_calls', 'tool_calls', 'data', 'data', 'stop', 'usage', 'speed'],
     ],
   },
 ];

@@ -55,6 +55,28 @@ TEST(Completion, TellsThoughtsApartAndLeavesOutWhatTheProviderRuns) {
       << json;
 }
 
+TEST(Completion, HasIdsOfItsTextsAndPartialImagesBesideIt) {
+  Completion completion;
+  event::ToolResult failed{"t", "w", "no"};
+  failed.failed = true;
+  failed.error = "timeout";
+  for (const event::Event& event :
+       std::initializer_list<event::Event>{{event::ReasoningStart{"r1"}},
+                                           {event::ReasoningDelta{"r1", "Hm"}},
+                                           {event::TextStart{"m1"}},
+                                           {event::TextDelta{"m1", "Hi"}},
+                                           {event::PartialImage{"w", R"({"b64":"AAAA"})"}},
+                                           {failed}}) {
+    completion.on_event(event);
+  }
+  const std::string json = completion.to_json({});
+  for (const std::string_view piece : {R"({"type":"REASONING_MESSAGE_START","messageId":"r1")",
+                                       R"({"type":"TEXT_MESSAGE_START","messageId":"m1")",
+                                       R"("b64":"AAAA")", R"("isError":true,"error":"timeout")"}) {
+    EXPECT_NE(json.find(piece), std::string::npos) << json;
+  }
+}
+
 TEST(Completion, HasNoContentForCallsAlone) {
   Completion completion;
   EXPECT_NE(completion.to_json({}).find(R"("content":"")"), std::string::npos);

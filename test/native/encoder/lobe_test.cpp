@@ -100,6 +100,35 @@ TEST(LobeEncoder, GivesCallsThatAreSaidToBeTheProvidersAsData) {
                                     {event::ToolStart{"c2", "mine"}}});
   EXPECT_EQ(text.find(R"("index":1)"), std::string::npos) << text;
   EXPECT_NE(text.find(R"([{"index":0,"id":"c2")"), std::string::npos) << text;
+  EXPECT_TRUE(text.starts_with(frame("", "data",
+                                     R"({"type":"CUSTOM","name":"millrace.provider_state","value":)"
+                                     R"({"provider":"millrace","kind":"hosted","entityId":"c1",)"
+                                     R"("state":true}})")))
+      << text;
+}
+
+TEST(LobeEncoder, SaysWhatFailedOfAResult) {
+  event::ToolResult result{"m", "c1", "no"};
+  result.failed = true;
+  result.error = "timeout";
+  const std::string text = encoded({{result}});
+  EXPECT_NE(text.find(R"("isError":true,"error":"timeout")"), std::string::npos) << text;
+}
+
+TEST(LobeEncoder, SaysWhoIssuedStateThatItGivesAsData) {
+  const auto issuer = [](std::string_view id) {
+    return std::string(R"("kind":"issuer","entityId":")").append(id).append("\"");
+  };
+  const std::string text =
+      encoded({{event::ProviderState{"millrace", "issuer", "m1", R"("anthropic")"}},
+               {event::EncryptedValue{"message", "m1", "S1"}},
+               {event::ProviderState{"millrace", "issuer", "c1", R"("anthropic")"}},
+               {event::ProviderState{"anthropic", "caller", "c1", "{}"}},
+               {event::ProviderState{"anthropic", "tool_use", "c1", "{}"}}});
+  EXPECT_EQ(text.find(issuer("m1")), std::string::npos) << text;
+  const std::size_t at = text.find(issuer("c1"));
+  EXPECT_LT(at, text.find("\"caller\"")) << text;
+  EXPECT_EQ(text.find(issuer("c1"), at + 1), std::string::npos) << text;
 }
 
 TEST(LobeEncoder, SaysThatACallWasCancelled) {

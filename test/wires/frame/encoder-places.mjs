@@ -37,18 +37,32 @@ const lobe = [
   [callIds, /^event TOOL_CALL_(START|RESULT)\.toolCallId$/],
   [/^TOOL_CALL_START\.toolCallName$/, /^tool_calls\[\]\.function\.name$/],
   [/^TOOL_CALL_ARGS\.delta$/, /^tool_calls\[\]\.function\.arguments/],
-  [/^REASONING_ENCRYPTED_VALUE\.encryptedValue$/, /^flagged_reasoning_signature/],
+  [
+    /^REASONING_ENCRYPTED_VALUE\.encryptedValue$/,
+    /^((flagged_)?reasoning_signature|tool_calls\[\]\.thoughtSignature)/,
+  ],
   [/^RUN_ERROR\.message$/, /^error\.message$/],
   [/^RUN_\w+\.usage\./, /^usage\.\w+$/],
   [/^RUN_\w+\.usage\./, reported],
-  [/^millrace\.provider_state\(image\)\.value\.state$/, /^base64_image$/],
+  // An image by address is text that shows it; the id of its event is the one it belongs to.
+  [
+    /^millrace\.provider_state\(image\)\.value\.state$/,
+    /^(base64_image|text|content_part\.content)$/,
+  ],
+  [/^millrace\.provider_state\(image\)\.value\.entityId$/, /^id$/],
   [/^millrace\.provider_state\(part\)\.value\.state$/, /^content_part\./],
+  // What a part has beside its image.
+  [
+    /^millrace\.provider_state\(part\)\.value\.state$/,
+    /^event millrace\.provider_state\(members\)\.value\.state/,
+  ],
 ];
 
 const completion = [
   [/^TEXT_MESSAGE_CONTENT\.delta$/, /^choices\[\]\.message\.content$/],
   [/^REASONING_MESSAGE_CONTENT\.delta$/, /^choices\[\]\.message\.reasoning_content$/],
-  [/^TEXT_MESSAGE_\w+\.messageId$/, /^id$/],
+  [/^TEXT_MESSAGE_\w+\.messageId$/, /^event TEXT_MESSAGE_START\.messageId$/],
+  [/^REASONING_\w+\.messageId$/, /^event REASONING_MESSAGE_START\.messageId$/],
   [callIds, /^choices\[\]\.message\.tool_calls\[\]\.id$/],
   [/^TOOL_CALL_START\.toolCallName$/, /^choices\[\]\.message\.tool_calls\[\]\.function\.name$/],
   [/^TOOL_CALL_ARGS\.delta$/, /^choices\[\]\.message\.tool_calls\[\]\.function\.arguments/],
@@ -58,6 +72,7 @@ const completion = [
   [/^RUN_FINISHED\.usage\./, /^(usage|modelUsage)\./],
   [/^RUN_\w+\.usage\./, reported],
   // A failed run is an error with the run's report.
+  [/^TEXT_MESSAGE_\w+\.messageId$/, /^report\.response\.id$/],
   [/^millrace\.usage\.value\.tokens$/, /^report\.(usage|attempts\[\]\.usage)\./],
   [/^millrace\.usage\.value\.reported$/, /^report\.attempts\[\]\.reportedUsage/],
 ];
