@@ -23,16 +23,18 @@ interface Begun {
 
 type Waiting = Map<string, Entity>;
 
-const attributes = [
-  'item',
-  'response',
-  'refusal',
-  'moderation',
-  'image',
-  'content',
-  'members',
-  'list',
-];
+// Of these all kinds are items but those named here.
+const attributes: Readonly<Record<string, readonly string[]>> = {
+  openai_responses: [
+    ...['item', 'response', 'refusal', 'moderation'],
+    ...['image', 'content', 'members', 'list'],
+  ],
+  langgraph: [
+    ...['content', 'additional_kwargs', 'message', 'part', 'invalid_call', 'list', 'members'],
+    ...['text', 'refusal', 'reasoning', 'thinking', 'reasoning_content'],
+    ...['tool_call', 'tool_use', 'function_call'],
+  ],
+};
 const itemKinds: Readonly<Record<string, readonly string[]>> = {
   anthropic: ['content_block', 'compaction'],
   google: ['part'],
@@ -41,9 +43,9 @@ const itemKinds: Readonly<Record<string, readonly string[]>> = {
 
 /** True for state that is a part of its own. */
 function isItem({ provider, kind }: Json): boolean {
-  if (provider === 'openai_responses') return !attributes.includes(textOf(kind));
-  const known = Object.hasOwn(itemKinds, textOf(provider)) ? itemKinds[textOf(provider)] : [];
-  return known?.includes(textOf(kind)) ?? false;
+  const name = textOf(provider);
+  if (Object.hasOwn(attributes, name)) return !attributes[name]?.includes(textOf(kind));
+  return (Object.hasOwn(itemKinds, name) && itemKinds[name]?.includes(textOf(kind))) ?? false;
 }
 
 /** The parts of the answer that is open. */

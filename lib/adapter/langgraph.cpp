@@ -9,13 +9,6 @@
 namespace millrace::adapter {
 namespace {
 
-constexpr std::string_view langgraph_provider = "langgraph";
-
-// Blocks of content that have events of their own.
-constexpr std::array<std::string_view, 10> shown_blocks{
-    "text",      "refusal",         "reasoning",        "thinking",      "tool_use",
-    "tool_call", "tool_call_chunk", "input_json_delta", "function_call", "reasoning_content"};
-
 json::Value element(const json::Value& list, std::size_t position) {
   for (const json::Value item : list.items()) {
     if (position-- == 0) return item;
@@ -117,7 +110,8 @@ std::string_view LangGraph::wire_id_of(const Message& message) {
 void LangGraph::on_ai_message(const Message& message, bool complete) {
   const json::Value body = message.body;
   const std::string_view wire_id = wire_id_of(message);
-  if (!cumulative() && services_.gives_all() && body["content"].is_array()) {
+  chunks_given_ = false;
+  if (ordered()) {
     give_in_order(message, wire_id);
     give_calls(body, complete);
     keep_usage(message);
@@ -139,11 +133,13 @@ void LangGraph::on_ai_message(const Message& message, bool complete) {
   if (!text.empty()) {
     services_.parts.text_open(text_key, segment_.id);
     services_.parts.text_delta(text_key, text);
+    give_part();
   }
   give_calls(body, complete);
   keep_usage(message);
   note_rest(body);
   if (cumulative() && !complete) return;
+  if (cumulative()) note_blocks(body);
   for (const json::Value block : body["content"].items()) give_block(block);
   give_end(body);
   if (cumulative()) leave_segment();
@@ -154,104 +150,6 @@ void LangGraph::give_end(const json::Value& body) {
       first_text(body["response_metadata"], "finish_reason", "stop_reason");
   const bool is_cut = strict() && stop_sentence(reason).has_value();
   if (!reason.empty()) services_.parts.pass(event::Finish{reason, is_cut});
-}
-
-// Blocks one by one. Text behind another part is another message, so that a reader sees the order.
-void LangGraph::give_in_order(const Message& message, std::string_view wire_id) {
-  const json::Value content = message.body["content"];
-  enter_segment(message, wire_id, !collect_text(text_, content).empty());
-  text_.clear();
-  reasoning_.clear();
-  for (const json::Value block : content.items()) append_reasoning(reasoning_, block);
-  // Some integrations put it beside the content.
-  if (reasoning_.empty()) {
-    services_.parts.reasoning_delta(reasoning_key, collect_reasoning(reasoning_, message.body));
-  }
-  reasoning_.clear();
-  const json::Value body = message.body;
-  const bool shows_calls = body["tool_calls"].size() == 0 && body["tool_call_chunks"].size() == 0;
-  for (const json::Value block : content.items()) {
-    const std::string_view type = block["type"].string();
-    if (shows_calls && type.starts_with("tool_call")) {
-      flush_reasoning();
-      flush_text();
-      services_.parts.close_reasoning();
-      give_call_block(block);
-      segment_.is_passed = true;
-      continue;
-    }
-    const std::string_view text = type == "text"      ? block["text"].string()
-                                  : type == "refusal" ? block["refusal"].string()
-                                                      : std::string_view();
-    if (!text.empty()) flush_reasoning();
-    text_.append(text);
-    const std::size_t before = reasoning_.size();
-    append_reasoning(reasoning_, block);
-    if (reasoning_.size() > before && !text_.empty()) flush_text();
-    if (is_plain(block)) continue;
-    flush_reasoning();
-    flush_text();
-    if (is_other(block)) {
-      segment_.is_passed = segment_.is_passed || segment_.has_text;
-      services_.parts.close_reasoning();
-    }
-    give_block(block);
-  }
-  flush_reasoning();
-  flush_text();
-}
-
-void LangGraph::flush_reasoning() {
-  if (reasoning_.empty()) return;
-  segment_.is_passed = segment_.is_passed || segment_.has_text;
-  services_.parts.reasoning_delta(reasoning_key, reasoning_);
-  reasoning_.clear();
-}
-
-void LangGraph::flush_text() {
-  if (text_.empty()) return;
-  if (std::exchange(segment_.is_passed, false)) split_segment();
-  segment_.has_text = true;
-  services_.parts.text_open(text_key, segment_.id);
-  services_.parts.text_delta(text_key, text_);
-  text_.clear();
-}
-
-// Goes on with another message of the same source; calls go on.
-void LangGraph::split_segment() {
-  services_.parts.close_reasoning();
-  services_.parts.text_close(text_key);
-  segment_.id = segment_.wire_id + "#" + std::to_string(++copies_);
-}
-
-// Without an event of its own.
-bool LangGraph::is_other(const json::Value& block) const {
-  const std::string_view type = block["type"].string();
-  const auto* shown = std::find(shown_blocks.begin(), shown_blocks.end(), type);
-  return shown == shown_blocks.end() && !type.empty() && services_.gives_all();
-}
-
-// Without citations and state.
-bool LangGraph::is_plain(const json::Value& block) const {
-  return block["annotations"].size() == 0 && block["citations"].size() == 0 && !is_state(block);
-}
-
-bool LangGraph::is_state(const json::Value& block) const {
-  const bool opaque = block["signature"].truthy() || block["encrypted_content"].truthy() ||
-                      block["type"].string() == "redacted_thinking";
-  return opaque || is_other(block);
-}
-
-// Citations and state that stand in a block of content.
-void LangGraph::give_block(const json::Value& block) {
-  for (const std::string_view key : {"annotations", "citations"}) {
-    for (const json::Value citation : block[key].items()) {
-      services_.parts.pass(event::Citation{segment_.id, citation.to_json()});
-    }
-  }
-  if (!is_state(block)) return;
-  services_.parts.pass(event::ProviderState{langgraph_provider, block["type"].string(), segment_.id,
-                                            block.to_json()});
 }
 
 void LangGraph::on_tool_message(const json::Value& body) {
@@ -287,7 +185,8 @@ void LangGraph::enter_segment(const Message& message, std::string_view wire_id, 
   const std::string_view task = message.metadata["langgraph_checkpoint_ns"].string();
   const bool both_known = step && segment_.step;
   const bool same_step = both_known && *step == *segment_.step;
-  const bool splits = (both_known && !same_step) || (has_text && segment_.has_tools);
+  const bool parts_text = has_text && segment_.has_tools && !ordered();
+  const bool splits = (both_known && !same_step) || parts_text;
   if (segment_.open && segment_.wire_id == wire_id && !splits) return;
   // Tasks that run side by side take turns; their calls go on.
   const bool side_by_side = segment_.open && same_step && segment_.wire_id != wire_id &&
@@ -295,14 +194,32 @@ void LangGraph::enter_segment(const Message& message, std::string_view wire_id, 
   leave_segment(side_by_side);
   segment_.open = true;
   segment_.wire_id = wire_id;
-  segment_.id = wire_id;
-  if (!used_ids_.insert(segment_.wire_id).second) segment_.id += "#" + std::to_string(++copies_);
   segment_.task = task;
   segment_.step = step;
   segment_.has_tools = false;
   segment_.has_text = false;
   segment_.is_passed = false;
+  name_segment(message);
   services_.parts.text_open(text_key, segment_.id);
+  // Drop-in readers have seen its start already.
+  if (!strict()) give_part();
+}
+
+// A message of the source that comes again in the same step goes on.
+void LangGraph::name_segment(const Message& message) {
+  segment_.id = segment_.wire_id;
+  segment_.base = segment_.wire_id;
+  segment_.is_part = false;
+  const Origin here{segment_.step, segment_.base};
+  const auto [origin, is_new] = used_ids_.try_emplace(segment_.wire_id, here);
+  if (is_new) return;
+  segment_.id += "#" + std::to_string(++copies_);
+  const auto& step = origin->second.step;
+  const bool other_step = step && segment_.step && *step != *segment_.step;
+  segment_.is_part =
+      services_.gives_all() && !other_step && message.body["id"].filled_string().has_value();
+  if (!segment_.is_part) origin->second = {segment_.step, segment_.id};
+  segment_.base = origin->second.base;
 }
 
 void LangGraph::leave_segment(bool keep_calls) {
@@ -311,26 +228,6 @@ void LangGraph::leave_segment(bool keep_calls) {
   services_.parts.text_close(text_key);
   if (segment_.open) give_rest();
   segment_.open = false;
-}
-
-// What of a message no event shows; chunks bring it piece by piece.
-void LangGraph::note_rest(const json::Value& body) {
-  if (!services_.gives_all()) return;
-  rest_.note_members(body);
-  note_invalid_calls(body);
-  if (cumulative()) return;
-  for (const json::Value block : body["content"].items()) rest_.add(block);
-}
-
-void LangGraph::give_rest() {
-  const std::string content = rest_.take_content();
-  if (!content.empty()) {
-    services_.parts.pass(event::ProviderState{langgraph_provider, "content", segment_.id, content});
-  }
-  const std::string members = rest_.take_members();
-  if (!members.empty()) {
-    services_.parts.pass(event::ProviderState{langgraph_provider, "message", segment_.id, members});
-  }
 }
 
 }  // namespace millrace::adapter

@@ -18,7 +18,9 @@ namespace millrace::adapter {
 
 class LangGraph final : public Adapter {
  public:
-  explicit LangGraph(const Services& services) : services_(services) {}
+  explicit LangGraph(const Services& services) : services_(services) {
+    if (services_.gives_all()) services_.parts.name_parents();
+  }
 
   bool on_record(std::string_view name, const json::Value& record) override;
   void on_end() override;
@@ -38,12 +40,19 @@ class LangGraph final : public Adapter {
   struct Segment {
     bool open = false;
     std::string wire_id;
+    std::string base;  // id of the first message that the source's message became
     std::string id;
     std::string task;  // checkpoint namespace: tasks of one step run side by side
     std::optional<std::int64_t> step;
     bool has_tools = false;
     bool has_text = false;
     bool is_passed = false;  // another part follows its text
+    bool is_part = false;    // more of the message that `base` is of, which is not given yet
+  };
+  // Where a message of the source was given first.
+  struct Origin {
+    std::optional<std::int64_t> step;
+    std::string base;
   };
   struct Call {
     std::string wire_id;
@@ -84,8 +93,15 @@ class LangGraph final : public Adapter {
   void leave_segment(bool keep_calls = false);
   std::string_view wire_id_of(const Message& message);
 
+  void name_segment(const Message& message);
+  void give_part();
   void split_segment();
   void give_in_order(const Message& message, std::string_view wire_id);
+  void give_words(const json::Value& block);
+  bool give_call_in_place(const json::Value& body, const json::Value& block);
+  std::optional<std::string> give_listed_call(const json::Value& body, const json::Value& block,
+                                              const CallBlock& shape);
+  void note_blocks(const json::Value& body);
   void give_end(const json::Value& body);
   void flush_reasoning();
   void flush_text();
@@ -97,9 +113,10 @@ class LangGraph final : public Adapter {
   void note_invalid_calls(const json::Value& body);
   void give_rest();
   void give_calls(const json::Value& body, bool complete);
-  void give_call_block(const json::Value& block);
+  void give_chunks(const json::Value& chunks);
   void give_chunk(const json::Value& chunk);
-  void give_whole_call(const json::Value& call);
+  std::string give_whole_call(const json::Value& call, std::string_view id,
+                              const json::Value& arguments);
   void give_arguments(Call& call, const json::Value& arguments);
   Call* find_call(std::string_view index, std::string_view id);
   Call& add_call(std::string_view index);
@@ -110,14 +127,16 @@ class LangGraph final : public Adapter {
   void flush_usage();
   [[nodiscard]] bool strict() const { return services_.mode == event::Mode::strict; }
   [[nodiscard]] bool cumulative() const { return flow_ == Flow::cumulative; }
+  // Blocks come one by one, as parts of the source's message.
+  [[nodiscard]] bool ordered() const { return !cumulative() && services_.gives_all(); }
 
   Services services_;
   Flow flow_ = Flow::unknown;
   Segment segment_;
-  LangGraphBlocks rest_;                         // of the message that is being given
-  std::vector<Call> calls_;                      // open ones
-  std::unordered_set<std::string> known_calls_;  // ids of the whole stream
-  std::unordered_set<std::string> used_ids_;     // of messages
+  LangGraphBlocks rest_;                              // of the message that is being given
+  std::vector<Call> calls_;                           // open ones
+  std::unordered_set<std::string> known_calls_;       // ids of the whole stream
+  std::unordered_map<std::string, Origin> used_ids_;  // of messages
   std::unordered_map<std::string, Progress> progress_;
   std::string text_;       // scratch: text of several blocks
   std::string reasoning_;  // scratch
@@ -132,7 +151,8 @@ class LangGraph final : public Adapter {
   std::string usage_provider_;
   std::uint64_t copies_ = 0;
   std::uint64_t calls_seen_ = 0;
-  bool nested_ = false;  // the record is a subgraph's
+  bool nested_ = false;        // the record is a subgraph's
+  bool chunks_given_ = false;  // those of the message that is read
   bool seen_ = false;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 
 namespace millrace::adapter {
 namespace {
@@ -10,8 +11,13 @@ namespace {
 constexpr auto whole_text = json::Surrogates::keep;
 
 // Blocks that the calls of the message are.
-constexpr std::array<std::string_view, 5> call_blocks{"tool_use", "tool_call", "tool_call_chunk",
-                                                      "input_json_delta", "function_call"};
+constexpr std::array<CallBlock, 5> call_blocks{{
+    {"tool_use", "tool_use", "id", "input"},
+    {"tool_call", "tool_call", "id", "args"},
+    {"tool_call_chunk", "tool_call", "id", "args", false},
+    {"function_call", "function_call", "call_id", "arguments"},
+    {"input_json_delta", "tool_use", "id", "", false},
+}};
 // Members of a message that have events of their own, or that say what it is.
 constexpr std::array<std::string_view, 7> shown_members{
     "content", "id", "type", "tool_calls", "tool_call_chunks", "invalid_tool_calls", "status"};
@@ -20,8 +26,8 @@ struct Words {
   std::string_view type;
   std::string_view member;
 };
-constexpr std::array growing_blocks{Words{"text", "text"}, Words{"reasoning", "reasoning"},
-                                    Words{"thinking", "thinking"}};
+constexpr std::array growing_blocks{Words{"text", "text"}, Words{"refusal", "refusal"},
+                                    Words{"reasoning", "reasoning"}, Words{"thinking", "thinking"}};
 
 template <class List>
 bool has_word(const List& list, std::string_view word) {
@@ -57,15 +63,24 @@ std::string MemberSet::take() {
   return out + "}";
 }
 
+const CallBlock* call_block_of(std::string_view type) {
+  const auto* row = std::find_if(call_blocks.begin(), call_blocks.end(),
+                                 [&](const CallBlock& one) { return one.type == type; });
+  return row == call_blocks.end() ? nullptr : row;
+}
+
 void LangGraphBlocks::add(const json::Value& block) {
+  if (!block.is_object()) return;
   const std::string_view type = block["type"].string();
-  if (!block.is_object() || has_word(call_blocks, type)) return;
   const auto* row = std::find_if(growing_blocks.begin(), growing_blocks.end(),
                                  [&](const Words& words) { return words.type == type; });
   const bool grows = row != growing_blocks.end();
   const std::string index = text_of_index(block["index"]);
+  // Without an index, the blocks of one record are several.
+  const bool may_go_on = std::exchange(may_go_on_, false);
+  add_bare();
   const bool goes_on = grows && !blocks_.empty() && blocks_.back().type == type &&
-                       (index.empty() || blocks_.back().index == index);
+                       (index.empty() ? may_go_on : blocks_.back().index == index);
   if (!goes_on) {
     Block& added = blocks_.emplace_back();
     added.type = type;
@@ -85,6 +100,47 @@ void LangGraphBlocks::add(const json::Value& block) {
   }
 }
 
+void LangGraphBlocks::add_text(std::string_view text) {
+  may_go_on_ = false;
+  bare_ += text.size();
+  if (!blocks_.empty()) add_bare();
+}
+
+// Texts without a block around them are a block beside others.
+void LangGraphBlocks::add_bare() {
+  if (bare_ == 0) return;
+  if (blocks_.empty() || blocks_.back().type != "text") {
+    Block& added = blocks_.emplace_back();
+    added.type = "text";
+    added.words = "text";
+    added.members.set("type", R"("text")");
+  }
+  blocks_.back().size += std::exchange(bare_, 0);
+}
+
+void LangGraphBlocks::add_call(const json::Value& block, const CallBlock& shape,
+                               std::string_view id) {
+  may_go_on_ = false;
+  const bool is_known = std::any_of(blocks_.begin(), blocks_.end(),
+                                    [&](const Block& known) { return known.call_id == id; });
+  if (id.empty() || is_known) return;
+  add_bare();
+  Block& added = blocks_.emplace_back();
+  added.type = shape.whole_type;
+  added.call_id = id;
+  for (const auto& [key, value] : block.members()) {
+    const bool is_place = key == "index" && !shape.is_whole;
+    if (value.is_null() || is_place || key == shape.arguments || key == "name") continue;
+    added.members.set(key, value.to_json(whole_text));
+  }
+  std::string type;
+  json::append_string(type, shape.whole_type, whole_text);
+  added.members.set("type", type);
+  std::string text;
+  json::append_string(text, id, whole_text);
+  added.members.set(shape.id, text);
+}
+
 void LangGraphBlocks::note_members(const json::Value& body) {
   for (const auto& [key, value] : body.members()) {
     if (has_word(shown_members, key) || is_bare(value)) continue;
@@ -93,6 +149,7 @@ void LangGraphBlocks::note_members(const json::Value& body) {
 }
 
 std::string LangGraphBlocks::take_content() {
+  bare_ = 0;
   if (blocks_.empty()) return {};
   std::string out = "[";
   for (Block& block : blocks_) {

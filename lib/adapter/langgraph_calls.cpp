@@ -17,21 +17,20 @@ void add_count(std::optional<std::int64_t>& sum, const std::optional<std::int64_
 
 void LangGraph::give_calls(const json::Value& body, bool complete) {
   const json::Value chunks = body["tool_call_chunks"];
-  for (const json::Value chunk : chunks.items()) {
-    if (chunk.is_object()) give_chunk(chunk);
-  }
+  give_chunks(chunks);
   // Beside chunks, and before the end of a cumulative message, `tool_calls` is provisional.
   if (chunks.size() > 0 || (cumulative() && !complete)) return;
   for (const json::Value call : body["tool_calls"].items()) {
-    if (call.is_object()) give_whole_call(call);
+    if (call.is_object()) give_whole_call(call, call["id"].string(), call["args"]);
   }
 }
 
-// A call that is in the content, and not in the list of calls.
-void LangGraph::give_call_block(const json::Value& block) {
-  const std::string_view type = block["type"].string();
-  if (type == "tool_call") give_whole_call(block);
-  if (type == "tool_call_chunk") give_chunk(block);
+// Once a record: a block of the content may have brought them.
+void LangGraph::give_chunks(const json::Value& chunks) {
+  if (std::exchange(chunks_given_, true)) return;
+  for (const json::Value chunk : chunks.items()) {
+    if (chunk.is_object()) give_chunk(chunk);
+  }
 }
 
 // Calls that are not valid and that no chunk of a call brought.
@@ -61,6 +60,7 @@ LangGraph::Call& LangGraph::add_call(std::string_view index) {
   call.wire_id = segment_.wire_id;
   call.index = index;
   call.key = "call " + std::to_string(++calls_seen_);
+  segment_.is_passed = true;
   return call;
 }
 
@@ -71,6 +71,7 @@ void LangGraph::name_call(Call& call, std::string_view id, std::string_view name
   }
   segment_.has_tools = true;
   services_.parts.tool_open(call.key, id, name, segment_.id);
+  give_part();
 }
 
 void LangGraph::give_arguments(Call& call, const json::Value& arguments) {
@@ -100,17 +101,20 @@ void LangGraph::give_chunk(const json::Value& chunk) {
   give_arguments(*call, chunk["args"]);
 }
 
-void LangGraph::give_whole_call(const json::Value& value) {
-  const std::string_view id = value["id"].string();
+// Gives the id that the reader knows the call by, "" where it is not known yet.
+std::string LangGraph::give_whole_call(const json::Value& value, std::string_view id,
+                                       const json::Value& arguments) {
   Call* call = id.empty() ? nullptr : find_call({}, id);
   if (call == nullptr) {
-    if (!id.empty() && known_calls_.contains(std::string(id))) return;
+    if (!id.empty() && known_calls_.contains(std::string(id))) return std::string(id);
     call = &add_call({});
   }
   name_call(*call, id, value["name"].string());
-  if (!call->has_arguments) services_.parts.tool_args(call->key, json_text(value["args"]));
+  if (!call->has_arguments) services_.parts.tool_args(call->key, json_text(arguments));
+  std::string given(services_.parts.id_of(call->key));
   services_.parts.tool_close(call->key);
   calls_.erase(calls_.begin() + (call - calls_.data()));
+  return given.empty() ? std::string(id) : given;
 }
 
 void LangGraph::close_calls() {

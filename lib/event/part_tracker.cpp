@@ -90,10 +90,12 @@ void PartTracker::start(Part& part) {
       if (strict() && options_.reasoning_spans) emit(ReasoningSpanStart{part.id});
       emit(ReasoningStart{part.id});
       break;
-    case Kind::tool:
-      emit(ToolStart{part.id, part.name, strict() ? std::string_view(part.parent) : "",
+    case Kind::tool: {
+      const bool has_parent = strict() || names_parents_;
+      emit(ToolStart{part.id, part.name, has_parent ? std::string_view(part.parent) : "",
                      part.hosted});
       break;
+    }
   }
 }
 

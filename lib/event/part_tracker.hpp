@@ -77,6 +77,9 @@ class PartTracker {
   // the result of a call that waits for its turn waits with it.
   void tool_result(const ToolResult& result);
 
+  // Starts of calls name the message that holds them in as_received mode as well.
+  void name_parents() { names_parents_ = true; }
+
   [[nodiscard]] bool is_open(std::string_view key) const;
   // The id a reader sees for an open part, or "".
   // Lifetime: until the next call.
@@ -166,6 +169,7 @@ class PartTracker {
   Rare<std::unordered_map<std::string, std::string>> renamed_calls_;
   std::string scratch_;
   std::function<void()> before_failure_;
+  bool names_parents_ = false;
   bool failed_ = false;
 };
 

@@ -4,7 +4,10 @@
 // `{ "messages": [...] }`), plain messages and LangChain's constructor objects. Ids go both ways,
 // so that a reducer replaces a message instead of appending it again. Provider state of a message
 // under "langgraph": `content` (content blocks that are more than text; written back while the text
-// is unchanged), `additional_kwargs`, and `message` (further members); of a call `invalid_call`.
+// is unchanged; those of an answer have sizes of texts and ids of calls), `additional_kwargs`,
+// `message` (further members), and `part` (the message that this one is more of: they are written
+// as one); of a call `invalid_call`. Where the order of an answer is recorded, messages and results
+// are in it.
 // A message of the type `remove` is an activity, since it says nothing to a model. Reasoning and
 // other activities are left out. Parts: see format/retained.hpp.
 // Source: LangChain messages, LangGraph API (2026).

@@ -16,6 +16,8 @@ inline constexpr std::string_view provider = "langgraph";
 inline constexpr std::string_view list_state = "content";
 inline constexpr std::string_view kwargs_kind = "additional_kwargs";
 inline constexpr std::string_view members_kind = "message";  // further members of a message
+// Names the message that a message is more of: `{"of": "a1"}`.
+inline constexpr std::string_view part_kind = "part";
 inline constexpr std::string_view invalid_kind =
     "invalid_call";  // members of a call that was not valid
 // The member of a part's metadata that says that its address came without an object around it.

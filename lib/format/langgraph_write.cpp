@@ -1,14 +1,17 @@
 // Canonical messages -> LangChain's messages.
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
+#include <cstddef>
+#include <span>
 #include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "format/langgraph.hpp"
+#include "format/langgraph_content.hpp"
 #include "format/langgraph_names.hpp"
-#include "format/retained.hpp"
-#include "format/support.hpp"
+#include "message/ordered_answers.hpp"
 #include "message/parts.hpp"
 
 namespace millrace::format {
@@ -16,7 +19,6 @@ namespace {
 
 using message::Content;
 using message::JsonBuilder;
-using message::Media;
 using message::Message;
 using message::Role;
 using message::ToolCall;
@@ -25,107 +27,6 @@ std::string_view type_of(Role role) {
   const auto* row = std::find_if(langgraph::type_names.begin(), langgraph::type_names.end(),
                                  [&](const langgraph::TypeName& t) { return t.role == role; });
   return row == langgraph::type_names.end() ? "system" : row->type;
-}
-
-// The bytes of a text block of an answer; a refusal is text as well.
-std::size_t text_size_of(const json::Value& block) {
-  if (block["type"].string() == "refusal") return block["refusal"].string().size();
-  return static_cast<std::size_t>(std::max<std::int64_t>(block["size"].integer().value_or(0), 0));
-}
-
-// The block that a medium came from, with the medium's bytes; false when it is of another.
-bool write_langgraph_medium(JsonBuilder& out, const json::Value& part) {
-  const json::Value block = held_block(part, langgraph::provider);
-  Media media;
-  Media given;
-  if (!block.is_object() || !message::read_media(media, part)) return false;
-  const bool is_data = media.source == Media::Source::data;
-  const bool has_address = langgraph::read_medium(given, block);
-  if (is_data ? has_address : !has_address || given.value != media.value) return false;
-  if (is_data) {
-    write_with_bytes(out, block, langgraph::bytes_path(block), media.value);
-  } else {
-    out.value(block);
-  }
-  return true;
-}
-
-// `binary` and images by value or address become the block that every chat model of LangChain
-// knows; other parts go as they are.
-void write_langgraph_part(JsonBuilder& out, const json::Value& part) {
-  if (const json::Value block = stand_in_block(part, langgraph::provider)) return out.value(block);
-  if (write_langgraph_medium(out, part)) return;
-  Media media;
-  const bool known = message::read_media(media, part) && media.source != Media::Source::file;
-  if (!known || (part["type"].string() != "binary" && media.kind != Media::Kind::image)) {
-    out.value(part);
-    return;
-  }
-  out.open_object();
-  out.text("type", "image_url");
-  if (media.metadata[langgraph::bare_member].is_true()) {
-    message::write_url(out, "image_url", media);
-    out.close_object();
-    return;
-  }
-  out.open_object("image_url");
-  message::write_url(out, "url", media);
-  out.filled("detail", media.metadata["detail"].string());
-  out.close_object();
-  out.close_object();
-}
-
-// The blocks of an answer, whose texts are known by their sizes; false when there are none such, or
-// the text is another by now.
-bool write_sized_blocks(JsonBuilder& out, const json::Value& blocks, std::string_view text) {
-  std::size_t sum = 0;
-  bool is_sized = false;
-  for (const json::Value block : blocks.items()) {
-    is_sized = is_sized || !block["size"].is_nothing();
-    sum += text_size_of(block);
-  }
-  if (!is_sized || sum != text.size()) return false;
-  out.open_array("content");
-  for (const json::Value block : blocks.items()) {
-    out.open_object();
-    for (const auto& [key, value] : block.members()) {
-      if (key != "size") out.value(key, value);
-    }
-    if (!block["size"].is_nothing()) out.text("text", text.substr(0, text_size_of(block)));
-    out.close_object();
-    text.remove_prefix(text_size_of(block));
-  }
-  out.close_array();
-  return true;
-}
-
-// The blocks that the content was read from, when its text is still theirs.
-bool write_retained_blocks(JsonBuilder& out, const Message& message, std::string_view text) {
-  const auto* state = message.metadata.find(langgraph::provider, langgraph::list_state);
-  if (state == nullptr) return false;
-  json::Document document(message::depth_limit);
-  const auto blocks = document.parse(state->json);
-  if (!blocks) return false;
-  if (write_sized_blocks(out, blocks.value(), text)) return true;
-  if (langgraph::text_of_blocks(blocks.value()) != text) return false;
-  out.value("content", blocks.value());
-  return true;
-}
-
-void write_content(JsonBuilder& out, const Message& message) {
-  const bool has_parts = message.role == Role::user || message.role == Role::tool;
-  if (message.content.kind == Content::Kind::parts && has_parts) {
-    out.open_array("content");
-    const message::Parts parts(message.content);
-    for (const json::Value part : parts.items()) write_langgraph_part(out, part);
-    out.close_array();
-    return;
-  }
-  const std::string text =
-      message.role == Role::tool ? result_text(message) : message::text_of(message.content);
-  if (write_retained_blocks(out, message, text)) return;
-  if (write_list(out, "content", message.metadata, langgraph::provider, text)) return;
-  out.text("content", text);
 }
 
 // Members that a canonical message or call has no place for, as they came.
@@ -143,12 +44,7 @@ void write_langgraph_call(JsonBuilder& out, const ToolCall& call) {
   out.open_object();
   out.text("id", call.id);
   out.text("name", call.name);
-  json::Document document(message::depth_limit);
-  if (const auto arguments = document.parse(call.arguments)) {
-    out.value("args", arguments.value());
-  } else {
-    out.text("args", call.arguments);
-  }
+  langgraph::write_arguments(out, "args", call, false);
   out.close_object();
 }
 
@@ -187,7 +83,7 @@ void write_one(JsonBuilder& out, const Message& message) {
   const json::Value given_type = members ? members.value()["type"] : json::Value();
   out.open_object();
   if (!given_type.is_string()) out.text("type", type_of(message.role));
-  write_content(out, message);
+  langgraph::write_content(out, message);
   write_langgraph_calls(out, message);
   if (message.role == Role::tool && given_type.string() != "function") {
     out.text("tool_call_id", message.tool_call_id);
@@ -202,18 +98,97 @@ void write_one(JsonBuilder& out, const Message& message) {
   out.close_object();
 }
 
+// The id of the message that this one is more of, or "".
+std::string origin_of(const Message& message) {
+  const auto* state = message.metadata.find(langgraph::provider, langgraph::part_kind);
+  json::Document document(message::depth_limit);
+  const auto part = document.parse(state == nullptr ? "" : state->json);
+  return part ? std::string(part.value()["of"].string()) : std::string();
+}
+
+// Writes the messages, each once: where the order of an answer is recorded, in that order. Those
+// that one of LangChain became are one again.
+class MessageWriter {
+ public:
+  MessageWriter(JsonBuilder& out, std::span<const Message> messages);
+
+  void write();
+
+ private:
+  // A message of LangChain.
+  struct Whole {
+    std::string id;  // "" for that of its only message
+    std::vector<std::size_t> at;
+    bool is_written = false;
+  };
+
+  void write(std::size_t at);
+
+  JsonBuilder& out_;
+  std::span<const Message> messages_;
+  message::OrderedAnswers answers_;
+  std::vector<Whole> wholes_;
+  std::vector<std::size_t> whole_of_;  // by the index of a message
+};
+
+MessageWriter::MessageWriter(JsonBuilder& out, std::span<const Message> messages)
+    : out_(out), messages_(messages), answers_(messages) {
+  std::unordered_map<std::string, std::size_t> known;
+  for (std::size_t at = 0; at < messages.size(); ++at) {
+    const std::string origin = origin_of(messages[at]);
+    const std::string& id = origin.empty() ? messages[at].id : origin;
+    const bool is_answer = messages[at].role == Role::assistant;
+    const auto found = known.find(id);
+    if (!is_answer || origin.empty() || found == known.end()) {
+      whole_of_.push_back(wholes_.size());
+      if (is_answer) known.insert_or_assign(id, wholes_.size());
+      wholes_.push_back({is_answer ? origin : std::string(), {at}});
+    } else {
+      whole_of_.push_back(found->second);
+      Whole& whole = wholes_[found->second];
+      whole.id = id;
+      whole.at.push_back(at);
+    }
+  }
+}
+
+void MessageWriter::write() {
+  out_.open_array();
+  for (std::size_t at = 0; at < messages_.size(); ++at) {
+    if (!answers_.covers(at)) write(at);
+    for (const message::Part& part : answers_.at(at)) write(part.at);
+  }
+  out_.close_array();
+}
+
+void MessageWriter::write(std::size_t at) {
+  const Message& message = messages_[at];
+  Whole& whole = wholes_[whole_of_[at]];
+  if (std::exchange(whole.is_written, true)) return;
+  if (message.role == Role::activity && message.activity_type == langgraph::remove_activity) {
+    out_.raw(message.content.text);
+  } else if (message.role != Role::reasoning && message.role != Role::activity) {
+    if (whole.id.empty()) return write_one(out_, message);
+    Message joined = messages_[whole.at.front()];
+    joined.id = whole.id;
+    joined.content = Content::of_text(message::text_of(joined.content));
+    for (std::size_t i = 1; i < whole.at.size(); ++i) {
+      const Message& more = messages_[whole.at[i]];
+      joined.content.text += message::text_of(more.content);
+      joined.tool_calls.insert(joined.tool_calls.end(), more.tool_calls.begin(),
+                               more.tool_calls.end());
+      auto& states = joined.metadata.provider_state;
+      states.insert(states.end(), more.metadata.provider_state.begin(),
+                    more.metadata.provider_state.end());
+    }
+    write_one(out_, joined);
+  }
+}
+
 }  // namespace
 
 void write_langgraph(JsonBuilder& out, std::span<const Message> messages) {
-  out.open_array();
-  for (const Message& message : messages) {
-    if (message.role == Role::activity && message.activity_type == langgraph::remove_activity) {
-      out.raw(message.content.text);
-    } else if (message.role != Role::reasoning && message.role != Role::activity) {
-      write_one(out, message);
-    }
-  }
-  out.close_array();
+  MessageWriter(out, messages).write();
 }
 
 }  // namespace millrace::format

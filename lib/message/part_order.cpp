@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "base/json.hpp"
 
@@ -17,10 +18,19 @@ struct ItemKind {
 constexpr std::array item_kinds{ItemKind{"anthropic", "content_block"},
                                 ItemKind{"anthropic", "compaction"}, ItemKind{"google", "part"},
                                 ItemKind{"bedrock", "content_block"}};
-// The Responses API names its items by their types; these are no items.
-constexpr std::string_view responses = "openai_responses";
-constexpr std::array<std::string_view, 8> attributes{"item",  "response", "refusal", "moderation",
-                                                     "image", "content",  "members", "list"};
+// These name their items by the items' types; the kinds here are of no items.
+constexpr std::array<std::string_view, 8> of_responses{"item",  "response", "refusal", "moderation",
+                                                       "image", "content",  "members", "list"};
+constexpr std::array<std::string_view, 15> of_langgraph{
+    "content",  "additional_kwargs", "message",   "part",     "invalid_call",
+    "list",     "members",           "text",      "refusal",  "reasoning",
+    "thinking", "reasoning_content", "tool_call", "tool_use", "function_call"};
+struct NamedItems {
+  std::string_view provider;
+  std::span<const std::string_view> others;
+};
+constexpr std::array named_items{NamedItems{"openai_responses", of_responses},
+                                 NamedItems{"langgraph", of_langgraph}};
 
 }  // namespace
 
@@ -29,8 +39,9 @@ std::string_view name_of(PartKind kind) {
 }
 
 bool is_item(std::string_view provider, std::string_view kind) {
-  if (provider == responses) {
-    return std::find(attributes.begin(), attributes.end(), kind) == attributes.end();
+  for (const NamedItems& row : named_items) {
+    if (row.provider != provider) continue;
+    return std::find(row.others.begin(), row.others.end(), kind) == row.others.end();
   }
   return std::any_of(item_kinds.begin(), item_kinds.end(), [&](const ItemKind& row) {
     return row.provider == provider && row.kind == kind;
