@@ -23,29 +23,20 @@ interface Begun {
 
 type Waiting = Map<string, Entity>;
 
-// Of these all kinds are items but those named here.
-const attributes: Readonly<Record<string, readonly string[]>> = {
-  openai_responses: [
-    ...['item', 'response', 'refusal', 'moderation'],
-    ...['image', 'content', 'members', 'list'],
-  ],
-  langgraph: [
-    ...['content', 'additional_kwargs', 'message', 'part', 'invalid_call', 'list', 'members'],
-    ...['text', 'refusal', 'reasoning', 'thinking', 'reasoning_content'],
-    ...['tool_call', 'tool_use', 'function_call'],
-  ],
-};
-const itemKinds: Readonly<Record<string, readonly string[]>> = {
-  anthropic: ['content_block', 'compaction'],
-  google: ['part'],
-  bedrock: ['content_block'],
+// Of the last two all kinds are items but those named; what only histories have is in no event.
+const itemKinds: Readonly<Record<string, RegExp>> = {
+  anthropic: /^(content_block|compaction)$/,
+  google: /^part$/,
+  bedrock: /^content_block$/,
+  openai_responses: /^(?!(item|response|refusal|moderation|image|content|members|list)$)/,
+  langgraph:
+    /^(?!(message|part|(reasoning_)?content|members|list|text|refusal|reasoning|thinking|(function|tool)_call|tool_use)$)/,
 };
 
 /** True for state that is a part of its own. */
 function isItem({ provider, kind }: Json): boolean {
   const name = textOf(provider);
-  if (Object.hasOwn(attributes, name)) return !attributes[name]?.includes(textOf(kind));
-  return (Object.hasOwn(itemKinds, name) && itemKinds[name]?.includes(textOf(kind))) ?? false;
+  return Object.hasOwn(itemKinds, name) && itemKinds[name]?.test(textOf(kind)) === true;
 }
 
 /** The parts of the answer that is open. */

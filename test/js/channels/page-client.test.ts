@@ -87,8 +87,8 @@ describe('the fold of a page', () => {
         {
           entityId: id(),
           messageId: id(),
-          provider: one('p', 'google', 'openai_responses'),
-          kind: one<unknown>('k', 3, 'part', 'part', 'content', 'members', 'list'),
+          provider: one('p', 'google', 'openai_responses', 'langgraph'),
+          kind: one<unknown>('k', 3, 'part', 'part', 'image', 'content', 'members', 'list'),
           state: state(),
         },
         { citation: one<unknown>({ url: 'u' }, null), messageId: id() },
