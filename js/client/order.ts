@@ -30,7 +30,7 @@ const itemKinds: Readonly<Record<string, RegExp>> = {
   bedrock: /^content_block$/,
   openai_responses: /^(?!(item|response|refusal|moderation|image|content|members|list)$)/,
   langgraph:
-    /^(?!(message|part|(reasoning_)?content|members|list|text|refusal|reasoning|thinking|(function|tool)_call|tool_use)$)/,
+    /^(?!(message|part|result|(reasoning_)?content|members|list|text|refusal|reasoning|thinking|(function|tool)_call|tool_use)$)/,
 };
 
 /** True for state that is a part of its own. */

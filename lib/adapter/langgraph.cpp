@@ -176,6 +176,7 @@ void LangGraph::on_tool_message(const json::Value& body) {
     if (!is_empty) json::append_raw_member(others, key, value.to_json());
   }
   if (!others.empty()) services_.parts.pass(event::ToolDetails{call_id, {}, {}, {}, others});
+  note_result(body);
 }
 
 // ---- Segments

@@ -111,9 +111,11 @@ class LangGraph final : public Adapter {
   void give_block(const json::Value& block);
   void note_rest(const json::Value& body);
   void note_invalid_calls(const json::Value& body);
+  void note_result(const json::Value& body);
   void give_rest();
   void give_calls(const json::Value& body, bool complete);
   void give_chunks(const json::Value& chunks);
+  void note_call_members(const json::Value& call, std::string_view id);
   void give_chunk(const json::Value& chunk);
   std::string give_whole_call(const json::Value& call, std::string_view id,
                               const json::Value& arguments);

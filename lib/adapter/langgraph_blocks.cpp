@@ -19,8 +19,9 @@ constexpr std::array<CallBlock, 5> call_blocks{{
     {"input_json_delta", "tool_use", "id", "", false},
 }};
 // Members of a message that have events of their own, or that say what it is.
-constexpr std::array<std::string_view, 7> shown_members{
-    "content", "id", "type", "tool_calls", "tool_call_chunks", "invalid_tool_calls", "status"};
+constexpr std::array<std::string_view, 8> shown_members{
+    "content", "id",          "type", "tool_calls", "tool_call_chunks", "invalid_tool_calls",
+    "status",  "tool_call_id"};
 
 struct Words {
   std::string_view type;

@@ -1,7 +1,9 @@
 // The calls and the usage of a graph's messages.
 #include <algorithm>
+#include <array>
 #include <utility>
 
+#include "adapter/further_members.hpp"
 #include "adapter/langgraph.hpp"
 #include "adapter/langgraph_message.hpp"
 #include "adapter/usage.hpp"
@@ -19,10 +21,26 @@ void LangGraph::give_calls(const json::Value& body, bool complete) {
   const json::Value chunks = body["tool_call_chunks"];
   give_chunks(chunks);
   // Beside chunks, and before the end of a cumulative message, `tool_calls` is provisional.
-  if (chunks.size() > 0 || (cumulative() && !complete)) return;
+  if (cumulative() && !complete) return;
   for (const json::Value call : body["tool_calls"].items()) {
-    if (call.is_object()) give_whole_call(call, call["id"].string(), call["args"]);
+    if (!call.is_object()) continue;
+    std::string id(call["id"].string());
+    if (chunks.size() == 0) {
+      id = give_whole_call(call, id, call["args"]);
+    } else if (!known_calls_.contains(id)) {
+      continue;
+    }
+    note_call_members(call, id);
   }
+}
+
+// Members of a call that no event shows.
+void LangGraph::note_call_members(const json::Value& call, std::string_view id) {
+  constexpr std::array<std::string_view, 4> known{"id", "name", "args", "type"};
+  if (!services_.gives_all() || id.empty()) return;
+  const std::string members = further_members(call, known);
+  if (members.empty()) return;
+  services_.parts.pass(event::ProviderState{"langgraph", members_kind, id, "{" + members + "}"});
 }
 
 // Once a record: a block of the content may have brought them.

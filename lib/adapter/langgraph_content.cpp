@@ -207,6 +207,24 @@ void LangGraph::note_blocks(const json::Value& body) {
   }
 }
 
+// What a result has besides its text, and that its content is a list.
+void LangGraph::note_result(const json::Value& body) {
+  const std::string_view call_id = body["tool_call_id"].string();
+  LangGraphBlocks rest;
+  rest.note_members(body);
+  // A result without a status is a success.
+  const std::string_view status = body["status"].string();
+  const bool is_usual = status.empty() || status == "success" || status == "error";
+  if (!is_usual) rest.set_member("status", body["status"].to_json());
+  const std::string members = rest.take_members();
+  std::string state = "{";
+  if (body["content"].is_array()) json::append_raw_member(state, "list", "true");
+  if (!members.empty()) json::append_raw_member(state, "members", members);
+  if (state == "{") return;
+  services_.parts.pass(
+      event::ProviderState{langgraph_provider, "result", call_id, state.append("}")});
+}
+
 void LangGraph::give_rest() {
   const std::string content = rest_.take_content();
   if (!content.empty()) {

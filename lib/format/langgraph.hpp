@@ -6,7 +6,8 @@
 // under "langgraph": `content` (content blocks that are more than text; written back while the text
 // is unchanged; those of an answer have sizes of texts and ids of calls), `additional_kwargs`,
 // `message` (further members), and `part` (the message that this one is more of: they are written
-// as one); of a call `invalid_call`. Where the order of an answer is recorded, messages and results
+// as one); of a call `invalid_call`, `members` (further ones) and `result` (what its result has
+// besides a text). Where the order of an answer is recorded, messages and results
 // are in it.
 // A message of the type `remove` is an activity, since it says nothing to a model. Reasoning and
 // other activities are left out. Parts: see format/retained.hpp.

@@ -18,6 +18,9 @@ inline constexpr std::string_view kwargs_kind = "additional_kwargs";
 inline constexpr std::string_view members_kind = "message";  // further members of a message
 // Names the message that a message is more of: `{"of": "a1"}`.
 inline constexpr std::string_view part_kind = "part";
+// Of a call or a result: what LangGraph's result has besides its text, and whether its content is a
+// list: `{"list": true, "members": {"artifact": ...}}`.
+inline constexpr std::string_view result_kind = "result";
 inline constexpr std::string_view invalid_kind =
     "invalid_call";  // members of a call that was not valid
 // The member of a part's metadata that says that its address came without an object around it.

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "format/further_members.hpp"
 #include "format/langgraph.hpp"
 #include "format/langgraph_names.hpp"
 #include "format/retained.hpp"
@@ -122,9 +123,13 @@ void read_calls(Message& message, const json::Value& calls, bool invalid, IdSour
     call.id = value["id"].is_string() ? std::string(value["id"].string()) : ids.next_id();
     call.name = value["name"].string();
     call.arguments = arguments_of(value["args"]);
-    if (!invalid) continue;
-    call.metadata.add(langgraph::provider, langgraph::invalid_kind,
-                      without(value, {"id", "name", "args"}));
+    if (invalid) {
+      call.metadata.add(langgraph::provider, langgraph::invalid_kind,
+                        without(value, {"id", "name", "args"}));
+    } else if (has_more_than(value, {"id", "name", "args", "type"})) {
+      call.metadata.add(langgraph::provider, further_kind,
+                        without(value, {"id", "name", "args", "type"}));
+    }
   }
 }
 

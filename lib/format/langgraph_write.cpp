@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "format/further_members.hpp"
 #include "format/langgraph.hpp"
 #include "format/langgraph_content.hpp"
 #include "format/langgraph_names.hpp"
@@ -20,6 +22,7 @@ namespace {
 using message::Content;
 using message::JsonBuilder;
 using message::Message;
+using message::ProviderState;
 using message::Role;
 using message::ToolCall;
 
@@ -45,6 +48,7 @@ void write_langgraph_call(JsonBuilder& out, const ToolCall& call) {
   out.text("id", call.id);
   out.text("name", call.name);
   langgraph::write_arguments(out, "args", call, false);
+  FurtherMembers(call.metadata, langgraph::provider).write(out, {"id", "name", "args"});
   out.close_object();
 }
 
@@ -74,6 +78,31 @@ void write_langgraph_calls(JsonBuilder& out, const Message& message) {
     out.close_object();
   }
   out.close_array();
+}
+
+// The content of a result, which is JSON where it was a list.
+void write_result_content(JsonBuilder& out, const Message& message, const json::Value& result) {
+  json::Document document(message::depth_limit);
+  const auto list = document.parse(result["list"].is_true() ? message.content.text : "");
+  if (!list || !list.value().is_array()) return langgraph::write_content(out, message);
+  out.value("content", list.value());
+}
+
+// `state` is what LangGraph's result has besides its text; null for none.
+void write_result(JsonBuilder& out, const Message& message, const ProviderState* state) {
+  json::Document document(message::depth_limit);
+  const auto result = document.parse(state == nullptr ? "{}" : state->json);
+  const json::Value value = result ? result.value() : json::Value();
+  out.open_object();
+  out.text("type", type_of(Role::tool));
+  write_result_content(out, message, value);
+  out.text("tool_call_id", message.tool_call_id);
+  out.filled("id", message.id);
+  if (message.error) out.text("status", "error");
+  for (const auto& [key, member] : value["members"].members()) {
+    if (key != "status" || !message.error) out.value(key, member);
+  }
+  out.close_object();
 }
 
 void write_one(JsonBuilder& out, const Message& message) {
@@ -123,18 +152,21 @@ class MessageWriter {
   };
 
   void write(std::size_t at);
+  [[nodiscard]] const ProviderState* result_of(const Message& message) const;
 
   JsonBuilder& out_;
   std::span<const Message> messages_;
   message::OrderedAnswers answers_;
   std::vector<Whole> wholes_;
   std::vector<std::size_t> whole_of_;  // by the index of a message
+  std::unordered_map<std::string_view, const ToolCall*> calls_;
 };
 
 MessageWriter::MessageWriter(JsonBuilder& out, std::span<const Message> messages)
     : out_(out), messages_(messages), answers_(messages) {
   std::unordered_map<std::string, std::size_t> known;
   for (std::size_t at = 0; at < messages.size(); ++at) {
+    for (const ToolCall& call : messages[at].tool_calls) calls_.insert_or_assign(call.id, &call);
     const std::string origin = origin_of(messages[at]);
     const std::string& id = origin.empty() ? messages[at].id : origin;
     const bool is_answer = messages[at].role == Role::assistant;
@@ -161,6 +193,15 @@ void MessageWriter::write() {
   out_.close_array();
 }
 
+// What an answer's result has besides its text; null for none, and for one that was read.
+const ProviderState* MessageWriter::result_of(const Message& message) const {
+  if (message.role != Role::tool) return nullptr;
+  const auto* own = message.metadata.find(langgraph::provider, langgraph::result_kind);
+  const auto call = calls_.find(message.tool_call_id);
+  if (own != nullptr || call == calls_.end()) return own;
+  return call->second->metadata.find(langgraph::provider, langgraph::result_kind);
+}
+
 void MessageWriter::write(std::size_t at) {
   const Message& message = messages_[at];
   Whole& whole = wholes_[whole_of_[at]];
@@ -168,6 +209,7 @@ void MessageWriter::write(std::size_t at) {
   if (message.role == Role::activity && message.activity_type == langgraph::remove_activity) {
     out_.raw(message.content.text);
   } else if (message.role != Role::reasoning && message.role != Role::activity) {
+    if (const ProviderState* state = result_of(message)) return write_result(out_, message, state);
     if (whole.id.empty()) return write_one(out_, message);
     Message joined = messages_[whole.at.front()];
     joined.id = whole.id;

@@ -21,10 +21,11 @@ constexpr std::array item_kinds{ItemKind{"anthropic", "content_block"},
 // These name their items by the items' types; the kinds here are of no items.
 constexpr std::array<std::string_view, 8> of_responses{"item",  "response", "refusal", "moderation",
                                                        "image", "content",  "members", "list"};
-constexpr std::array<std::string_view, 15> of_langgraph{
-    "content",  "additional_kwargs", "message",   "part",     "invalid_call",
-    "list",     "members",           "text",      "refusal",  "reasoning",
-    "thinking", "reasoning_content", "tool_call", "tool_use", "function_call"};
+constexpr std::array<std::string_view, 16> of_langgraph{
+    "result",       "content",  "additional_kwargs", "message",   "part",
+    "invalid_call", "list",     "members",           "text",      "refusal",
+    "reasoning",    "thinking", "reasoning_content", "tool_call", "tool_use",
+    "function_call"};
 struct NamedItems {
   std::string_view provider;
   std::span<const std::string_view> others;

@@ -156,6 +156,24 @@ const Row rows[] = {
      R"([{"type":"ai","content":"A","tool_calls":[{"id":"c1","name":"look","args":{"q":1}}],)"
      R"("id":"a1"},{"type":"ai","content":"Y","id":"a2"},)"
      R"({"type":"tool","content":"Seen.","tool_call_id":"c1","id":"t1"}])"},
+    {"members of a call",
+     answer(R"("A")", R"(,"tool_calls":[{"id":"c1","name":"look","args":{},"zz":{"a":[1]}}])"),
+     whole(R"("A")", R"("tool_calls":[{"id":"c1","name":"look","args":{},"zz":{"a":[1]}}],)")},
+    {"a result with more than a text",
+     answer(R"("A")", R"(,"tool_calls":[{"id":"c1","name":"look","args":{"q":1}}])") +
+         chunk(R"({"type":"tool","id":"t1","tool_call_id":"c1","content":[{"type":"text",)"
+               R"("text":"Seen."},{"type":"image","url":"u"}],"artifact":{"a":1},"name":"look",)"
+               R"("status":"success","zz":1,"additional_kwargs":{}})"),
+     R"([{"type":"ai","content":"A","tool_calls":[{"id":"c1","name":"look","args":{"q":1}}],)"
+     R"("id":"a1"},{"type":"tool","content":[{"type":"text","text":"Seen."},{"type":"image",)"
+     R"("url":"u"}],"tool_call_id":"c1","id":"t1","artifact":{"a":1},"name":"look","zz":1}])"},
+    {"a result that failed",
+     answer(R"("A")", R"(,"tool_calls":[{"id":"c1","name":"look","args":{"q":1}}])") +
+         chunk(R"({"type":"tool","id":"t1","tool_call_id":"c1","content":"No.","status":"error",)"
+               R"("name":"look"})"),
+     R"([{"type":"ai","content":"A","tool_calls":[{"id":"c1","name":"look","args":{"q":1}}],)"
+     R"("id":"a1"},{"type":"tool","content":"No.","tool_call_id":"c1","id":"t1",)"
+     R"("status":"error","name":"look"}])"},
     {"the blocks of a cumulative message",
      "event: messages/partial\ndata: [{\"type\":\"ai\",\"id\":\"a1\",\"content\":[" +
          std::string(text_a) + "]}]\n\nevent: messages/complete\ndata: [" +

@@ -187,6 +187,10 @@ const History histories[] = {
      R"("invalid_tool_calls":[{"id":"c2","name":"look","args":"{","error":"no JSON"}],)"
      R"("id":"a1","name":"agent","additional_kwargs":{"k":1},"response_metadata":{"m":"x"},)"
      R"("usage_metadata":{"input_tokens":1}}])"},
+    {"a call with members that are not known, in the content as well", "langgraph",
+     R"([{"type":"ai","content":[{"type":"text","text":"A"},{"type":"tool_call","id":"c1",)"
+     R"("name":"look","args":{},"zz":1},{"type":"text","text":"B"}],"tool_calls":[{"id":"c1",)"
+     R"("name":"look","args":{},"zz":{"a":[1]}}],"id":"a1"}])"},
     {"messages that are removed, and results of functions", "langgraph",
      R"([{"type":"human","content":"Ask","id":"h1"},{"type":"function","content":"Done",)"
      R"("id":"f1","name":"look"},{"type":"remove","id":"h0","content":""}])"},

@@ -87,7 +87,7 @@ export default {
   },
   subjects: [
     { root: 'ai', type: 'Assistant', place: (value) => [value], back: true },
-    { root: 'tool', type: 'Tool', place: (value) => historyOf(value).slice(1) },
+    { root: 'tool', type: 'Tool', place: (value) => historyOf(value).slice(1), back: true },
     {
       root: 'block',
       type: 'Block',
@@ -134,7 +134,8 @@ export default {
     return parts;
   },
   next: { format: 'langgraph' },
-  turn: (request) => (Array.isArray(request) ? request : []).filter(({ type }) => type === 'ai'),
+  further: {},
+  turn: (request) => (Array.isArray(request) ? request : []).filter(({ type }) => type !== 'human'),
   history: { root: 'input', type: 'Input', wrap: historyOf, turn: (request) => request },
   defaults: [
     [/^tool\.status$/, 'success'],
