@@ -133,6 +133,7 @@ void LangGraph::on_ai_message(const Message& message, bool complete) {
   if (!text.empty()) {
     services_.parts.text_open(text_key, segment_.id);
     services_.parts.text_delta(text_key, text);
+    segment_.is_begun = true;
     give_part();
   }
   give_calls(body, complete);
@@ -199,6 +200,7 @@ void LangGraph::enter_segment(const Message& message, std::string_view wire_id, 
   segment_.step = step;
   segment_.has_tools = false;
   segment_.has_text = false;
+  segment_.is_begun = !strict();
   segment_.is_passed = false;
   name_segment(message);
   services_.parts.text_open(text_key, segment_.id);

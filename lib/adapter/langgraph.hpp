@@ -46,6 +46,7 @@ class LangGraph final : public Adapter {
     std::optional<std::int64_t> step;
     bool has_tools = false;
     bool has_text = false;
+    bool is_begun = false;   // the reader has seen its start
     bool is_passed = false;  // another part follows its text
     bool is_part = false;    // more of the message that `base` is of, which is not given yet
   };

@@ -88,6 +88,7 @@ void LangGraph::name_call(Call& call, std::string_view id, std::string_view name
     known_calls_.insert(call.id);
   }
   segment_.has_tools = true;
+  segment_.is_begun = true;
   services_.parts.tool_open(call.key, id, name, segment_.id);
   give_part();
 }

@@ -128,6 +128,7 @@ void LangGraph::flush_text() {
   if (text_.empty()) return;
   if (std::exchange(segment_.is_passed, false)) split_segment();
   segment_.has_text = true;
+  segment_.is_begun = true;
   services_.parts.text_open(text_key, segment_.id);
   services_.parts.text_delta(text_key, text_);
   give_part();
@@ -227,6 +228,11 @@ void LangGraph::note_result(const json::Value& body) {
 
 void LangGraph::give_rest() {
   const std::string content = rest_.take_content();
+  if (!content.empty() && !std::exchange(segment_.is_begun, true)) {
+    // Blocks without a text are a message, too.
+    services_.parts.pass(event::TextStart{segment_.id, "assistant"});
+    services_.parts.pass(event::TextEnd{segment_.id});
+  }
   if (!content.empty()) {
     services_.parts.pass(
         event::ProviderState{langgraph_provider, "content", segment_.base, content});

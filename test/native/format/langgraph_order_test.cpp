@@ -149,6 +149,10 @@ const Row rows[] = {
     {"a message between the pieces of another",
      answer(R"("A")") + chunk(R"({"type":"ai","id":"a2","content":"Y"})") + answer(R"("B")"),
      R"([{"type":"ai","content":"AB","id":"a1"},{"type":"ai","content":"Y","id":"a2"}])"},
+    {"a message of an image alone",
+     answer(list({image})) + chunk(R"({"type":"ai","id":"a2","content":"Y"})"),
+     R"([{"type":"ai","content":)" + list({image}) +
+         R"(,"id":"a1"},{"type":"ai","content":"Y","id":"a2"}])"},
     {"a message between a call and its result",
      answer(R"("A")", R"(,"tool_calls":[{"id":"c1","name":"look","args":{"q":1}}])") +
          chunk(R"({"type":"ai","id":"a2","content":"Y"})") +
