@@ -22,6 +22,7 @@ void LangGraph::give_calls(const json::Value& body, bool complete) {
   give_chunks(chunks);
   // Beside chunks, and before the end of a cumulative message, `tool_calls` is provisional.
   if (cumulative() && !complete) return;
+  if (chunks.size() > 0 && !services_.gives_all()) return;
   for (const json::Value call : body["tool_calls"].items()) {
     if (!call.is_object()) continue;
     std::string id(call["id"].string());

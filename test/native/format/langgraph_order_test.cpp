@@ -2,6 +2,8 @@
 // order.
 #include <gtest/gtest.h>
 
+#include <initializer_list>
+#include <ostream>
 #include <string>
 #include <string_view>
 
