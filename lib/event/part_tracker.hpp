@@ -3,6 +3,7 @@
 // emits.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <set>
