@@ -21,6 +21,8 @@ inline constexpr std::array<std::string_view, 2> anthropic_bytes{"source", "data
 inline constexpr std::string_view call_members_kind = "tool_use";
 inline constexpr std::string_view result_members_kind = "tool_result";
 inline constexpr std::string_view system_turn_kind = "system_turn";
+// State: its further members, an object.
+inline constexpr std::string_view system_members_kind = "system_members";
 
 void write_text_block(message::JsonBuilder& out, std::string_view text,
                       const json::Value& cache_control = {});

@@ -134,7 +134,11 @@ void AnthropicReader::read_turn(const json::Value& turn) {
     Message& message = add(Role::system);
     message.content = Content::of_text(words_of_list(turn["content"]));
     if (is_within) {
-      message.metadata.add(anthropic_provider, system_turn_kind, raw(turn["content"]));
+      const json::Value content = turn["content"];
+      message.metadata.add(anthropic_provider, system_turn_kind,
+                           content.is_nothing() ? "null" : raw(content));
+      const std::string members = without(turn, {"role", "content"});
+      if (members != "{}") message.metadata.add(anthropic_provider, system_members_kind, members);
     }
   }
 }

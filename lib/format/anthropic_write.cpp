@@ -125,11 +125,17 @@ class AnthropicWriter final : public TurnWriter {
         document.parse(message.metadata.find(anthropic_provider, system_turn_kind)->json);
     const std::string text = message::text_of(message.content);
     const bool is_same = given && words_of_list(given.value()) == text;
-    if (!is_same && is_blank(text)) return;
+    const bool has_members =
+        message.metadata.find(anthropic_provider, system_members_kind) != nullptr;
+    const bool has_content = is_same ? !given.value().is_null() : !is_blank(text);
+    if (!has_content && !has_members) return;
     end_turn();
     out_.open_object();
     out_.text("role", "system");
-    is_same ? out_.value("content", given.value()) : out_.text("content", text);
+    if (has_content) {
+      is_same ? out_.value("content", given.value()) : out_.text("content", text);
+    }
+    write_members(message.metadata, system_members_kind, "");
     out_.close_object();
   }
 

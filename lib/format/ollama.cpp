@@ -27,6 +27,8 @@ using message::ToolCall;
 
 // The member `tool_name` of a message that answers no call that is there.
 constexpr std::string_view tool_name_state = "tool_name";
+// An image of an answer, as a chat completion shows one.
+constexpr std::string_view image_state = "image";
 
 // The base64 of an image part, or ""; `held` keeps what the address had as text.
 std::string_view image_data(const json::Value& part, std::string& held) {
@@ -38,17 +40,40 @@ std::string_view image_data(const json::Value& part, std::string& held) {
 
 void write_images(JsonBuilder& out, std::span<const Message* const> messages) {
   bool any = false;
+  const auto write = [&](std::string_view data) {
+    if (data.empty()) return;
+    if (!std::exchange(any, true)) out.open_array("images");
+    out.text(data);
+  };
   for (const Message* message : messages) {
     const message::Parts parts(message->content);
     for (const json::Value part : parts.items()) {
       std::string held;
-      const std::string_view data = image_data(part, held);
-      if (data.empty()) continue;
-      if (!std::exchange(any, true)) out.open_array("images");
-      out.text(data);
+      write(image_data(part, held));
+    }
+    for (const message::ProviderState& state : message->metadata.provider_state) {
+      if (state.provider != "ollama" || state.kind != image_state) continue;
+      json::Document document(message::depth_limit);
+      const auto image = document.parse(state.json);
+      message::DataUrl url;
+      if (image && message::read_data_url(url, image.value()["image_url"]["url"].string())) {
+        write(url.data);
+      }
     }
   }
   if (any) out.close_array();
+}
+
+std::string image_json(std::string_view base64) {
+  JsonBuilder out;
+  out.open_object();
+  out.text("type", "image_url");
+  out.open_object("image_url");
+  out.text("url", "data:" + std::string(message::type_by_base64(base64)) + ";base64," +
+                      std::string(base64));
+  out.close_object();
+  out.close_object();
+  return out.take();
 }
 
 void write_calls(JsonBuilder& out, std::span<const ToolCall* const> calls) {
@@ -222,9 +247,9 @@ class OllamaReader {
     } else if (role == "tool") {
       Message& message = add(Role::tool, value);
       message.tool_call_id = answered_id(value);
-      message.content = Content::of_text(value["content"].string());
+      message.content = content_of(value);
     } else if (value.is_object()) {
-      add(Role::system, value).content = Content::of_text(value["content"].string());
+      add(Role::system, value).content = content_of(value);
     }
     const json::Value name = value["tool_name"];
     const bool is_known = role == "tool" && !is_unmatched_;
@@ -265,6 +290,9 @@ class OllamaReader {
     }
     Message& message = add(Role::assistant, value);
     message.content = Content::of_text(value["content"].string());
+    for (const json::Value image : value["images"].items()) {
+      message.metadata.add("ollama", image_state, image_json(image.string()));
+    }
     for (const json::Value call : value["tool_calls"].items()) {
       const json::Value function = call["function"];
       ToolCall& added = message.tool_calls.emplace_back();

@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "format/anthropic_blocks.hpp"
 #include "message/json_builder.hpp"
 #include "model/body/fields.hpp"
 #include "net/request_rules.hpp"
@@ -39,12 +40,39 @@ constexpr std::array body_rows{
     Row{R"({"type":"container_upload")", "files-api-2025-04-14"},
     Row{R"({"type":"tool_addition")", "mid-conversation-tool-changes-2026-07-01"},
     Row{R"({"type":"tool_removal")", "mid-conversation-tool-changes-2026-07-01"},
+    Row{R"({"type":"tool_definition")", "inline-tools-2026-09-15"},
+};
+// Members of the request, and words of them, that want a beta. Another one of the same name that
+// the caller gave counts.
+struct MemberRow {
+  std::string_view member;
+  std::string_view word;
+  std::string_view beta;
+};
+constexpr std::array member_rows{
+    MemberRow{"output_config", R"("task_budget":{)", "task-budgets-2026-03-13"},
+    MemberRow{"fallbacks", "", "server-side-fallback-2026-07-01"},
+    MemberRow{"fallback_credit_token", "", "fallback-credit-2026-07-01"},
+};
+// The same of turns of the system within the conversation.
+constexpr std::array system_rows{
+    Row{"clear_at", "mid-conversation-system-clear-at-2026-08-21"},
+    Row{"output_config", "mid-conversation-output-config-2026-07-01"},
 };
 
 class Betas {
  public:
   void add(std::string_view name) {
     if (!name.empty() && known_.emplace(name).second) names_.emplace_back(name);
+  }
+  // Unless it is there with another date.
+  void add_usual(std::string_view name) {
+    constexpr std::size_t date_bytes = std::string_view("2026-01-01").size();
+    const std::string_view stem = name.substr(0, name.size() - date_bytes);
+    const bool is_there = std::any_of(names_.begin(), names_.end(), [&](const std::string& one) {
+      return one.size() == name.size() && one.starts_with(stem);
+    });
+    if (!is_there) add(name);
   }
   // A list, or names between commas.
   void add_all(const json::Value& given) {
@@ -86,9 +114,26 @@ void add_of_members(Betas& betas, const Draft& draft) {
     betas.add("context-management-2025-06-27");
     if (edits.find("compact_") != std::string_view::npos) betas.add("compact-2026-01-12");
   }
+  for (const MemberRow& row : member_rows) {
+    const std::string_view given = member(row.member);
+    if (!given.empty() && given.find(row.word) != std::string_view::npos) betas.add_usual(row.beta);
+  }
   if (member("container").find("\"skills\"") != std::string_view::npos) {
     betas.add("code-execution-2025-08-25");
     betas.add("skills-2025-10-02");
+  }
+}
+
+void add_of_system_turns(Betas& betas, const Draft& draft) {
+  for (const message::Message& message : draft.messages) {
+    const auto* state =
+        message.metadata.find(format::anthropic_provider, format::system_members_kind);
+    if (state == nullptr) continue;
+    json::Document document(message::depth_limit);
+    const auto members = document.parse(state->json);
+    for (const Row& row : system_rows) {
+      if (members && !members.value()[row.name].is_nothing()) betas.add_usual(row.beta);
+    }
   }
 }
 
@@ -104,6 +149,7 @@ std::vector<std::string> claude_betas(const Draft& draft, std::string_view body)
   }
   add_of_tools(betas, draft);
   add_of_members(betas, draft);
+  add_of_system_turns(betas, draft);
   for (const Row& row : body_rows) {
     if (body.find(row.name) != std::string_view::npos) betas.add(row.beta);
   }

@@ -53,6 +53,9 @@ constexpr std::string_view turn_blocks =
     "A call, a result, reasoning or a change of the tools that stands in a message of the user is "
     "left out.";
 
+constexpr std::string_view prompt_media =
+    "Images and files of a system or developer message are left out: the API takes text there.";
+
 // Whose reasoning an encrypted value belongs to, by its shape.
 std::string_view maker_of(const Message& reasoning) {
   const std::string_view value = *reasoning.encrypted_value;
@@ -81,6 +84,7 @@ class Withheld {
       add(call.metadata, is_issued_elsewhere(call.metadata));
     }
     if (message.role == Role::reasoning) add_reasoning(message);
+    if (message.role == Role::system || message.role == Role::developer) add_prompt(message);
     // It takes other messages out of a graph's state.
     if (message.activity_type == "langgraph.remove") name("langgraph", "remove");
     if (message.content.kind != Content::Kind::parts) return;
@@ -94,6 +98,8 @@ class Withheld {
   [[nodiscard]] const std::string& names() const { return names_; }
   // Whether a part of a message holds what is of a turn, which is not sent.
   [[nodiscard]] bool has_turn_blocks() const { return has_turn_blocks_; }
+  // Whether a prompt has media that are not sent.
+  [[nodiscard]] bool has_prompt_media() const { return has_prompt_media_; }
 
  private:
   [[nodiscard]] bool is_own(std::string_view provider) const {
@@ -127,6 +133,17 @@ class Withheld {
           std::find(plain_kinds.begin(), plain_kinds.end(), state.kind) != plain_kinds.end();
       if (is_plain || (takes(state.provider, state.kind) && !elsewhere)) continue;
       name(state.provider, state.kind);
+    }
+  }
+
+  void add_prompt(const Message& prompt) {
+    if (dialect_ == Dialect::openai_responses) return;
+    const message::Parts parts(prompt.content);
+    for (const json::Value part : parts.items()) {
+      Media media;
+      if (!message::read_media(media, part)) continue;
+      const bool is_sent = dialect_ == Dialect::ollama && media.kind == Media::Kind::image;
+      has_prompt_media_ = has_prompt_media_ || !is_sent;
     }
   }
 
@@ -179,6 +196,7 @@ class Withheld {
   std::string names_;
   std::string new_;
   bool has_turn_blocks_ = false;
+  bool has_prompt_media_ = false;
 };
 
 // Whether the message shows nothing: no text, no medium, no call.
@@ -215,6 +233,7 @@ void note_withheld(message::SharedMessages& messages, const ProviderConfig& conf
         Content::of_text("(Content that only its own provider reads: " + names + ".)");
   }
   if (withheld.has_turn_blocks()) notes.push_back({"messages", std::string(turn_blocks), false});
+  if (withheld.has_prompt_media()) notes.push_back({"messages", std::string(prompt_media), false});
   if (withheld.names().empty()) return;
   notes.push_back({"messages",
                    "The API does not read what other providers made: " + withheld.names() +

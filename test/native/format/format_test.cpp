@@ -134,3 +134,19 @@ TEST(OpenAiConversation, IdsOfClaudeAreNoItems) {
   const std::string own = "msg_01ccd2bed1ec8190b14f964abc05";
   EXPECT_NE(written(own).find(own), std::string::npos) << written(own);
 }
+
+// Ollama reads the images of every message.
+TEST(Ollama, ImagesOfEveryMessageGoBack) {
+  const format::Format& ollama = *format::find_format("ollama");
+  const std::string history =
+      R"([{"role":"system","content":"Look.","images":["iVBORw0KGgo="]},)"
+      R"({"role":"user","content":"Draw"},)"
+      R"({"role":"assistant","content":"Here","images":["iVBORw0KGgo=","R0lGODlh"]},)"
+      R"({"role":"user","content":"Go on"}])";
+  CountingIds ids("id-");
+  const auto read = format::from_api(ollama, history, ids);
+  ASSERT_TRUE(read.ok());
+  const auto written = format::to_api(ollama, read.value());
+  ASSERT_TRUE(written.ok());
+  EXPECT_EQ(written.value(), history);
+}

@@ -272,6 +272,12 @@ TEST(Claude, SendsTheBetasThatARequestNeeds) {
            Row{R"("thinking":{"type":"adaptive","display":"omitted"})", ""},
            Row{R"("container":{"skills":[{"type":"anthropic","skill_id":"pptx"}]})",
                "code-execution-2025-08-25,skills-2025-10-02"},
+           Row{R"("output_config":{"task_budget":{"type":"tokens","total":20000}})",
+               "task-budgets-2026-03-13"},
+           Row{R"("fallbacks":[{"model":"claude-opus-4-8"}])", "server-side-fallback-2026-07-01"},
+           Row{R"("fallback_credit_token":"t","betas":["fallback-credit-2026-06-01"])",
+               "fallback-credit-2026-06-01"},
+           Row{R"("fallback_credit_token":"t")", "fallback-credit-2026-07-01"},
            Row{R"("betas":["a","b"],"anthropic_beta":["b","c"])", "a,b,c"},
        }) {
     EXPECT_EQ(betas_of(row.more), row.betas) << row.more;
@@ -290,6 +296,17 @@ TEST(Claude, SendsTheBetasThatARequestNeeds) {
       {"role":"system","content":[{"type":"tool_addition","tool":{"type":"tool_reference",
       "name":"look"}}]},{"role":"user","content":"Go on"}]})");
   EXPECT_EQ(test::header_of(added, "anthropic-beta"), "mid-conversation-tool-changes-2026-07-01");
+  const net::Request turn = request_sent(
+      R"({"model":"claude-opus-5","format":"anthropic","messages":[{"role":"user","content":"Hi"},
+      {"role":"system","content":"Be brief.","clear_at":"next_user_message"},
+      {"role":"system","output_config":{"effort":"low"}},{"role":"user","content":"Go on"}]})");
+  EXPECT_TRUE(test::has(turn.body, R"("content":"Be brief.","clear_at":"next_user_message"})"))
+      << turn.body;
+  EXPECT_TRUE(test::has(turn.body, R"({"role":"system","output_config":{"effort":"low"}})"))
+      << turn.body;
+  EXPECT_EQ(test::header_of(turn, "anthropic-beta"),
+            "mid-conversation-system-clear-at-2026-08-21,"
+            "mid-conversation-output-config-2026-07-01");
 }
 
 constexpr std::string_view reasoning_before = R"([{"role":"user","content":"Hi"},

@@ -216,3 +216,23 @@ TEST(Withheld, IsNoneOfMistralsOwnParts) {
   }
   EXPECT_TRUE(withheld(built).empty());
 }
+
+TEST(Withheld, NamesTheMediaOfPrompts) {
+  const std::string messages =
+      R"([{"type":"message","role":"developer","content":[{"type":"input_text","text":"Look."},)"
+      R"({"type":"input_image","image_url":"data:image/png;base64,AAAA"}]},)"
+      R"({"type":"message","role":"user","content":"Ask"}])";
+  const auto notes_of = [&](std::string_view provider) {
+    std::string notes;
+    const auto built = sent(provider, "openai_conversation", messages);
+    if (!built) return built.error().message;
+    for (const model::Note& note : built.value().notes) notes.append(note.sentence).append("\n");
+    return notes;
+  };
+  for (const std::string_view provider : {"groq", "anthropic", "google", "mistral"}) {
+    EXPECT_TRUE(has(notes_of(provider), "of a system or developer message are left out"))
+        << provider;
+  }
+  EXPECT_FALSE(has(notes_of("ollama"), "of a system or developer message"));
+  EXPECT_TRUE(has(body_of(sent("ollama", "openai_conversation", messages)), "AAAA"));
+}

@@ -64,7 +64,7 @@ function client(url) {
 
 // What a message of the assistant may hold.
 const content = splitBy({
-  text: ['role', 'content'],
+  text: ['role', 'content', 'images'],
   thinking: ['role', 'thinking'],
   calls: ['role', 'tool_calls'],
 });
@@ -83,8 +83,8 @@ function messagesOf(node) {
   return [
     ...content(node),
     messageOf(node, 'user', ['role', 'content', 'images']),
-    messageOf(node, 'system', ['role', 'content']),
-    messageOf(node, 'tool', ['role', 'content', 'tool_name']),
+    messageOf(node, 'system', ['role', 'content', 'images']),
+    messageOf(node, 'tool', ['role', 'content', 'images', 'tool_name']),
   ];
 }
 
