@@ -2,6 +2,7 @@
 // result.
 import { each } from './each.mjs';
 import { foldParts } from './fold-parts.mjs';
+import { notesOf } from './judge.mjs';
 import { kindsOf, setsOf } from './kinds.mjs';
 import { joinPieces } from './places.mjs';
 
@@ -24,12 +25,13 @@ export async function orders(ways) {
 /** Judges what was found; gives what shows fewer than two parts. `known` are those that come out at all. */
 export function judgeOrders(ends, found, known) {
   const unseen = [];
-  for (const { way, row, parts, isInPlace } of found) {
+  for (const { way, row, parts, isInPlace, isNamed } of found) {
     const gone = parts.find(({ at, key }) => at < 0 && known.has(key));
     const seen = parts.filter(({ at }) => at >= 0);
     if (gone) ends.add(way, row, 'lost', `gone: ${gone.name}`);
     else if (seen.length < 2) unseen.push({ way, row });
-    else ends.add(way, row, isInPlace ? 'carried' : 'lost', isInPlace ? '' : 'another order');
+    else if (isInPlace) ends.add(way, row, 'carried', '');
+    else ends.add(way, row, isNamed ? 'named' : 'lost', 'another order');
   }
   return unseen;
 }
@@ -68,22 +70,29 @@ export async function sendOrder(ways, set, { row, make }, swap = (groups) => gro
   const groups = make();
   const parts = groups.flat();
   const shown = await shownOf(ways, set, row, swap(groups));
-  return shown.map(([way, list, added]) => {
+  return shown.map(([way, list, added, report]) => {
     const places = placesIn([...parts, ...added], list);
     const all = [...parts, ...added].map((part, index) => {
       return { ...part, at: places[index], key: `${way}\t${part.name}` };
     });
-    return { way, row, parts: all, isInPlace: isInPlace(all, list) };
+    const isNamed = namesOrder(ways.wire, report);
+    return { way, row, parts: all, isInPlace: isInPlace(all, list), isNamed };
   });
 }
 
-// What each way shows of the parts: `[way, list, results that were added for calls]`.
+// Whether a note says that the answer had another order: for a wire whose messages cannot show it.
+function namesOrder({ joinedNote }, report) {
+  if (joinedNote === undefined || report === undefined) return false;
+  return notesOf({ report }).some((note) => joinedNote.test(note));
+}
+
+// What each way shows of the parts: `[way, list, results that were added for calls, report of the request]`.
 async function shownOf(ways, set, row, groups) {
   const values = groups.flat().map(({ value }) => value);
   const shown = set.place ? await answered(ways, set, row, set.place(values)) : [];
   if (set.history) {
-    const { request } = await ways.requestOf(set, set.history(values));
-    shown.push(['order of history', conversationOf(ways.wire, request), []]);
+    const { request, report } = await ways.requestOf(set, set.history(values));
+    shown.push(['order of history', conversationOf(ways.wire, request), [], report]);
   }
   return shown;
 }
@@ -98,10 +107,10 @@ async function answered(ways, set, row, whole) {
     const outcome = await engine.read(answer, way === 'answer' ? { stream: false } : {});
     shown.push([`order of ${way}`, joinPieces(outcome.events), []]);
     if (set.back === false) continue;
-    const { request, folded, results } = await engine.next(outcome);
+    const { request, report, folded, results } = await engine.next(outcome);
     shown.push([`order of fold of ${way}`, foldParts(folded), []]);
     const sent = conversationOf(wire, request);
-    shown.push([`order of next of ${way}`, sent, results.map(partOfResult)]);
+    shown.push([`order of next of ${way}`, sent, results.map(partOfResult), report]);
   }
   return shown;
 }

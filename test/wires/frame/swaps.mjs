@@ -11,9 +11,7 @@ export async function swappedOrders(ways, second, random, count) {
   }
   const damaged = [];
   const wrong = [];
-  const isLost = new Set(
-    ways.ends.list().flatMap(({ way, row, end }) => (end === 'lost' ? [`${way}\t${row}`] : [])),
-  );
+  const isLost = anotherIn(ways.ends);
   for (const { set, row } of random.some(candidatesOf(second), count)) {
     const [at, other] = random.some(
       row.make().map((_, index) => index),
@@ -42,12 +40,14 @@ function candidatesOf(ways) {
   );
 }
 
+// Rows whose order is another one, whether a note says so or nothing.
+function anotherIn(ends) {
+  const rows = ends.list().filter(({ end }) => end === 'lost' || end === 'named');
+  return new Set(rows.map(({ way, row }) => `${way}\t${row}`));
+}
+
 function unnamed(carried, second, found, row) {
-  const lost = new Set(
-    second.ends
-      .list()
-      .flatMap(({ way, row: name, end }) => (end === 'lost' ? `${way}\t${name}` : [])),
-  );
+  const lost = anotherIn(second.ends);
   return found
     .map(({ way }) => `${way}\t${row}`)
     .filter((key) => carried.has(key) && !lost.has(key))

@@ -104,6 +104,9 @@ export default {
   asks: { logprobs: true, top_logprobs: 2 },
   format: 'ollama',
   reads: 'ollamaAdapter',
+  // A message has one text, one `thinking` and one list of calls, and of messages in a row the server's templates take
+  // thinking and calls of the first alone (ollama/template/template.go, `collate`).
+  joinedNote: /in answers of another order these are joined there/,
   types,
   rules: {
     bounded: [[/\.role$/, ['assistant', 'user', 'system', 'tool']]],
