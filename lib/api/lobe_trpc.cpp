@@ -148,10 +148,10 @@ void make_call(const Routes& routes, const http::Request& request, TrpcCall call
                              return one.method == procedure->method && one.path == procedure->path;
                            });
   if (route == routes.end()) {
-    return answer->refuse(at, call, 404, "There is no procedure " + shown_text(call.path));
+    return answer->reject(at, call, 404, "There is no procedure " + shown_text(call.path));
   }
   if (const auto refusal = call_refusal(request, *procedure, *route, call)) {
-    return answer->refuse(at, call, refusal->status, refusal->message);
+    return answer->reject(at, call, refusal->status, refusal->message);
   }
   call.shape = procedure->shape;
   http::Request own = request_for(request, *procedure, call.input, is_alone);

@@ -121,12 +121,12 @@ ResponsePtr TrpcAnswer::part(std::size_t at, TrpcCall call) {
   return std::make_shared<TrpcPart>(shared_from_this(), at, std::move(call));
 }
 
-void TrpcAnswer::refuse(std::size_t at, const TrpcCall& call, int status,
+void TrpcAnswer::reject(std::size_t at, const TrpcCall& call, int status,
                         std::string_view message) {
   set(at, {status, trpc_error(call, status, message)});
 }
 
-void TrpcAnswer::take(std::size_t at, TrpcCall call, int status, std::string_view body) {
+void TrpcAnswer::take(std::size_t at, const TrpcCall& call, int status, std::string_view body) {
   auto parsed = Tree::parse(body);
   Tree answer = parsed ? std::move(parsed).value() : Tree();
   constexpr int first_failure = 400;

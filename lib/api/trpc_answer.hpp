@@ -36,7 +36,7 @@ class TrpcAnswer : public std::enable_shared_from_this<TrpcAnswer> {
   // Where the answer to the call at this place is sent, once.
   ResponsePtr part(std::size_t at, TrpcCall call);
   // The call at this place is not made.
-  void refuse(std::size_t at, const TrpcCall& call, int status, std::string_view message);
+  void reject(std::size_t at, const TrpcCall& call, int status, std::string_view message);
   [[nodiscard]] bool is_open() const { return response_->is_open(); }
 
  private:
@@ -45,7 +45,7 @@ class TrpcAnswer : public std::enable_shared_from_this<TrpcAnswer> {
     int status = 0;
     json::Tree body;
   };
-  void take(std::size_t at, TrpcCall call, int status, std::string_view body);
+  void take(std::size_t at, const TrpcCall& call, int status, std::string_view body);
   void set(std::size_t at, Outcome outcome);
 
   ResponsePtr response_;

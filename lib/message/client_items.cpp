@@ -20,7 +20,7 @@ constexpr auto keep = json::Surrogates::keep;
 enum class Kind : std::uint8_t {
   text,
   number,
-  word,      // one of a few, without which its object says nothing
+  word,      // one of a few, without which its object has no meaning
   texts,     // a list of them
   text_map,  // an object of them, whatever their keys
   object,
@@ -146,7 +146,7 @@ bool is_word_of(Names names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// A value that says nothing is left out without a name.
+// A value without content is left out without a name.
 bool says_nothing(const json::Value& value) {
   const bool is_list = value.is_array() || value.is_object();
   return value.is_nothing() || (is_list && value.size() == 0);
@@ -175,7 +175,7 @@ class Trimmer {
   bool write_object(std::string& out, const json::Value& value, Fields fields) {
     if (value.is_null()) return write_if(out, value, true);
     const Field& first = fields.front();
-    // A word that comes first says what the object is.
+    // A word that comes first names what the object is.
     const bool is_named =
         first.kind != Kind::word || is_word_of(first.words, value[first.name].string());
     if (!value.is_object() || !is_named) return false;

@@ -115,10 +115,7 @@ class AgentOwner : public event::EventSink {
   // The answer is not wanted any more.
   virtual void withdraw(std::uint64_t id) = 0;
   // News of a function that the host runs (FunctionSession).
-  virtual void notify(std::uint64_t id, std::string json) {
-    static_cast<void>(id);
-    static_cast<void>(json);
-  }
+  virtual void notify(std::uint64_t /*id*/, std::string /*json*/) {}
   // A question to the user that a function waits for while it is at work, shown as AG-UI's
   // interrupt; the answer goes to RunWork::answered under this name.
   virtual void request_answer(std::string_view name, const json::Tree& interrupt,
@@ -128,10 +125,7 @@ class AgentOwner : public event::EventSink {
     static_cast<void>(expires_ms);
   }
   // Records what a job did, or is about to do; `recorded` is called when that is safe.
-  virtual void record_step(const StepRecord& step, std::function<void()> recorded) {
-    static_cast<void>(step);
-    static_cast<void>(recorded);
-  }
+  virtual void record_step(const StepRecord& /*step*/, std::function<void()> /*recorded*/) {}
   // A job does nothing but wait, until a time or, without one, for the user: it may leave the
   // memory. False where it has to go on.
   virtual bool suspend(std::optional<std::int64_t> until_ms) {

@@ -41,11 +41,7 @@ class RunHost {
                             std::string json) = 0;
   virtual void withdraw(const store::RunId& run, std::uint64_t id) = 0;
   // As AgentOwner::notify.
-  virtual void notify(const store::RunId& run, std::uint64_t id, std::string json) {
-    static_cast<void>(run);
-    static_cast<void>(id);
-    static_cast<void>(json);
-  }
+  virtual void notify(const store::RunId& /*run*/, std::uint64_t /*id*/, std::string /*json*/) {}
 };
 
 // What a run does: an agent's work, or a function of the host.

@@ -313,8 +313,8 @@ class RandomTurns {
       if (!late_calls_.empty()) add_host_call();
       end_turn(wire_.assistant);
       for (const std::string& id : host_calls_) add(wire_.host_result, id);
-      const bool is_asked = host_calls_.empty() || (late_calls_.empty() && number(0, 1) == 0);
-      if (is_asked) add(wire_.kinds.front(), {});
+      const bool is_host_call = host_calls_.empty() || (late_calls_.empty() && number(0, 1) == 0);
+      if (is_host_call) add(wire_.kinds.front(), {});
       host_calls_.clear();
       end_turn("user");
     }
