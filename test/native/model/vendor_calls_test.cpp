@@ -272,7 +272,7 @@ TEST(VendorCalls, WhatTheInteractionsApiRanIsTextForGemini) {
       R"("google","kind":"server_tool","state":{"type":"google_search_call","arguments":{"queries":)"
       R"(["hail"]}}}]}}}]},{"id":"t","role":"tool","toolCallId":"c1","content":"Hail falls."},)"
       R"({"id":"v","role":"user","content":"Go on"}])";
-  const auto built = vendor_calls_sent("google", "ag_ui", messages);
+  const auto built = vendor_calls_sent("google", "canonical", messages);
   const std::string body = body_of(built);
   EXPECT_TRUE(has(body, "(The tool google_search ran at the provider.)")) << body;
   EXPECT_TRUE(has(body, "Hail falls.")) << body;
