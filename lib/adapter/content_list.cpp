@@ -1,16 +1,12 @@
 #include "adapter/content_list.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 
 namespace millrace::adapter {
 namespace {
 
 constexpr auto as_it_is = json::Surrogates::keep;
-constexpr std::array<std::string_view, 6> own_types{"reference", "document_url", "thinking",
-                                                    "file",      "input_audio",  "image_url"};
-
 bool is_plain_text(const json::Value& part) {
   return part["text"].is_string() && part["type"].string() == "text" && part.size() == 2;
 }
@@ -30,7 +26,7 @@ void set_member(std::vector<std::pair<std::string, std::string>>& members, std::
 
 void ContentList::add(const json::Value& part, bool goes_on) {
   const std::string_view type = part["type"].string();
-  is_own_ = is_own_ || std::find(own_types.begin(), own_types.end(), type) != own_types.end();
+  is_own_ = is_own_ || !is_plain_text(part);
   if (type == "thinking") {
     is_foreign_ = is_foreign_ || !part["thinking"].is_array();
     return add_thinking(part, goes_on);

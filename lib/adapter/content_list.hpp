@@ -51,7 +51,7 @@ class ContentList {
   static void append(std::string& out, const Part& part);
 
   std::vector<Part> parts_;
-  bool is_own_ = false;      // holds what Mistral alone knows
+  bool is_own_ = false;      // holds more than texts
   bool is_foreign_ = false;  // holds what it does not know
 };
 

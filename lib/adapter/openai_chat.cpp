@@ -334,7 +334,10 @@ void OpenAiChat::on_sentinel() {
   const bool is_cut = std::any_of(calls_.begin(), calls_.end(),
                                   [](const Call& call) { return call.arguments.is_cut(); });
   const bool has_given = given_.text || given_.images || !calls_.empty();
-  if (is_cut || !has_given) return;
+  if (!is_cut && has_given) finish_without_reason();
+}
+
+void OpenAiChat::finish_without_reason() {
   finished_ = true;
   drop_nameless_calls();
   services_.parts.close_all();
@@ -351,7 +354,7 @@ void OpenAiChat::on_end() {
   if (!finished_ && is_silent_ && choices_ == 1) {
     return services_.parts.fail(row_of(Errc::provider_error).code, silent_sentence);
   }
-  finished_ = finished_ || (only_message_ && choices_ == 1);
+  if (!finished_ && only_message_ && choices_ == 1) finish_without_reason();
   if (cut_reason_.empty()) return;
   services_.parts.fail(cut_reason_, *stop_sentence(cut_reason_));
 }

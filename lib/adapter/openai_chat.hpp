@@ -124,6 +124,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void on_annotations(const json::Value& annotations);
   void on_citations(const json::Value& record);
   void give_state();
+  void finish_without_reason();
   void give_content_list();
   void give_sources(const json::Value& list);
   void note_usage(const json::Value& record, const json::Value& usage);

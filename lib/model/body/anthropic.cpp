@@ -234,12 +234,15 @@ void write_metadata(JsonBuilder& out, const Draft& draft) {
   out.close_object();
 }
 
-// The results of calls that a program made reach it in the container where it waits.
+// The results of calls that a program made reach it in the container where it waits, and an answer
+// that paused goes on in its own.
 void write_container(JsonBuilder& out, const Draft& draft) {
   if (!extra_of(draft.payload, "container").empty()) return;
   const auto last = std::find_if(draft.messages.rbegin(), draft.messages.rend(),
                                  [](const Message& message) { return message.role != Role::tool; });
-  if (last == draft.messages.rbegin() || last == draft.messages.rend()) return;
+  if (last == draft.messages.rend()) return;
+  const bool goes_on = last != draft.messages.rbegin() || last->role == Role::assistant;
+  if (!goes_on) return;
   const message::ProviderState* state = last->metadata.find("anthropic", "container");
   if (state == nullptr) return;
   json::Document document;

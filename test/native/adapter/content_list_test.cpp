@@ -80,6 +80,27 @@ TEST(ContentList, JoinsThePiecesOfAStream) {
             R"({"type":"text","text":"B"}])");
 }
 
+// What the types do not have goes back as it came, too.
+TEST(ContentList, KeepsPartsOfAnyType) {
+  adapter::ContentList list;
+  add_part(list, R"({"type":"text","text":"A"})", true);
+  add_part(list, R"({"type":"tool_reference","tool":"look"})", true);
+  EXPECT_EQ(
+      content_state(list),
+      R"(mistral content [{"type":"text","text":"A"},{"type":"tool_reference","tool":"look"}])");
+  add_part(list, R"({"type":"text","text":"A","note":"x"})", true);
+  EXPECT_EQ(content_state(list), R"(mistral content [{"type":"text","text":"A","note":"x"}])");
+}
+
+// An answer that ends without a reason has its list as any other.
+TEST(ContentList, IsOfAnAnswerWithoutAReasonToo) {
+  const std::string events = decode_content(
+      "mistral",
+      R"({"choices":[{"index":0,"message":{"role":"assistant","content":[{"type":"text","text":"A"},)"
+      R"({"type":"reference","reference_ids":[1]},{"type":"text","text":"B"}]}}]})");
+  EXPECT_NE(events.find("reference_ids"), std::string::npos) << events;
+}
+
 // Of other servers' lists nothing is known.
 TEST(ContentList, LeavesPartsOfOthers) {
   adapter::ContentList list;

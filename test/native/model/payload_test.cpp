@@ -417,6 +417,19 @@ TEST(Payload, SendsTheContainerWhereAProgramWaits) {
   EXPECT_EQ(body(R"(,{"id":"4","role":"user","content":"z"})").find("cont_1"), std::string::npos);
 }
 
+// The answer that paused goes on where its tools ran.
+TEST(Payload, SendsTheContainerOfAnAnswerThatPaused) {
+  const std::string paused =
+      R"("format":"canonical","messages":[{"id":"1","role":"user","content":"a"},)"
+      R"({"id":"2","role":"assistant","content":"So far.","metadata":{"millrace":{"providerState":[{"provider":"anthropic",)"
+      R"("kind":"container","state":{"id":"cont_1"}}]}}})";
+  const auto body = [&](std::string_view last) {
+    return body_with("anthropic", "claude-sonnet-4-5", paused + std::string(last) + "]");
+  };
+  EXPECT_NE(body("").find(R"("container":"cont_1")"), std::string::npos) << body("");
+  EXPECT_EQ(body(R"(,{"id":"3","role":"user","content":"z"})").find("cont_1"), std::string::npos);
+}
+
 TEST(Payload, WritesSchemasAsAllProvidersTakeThem) {
   const std::string body = body_with(
       "groq", "m",
