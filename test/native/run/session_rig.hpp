@@ -59,19 +59,14 @@ inline ModelAnswer calls(const std::vector<std::pair<std::string, std::string>>&
 }
 
 // Gives the records of a body one by one.
-class Pieces final : public std::enable_shared_from_this<Pieces> {
+class Pieces final {
  public:
   Pieces(os::EventLoop& loop, std::string body, std::shared_ptr<net::TransferHandler> handler)
       : timer_(loop, [this] { next(); }), body_(std::move(body)), handler_(std::move(handler)) {}
-  void start() {
-    self_ = shared_from_this();
-    wait();
-  }
+  void wait() { timer_.start_at(os::Timer::Clock::now() + std::chrono::milliseconds{2}); }
 
  private:
-  void wait() { timer_.start_at(os::Timer::Clock::now() + std::chrono::milliseconds{2}); }
   void next() {
-    const auto self = self_;
     if (!std::exchange(has_begun_, true)) {
       net::ResponseHead head;
       head.status = 200;
@@ -79,8 +74,7 @@ class Pieces final : public std::enable_shared_from_this<Pieces> {
       handler_->on_head(std::move(head));
     }
     if (body_.empty()) {
-      handler_->on_done({});
-      self_.reset();
+      std::exchange(handler_, nullptr)->on_done({});
       return;
     }
     const std::size_t end = std::min(body_.find("\n\n"), body_.size() - 2) + 2;
@@ -93,7 +87,6 @@ class Pieces final : public std::enable_shared_from_this<Pieces> {
   std::string body_;
   std::shared_ptr<net::TransferHandler> handler_;
   bool has_begun_ = false;
-  std::shared_ptr<Pieces> self_;  // until it has ended
 };
 
 // Gives its answers in their order; the bodies of the requests are kept.
@@ -118,7 +111,9 @@ class ScriptedModel final : public net::Sender {
       answers.pop_front();
     }
     if (answer.in_pieces) {
-      std::make_shared<Pieces>(loop_, std::move(answer.body), std::move(handler))->start();
+      pieces_.push_back(
+          std::make_unique<Pieces>(loop_, std::move(answer.body), std::move(handler)));
+      pieces_.back()->wait();
       return ++last_;
     }
     loop_.post([answer, handler] {
@@ -138,6 +133,7 @@ class ScriptedModel final : public net::Sender {
  private:
   os::EventLoop& loop_;
   net::TransferId last_ = 0;
+  std::vector<std::unique_ptr<Pieces>> pieces_;
 };
 
 // Gives its outcomes in their order, at once; without one the test ends the call.
