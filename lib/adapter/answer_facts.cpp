@@ -38,6 +38,10 @@ void AnswerFacts::note(const json::Value& object, std::span<const FactName> name
              (name.is_number ? member.value.is_number() : member.value.is_string());
     });
     if (row != names.end()) {
+      const bool is_known = std::any_of(facts_.begin(), facts_.end(),
+                                        [&](const auto& fact) { return fact.first == row->name; });
+      // A time that is none does not take the place of one.
+      if (is_known && row->is_number && member.value.integer() == 0) continue;
       put(facts_, row->name, member.value.to_json());
     } else {
       set_detail(member.key, member.value);

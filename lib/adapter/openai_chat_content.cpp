@@ -26,14 +26,16 @@ constexpr std::array<std::string_view, 7> choice_left_out{
 // The first and the last records of an answer have what may differ between records. A body may hold
 // several answers: the facts of one are given before those of the next.
 void OpenAiChat::note_facts(const json::Value& record, const json::Value& choice) {
+  // Records of Azure's filters have no id.
   const std::string_view id = record["id"].string();
-  if (facts_ended_ && choice.exists() && id != facts_id_) {
+  const bool is_another = !id.empty() && !facts_id_.empty() && id != facts_id_;
+  if (facts_ended_ && choice.exists() && is_another) {
     const std::string facts = services_.facts->take();
     services_.parts.pass(event::AnswerInfo{facts});
     *services_.facts = {};
     facts_ended_ = has_facts_ = false;
   }
-  facts_id_ = id;
+  if (!id.empty()) facts_id_ = id;
   facts_ended_ = facts_ended_ || choice["finish_reason"].filled_string();
   const bool ends = choice["finish_reason"].is_string() || record["usage"].is_object();
   if (std::exchange(has_facts_, true) && !ends) return;
@@ -116,6 +118,11 @@ void OpenAiChat::on_reasoning_part(std::string_view text) {
 // Content as a list of typed parts, as Mistral sends it.
 void OpenAiChat::on_content_parts(const json::Value& parts) {
   for (const json::Value part : parts.items()) {
+    if (part.is_string()) {
+      content_.add_text(part.string());
+      on_piece(part.string());
+      continue;
+    }
     const std::string_view type = part["type"].string();
     content_.add(part, !is_whole_);
     if (type == "text" || (type.empty() && part["text"].is_string())) {

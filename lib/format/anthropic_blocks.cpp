@@ -173,7 +173,8 @@ void read_block_part(JsonBuilder& out, const json::Value& block) {
   const bool is_medium = type == "image" || type == "document";
   if (is_bare_text(block)) {
     message::write_text_part(out, block["text"].string());
-  } else if (type == "text" && !has_more_than(block, {"type", "text", "cache_control"})) {
+  } else if (type == "text" && block["cache_control"].is_object() &&
+             !has_more_than(block, {"type", "text", "cache_control"})) {
     out.open_object();
     out.text("type", "text");
     out.text("text", block["text"].string());

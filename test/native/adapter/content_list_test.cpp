@@ -101,6 +101,15 @@ TEST(ContentList, IsOfAnAnswerWithoutAReasonToo) {
   EXPECT_NE(events.find("reference_ids"), std::string::npos) << events;
 }
 
+TEST(ContentList, TakesAStringForAText) {
+  const std::string events = decode_content(
+      "openai_chat",
+      R"({"choices":[{"index":0,"message":{"role":"assistant","content":["It ",{"type":"text",)"
+      R"("text":"rains"}]},"finish_reason":"stop"}]})");
+  EXPECT_NE(events.find("It "), std::string::npos) << events;
+  EXPECT_EQ(events.find("image_url"), std::string::npos) << events;
+}
+
 // Of other servers' lists nothing is known.
 TEST(ContentList, LeavesPartsOfOthers) {
   adapter::ContentList list;

@@ -150,3 +150,18 @@ TEST(Ollama, ImagesOfEveryMessageGoBack) {
   ASSERT_TRUE(written.ok());
   EXPECT_EQ(written.value(), history);
 }
+
+TEST(Anthropic, AMarkOfTheWrongTypeGoesBackAsItCame) {
+  const format::Format& anthropic = *format::find_format("anthropic");
+  for (const char* mark : {R"("x")", "true", "7", "[]"}) {
+    const std::string history =
+        R"([{"role":"user","content":[{"type":"text","text":"Hi","cache_control":)" +
+        std::string(mark) + "}]}]";
+    CountingIds ids("id-");
+    const auto read = format::from_api(anthropic, history, ids);
+    ASSERT_TRUE(read.ok()) << mark;
+    const auto written = format::to_api(anthropic, read.value());
+    ASSERT_TRUE(written.ok()) << mark;
+    EXPECT_EQ(written.value(), R"({"messages":)" + history + "}");
+  }
+}
