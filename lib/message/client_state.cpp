@@ -134,9 +134,8 @@ std::vector<std::string_view> append_given(std::string& out, const json::Value& 
   std::vector<std::string_view> others;
   out.push_back('{');
   for (const auto& [key, value] : object.members()) {
-    if (!is_one_of(names, key)) {
-      others.push_back(key);
-    } else if (key == "annotations" && cites_stored_any(value)) {
+    const bool is_stored = key == "annotations" && cites_stored_any(value);
+    if (!is_one_of(names, key) || is_stored) {
       others.push_back(key);
     } else if (key != "parts") {
       json::append_raw_member(out, key, value.to_json(json::Surrogates::keep));
