@@ -7,6 +7,7 @@ namespace millrace::adapter {
 namespace {
 
 constexpr auto as_it_is = json::Surrogates::keep;
+
 bool is_plain_text(const json::Value& part) {
   return part["text"].is_string() && part["type"].string() == "text" && part.size() == 2;
 }

@@ -52,7 +52,7 @@ class ContentList {
 
   std::vector<Part> parts_;
   bool is_own_ = false;      // holds more than texts
-  bool is_foreign_ = false;  // holds what it does not know
+  bool is_foreign_ = false;  // holds a part without a type, or reasoning in another shape
 };
 
 }  // namespace millrace::adapter

@@ -9,7 +9,7 @@ namespace {
 using message::JsonBuilder;
 using message::Message;
 
-// The signature of a streamed thought comes without its text, which then is all of the reasoning.
+// The signature of streamed reasoning comes without its text, which then is all of the reasoning.
 void write_detail(JsonBuilder& out, const std::string& json, std::string_view reasoning_part) {
   json::Document document(message::depth_limit);
   const auto detail = document.parse(json);
@@ -27,7 +27,7 @@ void write_detail(JsonBuilder& out, const std::string& json, std::string_view re
   out.close_object();
 }
 
-// The thought as the only detail.
+// The reasoning as the only detail.
 void write_plain_detail(JsonBuilder& out, std::string_view reasoning_part,
                         std::string_view format) {
   out.open_array(details_kind);

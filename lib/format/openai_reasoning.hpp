@@ -24,7 +24,7 @@ void add_reasoning(ReasoningPart& reasoning_part, const message::Message& reason
 // made.
 bool is_unnamed(const ReasoningPart& reasoning_part);
 
-// What Mistral thought is a part of its answer.
+// Mistral takes reasoning as a part of the content, before the text.
 void write_mistral_content(message::JsonBuilder& out, const message::Message& message,
                            const ReasoningPart& reasoning_part);
 

@@ -246,7 +246,7 @@ std::size_t reasoning_in_list(std::span<const Message> messages, std::size_t at,
   }
 }
 
-// Whether what was thought behind the answer goes in the member before its text.
+// Whether reasoning that follows the answer goes in the member before its text.
 bool joins_reasoning(const Message& message, const OpenAiWriteOptions& options) {
   return message.role == Role::assistant && !options.mistral_reasoning &&
          message.metadata.find(mistral_provider, content_kind) == nullptr;
