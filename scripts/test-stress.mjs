@@ -205,7 +205,7 @@ const programScenes = [
   {
     name: 'faults',
     program: 'io_tests',
-    args: ['--gtest_filter=SqliteFaults.*'],
+    args: ['--gtest_filter=*SqliteFaults.*'],
     env: { MILLRACE_STORE_FAULTS: sample ? '100' : '2000' },
   },
   // Runs that wait for their turn, in memory.

@@ -75,6 +75,7 @@ struct Writer::Core {
   std::size_t queued_bytes = 0;
   bool is_urgent = false;
   std::optional<Now::time_point> begun;  // the last commit
+  bool follows_crowd = false;            // of runs with text
   bool follows_one = false;              // of one run, waited for, behind which a text is the first
 };
 
@@ -184,11 +185,11 @@ std::chrono::milliseconds Writer::Core::turn(bool is_closing) {
 std::chrono::milliseconds Writer::Core::until_due(bool is_closing) const {
   if (queue.empty()) return os::SerialWorker::forever;
   const bool is_full = queued_bytes >= options.most_bytes;
-  const bool is_due = is_closing || is_urgent || is_full || is_first_text() || !begun;
-  if (is_due) return std::chrono::milliseconds::zero();
+  if (is_closing || is_full || is_first_text() || !begun) return std::chrono::milliseconds::zero();
+  auto window = options.window;
+  if (is_urgent) window = follows_crowd ? options.crowd_window : std::chrono::milliseconds::zero();
   const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(Now::now() - *begun);
-  if (age >= options.window) return std::chrono::milliseconds::zero();
-  return options.window - age;
+  return age >= window ? std::chrono::milliseconds::zero() : window - age;
 }
 
 // One text of one run, and at most the progress before it.
@@ -199,6 +200,9 @@ bool Writer::Core::is_first_text() const {
 
 void Writer::Core::begin(const std::vector<Item>& items) {
   begun = Now::now();
+  const auto texts = std::count_if(items.begin(), items.end(),
+                                   [](const Item& item) { return item.batch.has_text; });
+  follows_crowd = static_cast<std::size_t>(texts) >= options.crowd;
   const auto first =
       std::find_if(items.begin(), items.end(), [](const Item& item) { return !item.work; });
   if (first == items.end()) return;

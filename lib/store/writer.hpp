@@ -20,6 +20,10 @@ struct WriterOptions {
   // more. A call of a tool does: the commit that lets it begin is near.
   std::chrono::milliseconds window{10};
   std::size_t most_bytes = std::size_t{1} << 20U;
+  // Behind a commit with text of so many runs, what something waits for is committed only so much
+  // later: runs that begin and end among many streams would have all of them committed with each.
+  std::size_t crowd = 64;
+  std::chrono::milliseconds crowd_window{5};
 };
 
 // Thread: any.

@@ -15,6 +15,9 @@ namespace {
 
 using journal::CallState;
 
+// A larger page takes most of a block of the file anyhow.
+constexpr std::size_t most_recent_bytes = 2048;
+
 bool is_progress(const AppendBatch& batch) {
   return !batch.accept && !batch.segment && batch.children.empty() && batch.changes.empty() &&
          batch.calls.empty() && batch.approvals.empty() && batch.checkpoints.empty() &&
@@ -67,6 +70,7 @@ bool Backend::survived(std::span<const AppendOutcome> outcomes,
 Backend::Live* Backend::live(const RunId& id) {
   if (const auto found = live_.find(id); found != live_.end()) return &found->second;
   const auto no = number_of(id);
+  if (no) settle(*no);
   const auto row = no ? load_run(id) : std::nullopt;
   if (!row) return nullptr;
   constexpr std::size_t most_live = 20'000;
@@ -98,6 +102,9 @@ std::vector<AppendOutcome> Backend::append_once(std::span<const AppendBatch> bat
   const bool synced = needs_sync(batches);
   set_synchronous(synced);
   Transaction transaction(database_);
+  settle_due();
+  const auto streams = std::count_if(batches.begin(), batches.end(), is_progress);
+  const bool is_crowded = static_cast<std::size_t>(streams) >= options_.crowd;
   std::set<RunId> broken;
   for (const AppendBatch& batch : batches) {
     if (broken.contains(batch.run)) {
@@ -105,8 +112,10 @@ std::vector<AppendOutcome> Backend::append_once(std::span<const AppendBatch> bat
       continue;
     }
     const bool is_plain = is_progress(batch);
+    // Before what may be undone alone.
+    if (const Live* run = is_plain ? nullptr : live(batch.run)) settle(run->no);
     if (!is_plain) database_.run("SAVEPOINT batch");
-    AppendOutcome outcome = append_one(batch, at, synced);
+    AppendOutcome outcome = append_one(batch, at, synced, is_crowded);
     if ((database_.code() & 0xFF) == SQLITE_CONSTRAINT) {
       outcome = {AppendStatus::failed, batch.run, 0, 0, failure()};
     }
@@ -120,12 +129,14 @@ std::vector<AppendOutcome> Backend::append_once(std::span<const AppendBatch> bat
     outcomes.push_back(std::move(outcome));
     if (!database_.ok()) break;
   }
+  end_recent_commit();
   transaction.commit();
   if (database_.ok()) checkpoint_log(SQLITE_CHECKPOINT_PASSIVE);
   return outcomes;
 }
 
-AppendOutcome Backend::append_one(const AppendBatch& batch, std::int64_t at, bool synced) {
+AppendOutcome Backend::append_one(const AppendBatch& batch, std::int64_t at, bool synced,
+                                  bool is_crowded) {
   AppendOutcome outcome;
   outcome.run = batch.run;
   if (batch.accept && !accept(batch, at, outcome)) return outcome;
@@ -143,8 +154,10 @@ AppendOutcome Backend::append_one(const AppendBatch& batch, std::int64_t at, boo
     root->reserved = root->last + batch.page.count + reserve_ahead;
     database_.run("UPDATE runs SET reserved=?2 WHERE no=?1", root->no, root->reserved);
   }
-  std::tie(outcome.first, outcome.last) = write_page(batch.run, *root, batch.page);
-  if (!is_progress(batch)) write_rows(batch, *root, at, outcome);
+  const bool is_plain = is_progress(batch);
+  const bool is_recent = is_crowded && is_plain && batch.page.bytes.size() <= most_recent_bytes;
+  std::tie(outcome.first, outcome.last) = write_page(batch.run, *root, batch.page, is_recent);
+  if (!is_plain) write_rows(batch, *root, at, outcome);
   return outcome;
 }
 
@@ -189,17 +202,23 @@ bool Backend::check_segment(const AppendBatch& batch, AppendOutcome& outcome) {
 }
 
 std::pair<std::uint64_t, std::uint64_t> Backend::write_page(const RunId& id, Live& live,
-                                                            const journal::Page& page) {
+                                                            const journal::Page& page,
+                                                            bool is_recent) {
   if (page.count == 0) return {0, 0};
+  if (!is_recent) settle(live.no);
   const std::uint64_t first = live.last + 1;
   live.last += page.count;
   live.reserved = std::max(live.reserved, live.last);
   live.hash = chain_.hash(live.hash, id, live.last, page.count, page.bytes);
-  database_.run(
-      "INSERT INTO journal(run, last, count, crc, page, hash) VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
-      live.no, live.last, page.count,
-      journal::checksum_of(page.bytes, id.bytes(), live.last, page.count), Bytes{page.bytes},
-      Bytes{live.hash});
+  PlacedPage placed{{live.last, page.count, page.bytes},
+                    journal::checksum_of(page.bytes, id.bytes(), live.last, page.count),
+                    live.hash};
+  if (is_recent) {
+    recent_.add(live.no, std::move(placed));
+    is_recent_changed_ = true;
+  } else {
+    insert_page(live.no, placed);
+  }
   return {first, live.last};
 }
 

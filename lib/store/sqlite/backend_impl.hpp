@@ -17,6 +17,7 @@
 #include "store/backend.hpp"
 #include "store/hash_chain.hpp"
 #include "store/sqlite/database.hpp"
+#include "store/sqlite/recent_pages.hpp"
 #include "store/sqlite/sqlite_backend.hpp"
 
 namespace millrace::store::sqlite {
@@ -137,7 +138,7 @@ class Backend final : public StorageBackend {
   // append.cpp
   std::vector<AppendOutcome> append_once(std::span<const AppendBatch> batches);
   bool needs_sync(std::span<const AppendBatch> batches);
-  AppendOutcome append_one(const AppendBatch& batch, std::int64_t at, bool synced);
+  AppendOutcome append_one(const AppendBatch& batch, std::int64_t at, bool synced, bool is_crowded);
   bool accept(const AppendBatch& batch, std::int64_t at, AppendOutcome& outcome);
   bool check_segment(const AppendBatch& batch, AppendOutcome& outcome);
   bool write_rows(const AppendBatch& batch, Live& root, std::int64_t at, AppendOutcome& outcome);
@@ -147,10 +148,31 @@ class Backend final : public StorageBackend {
   void wake_answered(const RunId& run, std::int64_t no, std::int64_t at);
   void insert_run(const NewRun& run, std::int64_t at);
   std::pair<std::uint64_t, std::uint64_t> write_page(const RunId& id, Live& live,
-                                                     const journal::Page& page);
+                                                     const journal::Page& page,
+                                                     bool is_recent = false);
   // Nothing when the run is not there.
   Live* live(const RunId& id);
   bool survived(std::span<const AppendOutcome> outcomes, std::span<const AppendBatch> batches);
+
+  // recent.cpp
+  // Has no page of the file's recent ones left where it cannot be known what they are.
+  Result<void> adopt_recent();
+  void adopt(std::int64_t run, const std::vector<PlacedPage>& pages);
+  void mark_damaged(std::int64_t lane);
+  void insert_page(std::int64_t run, const PlacedPage& placed);
+  // Writes the recent pages of a run, of all, or of those that are due to the journal. Within a
+  // transaction alone, which is not undone in part.
+  void settle(std::int64_t run);
+  void settle_all();
+  void settle_due();
+  void end_recent_commit();
+  // The number of the last record that is among them, or 0.
+  std::uint64_t recent_last(std::int64_t run);
+  // Those of a run behind a number. Errors: store_damaged.
+  Result<std::vector<PlacedPage>> recent_of(std::int64_t run, std::uint64_t after);
+  // Each page of all runs, run by run in their order. Errors: store_damaged; those of `call`.
+  Result<void> each_page(
+      const std::function<Result<void>(const RunId& run, const PlacedPage& page)>& call);
 
   // rows.cpp
   std::int64_t name(std::string_view text);
@@ -159,6 +181,7 @@ class Backend final : public StorageBackend {
   std::int64_t ensure_thread(std::string_view principal, std::string_view id, std::int64_t at);
   std::optional<std::int64_t> number_of(const RunId& id);
   std::optional<RunRow> load_run(const RunId& id);
+  void add_recent(RunRow& row, std::int64_t no);
   void store_run(const RunRow& row);
   // `run` is the number of the run whose commit it is.
   void write_messages(std::int64_t thread, std::span<const MessageRow> rows,
@@ -239,6 +262,9 @@ class Backend final : public StorageBackend {
   std::optional<os::FileLock> lock_;
   Database database_;
   std::map<RunId, Live> live_;
+  RecentPages recent_{options_.recent_commits};
+  bool is_recent_known_ = false;    // else adopt_recent() comes before the next change
+  bool is_recent_changed_ = false;  // by the transaction that is open
   LaneTurns turns_;
   HashChain chain_;
   std::unordered_map<std::string, std::int64_t> names_;

@@ -25,18 +25,11 @@ Result<std::vector<Problem>> Backend::check() {
   }
   MILLRACE_TRY(take_damage(problems));
   JournalCheck journals;
-  {
-    Rows rows = database_.rows(
-        "SELECT r.id, j.last, j.count, j.crc, j.page, j.hash FROM journal j"
-        " JOIN runs r ON r.no=j.run WHERE r.records<>?1 ORDER BY j.run, j.last",
-        StoredRecords::removed);
-    while (rows.next()) {
-      const StoredPage page{static_cast<std::uint64_t>(rows.number(1)),
-                            static_cast<std::uint64_t>(rows.number(2)), rows.text(4)};
-      journals.add_page(RunId::of_bytes(rows.view(0)), page,
-                        static_cast<std::uint32_t>(rows.number(3)), rows.view(5));
-    }
-  }
+  const auto read = each_page([&](const RunId& run, const PlacedPage& placed) -> Result<void> {
+    journals.add_page(run, placed.page, placed.checksum, placed.hash);
+    return {};
+  });
+  if (!read) problems.push_back({{}, read.error().message});
   MILLRACE_TRY(take_damage(problems));
   {
     Rows rows = database_.rows("SELECT id, state, last, records FROM runs WHERE root IS NULL");

@@ -195,7 +195,7 @@ Result<bool> Backend::append_unowned(const AppendBatch& batch) {
   const bool waits = row && known != nullptr && waits_for_turn(*row) && row->epoch == batch.epoch;
   if (!waits) return finish(false);
   known->is_open = true;
-  AppendOutcome outcome = append_one(batch, at, true);
+  AppendOutcome outcome = append_one(batch, at, true, false);
   live_.erase(batch.run);
   if (outcome.status != AppendStatus::committed) {
     return outcome.error.value_or(make_error(Errc::store_failed));
@@ -216,6 +216,7 @@ Result<std::size_t> Backend::release(std::string_view owner, Release how) {
   MILLRACE_TRY(writable());
   set_synchronous(true);
   Transaction transaction(database_);
+  settle_all();
   // A clean end: no number that was shown is missing in the file.
   database_.run(
       "UPDATE runs SET owner=NULL, run_at=min(run_at, ?2), reserved=0, head=?3 WHERE owner=?1",
@@ -229,6 +230,7 @@ Result<std::size_t> Backend::release(std::string_view owner, Release how) {
 void Backend::write_fact(RunRow& row, const journal::Fact& fact, std::int64_t at) {
   Live* known = live(row.run.id);
   if (known == nullptr) return;
+  settle(known->no);
   write_page(row.run.id, *known, page_of(fact, std::max(at, last_time(known->no))));
   row.last = known->last;
   row.reserved = known->reserved;

@@ -43,7 +43,10 @@ Result<std::optional<RunRow>> Backend::run_with_key(std::string_view principal,
   if (key.empty()) return finish(std::move(found));
   Rows rows = database_.rows(MILLRACE_SELECT_RUN " WHERE r.principal=?1 AND r.idem_key=?2",
                              find_name(principal), key);
-  if (rows.next()) found = read_run(rows);
+  if (rows.next()) {
+    found = read_run(rows);
+    add_recent(*found, rows.number(26));
+  }
   return finish(std::move(found));
 }
 

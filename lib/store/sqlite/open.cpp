@@ -63,6 +63,11 @@ std::string unchanging(const std::string& path) {
 
 Backend::~Backend() {
   if (!database_.is_open() || options_.read_only) return;
+  if (is_recent_known_ && !recent_.empty()) {
+    Transaction transaction(database_);
+    settle_all();
+    transaction.commit();
+  }
   checkpoint_log(SQLITE_CHECKPOINT_TRUNCATE);
 }
 
@@ -206,12 +211,28 @@ Result<void> Backend::prepare_connection() {
   MILLRACE_TRY(migrate(database_));
   clock_high_ = database_.number("SELECT v FROM meta WHERE k='clock_high'").value_or(0);
   clock_saved_ = clock_high_;
-  return finish();
+  MILLRACE_TRY(finish());
+  sqlite3_commit_hook(
+      database_.handle(),
+      [](void* self) {
+        static_cast<Backend*>(self)->is_recent_changed_ = false;
+        return 0;
+      },
+      this);
+  sqlite3_rollback_hook(
+      database_.handle(),
+      [](void* self) {
+        auto* backend = static_cast<Backend*>(self);
+        if (backend->is_recent_changed_) backend->is_recent_known_ = false;
+      },
+      this);
+  return adopt_recent();
 }
 
 void Backend::forget() {
   live_.clear();
   names_.clear();
+  is_recent_known_ = false;
 }
 
 Error Backend::failure() {
@@ -238,7 +259,8 @@ Result<void> Backend::writable() {
     return make_error(Errc::store_moved, "The store '" + options_.path +
                                              "' was moved, replaced or removed while it was open.");
   }
-  return is_suspect_ ? connect() : Result<void>();
+  if (is_suspect_) return connect();
+  return is_recent_known_ ? Result<void>() : adopt_recent();
 }
 
 void Backend::set_synchronous(bool on) {

@@ -71,20 +71,33 @@ Result<std::vector<StoredPage>> Backend::read(const RunId& root, std::uint64_t a
                        StoredRecords::removed)) {
     return no_records(root);
   }
+  const Snapshot snapshot(database_);
   PagesBehind pages(after, max_bytes);
-  Rows rows = database_.rows(
-      "SELECT last, count, crc, page FROM journal WHERE run=?1 AND last>?2 ORDER BY last", *no,
-      after);
-  while (rows.next()) {
-    StoredPage page{static_cast<std::uint64_t>(rows.number(0)),
-                    static_cast<std::uint64_t>(rows.number(1)), rows.text(3)};
-    if (journal::checksum_of(page.bytes, root.bytes(), page.last, page.count) !=
-        static_cast<std::uint32_t>(rows.number(2))) {
+  const auto add = [&](StoredPage page, std::uint32_t checksum) -> Result<bool> {
+    if (journal::checksum_of(page.bytes, root.bytes(), page.last, page.count) != checksum) {
       return make_error(Errc::store_damaged, "The page of the run " + root.text() +
                                                  " that ends at record " +
                                                  std::to_string(page.last) + " is damaged.");
     }
-    const auto more = pages.add(std::move(page));
+    return pages.add(std::move(page));
+  };
+  std::uint64_t last = after;
+  {
+    Rows rows = database_.rows(
+        "SELECT last, count, crc, page FROM journal WHERE run=?1 AND last>?2 ORDER BY last", *no,
+        after);
+    while (rows.next()) {
+      last = static_cast<std::uint64_t>(rows.number(0));
+      const auto more = add({last, static_cast<std::uint64_t>(rows.number(1)), rows.text(3)},
+                            static_cast<std::uint32_t>(rows.number(2)));
+      if (!more) return more.error();
+      if (!more.value()) return finish(pages.take());
+    }
+  }
+  auto recent = recent_of(*no, last);
+  if (!recent) return std::move(recent).error();
+  for (PlacedPage& placed : recent.value()) {
+    const auto more = add(std::move(placed.page), placed.checksum);
     if (!more) return more.error();
     if (!more.value()) break;
   }
@@ -94,13 +107,16 @@ Result<std::vector<StoredPage>> Backend::read(const RunId& root, std::uint64_t a
 Result<std::vector<RunHead>> Backend::watch(std::span<const RunId> roots) {
   std::vector<RunHead> heads;
   for (const RunId& id : roots) {
+    const Snapshot snapshot(database_);
     Rows rows = database_.rows(
-        "SELECT max(last, coalesce((SELECT max(j.last) FROM journal j WHERE j.run=r.no), 0)), state"
-        " FROM runs r WHERE id=?1",
+        "SELECT max(last, coalesce((SELECT max(j.last) FROM journal j WHERE j.run=r.no), 0)),"
+        " state, no FROM runs r WHERE id=?1",
         Bytes{id.bytes()});
     if (!rows.next()) continue;
-    heads.push_back({id, static_cast<std::uint64_t>(rows.number(0)),
-                     static_cast<journal::RunState>(rows.number(1))});
+    const auto state = static_cast<journal::RunState>(rows.number(1));
+    auto last = static_cast<std::uint64_t>(rows.number(0));
+    if (state == journal::RunState::running) last = std::max(last, recent_last(rows.number(2)));
+    heads.push_back({id, last, state});
   }
   return finish(std::move(heads));
 }

@@ -98,7 +98,17 @@ std::optional<std::int64_t> Backend::number_of(const RunId& id) {
 
 std::optional<RunRow> Backend::load_run(const RunId& id) {
   Rows rows = database_.rows(MILLRACE_SELECT_RUN " WHERE r.id=?1", Bytes{id.bytes()});
-  return rows.next() ? std::optional(read_run(rows)) : std::nullopt;
+  if (!rows.next()) return std::nullopt;
+  RunRow row = read_run(rows);
+  add_recent(row, rows.number(26));
+  return row;
+}
+
+// Counts what a run at work has that is not yet in its journal.
+void Backend::add_recent(RunRow& row, std::int64_t no) {
+  if (row.state != journal::RunState::running || row.run.root) return;
+  row.last = std::max(row.last, recent_last(no));
+  row.reserved = std::max(row.reserved, row.last);
 }
 
 void Backend::insert_run(const NewRun& run, std::int64_t at) {

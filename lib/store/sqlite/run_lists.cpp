@@ -88,7 +88,9 @@ Result<RunList> Backend::runs(const RunQuery& query) {
       break;
     }
     Rows rows = database_.rows(MILLRACE_SELECT_RUN " WHERE r.no=?1", run.no);
-    if (rows.next()) list.runs.push_back(read_run(rows));
+    if (!rows.next()) continue;
+    list.runs.push_back(read_run(rows));
+    add_recent(list.runs.back(), run.no);
   }
   return finish(std::move(list));
 }

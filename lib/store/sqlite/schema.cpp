@@ -120,9 +120,15 @@ CREATE TABLE starts(at INTEGER NOT NULL, name INTEGER NOT NULL, principal INTEGE
 CREATE INDEX starts_at ON starts(at);
 )sql";
 
+// Releases before it would not find the pages in it.
+constexpr const char* recent_schema = R"sql(
+CREATE TABLE recent(n INTEGER PRIMARY KEY, crc INTEGER NOT NULL, pages BLOB NOT NULL);
+UPDATE meta SET v = 6 WHERE k = 'min_reader';
+)sql";
+
 // Row n brings a file of version n to n + 1.
-constexpr std::array migrations{first_schema, lanes_schema, retention_schema, lists_schema,
-                                checksums_schema};
+constexpr std::array migrations{first_schema, lanes_schema,     retention_schema,
+                                lists_schema, checksums_schema, recent_schema};
 static_assert(migrations.size() == schema_version);
 
 Error foreign() {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -24,6 +26,11 @@ struct SqliteOptions {
   bool allow_network = false;
   // Finds the kind of a network file system by a folder, as os::network_file_system.
   std::function<std::string(const std::string& folder)> network_kind = os::network_file_system;
+  // A commit with progress of so many runs writes their pages one behind another, and each run's
+  // pages get their places in its journal later.
+  std::size_t crowd = 64;
+  // So many commits later, some runs with each commit, so that none has to do it for all.
+  std::int64_t recent_commits = 256;
   std::string vfs;  // of SQLite; "" is the system's
   Clock clock = system_clock();
 };

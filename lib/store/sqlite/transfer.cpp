@@ -40,6 +40,7 @@ Result<void> Backend::dump_runs(const EachRow& each) {
     Rows rows = database_.rows(MILLRACE_SELECT_RUN " ORDER BY r.no");
     while (rows.next()) {
       RunRow row = read_run(rows);
+      add_recent(row, rows.number(26));
       row.run.owner.clear();
       MILLRACE_TRY(each(row));
     }
@@ -55,26 +56,15 @@ Result<void> Backend::dump_runs(const EachRow& each) {
 }
 
 Result<void> Backend::dump_journal(const EachRow& each) {
-  Rows rows = database_.rows(
-      "SELECT r.id, j.last, j.count, j.page, j.crc, j.hash FROM journal j"
-      " JOIN runs r ON r.no=j.run WHERE r.records<>?1 ORDER BY j.run, j.last",
-      StoredRecords::removed);
-  while (rows.next()) {
-    JournalRow row;
-    row.run = RunId::of_bytes(rows.view(0));
-    row.page = {unsigned_at(rows, 1), unsigned_at(rows, 2), rows.text(3)};
-    row.checksum = static_cast<std::uint32_t>(rows.number(4));
-    row.hash = rows.text(5);
-    const std::uint32_t found =
-        journal::checksum_of(row.page.bytes, row.run.bytes(), row.page.last, row.page.count);
-    if (found != row.checksum) {
-      return make_error(Errc::store_damaged, "The page of the run " + row.run.text() +
+  return each_page([&](const RunId& run, const PlacedPage& placed) -> Result<void> {
+    const StoredPage& page = placed.page;
+    if (journal::checksum_of(page.bytes, run.bytes(), page.last, page.count) != placed.checksum) {
+      return make_error(Errc::store_damaged, "The page of the run " + run.text() +
                                                  " that ends at record " +
-                                                 std::to_string(row.page.last) + " is damaged.");
+                                                 std::to_string(page.last) + " is damaged.");
     }
-    MILLRACE_TRY(each(row));
-  }
-  return {};
+    return each(JournalRow{run, page, placed.checksum, placed.hash});
+  });
 }
 
 Result<void> Backend::dump_ledger(const EachRow& each) {

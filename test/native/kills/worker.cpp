@@ -26,6 +26,7 @@
 #include "os/timer.hpp"
 #include "run/durable/run_registry.hpp"
 #include "run/plan.hpp"
+#include "store/sqlite/sqlite_backend.hpp"
 
 namespace millrace::test {
 namespace {
@@ -207,11 +208,13 @@ class Worker final : public run::RunHost {
         seen_(open_log(seen_file(plan_.folder))) {}
 
   int run() {
-    app::StoreOptions options;
-    options.storage = "file:" + store_file(plan_.folder);
-    auto writer = app::open_store(options);
-    if (!writer) return say(writer.error());
-    writer_ = std::move(writer).value();
+    store::SqliteOptions options;
+    options.path = store_file(plan_.folder);
+    // As under many streams, in every second process.
+    if (::getpid() % 2 == 0) options.crowd = 1;
+    auto backend = store::open_sqlite_backend(options);
+    if (!backend) return say(backend.error());
+    writer_ = std::make_shared<store::Writer>(std::move(backend).value());
     if (auto planned = make_plan(); !planned) return say(planned.error());
     loop_.start();
     loop_.post([this] {

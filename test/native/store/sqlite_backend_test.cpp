@@ -22,12 +22,13 @@ struct FileRig final : StoreRig {
   ~FileRig() override { backend.reset(); }
 };
 
-template <Durability durability>
+template <Durability durability, std::size_t crowd = 64>
 std::unique_ptr<StoreRig> file_rig(Clock clock) {
   auto rig = std::make_unique<FileRig>();
   SqliteOptions options;
   options.path = rig->folder.file();
   options.durability = durability;
+  options.crowd = crowd;
   options.clock = std::move(clock);
   auto backend = open_sqlite_backend(options);
   EXPECT_TRUE(backend.ok()) << (backend.ok() ? "" : backend.error().message);
@@ -38,6 +39,9 @@ std::unique_ptr<StoreRig> file_rig(Clock clock) {
 INSTANTIATE_TEST_SUITE_P(Sqlite, StorageConformance,
                          testing::Values(file_rig<Durability::full>, file_rig<Durability::balanced>,
                                          file_rig<Durability::memory>));
+INSTANTIATE_TEST_SUITE_P(CrowdedSqlite, StorageConformance,
+                         testing::Values(file_rig<Durability::full, 1>,
+                                         file_rig<Durability::balanced, 1>));
 
 TEST_F(SqliteStore, KeepsEverythingFromOneOpeningToTheNext) {
   auto backend = opened();
@@ -119,7 +123,7 @@ constexpr const char* without_retention =
     "DROP INDEX threads_id; DROP INDEX attachments_thread; DROP INDEX blobs_created;"
     "DROP INDEX outbox_run; CREATE INDEX runs_list ON runs(principal, created);"
     "DROP TABLE key_uses; DROP TABLE attachment_uses;"
-    "DROP TABLE starts; ALTER TABLE checkpoints DROP COLUMN crc;"
+    "DROP TABLE recent; DROP TABLE starts; ALTER TABLE checkpoints DROP COLUMN crc;"
     "CREATE TABLE before(id TEXT PRIMARY KEY, thread INTEGER NOT NULL, type TEXT NOT NULL,"
     " title TEXT NOT NULL, updated INTEGER NOT NULL, content BLOB NOT NULL);"
     "INSERT INTO before SELECT id, thread, type, title, updated, content FROM artifacts;"

@@ -31,15 +31,26 @@ int number_of(int state, int states, int most, std::uint32_t seed) {
   return 1 + static_cast<int>((seed + step) % most);
 }
 
+struct How {
+  Durability durability = Durability::full;
+  std::size_t crowd = 64;
+};
+
+// Progress that has its place in the journal at once, and some commits later.
+constexpr How whole{Durability::full, 64};
+constexpr How crowded{Durability::full, 1};
+
 // A store on the failing file system, worked with until something stops it.
 class FaultyStore {
  public:
-  explicit FaultyStore(Durability durability) : durability_(durability) {}
+  explicit FaultyStore(How how) : how_(how) {}
 
   bool open() {
     SqliteOptions options;
     options.path = folder_.file();
-    options.durability = durability_;
+    options.durability = how_.durability;
+    options.crowd = how_.crowd;
+    options.recent_commits = 6;
     options.vfs = vfs.name();
     auto opened = open_sqlite_backend(options);
     error = opened ? std::nullopt : std::optional(opened.error());
@@ -70,7 +81,7 @@ class FaultyStore {
       return false;
     }
     shown[batch.run] = outcome.last;
-    if (batch.is_urgent || durability_ == Durability::full) {
+    if (batch.is_urgent || how_.durability == Durability::full) {
       // A sync covers all before it, of every run.
       for (const auto& [run, last] : shown) promised[run] = last;
     }
@@ -110,13 +121,13 @@ class FaultyStore {
   std::optional<Error> error;
 
  private:
-  Durability durability_;
+  How how_;
   StoreFolder folder_;
 };
 
 // Those that a test may let fail: what it looks at behind them takes locks, too.
-int operations_of(Durability durability) {
-  FaultyStore store(durability);
+int operations_of(How how) {
+  FaultyStore store(how);
   EXPECT_TRUE(store.open());
   EXPECT_TRUE(store.work());
   const int operations = store.vfs.operations();
@@ -125,13 +136,13 @@ int operations_of(Durability durability) {
   return operations;
 }
 
-class PowerCuts : public testing::TestWithParam<Durability> {};
+class PowerCuts : public testing::TestWithParam<How> {};
 
 TEST_P(PowerCuts, LoseNothingThatWasPromised) {
   const std::uint32_t seed = std::random_device{}();
   const int operations = operations_of(GetParam());
   ASSERT_GT(operations, 50);
-  const int states = states_of("MILLRACE_POWER_CUTS");
+  const int states = states_of("MILLRACE_POWER_CUTS") / 2;
   for (int state = 0; state < states; ++state) {
     const int cut = number_of(state, states, operations, seed);
     SCOPED_TRACE("seed " + std::to_string(seed) + ", state " + std::to_string(state) + ", cut at " +
@@ -150,17 +161,22 @@ TEST_P(PowerCuts, LoseNothingThatWasPromised) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Durabilities, PowerCuts,
-                         testing::Values(Durability::full, Durability::balanced));
+                         testing::Values(whole, crowded, How{Durability::balanced, 64},
+                                         How{Durability::balanced, 1}));
 
-TEST(SqliteFaults, LosesNothingWhenOneCallFails) {
-  const int operations = operations_of(Durability::full);
+class SqliteFaults : public testing::TestWithParam<How> {};
+
+INSTANTIATE_TEST_SUITE_P(Crowds, SqliteFaults, testing::Values(whole, crowded));
+
+TEST_P(SqliteFaults, LosesNothingWhenOneCallFails) {
+  const int operations = operations_of(GetParam());
   const std::uint32_t seed = std::random_device{}();
-  const int states = states_of("MILLRACE_STORE_FAULTS");
+  const int states = states_of("MILLRACE_STORE_FAULTS") / 2;
   for (const int code : {SQLITE_IOERR_WRITE, SQLITE_FULL, SQLITE_BUSY}) {
     for (int state = 0; state < states; ++state) {
       const int at = number_of(state, states, operations, seed);
       SCOPED_TRACE("operation " + std::to_string(at) + " fails with " + std::to_string(code));
-      FaultyStore store(Durability::full);
+      FaultyStore store(GetParam());
       store.vfs.fail_at(at, code);
       if (store.open()) {
         store.work();
@@ -175,12 +191,12 @@ TEST(SqliteFaults, LosesNothingWhenOneCallFails) {
 
 // SQLite gets no memory, once or from there on: what it reports is an error as any other, and no
 // commit that was reported is missing.
-TEST(SqliteFaults, LosesNothingWhenSqliteGetsNoMemory) {
+TEST_P(SqliteFaults, LosesNothingWhenSqliteGetsNoMemory) {
   const std::uint32_t seed = std::random_device{}();
-  const int states = states_of("MILLRACE_STORE_FAULTS");
+  const int states = states_of("MILLRACE_STORE_FAULTS") / 2;
   int allocations = 0;
   {
-    FaultyStore store(Durability::full);
+    FaultyStore store(GetParam());
     FailingMemory memory;
     ASSERT_TRUE(store.open() && store.work());
     allocations = memory.count();
@@ -191,7 +207,7 @@ TEST(SqliteFaults, LosesNothingWhenSqliteGetsNoMemory) {
     for (int state = 0; state < states; ++state) {
       const int at = number_of(state, states, allocations, seed);
       SCOPED_TRACE("allocation " + std::to_string(at) + (is_for_good ? " and on" : ""));
-      FaultyStore store(Durability::full);
+      FaultyStore store(GetParam());
       {
         FailingMemory memory(at, is_for_good);
         if (!store.open() || !store.work()) ++failed;
@@ -209,8 +225,8 @@ TEST(SqliteFaults, LosesNothingWhenSqliteGetsNoMemory) {
 
 // A sync that failed may be followed by one that claims a success: the file is opened anew before
 // it.
-TEST(SqliteFaults, OpensTheFileAnewBehindAFailure) {
-  FaultyStore store(Durability::full);
+TEST_P(SqliteFaults, OpensTheFileAnewBehindAFailure) {
+  FaultyStore store(GetParam());
   ASSERT_TRUE(store.open());
   ThreadRow thread{"alice", "t", "title", 1, 1, ""};
   ASSERT_TRUE(store.backend->put_thread(thread).ok());
@@ -224,8 +240,8 @@ TEST(SqliteFaults, OpensTheFileAnewBehindAFailure) {
   EXPECT_EQ(store.backend->thread("alice", "t").value()->title, "another");
 }
 
-TEST(SqliteFaults, LosesNothingWhenTheDiskIsFull) {
-  FaultyStore store(Durability::full);
+TEST_P(SqliteFaults, LosesNothingWhenTheDiskIsFull) {
+  FaultyStore store(GetParam());
   ASSERT_TRUE(store.open());
   ASSERT_TRUE(store.committed(accepting(new_run(1))));
   ASSERT_TRUE(store.committed(text_batch(1, "0.")));
@@ -262,11 +278,11 @@ bool end_and_sweep(FaultyStore& store) {
   return store.backend->sweep(policy).ok();
 }
 
-TEST(SqliteFaults, LosesNothingWhenThePowerFailsInASweep) {
+TEST_P(SqliteFaults, LosesNothingWhenThePowerFailsInASweep) {
   int before = 0;
   int after = 0;
   {
-    FaultyStore store(Durability::full);
+    FaultyStore store(GetParam());
     ASSERT_TRUE(store.open() && store.work());
     before = store.vfs.operations();
     ASSERT_TRUE(end_and_sweep(store));
@@ -278,7 +294,7 @@ TEST(SqliteFaults, LosesNothingWhenThePowerFailsInASweep) {
   const std::uint32_t seed = std::random_device{}();
   for (int cut = before + 1; cut <= after; ++cut) {
     SCOPED_TRACE("seed " + std::to_string(seed) + ", cut at " + std::to_string(cut));
-    FaultyStore store(Durability::full);
+    FaultyStore store(GetParam());
     ASSERT_TRUE(store.open() && store.work());
     store.vfs.cut_at(cut);
     end_and_sweep(store);

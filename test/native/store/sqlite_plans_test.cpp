@@ -64,9 +64,10 @@ class SqlitePlans : public SqliteStore {
     std::erase_if(found, [&](const std::string& line) {
       const bool sorts = !may_sort && line.find("USE TEMP B-TREE") != std::string::npos;
       const std::size_t scan = line.find("\n  SCAN ");
-      // Small ones: the schema, meta, and lists of JSON. And the first row of an index, and what
-      // another part of the statement has found.
+      // Small ones: the schema, meta, recent pages, and lists of JSON. And the first row of an
+      // index, and what another part of the statement has found.
       const bool is_small = line.find(" meta", scan) != std::string::npos ||
+                            line.find(" recent", scan) != std::string::npos ||
                             line.find("sqlite_master", scan) != std::string::npos ||
                             line.find("VIRTUAL TABLE", scan) != std::string::npos ||
                             line.find("SCAN (subquery-", scan) != std::string::npos ||

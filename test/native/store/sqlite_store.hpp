@@ -26,6 +26,8 @@ class SqliteStore : public testing::Test {
     options.path = folder_.file();
     options.read_only = read_only;
     options.durability = durability_;
+    options.crowd = crowd_;
+    options.recent_commits = recent_commits_;
     options.open_timeout = std::chrono::milliseconds(60);
     options.clock = [this] { return now_; };
     return open_sqlite_backend(options);
@@ -65,6 +67,8 @@ class SqliteStore : public testing::Test {
 
   std::int64_t now_ = 1'000'000;
   Durability durability_ = Durability::full;
+  std::size_t crowd_ = SqliteOptions().crowd;
+  std::int64_t recent_commits_ = SqliteOptions().recent_commits;
   StoreFolder folder_;
 };
 

@@ -14,6 +14,7 @@
 #include <memory>
 #include <random>
 #include <thread>
+#include <tuple>
 
 #include "store/conformance.hpp"
 #include "store/memory/memory_backend.hpp"
@@ -451,8 +452,10 @@ TEST(Writer, TakesBatchesOfManyThreads) {
 constexpr std::uint64_t killed_runs = 4;
 
 Result<std::unique_ptr<StorageBackend>> open_store(const StoreFolder& folder,
-                                                   Durability durability = Durability::full) {
+                                                   Durability durability = Durability::full,
+                                                   std::size_t crowd = SqliteOptions().crowd) {
   SqliteOptions options;
+  options.crowd = crowd;
   options.path = folder.file();
   options.durability = durability;
   options.open_timeout = std::chrono::milliseconds(100);
@@ -476,8 +479,9 @@ std::vector<int> numbers_of(StorageBackend& backend, std::uint64_t run) {
 
 // The child: appends numbers to each run, going on where the store ends, and notes in a synced file
 // what was reported as committed. Never returns.
-[[noreturn]] void work_until_killed(const StoreFolder& folder, Durability durability) {
-  auto backend = open_store(folder, durability);
+[[noreturn]] void work_until_killed(const StoreFolder& folder, Durability durability,
+                                    std::size_t crowd) {
+  auto backend = open_store(folder, durability, crowd);
   if (!backend) _exit(2);
   std::map<std::uint64_t, int> next;
   std::map<std::uint64_t, std::int64_t> epochs;
@@ -534,7 +538,7 @@ void expect_nothing_lost(StorageBackend& backend, const StoreFolder& folder) {
   ASSERT_TRUE(problems.value().empty()) << problems.value()[0].what;
 }
 
-class KilledStore : public testing::TestWithParam<Durability> {};
+class KilledStore : public testing::TestWithParam<std::tuple<Durability, std::size_t>> {};
 
 TEST_P(KilledStore, LosesNothingThatWasCommitted) {
   if (test::has_thread_sanitizer) {
@@ -543,18 +547,19 @@ TEST_P(KilledStore, LosesNothingThatWasCommitted) {
   const std::uint32_t seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
+  const auto [durability, crowd] = GetParam();
   const StoreFolder folder;
   std::size_t records = 0;
   for (int kill = 0; kill < 12; ++kill) {
     const pid_t child = fork();
     ASSERT_GE(child, 0);
-    if (child == 0) work_until_killed(folder, GetParam());
+    if (child == 0) work_until_killed(folder, durability, crowd);
     std::this_thread::sleep_for(std::chrono::milliseconds(random() % 120));
     ASSERT_EQ(::kill(child, SIGKILL), 0);
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFSIGNALED(status)) << "the child ended with " << WEXITSTATUS(status);
-    auto backend = open_store(folder, GetParam());
+    auto backend = open_store(folder, durability, crowd);
     ASSERT_TRUE(backend.ok()) << backend.error().message;
     expect_nothing_lost(*backend.value(), folder);
     records = numbers_of(*backend.value(), 1).size();
@@ -563,7 +568,8 @@ TEST_P(KilledStore, LosesNothingThatWasCommitted) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Durabilities, KilledStore,
-                         testing::Values(Durability::full, Durability::balanced));
+                         testing::Combine(testing::Values(Durability::full, Durability::balanced),
+                                          testing::Values(64, 2)));
 
 TEST(KilledOwner, LeavesTheStoreFreeAtOnce) {
   const StoreFolder folder;
