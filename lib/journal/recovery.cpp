@@ -60,17 +60,17 @@ RecoveryPlan stopped(const FoldedBranch& branch, RecoveryPlan plan) {
 }
 
 bool can_join(const FoldedModel& model, const RecoveryInput& input, const RecoveryLimits& limits) {
-  return model.phase == Phase::opened && model.background &&
+  return model.phase == Phase::opened && model.background && input.recoveries <= limits.joins &&
          input.downtime_ms < limits.background_window_ms;
 }
 
-RecoveryPlan joined(const FoldedModel& model, RecoveryPlan plan) {
+RecoveryPlan joined(const FoldedModel& model, bool is_within, RecoveryPlan plan) {
   plan.move = RecoveryMove::join_response;
   plan.response_id = model.response_id;
   plan.was_shown = model.was_shown;
   plan.attempt = model.attempt;
   plan.upstream_seq = model.upstream_seq;
-  plan.records = model.records;
+  if (is_within) plan.records = model.records;
   return plan;
 }
 
@@ -138,8 +138,10 @@ RecoveryPlan plan_recovery(const FoldedBranch& branch, const RecoveryInput& inpu
     return plan;
   }
   if (branch.stop_requested) return stopped(branch, std::move(plan));
-  // The provider's time bounds how often, and nothing is generated twice.
-  if (can_join(branch.model, input, limits)) return joined(branch.model, std::move(plan));
+  // Nothing is generated twice.
+  if (can_join(branch.model, input, limits)) {
+    return joined(branch.model, input.recoveries <= limits.joins_within, std::move(plan));
+  }
   if (input.recoveries > limits.recoveries && !only_waits(branch, input.now_ms)) {
     plan.move = RecoveryMove::bury;
     return plan;

@@ -48,6 +48,11 @@ struct RecoveryLimits {
   std::int64_t model_attempts = 3;
   // How long a provider keeps a background response.
   std::int64_t background_window_ms = 600'000;
+  // How often it is joined without a record more. One whose stored records or next one end the
+  // process would be joined for good.
+  std::int64_t joins = 50;
+  // From there on it is read from its beginning, as the stored records may be what ends it.
+  std::int64_t joins_within = 20;
 };
 
 struct RecoveryInput {

@@ -233,7 +233,7 @@ TEST(Recovery, GoesOnWithinAResponseOfWhichItHasTheRecords) {
   const Entry opened{ModelOpened{1, "resp", true}};
   const auto plan_of = [](std::vector<Entry> entries) {
     entries.insert(entries.begin(), {accepted, step, requested_model});
-    return plan_recovery(folded(entries), {now_ms, 60, 0});
+    return plan_recovery(folded(entries), {now_ms, 20, 0});
   };
   const RecoveryPlan plan = plan_of({opened, Entry{ModelProgress{3, "{\"a\":1}\n"}}, shown_text,
                                      Entry{ModelProgress{17, "{\"b\":2}\n"}}});
@@ -254,6 +254,20 @@ TEST(Recovery, GoesOnWithinAResponseOfWhichItHasTheRecords) {
   EXPECT_EQ(again.move, RecoveryMove::join_response);
   EXPECT_FALSE(goes_on_within(again));
   EXPECT_EQ(again.upstream_seq, 0);
+}
+
+// A record that ends each process that reads it would be joined for good.
+TEST(Recovery, JoinsAResponseWithoutProgressOnlySoOften) {
+  const FoldedBranch branch =
+      folded({accepted, step, requested_model, Entry{ModelOpened{1, "resp", true}},
+              Entry{ModelProgress{17, "{}\n"}}, shown_text});
+  EXPECT_TRUE(goes_on_within(plan_recovery(branch, {now_ms, 20, 0})));
+  const RecoveryPlan anew = plan_recovery(branch, {now_ms, 21, 0});
+  EXPECT_EQ(anew.move, RecoveryMove::join_response);
+  EXPECT_FALSE(goes_on_within(anew));
+  EXPECT_TRUE(anew.was_shown);
+  EXPECT_EQ(plan_recovery(branch, {now_ms, 50, 0}).move, RecoveryMove::join_response);
+  EXPECT_EQ(plan_recovery(branch, {now_ms, 51, 0}).move, RecoveryMove::bury);
 }
 
 // A process that lets go of a run in good order takes its request back: once, however many

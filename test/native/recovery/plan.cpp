@@ -8,6 +8,7 @@ namespace millrace::recovery {
 namespace {
 
 constexpr std::int64_t most_useless = 5;
+constexpr std::int64_t most_joins = 50;
 constexpr std::int64_t most_requests = 3;
 constexpr std::int64_t window_ms = 600'000;
 
@@ -102,7 +103,8 @@ std::string plan_of(const Run& run, std::size_t at, std::int64_t now, std::int64
     return "finish_stop" + calls;
   }
   const bool is_opened = branch.model == Branch::Model::opened;
-  if (is_opened && branch.is_background && downtime < window_ms) {
+  const bool may_join = !is_root || run.useless <= most_joins;
+  if (is_opened && branch.is_background && downtime < window_ms && may_join) {
     return "join_response behind " + std::to_string(branch.upstream);
   }
   if (is_root && run.useless > most_useless && !only_waits(line, branch, now)) return "bury";
