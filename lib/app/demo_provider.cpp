@@ -168,10 +168,10 @@ std::vector<std::string> answer(const Question& question) {
   Script script;
   script.delta(R"("role":"assistant","content":"")");
   if (!question.tool_result.empty()) {
-    script.words("content",
-                 "[demo] The tool answered: " + question.tool_result +
-                     ". A real model would now use it to write the answer you asked for, "
-                     "in its own words and at its own pace.");
+    const char* const stop = question.tool_result.ends_with('.') ? "" : ".";
+    script.words("content", "[demo] The tool answered: " + question.tool_result + stop +
+                                " A real model would now use it to write the answer you asked for, "
+                                "in its own words and at its own pace.");
     script.finish("stop", question.words);
     return script.take();
   }
