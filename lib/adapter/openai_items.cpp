@@ -329,11 +329,12 @@ std::string output_state_of(const ItemType& type, const json::Value& item) {
   return out.append("}");
 }
 
-std::string content_of(const json::Value& message) {
+std::string content_of(const json::Value& message, const std::map<std::int64_t, TextHash>& shown) {
   constexpr std::array<std::string_view, 5> known{"type", "text", "refusal", "annotations",
                                                   "logprobs"};
   const json::Value content = message["content"];
-  bool is_plain = content.size() <= 1;
+  bool is_plain = content.size() <= 1 && shown.empty();
+  std::int64_t number = 0;
   std::string parts = R"({"parts":[)";
   for (const json::Value part : content.items()) {
     const std::string_view type = part["type"].string();
@@ -345,8 +346,11 @@ std::string content_of(const json::Value& message) {
                logprobs.size() == 0 && further.empty();
     if (parts.back() == '}') parts.push_back(',');
     parts.push_back('{');
-    json::append_member(parts, "size", static_cast<std::int64_t>(text.size()));
-    json::append_member(parts, "hash", TextHash(text).text());
+    const auto other = shown.find(number++);
+    const TextHash hash = other == shown.end() ? TextHash(text) : other->second;
+    json::append_member(parts, "size", static_cast<std::int64_t>(hash.size()));
+    json::append_member(parts, "hash", hash.text());
+    if (other != shown.end()) json::append_member(parts, "whole", text, keep);
     if (!type.empty()) json::append_member(parts, "type", type);
     if (annotations.is_array()) {
       json::append_member(parts, "annotations", static_cast<std::int64_t>(annotations.size()));

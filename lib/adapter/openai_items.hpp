@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/json.hpp"
+#include "base/text_hash.hpp"
 
 namespace millrace::adapter::openai {
 
@@ -71,10 +73,12 @@ std::string state_of(const ItemType& type, const json::Value& item);
 std::string output_state_of(const ItemType& type, const json::Value& item);
 
 // How the content of a message is made of parts, where its text alone does not show it, as a JSON
-// object, or "": `{"parts": [{"type", "size", "hash", "annotations"?, "logprobs"?, "members"?}]}`,
-// where `members` are those that a part has besides. The texts and the annotations, of which it has
-// the number, are events.
-std::string content_of(const json::Value& message);
+// object, or "": `{"parts": [{"type", "size", "hash", "whole"?, "annotations"?, "logprobs"?,
+// "members"?}]}`, where `members` are those that a part has besides. The texts and the annotations,
+// of which it has the number, are events. Of a part whose number is in `shown` another text was
+// shown, which is that of `size` and `hash`; `whole` is its own.
+std::string content_of(const json::Value& message,
+                       const std::map<std::int64_t, TextHash>& shown = {});
 
 // The image that a call made, as a chat completion shows one, or "".
 std::string image_of(const ItemType& type, const json::Value& item);

@@ -103,9 +103,12 @@ void OpenAiResponses::keep_note(const json::Value& record, const Row* row) {
   if (row->handler == &OpenAiResponses::on_text_done) {
     const Item* item = find(record, ItemGroup::message);
     const json::Value number = record["content_index"];
-    const bool is_given =
-        item != nullptr && !item->is_new(Part::text, item->number(Part::text, number));
-    if (is_given) known = row->member;
+    if (item != nullptr) {
+      const auto given = item->texts.find({Part::text, item->number(Part::text, number)});
+      const bool is_given =
+          given != item->texts.end() && given->second.text.rest(record[row->member].string()) == "";
+      if (is_given) known = row->member;
+    }
   }
   notes_.add(record, {.known = known,
                       .joins = row->type.ends_with(".delta"),
@@ -145,7 +148,7 @@ void OpenAiResponses::on_text_delta(const json::Value& record, const Row& /*row*
   if (is_late(item, record["item_id"], record)) return;
   give_text(item, delta.string());
   if (!delta.truthy()) return;
-  item.give(Part::text, item.number(Part::text, record["content_index"]));
+  item.give(Part::text, item.number(Part::text, record["content_index"]), delta.string());
   if (services_.logprobs) give_logprobs(item, record["logprobs"]);
 }
 
@@ -176,8 +179,7 @@ void OpenAiResponses::on_text_done(const json::Value& record, const Row& row) {
   Item& item = known != nullptr ? *known : find_or_add(record, ItemGroup::message);
   if (is_late(item, record["item_id"], record)) return;
   const std::int64_t number = item.number(Part::text, record["content_index"]);
-  if (!text.empty() && item.is_new(Part::text, number)) give_text(item, text);
-  item.give(Part::text, number);
+  complete_text(item, number, text, record);
   if (services_.logprobs && !item.has_logprobs) give_logprobs(item, record["logprobs"]);
   if (services_.mode == event::Mode::as_received) services_.parts.text_close(item.key);
 }
@@ -192,7 +194,7 @@ void OpenAiResponses::finish_message(Item& item, const json::Value& value) {
   item.is_whole = item.given[Item::at(Part::text)] >= 0;
   const json::Value content = value["content"];
   if (content.is_string()) {
-    if (item.is_new(Part::text, 0) && content.truthy()) give_text(item, content.string());
+    complete_text(item, 0, content.string(), value);
     item.is_whole = true;
   } else if (!content.is_array()) {
     unknown_.note_type(services_.facts, "message", "content", content);
@@ -201,11 +203,10 @@ void OpenAiResponses::finish_message(Item& item, const json::Value& value) {
   for (const json::Value part : content.items()) {
     const std::string_view text = text_of(part);
     if (is_refusal(part) && !text.empty()) reject(item);
-    if (item.is_new(Part::text, number) && !text.empty()) {
-      give_text(item, text);
-      item.is_whole = true;
-      if (services_.logprobs) give_logprobs(item, part["logprobs"]);
-    }
+    const bool is_new = item.is_new(Part::text, number) && !text.empty();
+    if (!text.empty()) complete_text(item, number, text, part);
+    item.is_whole = item.is_whole || is_new;
+    if (is_new && services_.logprobs) give_logprobs(item, part["logprobs"]);
     ++number;
     if (item.has_citations) continue;
     for (const json::Value annotation : part["annotations"].items()) {
@@ -214,7 +215,7 @@ void OpenAiResponses::finish_message(Item& item, const json::Value& value) {
   }
   services_.parts.text_close(item.key);
   give_state("item", item.id, openai::state_of(*item.type, value));
-  if (services_.gives_all()) give_state("content", item.id, openai::content_of(value));
+  if (services_.gives_all()) give_state("content", item.id, content_state(item, value));
 }
 
 void OpenAiResponses::on_annotation(const json::Value& record, const Row& /*row*/) {
@@ -229,6 +230,7 @@ void OpenAiResponses::on_annotation(const json::Value& record, const Row& /*row*
 void OpenAiResponses::on_created(const json::Value& record, const Row& row) {
   if (services_.mode == event::Mode::strict) services_.parts.close_all();
   items_.clear();
+  has_forgotten_ = false;
   part_calls();
   response_id_ = record["response"]["id"].string();
   rejected_ = false;
@@ -282,7 +284,7 @@ void OpenAiResponses::on_completed(const json::Value& record, const Row& /*row*/
   note_event(record);
   pending_id_.clear();
   ended_id_ = response["id"].string();
-  complete_ = true;
+  complete_ = !has_cut_call();
 }
 
 void OpenAiResponses::on_incomplete(const json::Value& record, const Row& /*row*/) {

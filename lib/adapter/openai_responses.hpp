@@ -7,11 +7,15 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "adapter/adapter.hpp"
+#include "adapter/given_text.hpp"
+#include "adapter/json_balance.hpp"
 #include "adapter/openai_items.hpp"
 #include "adapter/response_notes.hpp"
 #include "adapter/unknown_members.hpp"
@@ -34,6 +38,16 @@ class OpenAiResponses final : public Adapter {
  private:
   // The numbered parts of an item.
   enum class Part : std::uint8_t { text, summary, reasoning_part };
+  struct Given {
+    GivenText text;
+    std::string whole = {};  // what its end has instead
+  };
+  // Arguments that came in pieces.
+  struct Arguments {
+    GivenJson given;
+    JsonBalance balance;
+    std::string whole = {};  // what their end has instead
+  };
   struct Item {
     const openai::ItemType* type = nullptr;
     std::int64_t index = -1;  // output_index
@@ -44,6 +58,8 @@ class OpenAiResponses final : public Adapter {
     std::string announced;  // arguments that came with the item, until it is known who gives them
     // The highest number of each kind of part whose text was given.
     std::array<std::int64_t, 3> given{-1, -1, -1};
+    std::map<std::pair<Part, std::int64_t>, Given> texts = {};
+    OptionalBox<Arguments> arguments = {};
     Part reasoning_part = Part::text;  // the reasoning part that was begun last: its kind
     std::int64_t reasoning_number = -1;
     std::size_t reasoning_parts = 0;
@@ -54,6 +70,7 @@ class OpenAiResponses final : public Adapter {
     bool has_logprobs = false;
     bool begun = false;  // by an event of its own
     bool done = false;
+    bool is_over = false;            // done, and what it says was given
     bool is_whole = false;           // done, with all that it says
     bool late_named = false;         // a piece that came after that was named
     Rare<std::string> further = {};  // members that no event of its own shows
@@ -65,8 +82,9 @@ class OpenAiResponses final : public Adapter {
     [[nodiscard]] bool is_new(Part part, std::int64_t number) const {
       return number > given[at(part)];
     }
-    void give(Part part, std::int64_t number) {
+    void give(Part part, std::int64_t number, std::string_view text) {
       given[at(part)] = std::max(given[at(part)], number);
+      if (!text.empty()) texts[{part, number}].text.add(text);
     }
     static constexpr std::size_t at(Part part) { return static_cast<std::size_t>(part); }
   };
@@ -117,19 +135,32 @@ class OpenAiResponses final : public Adapter {
   void give_further(Item& item, std::string_view entity);
 
   void give_text(const Item& item, std::string_view text);
+  void complete_text(Item& item, std::int64_t number, std::string_view whole,
+                     const json::Value& end);
+  std::string_view missing_of(Item& item, Part part, std::int64_t number, std::string_view whole,
+                              const json::Value& end);
+  [[nodiscard]] bool may_follow(const Item& item) const;
+  void compare(Item& item, const json::Value& value);
+  static std::string content_state(const Item& item, const json::Value& value);
+  static std::string call_state(const Item& item, const json::Value& value);
   void reject(const Item& item);
   std::string_view text_of(const json::Value& part);
   void finish_message(Item& item, const json::Value& value);
   [[nodiscard]] std::int64_t reasoning_number(const Item& item, Part part,
                                               const json::Value& number) const;
   void give_reasoning(Item& item, Part part, std::int64_t number, std::string_view text);
+  void complete_reasoning(Item& item, Part part, std::int64_t number, std::string_view whole,
+                          const json::Value& end);
   void finish_reasoning(Item& item, const json::Value& value);
   void give_reasoning_state(const Item& item, const json::Value& value);
+  Item* call_of(const json::Value& record);
   void open_call(Item& item, const json::Value& value);
   void end_call(Item& item);
   void finish_call(Item& item, const json::Value& value);
   void give_announced(Item& item, bool more_follow);
-  void give_whole(Item& item, std::string_view arguments);
+  void give_arguments(Item& item, std::string_view piece);
+  void give_whole(Item& item, std::string_view arguments, const json::Value& end);
+  [[nodiscard]] bool has_cut_call() const;
   std::string give_result(std::string_view id, std::string_view call_id, std::string_view content,
                           const std::optional<std::string>& failure);
   void give_output(Item& item, const json::Value& value);
@@ -142,6 +173,7 @@ class OpenAiResponses final : public Adapter {
   void give_logprobs(Item& item, const json::Value& logprobs);
   void give_items(const json::Value& response);
   void finish_open(const json::Value& response);
+  [[nodiscard]] bool is_unknown(const openai::ItemType& type, const json::Value& output) const;
   void give_moderation(const json::Value& response);
   void give_response_id(const json::Value& response);
   void give_usage(const json::Value& response);
@@ -160,6 +192,8 @@ class OpenAiResponses final : public Adapter {
   std::string ended_id_;       // of the response that ended last
   std::optional<std::int64_t> last_number_;
   std::uint64_t items_seen_ = 0;
+  bool has_forgotten_ = false;  // items of the current response
+  bool lost_arguments_ = false;
   bool rejected_ = false;  // a message of the current response is a refusal
   bool complete_ = false;
 };

@@ -36,7 +36,7 @@ void OpenAiResponses::open_call(Item& item, const json::Value& value) {
   services_.parts.tool_open(item.key, item.call_id, item.tool,
                             held ? call_holder() : std::string_view(), type.hosted);
   if (type.result_kind == openai::Content::listing && !item.ended) {
-    services_.parts.tool_args(item.key, openai::arguments_of(type, value));
+    give_arguments(item, openai::arguments_of(type, value));
     end_call(item);
   }
 }
@@ -48,15 +48,44 @@ void OpenAiResponses::give_announced(Item& item, bool more_follow) {
   const std::string text = std::exchange(item.announced, {});
   if (more_follow && json::Document().parse(text).ok()) return;
   item.has_arguments = true;
-  services_.parts.tool_args(item.key, text);
+  give_arguments(item, text);
 }
 
-// Arguments of an event that ends the call, when no delta brought any.
-void OpenAiResponses::give_whole(Item& item, std::string_view arguments) {
-  if (item.has_arguments) return;
-  if (arguments.empty()) return give_announced(item, false);
-  item.has_arguments = true;
-  services_.parts.tool_args(item.key, arguments);
+void OpenAiResponses::give_arguments(Item& item, std::string_view piece) {
+  if (!piece.empty()) {
+    Arguments& arguments = item.arguments ? *item.arguments : item.arguments.emplace();
+    arguments.given.add(piece);
+    arguments.balance.feed(piece);
+  }
+  services_.parts.tool_args(item.key, piece);
+}
+
+// Arguments of what ends the call: all of them when no delta brought any, else what it has beyond
+// the deltas.
+void OpenAiResponses::give_whole(Item& item, std::string_view arguments, const json::Value& end) {
+  if (arguments.empty()) {
+    if (!item.has_arguments) give_announced(item, false);
+    return;
+  }
+  if (!item.arguments && !item.ended) {
+    item.has_arguments = true;
+    return give_arguments(item, arguments);
+  }
+  if (!services_.gives_all()) return;
+  Arguments& known = item.arguments ? *item.arguments : item.arguments.emplace();
+  const auto rest = known.given.rest(arguments, item.type->arguments != "input");
+  if ((rest && rest->empty()) || !known.whole.empty()) return;
+  if (rest && !item.ended) return give_arguments(item, *rest);
+  known.whole = arguments;
+  skip(end, "The end of a call has other arguments than its pieces, which are shown.");
+}
+
+// A call of which neither an end came nor all of its arguments, in a response that is complete.
+bool OpenAiResponses::has_cut_call() const {
+  return std::any_of(items_.begin(), items_.end(), [](const Item& item) {
+    const bool is_open = !item.done && !item.ended && item.arguments.has_value();
+    return is_open && item.type->arguments != "input" && item.arguments->balance.is_cut();
+  });
 }
 
 void OpenAiResponses::end_call(Item& item) {
@@ -64,28 +93,43 @@ void OpenAiResponses::end_call(Item& item) {
   services_.parts.tool_close(item.key);
 }
 
-void OpenAiResponses::on_arguments_delta(const json::Value& record, const Row& /*row*/) {
+// The open call that a piece of arguments is about.
+OpenAiResponses::Item* OpenAiResponses::call_of(const json::Value& record) {
   Item* item = find(record, ItemGroup::call);
-  if (item == nullptr || item->ended) return;
+  if (item != nullptr && !item->ended) return item;
+  const bool is_named = item != nullptr && item->late_named;
+  if (is_named || !services_.gives_all() || std::exchange(lost_arguments_, true)) return nullptr;
+  skip(record, "Arguments of a call that was not open were skipped, and so are those after them.");
+  return nullptr;
+}
+
+void OpenAiResponses::on_arguments_delta(const json::Value& record, const Row& /*row*/) {
+  Item* item = call_of(record);
+  if (item == nullptr) return;
   const json::Value delta = record["delta"];
   if (delta.truthy()) give_announced(*item, true);
   item->has_arguments = item->has_arguments || delta.truthy();
   if (delta.is_string()) {
-    services_.parts.tool_args(item->key, delta.string());
+    give_arguments(*item, delta.string());
   } else {
-    services_.parts.tool_args(item->key, openai::text_or_json(delta));
+    give_arguments(*item, openai::text_or_json(delta));
   }
 }
 
 void OpenAiResponses::on_arguments_done(const json::Value& record, const Row& row) {
-  Item* item = find(record, ItemGroup::call);
-  if (item == nullptr || item->ended) return;
+  const std::string arguments = openai::text_or_json(record[row.member]);
+  Item* ended = find(record, ItemGroup::call);
+  if (ended != nullptr && ended->ended) return give_whole(*ended, arguments, record);
+  Item* item = call_of(record);
+  if (item == nullptr) return;
   if (const auto name = record["name"].filled_string(); name && item->tool.empty()) {
     item->tool = *name;
     services_.parts.tool_open(item->key, item->call_id, *name);
   }
-  give_whole(*item, openai::text_or_json(record[row.member]));
-  end_call(*item);
+  give_whole(*item, arguments, record);
+  // The end of the item may have them.
+  const bool may_follow = arguments.empty() && !item->arguments;
+  if (!may_follow || services_.mode == event::Mode::as_received) end_call(*item);
 }
 
 // The items whose own end did not come.
@@ -93,9 +137,13 @@ void OpenAiResponses::finish_open(const json::Value& response) {
   if (services_.mode != event::Mode::strict) return;
   std::int64_t index = 0;
   for (const json::Value value : response["output"].items()) {
-    Item* known = value.is_object() ? find_same(openai::item_type(value), value, index) : nullptr;
-    if (known != nullptr && !known->done && !openai::is_foreign(value)) end_item(*known, value);
-    ++index;
+    const std::int64_t place = index++;
+    if (!value.is_object() || openai::is_foreign(value)) continue;
+    const ItemType& type = openai::item_type(value);
+    Item* known = find_same(type, value, place);
+    if (known == nullptr && is_unknown(type, response["output"])) known = &announce(value, place);
+    if (known == nullptr) continue;
+    known->done ? compare(*known, value) : end_item(*known, value);
   }
   for (Item& item : items_) {
     if (!item.done && !item.ended && !item.has_arguments) give_announced(item, false);
@@ -103,14 +151,25 @@ void OpenAiResponses::finish_open(const json::Value& response) {
   }
 }
 
+// Whether the output has more items of a type than came; servers may name and number them anew.
+bool OpenAiResponses::is_unknown(const ItemType& type, const json::Value& output) const {
+  if (has_forgotten_) return false;
+  const auto known = std::count_if(items_.begin(), items_.end(),
+                                   [&](const Item& item) { return item.type == &type; });
+  std::ptrdiff_t count = 0;
+  for (const json::Value value : output.items()) count += &openai::item_type(value) == &type;
+  return count > known;
+}
+
 void OpenAiResponses::finish_call(Item& item, const json::Value& value) {
-  if (!item.ended) {
-    open_call(item, value);  // its id or its name may be known only now
-    give_whole(item, openai::arguments_of(*item.type, value));
+  const bool is_ended = item.ended;
+  if (!is_ended) open_call(item, value);  // its id or its name may be known only now
+  give_whole(item, openai::arguments_of(*item.type, value), value);
+  if (!is_ended) {
     // In strict mode the result ends the call, so that nothing comes between them.
     if (!item.type->hosted || services_.mode == event::Mode::as_received) end_call(item);
   }
-  give_state("item", item.call_id, openai::state_of(*item.type, value));
+  give_state("item", item.call_id, call_state(item, value));
   if (!item.type->hosted) return;
   if (services_.gives_all()) {
     give_state("image", item.call_id, openai::image_of(*item.type, value));

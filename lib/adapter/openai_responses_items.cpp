@@ -57,8 +57,10 @@ OpenAiResponses::Item* OpenAiResponses::find_same(const ItemType& type, const js
 OpenAiResponses::Item& OpenAiResponses::add(const ItemType& type, std::string_view id,
                                             std::optional<std::int64_t> index) {
   // Late events about items of long ago find nothing; the search for the others stays short.
-  if (std::ssize(items_) >= items_limit)
+  if (std::ssize(items_) >= items_limit) {
     items_.erase(items_.begin(), items_.begin() + items_limit / 2);
+    has_forgotten_ = true;
+  }
   Item& item = items_.emplace_back();
   item.type = &type;
   item.id = id;
@@ -142,6 +144,7 @@ void OpenAiResponses::end_item(Item& item, const json::Value& value) {
       break;
   }
   give_further(item, entity_of(item, value));
+  item.is_over = true;
 }
 
 }  // namespace millrace::adapter

@@ -30,7 +30,14 @@ void OpenAiResponses::give_reasoning(Item& item, Part part, std::int64_t number,
   }
   item.reasoning_ended = false;
   parts.reasoning_delta(item.key, text);
-  item.give(part, number);
+  item.give(part, number, text);
+}
+
+// What the end of a part has beyond its pieces.
+void OpenAiResponses::complete_reasoning(Item& item, Part part, std::int64_t number,
+                                         std::string_view whole, const json::Value& end) {
+  const bool is_new = item.is_new(part, number);
+  give_reasoning(item, part, number, is_new ? whole : missing_of(item, part, number, whole, end));
 }
 
 void OpenAiResponses::on_reasoning_begun(const json::Value& record, const Row& row) {
@@ -50,8 +57,7 @@ void OpenAiResponses::on_reasoning_delta(const json::Value& record, const Row& r
 void OpenAiResponses::on_reasoning_done(const json::Value& record, const Row& row) {
   Item& item = find_or_add(record, ItemGroup::reasoning);
   const std::int64_t number = reasoning_number(item, row.part, record[row.member]);
-  if (item.is_new(row.part, number))
-    give_reasoning(item, row.part, number, record["text"].string());
+  complete_reasoning(item, row.part, number, record["text"].string(), record);
   item.reasoning_ended = true;
   services_.parts.reasoning_close(item.key);
 }
@@ -60,7 +66,7 @@ void OpenAiResponses::finish_reasoning(Item& item, const json::Value& value) {
   const auto give_rest = [&](Part part, const json::Value& list) {
     std::int64_t number = 0;
     for (const json::Value piece : list.items()) {
-      if (item.is_new(part, number)) give_reasoning(item, part, number, piece["text"].string());
+      complete_reasoning(item, part, number, piece["text"].string(), piece);
       ++number;
     }
   };

@@ -361,7 +361,11 @@ bool write_output_parts(JsonBuilder& out, const Message& message, std::string_vi
   out.open_array("content");
   for (const json::Value part : parts.items()) {
     const std::size_t of_part = annotations_of(part);
-    write_output_part(out, part, pieces[at++], citations.subspan(cited, of_part));
+    // What was shown is not what the part said at its end.
+    const std::string_view text_of_end = part["whole"].string();
+    const std::string_view piece = text_of_end.empty() ? pieces[at] : text_of_end;
+    write_output_part(out, part, piece, citations.subspan(cited, of_part));
+    ++at;
     cited += of_part;
   }
   out.close_array();

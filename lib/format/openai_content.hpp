@@ -4,7 +4,8 @@
 // item that canonical messages have no place for (further_members.hpp); of an answer `content`, how
 // its text is made of parts: `{"parts": [...]}`, each as it came, or with `size` and `hash` in
 // place of its text, the number of its annotations in place of these, which are the message's
-// citations, and its further members as `members`.
+// citations, and its further members as `members`. One whose end had another text than what was
+// shown has it as `whole`.
 #pragma once
 
 #include <initializer_list>

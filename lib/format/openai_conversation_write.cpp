@@ -219,7 +219,7 @@ class ItemWriter {
     out_.text("type", custom ? "custom_tool_call" : "function_call");
     out_.text("call_id", call.id);
     out_.text("name", call.name);
-    out_.text(custom ? "input" : "arguments", call.arguments);
+    out_.text(custom ? "input" : "arguments", openai::sent_arguments(call, item));
     if (item["namespace"].is_string()) out_.value("namespace", item["namespace"]);
     if (const json::Value caller = item["caller"]; caller.is_object()) {
       out_.value("caller", caller);

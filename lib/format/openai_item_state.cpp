@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text_hash.hpp"
 #include "message/parts.hpp"
 
 namespace millrace::format {
@@ -25,6 +26,12 @@ std::string openai::image_of(const message::ToolCall& call) {
   if (!value || !message::read_data_url(data, value.value()["image_url"]["url"].string()))
     return {};
   return std::string(data.data);
+}
+
+std::string openai::sent_arguments(const message::ToolCall& call, const ItemState& item) {
+  const json::Value whole = item["whole"];
+  const bool is_shown = TextHash(call.arguments).text() == whole["hash"].string();
+  return is_shown ? std::string(whole["arguments"].string()) : call.arguments;
 }
 
 void openai::write_hosted_call(message::JsonBuilder& out, const message::ToolCall& call,

@@ -40,6 +40,9 @@ bool is_hosted(const ItemState& item);
 // cannot be found by its id.
 std::string image_of(const message::ToolCall& call);
 
+// The arguments of a call: those of its end, where others were shown and are the call's still.
+std::string sent_arguments(const message::ToolCall& call, const ItemState& item);
+
 // What the provider ran is written as the item it was, whose result it has.
 void write_hosted_call(message::JsonBuilder& out, const message::ToolCall& call,
                        const ItemState& item);

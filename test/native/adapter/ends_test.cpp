@@ -1,0 +1,219 @@
+// What ends a part, an item or an answer and has more, or something else, than the pieces before.
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "adapter/decoder.hpp"
+#include "support/collect.hpp"
+
+namespace millrace {
+namespace {
+
+std::string decode(std::string_view wire, const std::string& body, std::size_t step) {
+  CountingIds ids("id-");
+  test::Collector events;
+  adapter::DecoderOptions options;
+  options.details = true;
+  adapter::Decoder decoder(*adapter::find_wire(wire), options, ids, events);
+  for (std::size_t at = 0; at < body.size(); at += step) {
+    EXPECT_TRUE(decoder.feed(std::string_view(body).substr(at, step)).ok());
+  }
+  EXPECT_TRUE(decoder.finish().ok());
+  return events.text(true);
+}
+
+// Whole, byte by byte and in pieces of a random size.
+std::string events_of(std::string_view wire, std::initializer_list<std::string_view> records) {
+  std::string body;
+  for (const std::string_view record : records) {
+    body.append(wire == "ollama" ? "" : "data: ").append(record).append("\n\n");
+  }
+  const std::string whole = decode(wire, body, body.size());
+  const unsigned seed = std::random_device{}();
+  EXPECT_EQ(decode(wire, body, 1), whole);
+  EXPECT_EQ(decode(wire, body, 2 + seed % 97), whole) << "seed " << seed;
+  return whole;
+}
+
+std::size_t count_in(std::string_view text, std::string_view part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1))
+    ++count;
+  return count;
+}
+
+#define RESPONSE_CREATED R"({"type":"response.created","response":{"id":"r"}})"
+#define TEXT_ADDED                                            \
+  R"({"type":"response.output_item.added","output_index":0,)" \
+  R"("item":{"type":"message","id":"m","role":"assistant","content":[]}})"
+#define TEXT_DELTA                                                          \
+  R"({"type":"response.output_text.delta","item_id":"m","output_index":0,)" \
+  R"("content_index":0,"delta":"Hel"})"
+#define CALL_ADDED                                                    \
+  R"({"type":"response.output_item.added","output_index":0,"item":{)" \
+  R"("type":"function_call","id":"f","call_id":"c","name":"look","arguments":""}})"
+#define CALL_DELTA                                                                      \
+  R"({"type":"response.function_call_arguments.delta","item_id":"f","output_index":0,)" \
+  R"("delta":"{\"a\""})"
+#define RESPONSE_COMPLETED R"({"type":"response.completed","response":{"id":"r","output":[]}})"
+
+constexpr std::string_view other_text = "The end of a part has another text than its pieces";
+constexpr std::string_view other_arguments = "The end of a call has other arguments";
+
+std::string text_done(std::string_view text) {
+  return std::string(R"({"type":"response.output_text.done","item_id":"m","output_index":0,)")
+      .append(R"("content_index":0,"text":")")
+      .append(text)
+      .append("\"}");
+}
+
+std::string message_item(std::string_view text) {
+  return std::string(R"({"type":"message","id":"m","role":"assistant","content":[)")
+      .append(R"({"type":"output_text","text":")")
+      .append(text)
+      .append("\"}]}");
+}
+
+std::string call_item(std::string_view arguments) {
+  return std::string(R"({"type":"function_call","id":"f","call_id":"c","name":"look",)")
+      .append(R"("arguments":")")
+      .append(arguments)
+      .append("\"}");
+}
+
+std::string item_done(const std::string& item) {
+  return R"({"type":"response.output_item.done","output_index":0,"item":)" + item + "}";
+}
+
+std::string completed(const std::string& item) {
+  return R"({"type":"response.completed","response":{"id":"r","output":[)" + item + "]}}";
+}
+
+}  // namespace
+
+TEST(EndsOfResponses, AddTheRestOfAText) {
+  for (const std::string& end :
+       {text_done("Hello"), item_done(message_item("Hello")), completed(message_item("Hello"))}) {
+    const std::string events = events_of(
+        "openai_responses", {RESPONSE_CREATED, TEXT_ADDED, TEXT_DELTA, end, RESPONSE_COMPLETED});
+    EXPECT_EQ(count_in(events, R"("delta":"lo")"), 1U) << events;
+    EXPECT_EQ(count_in(events, "TEXT_MESSAGE_START"), 1U) << events;
+    EXPECT_EQ(count_in(events, other_text), 0U) << events;
+  }
+}
+
+TEST(EndsOfResponses, NameAnotherText) {
+  const std::string events = events_of(
+      "openai_responses", {RESPONSE_CREATED, TEXT_ADDED, TEXT_DELTA, text_done("Hola"),
+                           item_done(message_item("Hola")), completed(message_item("Hola"))});
+  EXPECT_EQ(count_in(events, other_text), 1U) << events;
+  EXPECT_EQ(count_in(events, R"("whole":"Hola")"), 1U) << events;
+  const std::string late = events_of(
+      "openai_responses", {RESPONSE_CREATED, TEXT_ADDED, TEXT_DELTA, item_done(message_item("Hel")),
+                           completed(message_item("Hello"))});
+  EXPECT_EQ(count_in(late, other_text), 1U) << late;
+  EXPECT_EQ(count_in(late, "TEXT_MESSAGE_START"), 1U) << late;
+}
+
+// A pair of surrogates that two pieces split, in one at the end.
+TEST(EndsOfResponses, KnowSplitCharacters) {
+  const auto delta = [](std::string_view text) {
+    return std::string(R"({"type":"response.output_text.delta","item_id":"m","output_index":0,)")
+        .append(R"("content_index":0,"delta":")")
+        .append(text)
+        .append("\"}");
+  };
+  const std::string events = events_of(
+      "openai_responses", {RESPONSE_CREATED, TEXT_ADDED, delta("\\ud83d"), delta("\\ude00"),
+                           text_done("\\ud83d\\ude00!"), RESPONSE_COMPLETED});
+  EXPECT_EQ(count_in(events, R"("delta":"!")"), 1U) << events;
+  EXPECT_EQ(count_in(events, other_text), 0U) << events;
+}
+
+TEST(EndsOfResponses, AddTheRestOfReasoning) {
+  const std::string events = events_of(
+      "openai_responses",
+      {RESPONSE_CREATED,
+       R"({"type":"response.output_item.added","output_index":0,"item":{"type":"reasoning",)"
+       R"("id":"t","summary":[]}})",
+       R"({"type":"response.reasoning_summary_text.delta","item_id":"t","output_index":0,)"
+       R"("summary_index":0,"delta":"thi"})",
+       R"({"type":"response.reasoning_summary_text.done","item_id":"t","output_index":0,)"
+       R"("summary_index":0,"text":"think"})",
+       R"({"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning",)"
+       R"("id":"t","summary":[{"type":"summary_text","text":"thinker"}]}})",
+       RESPONSE_COMPLETED});
+  EXPECT_EQ(count_in(events, R"("delta":"nk")"), 1U) << events;
+  EXPECT_EQ(count_in(events, other_text), 1U) << events;
+  EXPECT_EQ(count_in(events, "REASONING_MESSAGE_START"), 1U) << events;
+}
+
+TEST(EndsOfResponses, AddTheRestOfArguments) {
+  const std::string done =
+      R"({"type":"response.function_call_arguments.done","item_id":"f","output_index":0,)"
+      R"("arguments":"{\"a\":1}"})";
+  for (const std::string& end :
+       {done, item_done(call_item("{\\\"a\\\":1}")), completed(call_item("{\\\"a\\\":1}"))}) {
+    const std::string events = events_of(
+        "openai_responses", {RESPONSE_CREATED, CALL_ADDED, CALL_DELTA, end, RESPONSE_COMPLETED});
+    EXPECT_EQ(count_in(events, R"("delta":":1}")"), 1U) << events;
+    EXPECT_EQ(count_in(events, other_arguments), 0U) << events;
+    EXPECT_EQ(count_in(events, "RUN_ERROR"), 0U) << events;
+  }
+}
+
+TEST(EndsOfResponses, NameOtherArguments) {
+  const std::string events =
+      events_of("openai_responses", {RESPONSE_CREATED, CALL_ADDED, CALL_DELTA,
+                                     item_done(call_item("{\\\"b\\\":2}")), RESPONSE_COMPLETED});
+  EXPECT_EQ(count_in(events, other_arguments), 1U) << events;
+  EXPECT_EQ(count_in(events, R"("arguments":"{\"b\":2}"})"), 1U) << events;
+  // Spaces between tokens are none.
+  const std::string spaced = events_of(
+      "openai_responses",
+      {RESPONSE_CREATED, CALL_ADDED,
+       R"({"type":"response.function_call_arguments.delta","item_id":"f","output_index":0,)"
+       R"("delta":"{\"a\": 1}"})",
+       item_done(call_item("{\\\"a\\\":1}")), RESPONSE_COMPLETED});
+  EXPECT_EQ(count_in(spaced, other_arguments), 0U) << spaced;
+}
+
+TEST(EndsOfResponses, TakeArgumentsOfTheItemBehindAnEmptyEnd) {
+  const std::string events = events_of(
+      "openai_responses",
+      {RESPONSE_CREATED, CALL_ADDED,
+       R"({"type":"response.function_call_arguments.done","item_id":"f","output_index":0,)"
+       R"("arguments":""})",
+       item_done(call_item("{\\\"a\\\":1}")), RESPONSE_COMPLETED});
+  EXPECT_EQ(count_in(events, R"("delta":"{\"a\":1}")"), 1U) << events;
+}
+
+TEST(EndsOfResponses, ShowItemsOfTheResponseAlone) {
+  const std::string events = events_of(
+      "openai_responses", {RESPONSE_CREATED, TEXT_ADDED, TEXT_DELTA, item_done(message_item("Hel")),
+                           completed(message_item("Hel") + "," + call_item("{}"))});
+  EXPECT_EQ(count_in(events, "TOOL_CALL_START"), 1U) << events;
+  EXPECT_EQ(count_in(events, "TEXT_MESSAGE_START"), 1U) << events;
+}
+
+TEST(EndsOfResponses, NameArgumentsOfNoOpenCall) {
+  const std::string events =
+      events_of("openai_responses", {RESPONSE_CREATED, CALL_DELTA, CALL_DELTA, RESPONSE_COMPLETED});
+  EXPECT_EQ(count_in(events, "Arguments of a call that was not open"), 1U) << events;
+  const std::string late = events_of(
+      "openai_responses", {RESPONSE_CREATED, CALL_ADDED, item_done(call_item("{\\\"a\\\":1}")),
+                           CALL_DELTA, RESPONSE_COMPLETED});
+  EXPECT_EQ(count_in(late, "Arguments of a call that was not open"), 1U) << late;
+}
+
+TEST(EndsOfResponses, CutACallThatNeverEnded) {
+  const std::string events =
+      events_of("openai_responses", {RESPONSE_CREATED, CALL_ADDED, CALL_DELTA, RESPONSE_COMPLETED});
+  EXPECT_EQ(count_in(events, R"("code":"stream_truncated")"), 1U) << events;
+}
+
+}  // namespace millrace
