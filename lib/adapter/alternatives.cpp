@@ -175,8 +175,8 @@ void Alternatives::add_choice(const json::Value& choice) {
   set_end(answer->json, choice["finish_reason"]);
 }
 
-void Alternatives::add_candidate(const json::Value& candidate) {
-  Answer* const answer = find(candidate["index"].integer().value_or(0));
+void Alternatives::add_candidate(const json::Value& candidate, std::int64_t index) {
+  Answer* const answer = find(index);
   if (answer == nullptr) return;
   Joiner joiner(answer->texts);
   joiner.add_members(answer->json.at("message"), candidate["content"], "/message");

@@ -19,7 +19,7 @@ class Alternatives {
   // Takes a choice of a chat endpoint: a piece of its message, or the whole of it.
   void add_choice(const json::Value& choice);
   // Takes a candidate of Gemini, whose parts come one after another.
-  void add_candidate(const json::Value& candidate);
+  void add_candidate(const json::Value& candidate, std::int64_t index);
   // Hands over all of them in the order of their numbers, each as event::Alternative, and a Warning
   // where there were more.
   void give(event::PartTracker& parts);

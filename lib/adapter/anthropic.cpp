@@ -125,6 +125,7 @@ void Anthropic::void_message() {
   blocks_.clear();
   reasoning_id_.clear();
   services_.parts.abandon_all();
+  call_ids_ = {};
   if (ids_since_.empty()) return;
   std::string ids = "[";
   for (const std::string& id : ids_since_) {
@@ -181,7 +182,12 @@ void Anthropic::finish(const json::Value& delta) {
   if (!reason) {
     return unknown_.note_type(services_.facts, "delta", "stop_reason", delta["stop_reason"]);
   }
+  if (has_reason_ && *reason != last_reason_) {
+    cut_code_.clear();
+    warn("The message gave two reasons to stop, of which the last one counts.", last_reason_);
+  }
   has_reason_ = true;
+  last_reason_ = *reason;
   close_blocks();
   services_.parts.close_all();
   // The model goes on when it gets its turn back.

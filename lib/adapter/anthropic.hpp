@@ -6,13 +6,17 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "adapter/adapter.hpp"
 #include "adapter/cited_text.hpp"
+#include "adapter/given_text.hpp"
+#include "adapter/json_balance.hpp"
 #include "adapter/unknown_members.hpp"
 #include "adapter/usage.hpp"
+#include "base/optional_box.hpp"
 
 namespace millrace::adapter {
 
@@ -55,6 +59,8 @@ class Anthropic final : public Adapter {
     std::string rest;          // further members as `"key":value,...`, but of calls and results
     bool has_content = false;  // thinking, tool: a text or a delta had one
     CitedText cited = {};      // text
+    GivenJson input = {};      // tool: what its deltas had
+    JsonBalance balance = {};  // of these
   };
   using Handler = void (Anthropic::*)(const json::Value&);
   struct Row;
@@ -88,6 +94,11 @@ class Anthropic final : public Adapter {
   void void_message();
   void note_id(std::string_view id);
   void apply_delta(Block& block, const json::Value& delta);
+  void add_input(Block& block, const json::Value& delta);
+  void add_signature(Block& block, const json::Value& delta);
+  void warn(std::string_view sentence, std::string_view payload);
+  std::string own_call_id(std::string_view id);
+  [[nodiscard]] std::string_view shown_call_id(std::string_view id) const;
   void add_text(std::string_view text, Block& block);
   void add_thinking(std::string_view text, Block& block);
   void add_result(const json::Value& block);
@@ -118,6 +129,8 @@ class Anthropic final : public Adapter {
   std::string call_id_;                       // of the latest call, while only thoughts follow
   std::vector<std::string> reasoning_since_;  // their ids
   std::string reasoning_id_;                  // of the latest thought, while nothing follows
+  Rare<std::unordered_map<std::string, std::string>> call_ids_;  // by the provider's: the last one
+  std::string last_reason_;                                      // to stop
   std::string cut_code_;
   std::string cut_message_;
   std::uint64_t parts_seen_ = 0;

@@ -141,11 +141,31 @@ void Anthropic::on_block_delta(const json::Value& record) {
     open_thinking();
     apply_delta(add_block(record["index"], Kind::thinking), delta);
   } else {
-    const std::string payload = redacted(record.to_json(), 256);
-    services_.parts.pass(
-        event::Warning{row_of(Errc::record_skipped).code,
-                       "A delta of a content block that never started was skipped.", payload});
+    warn("A delta of a content block that never started was skipped.", record.to_json());
   }
+}
+
+void Anthropic::warn(std::string_view sentence, std::string_view payload) {
+  const std::string shown = redacted(payload, 256);
+  services_.parts.pass(event::Warning{row_of(Errc::record_skipped).code, sentence, shown});
+}
+
+void Anthropic::add_input(Block& block, const json::Value& delta) {
+  const std::string_view piece = unknown_.text(services_.facts, "delta", delta, "partial_json");
+  if (block.kind != Kind::tool) {
+    if (!piece.empty()) warn("Input for a block that is no call was skipped.", delta.to_json());
+    return;
+  }
+  block.has_content = block.has_content || !piece.empty();
+  block.input.add(piece);
+  block.balance.feed(piece);
+  services_.parts.tool_args(block.key, piece);
+}
+
+void Anthropic::add_signature(Block& block, const json::Value& delta) {
+  if (block.kind == Kind::compaction) return add_rest(block, delta);
+  if (block.kind == Kind::thinking) return void(block.held.append(delta["signature"].string()));
+  warn("A signature for a block that is no thinking was skipped.", delta.to_json());
 }
 
 void Anthropic::apply_delta(Block& block, const json::Value& delta) {
@@ -159,14 +179,11 @@ void Anthropic::apply_delta(Block& block, const json::Value& delta) {
   if (type == "text_delta") {
     add_text(unknown_.text(services_.facts, "delta", delta, "text"), block);
   } else if (type == "input_json_delta") {
-    const std::string_view piece = unknown_.text(services_.facts, "delta", delta, "partial_json");
-    block.has_content = block.has_content || !piece.empty();
-    services_.parts.tool_args(block.key, piece);
+    add_input(block, delta);
   } else if (type == "thinking_delta") {
     add_thinking(unknown_.text(services_.facts, "delta", delta, "thinking"), block);
   } else if (type == "signature_delta") {
-    block.kind == Kind::compaction ? add_rest(block, delta)
-                                   : void(block.held.append(delta["signature"].string()));
+    add_signature(block, delta);
   } else if (type == "citations_delta") {
     cite(delta["citation"], block);
   } else if (type == "compaction_delta") {
@@ -193,6 +210,8 @@ void Anthropic::close_block(Block& block) {
     case Kind::tool:
       if (!block.has_content) {
         parts.tool_args(block.key, block.held.empty() ? "{}" : std::string_view(block.held));
+      } else if (!block.held.empty() && block.input.rest(block.held, true) != "") {
+        warn("The start of a call has another input than its deltas, which are shown.", block.held);
       }
       parts.tool_close(block.key);
       break;
@@ -243,8 +262,15 @@ void Anthropic::close_compaction(const Block& block) {
   services_.parts.pass(event::ProviderState{anthropic_provider, "compaction", message_id(), json});
 }
 
+// None of them came to an end of its own.
 void Anthropic::close_blocks() {
-  for (Block& block : blocks_) close_block(block);
+  for (Block& block : blocks_) {
+    close_block(block);
+    if (!block.balance.is_cut() || !cut_code_.empty()) continue;
+    const Error cut = make_error(Errc::stream_truncated);
+    cut_code_ = cut.code_name();
+    cut_message_ = cut.message;
+  }
   blocks_.clear();
 }
 

@@ -76,7 +76,7 @@ void Anthropic::open_tool(Block& block, const json::Value& content) {
   const json::Value input = content["input"];
   if (input.size() > 0) block.held = input.to_json(json::Surrogates::keep);
   if (const auto text = input.filled_string()) block.held = *text;
-  const std::string id(content["id"].string());
+  const std::string id = own_call_id(content["id"].string());
   const bool hosted = content["type"].string() != "tool_use";
   hosted ? end_calls() : place_reasoning();
   note_id(message_id());
@@ -94,9 +94,25 @@ void Anthropic::open_tool(Block& block, const json::Value& content) {
   }
 }
 
+// Each call has an id of its own; the API rejects a request with two of one id.
+std::string Anthropic::own_call_id(std::string_view id) {
+  if (id.empty()) return {};
+  const auto [known, is_new] = call_ids_.edit().try_emplace(std::string(id), id);
+  if (is_new) return known->second;
+  known->second = services_.ids.next_id();
+  warn("Two calls have one id; the second got another one.", id);
+  return known->second;
+}
+
+// A result is of the call that had its id last.
+std::string_view Anthropic::shown_call_id(std::string_view id) const {
+  const auto known = call_ids_->find(std::string(id));
+  return known == call_ids_->end() ? id : std::string_view(known->second);
+}
+
 void Anthropic::add_result(const json::Value& block) {
   const json::Value content = block["content"];
-  const std::string_view call_id = block["tool_use_id"].string();
+  const std::string call_id(shown_call_id(block["tool_use_id"].string()));
   const std::string id = services_.ids.next_id();
   const std::string text = result_content(content);
   event::ToolResult result{id, call_id, text};

@@ -112,8 +112,8 @@ OnlyChoice::Words OnlyChoice::hold(std::int64_t number, const json::Value& delta
   constexpr std::size_t held_limit_bytes = 1024UL * 1024UL;
   Held& held = held_ ? *held_ : held_.emplace();
   held.indexes.insert(number);
-  held.deltas.push_back(delta.to_json(json::Surrogates::keep));
-  held.bytes += held.deltas.back().size();
+  held.deltas.push_back({number, delta.to_json(json::Surrogates::keep)});
+  held.bytes += held.deltas.back().json.size();
   const bool has_too_many = held.indexes.size() > ChatChoice::most_others;
   if (held.bytes > held_limit_bytes || has_too_many) drop_held();
   return Words::held;
@@ -132,12 +132,14 @@ std::string_view OnlyChoice::reason(const json::Value& choice) {
   if (others_->contains(*index)) return reason == "tool_calls" ? reason : std::string_view();
   if (!held_ || !held_->indexes.contains(*index)) return reason;
   held_->reason = reason;
+  held_->reason_index = *index;
   return {};
 }
 
 std::vector<std::string> OnlyChoice::take() {
   if (!held_) return {};
-  std::vector<std::string> deltas = std::move(held_->deltas);
+  std::vector<std::string> deltas;
+  for (Delta& delta : held_->deltas) deltas.push_back(std::move(delta.json));
   held_.reset();
   return deltas;
 }
@@ -145,6 +147,22 @@ std::vector<std::string> OnlyChoice::take() {
 void OnlyChoice::drop_held() {
   if (held_ && others_->size() < ChatChoice::most_others) {
     others_.edit().insert(held_->indexes.begin(), held_->indexes.end());
+  }
+  if (!held_) return;
+  const auto begun = [](std::int64_t index) {
+    std::string choice = "{";
+    json::append_member(choice, "index", index);
+    return choice;
+  };
+  for (const Delta& delta : held_->deltas) {
+    std::string choice = begun(delta.index);
+    json::append_raw_member(choice, "delta", delta.json);
+    dropped_.push_back(choice + "}");
+  }
+  if (!held_->reason.empty()) {
+    std::string choice = begun(held_->reason_index);
+    json::append_member(choice, "finish_reason", held_->reason);
+    dropped_.push_back(choice + "}");
   }
   held_.reset();
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "adapter/adapter.hpp"
@@ -63,17 +64,24 @@ class OnlyChoice {
   std::string_view reason(const json::Value& choice);
   // Deltas that were held back and belong to the answer, as JSON texts.
   std::vector<std::string> take();
+  // Words that were held back and are another answer's, as JSON texts of choices.
+  std::vector<std::string> take_dropped() { return std::exchange(dropped_, {}); }
   // The reason that a choice with held words gave, while the answer's own has not come.
   [[nodiscard]] std::string_view held_reason() const {
     return held_ ? std::string_view(held_->reason) : std::string_view();
   }
 
  private:
+  struct Delta {
+    std::int64_t index = 0;
+    std::string json;
+  };
   struct Held {
     std::unordered_set<std::int64_t> indexes;
-    std::vector<std::string> deltas;
+    std::vector<Delta> deltas;
     std::size_t bytes = 0;
     std::string reason;
+    std::int64_t reason_index = 0;  // of the choice that gave it
   };
 
   Words hold(std::int64_t number, const json::Value& delta);
@@ -82,6 +90,7 @@ class OnlyChoice {
   std::optional<std::int64_t> speaker_;            // whose text came first
   Rare<std::unordered_set<std::int64_t>> others_;  // alternatives
   OptionalBox<Held> held_;
+  std::vector<std::string> dropped_;
   bool speaker_ended_ = false;
 };
 

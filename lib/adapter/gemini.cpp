@@ -7,6 +7,7 @@
 #include "adapter/gemini_values.hpp"
 #include "adapter/usage.hpp"
 #include "base/error.hpp"
+#include "base/json_depth.hpp"
 
 namespace millrace::adapter {
 namespace {
@@ -29,8 +30,8 @@ struct Gemini::Row {
   Handler handler;
 };
 
-const Gemini::Row* Gemini::find_row(const json::Value& part) {
-  static constexpr std::array<Row, 7> rows{{
+const std::array<Gemini::Row, 7>& Gemini::rows() {
+  static constexpr std::array<Row, 7> all{{
       {"text", &Gemini::on_text},
       {"functionCall", &Gemini::on_call},
       {"functionResponse", &Gemini::on_response},
@@ -39,9 +40,18 @@ const Gemini::Row* Gemini::find_row(const json::Value& part) {
       {"inlineData", &Gemini::on_medium},
       {"fileData", &Gemini::on_medium},
   }};
-  const auto* row = std::find_if(rows.begin(), rows.end(),
+  return all;
+}
+
+const Gemini::Row* Gemini::find_row(const json::Value& part) {
+  const auto* row = std::find_if(rows().begin(), rows().end(),
                                  [&](const Row& r) { return !part[r.member].is_nothing(); });
-  return row == rows.end() ? nullptr : row;
+  return row == rows().end() ? nullptr : row;
+}
+
+bool Gemini::is_content(std::string_view member) {
+  return std::any_of(rows().begin(), rows().end(),
+                     [&](const Row& row) { return row.member == member; });
 }
 
 bool Gemini::on_record(std::string_view /*name*/, const json::Value& record) {
@@ -69,11 +79,14 @@ bool Gemini::on_record(std::string_view /*name*/, const json::Value& record) {
 }
 
 void Gemini::on_candidates(const json::Value& candidates) {
+  std::int64_t place = 0;
   for (const json::Value candidate : candidates.items()) {
-    if (candidate["index"].integer().value_or(0) == 0) {
+    // One without a number is the first, unless others stand before it.
+    const std::int64_t index = candidate["index"].integer().value_or(place++);
+    if (index == 0) {
       on_candidate(candidate);
     } else if (services_.facts != nullptr) {
-      alternatives_.add_candidate(candidate);
+      alternatives_.add_candidate(candidate, index);
     } else if (!std::exchange(warned_of_candidates_, true)) {
       warn("The answer has several candidates; only the first one is given.", candidate);
     }
@@ -145,8 +158,40 @@ void Gemini::note_texts(std::string_view place, const json::Value& object,
   }
 }
 
+// Gives each of the contents of a part that has several as a part of its own; the API knows one.
+// What it has beside them is the call's, which its signature is about, else the first one's; a text
+// alone is reasoning.
+bool Gemini::split_part(const json::Value& part) {
+  if (part.size() < 2) return false;
+  std::vector<std::string> parts;
+  std::string others;
+  std::size_t owner = 0;
+  for (const json::Member& member : part.members()) {
+    const bool is_mark = member.key == "thought" && part["text"].exists();
+    if (member.value.is_nothing() || is_mark) continue;
+    if (!is_content(member.key)) {
+      json::append_member(others, member);
+      continue;
+    }
+    if (member.key == "functionCall") owner = parts.size();
+    std::string& one = parts.emplace_back("{");
+    json::append_member(one, member);
+    if (member.key == "text" && part["thought"].exists()) {
+      json::append_member(one, json::Member{"thought", part["thought"]});
+    }
+  }
+  if (parts.size() < 2) return false;
+  for (std::size_t at = 0; at < parts.size(); ++at) {
+    if (at == owner && !others.empty()) parts[at].append(",").append(others);
+    json::Document document(json::data_depth_limit);
+    if (const auto one = document.parse(parts[at] + "}")) on_part(one.value());
+  }
+  return true;
+}
+
 void Gemini::on_part(const json::Value& part) {
   if (!part.is_object()) return note_type("content", "parts[]", part);
+  if (split_part(part)) return;
   const Row* row = find_row(part);
   if (row == nullptr) {
     on_other(part);
@@ -244,38 +289,6 @@ void Gemini::end_call() {
   keep_members("members", id, std::exchange(call_members_, {}));
 }
 
-void Gemini::on_response(const json::Value& value, const json::Value& /*part*/) {
-  const json::Value response = value["response"];
-  const std::string text = response_text(response);
-  answer_.result(value["id"].string(), text, !response["error"].is_nothing());
-}
-
-void Gemini::on_code(const json::Value& value, const json::Value& part) {
-  note_texts("executableCode", value, {"language", "code"});
-  std::string arguments = "{";
-  for (const std::string_view key : {"language", "code"}) {
-    json::append_member(arguments, key, value[key].string(), json::Surrogates::keep);
-  }
-  arguments.push_back('}');
-  code_id_ =
-      answer_.whole_call(value["id"].string(), "code_execution", arguments, signature_of(part));
-  services_.parts.pass(
-      event::ProviderState{gemini_provider, "server_tool", code_id_, value.to_json()});
-  keep_members("members", code_id_, members_of(part));
-}
-
-void Gemini::on_code_result(const json::Value& value, const json::Value& part) {
-  note_texts("codeExecutionResult", value, {"outcome", "output"});
-  const std::string_view outcome = value["outcome"].string();
-  const bool failed = !outcome.empty() && outcome != "OUTCOME_OK";
-  // A result without its code would belong to no call.
-  if (code_id_.empty()) code_id_ = answer_.whole_call(value["id"].string(), "code_execution", "{}");
-  answer_.result(code_id_, value["output"].string(), failed, outcome);
-  services_.parts.pass(
-      event::ProviderState{gemini_provider, "server_tool_result", code_id_, value.to_json()});
-  keep_members("result_members", code_id_, members_of(part));
-}
-
 void Gemini::on_medium(const json::Value& /*value*/, const json::Value& part) {
   on_other(part);
 }
@@ -292,25 +305,6 @@ void Gemini::on_other(const json::Value& part) {
     return;
   }
   answer_.item(gemini_provider, "part", part.to_json());
-}
-
-void Gemini::on_sources(const json::Value& candidate) {
-  if (!candidate.may_have({"groundingMetadata", "urlContextMetadata", "citationMetadata"})) return;
-  constexpr std::array<std::string_view, 2> kinds{"groundingMetadata", "urlContextMetadata"};
-  for (std::size_t at = 0; at < kinds.size(); ++at) {
-    const json::Value sources = candidate[kinds[at]];
-    if (sources.size() == 0) continue;
-    std::string json = sources.to_json();
-    if (json == sources_[at]) continue;
-    answer_.cite(json);
-    sources_[at] = std::move(json);
-  }
-  // Google's two APIs name them differently.
-  for (const std::string_view list : {"citationSources", "citations"}) {
-    for (const json::Value source : candidate["citationMetadata"][list].items()) {
-      answer_.cite(source.to_json());
-    }
-  }
 }
 
 void Gemini::on_feedback(const json::Value& feedback) {

@@ -37,9 +37,12 @@ class Gemini final : public Adapter {
  private:
   using Handler = void (Gemini::*)(const json::Value& value, const json::Value& part);
   struct Row;
+  static const std::array<Row, 7>& rows();
   static const Row* find_row(const json::Value& part);
+  static bool is_content(std::string_view member);
 
   void on_candidate(const json::Value& candidate);
+  bool split_part(const json::Value& part);
   void on_part(const json::Value& part);
   void on_text(const json::Value& value, const json::Value& part);
   void on_call(const json::Value& value, const json::Value& part);

@@ -129,7 +129,16 @@ void OpenAiChat::on_only_answer(const json::Value& choices) {
     const std::string_view other = only_.reason(choice);
     if (!other.empty() && (reason.empty() || reason == "stop")) reason = other;
   }
+  give_dropped();
   if (!reason.empty()) finish_only_answer(reason);
+}
+
+void OpenAiChat::give_dropped() {
+  json::Document document;
+  for (const std::string& choice : only_.take_dropped()) {
+    const auto value = document.parse(choice);
+    if (value && services_.facts != nullptr) alternatives_.add_choice(value.value());
+  }
 }
 
 // Words that were held back belong to the answer when nothing has shown that they are another
@@ -154,6 +163,7 @@ void OpenAiChat::finish_with_held_reason() {
 void OpenAiChat::on_choice(const json::Value& choice, const Given& before, bool speaks) {
   const json::Value delta = choice["delta"];
   const bool strict = services_.mode == event::Mode::strict;
+  if (delta["tool_calls"].size() == 0 && delta["function_call"].is_nothing()) open_named_calls();
   if (delta.is_object()) {
     if (speaks) on_delta(delta, {});
     on_tool_calls(delta["tool_calls"], std::nullopt);
@@ -248,8 +258,16 @@ void OpenAiChat::on_others(const json::Value& delta, const Given& given) {
 }
 
 void OpenAiChat::on_finish(std::string_view reason) {
+  // Nothing came since: what it says last holds.
+  if (finished_ && !announced_ && reason != last_reason_ && services_.gives_all()) {
+    cut_reason_.clear();
+    services_.parts.pass(event::Warning{
+        row_of(Errc::record_skipped).code,
+        "The answer gave two reasons to finish, of which the last one counts.", last_reason_});
+  }
   finished_ = true;
   announced_ = false;
+  last_reason_ = reason;
   tagged_.flush(*this);
   tagged_.restart();
   event::PartTracker& parts = services_.parts;
@@ -346,6 +364,7 @@ void OpenAiChat::finish_without_reason() {
 }
 
 void OpenAiChat::on_end() {
+  open_named_calls();
   finish_with_held_reason();
   tagged_.flush(*this);
   flush_usage();

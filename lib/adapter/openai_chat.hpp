@@ -62,11 +62,13 @@ class OpenAiChat final : public Adapter, private TaggedReader {
     std::int64_t index = -1;
     std::string id;
     std::string key;
+    std::string name;                // while it may still grow
     std::string extra_json;          // extra_content
     Rare<std::string> further = {};  // members that no event shows
     JsonBalance arguments;
     ResentText sent;
     bool named = false;
+    bool is_opened = false;         // with its name
     bool is_custom = false;         // its arguments are a text of any kind
     bool is_function_call = false;  // it came in the form before tool calls
   };
@@ -88,6 +90,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void on_only_answer(const json::Value& choices);
   void finish_only_answer(std::string_view reason);
   void finish_with_held_reason();
+  void give_dropped();
   void on_choice(const json::Value& choice, const Given& before, bool speaks);
   void on_message(const json::Value& message, const Given& before, bool last, bool speaks);
   [[nodiscard]] bool has_no_content(const json::Value& message) const;
@@ -108,6 +111,9 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void on_reasoning(const json::Value& delta);
   void on_reasoning_text(std::string_view text);
   void on_tool_call(const json::Value& entry, std::optional<std::int64_t> index);
+  void add_name(Call& call, std::string_view piece);
+  void open_call(Call& call);
+  void open_named_calls();
   void note_unknown_call(const json::Value& entry, const json::Value& function);
   void take_further(Call& call, const json::Value& entry, const json::Value& function);
   void give_further(const json::Value& message);
@@ -151,6 +157,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   GivenUsage given_usage_;
   std::string model_;
   std::string cut_reason_;
+  std::string last_reason_;    // of what finished last
   std::uint64_t choices_ = 0;  // records that have one
   Given given_;
   bool announced_ = false;  // the message of the current step was opened

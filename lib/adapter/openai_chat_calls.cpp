@@ -157,11 +157,48 @@ void OpenAiChat::give_further(const json::Value& message) {
   services_.parts.pass(event::ProviderState{chat_provider, members_kind, message_id_, state});
 }
 
+// Some servers give a name in pieces, others again with every piece. What it is shows with the
+// first arguments, or with what follows the call.
+// Source: continuedev/continue, pull request 5849 (2025-05); NousResearch/hermes-agent, pull request
+// 12230 (2026-04).
+void OpenAiChat::add_name(Call& call, std::string_view piece) {
+  if (services_.mode == event::Mode::as_received) {
+    return services_.parts.tool_open(call.key, call.id, piece, message_id_);
+  }
+  if (call.is_opened) {
+    services_.parts.tool_open(call.key, call.id, {}, message_id_);
+    if (piece.empty() || call.name.ends_with(piece)) return;
+    services_.parts.pass(event::Warning{row_of(Errc::record_skipped).code,
+                                        "A name behind the arguments of a call was left out.",
+                                        piece});
+    return;
+  }
+  if (piece.size() > call.name.size() && piece.starts_with(call.name)) {
+    call.name = piece;
+  } else if (piece != call.name) {
+    call.name.append(piece);
+  }
+  services_.parts.tool_open(call.key, call.id, {}, message_id_);
+}
+
+void OpenAiChat::open_call(Call& call) {
+  if (call.name.empty() || std::exchange(call.is_opened, true)) return;
+  services_.parts.tool_open(call.key, call.id, call.name, message_id_);
+}
+
+void OpenAiChat::open_named_calls() {
+  for (Call& call : calls_) open_call(call);
+}
+
 void OpenAiChat::on_tool_call(const json::Value& entry, std::optional<std::int64_t> index) {
   const json::Value function = function_of(entry);
   if (services_.mode == event::Mode::strict) open_message();
   const std::size_t calls_before = calls_.size();
   Call& call = call_for(entry, index);
+  // What comes of another call ends the names of the others.
+  for (Call& other : calls_) {
+    if (&other != &call) open_call(other);
+  }
   if (calls_.size() > calls_before && services_.gives_all()) {
     take_further(call, entry, function);
   } else {
@@ -176,7 +213,7 @@ void OpenAiChat::on_tool_call(const json::Value& entry, std::optional<std::int64
   const bool goes_back = extra.is_object() || signature || !call.further->empty();
   if (call.id.empty() && goes_back) call.id = services_.ids.next_id();
   call.named = call.named || function["name"].filled_string().has_value();
-  services_.parts.tool_open(call.key, call.id, function["name"].string(), message_id_);
+  add_name(call, function["name"].string());
   const auto give = [&](std::string_view text) {
     // No arguments, in the words of some servers.
     if (text == "null" && services_.mode == event::Mode::strict && !call.is_custom) return;
@@ -184,6 +221,7 @@ void OpenAiChat::on_tool_call(const json::Value& entry, std::optional<std::int64
       text = call.sent.take(text, !call.arguments.takes_value());
     }
     if (!call.is_custom) call.arguments.feed(text);
+    if (!text.empty()) open_call(call);
     services_.parts.tool_args(call.key, text);
   };
   arguments.is_object() ? give(arguments.to_json(json::Surrogates::keep))
@@ -208,6 +246,7 @@ void OpenAiChat::on_tool_call(const json::Value& entry, std::optional<std::int64
 // Nobody can run a call without a name. Where events come as the vendor has them, one that has at
 // least an id is shown.
 void OpenAiChat::drop_nameless_calls() {
+  open_named_calls();
   const bool strict = services_.mode == event::Mode::strict;
   for (const Call& call : calls_) {
     if (call.named || (!strict && !call.id.empty())) continue;

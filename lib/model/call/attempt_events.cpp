@@ -111,7 +111,7 @@ bool AttemptEvents::keep(const event::Body& body) {
     return true;
   }
   if (const auto* finish = std::get_if<event::Finish>(&body)) {
-    if (finish_reason_.empty()) finish_reason_ = finish->reason;
+    if (!finish->reason.empty()) finish_reason_ = finish->reason;
     incomplete_ = incomplete_json(*finish);
   }
   return false;

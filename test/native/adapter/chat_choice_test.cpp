@@ -190,4 +190,23 @@ TEST(ChatChoice, BoundsTheChoicesOfOneRecord) {
   EXPECT_NE(events.text(true).find("too_many_parts"), std::string::npos);
 }
 
+// Its words were held back until it was known whose they are.
+TEST(ChatChoice, GivesWordsOfAnotherAnswerAsAnAlternative) {
+  CountingIds ids("id-");
+  test::Collector events;
+  adapter::DecoderOptions options;
+  options.answers = adapter::Answers::one;
+  options.details = true;
+  adapter::Decoder decoder(*adapter::find_wire("openai_chat"), options, ids, events);
+  const std::string body = chunk(0, R"({"content":"A"})") + chunk(1, R"({"content":"B"})") +
+                           chunk(1, "{}", R"("length")") + chunk(0, "{}", R"("stop")");
+  EXPECT_TRUE(decoder.feed(body).ok());
+  EXPECT_TRUE(decoder.finish().ok());
+  const std::string text = events.text(true);
+  EXPECT_EQ(text.find("RUN_ERROR"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"("index":1,"message":{"content":"B"},"finishReason":"length"})"),
+            std::string::npos)
+      << text;
+}
+
 }  // namespace millrace

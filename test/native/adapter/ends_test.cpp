@@ -216,4 +216,138 @@ TEST(EndsOfResponses, CutACallThatNeverEnded) {
   EXPECT_EQ(count_in(events, R"("code":"stream_truncated")"), 1U) << events;
 }
 
+namespace {
+
+std::string chunk(const std::string& delta, const std::string& reason = "null", int index = 0) {
+  return R"({"id":"x","choices":[{"index":)" + std::to_string(index) + R"(,"delta":)" + delta +
+         R"(,"finish_reason":)" + reason + "}]}";
+}
+
+std::string call_piece(const std::string& members) {
+  return chunk(R"({"tool_calls":[{"index":0,)" + members + "}]}");
+}
+
+}  // namespace
+
+TEST(ChatNames, MayComeInPieces) {
+  const std::string pieces =
+      events_of("openai_chat", {call_piece(R"("id":"a","function":{"name":"get_"})"),
+                                call_piece(R"("function":{"name":"weather","arguments":"{}"})"),
+                                chunk("{}", R"("tool_calls")"), "[DONE]"});
+  EXPECT_EQ(count_in(pieces, R"("toolCallName":"get_weather")"), 1U) << pieces;
+  const std::string again =
+      events_of("openai_chat", {call_piece(R"("id":"a","function":{"name":"look","arguments":""})"),
+                                call_piece(R"("function":{"name":"look","arguments":"{"})"),
+                                call_piece(R"("function":{"name":"look","arguments":"}"})"),
+                                chunk("{}", R"("tool_calls")"), "[DONE]"});
+  EXPECT_EQ(count_in(again, R"("toolCallName":"look")"), 1U) << again;
+  EXPECT_EQ(count_in(again, "@warning"), 0U) << again;
+  const std::string grown =
+      events_of("openai_chat", {call_piece(R"("id":"a","function":{"name":"get_"})"),
+                                call_piece(R"("function":{"name":"get_weather"})"),
+                                chunk("{}", R"("tool_calls")"), "[DONE]"});
+  EXPECT_EQ(count_in(grown, R"("toolCallName":"get_weather")"), 1U) << grown;
+  const std::string late =
+      events_of("openai_chat", {call_piece(R"("id":"a","function":{"name":"f","arguments":"{"})"),
+                                call_piece(R"("function":{"name":"other","arguments":"}"})"),
+                                chunk("{}", R"("tool_calls")"), "[DONE]"});
+  EXPECT_EQ(count_in(late, R"("toolCallName":"f")"), 1U) << late;
+  EXPECT_EQ(count_in(late, "A name behind the arguments"), 1U) << late;
+}
+
+TEST(ChatReasons, ThatComeTwiceCountByTheLast) {
+  const std::string length =
+      events_of("openai_chat", {chunk(R"({"content":"A"})"), chunk("{}", R"("length")"),
+                                chunk("{}", R"("stop")"), "[DONE]"});
+  EXPECT_EQ(count_in(length, "RUN_ERROR"), 0U) << length;
+  EXPECT_EQ(count_in(length, "two reasons to finish"), 1U) << length;
+  const std::string same = events_of(
+      "openai_chat",
+      {chunk(R"({"content":"A"})"), chunk("{}", R"("stop")"), chunk("{}", R"("stop")"), "[DONE]"});
+  EXPECT_EQ(count_in(same, "two reasons to finish"), 0U) << same;
+}
+
+#define CLAUDE_START                                                 \
+  R"({"type":"message_start","message":{"id":"m","type":"message",)" \
+  R"("role":"assistant","content":[],"model":"c"}})"
+#define CLAUDE_CALL                                              \
+  R"({"type":"content_block_start","index":0,"content_block":{)" \
+  R"("type":"tool_use","id":"t","name":"look","input":{}}})"
+#define CLAUDE_INPUT                                     \
+  R"({"type":"content_block_delta","index":0,"delta":{)" \
+  R"("type":"input_json_delta","partial_json":"{\"a\""}})"
+#define CLAUDE_END \
+  R"({"type":"message_delta","delta":{"stop_reason":"tool_use"}})", R"({"type":"message_stop"})"
+
+TEST(ClaudesCalls, AreCutWithoutAnEnd) {
+  const std::string events =
+      events_of("anthropic", {CLAUDE_START, CLAUDE_CALL, CLAUDE_INPUT, CLAUDE_END});
+  EXPECT_EQ(count_in(events, R"("code":"stream_truncated")"), 1U) << events;
+}
+
+TEST(ClaudesCalls, HaveIdsOfTheirOwn) {
+  const std::string second =
+      R"({"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t",)"
+      R"("name":"read","input":{"b":2},"caller":{"type":"direct"}}})";
+  const std::string events = events_of(
+      "anthropic", {CLAUDE_START, CLAUDE_CALL, R"({"type":"content_block_stop","index":0})", second,
+                    R"({"type":"content_block_stop","index":1})", CLAUDE_END});
+  EXPECT_EQ(count_in(events, "Two calls have one id"), 1U) << events;
+  EXPECT_EQ(count_in(events, R"("toolCallId":"id-1","toolCallName":"read")"), 1U) << events;
+  EXPECT_EQ(count_in(events, R"("kind":"caller","entityId":"id-1")"), 1U) << events;
+}
+
+TEST(ClaudesCalls, NameTheInputThatTheirDeltasReplace) {
+  const std::string start =
+      R"({"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t",)"
+      R"("name":"look","input":{"pre":1}}})";
+  const std::string delta =
+      R"({"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta",)"
+      R"("partial_json":"{\"d\": 2}"}})";
+  const std::string stop = R"({"type":"content_block_stop","index":0})";
+  const std::string events = events_of("anthropic", {CLAUDE_START, start, delta, stop, CLAUDE_END});
+  EXPECT_EQ(count_in(events, "another input than its deltas"), 1U) << events;
+}
+
+TEST(ClaudesBlocks, NamePiecesOfAnotherKind) {
+  const std::string text =
+      R"({"type":"content_block_start","index":0,"content_block":{"type":"text","text":"A"}})";
+  const std::string signature =
+      R"({"type":"content_block_delta","index":0,"delta":{"type":"signature_delta",)"
+      R"("signature":"S"}})";
+  const std::string events =
+      events_of("anthropic", {CLAUDE_START, text, CLAUDE_INPUT, signature, CLAUDE_END});
+  EXPECT_EQ(count_in(events, "Input for a block that is no call"), 1U) << events;
+  EXPECT_EQ(count_in(events, "A signature for a block that is no thinking"), 1U) << events;
+}
+
+TEST(ClaudesReasons, ThatComeTwiceCountByTheLast) {
+  const std::string events =
+      events_of("anthropic",
+                {CLAUDE_START, R"({"type":"message_delta","delta":{"stop_reason":"max_tokens"}})",
+                 R"({"type":"message_delta","delta":{"stop_reason":"end_turn"}})",
+                 R"({"type":"message_stop"})"});
+  EXPECT_EQ(count_in(events, "two reasons to stop"), 1U) << events;
+  EXPECT_EQ(count_in(events, "RUN_ERROR"), 0U) << events;
+}
+
+TEST(GeminisParts, ShowEachContentThatTheyHave) {
+  const std::string events = events_of(
+      "gemini",
+      {R"({"candidates":[{"content":{"parts":[{"text":"A","functionCall":{"name":"f","id":"c",)"
+       R"("args":{"a":1}},"thoughtSignature":"UQ==","zz":1}]},"finishReason":"STOP"}]})"});
+  EXPECT_EQ(count_in(events, R"("delta":"A")"), 1U) << events;
+  EXPECT_EQ(count_in(events, R"("toolCallName":"f")"), 1U) << events;
+  EXPECT_EQ(count_in(events, R"("subtype":"tool-call","entityId":"c")"), 1U) << events;
+  EXPECT_EQ(count_in(events, R"("state":{"zz":1})"), 1U) << events;
+}
+
+TEST(GeminisCandidates, WithoutNumbersAreToldApart) {
+  const std::string events = events_of(
+      "gemini", {R"({"candidates":[{"content":{"parts":[{"text":"A"}]},"finishReason":"STOP"},)"
+                 R"({"content":{"parts":[{"text":"B"}]},"finishReason":"STOP"}]})"});
+  EXPECT_EQ(count_in(events, R"("delta":"B")"), 0U) << events;
+  EXPECT_EQ(count_in(events, R"("index":1)"), 1U) << events;
+}
+
 }  // namespace millrace
