@@ -6,6 +6,7 @@
 
 #include "adapter/usage.hpp"
 #include "base/base64.hpp"
+#include "base/error.hpp"
 #include "framing/aws_event_stream.hpp"
 
 namespace millrace::adapter {
@@ -187,10 +188,14 @@ void BedrockConverse::on_block_delta(const json::Value& value) {
   } else if (const json::Value use = delta["toolUse"]; use.is_object()) {
     Block& block = block_at(index, Kind::call);
     const std::string_view piece = use["input"].string();
+    if (block.key.empty()) return warn("Input for a block that is no call was skipped.", value);
     block.has_arguments = block.has_arguments || !piece.empty();
+    block.balance.feed(piece);
     answer_.arguments(block.key, piece);
   } else if (const json::Value result = delta["toolResult"]; result.is_array()) {
-    add_result(block_at(index, Kind::result), result);
+    Block& block = block_at(index, Kind::result);
+    if (block.key.empty()) return warn("A piece of a result of no call was skipped.", value);
+    add_result(block, result);
   } else if (delta["image"].is_object()) {
     add_image(block_at(index, Kind::image), delta["image"]);
   } else if (const json::Value citation = delta["citation"]; citation.is_object()) {
@@ -294,7 +299,6 @@ void BedrockConverse::close_block(Block& block) {
       break;
     }
     case Kind::result:
-      // Pieces of a result that never started belong to no call.
       if (!block.key.empty()) close_result(block);
       break;
     case Kind::image: close_image(block); break;
@@ -303,8 +307,17 @@ void BedrockConverse::close_block(Block& block) {
   }
 }
 
+void BedrockConverse::warn(std::string_view sentence, const json::Value& record) {
+  const std::string payload = redacted(record.to_json(), 256);
+  services_.parts.pass(event::Warning{row_of(Errc::record_skipped).code, sentence, payload});
+}
+
+// None of them came to an end of its own.
 void BedrockConverse::close_blocks() {
-  for (Block& block : blocks_) close_block(block);
+  for (Block& block : blocks_) {
+    is_cut_ = is_cut_ || block.balance.is_cut();
+    close_block(block);
+  }
   blocks_.clear();
 }
 
@@ -378,7 +391,9 @@ void BedrockConverse::on_end() {
   tagged_.flush(*this);
   const auto* row = std::find_if(bedrock_sentences.begin(), bedrock_sentences.end(),
                                  [&](const auto& r) { return r.first == stop_reason_; });
-  if (row != bedrock_sentences.end()) services_.parts.fail(stop_reason_, row->second);
+  if (row != bedrock_sentences.end()) return services_.parts.fail(stop_reason_, row->second);
+  const Error cut = make_error(Errc::stream_truncated);
+  if (is_cut_) services_.parts.fail(cut.code_name(), cut.message);
 }
 
 }  // namespace millrace::adapter

@@ -13,6 +13,7 @@
 #include "adapter/adapter.hpp"
 #include "adapter/answer.hpp"
 #include "adapter/cited_text.hpp"
+#include "adapter/json_balance.hpp"
 #include "adapter/tagged_text.hpp"
 #include "adapter/unknown_members.hpp"
 #include "adapter/usage.hpp"
@@ -46,6 +47,7 @@ class BedrockConverse final : public Adapter, private TaggedReader {
     std::string redacted;
     std::string state;  // a tool that Bedrock ran; image: further members
     bool has_arguments = false;
+    JsonBalance balance = {};  // call: of its arguments
     bool failed = false;
     bool has_bytes = false;
     CitedText cited = {};  // text
@@ -85,6 +87,7 @@ class BedrockConverse final : public Adapter, private TaggedReader {
   void close_blocks();
   void on_piece(std::string_view text);
   void give_block(const json::Value& content);
+  void warn(std::string_view sentence, const json::Value& record);
 
   Services services_;
   UnknownMembers unknown_;
@@ -92,6 +95,7 @@ class BedrockConverse final : public Adapter, private TaggedReader {
   TaggedText tagged_;
   std::vector<Block> blocks_;
   std::string stop_reason_;
+  bool is_cut_ = false;  // a call whose end did not come
   GivenUsage given_usage_;
 };
 

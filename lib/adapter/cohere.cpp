@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "adapter/usage.hpp"
+#include "base/error.hpp"
 
 namespace millrace::adapter {
 namespace {
@@ -93,7 +94,8 @@ void Cohere::give_logprobs(const json::Value& logprobs) {
 // is a plan, unless it is marked as thinking.
 void Cohere::add_reasoning(std::string_view kind, std::string_view text) {
   if (text.empty()) return;
-  if (reasoning_kind_ != kind) answer_.end_reasoning();
+  const bool is_block = kind == thinking_kind && std::exchange(block_begins_, false);
+  if (reasoning_kind_ != kind || is_block) answer_.end_reasoning();
   const bool is_new = answer_.reasoning_id().empty();
   reasoning_kind_ = kind;
   answer_.reasoning_part(text);
@@ -106,10 +108,39 @@ void Cohere::give_content(const json::Value& content) {
   constexpr std::array<std::string_view, 3> known{"text", "type", "thinking"};
   unknown_.note(services_.facts, "content", content, known);
   add_reasoning(thinking_kind, content["thinking"].string());
-  answer_.text(content["text"].string());
+  add_text(content["text"].string());
+}
+
+// Texts of an answer are one; how long each of them is goes back.
+void Cohere::add_text(std::string_view text) {
+  answer_.text(text);
+  if (text.empty()) return;
+  if (list_id_ != answer_.message_id()) give_list();
+  list_id_ = answer_.message_id();
+  if (std::exchange(block_begins_, false) || list_.empty()) list_.push_back(0);
+  list_.back() += text.size();
+}
+
+// A text is a list of one.
+void Cohere::give_list() {
+  if (list_.empty()) return;
+  std::string list = "[";
+  for (const std::size_t size : list_) {
+    if (list.size() > 1) list.push_back(',');
+    list.append(std::to_string(size));
+  }
+  list_.clear();
+  if (!services_.gives_all()) return;
+  services_.parts.pass(event::ProviderState{cohere_provider, "list", list_id_, list + "]"});
+}
+
+void Cohere::warn(std::string_view sentence, const json::Value& record) {
+  const std::string payload = redacted(record.to_json(), 256);
+  services_.parts.pass(event::Warning{row_of(Errc::record_skipped).code, sentence, payload});
 }
 
 void Cohere::on_content(const json::Value& record, const json::Value& message) {
+  block_begins_ = block_begins_ || record["type"].string() == "content-start";
   give_content(message["content"]);
   if (services_.logprobs) give_logprobs(record["logprobs"]);
 }
@@ -124,19 +155,26 @@ void Cohere::on_plan(const json::Value& /*record*/, const json::Value& message) 
 void Cohere::on_call_start(const json::Value& record, const json::Value& message) {
   on_call_end(record, message);
   const json::Value call = message["tool_calls"];
+  call_index_ = record["index"].integer();
   call_key_ = answer_.open_call(call["id"].string(), call["function"]["name"].string());
   on_call_delta(record, message);
 }
 
-void Cohere::on_call_delta(const json::Value& /*record*/, const json::Value& message) {
+void Cohere::on_call_delta(const json::Value& record, const json::Value& message) {
   const std::string_view piece = arguments_of(message["tool_calls"]);
-  if (call_key_.empty() || piece.empty()) return;
+  if (piece.empty()) return;
+  const auto index = record["index"].integer();
+  if (call_key_.empty() || (index && call_index_ && *index != *call_index_)) {
+    return warn("A piece of a call that is not open was skipped.", record);
+  }
   has_arguments_ = true;
+  call_arguments_.feed(piece);
   answer_.arguments(call_key_, piece);
 }
 
 void Cohere::on_call_end(const json::Value& /*record*/, const json::Value& /*message*/) {
   const std::string key = std::exchange(call_key_, {});
+  call_arguments_ = {};
   if (key.empty()) return;
   if (!std::exchange(has_arguments_, false)) answer_.arguments(key, "{}");
   answer_.end_call(key);
@@ -148,6 +186,7 @@ void Cohere::on_citation(const json::Value& /*record*/, const json::Value& messa
 }
 
 void Cohere::on_message_end(const json::Value& record, const json::Value& message) {
+  is_cut_ = !call_key_.empty() && call_arguments_.is_cut();
   on_call_end(record, message);
   note_facts(record);
   note_facts(record["delta"]);
@@ -158,7 +197,10 @@ void Cohere::on_whole(const json::Value& answer) {
   const json::Value message = answer["message"];
   answer_.name(answer["id"].string());
   add_reasoning(plan_kind, message["tool_plan"].string());
-  for (const json::Value content : message["content"].items()) give_content(content);
+  for (const json::Value content : message["content"].items()) {
+    block_begins_ = true;
+    give_content(content);
+  }
   give_logprobs(answer["logprobs"]);
   for (const json::Value citation : message["citations"].items()) answer_.cite(citation.to_json());
   for (const json::Value call : message["tool_calls"].items()) {
@@ -171,13 +213,9 @@ void Cohere::on_whole(const json::Value& answer) {
 void Cohere::finish(const json::Value& delta) {
   event::PartTracker& parts = services_.parts;
   const std::string_view reason = delta["finish_reason"].string();
-  const bool is_first = !std::exchange(finished_, true);
+  finished_ = true;
   parts.close_all();
-  // A text is a list of one.
-  if (is_first && services_.gives_all() && answer_.text_bytes() > 0) {
-    const std::string list = "[" + std::to_string(answer_.text_bytes()) + "]";
-    parts.pass(event::ProviderState{cohere_provider, "list", answer_.message_id(), list});
-  }
+  give_list();
   parts.pass(event::Finish{reason});
   if (const json::Value usage = delta["usage"]; usage.is_object()) {
     const std::string reported = usage.to_json();
@@ -186,7 +224,11 @@ void Cohere::finish(const json::Value& delta) {
   }
   const auto* row = std::find_if(cohere_sentences.begin(), cohere_sentences.end(),
                                  [&](const auto& r) { return r.first == reason; });
-  if (row == cohere_sentences.end()) return;
+  if (row == cohere_sentences.end()) {
+    const Error cut = make_error(Errc::stream_truncated);
+    if (is_cut_) parts.fail(cut.code_name(), cut.message);
+    return;
+  }
   parts.fail(reason, delta["error"].filled_string().value_or(row->second));
 }
 

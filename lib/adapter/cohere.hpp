@@ -3,10 +3,14 @@
 // Source: Cohere API reference, "Chat with streaming" v2 (2026).
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "adapter/adapter.hpp"
 #include "adapter/answer.hpp"
+#include "adapter/json_balance.hpp"
 #include "adapter/unknown_members.hpp"
 #include "adapter/usage.hpp"
 
@@ -37,6 +41,9 @@ class Cohere final : public Adapter {
   void on_whole(const json::Value& answer);
 
   void give_content(const json::Value& content);
+  void add_text(std::string_view text);
+  void give_list();
+  void warn(std::string_view sentence, const json::Value& record);
   void add_reasoning(std::string_view kind, std::string_view text);
   void finish(const json::Value& delta);
   void note_facts(const json::Value& record);
@@ -48,6 +55,12 @@ class Cohere final : public Adapter {
   std::string call_key_;             // of the call that is open, or ""
   std::string_view reasoning_kind_;  // of the reasoning part that is open
   GivenUsage given_usage_;
+  std::optional<std::int64_t> call_index_;
+  JsonBalance call_arguments_;
+  std::vector<std::size_t> list_;  // the sizes of the texts of the message that has `list_id_`
+  std::string list_id_;
+  bool block_begins_ = false;  // what comes next of a content is another block
+  bool is_cut_ = false;        // a call whose end did not come
   bool has_arguments_ = false;
   bool finished_ = false;
 };

@@ -340,6 +340,7 @@ void Gemini::flush_usage() {
 
 void Gemini::on_end() {
   // The end is known here only: some models give a reason to finish with every chunk.
+  const bool is_cut = is_complete() && !open_key_.empty();
   if (is_complete()) {
     end_call();
     services_.parts.close_all();
@@ -360,6 +361,8 @@ void Gemini::on_end() {
     return;
   }
   const std::string_view sentence = gemini_sentence(finish_);
+  const Error cut = make_error(Errc::stream_truncated);
+  if (sentence.empty() && is_cut) return services_.parts.fail(cut.code_name(), cut.message);
   if (sentence.empty()) return;
   std::string message(sentence);
   if (!finish_message_.empty()) message.append(" ").append(finish_message_);

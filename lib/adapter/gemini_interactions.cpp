@@ -221,6 +221,8 @@ void GeminiInteractions::finish(const json::Value& interaction) {
     json::append_member(state, "id", *id);
     keep_state("interaction", {}, state + "}");
   }
+  const Error cut = make_error(Errc::stream_truncated);
+  if (is_cut_ && end == nullptr) return parts.fail(cut.code_name(), cut.message);
   if (end == nullptr || goes_on) return;
   const json::Value errors = interaction["errors"];
   const json::Value first = errors.size() > 0 ? *errors.items().begin() : interaction["error"];

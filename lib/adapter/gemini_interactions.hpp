@@ -9,6 +9,7 @@
 
 #include "adapter/adapter.hpp"
 #include "adapter/answer.hpp"
+#include "adapter/json_balance.hpp"
 
 namespace millrace::adapter {
 
@@ -39,7 +40,8 @@ class GeminiInteractions final : public Adapter {
     std::string signature;
     std::string state;  // a tool of Google's: the step as it was given
     bool has_arguments = false;
-    bool has_result = false;  // result: it was given
+    JsonBalance balance = {};  // call: of its arguments
+    bool has_result = false;   // result: it was given
   };
   using Handler = void (GeminiInteractions::*)(const json::Value& record);
   struct Row;
@@ -85,6 +87,7 @@ class GeminiInteractions final : public Adapter {
   std::string steps_json_;  // what the ends of steps report of their usage, as `{...},...`
   std::string usage_json_;  // the latest of the interaction as far as it went
   bool has_steps_ = false;
+  bool is_cut_ = false;    // a call whose end did not come
   bool is_whole_ = false;  // a step comes in one piece
 };
 

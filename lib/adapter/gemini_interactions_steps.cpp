@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "adapter/gemini_interactions.hpp"
+#include "base/error.hpp"
 
 namespace millrace::adapter {
 namespace {
@@ -121,7 +122,14 @@ void GeminiInteractions::apply(Step& step, const json::Value& delta) {
   const std::string_view type = delta["type"].string();
   if (type == "arguments_delta") {
     const std::string_view piece = delta["arguments"].string();
+    if (step.key.empty()) {
+      const std::string payload = redacted(delta.to_json(), 256);
+      return services_.parts.pass(
+          event::Warning{row_of(Errc::record_skipped).code,
+                         "Arguments of a step that is no call were skipped.", payload});
+    }
     step.has_arguments = step.has_arguments || !piece.empty();
+    step.balance.feed(piece);
     answer_.arguments(step.key, piece);
   } else if (type == "thought_summary") {
     give_summary(delta["content"]);
@@ -207,7 +215,10 @@ void GeminiInteractions::close_step(Step& step) {
 }
 
 void GeminiInteractions::close_steps() {
-  for (Step& step : steps_) close_step(step);
+  for (Step& step : steps_) {
+    is_cut_ = is_cut_ || step.balance.is_cut();
+    close_step(step);
+  }
   steps_.clear();
 }
 

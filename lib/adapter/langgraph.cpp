@@ -5,9 +5,15 @@
 #include <utility>
 
 #include "adapter/langgraph_message.hpp"
+#include "base/error.hpp"
 
 namespace millrace::adapter {
 namespace {
+
+// Neither of them is the beginning of the other.
+bool differs(std::string_view text, std::string_view given) {
+  return !text.starts_with(given) && !given.starts_with(text);
+}
 
 json::Value element(const json::Value& list, std::size_t position) {
   for (const json::Value item : list.items()) {
@@ -124,6 +130,9 @@ void LangGraph::on_ai_message(const Message& message, bool complete) {
   bool is_new = true;
   if (cumulative()) {
     Progress& progress = progress_[std::string(wire_id)];
+    const bool is_other =
+        differs(text, progress.text) || differs(reasoning_parts, progress.reasoning);
+    if (is_other && services_.gives_all()) warn_of_change(body);
     text = take_rest(progress.text, text);
     reasoning_parts = take_rest(progress.reasoning, reasoning_parts);
     is_new = !text.empty() || !reasoning_parts.empty() || !used_ids_.contains(std::string(wire_id));
@@ -144,6 +153,15 @@ void LangGraph::on_ai_message(const Message& message, bool complete) {
   for (const json::Value block : body["content"].items()) give_block(block);
   give_end(body);
   if (cumulative()) leave_segment();
+}
+
+// What was given before stays.
+void LangGraph::warn_of_change(const json::Value& body) {
+  if (std::exchange(warned_of_change_, true)) return;
+  const std::string payload = redacted(body.to_json(), 256);
+  services_.parts.pass(event::Warning{row_of(Errc::record_skipped).code,
+                                      "A message came again with another text, which is left out.",
+                                      payload});
 }
 
 void LangGraph::give_end(const json::Value& body) {

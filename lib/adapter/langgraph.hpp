@@ -103,6 +103,7 @@ class LangGraph final : public Adapter {
   std::optional<std::string> give_listed_call(const json::Value& body, const json::Value& block,
                                               const CallBlock& shape);
   void note_blocks(const json::Value& body);
+  void warn_of_change(const json::Value& body);
   void give_end(const json::Value& body);
   void flush_reasoning();
   void flush_text();
@@ -154,6 +155,7 @@ class LangGraph final : public Adapter {
   std::string usage_provider_;
   std::uint64_t copies_ = 0;
   std::uint64_t calls_seen_ = 0;
+  bool warned_of_change_ = false;
   bool nested_ = false;        // the record is a subgraph's
   bool chunks_given_ = false;  // those of the message that is read
   bool seen_ = false;

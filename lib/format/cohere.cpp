@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "format/joined_answers.hpp"
 #include "format/retained.hpp"
@@ -32,10 +34,11 @@ constexpr std::string_view cohere_content_kind = "content";
 
 // The reasoning before an answer. What is not marked as either is a plan where calls follow.
 struct CohereReasoning {
-  std::string thinking;
-  std::string plan;
-  std::string unmarked;
-  std::string behind;  // thinking that follows the text
+  using Texts = std::vector<std::string>;
+  Texts thinking;
+  Texts plan;
+  Texts unmarked;
+  Texts behind;  // thinking that follows the text
 
   [[nodiscard]] bool is_empty() const {
     return thinking.empty() && plan.empty() && unmarked.empty() && behind.empty();
@@ -130,29 +133,49 @@ void write_cohere_members(JsonBuilder& out, const Message& message) {
   for (const auto& [key, value] : members.value().members()) out.value(key, value);
 }
 
-void write_cohere_thinking(JsonBuilder& out, std::string_view thinking) {
-  if (thinking.empty()) return;
-  out.open_object();
-  out.text("type", "thinking");
-  out.text("thinking", thinking);
-  out.close_object();
+void write_cohere_thinking(JsonBuilder& out, const CohereReasoning::Texts& texts) {
+  for (const std::string& thinking : texts) {
+    if (thinking.empty()) continue;
+    out.open_object();
+    out.text("type", "thinking");
+    out.text("thinking", thinking);
+    out.close_object();
+  }
+}
+
+std::string join(const CohereReasoning::Texts& texts) {
+  std::string all;
+  for (const std::string& text : texts) all.append(text);
+  return all;
+}
+
+void move_to(CohereReasoning::Texts& to, CohereReasoning::Texts& from) {
+  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+// Each of the texts that were one message is a part.
+void write_cohere_texts(JsonBuilder& out, const Message& message, std::string_view text) {
+  const auto texts = listed_texts(message.metadata, cohere_provider, text);
+  for (const std::string_view piece : texts) message::write_text_part(out, piece);
+  if (texts.empty() && !text.empty()) message::write_text_part(out, text);
 }
 
 void write_assistant(JsonBuilder& out, const Message& message, CohereReasoning reasoning) {
   const std::string text = message::text_of(message.content);
-  (message.tool_calls.empty() ? reasoning.thinking : reasoning.plan).append(reasoning.unmarked);
-  if (write_given_list(out, message, text, reasoning.thinking + reasoning.behind)) {
+  move_to(message.tool_calls.empty() ? reasoning.thinking : reasoning.plan, reasoning.unmarked);
+  const std::string thinking = join(reasoning.thinking) + join(reasoning.behind);
+  if (write_given_list(out, message, text, thinking)) {
     // As it came.
-  } else if (!reasoning.thinking.empty() || !reasoning.behind.empty()) {
+  } else if (!thinking.empty()) {
     out.open_array("content");
     write_cohere_thinking(out, reasoning.thinking);
-    if (!text.empty()) message::write_text_part(out, text);
+    write_cohere_texts(out, message, text);
     write_cohere_thinking(out, reasoning.behind);
     out.close_array();
   } else if (!text.empty() || message.tool_calls.empty()) {
     out.text("content", text);
   }
-  out.filled("tool_plan", reasoning.plan);
+  out.filled("tool_plan", join(reasoning.plan));
   write_cohere_citations(out, message);
   write_cohere_members(out, message);
   if (message.tool_calls.empty()) return;
@@ -299,7 +322,7 @@ class CohereReader {
   Messages messages_;
 };
 
-std::string& reasoning_of(const Message& message, CohereReasoning& reasoning) {
+CohereReasoning::Texts& reasoning_of(const Message& message, CohereReasoning& reasoning) {
   if (message.metadata.find(cohere_provider, plan_kind) != nullptr) return reasoning.plan;
   const bool is_thinking = message.metadata.find(cohere_provider, thinking_kind) != nullptr;
   return is_thinking ? reasoning.thinking : reasoning.unmarked;
@@ -308,10 +331,10 @@ std::string& reasoning_of(const Message& message, CohereReasoning& reasoning) {
 // Reasoning that follows the text of an answer; a plan of calls has one place.
 void add_behind(CohereReasoning& reasoning, const Message& answer, const Message& message) {
   if (message.role != Role::reasoning) return;
-  std::string& place = reasoning_of(message, reasoning);
+  const CohereReasoning::Texts& place = reasoning_of(message, reasoning);
   const bool is_plan =
       &place == &reasoning.plan || (&place == &reasoning.unmarked && !answer.tool_calls.empty());
-  (is_plan ? reasoning.plan : reasoning.behind).append(message::text_of(message.content));
+  (is_plan ? reasoning.plan : reasoning.behind).push_back(message::text_of(message.content));
 }
 
 }  // namespace
@@ -334,14 +357,16 @@ std::size_t write_joined_cohere(JsonBuilder& out, std::span<const Message> messa
     const Message& message = messages[at];
     if (message.role == Role::activity) continue;
     if (message.role == Role::reasoning) {
-      reasoning_of(message, reasoning).append(message::text_of(message.content));
+      reasoning_of(message, reasoning).push_back(message::text_of(message.content));
       continue;
     }
     if (message.role == Role::assistant) {
       const std::size_t behind = reasoning_after(messages, at);
       for (std::size_t i = 1; i <= behind; ++i) add_behind(reasoning, message, messages[at + i]);
-      // Its calls are the last of a message.
-      if (behind > 0 && !message.tool_calls.empty()) ++joined;
+      // Its calls are the last of a message, and a plan is one text.
+      const bool has_calls = !message.tool_calls.empty();
+      const std::size_t plans = reasoning.plan.size() + reasoning.unmarked.size();
+      if (has_calls && (behind > 0 || plans > 1)) ++joined;
       at += behind;
     } else {
       write_thinking_alone();

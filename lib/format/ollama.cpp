@@ -98,7 +98,8 @@ struct OllamaAnswer {
   std::vector<const ToolCall*> calls;
   std::string text_behind;
   std::vector<const Message*> messages;  // for their images
-  bool is_joined = false;                // something came in another order
+  const Message* speaker = nullptr;      // whose the text is that came last
+  bool is_joined = false;                // something came in another order, or apart
 };
 
 class OllamaWriter {
@@ -113,7 +114,7 @@ class OllamaWriter {
       if (answers_.covers(at)) {
         write_recorded(answers_.at(at));
       } else if (message.role == Role::reasoning) {
-        answer_.thinking.append(message::text_of(message.content));
+        add_thinking(message);
       } else if (message.role == Role::assistant) {
         at += write_answer(at);
       } else if (message.role != Role::activity) {
@@ -132,7 +133,7 @@ class OllamaWriter {
   std::size_t write_answer(std::size_t at) {
     const Message& message = messages_[at];
     const std::size_t behind = reasoning_after(messages_, at);
-    add_text(message::text_of(message.content));
+    add_text(message::text_of(message.content), message);
     for (const ToolCall& call : message.tool_calls) add_call(call);
     for (std::size_t i = 1; i <= behind; ++i) {
       if (messages_[at + i].role == Role::reasoning) add_thinking(messages_[at + i]);
@@ -151,7 +152,7 @@ class OllamaWriter {
       }
       switch (part.kind) {
         case PartKind::reasoning: add_thinking(*part.message); break;
-        case PartKind::text: add_text(part.text); break;
+        case PartKind::text: add_text(part.text, *part.message); break;
         case PartKind::call: add_call(*part.call); break;
         case PartKind::result: write_other(*part.message); break;
         case PartKind::item: break;
@@ -161,11 +162,16 @@ class OllamaWriter {
   }
 
   void add_thinking(const Message& reasoning) {
-    answer_.is_joined = answer_.is_joined || !answer_.text.empty() || !answer_.calls.empty();
+    answer_.is_joined = answer_.is_joined || !answer_.text.empty() || !answer_.calls.empty() ||
+                        !answer_.thinking.empty();
     answer_.thinking.append(message::text_of(reasoning.content));
   }
-  void add_text(std::string_view text) {
-    (answer_.calls.empty() ? answer_.text : answer_.text_behind).append(text);
+  // Pieces of one message are one text.
+  void add_text(std::string_view text, const Message& message) {
+    std::string& all = answer_.calls.empty() ? answer_.text : answer_.text_behind;
+    const bool goes_on = std::exchange(answer_.speaker, &message) == &message;
+    answer_.is_joined = answer_.is_joined || (!goes_on && !all.empty() && !text.empty());
+    all.append(text);
   }
   void add_call(const ToolCall& call) {
     answer_.is_joined = answer_.is_joined || !answer_.text_behind.empty();

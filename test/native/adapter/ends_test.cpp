@@ -350,4 +350,74 @@ TEST(GeminisCandidates, WithoutNumbersAreToldApart) {
   EXPECT_EQ(count_in(events, R"("index":1)"), 1U) << events;
 }
 
+// Pieces of calls whose start or whose end did not come, on the other wires.
+TEST(OtherWires, CutCallsWithoutAnEnd) {
+  const std::string cohere = events_of(
+      "cohere",
+      {R"({"type":"message-start","id":"c","delta":{"message":{"role":"assistant"}}})",
+       R"({"type":"tool-call-start","index":0,"delta":{"message":{"tool_calls":{"id":"t",)"
+       R"("type":"function","function":{"name":"look","arguments":"{\"a\""}}}}})",
+       R"({"type":"message-end","delta":{"finish_reason":"TOOL_CALL"}})"});
+  EXPECT_EQ(count_in(cohere, R"("code":"stream_truncated")"), 1U) << cohere;
+  const std::string interactions = events_of(
+      "gemini_interactions",
+      {R"({"event_type":"interaction.start","interaction":{"id":"i","status":"in_progress"}})",
+       R"({"event_type":"step.start","index":0,"step":{"type":"function_call","id":"t",)"
+       R"("name":"look"}})",
+       R"({"event_type":"step.delta","index":0,"delta":{"type":"arguments_delta",)"
+       R"("arguments":"{\"a\""}})",
+       R"({"event_type":"interaction.complete","interaction":{"id":"i","status":"completed"}})"});
+  EXPECT_EQ(count_in(interactions, R"("code":"stream_truncated")"), 1U) << interactions;
+  const std::string gemini = events_of(
+      "gemini", {R"({"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","id":"c",)"
+                 R"("willContinue":true,"partialArgs":[{"jsonPath":"$.a","numberValue":1}]}}]},)"
+                 R"("finishReason":"STOP"}]})"});
+  EXPECT_EQ(count_in(gemini, R"("code":"stream_truncated")"), 1U) << gemini;
+}
+
+TEST(OtherWires, NamePiecesOfCallsThatNeverBegan) {
+  const std::string cohere = events_of(
+      "cohere",
+      {R"({"type":"message-start","id":"c","delta":{"message":{"role":"assistant"}}})",
+       R"({"type":"tool-call-delta","index":9,"delta":{"message":{"tool_calls":{"function":{)"
+       R"("arguments":"{}"}}}}})",
+       R"({"type":"message-end","delta":{"finish_reason":"COMPLETE"}})"});
+  EXPECT_EQ(count_in(cohere, "A piece of a call that is not open"), 1U) << cohere;
+  const std::string interactions = events_of(
+      "gemini_interactions",
+      {R"({"event_type":"step.delta","index":0,"delta":{"type":"arguments_delta",)"
+       R"("arguments":"{}"}})",
+       R"({"event_type":"interaction.complete","interaction":{"id":"i","status":"completed"}})"});
+  EXPECT_EQ(count_in(interactions, "Arguments of a step that is no call"), 1U) << interactions;
+}
+
+TEST(CoheresTexts, KeepTheirSizes) {
+  const auto piece = [](std::string_view type, int index, std::string_view text) {
+    return R"({"type":"content-)" + std::string(type) + R"(","index":)" + std::to_string(index) +
+           R"(,"delta":{"message":{"content":{"type":"text","text":")" + std::string(text) +
+           "\"}}}}";
+  };
+  const std::string events = events_of(
+      "cohere", {R"({"type":"message-start","id":"c","delta":{"message":{"role":"assistant"}}})",
+                 piece("start", 0, ""), piece("delta", 0, "on"), piece("delta", 0, "e"),
+                 piece("start", 1, ""), piece("delta", 1, "four"),
+                 R"({"type":"message-end","delta":{"finish_reason":"COMPLETE"}})"});
+  EXPECT_EQ(count_in(events, R"("kind":"list","entityId":"c","state":[3,4])"), 1U) << events;
+}
+
+TEST(LangGraphsMessages, NameATextThatChanges) {
+  CountingIds ids("id-");
+  test::Collector events;
+  adapter::Decoder decoder(*adapter::find_wire("langgraph"), {}, ids, events);
+  const auto message = [](std::string_view text) {
+    return R"([{"type":"ai","id":"m","content":")" + std::string(text) + "\"}]\n\n";
+  };
+  EXPECT_TRUE(decoder.feed("event: messages/partial\ndata: " + message("Hello")).ok());
+  EXPECT_TRUE(decoder.feed("event: messages/partial\ndata: " + message("Hola")).ok());
+  EXPECT_TRUE(decoder.feed("event: messages/complete\ndata: " + message("Hel")).ok());
+  EXPECT_TRUE(decoder.finish().ok());
+  const std::string text = events.text(true);
+  EXPECT_EQ(count_in(text, "A message came again with another text"), 1U) << text;
+}
+
 }  // namespace millrace

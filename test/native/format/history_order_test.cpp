@@ -5,7 +5,9 @@
 
 #include <random>
 
+#include "format/cohere.hpp"
 #include "format/format.hpp"
+#include "format/ollama.hpp"
 #include "message/history.hpp"
 #include "message/ordered_answers.hpp"
 
@@ -400,3 +402,17 @@ INSTANTIATE_TEST_SUITE_P(Wires, OrderOfTurns, testing::ValuesIn(turn_wires),
                          [](const testing::TestParamInfo<TurnWire>& row) {
                            return row.param.format;
                          });
+
+// What came apart and is one text there counts as joined.
+TEST(JoinedAnswers, AreCounted) {
+  const auto messages = message::parse_messages(
+      R"([{"id":"1","role":"reasoning","content":"One."},{"id":"2","role":"reasoning",)"
+      R"("content":"Two."},{"id":"3","role":"assistant","content":"A","toolCalls":[{"id":"c",)"
+      R"("type":"function","function":{"name":"f","arguments":"{}"}}]}])");
+  ASSERT_TRUE(messages.ok());
+  message::JsonBuilder ollama(json::Surrogates::replace);
+  EXPECT_EQ(format::write_joined_ollama(ollama, messages.value()), 1U) << ollama.take();
+  message::JsonBuilder cohere(json::Surrogates::replace);
+  EXPECT_EQ(format::write_joined_cohere(cohere, messages.value()), 1U);
+  EXPECT_NE(cohere.take().find(R"("tool_plan":"One.Two.")"), std::string::npos);
+}

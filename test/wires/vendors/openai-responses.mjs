@@ -288,7 +288,12 @@ export default {
     ],
   ],
   further: {},
-  structural: [/\.(file_url|file_data|image_url)$/, /item:reasoning\.summary\[\]\.text$/],
+  structural: [
+    /\.(file_url|file_data|image_url)$/,
+    /item:reasoning\.summary\[\]\.text$/,
+    // A message without words shows nothing, not even its id.
+    /item:message\.content\[\]:(output_text\.text|refusal\.refusal)$/,
+  ],
   carriers: [
     [/^response\.created_at$/, /^report\.response\.created$/],
     [/^response\.conversation\.id$/, /^report\.response\.conversationId$/],
