@@ -39,7 +39,6 @@ class GivenText {
     hash_.add(text);
     shown_.add(text);
   }
-  [[nodiscard]] bool is_empty() const { return shown_.size() == 0 && held_.empty(); }
   // What `whole` has behind what came; nothing where it begins with something else.
   [[nodiscard]] std::optional<std::string_view> rest(std::string_view whole) const {
     if (whole.size() < shown_.size()) return std::nullopt;

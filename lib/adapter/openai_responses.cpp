@@ -27,8 +27,7 @@ bool is_progress(std::string_view type) {
       "code_interpreter_call.", "code_interpreter_call_code.", "compaction.", "content_part.",
       "file_search_call.",      "image_generation_call.",      "mcp_call.",   "mcp_list_tools.",
       "shell_call_command.",    "shell_call_output_content.",  "steer.",      "web_search_call."};
-  constexpr std::array<std::string_view, 3> types{"audio.done", "audio.transcript.done",
-                                                  "reasoning_summary_part.done"};
+  constexpr std::array<std::string_view, 2> types{"audio.done", "audio.transcript.done"};
   const auto is_in = [&](std::string_view group) { return type.starts_with(group); };
   return std::any_of(groups.begin(), groups.end(), is_in) ||
          std::find(types.begin(), types.end(), type) != types.end();
@@ -39,7 +38,7 @@ bool is_progress(std::string_view type) {
 bool OpenAiResponses::on_record(std::string_view /*name*/, const json::Value& record) {
   using Self = OpenAiResponses;
   // The frequent ones first: the table is searched from its beginning.
-  static constexpr std::array<Row, 29> rows{{
+  static constexpr std::array<Row, 31> rows{{
       {"output_text.delta", &Self::on_text_delta},
       {"function_call_arguments.delta", &Self::on_arguments_delta},
       {"reasoning_summary_text.delta", &Self::on_reasoning_delta, "summary_index", Part::summary},
@@ -53,6 +52,8 @@ bool OpenAiResponses::on_record(std::string_view /*name*/, const json::Value& re
       {"output_item.done", &Self::on_item_done},
       {"output_text.done", &Self::on_text_done, "text"},
       {"refusal.done", &Self::on_refusal_done, "refusal"},
+      {"content_part.done", &Self::on_part_done, "content_index"},
+      {"reasoning_summary_part.done", &Self::on_part_done, "summary_index", Part::summary},
       {"function_call_arguments.done", &Self::on_arguments_done, "arguments"},
       {"mcp_call_arguments.done", &Self::on_arguments_done, "arguments"},
       {"custom_tool_call_input.done", &Self::on_arguments_done, "input"},
@@ -93,7 +94,9 @@ bool OpenAiResponses::on_record(std::string_view /*name*/, const json::Value& re
 
 // For a process that goes on with the answer, before anything of the record is known here.
 void OpenAiResponses::keep_note(const json::Value& record, const Row* row) {
-  if (row == nullptr || row->handler == &OpenAiResponses::on_partial_image) {
+  // The items have the parts that end.
+  if (row == nullptr || row->handler == &OpenAiResponses::on_partial_image ||
+      row->handler == &OpenAiResponses::on_part_done) {
     return notes_.add_number(record);
   }
   const bool is_end = row->handler == &OpenAiResponses::on_completed;

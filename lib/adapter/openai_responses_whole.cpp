@@ -39,6 +39,25 @@ void OpenAiResponses::complete_text(Item& item, std::int64_t number, std::string
   item.give(Part::text, number, text);
 }
 
+// The end of a part has its text again. Without a number it is not known which part of reasoning
+// ended.
+void OpenAiResponses::on_part_done(const json::Value& record, const Row& row) {
+  if (services_.mode == event::Mode::as_received) return;
+  const json::Value part = record["part"];
+  const json::Value number = record[row.member];
+  const std::string_view type = part["type"].string();
+  const bool is_refusal = type == refusal_kind;
+  const bool is_text = is_refusal || type == "output_text";
+  const std::string_view text = part[is_refusal ? refusal_kind : "text"].string();
+  Item* item = find(record, is_text ? ItemGroup::message : ItemGroup::reasoning);
+  if (item == nullptr || item->is_whole || text.empty()) return;
+  if (is_refusal) reject(*item);
+  if (is_text) return complete_text(*item, item->number(Part::text, number), text, part);
+  if (!number.integer()) return;
+  const Part kind = type == "reasoning_text" ? Part::reasoning_part : row.part;
+  complete_reasoning(*item, kind, *number.integer(), text, part);
+}
+
 // The end of a response has an item again that had ended.
 void OpenAiResponses::compare(Item& item, const json::Value& value) {
   const auto each = [&](Part part, const json::Value& list) {

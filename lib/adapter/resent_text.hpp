@@ -3,8 +3,9 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <string_view>
+
+#include "adapter/given_text.hpp"
 
 namespace millrace::adapter {
 
@@ -15,25 +16,23 @@ class ResentText {
   // that begins with all of it is no continuation.
   std::string_view take(std::string_view piece, bool may_resend) {
     const bool is_long = size_ > 0 && piece.size() >= size_;
-    if (is_long && (may_resend || resends_) && hash(start, piece.substr(0, size_)) == hash_) {
+    if (is_long && (may_resend || resends_) && hash_of(piece.substr(0, size_)) == hash_) {
       resends_ = true;
       piece.remove_prefix(size_);
     }
-    hash_ = hash(hash_, piece);
+    hash_.add(piece);
     size_ += piece.size();
     return piece;
   }
 
  private:
-  // FNV-1a.
-  static constexpr std::uint64_t start = 0xcbf29ce484222325U;
-  static std::uint64_t hash(std::uint64_t before, std::string_view text) {
-    constexpr std::uint64_t prime = 0x100000001b3U;
-    for (const char c : text) before = (before ^ static_cast<unsigned char>(c)) * prime;
-    return before;
+  static PieceHash hash_of(std::string_view text) {
+    PieceHash hash;
+    hash.add(text);
+    return hash;
   }
 
-  std::uint64_t hash_ = start;
+  PieceHash hash_;
   std::size_t size_ = 0;
   bool resends_ = false;
 };

@@ -96,8 +96,11 @@ std::string completed(const std::string& item) {
 }  // namespace
 
 TEST(EndsOfResponses, AddTheRestOfAText) {
-  for (const std::string& end :
-       {text_done("Hello"), item_done(message_item("Hello")), completed(message_item("Hello"))}) {
+  const std::string part =
+      R"({"type":"response.content_part.done","item_id":"m","output_index":0,"content_index":0,)"
+      R"("part":{"type":"output_text","text":"Hello"}})";
+  for (const std::string& end : {text_done("Hello"), part, item_done(message_item("Hello")),
+                                 completed(message_item("Hello"))}) {
     const std::string events = events_of(
         "openai_responses", {RESPONSE_CREATED, TEXT_ADDED, TEXT_DELTA, end, RESPONSE_COMPLETED});
     EXPECT_EQ(count_in(events, R"("delta":"lo")"), 1U) << events;
@@ -148,6 +151,15 @@ TEST(EndsOfResponses, AddTheRestOfReasoning) {
        R"("id":"t","summary":[{"type":"summary_text","text":"thinker"}]}})",
        RESPONSE_COMPLETED});
   EXPECT_EQ(count_in(events, R"("delta":"nk")"), 1U) << events;
+  const std::string part = events_of(
+      "openai_responses",
+      {RESPONSE_CREATED,
+       R"({"type":"response.reasoning_summary_text.delta","item_id":"t","output_index":0,)"
+       R"("summary_index":0,"delta":"thi"})",
+       R"({"type":"response.reasoning_summary_part.done","item_id":"t","output_index":0,)"
+       R"("summary_index":0,"part":{"type":"summary_text","text":"think"}})",
+       RESPONSE_COMPLETED});
+  EXPECT_EQ(count_in(part, R"("delta":"nk")"), 1U) << part;
   EXPECT_EQ(count_in(events, other_text), 1U) << events;
   EXPECT_EQ(count_in(events, "REASONING_MESSAGE_START"), 1U) << events;
 }
