@@ -308,7 +308,8 @@ bool is_canonical(const json::Value& messages) {
     const std::string_view role = message["role"].string();
     if (message["tool_calls"].exists() || message["tool_call_id"].exists()) return false;
     is_found = is_found || message["toolCalls"].is_array() || message["toolCallId"].is_string() ||
-               role == "reasoning" || role == "activity";
+               message["metadata"]["millrace"].exists() || role == "reasoning" ||
+               role == "activity";
   }
   return is_found;
 }

@@ -57,6 +57,9 @@ describe('an answer of chat completions', () => {
     const messages = [question, ...folded, further];
     await all(runtime.stream({ ...payload, messages, format: 'canonical' }));
     expect(requests[1]?.messages[1]).toEqual({ role: 'assistant', content: null, refusal: 'No.' });
+    // Without a format they are known by what was folded.
+    await all(runtime.stream({ ...payload, messages }));
+    expect(requests[2]?.messages).toEqual(requests[1]?.messages);
     const other = answering('groq', choice({ content: 'x' }, { finish_reason: 'stop' }));
     await all(other.runtime.stream({ model: 'm', messages, format: 'canonical' }));
     expect(other.requests[0]?.messages[1]).toEqual({ role: 'assistant', content: 'No.' });
