@@ -12,8 +12,11 @@ bool is_empty_value(const json::Value& value) {
          (value.is_string() && value.string().empty());
 }
 
-// An object with the members that only an object before it has.
+// An object with the members that only an object before it has, as long as that is small: each
+// record may have another one.
 std::string with_earlier(const std::string& before, const json::Value& value) {
+  constexpr std::size_t joined_limit_bytes = 64UL * 1024;
+  if (before.size() > joined_limit_bytes) return value.to_json();
   json::Document document;
   const auto earlier = document.parse(before);
   if (!earlier || !earlier.value().is_object()) return value.to_json();
@@ -66,6 +69,31 @@ void AnswerFacts::set_detail(std::string_view member, const json::Value& value) 
 
 void AnswerFacts::set_detail_json(std::string_view member, std::string json) {
   put(details_, member, std::move(json));
+}
+
+bool AnswerFacts::carry(std::string_view member, const json::Value& value) {
+  const bool is_known = std::any_of(details_.begin(), details_.end(),
+                                    [&](const auto& row) { return row.first == member; });
+  if (!is_known && details_.size() >= most_carried) return is_empty_value(value);
+  set_detail(member, value);
+  return true;
+}
+
+// Names that are left out are not kept: one that comes again counts again.
+void AnswerFacts::add_name(std::string_view list, std::string name) {
+  std::vector<Names>& lists = names_.edit();
+  auto names =
+      std::find_if(lists.begin(), lists.end(), [&](const Names& row) { return row.list == list; });
+  if (names == lists.end()) names = lists.insert(lists.end(), Names{list, {}, {}, 0});
+  if (names->seen.contains(name)) return;
+  if (names->seen.size() == most_names) {
+    set_detail_json(std::string(list) + "LeftOut", std::to_string(++names->left_out));
+    return;
+  }
+  if (!names->json.empty()) names->json.push_back(',');
+  json::append_string(names->json, name);
+  set_detail_json(list, "[" + names->json + "]");
+  names->seen.insert(std::move(name));
 }
 
 void AnswerFacts::put(List& list, std::string_view name, std::string json) {

@@ -2,13 +2,16 @@
 // terms it was given.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "base/json.hpp"
+#include "base/optional_box.hpp"
 
 namespace millrace::adapter {
 
@@ -32,6 +35,15 @@ class AnswerFacts {
   void set(std::string_view name, std::string_view text);
   void set_detail(std::string_view member, const json::Value& value);
   void set_detail_json(std::string_view member, std::string json);
+  // Takes a member of one record of many as `set_detail` does; false when there are as many details
+  // as are kept of what a server makes up.
+  bool carry(std::string_view member, const json::Value& value);
+  // Puts a name into a list of names in the details, once.
+  // Shape: "<list>": string[], "<list>LeftOut"?: number, of the names that are not in it
+  void add_name(std::string_view list, std::string name);
+
+  static constexpr std::size_t most_names = 64;    // in a list
+  static constexpr std::size_t most_carried = 64;  // details
 
   // Whether something was noted since the last call of take.
   [[nodiscard]] bool has_changes() const { return has_changes_; }
@@ -41,10 +53,18 @@ class AnswerFacts {
 
  private:
   using List = std::vector<std::pair<std::string, std::string>>;  // names and their JSON
+  struct Names {
+    std::string_view list;
+    std::unordered_set<std::string> seen;
+    std::string json;  // between commas
+    std::size_t left_out = 0;
+  };
+
   void put(List& list, std::string_view name, std::string json);
 
   List facts_;
   List details_;
+  Rare<std::vector<Names>> names_;
   bool has_changes_ = false;
 };
 

@@ -15,18 +15,17 @@ namespace millrace::adapter {
 struct Anthropic::Row {
   std::string_view type;
   Handler handler;
-  std::size_t members = SIZE_MAX;  // of a record without unknown ones; none is looked for
 };
 
 const Anthropic::Row* Anthropic::find_row(std::string_view type) {
   static constexpr std::array<Row, 9> rows{{
-      {"content_block_delta", &Anthropic::on_block_delta, 3},
-      {"content_block_start", &Anthropic::on_block_start, 3},
-      {"content_block_stop", &Anthropic::on_block_stop, 2},
+      {"content_block_delta", &Anthropic::on_block_delta},
+      {"content_block_start", &Anthropic::on_block_start},
+      {"content_block_stop", &Anthropic::on_block_stop},
       {"ping", &Anthropic::on_ping},
-      {"message_start", &Anthropic::on_message_start, 2},
+      {"message_start", &Anthropic::on_message_start},
       {"message_delta", &Anthropic::on_message_delta},
-      {"message_stop", &Anthropic::on_message_stop, 1},
+      {"message_stop", &Anthropic::on_message_stop},
       {"error", &Anthropic::on_error},
       {"message", &Anthropic::on_whole},
   }};
@@ -38,9 +37,6 @@ const Anthropic::Row* Anthropic::find_row(std::string_view type) {
 bool Anthropic::on_record(std::string_view /*name*/, const json::Value& record) {
   if (const Row* row = find_row(record["type"].string())) {
     (this->*row->handler)(record);
-    constexpr std::array<std::string_view, 5> known{"type", "message", "index", "content_block",
-                                                    "delta"};
-    if (record.size() > row->members) unknown_.note(services_.facts, row->type, record, known);
     return true;
   }
   if (!error_of(record)) return false;
@@ -107,8 +103,6 @@ void Anthropic::start(const json::Value& message) {
   if (parts.is_string()) {
     add_text(parts.string(), add_block({}, Kind::text));
     close_blocks();
-  } else if (!parts.is_array()) {
-    unknown_.note_type(services_.facts, "message", "content", parts);
   }
   for (const json::Value content : parts.items()) {
     Block& block = add_block({}, kind_of(content["type"].string()));
@@ -179,9 +173,7 @@ void Anthropic::keep_context(const json::Value& source, const json::Value& delta
 // Reads stop_reason and stop_details.
 void Anthropic::finish(const json::Value& delta) {
   const auto reason = delta["stop_reason"].filled_string();
-  if (!reason) {
-    return unknown_.note_type(services_.facts, "delta", "stop_reason", delta["stop_reason"]);
-  }
+  if (!reason) return;
   if (has_reason_ && *reason != last_reason_) {
     cut_code_.clear();
     warn("The message gave two reasons to stop, of which the last one counts.", last_reason_);

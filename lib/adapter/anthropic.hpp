@@ -14,7 +14,6 @@
 #include "adapter/cited_text.hpp"
 #include "adapter/given_text.hpp"
 #include "adapter/json_balance.hpp"
-#include "adapter/unknown_members.hpp"
 #include "adapter/usage.hpp"
 #include "base/optional_box.hpp"
 
@@ -116,7 +115,6 @@ class Anthropic final : public Adapter {
   const std::string& message_id();
 
   Services services_;
-  UnknownMembers unknown_;
   std::vector<Block> blocks_;
   std::unordered_set<std::string> message_ids_;
   std::vector<std::string> ids_since_;  // of messages and thoughts of the provider's message

@@ -59,12 +59,12 @@ void Anthropic::open_block(Block& block, const json::Value& content) {
   }
   switch (block.kind) {
     case Kind::text:
-      add_text(unknown_.text(services_.facts, "text", content, "text"), block);
+      add_text(content["text"].string(), block);
       for (const json::Value citation : content["citations"].items()) cite(citation, block);
       break;
     case Kind::thinking:
       open_thinking();
-      add_thinking(unknown_.text(services_.facts, "thinking", content, "thinking"), block);
+      add_thinking(content["thinking"].string(), block);
       block.held = content["signature"].string();
       break;
     case Kind::redacted:
@@ -80,8 +80,6 @@ void Anthropic::open_block(Block& block, const json::Value& content) {
       break;
     case Kind::other:
       services_.parts.close_texts();
-      unknown_.note_type(services_.facts, "content_block_start", "content_block",
-                         content.is_object() ? json::Value() : content);
       if (reasoning_id_.empty()) message_id();
       keep_state("content_block", reasoning_id_.empty() ? message_id_ : reasoning_id_, content);
       break;
@@ -125,9 +123,6 @@ void Anthropic::cite(const json::Value& citation, Block& block) {
 
 void Anthropic::on_block_delta(const json::Value& record) {
   const json::Value delta = record["delta"];
-  if (!delta.is_object()) {
-    unknown_.note_type(services_.facts, "content_block_delta", "delta", delta);
-  }
   Block* block = find_block(record["index"]);
   if (block != nullptr) {
     apply_delta(*block, delta);
@@ -151,7 +146,7 @@ void Anthropic::warn(std::string_view sentence, std::string_view payload) {
 }
 
 void Anthropic::add_input(Block& block, const json::Value& delta) {
-  const std::string_view piece = unknown_.text(services_.facts, "delta", delta, "partial_json");
+  const std::string_view piece = delta["partial_json"].string();
   if (block.kind != Kind::tool) {
     if (!piece.empty()) warn("Input for a block that is no call was skipped.", delta.to_json());
     return;
@@ -170,18 +165,12 @@ void Anthropic::add_signature(Block& block, const json::Value& delta) {
 
 void Anthropic::apply_delta(Block& block, const json::Value& delta) {
   const std::string_view type = delta["type"].string();
-  // The other members of a compaction are its state.
-  if (block.kind != Kind::compaction) {
-    constexpr std::array<std::string_view, 7> known{
-        "type", "text", "thinking", "partial_json", "signature", "citation", "estimated_tokens"};
-    unknown_.note(services_.facts, "delta", delta, known);
-  }
   if (type == "text_delta") {
-    add_text(unknown_.text(services_.facts, "delta", delta, "text"), block);
+    add_text(delta["text"].string(), block);
   } else if (type == "input_json_delta") {
     add_input(block, delta);
   } else if (type == "thinking_delta") {
-    add_thinking(unknown_.text(services_.facts, "delta", delta, "thinking"), block);
+    add_thinking(delta["thinking"].string(), block);
   } else if (type == "signature_delta") {
     add_signature(block, delta);
   } else if (type == "citations_delta") {
@@ -245,7 +234,7 @@ void Anthropic::name_rest(std::string_view place, const Block& block) {
   if (block.rest.empty()) return;
   json::Document document(json::data_depth_limit);
   if (const auto members = document.parse("{" + block.rest + "}")) {
-    unknown_.note(services_.facts, place, members.value(), {});
+    UnknownMembers::note(services_.facts, place, members.value(), {});
   }
 }
 

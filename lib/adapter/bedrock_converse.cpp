@@ -172,11 +172,6 @@ void BedrockConverse::on_block_delta(const json::Value& value) {
   const json::Value delta = value["delta"];
   const json::Value index = value["contentBlockIndex"];
   const json::Value reasoning = delta["reasoningContent"];
-  if (delta.size() > 1) {
-    constexpr std::array<std::string_view, 6> known{
-        "text", "reasoningContent", "toolUse", "toolResult", "image", "citation"};
-    unknown_.note(services_.facts, "delta", delta, known);
-  }
   if (const json::Value text = delta["text"]; text.is_string()) {
     block_at(index, Kind::text).cited.text.add(text.string());
     on_piece(text.string());

@@ -15,7 +15,6 @@
 #include "adapter/cited_text.hpp"
 #include "adapter/json_balance.hpp"
 #include "adapter/tagged_text.hpp"
-#include "adapter/unknown_members.hpp"
 #include "adapter/usage.hpp"
 
 namespace millrace::adapter {
@@ -90,7 +89,6 @@ class BedrockConverse final : public Adapter, private TaggedReader {
   void warn(std::string_view sentence, const json::Value& record);
 
   Services services_;
-  UnknownMembers unknown_;
   Answer answer_;
   TaggedText tagged_;
   std::vector<Block> blocks_;

@@ -105,8 +105,6 @@ void Cohere::add_reasoning(std::string_view kind, std::string_view text) {
 }
 
 void Cohere::give_content(const json::Value& content) {
-  constexpr std::array<std::string_view, 3> known{"text", "type", "thinking"};
-  unknown_.note(services_.facts, "content", content, known);
   add_reasoning(thinking_kind, content["thinking"].string());
   add_text(content["text"].string());
 }

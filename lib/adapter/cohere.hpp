@@ -11,7 +11,6 @@
 #include "adapter/adapter.hpp"
 #include "adapter/answer.hpp"
 #include "adapter/json_balance.hpp"
-#include "adapter/unknown_members.hpp"
 #include "adapter/usage.hpp"
 
 namespace millrace::adapter {
@@ -50,7 +49,6 @@ class Cohere final : public Adapter {
   void give_logprobs(const json::Value& logprobs);
 
   Services services_;
-  UnknownMembers unknown_;
   Answer answer_;
   std::string call_key_;             // of the call that is open, or ""
   std::string_view reasoning_kind_;  // of the reasoning part that is open

@@ -253,6 +253,7 @@ void Decoder::on_payload(std::string_view name, std::string_view payload) {
     return;
   }
   if (report_envelope(value.value())) return;
+  if (facts_ && wire_.check != nullptr) wire_.check(*facts_, name, value.value());
   if (adapter_->on_record(name, value.value())) {
     ++records_;
   } else {

@@ -63,7 +63,6 @@ bool Gemini::on_record(std::string_view /*name*/, const json::Value& record) {
   const json::Value usage = record["usageMetadata"];
   const json::Value feedback = record["promptFeedback"];
   if (!candidates.is_array() && !usage.is_object() && !feedback.is_object()) return false;
-  if (!candidates.is_array()) note_type("answer", "candidates", candidates);
   answer_.name(record["responseId"].string());
   if (const auto model = record["modelVersion"].filled_string()) model_ = *model;
   // Each report replaces the one before; some chunks of Vertex AI count nothing.
@@ -119,8 +118,6 @@ void Gemini::note_count(const json::Value& usage, const json::Value& candidates)
 void Gemini::on_candidate(const json::Value& candidate) {
   const json::Value content = candidate["content"];
   const json::Value parts = content["parts"];
-  if (!content.is_object()) note_type("candidate", "content", content);
-  if (!parts.is_array()) note_type("content", "parts", parts);
   for (const json::Value part : parts.items()) on_part(part);
   on_sources(candidate);
   if (const json::Value logprobs = candidate["logprobsResult"];
@@ -132,29 +129,6 @@ void Gemini::on_candidate(const json::Value& candidate) {
   if (reason.filled_string()) {
     finish_ = reason.string();
     finish_message_ = candidate["finishMessage"].string();
-  } else if (!reason.is_string()) {
-    note_type("candidate", "finishReason", reason);
-  }
-}
-
-void Gemini::name_type(std::string_view place, std::string_view member, const json::Value& value) {
-  unknown_.note_type(services_.facts, place, member, value);
-}
-
-// What a part has beside its content: whether it is reasoning, and its signature.
-void Gemini::note_marks(const json::Value& part) {
-  const json::Value thought = part["thought"];
-  const bool is_flag = thought.is_true() || thought.is(json::Type::boolean_false);
-  if (!is_flag) note_type("part", "thought", thought);
-  note_texts("part", part, {"thoughtSignature"});
-}
-
-// Names the members of an object that are of another type than a text.
-void Gemini::note_texts(std::string_view place, const json::Value& object,
-                        std::initializer_list<std::string_view> members) {
-  for (const std::string_view member : members) {
-    const json::Value value = object[member];
-    if (!value.is_string()) note_type(place, member, value);
   }
 }
 
@@ -190,7 +164,7 @@ bool Gemini::split_part(const json::Value& part) {
 }
 
 void Gemini::on_part(const json::Value& part) {
-  if (!part.is_object()) return note_type("content", "parts[]", part);
+  if (!part.is_object()) return;
   if (split_part(part)) return;
   const Row* row = find_row(part);
   if (row == nullptr) {
@@ -199,9 +173,6 @@ void Gemini::on_part(const json::Value& part) {
   }
   if (row->handler != &Gemini::on_call) end_call();
   const json::Value value = part[row->member];
-  const bool is_text = row->handler == &Gemini::on_text;
-  if (is_text ? !value.is_string() : !value.is_object()) note_type("part", row->member, value);
-  if (part.size() > 1) note_marks(part);
   (this->*row->handler)(value, part);
 }
 
@@ -245,7 +216,6 @@ void Gemini::own_members(std::string_view id, std::string members) {
 }
 
 void Gemini::on_call(const json::Value& value, const json::Value& part) {
-  note_texts("functionCall", value, {"name", "id"});
   if (const auto name = value["name"].filled_string()) {
     end_call();
     open_name_ = *name;
@@ -265,7 +235,6 @@ void Gemini::on_call(const json::Value& value, const json::Value& part) {
 void Gemini::add_arguments(const json::Value& call) {
   const json::Value whole = call["args"];
   if (whole.size() > 0) whole_arguments_ = whole.to_json(json::Surrogates::keep);
-  if (!whole.is_object()) note_type("functionCall", "args", whole);
   for (const json::Value piece : call["partialArgs"].items()) {
     if (!arguments_.add(piece)) warn("A piece of a call's arguments was skipped.", piece);
   }

@@ -12,7 +12,6 @@
 #include "adapter/alternatives.hpp"
 #include "adapter/answer.hpp"
 #include "adapter/gemini_arguments.hpp"
-#include "adapter/unknown_members.hpp"
 
 namespace millrace::adapter {
 
@@ -59,15 +58,6 @@ class Gemini final : public Adapter {
   void note_facts(const json::Value& record);
   void keep_members(std::string_view kind, std::string_view entity_id, std::string_view members);
   void own_members(std::string_view id, std::string members);
-  // Most are not there.
-  void note_type(std::string_view place, std::string_view member, const json::Value& value) {
-    if (value.exists()) name_type(place, member, value);
-  }
-  [[gnu::cold]] void name_type(std::string_view place, std::string_view member,
-                               const json::Value& value);
-  void note_marks(const json::Value& part);
-  void note_texts(std::string_view place, const json::Value& object,
-                  std::initializer_list<std::string_view> members);
   void add_arguments(const json::Value& call);
   void end_call();
   void note_count(const json::Value& usage, const json::Value& candidates);
@@ -75,7 +65,6 @@ class Gemini final : public Adapter {
   void flush_usage();
 
   Services services_;
-  UnknownMembers unknown_;
   Answer answer_;
   GeminiArguments arguments_;
   std::string open_key_;         // of the call whose arguments are still to come, or ""

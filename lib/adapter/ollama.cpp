@@ -114,9 +114,6 @@ bool Ollama::on_call(std::string_view content) {
 }
 
 void Ollama::on_message(const json::Value& message) {
-  constexpr std::array<std::string_view, 6> known{"role",       "content", "thinking",
-                                                  "tool_calls", "images",  "tool_name"};
-  unknown_.note(services_.facts, "message", message, known);
   answer_.reasoning_part(message["thinking"].string());
   on_piece(message["content"].string());
   if (message["tool_calls"].size() > 0) tagged_.flush(*this);

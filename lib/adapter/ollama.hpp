@@ -8,7 +8,6 @@
 #include "adapter/adapter.hpp"
 #include "adapter/answer.hpp"
 #include "adapter/tagged_text.hpp"
-#include "adapter/unknown_members.hpp"
 #include "adapter/usage.hpp"
 
 namespace millrace::adapter {
@@ -37,7 +36,6 @@ class Ollama final : public Adapter, private TaggedReader {
   void on_done(const json::Value& record);
 
   Services services_;
-  UnknownMembers unknown_;
   Answer answer_;
   TaggedText tagged_;
   GivenUsage given_usage_;

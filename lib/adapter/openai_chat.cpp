@@ -237,7 +237,6 @@ void OpenAiChat::on_delta(const json::Value& delta, const Given& given) {
   const json::Value content = given.text || !is_ours ? json::Value() : delta["content"];
   const bool bare_role = delta["role"].truthy() && !finished_;
   if (content.truthy() || bare_role) open_message();
-  if (!is_whole_) unknown_.note(services_.facts, "delta", delta, chat_delta_members);
   if (!given.reasoning_parts && may_reason(delta)) on_reasoning(delta);
   on_content(content);
   if (delta.may_have({"images", "audio", "executed_tools", "refusal"})) on_others(delta, given);
@@ -246,14 +245,11 @@ void OpenAiChat::on_delta(const json::Value& delta, const Given& given) {
 // What few deltas have.
 void OpenAiChat::on_others(const json::Value& delta, const Given& given) {
   if (!given.images) {
-    const json::Value images = delta["images"];
-    if (!images.is_array()) note_type("images", images);
-    for (const json::Value image : images.items()) on_image(image);
+    for (const json::Value image : delta["images"].items()) on_image(image);
   }
   if (!given.text) on_audio(delta["audio"]);
   on_executed_tools(delta["executed_tools"]);
   const json::Value refusal = delta["refusal"];
-  if (!refusal.is_string()) note_type("refusal", refusal);
   if (refusal.filled_string() && !given.text) on_refusal(refusal.string());
 }
 

@@ -20,7 +20,6 @@
 #include "adapter/reasoning_details.hpp"
 #include "adapter/resent_text.hpp"
 #include "adapter/tagged_text.hpp"
-#include "adapter/unknown_members.hpp"
 #include "adapter/usage.hpp"
 #include "base/optional_box.hpp"
 
@@ -98,11 +97,6 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void on_others(const json::Value& delta, const Given& given);
   void on_refusal(std::string_view words);
   void on_tool_calls(const json::Value& calls, std::optional<std::int64_t> place);
-  // Most are not there.
-  void note_type(std::string_view member, const json::Value& value) {
-    if (value.exists()) name_type(member, value);
-  }
-  void name_type(std::string_view member, const json::Value& value);
   void on_content(const json::Value& content);
   void on_piece(std::string_view text);
   void on_content_parts(const json::Value& parts);
@@ -141,7 +135,6 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void open_message();
 
   Services services_;
-  UnknownMembers unknown_;
   TaggedText tagged_;
   std::string answer_id_;  // the vendor's, where messages are called so
   std::string message_id_;

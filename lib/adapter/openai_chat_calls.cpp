@@ -35,11 +35,10 @@ void OpenAiChat::on_tool_calls(const json::Value& calls, std::optional<std::int6
     if (!is_placeholder(calls)) on_tool_call(calls, calls["index"].integer().value_or(0));
     return;
   }
-  if (!calls.is_array()) return note_type("tool_calls", calls);
+  if (!calls.is_array()) return;
   std::int64_t position = place.value_or(0);
   for (const json::Value call : calls.items()) {
     const bool skipped = !call.is_object() || (strict && is_placeholder(call));
-    if (!call.is_object()) note_type("tool_calls[]", call);
     const bool has_place = place || (calls.size() > 1 && has_no_number(call));
     if (!skipped) on_tool_call(call, has_place ? position : call["index"].integer());
     ++position;
@@ -129,10 +128,10 @@ OpenAiChat::Call& OpenAiChat::call_for(const json::Value& entry,
 
 // Most pieces of a call have an index and arguments alone.
 void OpenAiChat::note_unknown_call(const json::Value& entry, const json::Value& function) {
-  if (entry.size() > 2) unknown_.note(services_.facts, "tool_calls", entry, known_of_call);
+  if (entry.size() > 2) UnknownMembers::note(services_.facts, "tool_calls", entry, known_of_call);
   if (function.size() < 2) return;
   const std::string_view place = is_custom(entry) ? "tool_calls.custom" : "tool_calls.function";
-  unknown_.note(services_.facts, place, function, known_of_function);
+  UnknownMembers::note(services_.facts, place, function, known_of_function);
 }
 
 // What a call begins with is its own; what comes with further pieces may be a piece as well.
@@ -150,7 +149,7 @@ void OpenAiChat::give_further(const json::Value& message) {
   const std::string members = further_members(message, chat_delta_members);
   if (members.empty()) return;
   if (message_id_.empty() || has_further_ || !services_.gives_all()) {
-    return unknown_.note(services_.facts, "message", message, chat_delta_members);
+    return UnknownMembers::note(services_.facts, "message", message, chat_delta_members);
   }
   has_further_ = true;
   const std::string state = "{" + members + "}";
@@ -226,10 +225,6 @@ void OpenAiChat::on_tool_call(const json::Value& entry, std::optional<std::int64
   };
   arguments.is_object() ? give(arguments.to_json(json::Surrogates::keep))
                         : give(arguments.string());
-  if (!arguments.is_object() && !arguments.is_string()) {
-    note_type(call.is_custom ? "tool_calls.custom.input" : "tool_calls.function.arguments",
-              arguments);
-  }
   if (extra.is_object() && services_.mode == event::Mode::strict) {
     call.extra_json = extra.to_json(json::Surrogates::keep);
   } else if (signature && services_.mode == event::Mode::strict) {

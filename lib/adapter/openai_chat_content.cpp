@@ -73,18 +73,12 @@ void OpenAiChat::on_annotations(const json::Value& annotations) {
   }
 }
 
-void OpenAiChat::name_type(std::string_view member, const json::Value& value) {
-  unknown_.note_type(services_.facts, is_whole_ ? "message" : "delta", member, value);
-}
-
 void OpenAiChat::on_content(const json::Value& content) {
   if (content.is_array()) {
     on_content_parts(content);
   } else if (const auto text = content.filled_string()) {
     content_.add_text(*text);
     on_piece(*text);
-  } else if (!content.is_string()) {
-    note_type("content", content);
   }
 }
 
@@ -173,14 +167,9 @@ void OpenAiChat::on_image(const json::Value& image) {
 void OpenAiChat::on_reasoning(const json::Value& delta) {
   const bool strict = services_.mode == event::Mode::strict;
   const json::Value details = delta["reasoning_details"];
-  if (!details.is_array()) note_type("reasoning_details", details);
-  const auto text_of = [&](std::string_view member, const json::Value& value) {
-    if (!value.is_string()) note_type(member, value);
-    return value.filled_string();
-  };
-  const auto content = text_of("reasoning_content", delta["reasoning_content"]);
-  const auto other = text_of("reasoning", delta["reasoning"]);
-  const auto plain = text_of("reasoning_text", delta["reasoning_text"]);
+  const auto content = delta["reasoning_content"].filled_string();
+  const auto other = delta["reasoning"].filled_string();
+  const auto plain = delta["reasoning_text"].filled_string();
   if (content) {
     on_reasoning_text(*content);
   } else if (other) {
@@ -215,10 +204,7 @@ void OpenAiChat::on_reasoning_text(std::string_view text) {
 // A spoken answer is shown by its words, beside which its sound comes in pieces; the next request
 // names it by its id.
 void OpenAiChat::on_audio(const json::Value& audio) {
-  if (!audio.is_object()) return note_type("audio", audio);
-  if (!services_.gives_all()) return;
-  constexpr std::array<std::string_view, 4> known{"id", "data", "transcript", "expires_at"};
-  unknown_.note(services_.facts, "audio", audio, known);
+  if (!audio.is_object() || !services_.gives_all()) return;
   if (const auto words = audio["transcript"].filled_string()) {
     open_message();
     on_text(*words);

@@ -84,7 +84,6 @@ bool OpenAiResponses::on_record(std::string_view /*name*/, const json::Value& re
   if (services_.background) keep_note(record, row == rows.end() ? nullptr : row);
   if (row != rows.end()) {
     (this->*row->handler)(record, *row);
-    note_unknown(record, type);
   } else if (!is_progress(type)) {
     services_.unknown_events->note(services_.facts, {}, record);
   }
@@ -119,22 +118,6 @@ void OpenAiResponses::keep_note(const json::Value& record, const Row* row) {
                       .has_items = is_end && has_items});
 }
 
-// `type`: without "response.". The last event of a response gives its further members as facts.
-void OpenAiResponses::note_unknown(const json::Value& event, std::string_view type) {
-  static constexpr std::array<std::string_view, 22> known{
-      "type",          "delta",         "item_id",         "output_index",
-      "content_index", "summary_index", "sequence_number", "logprobs",
-      "obfuscation",   "call_id",       "response_id",     "name",
-      "item",          "text",          "refusal",         "arguments",
-      "input",         "part",          "annotation",      "annotation_index",
-      "response",      "agent"};
-  const auto of_delta = std::span(known).first<12>();
-  if (type.ends_with(".delta")) return unknown_.note(services_.facts, "delta", event, of_delta);
-  const bool has_facts = type == "completed" || type == "done";
-  const bool has_rest = type.ends_with(".partial_image");
-  if (!has_facts && !has_rest) unknown_.note(services_.facts, type, event, known);
-}
-
 // ---- Text
 
 void OpenAiResponses::give_text(const Item& item, std::string_view text) {
@@ -144,9 +127,7 @@ void OpenAiResponses::give_text(const Item& item, std::string_view text) {
 
 void OpenAiResponses::on_text_delta(const json::Value& record, const Row& /*row*/) {
   const json::Value delta = record["delta"];
-  if (!delta.is_string()) {
-    return unknown_.note_type(services_.facts, record["type"].string(), "delta", delta);
-  }
+  if (!delta.is_string()) return;
   Item& item = find_or_add(record, ItemGroup::message);
   if (is_late(item, record["item_id"], record)) return;
   give_text(item, delta.string());
@@ -175,8 +156,7 @@ void OpenAiResponses::on_refusal_done(const json::Value& record, const Row& row)
 // A message may have several parts. Its end is announced at the end of each part in as_received
 // mode, and once, at the end of the item, in strict mode.
 void OpenAiResponses::on_text_done(const json::Value& record, const Row& row) {
-  const std::string_view text =
-      unknown_.text(services_.facts, record["type"].string(), record, row.member);
+  const std::string_view text = record[row.member].string();
   Item* known = find(record, ItemGroup::message);
   if (known == nullptr && text.empty()) return;
   Item& item = known != nullptr ? *known : find_or_add(record, ItemGroup::message);
@@ -187,11 +167,6 @@ void OpenAiResponses::on_text_done(const json::Value& record, const Row& row) {
   if (services_.mode == event::Mode::as_received) services_.parts.text_close(item.key);
 }
 
-std::string_view OpenAiResponses::text_of(const json::Value& part) {
-  return unknown_.text(services_.facts, part["type"].string(), part,
-                       is_refusal(part) ? "refusal" : "text");
-}
-
 void OpenAiResponses::finish_message(Item& item, const json::Value& value) {
   // Words of a message that ended without any may still come.
   item.is_whole = item.given[Item::at(Part::text)] >= 0;
@@ -199,12 +174,10 @@ void OpenAiResponses::finish_message(Item& item, const json::Value& value) {
   if (content.is_string()) {
     complete_text(item, 0, content.string(), value);
     item.is_whole = true;
-  } else if (!content.is_array()) {
-    unknown_.note_type(services_.facts, "message", "content", content);
   }
   std::int64_t number = 0;
   for (const json::Value part : content.items()) {
-    const std::string_view text = text_of(part);
+    const std::string_view text = part[is_refusal(part) ? "refusal" : "text"].string();
     if (is_refusal(part) && !text.empty()) reject(item);
     const bool is_new = item.is_new(Part::text, number) && !text.empty();
     if (!text.empty()) complete_text(item, number, text, part);

@@ -18,7 +18,6 @@
 #include "adapter/json_balance.hpp"
 #include "adapter/openai_items.hpp"
 #include "adapter/response_notes.hpp"
-#include "adapter/unknown_members.hpp"
 #include "base/optional_box.hpp"
 
 namespace millrace::adapter {
@@ -97,7 +96,6 @@ class OpenAiResponses final : public Adapter {
   };
 
   void keep_note(const json::Value& record, const Row* row);
-  void note_unknown(const json::Value& event, std::string_view type);
   void on_text_delta(const json::Value& record, const Row& row);
   void on_text_done(const json::Value& record, const Row& row);
   void on_refusal_delta(const json::Value& record, const Row& row);
@@ -145,7 +143,6 @@ class OpenAiResponses final : public Adapter {
   static std::string content_state(const Item& item, const json::Value& value);
   static std::string call_state(const Item& item, const json::Value& value);
   void reject(const Item& item);
-  std::string_view text_of(const json::Value& part);
   void finish_message(Item& item, const json::Value& value);
   [[nodiscard]] std::int64_t reasoning_number(const Item& item, Part part,
                                               const json::Value& number) const;
@@ -182,7 +179,6 @@ class OpenAiResponses final : public Adapter {
   void part_calls();
 
   Services services_;
-  UnknownMembers unknown_;
   ResponseNotes notes_;      // where it goes on in the background
   std::vector<Item> items_;  // of the current response
   std::string response_id_;  // until a message has it as its name

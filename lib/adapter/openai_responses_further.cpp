@@ -85,7 +85,7 @@ void OpenAiResponses::give_further(Item& item, std::string_view entity) {
   if (!entity.empty()) return give_state(members_kind, entity, members);
   json::Document document(json::data_depth_limit);
   if (const auto value = document.parse(members)) {
-    unknown_.note(services_.facts, item.type->type, value.value(), {});
+    UnknownMembers::note(services_.facts, item.type->type, value.value(), {});
   }
 }
 

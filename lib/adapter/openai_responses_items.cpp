@@ -75,7 +75,6 @@ OpenAiResponses::Item& OpenAiResponses::add(const ItemType& type, std::string_vi
 
 void OpenAiResponses::on_item_added(const json::Value& record, const Row& /*row*/) {
   const json::Value value = record["item"];
-  if (!value.is_object()) unknown_.note_type(services_.facts, "output_item.added", "item", value);
   if (!value.is_object() || openai::is_foreign(value)) return;
   const auto index = record["output_index"].integer();
   Item* known = find_same(openai::item_type(value), value, index);
@@ -115,9 +114,7 @@ OpenAiResponses::Item& OpenAiResponses::announce(const json::Value& value,
 }
 
 void OpenAiResponses::on_item_done(const json::Value& record, const Row& /*row*/) {
-  const json::Value item = record["item"];
-  if (!item.is_object()) unknown_.note_type(services_.facts, "output_item.done", "item", item);
-  finish_item(item, record["output_index"].integer());
+  finish_item(record["item"], record["output_index"].integer());
 }
 
 void OpenAiResponses::finish_item(const json::Value& value, std::optional<std::int64_t> index) {

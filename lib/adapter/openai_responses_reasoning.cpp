@@ -50,8 +50,7 @@ void OpenAiResponses::on_reasoning_delta(const json::Value& record, const Row& r
   Item& item = find_or_add(record, ItemGroup::reasoning);
   if (is_late(item, record["item_id"], record)) return;
   const std::int64_t number = reasoning_number(item, row.part, record[row.member]);
-  give_reasoning(item, row.part, number,
-                 unknown_.text(services_.facts, record["type"].string(), record, "delta"));
+  give_reasoning(item, row.part, number, record["delta"].string());
 }
 
 void OpenAiResponses::on_reasoning_done(const json::Value& record, const Row& row) {

@@ -1,7 +1,7 @@
 #include "adapter/unknown_members.hpp"
 
 #include <algorithm>
-#include <utility>
+#include <string>
 
 namespace millrace::adapter {
 namespace {
@@ -14,8 +14,8 @@ bool has_no_value(const json::Value& value) {
 
 // The head of a name, which ends between two characters.
 std::string_view cut(std::string_view name) {
-  if (name.size() <= UnknownNames::most_bytes) return name;
-  std::size_t end = UnknownNames::most_bytes;
+  if (name.size() <= most_name_bytes) return name;
+  std::size_t end = most_name_bytes;
   while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0U) == 0x80U) --end;
   return name.substr(0, end);
 }
@@ -27,36 +27,20 @@ void UnknownMembers::note(AnswerFacts* facts, std::string_view place, const json
   if (facts == nullptr) return;
   for (const json::Member& member : object.members()) {
     const bool is_known = std::find(known.begin(), known.end(), member.key) != known.end();
-    if (is_known || has_no_value(member.value)) continue;
-    names_.add(*facts, std::string(place) + "." + std::string(cut(member.key)));
+    if (!is_known) note_member(facts, place, member);
   }
+}
+
+void UnknownMembers::note_member(AnswerFacts* facts, std::string_view place,
+                                 const json::Member& member) {
+  if (facts == nullptr || has_no_value(member.value)) return;
+  facts->add_name("unknownMembers", std::string(cut(place)) + "." + std::string(cut(member.key)));
 }
 
 void UnknownMembers::note_type(AnswerFacts* facts, std::string_view place, std::string_view member,
                                const json::Value& value) {
   if (facts == nullptr || has_no_value(value)) return;
-  types_.add(*facts, std::string(cut(place)) + "." + std::string(cut(member)));
-}
-
-std::string_view UnknownMembers::text(AnswerFacts* facts, std::string_view place,
-                                      const json::Value& object, std::string_view member) {
-  const json::Value value = object[member];
-  if (!value.is_string()) note_type(facts, place, member, value);
-  return value.string();
-}
-
-// Names that are left out are not kept: one that comes again counts again.
-void UnknownNames::add(AnswerFacts& facts, std::string name) {
-  if (seen_->names.contains(name)) return;
-  Seen& seen = seen_.edit();
-  if (seen.names.size() == most) {
-    facts.set_detail_json(std::string(detail_) + "LeftOut", std::to_string(++seen.left_out));
-    return;
-  }
-  if (!seen.list.empty()) seen.list.push_back(',');
-  json::append_string(seen.list, name);
-  facts.set_detail_json(detail_, "[" + seen.list + "]");
-  seen.names.insert(std::move(name));
+  facts->add_name("wrongTypes", std::string(cut(place)) + "." + std::string(cut(member)));
 }
 
 void UnknownEvents::note(AnswerFacts* facts, std::string_view name, const json::Value& record) {
@@ -64,7 +48,10 @@ void UnknownEvents::note(AnswerFacts* facts, std::string_view name, const json::
   for (const std::string_view member : {"type", "event_type"}) {
     if (const auto type = record[member].filled_string()) name = *type;
   }
-  if (!name.empty()) names_.add(*facts, std::string(cut(name)));
+  if (name.empty() && record.size() > 0 && record.is_object()) {
+    name = (*record.members().begin()).key;
+  }
+  if (!name.empty()) facts->add_name("unknownEvents", std::string(cut(name)));
 }
 
 }  // namespace millrace::adapter

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "adapter/adapter.hpp"
+#include "adapter/record_shape.hpp"
 
 namespace millrace::adapter {
 
@@ -24,6 +25,7 @@ struct Wire {
   bool keeps_ids;                // ids of the source may be reopened and are never replaced
   std::string_view parse_error;  // how a record that is not JSON is announced in as_received mode
   std::unique_ptr<Adapter> (*make)(const Services& services);
+  shapes::Check check;  // what its records are held against, or null
 };
 
 std::span<const Wire> wires();

@@ -1,0 +1,106 @@
+// The messages of a LangGraph server's stream, in LangChain's JSON.
+// Source: @langchain/core, `StoredMessage` and `AIMessageChunk`; langgraph-api 0.7 (2026).
+#include <algorithm>
+#include <array>
+
+#include "adapter/langgraph_message.hpp"
+#include "adapter/record_shape.hpp"
+
+namespace millrace::adapter::shapes {
+namespace {
+
+// Blocks of the content, and further members of messages and whole calls, are kept as they are.
+constexpr std::array graph_block_fields{text("type"), text("text"), text("refusal"),
+                                        text("thinking"), text("signature")};
+constexpr Shape graph_block{"content", graph_block_fields, Unknown::passed_on};
+constexpr std::array graph_call_fields{text("name"), Field{"args", object_type | text_type},
+                                       text("id"), text("type")};
+constexpr Shape graph_call{"tool_calls", graph_call_fields, Unknown::passed_on};
+constexpr std::array graph_chunk_fields{text("name"), Field{"args", text_type | object_type},
+                                        text("id"), Field{"index", number_type | text_type},
+                                        text("type")};
+constexpr Shape graph_chunk{"tool_call_chunks", graph_chunk_fields};
+
+constexpr std::array graph_message_fields{text_or_list("content", graph_block),
+                                          map("additional_kwargs"),
+                                          map("response_metadata"),
+                                          text("type"),
+                                          text("name"),
+                                          text("id"),
+                                          list("tool_calls", graph_call),
+                                          list("invalid_tool_calls"),
+                                          map("usage_metadata"),
+                                          list("tool_call_chunks", graph_chunk),
+                                          text("tool_call_id"),
+                                          text("status")};
+constexpr Shape graph_message{"message", graph_message_fields, Unknown::passed_on};
+
+// What a server says of the run that a message is of; the reader has the run.
+constexpr std::array graph_metadata_fields{any("created_by"),
+                                           any("graph_id"),
+                                           any("assistant_id"),
+                                           any("run_id"),
+                                           any("thread_id"),
+                                           any("user_id"),
+                                           any("run_attempt"),
+                                           any("langgraph_version"),
+                                           any("langgraph_api_version"),
+                                           any("langgraph_plan"),
+                                           any("langgraph_host"),
+                                           any("langgraph_api_url"),
+                                           any("langgraph_auth_user"),
+                                           any("langgraph_auth_user_id"),
+                                           any("langgraph_auth_permissions"),
+                                           any("langgraph_request_id"),
+                                           number("langgraph_step"),
+                                           any("langgraph_node"),
+                                           any("langgraph_triggers"),
+                                           any("langgraph_path"),
+                                           text("langgraph_checkpoint_ns"),
+                                           any("checkpoint_ns"),
+                                           any("checkpoint_id"),
+                                           any("ls_provider"),
+                                           any("ls_model_name"),
+                                           any("ls_model_type"),
+                                           any("ls_temperature"),
+                                           any("ls_max_tokens"),
+                                           any("ls_stop"),
+                                           any("ls_integration"),
+                                           any("lc_source"),
+                                           any("tags")};
+constexpr Shape graph_metadata{"metadata", graph_metadata_fields};
+
+// As LangChain serialises a message, with its class in the last element of `id`.
+constexpr std::array graph_stored_fields{any("lc"), text("type"), list("id"),
+                                         object("kwargs", graph_message)};
+constexpr Shape graph_stored{"constructor", graph_stored_fields};
+
+constexpr std::array<std::string_view, 3> graph_lists{"messages", "messages/partial",
+                                                      "messages/complete"};
+
+void check_message(AnswerFacts& facts, const json::Value& message) {
+  const std::string_view type = message["type"].string();
+  if (type == "constructor") return check_record(facts, graph_stored, message);
+  // Those of people are not shown.
+  const bool is_hidden = !type.empty() && author_of(type) == Author::other;
+  if (!is_hidden) check_record(facts, graph_message, message);
+}
+
+}  // namespace
+
+void check_langgraph(AnswerFacts& facts, std::string_view name, const json::Value& record) {
+  const std::string_view base = name.substr(0, name.find('|'));
+  if (std::find(graph_lists.begin(), graph_lists.end(), base) == graph_lists.end()) return;
+  const bool is_part = record["ns"].is_array() && record["type"].string() == base;
+  const json::Value data = is_part ? record["data"] : record;
+  if (!data.is_array()) return check_message(facts, data);
+  // A list of messages, or a message and its metadata.
+  const bool has_metadata = base == graph_lists.front();
+  std::size_t position = 0;
+  for (const json::Value item : data.items()) {
+    const bool is_metadata = has_metadata && position++ > 0;
+    is_metadata ? check_record(facts, graph_metadata, item) : check_message(facts, item);
+  }
+}
+
+}  // namespace millrace::adapter::shapes

@@ -1,0 +1,53 @@
+// The records of Ollama's chat and generate.
+// Source: ollama-js, `ChatResponse` and `GenerateResponse` (2026).
+#include <array>
+
+#include "adapter/record_shape.hpp"
+
+namespace millrace::adapter::shapes {
+namespace {
+
+constexpr std::array ollama_function_fields{number("index"), text("name"),
+                                            Field{"arguments", object_type | text_type}};
+constexpr Shape ollama_function{"tool_calls.function", ollama_function_fields};
+constexpr std::array ollama_call_fields{text("id"), object("function", ollama_function),
+                                        text("type")};
+constexpr Shape ollama_call{"tool_calls", ollama_call_fields};
+constexpr std::array ollama_message_fields{text("role"),
+                                           text("content"),
+                                           text("thinking"),
+                                           list("tool_calls", ollama_call),
+                                           Field{"images", list_type, text_type},
+                                           text("tool_name")};
+constexpr Shape ollama_message{"message", ollama_message_fields};
+
+// `completed` and `total` count the steps of an image.
+constexpr std::array ollama_record_fields{text("model"),
+                                          text("created_at"),
+                                          object("message", ollama_message),
+                                          text("response"),
+                                          text("thinking"),
+                                          flag("done"),
+                                          text("done_reason"),
+                                          number("total_duration"),
+                                          number("load_duration"),
+                                          number("prompt_eval_count"),
+                                          number("prompt_eval_duration"),
+                                          number("eval_count"),
+                                          number("eval_duration"),
+                                          any("context"),
+                                          any("logprobs"),
+                                          text("image"),
+                                          any("images"),
+                                          any("completed"),
+                                          any("total"),
+                                          any("error")};
+constexpr Shape ollama_record{"record", ollama_record_fields, Unknown::carried};
+
+}  // namespace
+
+void check_ollama(AnswerFacts& facts, std::string_view /*name*/, const json::Value& record) {
+  check_record(facts, ollama_record, record);
+}
+
+}  // namespace millrace::adapter::shapes

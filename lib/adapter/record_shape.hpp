@@ -1,0 +1,121 @@
+// Which members the records of a wire have and which JSON types these may be of, as tables, and the
+// walk that names what of a record is not in them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "adapter/answer_facts.hpp"
+#include "base/json.hpp"
+
+namespace millrace::adapter {
+
+// JSON types, as bits. Null is of every type.
+using JsonTypes = std::uint8_t;
+inline constexpr JsonTypes text_type = 1;
+inline constexpr JsonTypes number_type = 2;
+inline constexpr JsonTypes whole_type = 4;  // a number of 0, 1, 2 ...
+inline constexpr JsonTypes flag_type = 8;
+inline constexpr JsonTypes list_type = 16;
+inline constexpr JsonTypes object_type = 32;
+inline constexpr JsonTypes any_type = 63;
+
+struct Shape;
+
+// A member of an object.
+struct Field {
+  std::string_view name;
+  JsonTypes types;
+  JsonTypes items = any_type;    // of a list
+  const Shape* shape = nullptr;  // of an object, or of the objects in a list; null for any
+  bool carried = false;          // goes into the details of the answer as it is
+};
+
+// What becomes of the members of an object that its shape does not have.
+enum class Unknown : std::uint8_t {
+  named,         // in the details of the answer, `unknownMembers`
+  named_beside,  // the same, but not the only member of an object, which its adapter passes on
+  carried,       // go into the details as they are; of an object of index 0, as most are
+  passed_on,     // the adapter gives or names them
+};
+
+struct Variant;
+
+// Lifetime: shapes are constants, and so is what they refer to.
+struct Shape {
+  std::string_view place;  // how the object is called in names; "" for the text of its tag
+  std::span<const Field> fields;
+  Unknown unknown = Unknown::named;
+  // A member whose text says which of the variants the object is of; without one it is this shape.
+  std::string_view tag = {};
+  std::span<const Variant> variants = {};
+  std::string_view tag_prefix = {};     // is not part of names
+  std::string_view unknown_place = {};  // how it is called in names of unknown members, if not so
+};
+
+struct Variant {
+  std::string_view tag;
+  const Shape* shape;
+};
+
+// Names, in the details of the answer, the members of an object that are unknown, neither null nor
+// empty, and those of another type than their wire's (`wrongTypes`). A record that is no object is
+// a wrong type, too.
+void check_record(AnswerFacts& facts, const Shape& shape, const json::Value& record);
+
+// The tables: `name` is the event name of the frame.
+namespace shapes {
+
+using Check = void (*)(AnswerFacts& facts, std::string_view name, const json::Value& record);
+
+void check_anthropic(AnswerFacts& facts, std::string_view name, const json::Value& record);
+void check_bedrock(AnswerFacts& facts, std::string_view name, const json::Value& record);
+void check_chat(AnswerFacts& facts, std::string_view name, const json::Value& record);
+void check_cohere(AnswerFacts& facts, std::string_view name, const json::Value& record);
+void check_gemini(AnswerFacts& facts, std::string_view name, const json::Value& record);
+void check_interactions(AnswerFacts& facts, std::string_view name, const json::Value& record);
+void check_langgraph(AnswerFacts& facts, std::string_view name, const json::Value& record);
+void check_ollama(AnswerFacts& facts, std::string_view name, const json::Value& record);
+void check_responses(AnswerFacts& facts, std::string_view name, const json::Value& record);
+
+// How the tables are written.
+constexpr Field any(std::string_view name) {
+  return {name, any_type};
+}
+constexpr Field text(std::string_view name) {
+  return {name, text_type};
+}
+constexpr Field number(std::string_view name) {
+  return {name, number_type};
+}
+constexpr Field whole(std::string_view name) {
+  return {name, whole_type};
+}
+constexpr Field flag(std::string_view name) {
+  return {name, flag_type};
+}
+// An object, or a list, of whatever kind.
+constexpr Field map(std::string_view name) {
+  return {name, object_type};
+}
+constexpr Field list(std::string_view name) {
+  return {name, list_type};
+}
+constexpr Field object(std::string_view name, const Shape& shape) {
+  return {name, object_type, any_type, &shape};
+}
+constexpr Field list(std::string_view name, const Shape& shape) {
+  return {name, list_type, object_type, &shape};
+}
+// A text, or a list of texts and objects.
+constexpr Field text_or_list(std::string_view name, const Shape& shape) {
+  return {name, text_type | list_type, text_type | object_type, &shape};
+}
+constexpr Field carried(std::string_view name) {
+  return {name, any_type, any_type, nullptr, true};
+}
+
+}  // namespace shapes
+
+}  // namespace millrace::adapter
