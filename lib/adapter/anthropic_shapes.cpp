@@ -34,7 +34,7 @@ constexpr Shape claude_delta{"delta", claude_delta_fields,   Unknown::named,
 // What else a message and its end have are facts of the answer.
 constexpr std::array claude_message_fields{
     text("id"),         text("type"),        text("role"),          text("model"),
-    map("usage"),       text("stop_reason"), text("stop_sequence"), text_or_list("content", claude_block),
+    map("usage"),       text("stop_reason"), text("stop_sequence"), Field{"content", text_type | list_type, object_type, &claude_block},
     map("stop_details"), map("container"),    map("context_management")};
 constexpr Shape claude_message{"message", claude_message_fields, Unknown::passed_on};
 constexpr std::array claude_end_fields{text("stop_reason"), text("stop_sequence"),

@@ -8,7 +8,7 @@ namespace millrace::adapter::shapes {
 namespace {
 
 // `p` pads an event.
-constexpr Field bedrock_padding = any("p");
+constexpr Field bedrock_padding = text("p");
 
 // The state of a hosted tool's call has all of it.
 constexpr std::array bedrock_use_fields{text("toolUseId"), text("name"), any("input"),
@@ -71,27 +71,26 @@ constexpr Shape bedrock_message{"message", bedrock_message_fields};
 constexpr std::array bedrock_output_fields{object("message", bedrock_message)};
 constexpr Shape bedrock_output{"output", bedrock_output_fields};
 
-// An event of a frame without a name, or a whole answer, whose further members are facts.
-constexpr std::array bedrock_record_fields{object("contentBlockDelta", bedrock_block_delta),
-                                           object("contentBlockStart", bedrock_block_start),
-                                           object("contentBlockStop", bedrock_block_stop),
-                                           object("messageStart", bedrock_message_start),
-                                           object("messageStop", bedrock_message_stop),
-                                           object("metadata", bedrock_metadata),
-                                           object("output", bedrock_output),
-                                           text("stopReason"),
+// An event of a frame without a name. One that is unknown is named as an event.
+constexpr std::array bedrock_event_fields{object("contentBlockDelta", bedrock_block_delta),
+                                          object("contentBlockStart", bedrock_block_start),
+                                          object("contentBlockStop", bedrock_block_stop),
+                                          object("messageStart", bedrock_message_start),
+                                          object("messageStop", bedrock_message_stop),
+                                          object("metadata", bedrock_metadata)};
+constexpr Shape bedrock_event{"event", bedrock_event_fields, Unknown::named_beside};
+// Further members of an answer in one piece are facts.
+constexpr std::array bedrock_answer_fields{object("output", bedrock_output), text("stopReason"),
                                            map("usage")};
-constexpr Shape bedrock_record{"answer", bedrock_record_fields, Unknown::passed_on};
+constexpr Shape bedrock_answer{"answer", bedrock_answer_fields, Unknown::passed_on};
 
 }  // namespace
 
 void check_bedrock(AnswerFacts& facts, std::string_view name, const json::Value& record) {
-  for (const Field& field : bedrock_record_fields) {
-    if (field.name == name && field.shape != nullptr) {
-      return check_record(facts, *field.shape, record);
-    }
+  for (const Field& field : bedrock_event_fields) {
+    if (field.name == name) return check_record(facts, *field.shape, record);
   }
-  check_record(facts, bedrock_record, record);
+  check_record(facts, record["output"].exists() ? bedrock_answer : bedrock_event, record);
 }
 
 }  // namespace millrace::adapter::shapes

@@ -46,7 +46,7 @@ constexpr std::array chat_delta_fields{
     text("reasoning_text"),
     text("refusal"),
     Field{"tool_calls", list_type | object_type, object_type, &chat_call},
-    Field{"reasoning_details", list_type, object_type},
+    objects("reasoning_details"),
     object("function_call", chat_old_call),
     object("audio", chat_audio),
     list("images"),
@@ -55,13 +55,14 @@ constexpr std::array chat_delta_fields{
     any("channel"),
     any("token_id"),
     any("prefix"),
+    any("index"),
     any("partial")};
 constexpr Shape chat_delta{"delta", chat_delta_fields};
 // Further members of a whole message go back with it.
 constexpr Shape chat_message{"message", chat_delta_fields, Unknown::passed_on};
 
 constexpr std::array chat_choice_fields{
-    number("index"),       object("delta", chat_delta), any("logprobs"),
+    whole("index"),        object("delta", chat_delta), any("logprobs"),
     text("finish_reason"), map("usage"),                object("message", chat_message),
     list("messages")};
 constexpr Shape chat_choice{"choice", chat_choice_fields, Unknown::carried};

@@ -53,8 +53,8 @@ constexpr std::array graph_metadata_fields{any("created_by"),
                                            any("langgraph_auth_permissions"),
                                            any("langgraph_request_id"),
                                            number("langgraph_step"),
-                                           any("langgraph_node"),
-                                           any("langgraph_triggers"),
+                                           text("langgraph_node"),
+                                           list("langgraph_triggers"),
                                            any("langgraph_path"),
                                            text("langgraph_checkpoint_ns"),
                                            any("checkpoint_ns"),
@@ -67,13 +67,19 @@ constexpr std::array graph_metadata_fields{any("created_by"),
                                            any("ls_stop"),
                                            any("ls_integration"),
                                            any("lc_source"),
-                                           any("tags")};
+                                           texts("tags")};
 constexpr Shape graph_metadata{"metadata", graph_metadata_fields};
 
 // As LangChain serialises a message, with its class in the last element of `id`.
 constexpr std::array graph_stored_fields{any("lc"), text("type"), list("id"),
                                          object("kwargs", graph_message)};
 constexpr Shape graph_stored{"constructor", graph_stored_fields};
+
+// What a run begins with is facts of the answer.
+constexpr std::array graph_run_fields{text("run_id")};
+constexpr Shape graph_run{"metadata", graph_run_fields, Unknown::passed_on};
+constexpr std::array graph_end_fields{text("status"), any("error"), any("message")};
+constexpr Shape graph_end{"end", graph_end_fields};
 
 constexpr std::array<std::string_view, 3> graph_lists{"messages", "messages/partial",
                                                       "messages/complete"};
@@ -90,6 +96,11 @@ void check_message(AnswerFacts& facts, const json::Value& message) {
 
 void check_langgraph(AnswerFacts& facts, std::string_view name, const json::Value& record) {
   const std::string_view base = name.substr(0, name.find('|'));
+  const bool is_end = base == "end";
+  if (is_end || base == "metadata") {
+    if (!record.is_nothing()) check_record(facts, is_end ? graph_end : graph_run, record);
+    return;
+  }
   if (std::find(graph_lists.begin(), graph_lists.end(), base) == graph_lists.end()) return;
   const bool is_part = record["ns"].is_array() && record["type"].string() == base;
   const json::Value data = is_part ? record["data"] : record;

@@ -17,7 +17,7 @@ constexpr std::array ollama_message_fields{text("role"),
                                            text("content"),
                                            text("thinking"),
                                            list("tool_calls", ollama_call),
-                                           Field{"images", list_type, text_type},
+                                           texts("images"),
                                            text("tool_name")};
 constexpr Shape ollama_message{"message", ollama_message_fields};
 

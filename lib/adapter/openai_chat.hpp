@@ -120,6 +120,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void drop_nameless_calls();
   void end_calls_by_index();
   bool is_placeholder(const json::Value& entry) const;
+  void name_placeholder(const json::Value& entry);
   bool has_no_number(const json::Value& entry) const;
   void on_annotations(const json::Value& annotations);
   void on_citations(const json::Value& record);

@@ -32,13 +32,14 @@ void OpenAiChat::on_tool_calls(const json::Value& calls, std::optional<std::int6
   const bool strict = services_.mode == event::Mode::strict;
   if (calls.size() > 0) tagged_.flush(*this);
   if (strict && calls.is_object()) {
-    if (!is_placeholder(calls)) on_tool_call(calls, calls["index"].integer().value_or(0));
-    return;
+    if (is_placeholder(calls)) return name_placeholder(calls);
+    return on_tool_call(calls, calls["index"].integer().value_or(0));
   }
   if (!calls.is_array()) return;
   std::int64_t position = place.value_or(0);
   for (const json::Value call : calls.items()) {
     const bool skipped = !call.is_object() || (strict && is_placeholder(call));
+    if (skipped) name_placeholder(call);
     const bool has_place = place || (calls.size() > 1 && has_no_number(call));
     if (!skipped) on_tool_call(call, has_place ? position : call["index"].integer());
     ++position;
@@ -101,6 +102,17 @@ bool OpenAiChat::is_placeholder(const json::Value& entry) const {
   if (!index || *index >= 0 || function["name"].filled_string()) return false;
   return std::none_of(calls_.begin(), calls_.end(),
                       [&](const Call& call) { return call.index == *index; });
+}
+
+// What an entry that is no call holds all the same. Empty arguments are those of the entry that says
+// nothing.
+void OpenAiChat::name_placeholder(const json::Value& entry) {
+  const json::Value function = function_of(entry);
+  UnknownMembers::note(services_.facts, "tool_calls", entry, known_of_call);
+  const std::string_view arguments = function["arguments"].string();
+  if (function.is_object() && !arguments.empty() && arguments != "{}") {
+    UnknownMembers::note_type(services_.facts, "tool_calls", "index", entry["index"]);
+  }
 }
 
 OpenAiChat::Call& OpenAiChat::call_for(const json::Value& entry,

@@ -108,6 +108,12 @@ constexpr Field object(std::string_view name, const Shape& shape) {
 constexpr Field list(std::string_view name, const Shape& shape) {
   return {name, list_type, object_type, &shape};
 }
+constexpr Field objects(std::string_view name) {
+  return {name, list_type, object_type};
+}
+constexpr Field texts(std::string_view name) {
+  return {name, list_type, text_type};
+}
 // A text, or a list of texts and objects.
 constexpr Field text_or_list(std::string_view name, const Shape& shape) {
   return {name, text_type | list_type, text_type | object_type, &shape};

@@ -8,11 +8,13 @@ namespace millrace::adapter::shapes {
 namespace {
 
 // Further members of parts and items go back with them, or are named by the adapter.
-constexpr std::array response_part_fields{text("type"), text("text"), list("annotations"),
+constexpr std::array response_part_fields{text("type"), text("text"), objects("annotations"),
                                           list("logprobs"), text("refusal")};
 constexpr Shape response_part_words{{}, response_part_fields, Unknown::passed_on};
 constexpr std::array response_part_variants{Variant{"output_text", &response_part_words},
-                                            Variant{"refusal", &response_part_words}};
+                                            Variant{"refusal", &response_part_words},
+                                            Variant{"summary_text", &response_part_words},
+                                            Variant{"reasoning_text", &response_part_words}};
 constexpr std::array response_other_part_fields{text("type")};
 constexpr Shape response_part{"part", response_other_part_fields, Unknown::passed_on,
                               "type", response_part_variants,     {}};
@@ -23,7 +25,7 @@ constexpr std::array response_message_fields{text("type"),
                                              text("id"),
                                              text("status"),
                                              text("role"),
-                                             text_or_list("content", response_part),
+                                             Field{"content", text_type | list_type, object_type, &response_part},
                                              text("phase")};
 constexpr Shape response_message{{}, response_message_fields, Unknown::passed_on};
 constexpr std::array response_reasoning_fields{text("type"),
@@ -83,7 +85,7 @@ constexpr std::array response_event_fields{text("type"),
                                            object("item", response_item),
                                            whole("content_index"),
                                            whole("summary_index"),
-                                           map("part"),
+                                           object("part", response_part),
                                            text("text"),
                                            list("logprobs"),
                                            text("refusal"),
