@@ -14,17 +14,15 @@ constexpr std::array claude_thinking_fields{text("type"), text("thinking"), text
 constexpr Shape claude_thinking{"thinking", claude_thinking_fields, Unknown::passed_on};
 constexpr std::array claude_block_variants{Variant{"text", &claude_text},
                                            Variant{"thinking", &claude_thinking}};
-constexpr std::array claude_block_fields{text("type"),        text("id"),
-                                         text("name"),        Field{"input", object_type},
-                                         text("tool_use_id"), text("data"),
-                                         text("server_name")};
+constexpr std::array claude_block_fields{
+    text("type"),        text("id"),   text("name"),       Field{"input", object_type},
+    text("tool_use_id"), text("data"), text("server_name")};
 constexpr Shape claude_block{"content_block", claude_block_fields,   Unknown::passed_on,
                              "type",          claude_block_variants, {}};
 
-constexpr std::array claude_delta_fields{text("type"),         text("text"),
-                                         text("partial_json"), text("thinking"),
-                                         text("signature"),    map("citation"),
-                                         number("estimated_tokens")};
+constexpr std::array claude_delta_fields{
+    text("type"),      text("text"),    text("partial_json"),      text("thinking"),
+    text("signature"), map("citation"), number("estimated_tokens")};
 constexpr std::array claude_compaction_fields{text("type"), text("content")};
 constexpr Shape claude_compaction{"delta", claude_compaction_fields, Unknown::passed_on};
 constexpr std::array claude_delta_variants{Variant{"compaction_delta", &claude_compaction}};
@@ -33,9 +31,17 @@ constexpr Shape claude_delta{"delta", claude_delta_fields,   Unknown::named,
 
 // What else a message and its end have are facts of the answer.
 constexpr std::array claude_message_fields{
-    text("id"),         text("type"),        text("role"),          text("model"),
-    map("usage"),       text("stop_reason"), text("stop_sequence"), Field{"content", text_type | list_type, object_type, &claude_block},
-    map("stop_details"), map("container"),    map("context_management")};
+    text("id"),
+    text("type"),
+    text("role"),
+    text("model"),
+    map("usage"),
+    text("stop_reason"),
+    text("stop_sequence"),
+    Field{"content", text_type | list_type, object_type, &claude_block},
+    map("stop_details"),
+    map("container"),
+    map("context_management")};
 constexpr Shape claude_message{"message", claude_message_fields, Unknown::passed_on};
 constexpr std::array claude_end_fields{text("stop_reason"), text("stop_sequence"),
                                        map("stop_details"), map("container")};
@@ -74,8 +80,8 @@ constexpr Shape claude_record{"record", claude_record_fields, Unknown::passed_on
 
 }  // namespace
 
-void check_anthropic(AnswerFacts& facts, std::string_view /*name*/, const json::Value& record) {
-  check_record(facts, claude_record, record);
+void check_anthropic(const Report& report, std::string_view /*name*/, const json::Value& record) {
+  check_record(report, claude_record, record);
 }
 
 }  // namespace millrace::adapter::shapes

@@ -11,7 +11,7 @@ namespace {
 constexpr Field bedrock_padding = text("p");
 
 // The state of a hosted tool's call has all of it.
-constexpr std::array bedrock_use_fields{text("toolUseId"), text("name"), any("input"),
+constexpr std::array bedrock_use_fields{text("toolUseId"), text("name"), raw("input"),
                                         text("type")};
 constexpr Shape bedrock_use{"toolUse", bedrock_use_fields};
 constexpr Shape bedrock_hosted{"toolUse", bedrock_use_fields, Unknown::passed_on};
@@ -24,12 +24,15 @@ constexpr Shape bedrock_result{"toolResult", bedrock_result_fields, Unknown::pas
 
 constexpr std::array bedrock_piece_fields{text("input")};
 constexpr Shape bedrock_piece{"toolUse", bedrock_piece_fields};
-constexpr std::array bedrock_thought_fields{text("text"), text("signature"),
-                                            text("redactedContent")};
-constexpr Shape bedrock_thought{"reasoningContent", bedrock_thought_fields};
-constexpr std::array bedrock_delta_fields{
-    text("text"),       object("toolUse", bedrock_piece), object("reasoningContent", bedrock_thought),
-    list("toolResult"), map("image"),                     map("citation")};
+constexpr std::array bedrock_reasoning_fields{text("text"), text("signature"),
+                                              text("redactedContent")};
+constexpr Shape bedrock_reasoning{"reasoningContent", bedrock_reasoning_fields};
+constexpr std::array bedrock_delta_fields{text("text"),
+                                          object("toolUse", bedrock_piece),
+                                          object("reasoningContent", bedrock_reasoning),
+                                          list("toolResult"),
+                                          map("image"),
+                                          map("citation")};
 constexpr Shape bedrock_delta{"delta", bedrock_delta_fields, Unknown::named_beside};
 
 constexpr std::array bedrock_start_fields{object("toolUse", bedrock_any_use),
@@ -53,16 +56,15 @@ constexpr Shape bedrock_message_stop{"messageStop", bedrock_message_stop_fields,
                                      Unknown::passed_on};
 constexpr Shape bedrock_metadata{"metadata", bedrock_metadata_fields, Unknown::passed_on};
 
-constexpr std::array bedrock_whole_thought_fields{object("reasoningText", bedrock_thought),
-                                                  text("redactedContent")};
-constexpr Shape bedrock_whole_thought{"reasoningContent", bedrock_whole_thought_fields};
+constexpr std::array bedrock_whole_reasoning_fields{object("reasoningText", bedrock_reasoning),
+                                                    text("redactedContent")};
+constexpr Shape bedrock_whole_reasoning{"reasoningContent", bedrock_whole_reasoning_fields};
 constexpr std::array bedrock_words_fields{text("text")};
 constexpr Shape bedrock_words{"citationsContent.content", bedrock_words_fields};
 constexpr std::array bedrock_cited_fields{list("content", bedrock_words), list("citations")};
 constexpr Shape bedrock_cited{"citationsContent", bedrock_cited_fields};
-constexpr std::array bedrock_block_fields{text("text"),
-                                          object("toolUse", bedrock_any_use),
-                                          object("reasoningContent", bedrock_whole_thought),
+constexpr std::array bedrock_block_fields{text("text"), object("toolUse", bedrock_any_use),
+                                          object("reasoningContent", bedrock_whole_reasoning),
                                           object("toolResult", bedrock_result),
                                           object("citationsContent", bedrock_cited)};
 constexpr Shape bedrock_block{"content", bedrock_block_fields, Unknown::named_beside};
@@ -86,11 +88,11 @@ constexpr Shape bedrock_answer{"answer", bedrock_answer_fields, Unknown::passed_
 
 }  // namespace
 
-void check_bedrock(AnswerFacts& facts, std::string_view name, const json::Value& record) {
+void check_bedrock(const Report& report, std::string_view name, const json::Value& record) {
   for (const Field& field : bedrock_event_fields) {
-    if (field.name == name) return check_record(facts, *field.shape, record);
+    if (field.name == name) return check_record(report, *field.shape, record);
   }
-  check_record(facts, record["output"].exists() ? bedrock_answer : bedrock_event, record);
+  check_record(report, record["output"].exists() ? bedrock_answer : bedrock_event, record);
 }
 
 }  // namespace millrace::adapter::shapes

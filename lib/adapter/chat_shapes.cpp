@@ -9,25 +9,25 @@ namespace millrace::adapter::shapes {
 namespace {
 
 // Those of calls that a server adds go back with the call, or are named by the adapter.
-constexpr std::array chat_function_fields{text("name"),
-                                          Field{"arguments", text_type | object_type},
+constexpr std::array chat_function_fields{text("name"), Field{"arguments", text_type | object_type},
                                           text("input")};
 constexpr Shape chat_function{"tool_calls.function", chat_function_fields, Unknown::passed_on};
 constexpr Shape chat_custom{"tool_calls.custom", chat_function_fields, Unknown::passed_on};
-constexpr std::array chat_call_fields{
-    number("index"),      text("id"),
-    text("type"),         object("function", chat_function),
-    map("extra_content"), object("custom", chat_custom),
-    text("thoughtSignature")};
+constexpr std::array chat_call_fields{number("index"),
+                                      text("id"),
+                                      text("type"),
+                                      object("function", chat_function),
+                                      map("extra_content"),
+                                      object("custom", chat_custom),
+                                      text("thoughtSignature")};
 constexpr Shape chat_call{"tool_calls", chat_call_fields, Unknown::passed_on};
 
 // Parts of a content are kept as they are.
 constexpr std::array chat_piece_fields{text("type"), text("text")};
 constexpr Shape chat_piece{"thinking", chat_piece_fields, Unknown::passed_on};
-constexpr std::array chat_part_fields{text("type"),         text("text"),
-                                      flag("closed"),       text_or_list("thinking", chat_piece),
-                                      text("signature"),    list("reference_ids"),
-                                      any("image_url")};
+constexpr std::array chat_part_fields{
+    text("type"),      text("text"),          flag("closed"),  text_or_list("thinking", chat_piece),
+    text("signature"), list("reference_ids"), raw("image_url")};
 constexpr Shape chat_part{"content", chat_part_fields, Unknown::passed_on};
 
 constexpr std::array chat_audio_fields{text("id"), text("data"), text("transcript"),
@@ -52,19 +52,18 @@ constexpr std::array chat_delta_fields{
     list("images"),
     list("annotations"),
     list("executed_tools"),
-    any("channel"),
-    any("token_id"),
-    any("prefix"),
-    any("index"),
-    any("partial")};
+    raw("channel"),
+    raw("token_id"),
+    raw("prefix"),
+    raw("index"),
+    raw("partial")};
 constexpr Shape chat_delta{"delta", chat_delta_fields};
 // Further members of a whole message go back with it.
 constexpr Shape chat_message{"message", chat_delta_fields, Unknown::passed_on};
 
 constexpr std::array chat_choice_fields{
-    whole("index"),        object("delta", chat_delta), any("logprobs"),
-    text("finish_reason"), map("usage"),                object("message", chat_message),
-    list("messages")};
+    whole("index"), object("delta", chat_delta),     raw("logprobs"), text("finish_reason"),
+    map("usage"),   object("message", chat_message), list("messages")};
 constexpr Shape chat_choice{"choice", chat_choice_fields, Unknown::carried};
 
 // Some have events of their own; `p` and `obfuscation` only pad the record.
@@ -76,22 +75,22 @@ constexpr std::array chat_record_fields{text("id"),
                                         text("system_fingerprint"),
                                         list("choices", chat_choice),
                                         map("usage"),
-                                        any("obfuscation"),
-                                        any("p"),
-                                        any("moderation"),
-                                        any("citations"),
-                                        any("search_results"),
-                                        any("web_search"),
-                                        any("search_info"),
-                                        any("error")};
+                                        raw("obfuscation"),
+                                        raw("p"),
+                                        raw("moderation"),
+                                        raw("citations"),
+                                        raw("search_results"),
+                                        raw("web_search"),
+                                        raw("search_info"),
+                                        raw("error")};
 constexpr Shape chat_record{"chunk", chat_record_fields, Unknown::carried};
 
 }  // namespace
 
 // Of an error only the error counts.
-void check_chat(AnswerFacts& facts, std::string_view /*name*/, const json::Value& record) {
+void check_chat(const Report& report, std::string_view /*name*/, const json::Value& record) {
   const bool is_answer = record["choices"].exists() || record["usage"].is_object();
-  if (is_answer || !record.is_object()) check_record(facts, chat_record, record);
+  if (is_answer || !record.is_object()) check_record(report, chat_record, record);
 }
 
 }  // namespace millrace::adapter::shapes

@@ -17,20 +17,17 @@ constexpr Shape cohere_call{"tool_calls", cohere_call_fields};
 
 // In pieces the content, a call and a citation are objects, in one piece lists of these.
 constexpr std::array cohere_message_fields{
-    Field{"content", object_type | list_type, object_type, &cohere_content},
-    text("tool_plan"),
+    Field{"content", object_type | list_type, object_type, &cohere_content}, text("tool_plan"),
     Field{"tool_calls", object_type | list_type, object_type, &cohere_call},
-    Field{"citations", object_type | list_type, object_type},
-    text("role")};
+    Field{"citations", object_type | list_type, object_type}, text("role")};
 constexpr Shape cohere_message{"message", cohere_message_fields};
 constexpr std::array cohere_delta_fields{object("message", cohere_message)};
 constexpr Shape cohere_delta{"delta", cohere_delta_fields};
 constexpr std::array cohere_end_fields{text("finish_reason"), map("usage"), text("error")};
 constexpr Shape cohere_end{"delta", cohere_end_fields, Unknown::passed_on};
 
-constexpr std::array cohere_piece_fields{text("type"), whole("index"),
-                                         object("delta", cohere_delta), any("logprobs"),
-                                         text("id")};
+constexpr std::array cohere_piece_fields{
+    text("type"), whole("index"), object("delta", cohere_delta), raw("logprobs"), text("id")};
 constexpr std::array cohere_message_end_fields{text("type"), text("id"),
                                                object("delta", cohere_end)};
 constexpr Shape cohere_piece{{}, cohere_piece_fields};
@@ -38,32 +35,25 @@ constexpr Shape cohere_piece{{}, cohere_piece_fields};
 constexpr Shape cohere_start{{}, cohere_piece_fields, Unknown::passed_on};
 constexpr Shape cohere_message_end{{}, cohere_message_end_fields, Unknown::passed_on};
 
-constexpr std::array cohere_records{Variant{"content-delta", &cohere_piece},
-                                    Variant{"tool-call-delta", &cohere_piece},
-                                    Variant{"tool-plan-delta", &cohere_piece},
-                                    Variant{"content-start", &cohere_piece},
-                                    Variant{"content-end", &cohere_piece},
-                                    Variant{"tool-call-start", &cohere_piece},
-                                    Variant{"tool-call-end", &cohere_piece},
-                                    Variant{"citation-start", &cohere_piece},
-                                    Variant{"citation-end", &cohere_piece},
-                                    Variant{"message-start", &cohere_start},
-                                    Variant{"message-end", &cohere_message_end}};
+constexpr std::array cohere_records{
+    Variant{"content-delta", &cohere_piece},    Variant{"tool-call-delta", &cohere_piece},
+    Variant{"tool-plan-delta", &cohere_piece},  Variant{"content-start", &cohere_piece},
+    Variant{"content-end", &cohere_piece},      Variant{"tool-call-start", &cohere_piece},
+    Variant{"tool-call-end", &cohere_piece},    Variant{"citation-start", &cohere_piece},
+    Variant{"citation-end", &cohere_piece},     Variant{"message-start", &cohere_start},
+    Variant{"message-end", &cohere_message_end}};
 // An answer in one piece has no type.
-constexpr std::array cohere_answer_fields{text("type"),
-                                          text("id"),
-                                          text("finish_reason"),
-                                          Field{"message", object_type | text_type, any_type,
-                                                &cohere_message},
-                                          map("usage"),
-                                          any("logprobs")};
+constexpr std::array cohere_answer_fields{
+    text("type"),          text("id"),
+    text("finish_reason"), Field{"message", object_type | text_type, any_type, &cohere_message},
+    map("usage"),          raw("logprobs")};
 constexpr Shape cohere_record{"answer", cohere_answer_fields, Unknown::passed_on,
                               "type",   cohere_records,       {}};
 
 }  // namespace
 
-void check_cohere(AnswerFacts& facts, std::string_view /*name*/, const json::Value& record) {
-  check_record(facts, cohere_record, record);
+void check_cohere(const Report& report, std::string_view /*name*/, const json::Value& record) {
+  check_record(report, cohere_record, record);
 }
 
 }  // namespace millrace::adapter::shapes

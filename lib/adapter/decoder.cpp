@@ -50,6 +50,7 @@ Decoder::Decoder(const Wire& wire, const DecoderOptions& options, IdSource& ids,
       options_(options),
       parts_(tracker_options(wire, options), ids, sink),
       facts_(options.details ? std::make_unique<AnswerFacts>() : nullptr),
+      checked_(options.details ? std::make_unique<CheckedRecord>() : nullptr),
       adapter_(wire.make(Services{parts_, ids, options.mode, options.reads_reasoning,
                                   options.vendor_ids, options.answers, facts_.get(),
                                   &unknown_events_, options.logprobs, options.background})),
@@ -253,12 +254,19 @@ void Decoder::on_payload(std::string_view name, std::string_view payload) {
     return;
   }
   if (report_envelope(value.value())) return;
-  if (facts_ && wire_.check != nullptr) wire_.check(*facts_, name, value.value());
+  if (facts_ && wire_.check != nullptr) check(name, value.value());
   if (adapter_->on_record(name, value.value())) {
     ++records_;
   } else {
     unknown_events_.note(facts_.get(), name, value.value());
   }
+}
+
+// Names what of the record is unknown.
+void Decoder::check(std::string_view name, const json::Value& record) {
+  if (checked_->is_same(document_.shape(), name)) return;
+  checked_->begin(document_.shape(), name);
+  wire_.check({*facts_, *checked_}, name, record);
 }
 
 // A gateway's refusal under status 200, whatever the wire:

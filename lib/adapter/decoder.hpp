@@ -82,6 +82,7 @@ class Decoder final : private framing::FrameSink {
   void on_frame(const framing::Frame& frame) override;
   bool choose_framing(std::string_view bytes);
   void on_payload(std::string_view name, std::string_view payload);
+  void check(std::string_view name, const json::Value& record);
   bool report_envelope(const json::Value& record);
   void skip(std::string_view payload, const Error& error);
   void give_facts();
@@ -99,6 +100,7 @@ class Decoder final : private framing::FrameSink {
   event::PartTracker parts_;
   std::unique_ptr<framing::Framing> framing_;  // nullptr until the body says what it is
   std::unique_ptr<AnswerFacts> facts_;         // where the reader wants them
+  std::unique_ptr<CheckedRecord> checked_;     // the same
   UnknownEvents unknown_events_;
   std::unique_ptr<Adapter> adapter_;
   json::Document document_;

@@ -21,16 +21,15 @@ constexpr Shape turn_summary{"summary", turn_summary_fields, Unknown::passed_on}
 constexpr std::array turn_output_fields{text("type"), list("content", turn_part), text("text"),
                                         list("annotations"), map("error")};
 constexpr Shape turn_output{{}, turn_output_fields};
-constexpr std::array turn_thought_fields{text("type"), text("signature"),
-                                         list("summary", turn_summary)};
-constexpr Shape turn_thought{{}, turn_thought_fields};
+constexpr std::array turn_reasoning_fields{text("type"), text("signature"),
+                                           list("summary", turn_summary)};
+constexpr Shape turn_reasoning{{}, turn_reasoning_fields};
 constexpr std::array turn_call_fields{text("type"), text("id"), text("name"),
                                       Field{"arguments", object_type}, text("signature")};
 constexpr Shape turn_call{{}, turn_call_fields};
-constexpr std::array turn_step_variants{Variant{"model_output", &turn_output},
-                                        Variant{"text", &turn_output},
-                                        Variant{"thought", &turn_thought},
-                                        Variant{"function_call", &turn_call}};
+constexpr std::array turn_step_variants{
+    Variant{"model_output", &turn_output}, Variant{"text", &turn_output},
+    Variant{"thought", &turn_reasoning}, Variant{"function_call", &turn_call}};
 // Calls of hosted tools and results are their own state.
 constexpr std::array turn_step_fields{text("type"), text("id"),        text("call_id"),
                                       text("name"), text("signature"), flag("is_error")};
@@ -74,16 +73,14 @@ constexpr std::array turn_delta_record_fields{text("event_type"), whole("index")
 constexpr std::array turn_start_record_fields{text("event_type"), whole("index"),
                                               object("step", turn_step), text("event_id"),
                                               object("content", turn_step)};
-constexpr std::array turn_stop_record_fields{text("event_type"), whole("index"), text("event_id"),
-                                             map("usage"),       map("step_usage"),
-                                             map("metadata")};
-constexpr std::array turn_whole_record_fields{text("event_type"),
-                                              object("interaction", turn_interaction),
-                                              text("event_id")};
-constexpr std::array turn_status_record_fields{text("event_type"), text("interaction_id"),
-                                               text("status"),     text("event_id"),
-                                               map("usage"),       text("continuation_token"),
-                                               any("error")};
+constexpr std::array turn_stop_record_fields{text("event_type"), whole("index"),
+                                             text("event_id"),   map("usage"),
+                                             map("step_usage"),  map("metadata")};
+constexpr std::array turn_whole_record_fields{
+    text("event_type"), object("interaction", turn_interaction), text("event_id")};
+constexpr std::array turn_status_record_fields{
+    text("event_type"), text("interaction_id"),     text("status"), text("event_id"),
+    map("usage"),       text("continuation_token"), raw("error")};
 constexpr Shape turn_delta_record{{}, turn_delta_record_fields};
 constexpr Shape turn_start_record{{}, turn_start_record_fields};
 constexpr Shape turn_stop_record{{}, turn_stop_record_fields};
@@ -102,13 +99,14 @@ constexpr std::array turn_records{Variant{"step.delta", &turn_delta_record},
                                   Variant{"interaction.completed", &turn_whole_record},
                                   Variant{"interaction.complete", &turn_whole_record},
                                   Variant{"interaction.status_update", &turn_status_record}};
-constexpr Shape turn_record{"interaction", turn_interaction_fields, Unknown::passed_on,
-                            "event_type",  turn_records,            {}};
+constexpr Shape turn_record{
+    "interaction", turn_interaction_fields, Unknown::passed_on, "event_type", turn_records, {}};
 
 }  // namespace
 
-void check_interactions(AnswerFacts& facts, std::string_view /*name*/, const json::Value& record) {
-  check_record(facts, turn_record, record);
+void check_interactions(const Report& report, std::string_view /*name*/,
+                        const json::Value& record) {
+  check_record(report, turn_record, record);
 }
 
 }  // namespace millrace::adapter::shapes

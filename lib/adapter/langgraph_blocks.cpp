@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
+
+#include "base/json_depth.hpp"
 
 namespace millrace::adapter {
 namespace {
@@ -54,6 +57,30 @@ void MemberSet::set(std::string_view key, std::string json) {
   } else {
     members_.emplace_back(key, std::move(json));
   }
+}
+
+const std::string* MemberSet::find(std::string_view key) const {
+  const auto known = std::find_if(members_.begin(), members_.end(),
+                                  [&](const auto& member) { return member.first == key; });
+  return known == members_.end() ? nullptr : &known->second;
+}
+
+void MemberSet::join(std::string_view key, const json::Value& object) {
+  constexpr std::size_t joined_limit_bytes = 64UL * 1024;
+  std::string json = object.to_json(whole_text);
+  const std::string* before = find(key);
+  const bool is_new = before == nullptr || *before == json || before->size() > joined_limit_bytes;
+  json::Document document(json::data_depth_limit);
+  const auto earlier = document.parse(is_new ? std::string_view("{}") : *before);
+  if (earlier && object.is_object()) {
+    for (const json::Member& member : earlier.value().members()) {
+      if (object[member.key].exists()) continue;
+      json.pop_back();
+      json::append_member(json, member);
+      json.push_back('}');
+    }
+  }
+  set(key, std::move(json));
 }
 
 std::string MemberSet::take() {
@@ -144,7 +171,11 @@ void LangGraphBlocks::add_call(const json::Value& block, const CallBlock& shape,
 void LangGraphBlocks::note_members(const json::Value& body) {
   for (const auto& [key, value] : body.members()) {
     if (has_word(shown_members, key) || is_bare(value)) continue;
-    members_.set(key, value.to_json(whole_text));
+    if (key == "response_metadata") {
+      members_.join(key, value);
+    } else {
+      members_.set(key, value.to_json(whole_text));
+    }
   }
 }
 

@@ -16,11 +16,15 @@ namespace millrace::adapter {
 class MemberSet {
  public:
   void set(std::string_view key, std::string json);
+  // The same, but members of an object that a later one does not have stay.
+  void join(std::string_view key, const json::Value& object);
   [[nodiscard]] bool empty() const { return members_.empty(); }
   // Shape: an object.
   [[nodiscard]] std::string take();
 
  private:
+  [[nodiscard]] const std::string* find(std::string_view key) const;
+
   std::vector<std::pair<std::string, std::string>> members_;
 };
 

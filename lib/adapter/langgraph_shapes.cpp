@@ -36,81 +36,83 @@ constexpr std::array graph_message_fields{text_or_list("content", graph_block),
 constexpr Shape graph_message{"message", graph_message_fields, Unknown::passed_on};
 
 // What a server says of the run that a message is of; the reader has the run.
-constexpr std::array graph_metadata_fields{any("created_by"),
-                                           any("graph_id"),
-                                           any("assistant_id"),
-                                           any("run_id"),
-                                           any("thread_id"),
-                                           any("user_id"),
-                                           any("run_attempt"),
-                                           any("langgraph_version"),
-                                           any("langgraph_api_version"),
-                                           any("langgraph_plan"),
-                                           any("langgraph_host"),
-                                           any("langgraph_api_url"),
-                                           any("langgraph_auth_user"),
-                                           any("langgraph_auth_user_id"),
-                                           any("langgraph_auth_permissions"),
-                                           any("langgraph_request_id"),
+constexpr std::array graph_metadata_fields{raw("created_by"),
+                                           raw("graph_id"),
+                                           raw("assistant_id"),
+                                           raw("run_id"),
+                                           raw("thread_id"),
+                                           raw("user_id"),
+                                           raw("run_attempt"),
+                                           raw("langgraph_version"),
+                                           raw("langgraph_api_version"),
+                                           raw("langgraph_plan"),
+                                           raw("langgraph_host"),
+                                           raw("langgraph_api_url"),
+                                           raw("langgraph_auth_user"),
+                                           raw("langgraph_auth_user_id"),
+                                           raw("langgraph_auth_permissions"),
+                                           raw("langgraph_request_id"),
                                            number("langgraph_step"),
                                            text("langgraph_node"),
                                            list("langgraph_triggers"),
-                                           any("langgraph_path"),
+                                           raw("langgraph_path"),
                                            text("langgraph_checkpoint_ns"),
-                                           any("checkpoint_ns"),
-                                           any("checkpoint_id"),
-                                           any("ls_provider"),
-                                           any("ls_model_name"),
-                                           any("ls_model_type"),
-                                           any("ls_temperature"),
-                                           any("ls_max_tokens"),
-                                           any("ls_stop"),
-                                           any("ls_integration"),
-                                           any("lc_source"),
+                                           raw("checkpoint_ns"),
+                                           raw("checkpoint_id"),
+                                           raw("ls_provider"),
+                                           raw("ls_model_name"),
+                                           raw("ls_model_type"),
+                                           raw("ls_temperature"),
+                                           raw("ls_max_tokens"),
+                                           raw("ls_stop"),
+                                           raw("ls_integration"),
+                                           raw("lc_source"),
                                            texts("tags")};
 constexpr Shape graph_metadata{"metadata", graph_metadata_fields};
 
 // As LangChain serialises a message, with its class in the last element of `id`.
-constexpr std::array graph_stored_fields{any("lc"), text("type"), list("id"),
+constexpr std::array graph_stored_fields{raw("lc"), text("type"), list("id"),
                                          object("kwargs", graph_message)};
 constexpr Shape graph_stored{"constructor", graph_stored_fields};
 
 // What a run begins with is facts of the answer.
 constexpr std::array graph_run_fields{text("run_id")};
 constexpr Shape graph_run{"metadata", graph_run_fields, Unknown::passed_on};
-constexpr std::array graph_end_fields{text("status"), any("error"), any("message")};
+constexpr std::array graph_end_fields{text("status"), raw("error"), raw("message")};
 constexpr Shape graph_end{"end", graph_end_fields};
 
 constexpr std::array<std::string_view, 3> graph_lists{"messages", "messages/partial",
                                                       "messages/complete"};
 
-void check_message(AnswerFacts& facts, const json::Value& message) {
+void check_message(const Report& report, const json::Value& message) {
   const std::string_view type = message["type"].string();
-  if (type == "constructor") return check_record(facts, graph_stored, message);
+  if (type == "constructor") return check_record(report, graph_stored, message);
   // Those of people are not shown.
   const bool is_hidden = !type.empty() && author_of(type) == Author::other;
-  if (!is_hidden) check_record(facts, graph_message, message);
+  if (!is_hidden) check_record(report, graph_message, message);
 }
 
 }  // namespace
 
-void check_langgraph(AnswerFacts& facts, std::string_view name, const json::Value& record) {
+void check_langgraph(const Report& report, std::string_view name, const json::Value& record) {
+  // Types of messages decide what is looked at.
+  report.checked.spoil();
   const std::string_view base = name.substr(0, name.find('|'));
   const bool is_end = base == "end";
   if (is_end || base == "metadata") {
-    if (!record.is_nothing()) check_record(facts, is_end ? graph_end : graph_run, record);
+    if (!record.is_nothing()) check_record(report, is_end ? graph_end : graph_run, record);
     return;
   }
   if (std::find(graph_lists.begin(), graph_lists.end(), base) == graph_lists.end()) return;
   const bool is_part = record["ns"].is_array() && record["type"].string() == base;
   const json::Value data = is_part ? record["data"] : record;
-  if (!data.is_array()) return check_message(facts, data);
+  if (!data.is_array()) return check_message(report, data);
   // A list of messages, or a message and its metadata.
   const bool has_metadata = base == graph_lists.front();
   std::size_t position = 0;
   for (const json::Value item : data.items()) {
     const bool is_metadata = has_metadata && position++ > 0;
-    is_metadata ? check_record(facts, graph_metadata, item) : check_message(facts, item);
+    is_metadata ? check_record(report, graph_metadata, item) : check_message(report, item);
   }
 }
 

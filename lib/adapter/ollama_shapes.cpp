@@ -13,12 +13,9 @@ constexpr Shape ollama_function{"tool_calls.function", ollama_function_fields};
 constexpr std::array ollama_call_fields{text("id"), object("function", ollama_function),
                                         text("type")};
 constexpr Shape ollama_call{"tool_calls", ollama_call_fields};
-constexpr std::array ollama_message_fields{text("role"),
-                                           text("content"),
-                                           text("thinking"),
-                                           list("tool_calls", ollama_call),
-                                           texts("images"),
-                                           text("tool_name")};
+constexpr std::array ollama_message_fields{text("role"),     text("content"),
+                                           text("thinking"), list("tool_calls", ollama_call),
+                                           texts("images"),  text("tool_name")};
 constexpr Shape ollama_message{"message", ollama_message_fields};
 
 // `completed` and `total` count the steps of an image.
@@ -35,19 +32,19 @@ constexpr std::array ollama_record_fields{text("model"),
                                           number("prompt_eval_duration"),
                                           number("eval_count"),
                                           number("eval_duration"),
-                                          any("context"),
-                                          any("logprobs"),
+                                          raw("context"),
+                                          raw("logprobs"),
                                           text("image"),
-                                          any("images"),
-                                          any("completed"),
-                                          any("total"),
-                                          any("error")};
+                                          raw("images"),
+                                          raw("completed"),
+                                          raw("total"),
+                                          raw("error")};
 constexpr Shape ollama_record{"record", ollama_record_fields, Unknown::carried};
 
 }  // namespace
 
-void check_ollama(AnswerFacts& facts, std::string_view /*name*/, const json::Value& record) {
-  check_record(facts, ollama_record, record);
+void check_ollama(const Report& report, std::string_view /*name*/, const json::Value& record) {
+  check_record(report, ollama_record, record);
 }
 
 }  // namespace millrace::adapter::shapes

@@ -104,8 +104,8 @@ bool OpenAiChat::is_placeholder(const json::Value& entry) const {
                       [&](const Call& call) { return call.index == *index; });
 }
 
-// What an entry that is no call holds all the same. Empty arguments are those of the entry that says
-// nothing.
+// What an entry that is no call holds all the same. Empty arguments are those of the entry that
+// says nothing.
 void OpenAiChat::name_placeholder(const json::Value& entry) {
   const json::Value function = function_of(entry);
   UnknownMembers::note(services_.facts, "tool_calls", entry, known_of_call);

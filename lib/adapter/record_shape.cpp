@@ -1,5 +1,6 @@
 #include "adapter/record_shape.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -9,12 +10,15 @@
 namespace millrace::adapter {
 namespace {
 
-JsonTypes types_of(const json::Value& value) {
-  if (value.is_string()) return text_type;
-  if (value.is_object()) return object_type;
-  if (value.is_array()) return list_type;
-  if (!value.is_number()) return value.is_null() ? any_type : flag_type;
-  return value.integer().value_or(-1) >= 0 ? number_type | whole_type : number_type;
+bool fits(JsonTypes types, const json::Value& value) {
+  if (value.is_string()) return (types & text_type) != 0;
+  if (value.is_number()) {
+    const bool is_index = (types & number_type) == 0 && (types & whole_type) != 0;
+    return is_index ? value.integer().value_or(-1) >= 0 : (types & number_type) != 0;
+  }
+  if (value.is_object()) return (types & object_type) != 0;
+  if (value.is_array()) return (types & list_type) != 0;
+  return value.is_null() || (types & flag_type) != 0;
 }
 
 // Finds members in the order of a table, in which they mostly come.
@@ -23,31 +27,44 @@ class FieldSearch {
   explicit FieldSearch(std::span<const Field> fields) : fields_(fields) {}
 
   const Field* find(std::string_view name) {
-    for (std::size_t step = 0; step < fields_.size(); ++step) {
-      if (next_ >= fields_.size()) next_ = 0;
-      const Field& field = fields_[next_++];
-      if (same_text(field.name, name)) return &field;
+    for (std::size_t at = next_; at < fields_.size(); ++at) {
+      if (same_text(fields_[at].name, name)) return found(at);
+    }
+    for (std::size_t at = 0; at < next_; ++at) {
+      if (same_text(fields_[at].name, name)) return found(at);
     }
     return nullptr;
   }
 
  private:
+  const Field* found(std::size_t at) {
+    next_ = at + 1;
+    return &fields_[at];
+  }
+
   std::span<const Field> fields_;
   std::size_t next_ = 0;
 };
 
 class RecordCheck {
  public:
-  explicit RecordCheck(AnswerFacts& facts) : facts_(facts) {}
+  explicit RecordCheck(const Report& report) : facts_(report.facts), checked_(report.checked) {}
 
   void check(const Shape& shape, const json::Value& object) const;
 
  private:
+  bool carry(const json::Value& object, const json::Member& member) const;
   void check_member(const Field& field, std::string_view place, const json::Value& value) const;
   void note_unknown(const Shape& shape, std::string_view place, const json::Value& object,
                     const json::Member& member) const;
 
+  void note_type(std::string_view place, std::string_view member, const json::Value& value) const {
+    checked_.spoil();
+    UnknownMembers::note_type(&facts_, place, member, value);
+  }
+
   AnswerFacts& facts_;
+  CheckedRecord& checked_;
 };
 
 // Of several answers that come together the first one's.
@@ -59,7 +76,9 @@ void RecordCheck::check(const Shape& shape, const json::Value& object) const {
   const Shape* known = &shape;
   std::string_view place = shape.place;
   if (!shape.tag.empty()) {
-    std::string_view tag = object[shape.tag].string();
+    const json::Value value = object[shape.tag];
+    std::string_view tag = value.string();
+    if (value.is_string()) checked_.add_tag(value);
     for (const Variant& variant : shape.variants) {
       if (!same_text(variant.tag, tag)) continue;
       known = variant.shape;
@@ -76,20 +95,25 @@ void RecordCheck::check(const Shape& shape, const json::Value& object) const {
       continue;
     }
     if (field->types != any_type) check_member(*field, place, member.value);
-    if (field->carried && is_first(object)) facts_.carry(member.key, member.value);
+    if (field->carried) carry(object, member);
   }
+}
+
+// False where it is a further answer's, or one too many.
+bool RecordCheck::carry(const json::Value& object, const json::Member& member) const {
+  checked_.spoil();
+  return is_first(object) && facts_.carry(member.key, member.value);
 }
 
 void RecordCheck::check_member(const Field& field, std::string_view place,
                                const json::Value& value) const {
-  if ((types_of(value) & field.types) == 0) {
-    return UnknownMembers::note_type(&facts_, place, field.name, value);
-  }
+  if (!fits(field.types, value)) return note_type(place, field.name, value);
+  if (field.types == whole_type && value.is_number()) checked_.add_whole(value);
   if (field.shape != nullptr && value.is_object()) return check(*field.shape, value);
   if (field.items == any_type) return;
   for (const json::Value item : value.items()) {
-    if ((types_of(item) & field.items) == 0) {
-      UnknownMembers::note_type(&facts_, place, std::string(field.name) + "[]", item);
+    if (!fits(field.items, item)) {
+      note_type(place, std::string(field.name) + "[]", item);
     } else if (field.shape != nullptr && item.is_object()) {
       check(*field.shape, item);
     }
@@ -99,18 +123,44 @@ void RecordCheck::check_member(const Field& field, std::string_view place,
 void RecordCheck::note_unknown(const Shape& shape, std::string_view place,
                                const json::Value& object, const json::Member& member) const {
   if (shape.unknown == Unknown::named_beside && object.size() == 1) return;
-  if (shape.unknown == Unknown::carried && is_first(object)) {
-    if (facts_.carry(member.key, member.value)) return;
-  }
+  if (shape.unknown == Unknown::carried && carry(object, member)) return;
+  checked_.spoil();
   UnknownMembers::note_member(&facts_, shape.unknown_place.empty() ? place : shape.unknown_place,
                               member);
 }
 
 }  // namespace
 
-void check_record(AnswerFacts& facts, const Shape& shape, const json::Value& record) {
-  if (record.is_object()) return RecordCheck(facts).check(shape, record);
-  UnknownMembers::note_type(&facts, "stream", "record", record);
+void CheckedRecord::begin(std::uint64_t shape, std::string_view name) {
+  tags_.clear();
+  wholes_.clear();
+  name_ = name;
+  shape_ = shape;
+  is_good_ = true;
+}
+
+bool CheckedRecord::is_same(std::uint64_t shape, std::string_view name) const {
+  if (!is_good_ || shape != shape_ || !same_text(name, name_)) return false;
+  const auto is_tag = [](const Tag& tag) { return same_text(tag.value.string(), tag.text); };
+  const auto is_whole = [](const json::Value& value) { return value.integer().value_or(-1) >= 0; };
+  return std::all_of(tags_.begin(), tags_.end(), is_tag) &&
+         std::all_of(wholes_.begin(), wholes_.end(), is_whole);
+}
+
+void CheckedRecord::add_tag(const json::Value& value) {
+  if (tags_.size() == most_values) return spoil();
+  tags_.push_back({value, std::string(value.string())});
+}
+
+void CheckedRecord::add_whole(const json::Value& value) {
+  if (wholes_.size() == most_values) return spoil();
+  wholes_.push_back(value);
+}
+
+void check_record(const Report& report, const Shape& shape, const json::Value& record) {
+  if (record.is_object()) return RecordCheck(report).check(shape, record);
+  report.checked.spoil();
+  UnknownMembers::note_type(&report.facts, "stream", "record", record);
 }
 
 }  // namespace millrace::adapter

@@ -2,9 +2,12 @@
 // walk that names what of a record is not in them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "adapter/answer_facts.hpp"
 #include "base/json.hpp"
@@ -59,28 +62,62 @@ struct Variant {
   const Shape* shape;
 };
 
+// What a record was found to be of which nothing was named. The next one of its shape is of the
+// same, when the values that decide it are: most records of a stream cost no more than that.
+// Thread: any, one at a time.
+class CheckedRecord {
+ public:
+  // `shape` is that of the document which has the record, `name` the event name of its frame.
+  void begin(std::uint64_t shape, std::string_view name);
+  [[nodiscard]] bool is_same(std::uint64_t shape, std::string_view name) const;
+
+  // Notes a value that decided: a text, or a number that had to be 0, 1, 2 ...
+  void add_tag(const json::Value& value);
+  void add_whole(const json::Value& value);
+  // The next record must be looked at again, whatever its shape.
+  void spoil() { is_good_ = false; }
+
+ private:
+  static constexpr std::size_t most_values = 8;
+  struct Tag {
+    json::Value value;
+    std::string text;
+  };
+  std::vector<Tag> tags_;
+  std::vector<json::Value> wholes_;
+  std::string name_;
+  std::uint64_t shape_ = 0;
+  bool is_good_ = false;
+};
+
+// Where the names go.
+struct Report {
+  AnswerFacts& facts;
+  CheckedRecord& checked;
+};
+
 // Names, in the details of the answer, the members of an object that are unknown, neither null nor
 // empty, and those of another type than their wire's (`wrongTypes`). A record that is no object is
 // a wrong type, too.
-void check_record(AnswerFacts& facts, const Shape& shape, const json::Value& record);
+void check_record(const Report& report, const Shape& shape, const json::Value& record);
 
 // The tables: `name` is the event name of the frame.
 namespace shapes {
 
-using Check = void (*)(AnswerFacts& facts, std::string_view name, const json::Value& record);
+using Check = void (*)(const Report& report, std::string_view name, const json::Value& record);
 
-void check_anthropic(AnswerFacts& facts, std::string_view name, const json::Value& record);
-void check_bedrock(AnswerFacts& facts, std::string_view name, const json::Value& record);
-void check_chat(AnswerFacts& facts, std::string_view name, const json::Value& record);
-void check_cohere(AnswerFacts& facts, std::string_view name, const json::Value& record);
-void check_gemini(AnswerFacts& facts, std::string_view name, const json::Value& record);
-void check_interactions(AnswerFacts& facts, std::string_view name, const json::Value& record);
-void check_langgraph(AnswerFacts& facts, std::string_view name, const json::Value& record);
-void check_ollama(AnswerFacts& facts, std::string_view name, const json::Value& record);
-void check_responses(AnswerFacts& facts, std::string_view name, const json::Value& record);
+void check_anthropic(const Report& report, std::string_view name, const json::Value& record);
+void check_bedrock(const Report& report, std::string_view name, const json::Value& record);
+void check_chat(const Report& report, std::string_view name, const json::Value& record);
+void check_cohere(const Report& report, std::string_view name, const json::Value& record);
+void check_gemini(const Report& report, std::string_view name, const json::Value& record);
+void check_interactions(const Report& report, std::string_view name, const json::Value& record);
+void check_langgraph(const Report& report, std::string_view name, const json::Value& record);
+void check_ollama(const Report& report, std::string_view name, const json::Value& record);
+void check_responses(const Report& report, std::string_view name, const json::Value& record);
 
 // How the tables are written.
-constexpr Field any(std::string_view name) {
+constexpr Field raw(std::string_view name) {
   return {name, any_type};
 }
 constexpr Field text(std::string_view name) {

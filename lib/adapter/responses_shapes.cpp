@@ -11,22 +11,22 @@ namespace {
 constexpr std::array response_part_fields{text("type"), text("text"), objects("annotations"),
                                           list("logprobs"), text("refusal")};
 constexpr Shape response_part_words{{}, response_part_fields, Unknown::passed_on};
-constexpr std::array response_part_variants{Variant{"output_text", &response_part_words},
-                                            Variant{"refusal", &response_part_words},
-                                            Variant{"summary_text", &response_part_words},
-                                            Variant{"reasoning_text", &response_part_words}};
+constexpr std::array response_part_variants{
+    Variant{"output_text", &response_part_words}, Variant{"refusal", &response_part_words},
+    Variant{"summary_text", &response_part_words}, Variant{"reasoning_text", &response_part_words}};
 constexpr std::array response_other_part_fields{text("type")};
 constexpr Shape response_part{"part", response_other_part_fields, Unknown::passed_on,
                               "type", response_part_variants,     {}};
 constexpr std::array response_piece_fields{text("type"), text("text")};
 constexpr Shape response_summary{"summary", response_piece_fields, Unknown::passed_on};
 
-constexpr std::array response_message_fields{text("type"),
-                                             text("id"),
-                                             text("status"),
-                                             text("role"),
-                                             Field{"content", text_type | list_type, object_type, &response_part},
-                                             text("phase")};
+constexpr std::array response_message_fields{
+    text("type"),
+    text("id"),
+    text("status"),
+    text("role"),
+    Field{"content", text_type | list_type, object_type, &response_part},
+    text("phase")};
 constexpr Shape response_message{{}, response_message_fields, Unknown::passed_on};
 constexpr std::array response_reasoning_fields{text("type"),
                                                text("id"),
@@ -39,11 +39,10 @@ constexpr std::array response_call_fields{text("type"), text("id"),        text(
                                           text("name"), text("arguments"), text("call_id"),
                                           text("input")};
 constexpr Shape response_call{{}, response_call_fields, Unknown::passed_on};
-constexpr std::array response_item_variants{Variant{"message", &response_message},
-                                            Variant{"reasoning", &response_reasoning},
-                                            Variant{"function_call", &response_call},
-                                            Variant{"custom_tool_call", &response_call},
-                                            Variant{"mcp_call", &response_call}};
+constexpr std::array response_item_variants{
+    Variant{"message", &response_message}, Variant{"reasoning", &response_reasoning},
+    Variant{"function_call", &response_call}, Variant{"custom_tool_call", &response_call},
+    Variant{"mcp_call", &response_call}};
 constexpr std::array response_item_fields{text("type"), text("id"), text("status"),
                                           text("call_id")};
 constexpr Shape response_item{"item", response_item_fields,   Unknown::passed_on,
@@ -62,18 +61,11 @@ constexpr std::array response_fields{text("type"),
                                      map("incomplete_details")};
 constexpr Shape response_whole{"response", response_fields, Unknown::passed_on};
 
-constexpr std::array response_delta_fields{text("type"),
-                                           whole("content_index"),
-                                           text("delta"),
-                                           text("item_id"),
-                                           list("logprobs"),
-                                           any("obfuscation"),
-                                           whole("output_index"),
-                                           whole("summary_index"),
-                                           number("sequence_number"),
-                                           text("call_id"),
-                                           text("response_id"),
-                                           text("name")};
+constexpr std::array response_delta_fields{
+    text("type"),          whole("content_index"), text("delta"),
+    text("item_id"),       list("logprobs"),       raw("obfuscation"),
+    whole("output_index"), whole("summary_index"), number("sequence_number"),
+    text("call_id"),       text("response_id"),    text("name")};
 constexpr Shape response_delta{{}, response_delta_fields, Unknown::named, {}, {}, {}, "delta"};
 
 // The item at its end has the parts.
@@ -95,11 +87,11 @@ constexpr std::array response_event_fields{text("type"),
                                            whole("annotation_index"),
                                            text("delta"),
                                            text("code"),
-                                           any("obfuscation"),
+                                           raw("obfuscation"),
                                            text("call_id"),
                                            text("response_id"),
                                            text("name"),
-                                           any("agent")};
+                                           raw("agent")};
 constexpr Shape response_event{{}, response_event_fields};
 // Further members of the last event are facts, and those of an unfinished image go with it.
 constexpr Shape response_report{{}, response_event_fields, Unknown::passed_on};
@@ -160,13 +152,13 @@ constexpr std::array response_records{
     Variant{"response.audio.done", &response_event},
     Variant{"response.audio.transcript.done", &response_event},
     Variant{"response.reasoning_summary_part.done", &response_event}};
-constexpr Shape response_record{"response",       response_fields,  Unknown::passed_on,
-                                "type",           response_records, "response."};
+constexpr Shape response_record{"response", response_fields,  Unknown::passed_on,
+                                "type",     response_records, "response."};
 
 }  // namespace
 
-void check_responses(AnswerFacts& facts, std::string_view /*name*/, const json::Value& record) {
-  check_record(facts, response_record, record);
+void check_responses(const Report& report, std::string_view /*name*/, const json::Value& record) {
+  check_record(report, response_record, record);
 }
 
 }  // namespace millrace::adapter::shapes

@@ -34,7 +34,8 @@ constexpr std::array table{
     Wire{"gemini", FramingKind::sse_records, done_payload, true, false,
          "Failed to parse Gemini chunk", make<Gemini>, shapes::check_gemini},
     Wire{"gemini_interactions", FramingKind::sse_records, done_payload, true, false,
-         "Failed to parse Interactions event", make<GeminiInteractions>, shapes::check_interactions},
+         "Failed to parse Interactions event", make<GeminiInteractions>,
+         shapes::check_interactions},
     Wire{"langgraph", FramingKind::sse_blocks, "", false, false,
          "Failed to parse LangGraph SSE data", make<LangGraph>, shapes::check_langgraph},
     Wire{"mistral", FramingKind::sse_records, done_payload, true, false,
@@ -46,7 +47,8 @@ constexpr std::array table{
     Wire{"openai_chat_ndjson", FramingKind::ndjson, "", false, false,
          "Failed to parse OpenAI NDJSON chunk", make<OpenAiChat>, shapes::check_chat},
     Wire{"openai_responses", FramingKind::sse_records, done_payload, true, false,
-         "Failed to parse OpenAI Responses SSE event", make<OpenAiResponses>, shapes::check_responses},
+         "Failed to parse OpenAI Responses SSE event", make<OpenAiResponses>,
+         shapes::check_responses},
 };
 
 }  // namespace

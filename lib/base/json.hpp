@@ -242,6 +242,9 @@ class Document {
   // Errors: invalid_json, json_too_deep; the message names the byte offset.
   // Lifetime: the value is good until the next parse.
   Result<Value> parse(std::string_view text);
+  // While it stays the same, each text was the one before with other strings and numbers in it, and
+  // a value of an earlier parse is what now stands at its place.
+  [[nodiscard]] std::uint64_t shape() const { return shape_; }
 
  private:
   struct Handler;
@@ -254,6 +257,7 @@ class Document {
   std::vector<std::uint32_t> open_;
   HiddenNumbers hidden_numbers_;
   detail::Pattern pattern_;
+  std::uint64_t shape_ = 0;
   bool used_ = false;
 };
 

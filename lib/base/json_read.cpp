@@ -251,6 +251,7 @@ void Document::reuse_memory() {
 Result<Value> Document::parse(std::string_view text) {
   if (pattern_.match(text, nodes_)) return Value(nodes_.data(), 0);
   pattern_.forget();
+  ++shape_;
   return parse_whole(trim(text));
 }
 

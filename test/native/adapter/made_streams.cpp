@@ -47,10 +47,11 @@ constexpr std::array mistral_records{
 };
 
 constexpr std::array anthropic_records{
-    MadeRecord{"", R"({"type":"message_start","message":{"id":"msg_1","type":"message","role":)"
-                   R"("assistant","content":[],"model":"c","stop_reason":null,"stop_sequence":null,)"
-                   R"("usage":{"input_tokens":10,"cache_read_input_tokens":3,"service_tier":)"
-                   R"("standard","server_tool_use":{"web_search_requests":1}}}})"},
+    MadeRecord{"",
+               R"({"type":"message_start","message":{"id":"msg_1","type":"message","role":)"
+               R"("assistant","content":[],"model":"c","stop_reason":null,"stop_sequence":null,)"
+               R"("usage":{"input_tokens":10,"cache_read_input_tokens":3,"service_tier":)"
+               R"("standard","server_tool_use":{"web_search_requests":1}}}})"},
     MadeRecord{"", R"({"type":"content_block_start","index":0,"content_block":{"type":"thinking",)"
                    R"("thinking":"","signature":""}})"},
     MadeRecord{"", R"({"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta",)"
@@ -62,17 +63,19 @@ constexpr std::array anthropic_records{
                    R"("text":""}})"},
     MadeRecord{"", R"({"type":"content_block_delta","index":1,"delta":{"type":"text_delta",)"
                    R"("text":"Text one"}})"},
-    MadeRecord{"", R"({"type":"content_block_delta","index":1,"delta":{"type":"citations_delta",)"
-                   R"("citation":{"type":"web_search_result_location","url":"https://c.example"}}})"},
+    MadeRecord{"",
+               R"({"type":"content_block_delta","index":1,"delta":{"type":"citations_delta",)"
+               R"("citation":{"type":"web_search_result_location","url":"https://c.example"}}})"},
     MadeRecord{"", R"({"type":"content_block_stop","index":1})"},
     MadeRecord{"", R"({"type":"content_block_start","index":2,"content_block":{"type":)"
                    R"("server_tool_use","id":"srv_1","name":"web_search","input":{}}})"},
     MadeRecord{"", R"({"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta",)"
                    R"("partial_json":"{\"query\":\"rain\"}"}})"},
     MadeRecord{"", R"({"type":"content_block_stop","index":2})"},
-    MadeRecord{"", R"({"type":"content_block_start","index":3,"content_block":{"type":)"
-                   R"("web_search_tool_result","tool_use_id":"srv_1","content":[{"type":)"
-                   R"("web_search_result","url":"https://w.example","encrypted_content":"ENC"}]}})"},
+    MadeRecord{"",
+               R"({"type":"content_block_start","index":3,"content_block":{"type":)"
+               R"("web_search_tool_result","tool_use_id":"srv_1","content":[{"type":)"
+               R"("web_search_result","url":"https://w.example","encrypted_content":"ENC"}]}})"},
     MadeRecord{"", R"({"type":"content_block_stop","index":3})"},
     MadeRecord{"", R"({"type":"content_block_start","index":4,"content_block":{"type":"tool_use",)"
                    R"("id":"tu_1","name":"f","input":{}}})"},
@@ -94,13 +97,14 @@ constexpr std::array gemini_records{
                    R"({"codeExecutionResult":{"outcome":"OUTCOME_OK","output":"one out"}}]},)"
                    R"("safetyRatings":[{"category":"H","probability":"LOW","blocked":false}]}],)"
                    R"("modelVersion":"g","responseId":"resp_1"})"},
-    MadeRecord{"", R"({"candidates":[{"index":0,"content":{"role":"model","parts":[)"
-                   R"({"functionCall":{"id":"fc_1","name":"f","args":{"a":"b"}},)"
-                   R"("thoughtSignature":"U0lHQg=="}]},"finishReason":"STOP","finishMessage":"end",)"
-                   R"("groundingMetadata":{"webSearchQueries":["q1"],"groundingChunks":[{"web":)"
-                   R"({"uri":"https://g.example"}}]}}],"usageMetadata":{"promptTokenCount":3,)"
-                   R"("candidatesTokenCount":5,"totalTokenCount":8},"modelVersion":"g",)"
-                   R"("responseId":"resp_1"})"},
+    MadeRecord{"",
+               R"({"candidates":[{"index":0,"content":{"role":"model","parts":[)"
+               R"({"functionCall":{"id":"fc_1","name":"f","args":{"a":"b"}},)"
+               R"("thoughtSignature":"U0lHQg=="}]},"finishReason":"STOP","finishMessage":"end",)"
+               R"("groundingMetadata":{"webSearchQueries":["q1"],"groundingChunks":[{"web":)"
+               R"({"uri":"https://g.example"}}]}}],"usageMetadata":{"promptTokenCount":3,)"
+               R"("candidatesTokenCount":5,"totalTokenCount":8},"modelVersion":"g",)"
+               R"("responseId":"resp_1"})"},
 };
 
 constexpr std::array interactions_records{
@@ -198,9 +202,10 @@ constexpr std::array ollama_records{
     MadeRecord{"", R"({"model":"l","created_at":"2026-01-01T00:00:00Z","message":{"role":)"
                    R"("assistant","content":"","tool_calls":[{"id":"c1","function":{"index":0,)"
                    R"("name":"f","arguments":{"a":"b"}}}]},"done":false})"},
-    MadeRecord{"", R"({"model":"l","created_at":"2026-01-01T00:00:00Z","message":{"role":)"
-                   R"("assistant","content":""},"done":true,"done_reason":"stop","total_duration":5,)"
-                   R"("load_duration":1,"prompt_eval_count":3,"eval_count":4,"eval_duration":2})"},
+    MadeRecord{"",
+               R"({"model":"l","created_at":"2026-01-01T00:00:00Z","message":{"role":)"
+               R"("assistant","content":""},"done":true,"done_reason":"stop","total_duration":5,)"
+               R"("load_duration":1,"prompt_eval_count":3,"eval_count":4,"eval_duration":2})"},
 };
 
 constexpr std::array langgraph_records{
@@ -227,8 +232,9 @@ constexpr std::array responses_records{
                    R"("object":"response","status":"in_progress","model":"g","output":[]}})"},
     MadeRecord{"", R"({"type":"response.output_item.added","output_index":0,"item":{"type":)"
                    R"("reasoning","id":"rs_1","summary":[]}})"},
-    MadeRecord{"", R"({"type":"response.reasoning_summary_part.added","item_id":"rs_1",)"
-                   R"("output_index":0,"summary_index":0,"part":{"type":"summary_text","text":""}})"},
+    MadeRecord{"",
+               R"({"type":"response.reasoning_summary_part.added","item_id":"rs_1",)"
+               R"("output_index":0,"summary_index":0,"part":{"type":"summary_text","text":""}})"},
     MadeRecord{"", R"({"type":"response.reasoning_summary_text.delta","item_id":"rs_1",)"
                    R"("output_index":0,"summary_index":0,"delta":"think one"})"},
     MadeRecord{"", R"({"type":"response.reasoning_summary_text.done","item_id":"rs_1",)"
@@ -239,13 +245,15 @@ constexpr std::array responses_records{
     MadeRecord{"", R"({"type":"response.output_item.added","output_index":1,"item":{"type":)"
                    R"("message","id":"msg_1","role":"assistant","status":"in_progress",)"
                    R"("content":[]}})"},
-    MadeRecord{"", R"({"type":"response.content_part.added","item_id":"msg_1","output_index":1,)"
-                   R"("content_index":0,"part":{"type":"output_text","text":"","annotations":[]}})"},
+    MadeRecord{"",
+               R"({"type":"response.content_part.added","item_id":"msg_1","output_index":1,)"
+               R"("content_index":0,"part":{"type":"output_text","text":"","annotations":[]}})"},
     MadeRecord{"", R"({"type":"response.output_text.delta","item_id":"msg_1","output_index":1,)"
                    R"("content_index":0,"delta":"Text one"})"},
-    MadeRecord{"", R"({"type":"response.output_text.annotation.added","item_id":"msg_1",)"
-                   R"("output_index":1,"content_index":0,"annotation_index":0,"annotation":{"type":)"
-                   R"("url_citation","url":"https://u.example"}})"},
+    MadeRecord{"",
+               R"({"type":"response.output_text.annotation.added","item_id":"msg_1",)"
+               R"("output_index":1,"content_index":0,"annotation_index":0,"annotation":{"type":)"
+               R"("url_citation","url":"https://u.example"}})"},
     MadeRecord{"", R"({"type":"response.output_text.done","item_id":"msg_1","output_index":1,)"
                    R"("content_index":0,"text":"Text one"})"},
     MadeRecord{"", R"({"type":"response.output_item.done","output_index":1,"item":{"type":)"
@@ -254,9 +262,10 @@ constexpr std::array responses_records{
                    R"("url_citation","url":"https://u.example"}]}]}})"},
     MadeRecord{"", R"({"type":"response.web_search_call.searching","output_index":2,"item_id":)"
                    R"("ws_1"})"},
-    MadeRecord{"", R"({"type":"response.output_item.done","output_index":2,"item":{"type":)"
-                   R"("web_search_call","id":"ws_1","status":"completed","action":{"type":"search",)"
-                   R"("query":"q1","sources":[{"type":"url","url":"https://s.example"}]}}})"},
+    MadeRecord{"",
+               R"({"type":"response.output_item.done","output_index":2,"item":{"type":)"
+               R"("web_search_call","id":"ws_1","status":"completed","action":{"type":"search",)"
+               R"("query":"q1","sources":[{"type":"url","url":"https://s.example"}]}}})"},
     MadeRecord{"", R"({"type":"response.output_item.added","output_index":3,"item":{"type":)"
                    R"("function_call","id":"fc_1","call_id":"call_1","name":"f","arguments":"",)"
                    R"("status":"in_progress"}})"},

@@ -93,7 +93,8 @@ struct Silent {
   std::string_view reason;
 };
 constexpr std::array silent_places{
-    Silent{"anthropic", "content_block_start content_block.input", "the deltas have the whole of it"},
+    Silent{"anthropic", "content_block_start content_block.input",
+           "the deltas have the whole of it"},
     Silent{"gemini_interactions", "step.start step.arguments", "the deltas have the whole of it"},
     Silent{"openai_responses", "response.reasoning_summary_part.added part", "so has the item"},
     Silent{"openai_responses", "response.content_part.added part", "so has the item"},
@@ -102,7 +103,6 @@ constexpr std::array silent_places{
            "a text is a content, whose words came before"},
     Silent{"openai_responses", "response.output_item.done item.content[].annotations[]*",
            "an event of its own had it"},
-    Silent{"langgraph", "messages [].response_metadata", "that of the last chunk counts"},
     Silent{"langgraph", "messages [].tags[]", "the reader has the run"},
     Silent{"langgraph", "messages [].tool_call_chunks[].index", "a text may count as well"},
 };
