@@ -14,7 +14,6 @@ void Gemini::on_response(const json::Value& value, const json::Value& /*part*/) 
 }
 
 void Gemini::on_code(const json::Value& value, const json::Value& part) {
-  note_texts("executableCode", value, {"language", "code"});
   std::string arguments = "{";
   for (const std::string_view key : {"language", "code"}) {
     json::append_member(arguments, key, value[key].string(), json::Surrogates::keep);
@@ -28,7 +27,6 @@ void Gemini::on_code(const json::Value& value, const json::Value& part) {
 }
 
 void Gemini::on_code_result(const json::Value& value, const json::Value& part) {
-  note_texts("codeExecutionResult", value, {"outcome", "output"});
   const std::string_view outcome = value["outcome"].string();
   const bool failed = !outcome.empty() && outcome != "OUTCOME_OK";
   // A result without its code would belong to no call.
