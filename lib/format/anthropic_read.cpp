@@ -8,6 +8,7 @@
 #include "format/anthropic_blocks.hpp"
 #include "format/read_order.hpp"
 #include "format/retained.hpp"
+#include "format/shape_tables.hpp"
 #include "format/support.hpp"
 #include "message/parts.hpp"
 
@@ -338,6 +339,10 @@ Result<Messages> read_anthropic(const json::Value& data, IdSource& ids) {
     return not_a_list("an array of messages, or an object with `messages` and perhaps `system`",
                       data);
   }
+  const json::Value system = data["system"];
+  constexpr MemberShape system_shape{"system", a_string | a_list, &shapes::anthropic_block};
+  MILLRACE_TRY(check_member(system, system_shape, "system"));
+  MILLRACE_TRY(check_shapes(turns, shapes::anthropic_turn, "messages"));
   AnthropicReader reader(ids);
   reader.read_system(data["system"]);
   for (const json::Value turn : turns.items()) reader.read_turn(turn);

@@ -7,6 +7,7 @@
 #include "format/bedrock_converse.hpp"
 #include "format/read_order.hpp"
 #include "format/retained.hpp"
+#include "format/shape_tables.hpp"
 #include "format/support.hpp"
 #include "message/parts.hpp"
 
@@ -209,6 +210,9 @@ Result<Messages> read_bedrock_converse(const json::Value& data, IdSource& ids) {
     return not_a_list("an array of messages, or an object with `messages` and perhaps `system`",
                       data);
   }
+  constexpr MemberShape system_shape{"system", a_list, &shapes::bedrock_block};
+  MILLRACE_TRY(check_member(data["system"], system_shape, "system"));
+  MILLRACE_TRY(check_shapes(turns, shapes::bedrock_turn, "messages"));
   BedrockReader reader(ids);
   reader.read_system(data["system"]);
   for (const json::Value turn : turns.items()) reader.read_turn(turn);

@@ -9,6 +9,7 @@
 
 #include "format/joined_answers.hpp"
 #include "format/retained.hpp"
+#include "format/shape_tables.hpp"
 #include "format/support.hpp"
 #include "message/media_type.hpp"
 #include "message/parts.hpp"
@@ -381,6 +382,7 @@ std::size_t write_joined_cohere(JsonBuilder& out, std::span<const Message> messa
 
 Result<Messages> read_cohere(const json::Value& data, IdSource& ids) {
   if (!data.is_array()) return not_a_list("an array of messages", data);
+  MILLRACE_TRY(check_shapes(data, shapes::cohere_message, "messages"));
   CohereReader reader(ids);
   for (const json::Value value : data.items()) reader.read(value);
   return reader.take();

@@ -9,6 +9,7 @@
 #include "format/open_calls.hpp"
 #include "format/read_order.hpp"
 #include "format/retained.hpp"
+#include "format/shape_tables.hpp"
 #include "format/support.hpp"
 #include "message/parts.hpp"
 
@@ -296,6 +297,10 @@ Result<Messages> read_gemini(const json::Value& data, IdSource& ids) {
     return not_a_list(
         "an array of contents, or an object with `contents` and perhaps `systemInstruction`", data);
   }
+  constexpr MemberShape system_shape{"systemInstruction", a_string | an_object,
+                                     &shapes::gemini_system};
+  MILLRACE_TRY(check_member(data["systemInstruction"], system_shape, "systemInstruction"));
+  MILLRACE_TRY(check_shapes(turns, shapes::gemini_turn, "contents"));
   GeminiReader reader(ids);
   reader.read_system(data["systemInstruction"]);
   for (const json::Value turn : turns.items()) reader.read_turn(turn);

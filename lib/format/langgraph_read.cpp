@@ -10,6 +10,7 @@
 #include "format/langgraph.hpp"
 #include "format/langgraph_names.hpp"
 #include "format/retained.hpp"
+#include "format/shape_tables.hpp"
 #include "format/support.hpp"
 #include "message/parts.hpp"
 
@@ -254,6 +255,9 @@ Result<Messages> read_langgraph(const json::Value& data, IdSource& ids) {
   if (!list.is_array()) {
     return not_a_list("an array of messages, or a thread's state with `values.messages`", data);
   }
+  MILLRACE_TRY(check_shapes(list, shapes::langgraph_message, "messages"));
+  constexpr std::array<std::string_view, 2> names{"type", "role"};
+  MILLRACE_TRY(check_has_one_of(list, names, "messages"));
   Messages messages;
   messages.reserve(list.size());
   for (const json::Value item : list.items()) read_one(messages, item, ids);

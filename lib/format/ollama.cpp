@@ -8,6 +8,7 @@
 
 #include "format/joined_answers.hpp"
 #include "format/open_calls.hpp"
+#include "format/shape_tables.hpp"
 #include "format/support.hpp"
 #include "message/media_type.hpp"
 #include "message/ordered_answers.hpp"
@@ -343,6 +344,7 @@ std::size_t write_joined_ollama(JsonBuilder& out, std::span<const Message> messa
 
 Result<Messages> read_ollama(const json::Value& data, IdSource& ids) {
   if (!data.is_array()) return not_a_list("an array of messages", data);
+  MILLRACE_TRY(check_shapes(data, shapes::ollama_message, "messages"));
   OllamaReader reader(ids);
   for (const json::Value value : data.items()) reader.read(value);
   return reader.take();

@@ -13,6 +13,7 @@
 #include "format/openai_names.hpp"
 #include "format/read_order.hpp"
 #include "format/retained.hpp"
+#include "format/shape_tables.hpp"
 #include "format/support.hpp"
 #include "message/parts.hpp"
 
@@ -383,6 +384,10 @@ void ItemReader::keep(const json::Value& item) {
 Result<Messages> read_openai_conversation(const json::Value& data, IdSource& ids) {
   const json::Value list = data.is_array() ? data : data["data"];
   if (!list.is_array()) return not_a_list("an array of items, or a list object with `data`", data);
+  MILLRACE_TRY(check_shapes(list, shapes::response_item, "items"));
+  // Without a type it is a message, or a reference to an item.
+  constexpr std::array<std::string_view, 3> names{"type", "role", "id"};
+  MILLRACE_TRY(check_has_one_of(list, names, "items"));
   ItemReader reader(ids);
   for (const json::Value item : list.items()) reader.read(item);
   return reader.take();

@@ -8,6 +8,7 @@
 #include "format/openai.hpp"
 #include "format/openai_names.hpp"
 #include "format/retained.hpp"
+#include "format/shape_tables.hpp"
 #include "format/support.hpp"
 #include "message/parts.hpp"
 
@@ -381,6 +382,7 @@ std::string openai::reasoning_of_parts(const json::Value& content) {
 
 Result<Messages> read_openai(const json::Value& data, IdSource& ids) {
   if (!data.is_array()) return not_a_list("an array of messages", data);
+  MILLRACE_TRY(check_shapes(data, shapes::chat_message, "messages"));
   ChatReader reader(ids);
   for (const json::Value item : data.items()) reader.read(item);
   return reader.take();
