@@ -118,12 +118,28 @@ Result<void> read_calls(Message& out, const json::Value& calls, std::string_view
   return {};
 }
 
+// Parts of types that are not known are carried; what is no part at all would be lost.
+Result<void> check_parts(const json::Value& parts, std::string_view where) {
+  std::size_t at = 0;
+  for (const json::Value part : parts.items()) {
+    const std::string place = ".content[" + std::to_string(at++) + "]";
+    if (!part.is_object())
+      return wrong(where, place + " must be an object, not " + shown_value(part) + ".");
+    const bool is_text = part["type"].string() == "text";
+    if (is_text && !part["text"].is_nothing() && !part["text"].is_string())
+      return wrong(where,
+                   place + ".text must be a string, not " + shown_value(part["text"]) + ".");
+  }
+  return {};
+}
+
 Result<void> read_content(Message& out, const json::Value& content, std::string_view where) {
   if (content.is_nothing()) return {};
   const bool is_activity = out.role == Role::activity;
   if (content.is_string() && !is_activity) {
     out.content = Content::of_text(content.string());
   } else if (content.is_array() && !is_activity) {
+    MILLRACE_TRY(check_parts(content, where));
     out.content = Content::of_parts(content.to_json(json::Surrogates::keep));
   } else if (content.is_object() && is_activity) {
     out.content = {Content::Kind::object, content.to_json(json::Surrogates::keep)};
