@@ -216,4 +216,20 @@ bool is_executable_code(const json::Value& state) {
   return state["code"].is_string() || state["language"].is_string();
 }
 
+bool is_made_here(std::string_view id) {
+  constexpr std::string_view uuid = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  return std::equal(id.begin(), id.end(), uuid.begin(), uuid.end(), [](char c, char wanted) {
+    const bool is_hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+    return wanted == '-' ? c == '-' : is_hex;
+  });
+}
+
+bool is_from_elsewhere(std::string_view id) {
+  constexpr std::array<std::string_view, 5> vendors{"call_", "toolu_", "tooluse_", "chatcmpl-",
+                                                    "fc_"};
+  return is_made_here(id) || std::any_of(vendors.begin(), vendors.end(), [&](std::string_view start) {
+           return id.starts_with(start);
+         });
+}
+
 }  // namespace millrace::format::gemini

@@ -34,6 +34,12 @@ void read_part(message::JsonBuilder& out, const json::Value& part);
 
 // State: members of a part beside those that canonical messages show, as a part that has them
 // alone: of a text, reasoning or a call, and of the result of code that Google ran.
+// Of a call without other state of Google's: its id is the API's, whatever it looks like.
+inline constexpr std::string_view call_id_kind = "call_id";
+// True for the ids that the engine makes: UUIDs.
+bool is_made_here(std::string_view id);
+// True for those and for ids that look like other vendors'.
+bool is_from_elsewhere(std::string_view id);
 inline constexpr std::string_view members_kind = "members";
 inline constexpr std::string_view result_members_kind = "result_members";
 

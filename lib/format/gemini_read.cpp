@@ -247,6 +247,9 @@ void GeminiReader::read_call(const json::Value& value, const json::Value& part) 
     call.encrypted_value = gemini::encrypted_value(*signature);
   }
   keep_part_members(call.metadata, gemini::members_of(part));
+  if (value["id"].filled_string() && gemini::is_from_elsewhere(call.id)) {
+    call.metadata.add(gemini::provider, gemini::call_id_kind, "true");
+  }
   open_.add(call.id, call.name);
   add_call(std::move(call));
 }

@@ -1,7 +1,9 @@
 // Canonical messages -> Gemini's contents.
 
 #include <algorithm>
-#include <array>
+#include <optional>
+#include <string>
+#include <unordered_set>
 #include <utility>
 
 #include "format/gemini.hpp"
@@ -24,21 +26,23 @@ constexpr TurnNames gemini_names{"user", "model", "parts"};
 // Source: Gemini API documentation, "Thought signatures" (2026).
 constexpr std::string_view excuse = "skip_thought_signature_validator";
 
-// Gemini pairs results with calls by id only where it gave the call one, and not every version of
-// the API takes other ids: those that we made (UUIDs) and those of other vendors stay out. Without
-// ids it pairs by name and order.
-bool is_from_elsewhere(std::string_view id) {
-  constexpr std::array<std::string_view, 5> vendors{"call_", "toolu_", "tooluse_", "chatcmpl-",
-                                                    "fc_"};
-  if (std::any_of(vendors.begin(), vendors.end(),
-                  [&](std::string_view start) { return id.starts_with(start); })) {
-    return true;
-  }
-  constexpr std::string_view uuid = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-  return std::equal(id.begin(), id.end(), uuid.begin(), uuid.end(), [](char c, char wanted) {
-    const bool is_hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-    return wanted == '-' ? c == '-' : is_hex;
-  });
+// Signatures and parts of Google's: the model that made them gave the ids of the calls beside them.
+bool is_of_gemini(const message::Metadata& metadata,
+                  const std::optional<std::string>& encrypted_value) {
+  const auto is_own = [](const message::ProviderState& state) {
+    return state.provider == gemini::provider;
+  };
+  const auto& states = metadata.provider_state;
+  return !gemini::signature_of(encrypted_value).empty() ||
+         std::any_of(states.begin(), states.end(), is_own);
+}
+
+bool is_of_gemini(const Message& message) {
+  const auto is_own = [](const ToolCall& call) {
+    return is_of_gemini(call.metadata, call.encrypted_value);
+  };
+  return is_of_gemini(message.metadata, message.encrypted_value) ||
+         std::any_of(message.tool_calls.begin(), message.tool_calls.end(), is_own);
 }
 
 class GeminiWriter final : public TurnWriter {
@@ -46,7 +50,12 @@ class GeminiWriter final : public TurnWriter {
   GeminiWriter(JsonBuilder& out, std::span<const Message> messages, UnsignedCalls unsigned_calls)
       : TurnWriter(out, messages, gemini_names),
         out_(out),
-        excuses_(unsigned_calls == UnsignedCalls::excused) {}
+        excuses_(unsigned_calls == UnsignedCalls::excused) {
+    for (const Message& message : messages) {
+      if (message.tool_calls.empty() || !is_of_gemini(message)) continue;
+      for (const ToolCall& call : message.tool_calls) own_calls_.insert(&call);
+    }
+  }
 
  private:
   void write_user(const Message& message) override {
@@ -114,6 +123,18 @@ class GeminiWriter final : public TurnWriter {
     gemini::write_text(out_, text, signature, !is_blank(text), &message.metadata);
   }
 
+  [[nodiscard]] bool has_own_id(const ToolCall& call) const {
+    if (call.metadata.find(gemini::provider, gemini::call_id_kind) != nullptr) return true;
+    return own_calls_.contains(&call) && !gemini::is_made_here(call.id);
+  }
+
+  // Gemini pairs results with calls by id only where it gave the call one, and not every version of
+  // the API takes other ids. Without ids it pairs by name and order.
+  void write_id(std::string_view id) {
+    const bool is_own = own_ids_.contains(std::string(id));
+    if (is_own || !gemini::is_from_elsewhere(id)) out_.text("id", id);
+  }
+
   void begin_calls() override { is_first_ = true; }
 
   void write_call(const ToolCall& call, std::string_view id) override {
@@ -122,7 +143,8 @@ class GeminiWriter final : public TurnWriter {
     if (signature.empty() && is_first && excuses_) signature = excuse;
     out_.open_object();
     out_.open_object("functionCall");
-    if (!is_from_elsewhere(id)) out_.text("id", id);
+    if (id == call.id && has_own_id(call)) own_ids_.emplace(id);
+    write_id(id);
     out_.text("name", call.name);
     write_arguments(out_, "args", call.arguments);
     gemini::write_call_members(out_, call.metadata);
@@ -177,7 +199,7 @@ class GeminiWriter final : public TurnWriter {
       }
       out_.open_object(key);
       // The call is written with its id.
-      if (!given_id.is_string() && !is_from_elsewhere(id)) out_.text("id", id);
+      if (!given_id.is_string()) write_id(id);
       for (const auto& [name, member] : value.members()) out_.value(name, member);
       out_.close_object();
     }
@@ -189,7 +211,7 @@ class GeminiWriter final : public TurnWriter {
     if (write_given_result(message, id)) return;
     out_.open_object();
     out_.open_object("functionResponse");
-    if (!is_from_elsewhere(id)) out_.text("id", id);
+    write_id(id);
     out_.text("name", name.empty() ? "unknown" : name);
     out_.open_object("response");
     std::string text = result_text(message);
@@ -207,6 +229,8 @@ class GeminiWriter final : public TurnWriter {
 
   JsonBuilder& out_;
   bool excuses_;
+  std::unordered_set<const ToolCall*> own_calls_;  // of Gemini
+  std::unordered_set<std::string> own_ids_;        // of those that are written
   bool is_first_ = false;  // the next call is the first of its turn
 };
 

@@ -109,6 +109,14 @@ const History histories[] = {
                  R"({"level":"MEDIA_RESOLUTION_HIGH"}},{"fileData":{"mimeType":"video/mp4",)"
                  R"("fileUri":"https://e.com/v"},"videoMetadata":{"fps":1},"mediaProcessing":)"
                  R"("AGENTIC"},{"audioTranscription":{"text":"Heard."}})")},
+    {"ids of calls that look like other vendors'", "gemini",
+     R"({"contents":[{"role":"user","parts":[{"text":"Hi"}]},{"role":"model","parts":[)"
+     R"({"functionCall":{"id":"call_1","name":"f","args":{}}},)"
+     R"({"functionCall":{"id":"8f14e45f-ceea-467f-a0f5-1b2c3d4e5f60","name":"f","args":{}}}]},)"
+     R"({"role":"user","parts":[{"functionResponse":{"id":"call_1","name":"f",)"
+     R"("response":{"output":"A"}}},{"functionResponse":{)"
+     R"("id":"8f14e45f-ceea-467f-a0f5-1b2c3d4e5f60","name":"f",)"
+     R"("response":{"output":"B"}}}]}]})"},
     {"a result that is an object", "gemini",
      gemini_result(R"("response":{"a":1,"b":{"c":true}},"scheduling":"SILENT"},)"
                    R"("partMetadata":{"x":1})")},
