@@ -32,6 +32,14 @@ constexpr std::string_view plan_kind = "tool_plan";
 constexpr std::string_view thinking_kind = "thinking";
 constexpr std::string_view cohere_members_kind = "message";
 constexpr std::string_view cohere_content_kind = "content";
+// Of a call: its further members, and those of its function.
+constexpr std::string_view cohere_call_kind = "call";
+constexpr std::string_view cohere_function_kind = "function";
+
+void keep_cohere_members(message::Metadata& metadata, std::string_view kind,
+                         const json::Value& object, std::initializer_list<std::string_view> known) {
+  if (has_more_than(object, known)) metadata.add(cohere_provider, kind, without(object, known));
+}
 
 // The reasoning before an answer. What is not marked as either is a plan where calls follow.
 struct CohereReasoning {
@@ -52,10 +60,15 @@ void write_cohere_image(JsonBuilder& out, const Media& media, const json::Value&
   out.text("type", "image_url");
   out.open_object("image_url");
   message::write_url(out, "url", media);
-  for (const auto& [key, value] : block["image_url"].members()) {
+  const json::Value given = block["image_url"];
+  if (given["detail"].is_nothing()) out.filled("detail", media.metadata["detail"].string());
+  for (const auto& [key, value] : given.members()) {
     if (key != "url") out.value(key, value);
   }
   out.close_object();
+  for (const auto& [key, value] : block.members()) {
+    if (key != "type" && key != "image_url") out.value(key, value);
+  }
   out.close_object();
 }
 
@@ -125,8 +138,9 @@ void write_cohere_citations(JsonBuilder& out, const Message& message) {
   out.close_array();
 }
 
-void write_cohere_members(JsonBuilder& out, const Message& message) {
-  const auto* state = message.metadata.find(cohere_provider, cohere_members_kind);
+void write_cohere_members(JsonBuilder& out, const message::Metadata& metadata,
+                          std::string_view kind = cohere_members_kind) {
+  const auto* state = metadata.find(cohere_provider, kind);
   if (state == nullptr) return;
   json::Document document(message::depth_limit);
   const auto members = document.parse(state->json);
@@ -178,7 +192,6 @@ void write_assistant(JsonBuilder& out, const Message& message, CohereReasoning r
   }
   out.filled("tool_plan", join(reasoning.plan));
   write_cohere_citations(out, message);
-  write_cohere_members(out, message);
   if (message.tool_calls.empty()) return;
   out.open_array("tool_calls");
   for (const ToolCall& call : message.tool_calls) {
@@ -188,7 +201,9 @@ void write_assistant(JsonBuilder& out, const Message& message, CohereReasoning r
     out.open_object("function");
     out.text("name", call.name);
     out.text("arguments", call.arguments);
+    write_cohere_members(out, call.metadata, cohere_function_kind);
     out.close_object();
+    write_cohere_members(out, call.metadata, cohere_call_kind);
     out.close_object();
   }
   out.close_array();
@@ -210,6 +225,7 @@ void write_message(JsonBuilder& out, const Message& message, const CohereReasoni
     const std::string text = message::text_of(message.content);
     if (!write_given_list(out, message, text, {})) out.text("content", text);
   }
+  write_cohere_members(out, message.metadata);
   out.close_object();
 }
 
@@ -264,6 +280,10 @@ class CohereReader {
       message.content = Content::of_text(tool_text(content));
       keep_content(message, content);
     }
+    if (value.is_object() && role != "assistant") {
+      keep_cohere_members(messages_.back().metadata, cohere_members_kind, value,
+                          {"id", "role", "content", "tool_call_id"});
+    }
   }
 
   [[nodiscard]] Messages take() { return std::move(messages_); }
@@ -307,15 +327,16 @@ class CohereReader {
     Message& message = add(Role::assistant, value);
     if (!content.is_nothing()) message.content = Content::of_text(tool_text(content));
     keep_content(message, content);
-    if (has_more_than(value, {"id", "role", "content", "tool_plan", "tool_calls"})) {
-      message.metadata.add(cohere_provider, cohere_members_kind,
-                           without(value, {"id", "role", "content", "tool_plan", "tool_calls"}));
-    }
+    keep_cohere_members(message.metadata, cohere_members_kind, value,
+                        {"id", "role", "content", "tool_plan", "tool_calls"});
     for (const json::Value call : value["tool_calls"].items()) {
       ToolCall& added = message.tool_calls.emplace_back();
       added.id = call["id"].string();
       added.name = call["function"]["name"].string();
       added.arguments = arguments_of(call["function"]["arguments"]);
+      keep_cohere_members(added.metadata, cohere_call_kind, call, {"id", "type", "function"});
+      keep_cohere_members(added.metadata, cohere_function_kind, call["function"],
+                          {"name", "arguments"});
     }
   }
 

@@ -227,9 +227,9 @@ bool is_made_here(std::string_view id) {
 bool is_from_elsewhere(std::string_view id) {
   constexpr std::array<std::string_view, 5> vendors{"call_", "toolu_", "tooluse_", "chatcmpl-",
                                                     "fc_"};
-  return is_made_here(id) || std::any_of(vendors.begin(), vendors.end(), [&](std::string_view start) {
-           return id.starts_with(start);
-         });
+  return is_made_here(id) ||
+         std::any_of(vendors.begin(), vendors.end(),
+                     [&](std::string_view start) { return id.starts_with(start); });
 }
 
 }  // namespace millrace::format::gemini

@@ -231,7 +231,7 @@ class GeminiWriter final : public TurnWriter {
   bool excuses_;
   std::unordered_set<const ToolCall*> own_calls_;  // of Gemini
   std::unordered_set<std::string> own_ids_;        // of those that are written
-  bool is_first_ = false;  // the next call is the first of its turn
+  bool is_first_ = false;                          // the next call is the first of its turn
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "format/joined_answers.hpp"
 #include "format/open_calls.hpp"
+#include "format/retained.hpp"
 #include "format/shape_tables.hpp"
 #include "format/support.hpp"
 #include "message/media_type.hpp"
@@ -30,6 +31,25 @@ using message::ToolCall;
 constexpr std::string_view tool_name_state = "tool_name";
 // An image of an answer, as a chat completion shows one.
 constexpr std::string_view image_state = "image";
+// Further members of a message, of a call and of its function.
+constexpr std::string_view ollama_message_state = "message";
+constexpr std::string_view ollama_call_state = "call";
+constexpr std::string_view ollama_function_state = "function";
+
+void keep_ollama_members(message::Metadata& metadata, std::string_view kind,
+                         const json::Value& object, std::initializer_list<std::string_view> known) {
+  if (has_more_than(object, known)) metadata.add("ollama", kind, without(object, known));
+}
+
+void write_ollama_members(JsonBuilder& out, const message::Metadata& metadata,
+                          std::string_view kind) {
+  const auto* state = metadata.find("ollama", kind);
+  if (state == nullptr) return;
+  json::Document document(message::depth_limit);
+  const auto members = document.parse(state->json);
+  if (!members) return;
+  for (const auto& [key, value] : members.value().members()) out.value(key, value);
+}
 
 // The base64 of an image part, or ""; `held` keeps what the address had as text.
 std::string_view image_data(const json::Value& part, std::string& held) {
@@ -86,7 +106,9 @@ void write_calls(JsonBuilder& out, std::span<const ToolCall* const> calls) {
     out.open_object("function");
     out.text("name", call->name);
     write_arguments(out, "arguments", call->arguments);
+    write_ollama_members(out, call->metadata, ollama_function_state);
     out.close_object();
+    write_ollama_members(out, call->metadata, ollama_call_state);
     out.close_object();
   }
   out.close_array();
@@ -198,6 +220,12 @@ class OllamaWriter {
       out_.raw("tool_name", given->json);
       break;
     }
+    // Those of several messages have one place.
+    for (const Message* message : answer.messages) {
+      if (message->metadata.find("ollama", ollama_message_state) == nullptr) continue;
+      write_ollama_members(out_, message->metadata, ollama_message_state);
+      break;
+    }
     out_.close_object();
     if (!answer.text_behind.empty()) {
       begin("assistant", answer.text_behind);
@@ -223,6 +251,7 @@ class OllamaWriter {
       out_.filled("tool_name", name->second);
     }
     if (is_result) out_.filled("tool_call_id", message.tool_call_id);
+    write_ollama_members(out_, message.metadata, ollama_message_state);
     out_.close_object();
   }
 
@@ -257,6 +286,11 @@ class OllamaReader {
       message.content = content_of(value);
     } else if (value.is_object()) {
       add(Role::system, value).content = content_of(value);
+    }
+    if (value.is_object()) {
+      keep_ollama_members(messages_.back().metadata, ollama_message_state, value,
+                          {"id", "role", "content", "images", "thinking", "tool_calls", "tool_name",
+                           "tool_call_id"});
     }
     const json::Value name = value["tool_name"];
     const bool is_known = role == "tool" && !is_unmatched_;
@@ -306,6 +340,8 @@ class OllamaReader {
       added.id = call["id"].filled_string() ? std::string(call["id"].string()) : ids_.next_id();
       added.name = function["name"].string();
       added.arguments = read_arguments(function["arguments"]);
+      keep_ollama_members(added.metadata, ollama_call_state, call, {"id", "type", "function"});
+      keep_ollama_members(added.metadata, ollama_function_state, function, {"name", "arguments"});
       open_.add(added.id, added.name);
     }
   }

@@ -19,8 +19,7 @@ bool is_one_of(const json::Value& value, std::uint8_t types) {
   return ((types & a_string) != 0 && value.is_string()) ||
          ((types & an_object) != 0 && value.is_object()) ||
          ((types & a_list) != 0 && value.is_array()) ||
-         ((types & a_flag) != 0 &&
-          (value.is_true() || value.is(json::Type::boolean_false)));
+         ((types & a_flag) != 0 && (value.is_true() || value.is(json::Type::boolean_false)));
 }
 
 Error wrong_shape(const std::string& where, std::uint8_t types, const json::Value& value) {
@@ -49,8 +48,8 @@ Result<void> check_member(const json::Value& value, const MemberShape& row,
     return make_error(Errc::invalid_messages, where + " is missing.");
   }
   if (!is_one_of(value, row.types)) return wrong_shape(where, row.types, value);
-  const bool is_word = std::find(row.words.begin(), row.words.end(), value.string()) !=
-                       row.words.end();
+  const bool is_word =
+      std::find(row.words.begin(), row.words.end(), value.string()) != row.words.end();
   if (!row.words.empty() && !is_word) return unknown_word(where, row.words, value);
   if (row.inside == nullptr) return {};
   if (value.is_array()) return check_shapes(value, *row.inside, where);
@@ -75,8 +74,7 @@ Result<void> check_shapes(const json::Value& list, const Shape& shape, std::stri
   for (const json::Value value : list.items()) {
     const std::size_t place = at++;
     if (value.is_null()) continue;
-    MILLRACE_TRY(
-        check_shape(value, shape, std::string(where) + "[" + std::to_string(place) + "]"));
+    MILLRACE_TRY(check_shape(value, shape, std::string(where) + "[" + std::to_string(place) + "]"));
   }
   return {};
 }
@@ -86,17 +84,18 @@ Result<void> check_has_one_of(const json::Value& list, std::span<const std::stri
   std::size_t at = 0;
   for (const json::Value value : list.items()) {
     const std::size_t place = at++;
-    const bool has_one = value.is_null() || std::any_of(members.begin(), members.end(), [&](std::string_view name) {
-      return value[name].filled_string().has_value();
-    });
+    const bool has_one =
+        value.is_null() || std::any_of(members.begin(), members.end(), [&](std::string_view name) {
+          return value[name].filled_string().has_value();
+        });
     if (has_one) continue;
     std::string names;
     for (const std::string_view name : members) {
       if (!names.empty()) names.append(name == members.back() ? " or " : ", ");
       names.append("`").append(name).append("`");
     }
-    return make_error(Errc::invalid_messages, std::string(where) + "[" + std::to_string(place) +
-                                                  "] needs " + names + ".");
+    return make_error(Errc::invalid_messages,
+                      std::string(where) + "[" + std::to_string(place) + "] needs " + names + ".");
   }
   return {};
 }

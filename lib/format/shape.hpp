@@ -55,7 +55,8 @@ Result<void> check_member(const json::Value& value, const MemberShape& row,
 // Errors: as check_shape.
 Result<void> check_shapes(const json::Value& list, const Shape& shape, std::string_view where);
 
-// Checks that each object of a list (null is none) has one of the members, any string that is not "".
+// Checks that each object of a list (null is none) has one of the members, any string that is not
+// "".
 // Errors: as check_shape.
 Result<void> check_has_one_of(const json::Value& list, std::span<const std::string_view> members,
                               std::string_view where);

@@ -17,8 +17,7 @@ constexpr std::array<MemberShape, 2> chat_address_members{{{"url"}, {"detail"}}}
 constexpr Shape chat_address{an_object, chat_address_members};
 constexpr std::array<MemberShape, 2> chat_audio_members{{{"data"}, {"format"}}};
 constexpr Shape chat_audio{an_object, chat_audio_members};
-constexpr std::array<MemberShape, 3> chat_file_members{
-    {{"file_id"}, {"file_data"}, {"filename"}}};
+constexpr std::array<MemberShape, 3> chat_file_members{{{"file_id"}, {"file_data"}, {"filename"}}};
 constexpr Shape chat_file{an_object, chat_file_members};
 constexpr std::array<MemberShape, 1> typed_member{{{"type"}}};
 constexpr Shape typed{an_object, typed_member};

@@ -127,8 +127,7 @@ Result<void> check_parts(const json::Value& parts, std::string_view where) {
       return wrong(where, place + " must be an object, not " + shown_value(part) + ".");
     const bool is_text = part["type"].string() == "text";
     if (is_text && !part["text"].is_nothing() && !part["text"].is_string())
-      return wrong(where,
-                   place + ".text must be a string, not " + shown_value(part["text"]) + ".");
+      return wrong(where, place + ".text must be a string, not " + shown_value(part["text"]) + ".");
   }
   return {};
 }

@@ -187,6 +187,8 @@ void write_tool_choice(JsonBuilder& out, const Draft& draft, bool is_thinking) {
   if (payload.parallel_tool_calls && kind != ToolChoice::Kind::none) {
     out.flag("disable_parallel_tool_use", one_call);
   }
+  write_members(out, payload.tool_choice.inner_extra);
+  write_members(out, payload.tool_choice.extra);
   out.close_object();
 }
 

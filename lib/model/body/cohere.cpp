@@ -56,6 +56,7 @@ void write_format(JsonBuilder& out, const Draft& draft) {
   out.open_object("response_format");
   out.text("type", "json_object");
   if (has_schema) out.raw("json_schema", format.schema);
+  write_members(out, format.extra);
   out.close_object();
 }
 

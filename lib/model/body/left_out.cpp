@@ -67,6 +67,23 @@ constexpr std::array settings{
     Setting{"tool_choice", [](const Draft& d) { return !d.payload.tool_choice.raw.empty(); },
             bits_of(openai_chat, openai_responses),
             "The API has no such choice: the model chooses."},
+    Setting{"tool_choice",
+            [](const Draft& d) {
+              const ToolChoice& choice = d.payload.tool_choice;
+              return !choice.extra.empty() || !choice.inner_extra.empty();
+            },
+            bits_of(openai_chat, mistral, openai_responses) | claudes,
+            "The API has no further members of a choice."},
+    Setting{"response_format",
+            [](const Draft& d) { return !d.payload.response_format->extra.empty(); },
+            bits_of(openai_chat, mistral, openai_responses, cohere),
+            "The API has no further members of a format."},
+    Setting{"response_format",
+            [](const Draft& d) { return !d.payload.response_format->schema_extra.empty(); },
+            bits_of(openai_chat, mistral, openai_responses),
+            "The API has no further members of a schema."},
+    Setting{"text", [](const Draft& d) { return !d.payload.text_extra.empty(); },
+            bits_of(openai_responses), "Its further members are of OpenAI's Responses alone."},
     Setting{"enabledContextCaching",
             [](const Draft& d) {
               return d.payload.context_caching && !d.has(Quirk::cache_control_parts);

@@ -122,6 +122,7 @@ void write_tool_choice(JsonBuilder& out, const Draft& draft) {
   } else if (is_other) {
     write_certain_choice(out, payload, ToolShape::nested);
   }
+  if (kind != ToolChoice::Kind::tool) note_choice_members(draft);
   switch (kind) {
     case ToolChoice::Kind::unset: break;
     case ToolChoice::Kind::none: out.text("tool_choice", "none"); break;
@@ -140,14 +141,15 @@ void write_tool_choice(JsonBuilder& out, const Draft& draft) {
 void write_response_format(JsonBuilder& out, const Draft& draft, bool is_reported) {
   const ResponseFormat& wanted = draft.payload.response_format;
   const ResponseFormat::Kind kind = is_reported ? ResponseFormat::Kind::json_object : wanted.kind;
-  if (kind == ResponseFormat::Kind::unset || kind == ResponseFormat::Kind::text) return;
+  const bool is_text = kind == ResponseFormat::Kind::text;
+  if (kind == ResponseFormat::Kind::unset || (is_text && wanted.extra.empty())) return;
   if (!takes_format(draft.config, draft.payload)) {
     draft.note("response_format", "The provider gives JSON or calls functions, not both.");
     return;
   }
   out.open_object("response_format");
-  if (kind == ResponseFormat::Kind::json_object) {
-    out.text("type", "json_object");
+  if (kind != ResponseFormat::Kind::json_schema) {
+    out.text("type", is_text ? "text" : "json_object");
   } else {
     out.text("type", "json_schema");
     out.open_object("json_schema");
@@ -155,8 +157,10 @@ void write_response_format(JsonBuilder& out, const Draft& draft, bool is_reporte
     out.filled("description", wanted.description);
     if (wanted.strict) out.flag("strict", *wanted.strict);
     out.raw("schema", wanted.schema);
+    write_members(out, wanted.schema_extra);
     out.close_object();
   }
+  write_members(out, wanted.extra);
   out.close_object();
 }
 

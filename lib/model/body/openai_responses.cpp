@@ -68,6 +68,7 @@ void write_tool_choice(JsonBuilder& out, const Draft& draft) {
     write_certain_choice(out, payload, ToolShape::flat);
   } else {
     out.filled("tool_choice", names[static_cast<std::size_t>(choice.kind)]);
+    note_choice_members(draft);
   }
   if (payload.parallel_tool_calls) out.flag("parallel_tool_calls", *payload.parallel_tool_calls);
 }
@@ -77,20 +78,26 @@ void write_text(JsonBuilder& out, const Draft& draft) {
   const ResponseFormat& format = draft.payload.response_format;
   const bool is_schema = format.kind == ResponseFormat::Kind::json_schema;
   const bool is_object = format.kind == ResponseFormat::Kind::json_object;
-  if (!is_schema && !is_object && draft.payload.verbosity.empty()) return;
+  const bool is_text = format.kind == ResponseFormat::Kind::text && !format.extra.empty();
+  const bool has_format = is_schema || is_object || is_text;
+  const FurtherMembers& further = draft.payload.text_extra;
+  if (!has_format && draft.payload.verbosity.empty() && further.empty()) return;
   out.open_object("text");
-  if (is_schema || is_object) {
+  if (has_format) {
     out.open_object("format");
-    out.text("type", is_schema ? "json_schema" : "json_object");
+    out.text("type", is_schema ? "json_schema" : is_object ? "json_object" : "text");
     if (is_schema) {
       out.text("name", format.name);
       out.filled("description", format.description);
       if (format.strict) out.flag("strict", *format.strict);
       out.raw("schema", format.schema);
     }
+    write_members(out, format.schema_extra);
+    write_members(out, format.extra);
     out.close_object();
   }
   out.filled("verbosity", draft.payload.verbosity);
+  write_members(out, further);
   out.close_object();
 }
 

@@ -5,6 +5,7 @@
 #include "message/tool_name.hpp"
 #include "model/body/fields.hpp"
 #include "model/body/members.hpp"
+#include "model/payload/payload_tools.hpp"
 
 namespace millrace::model {
 namespace {
@@ -12,18 +13,27 @@ namespace {
 using message::JsonBuilder;
 
 template <class Write>
-void write_typed(JsonBuilder& out, std::string_view type, ToolShape shape, const Write& write) {
+void write_typed(JsonBuilder& out, std::string_view type, ToolShape shape, const Write& write,
+                 const FurtherMembers& further = {}) {
   out.open_object();
   out.text("type", type);
   if (shape == ToolShape::nested) out.open_object(type);
   write();
   if (shape == ToolShape::nested) out.close_object();
+  write_members(out, further);
   out.close_object();
 }
 
 void write_tool_name(JsonBuilder& out, std::string_view type, ToolShape shape,
-                     std::string_view name) {
-  write_typed(out, type, shape, [&] { out.text("name", message::sendable_name(name)); });
+                     std::string_view name, const FurtherMembers& inner = {},
+                     const FurtherMembers& further = {}) {
+  write_typed(
+      out, type, shape,
+      [&] {
+        out.text("name", message::sendable_name(name));
+        write_members(out, inner);
+      },
+      further);
 }
 
 void write_text_format(JsonBuilder& out, std::string_view json, ToolShape shape) {
@@ -48,7 +58,7 @@ void write_text_format(JsonBuilder& out, std::string_view json, ToolShape shape)
 void write_allowed_tools(JsonBuilder& out, const json::Value& choice, ToolShape shape) {
   const json::Value nested = choice["allowed_tools"];
   const json::Value allowed = nested.is_object() ? nested : choice;
-  write_typed(out, "allowed_tools", shape, [&] {
+  const auto write_tools = [&] {
     out.text("mode", allowed["mode"].filled_string().value_or("auto"));
     out.open_array("tools");
     for (const json::Value item : allowed["tools"].items()) {
@@ -56,13 +66,17 @@ void write_allowed_tools(JsonBuilder& out, const json::Value& choice, ToolShape 
       const json::Value inner = item[type];
       const auto name = (inner.is_object() ? inner : item)["name"].filled_string();
       if (name && (type == "function" || type == "custom")) {
-        write_tool_name(out, type, shape, *name);
+        write_tool_name(out, type, shape, *name, further_members(inner, {"name"}),
+                        further_members(item, {"type", "name", type}));
       } else {
         out.value(item);
       }
     }
     out.close_array();
-  });
+    if (nested.is_object()) write_members(out, further_members(nested, {"mode", "tools"}));
+  };
+  write_typed(out, "allowed_tools", shape, write_tools,
+              further_members(choice, {"type", "allowed_tools", "mode", "tools"}));
 }
 
 // Whether the tool is one of the vendor's own, which goes out as it was given, of that name.
@@ -75,6 +89,10 @@ bool is_own_tool(const Tool& tool, std::string_view name) {
 
 }  // namespace
 
+void write_members(JsonBuilder& out, const FurtherMembers& members) {
+  for (const auto& [name, value] : members) out.raw(name, value);
+}
+
 void write_text_tool(JsonBuilder& out, const Draft& draft, const Tool& tool, ToolShape shape) {
   write_typed(out, "custom", shape, [&] {
     out.text("name", tool.name);
@@ -83,6 +101,12 @@ void write_text_tool(JsonBuilder& out, const Draft& draft, const Tool& tool, Too
     write_tool_members(out, draft, tool,
                        shape == ToolShape::flat ? Dialect::openai_responses : Dialect::openai_chat);
   });
+}
+
+void note_choice_members(const Draft& draft) {
+  for (const auto& [name, value] : draft.payload.tool_choice.extra) {
+    draft.note("tool_choice." + name, "The API has the choice as a word: the member is left out.");
+  }
 }
 
 void write_certain_choice(JsonBuilder& out, const ChatPayload& payload, ToolShape shape) {
@@ -94,7 +118,8 @@ void write_certain_choice(JsonBuilder& out, const ChatPayload& payload, ToolShap
     const auto tool = std::find_if(payload.tools.begin(), payload.tools.end(),
                                    [&](const Tool& one) { return one.name == choice.name; });
     const bool takes_text = tool != payload.tools.end() && tool->takes_text;
-    write_tool_name(written, takes_text ? "custom" : "function", shape, choice.name);
+    write_tool_name(written, takes_text ? "custom" : "function", shape, choice.name,
+                    choice.inner_extra, choice.extra);
   } else if (other && other.value()["type"].string() == "allowed_tools") {
     write_allowed_tools(written, other.value(), shape);
   } else {

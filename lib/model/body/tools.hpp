@@ -27,8 +27,14 @@ void write_chat_tool(message::JsonBuilder& out, const Draft& draft, const Tool& 
 void write_text_tool(message::JsonBuilder& out, const Draft& draft, const Tool& tool,
                      ToolShape shape);
 
+// Adds members to the object that is open.
+void write_members(message::JsonBuilder& out, const FurtherMembers& members);
+
 // Writes `tool_choice` for a certain tool, or for another of OpenAI's choices.
 void write_certain_choice(message::JsonBuilder& out, const ChatPayload& payload, ToolShape shape);
+
+// Notes members of a choice that an API has as a word.
+void note_choice_members(const Draft& draft);
 
 // The tool that the choice names, or an error.
 // Errors: invalid_body when no tool has this name, or a choice is made without tools.

@@ -210,6 +210,7 @@ Result<void> read_response_format(const json::Value& format, ResponseFormat& out
   using Kind = ResponseFormat::Kind;
   if (format.is_nothing()) return {};
   const std::string_view type = format["type"].string();
+  out.extra = further_members(format, {"type", "json_schema"});
   if (type == "text") {
     out.kind = Kind::text;
   } else if (const json::Value schema = format["json_schema"];
@@ -231,6 +232,7 @@ Result<void> read_response_format(const json::Value& format, ResponseFormat& out
     out.description = wanted["description"].string();
     out.schema = wanted["schema"].to_json();
     if (!wanted["strict"].is_nothing()) out.strict = wanted["strict"].is_true();
+    out.schema_extra = further_members(wanted, {"type", "name", "description", "schema", "strict"});
   } else {
     return invalid_member("response_format.type",
                           "must be \"text\", \"json_object\" or \"json_schema\"", format["type"]);
@@ -290,6 +292,7 @@ void read_flags(const json::Value& root, ChatPayload& payload) {
   if (const auto verbosity = root["text"]["verbosity"].filled_string()) {
     payload.verbosity = *verbosity;
   }
+  payload.text_extra = further_members(root["text"], {"format", "verbosity"});
   // Anthropic's place of the setting.
   const json::Value disabled = root["tool_choice"]["disable_parallel_tool_use"];
   if (!disabled.is_nothing()) payload.parallel_tool_calls = !disabled.is_true();

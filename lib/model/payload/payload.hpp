@@ -15,6 +15,9 @@
 
 namespace millrace::model {
 
+// Members that have no field of their own, and their JSON.
+using FurtherMembers = std::vector<std::pair<std::string, std::string>>;
+
 struct Tool {
   std::string name;  // "" for a tool of the provider, which goes as it is in `raw`
   std::string description;
@@ -36,6 +39,8 @@ struct ToolChoice {
   Kind kind = Kind::unset;
   std::string name;  // of the tool
   std::string raw;   // another choice of OpenAI's as JSON ("allowed_tools", "web_search"): unset
+  FurtherMembers extra = {};        // of a choice that is an object
+  FurtherMembers inner_extra = {};  // of its `function` or `custom`
 };
 
 struct ResponseFormat {
@@ -45,6 +50,8 @@ struct ResponseFormat {
   std::string description;
   std::string schema;  // JSON text
   std::optional<bool> strict;
+  FurtherMembers extra = {};         // beside `type`
+  FurtherMembers schema_extra = {};  // of `json_schema`, which Responses does not nest
 };
 
 // How much a model shall think; every dialect spells it its own way (reasoning.hpp).
@@ -89,6 +96,7 @@ struct ChatPayload {
   Rare<Reasoning> reasoning;
   bool preserve_thinking = false;  // the reasoning of earlier turns goes back as text
   std::string verbosity;
+  FurtherMembers text_extra;  // of Responses' `text`
   std::string truncation;
   // Parts that the provider cannot be given leave a text that says so, and a note, in their place;
   // else they are refused.

@@ -125,6 +125,16 @@ Result<Tool> read_tool(const json::Value& value) {
 
 }  // namespace
 
+FurtherMembers further_members(const json::Value& object,
+                               std::initializer_list<std::string_view> known) {
+  FurtherMembers out;
+  for (const auto& [key, value] : object.members()) {
+    const bool is_known = std::find(known.begin(), known.end(), key) != known.end();
+    if (!is_known && !value.is_null()) out.emplace_back(key, value.to_json());
+  }
+  return out;
+}
+
 Result<void> read_tools(const json::Value& tools, ChatPayload& payload) {
   if (tools.is_nothing()) return {};
   if (!tools.is_array()) {
@@ -171,8 +181,12 @@ Result<void> read_tool_choice(const json::Value& choice, ToolChoice& out) {
   constexpr std::array<std::string_view, 4> kinds{"", "function", "custom", "tool"};
   const bool is_named = std::find(kinds.begin(), kinds.end(), word) != kinds.end();
   const auto name = inside(choice, word.empty() ? "function" : word)["name"].filled_string();
+  const std::string_view type = word.empty() ? "function" : word;
+  out.extra = further_members(choice, {"type", "name", type, "disable_parallel_tool_use"});
   if (is_named && name) {
-    out = {Kind::tool, std::string(*name), {}};
+    out.kind = Kind::tool;
+    out.name = *name;
+    out.inner_extra = further_members(choice[type], {"name"});
     return {};
   }
   const auto* row =
@@ -180,6 +194,7 @@ Result<void> read_tool_choice(const json::Value& choice, ToolChoice& out) {
                    [&, lower = lower_case(word)](const Word& w) { return w.name == lower; });
   if (row == words.end() && !is_named && choice.is_object()) {
     out.raw = choice.to_json();
+    out.extra.clear();
     return {};
   }
   if (row == words.end()) {

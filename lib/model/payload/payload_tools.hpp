@@ -1,6 +1,7 @@
 // Tools of a payload, and which of them the model shall call.
 #pragma once
 
+#include <initializer_list>
 #include <string_view>
 
 #include "base/json.hpp"
@@ -18,6 +19,10 @@ Result<void> read_tools(const json::Value& tools, ChatPayload& payload);
 
 // Reads the choice in the spelling of either API of OpenAI, or Anthropic's.
 // Errors: invalid_body.
+// The members of an object that are not among `known`, without those that are null.
+FurtherMembers further_members(const json::Value& object,
+                               std::initializer_list<std::string_view> known);
+
 Result<void> read_tool_choice(const json::Value& choice, ToolChoice& out);
 
 }  // namespace millrace::model

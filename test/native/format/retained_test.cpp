@@ -109,6 +109,14 @@ const History histories[] = {
                  R"({"level":"MEDIA_RESOLUTION_HIGH"}},{"fileData":{"mimeType":"video/mp4",)"
                  R"("fileUri":"https://e.com/v"},"videoMetadata":{"fps":1},"mediaProcessing":)"
                  R"("AGENTIC"},{"audioTranscription":{"text":"Heard."}})")},
+    {"further members of messages and calls", "cohere",
+     R"([{"role":"user","content":"Hi","a":1},{"role":"assistant","tool_calls":[{"id":"c1",)"
+     R"("type":"function","function":{"name":"f","arguments":"{}","b":2},"c":3}]},)"
+     R"({"role":"tool","tool_call_id":"c1","content":"R","d":4}])"},
+    {"further members of messages and calls", "ollama",
+     R"([{"role":"user","content":"Hi","a":1},{"role":"assistant","content":"","tool_calls":[)"
+     R"({"id":"c1","function":{"name":"f","arguments":{},"b":2},"c":3}],"e":5},)"
+     R"({"role":"tool","content":"R","tool_name":"f","tool_call_id":"c1","d":4}])"},
     {"ids of calls that look like other vendors'", "gemini",
      R"({"contents":[{"role":"user","parts":[{"text":"Hi"}]},{"role":"model","parts":[)"
      R"({"functionCall":{"id":"call_1","name":"f","args":{}}},)"

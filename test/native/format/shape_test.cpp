@@ -58,8 +58,9 @@ const GivenShape wrong_shapes[] = {
     {"anthropic", R"([{"role":7,"content":"a"}])", "messages[0].role must be a string"},
     {"anthropic", R"([{"role":"user","content":{"a":1}}])", "messages[0].content must be a string"},
     {"anthropic", R"({"system":7,"messages":[]})", "system must be a string or a list, not 7."},
-    {"anthropic", R"([{"role":"user","content":[{"type":"tool_result","tool_use_id":"t",)"
-                  R"("content":[7]}]}])",
+    {"anthropic",
+     R"([{"role":"user","content":[{"type":"tool_result","tool_use_id":"t",)"
+     R"("content":[7]}]}])",
      "messages[0].content[0].content[0] must be an object"},
     {"anthropic", R"([{"role":"assistant","content":[{"type":"tool_use","id":"t","name":7}]}])",
      "messages[0].content[0].name must be a string"},
@@ -68,10 +69,12 @@ const GivenShape wrong_shapes[] = {
     {"gemini", R"({"systemInstruction":7,"contents":[]})", "systemInstruction must be a string"},
     {"gemini", R"([{"role":"model","parts":[{"functionCall":{"name":7}}]}])",
      "contents[0].parts[0].functionCall.name must be a string"},
-    {"bedrock-converse", R"([{"role":"user","content":"a"}])", "messages[0].content must be a list"},
+    {"bedrock-converse", R"([{"role":"user","content":"a"}])",
+     "messages[0].content must be a list"},
     {"bedrock-converse", R"({"system":"a","messages":[]})", "system must be a list"},
-    {"bedrock-converse", R"([{"role":"user","content":[{"toolResult":{"toolUseId":"t",)"
-                         R"("content":["a"]}}]}])",
+    {"bedrock-converse",
+     R"([{"role":"user","content":[{"toolResult":{"toolUseId":"t",)"
+     R"("content":["a"]}}]}])",
      "messages[0].content[0].toolResult.content[0] must be an object"},
     {"cohere", R"([{"role":"chatbot","content":"a"}])", "messages[0].role must be one of"},
     {"cohere", R"([{"role":"user","content":["a"]}])", "messages[0].content[0] must be an object"},
