@@ -5,7 +5,7 @@
 // a block of its content, unless its state says which of the two it was. Images travel by address
 // or as data URLs; other media are left out. Provider state under "cohere": of reasoning
 // `tool_plan` or `thinking`, of a message `content` (the list that its text came as) and `message`
-// (further members). Parts: see format/retained.hpp.
+// (further members), of a call `call` and `function` (theirs). Parts: see format/retained.hpp.
 // Source: Cohere API reference, "Chat" v2 (2026).
 #pragma once
 

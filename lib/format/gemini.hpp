@@ -9,9 +9,9 @@
 // encrypted value of a call, of an assistant message (its text) or of reasoning, as the JSON text
 // `{"google":{"thought_signature":...}}`; reasoning without one stays behind. Provider state
 // under "google": of a tool call `server_tool` and `server_tool_result` (executableCode and
-// codeExecutionResult), of an assistant message `part` (parts that go back as they are), of a
-// result `function_response` (the part, while its content is unchanged). Parts: see
-// format/retained.hpp.
+// codeExecutionResult) and `call_id` (its id is the API's), of an assistant message `part` (parts
+// that go back as they are), of a result `function_response` (the part, while its content is
+// unchanged). Parts: see format/retained.hpp.
 // Source: Gemini API reference, "Content" (2026).
 #pragma once
 

@@ -3,7 +3,8 @@
 // A list with the roles user, assistant, system and tool. Arguments of calls are objects; images
 // stand beside the text as base64, media by address are left out; reasoning goes back as the
 // `thinking` of the assistant message that it stands before, or of the one before it. Text behind
-// calls is a message of its own.
+// calls is a message of its own. Provider state under "ollama": of a message `message` (further
+// members), of a call `call` and `function` (theirs).
 // Source: Ollama API reference, docs/api.md of version 0.12 (2026).
 #pragma once
 
