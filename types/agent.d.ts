@@ -155,6 +155,21 @@ export interface GlobalInterventionAudit {
 
 // Usage and cost
 
+/** What an answer of the model reports of itself, in a run of an agent. */
+export type TurnAnswer = Pick<
+  CallReport,
+  'provider' | 'model' | 'finishReason' | 'response' | 'incomplete' | 'alternatives'
+>;
+
+/** What the calls of the model report to the host of a run. */
+export interface TurnReports {
+  /** What was left out or changed because a provider does not take it, each sentence once. */
+  notes?: string[];
+  answers?: TurnAnswer[];
+  /** How many answers are not in the list, as it has its limit of 64 KB. */
+  answersLeftOut?: number;
+}
+
 export interface AgentUsage {
   llm: {
     apiCalls: number;
@@ -258,6 +273,8 @@ export interface AgentState {
   failedCompression?: { tokens: number; rows: number; last: string; grown?: number };
   usage: AgentUsage;
   cost: AgentCost;
+  /** What the calls of the model reported so far. */
+  report?: TurnReports;
   costLimit?: AgentCostLimit;
   limits?: AgentLimits;
   pendingToolsCalling?: ChatToolPayload[];

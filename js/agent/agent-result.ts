@@ -1,5 +1,5 @@
 // How a run of an agent ended, told apart by `status`.
-import type { AgentUsage, AgentRunCost } from '../../types/agent';
+import type { AgentRunCost, AgentUsage, TurnAnswer } from '../../types/agent';
 import type { AgentInterrupt } from '../../types/agent-run';
 import type { MillraceError } from '../errors';
 
@@ -19,6 +19,14 @@ export interface AgentResultBase {
   value?: unknown;
   usage?: AgentUsage;
   cost?: AgentRunCost;
+  /**
+   * What was left out or changed because a provider does not take it: `report.notes` of all calls of the model, also of
+   * the agents that the run called. Each is there once, and 100 of them at most.
+   */
+  notes?: string[];
+  /** What each answer of the model reports of itself. Of further ones than 64 KB hold, `answersLeftOut` has the number. */
+  answers?: TurnAnswer[];
+  answersLeftOut?: number;
 }
 
 /** A run that came to its end, left calls to the client, or was stopped. */

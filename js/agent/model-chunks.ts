@@ -4,9 +4,11 @@ import type {
   AgentStreamingRuntime,
   ModelChunk,
   OpenAIToolCall,
+  TurnReports,
 } from '../../types/agent';
 import type { ErrorCode } from '../../types/errors';
 import type { AGUIEvent } from '../../types/events';
+import type { CallReport } from '../../types/model';
 import { errorTypes } from '../error-types';
 import { MillraceError } from '../errors';
 import { AnswerText } from '../model/answer-text';
@@ -55,6 +57,20 @@ function restOf(answer: AnswerText): ModelChunk {
   };
 }
 
+// What the state of the run has of the call's report.
+function turnReport(report: CallReport): TurnReports {
+  const { provider, model, finishReason, response, incomplete, alternatives, notes } = report;
+  const answer = {
+    provider,
+    model,
+    ...(finishReason && { finishReason }),
+    ...(response && { response }),
+    ...(incomplete && { incomplete }),
+    ...(alternatives && { alternatives }),
+  };
+  return { ...(notes.length > 0 && { notes }), answers: [answer] };
+}
+
 // What a call tells of its failed attempts: another one begins, and what was shown is void.
 function ofAttempt(event: AGUIEvent, answer: AnswerText): ModelChunk | undefined {
   if (event.type !== 'CUSTOM') return undefined;
@@ -82,8 +98,14 @@ export async function* chunksOf(
     if (reported) yield reported;
   }
   await run.text();
-  const { usage, finishReason } = await run.report;
-  yield { ...restOf(answer), usage, ...(finishReason && { finishReason }) };
+  const report = await run.report;
+  const { usage, finishReason } = report;
+  yield {
+    ...restOf(answer),
+    usage,
+    ...(finishReason && { finishReason }),
+    report: turnReport(report),
+  };
 }
 
 const defaultRetries = 5;

@@ -165,15 +165,19 @@ Tree waits_of(const store::RunRow& row, const Tree& info,
 }
 
 // Usage and cost so far: of the end, of the last checkpoint, or of the runs that worked for a job.
+// What its calls of the model reported is in the last checkpoint.
 void add_totals(Tree& info, store::StorageBackend& backend, const store::RunId& run,
                 const std::vector<store::CallRow>& calls, const JournalReport& report) {
   set_json(info, "usage", report.usage_json);
   set_json(info, "cost", report.cost_json);
   set_json(info, "error", report.error_json);
-  if (!report.usage_json.empty() || !report.cost_json.empty()) return;
   auto saved = run::load_state(backend, run);
   if (!saved) return;
   Tree state = saved.value().checkpoint["state"];
+  for (const std::string_view name : {"notes", "answers", "answersLeftOut"}) {
+    if (!state["report"][name].is_null()) info.set(name, state["report"][name]);
+  }
+  if (!report.usage_json.empty() || !report.cost_json.empty()) return;
   // A job has no checkpoint before its end.
   if (!state.is_object()) {
     state = Tree::object();

@@ -74,6 +74,9 @@ std::string result_item(const RunResult& result) {
   item.set("cost", run::reported_cost(state["cost"]));
   item.set("steps", state["stepCount"]);
   item.set("turns", state["modelTurns"]);
+  for (const std::string_view name : {"notes", "answers", "answersLeftOut"}) {
+    if (!state["report"][name].is_null()) item.set(name, state["report"][name]);
+  }
   if (!result.interrupts.is_null()) item.set("interrupts", result.interrupts);
   if (!result.messages.is_null()) item.set("messages", result.messages);
   if (!result.value.is_null()) item.set("value", result.value);

@@ -40,8 +40,9 @@ struct RunResult {
   bool has_text = true;     // false leaves the text of the answer out
 };
 
-// Shape: {"type":"@result","status","reason","text","usage","cost","steps","turns","interrupts"?,
-// "messages"?, "value"?, "limit"?: error_json}.
+// Shape: {"type":"@result","status","reason","text","usage","cost","steps","turns","notes"?,
+// "answers"?, "answersLeftOut"?, "interrupts"?, "messages"?, "value"?, "limit"?: error_json}; the
+// notes and answers are those of agent/turn_reports.hpp.
 std::string result_item(const RunResult& result);
 
 // Shape: {"type":"@failed","error"}; `error_json` is the JSON text of an error.

@@ -7,6 +7,7 @@
 #include "agent/deltas.hpp"
 #include "agent/interrupts.hpp"
 #include "agent/state.hpp"
+#include "agent/turn_reports.hpp"
 #include "base/json.hpp"
 #include "os/event_loop.hpp"
 
@@ -31,7 +32,7 @@ bool names_its_agent(const event::Event& event) {
 
 Tree without_waits(const Tree& state) {
   Tree totals = Tree::object();
-  for (const std::string_view member : {"usage", "cost"}) {
+  for (const std::string_view member : {"usage", "cost", "report"}) {
     if (state[member].is_object()) totals.set(member, state[member]);
   }
   if (Tree* usage = totals.find("usage"); usage != nullptr) {
@@ -45,6 +46,7 @@ void add_spent(Tree& state, const Tree& spent) {
     if (!spent[member].is_object()) continue;
     agent::add_delta(state.at(member), spent["before"][member], spent[member]);
   }
+  agent::add_report(state, spent["report"], spent["before"]["report"]);
   const Tree& turn = spent["turn"];
   if (!turn.is_object()) return;
   Tree tokens = Tree::object();
@@ -255,7 +257,7 @@ Tree AgentSession::totals_of(const Child& child) const {
 Tree AgentSession::totals() const {
   Tree sum = Tree::object();
   const Tree& state = machine_ ? machine_->state() : state_;
-  for (const std::string_view member : {"usage", "cost"}) {
+  for (const std::string_view member : {"usage", "cost", "report"}) {
     if (state[member].is_object()) sum.set(member, state[member]);
   }
   for (const Tree& spent : spent_) add_spent(sum, spent);

@@ -141,7 +141,33 @@ Tree ModelTurn::take_chunk() const {
   chunk.set("usage", std::move(spent.usage));
   chunk.set("attempts", std::move(spent.attempts));
   if (!call().finish_reason().empty()) chunk.set("finishReason", call().finish_reason());
+  chunk.set("report", report());
   return chunk;
+}
+
+Tree ModelTurn::report() const {
+  Tree made = Tree::object();
+  if (!call().notes().empty()) {
+    Tree& notes = made.set("notes", Tree::array());
+    for (const std::string& note : call().notes()) notes.push(Tree::text(note));
+  }
+  if (call().attempts().empty()) return made;
+  const model::Attempt& attempt = call().attempts().back();
+  Tree answer = Tree::object();
+  answer.set("provider", attempt.provider);
+  answer.set("model", attempt.model);
+  if (!call().finish_reason().empty()) answer.set("finishReason", call().finish_reason());
+  const model::AnswerReport& reported = attempt.answer;
+  const std::string& others = reported.alternatives;
+  const auto member = [&](std::string_view name, const std::string& json) {
+    if (json.empty()) return;
+    if (auto value = Tree::parse(json)) answer.set(name, std::move(value).value());
+  };
+  member("response", reported.response);
+  member("incomplete", reported.incomplete);
+  member("alternatives", others.empty() ? others : "[" + others + "]");
+  made.set("answers", Tree::array()).push(std::move(answer));
+  return made;
 }
 
 ModelTurn::Totals ModelTurn::totals() const {

@@ -58,7 +58,7 @@ class ModelTurn final : public model::CallDriver, private event::EventSink {
     return {failure_code_, failure_members_, call().failure_json()};
   }
   // The turn for the step machine: what the model said, or has said so far, and as `usage` and
-  // `attempts` what that took.
+  // `attempts` what that took, as `report` what agent::add_report takes.
   [[nodiscard]] json::Tree take_chunk() const;
 
  private:
@@ -71,6 +71,7 @@ class ModelTurn final : public model::CallDriver, private event::EventSink {
   };
 
   [[nodiscard]] Totals totals() const;
+  [[nodiscard]] json::Tree report() const;
   void on_event(const event::Event& event) override;
   void progressed() override;
   void take_known(model::KnownAnswer& known);

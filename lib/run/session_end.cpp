@@ -34,6 +34,8 @@ void AgentSession::take_cut_turn(ModelTurn& turn) {
   Tree spent = Tree::object();
   spent.set("turn", chunk["usage"]);
   spent.set("attempts", chunk["attempts"]);
+  spent.set("report", chunk["report"]);
+  chunk.erase("report");
   spent_.push_back(std::move(spent));
   if (machine_ && !turn.silent()) machine_->progress(turn_action_, std::move(chunk));
 }

@@ -253,7 +253,14 @@ export class Engine {
     };
     // Calls of no tool and with arguments that no tool takes are calls as well.
     this.counters.toolCalls += Math.max(0, end.usage.tools.totalCalls - executed);
-    const rest = { usage, messages: [...start, ...end.messages] };
+    const { notes, answers, answersLeftOut } = end;
+    const rest = {
+      usage,
+      messages: [...start, ...end.messages],
+      ...(notes && { notes }),
+      ...(answers && { answers }),
+      ...(answersLeftOut !== undefined && { answersLeftOut }),
+    };
     if (end.status === 'cancelled') return { status: 'cancelled', ...rest };
     if (end.status === 'error') {
       const isOurs = this.#options.provider === undefined;

@@ -2,7 +2,7 @@
 // only JavaScript has: the answers of a provider and the tools.
 import { AsyncResource } from 'node:async_hooks';
 
-import type { AgentMessage } from '../../../types/agent';
+import type { AgentMessage, TurnAnswer } from '../../../types/agent';
 import { onAbort } from '../../abort';
 import { errorFromNative, MillraceError } from '../../errors';
 import { type Call, startEngineCall } from '../../model/call';
@@ -44,6 +44,9 @@ export interface RoundsEnd {
   usage: Spent;
   /** Rows that the run added to its conversation. */
   messages: AgentMessage[];
+  notes?: string[];
+  answers?: TurnAnswer[];
+  answersLeftOut?: number;
   /** What was thrown, where the run failed. */
   error?: unknown;
 }

@@ -1,5 +1,5 @@
 // What an Engine takes and gives.
-import type { AgentMessage } from '../../../types/agent';
+import type { AgentMessage, TurnAnswer } from '../../../types/agent';
 import type { ChatMessage, ChatStreamPayload } from '../../../types/model';
 import type { Dispatcher } from './dispatcher';
 import type { DurableRuntime } from '../durable-types';
@@ -150,6 +150,11 @@ export interface EngineResult {
   silent?: boolean;
   /** The whole conversation of this run. */
   messages: AgentMessage[];
+  /** What a request left out or changed because the provider does not take it, where the engine makes the requests. */
+  notes?: string[];
+  /** What each of those answers reports of itself. */
+  answers?: TurnAnswer[];
+  answersLeftOut?: number;
 }
 
 /** Counters that mean what their names say. */

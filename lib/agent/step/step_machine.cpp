@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "agent/state.hpp"
+#include "agent/turn_reports.hpp"
 #include "base/shown.hpp"
 
 namespace millrace::agent {
@@ -101,6 +102,10 @@ void StepMachine::progress(std::uint64_t id, Tree chunk) {
   const auto found = waiting_.find(id);
   if (done_ || found == waiting_.end() || found->second.kind != ActionKind::model) return;
   if (chunk["retry"].is_object()) return report_retry(chunk["retry"]);
+  if (chunk["report"].is_object()) {
+    add_report(state_, chunk["report"]);
+    chunk.erase("report");
+  }
   if (chunk["reset"].is_true()) {
     answer_.set("content", "");
     answer_.set("tool_calls", Tree::array());

@@ -6,7 +6,8 @@
 // - executor `{instruction, state, context}`: a custom executor's `{events, newState,
 // nextContext?}`
 // - model `{payload}`: chunks through progress(), then anything. A chunk may name the row of the
-//   answer by `messageId` and give it a member `turn`.
+//   answer by `messageId` and give it a member `turn`. Its `report` is added to that of the state
+//   (agent/turn_reports.hpp).
 // - tool `{name, toolCall, args, effect?, waitMs?}`: the tool's result. An error may say `retry:
 //   true`, and `details` beside its message. An action with `waitMs` begins that much later.
 // - usage `{operation, result, previous}`: the new usage

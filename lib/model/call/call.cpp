@@ -104,6 +104,10 @@ std::string_view ModelCall::finish_reason() const {
   return state_->finish_reason();
 }
 
+const std::vector<std::string>& ModelCall::notes() const {
+  return state_->notes();
+}
+
 std::string ModelCall::report_json() const {
   return state_->report_json();
 }

@@ -213,6 +213,8 @@ class ModelCall {
   [[nodiscard]] std::string_view wire() const;
   // The provider's word for the end of the answer, or "".
   [[nodiscard]] std::string_view finish_reason() const;
+  // What was left out or changed for the provider of the last request, a sentence each.
+  [[nodiscard]] const std::vector<std::string>& notes() const;
   // Shape: {"provider", "model", "finishReason"?, "incomplete"?: {"reason", "continue"?},
   // "response"?: {...}, "alternatives"?: [{"index", "finishReason"?, "message", ...}],
   // "attempts": [{"provider", "model", "status",

@@ -46,6 +46,7 @@ class ModelCall::State {
   [[nodiscard]] const std::vector<Attempt>& attempts() const { return attempts_; }
   [[nodiscard]] std::string_view wire() const { return wire_ == nullptr ? "" : wire_->name; }
   [[nodiscard]] std::string_view finish_reason() const { return finish_reason_; }
+  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
   [[nodiscard]] std::string report_json() const;
 
  private:
