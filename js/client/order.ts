@@ -231,25 +231,34 @@ function beginOfCharacter(text: string, at: number): number {
   return isSplit ? at - 1 : at;
 }
 
-// A hash of the first bytes of a text and of its size.
+// A hash of a text as UTF-8, in which halves of a surrogate pair have three bytes each, and of its size.
 function hashOf(text: string): { size: number; hash: string } {
-  const most = 64;
-  const size = new TextEncoder().encode(text).length;
+  let size = 0;
   let hash = 0x811c9dc5;
-  const add = (byte: number): void => void (hash = Math.imul(hash ^ byte, 0x01000193));
-  bytesOf(text.slice(0, most)).slice(0, most).forEach(add);
-  for (let shift = 0; shift < 32; shift += 8) add((size >>> shift) & 0xff);
-  return { size, hash: (hash >>> 0).toString(16).padStart(8, '0') };
-}
-
-// As UTF-8 in which halves of a surrogate pair have three bytes each.
-function bytesOf(text: string): number[] {
-  return [...text].flatMap((character) => {
+  const mix = (byte: number): void => void (hash = Math.imul(hash ^ byte, 0x01000193));
+  const add = (byte: number): void => {
+    mix(byte);
+    size += 1;
+  };
+  for (const character of text) {
     const code = character.codePointAt(0) ?? 0;
-    if (code < 0x80) return [code];
-    const tail = (shift: number): number => ((code >> shift) & 0x3f) | 0x80;
-    if (code < 0x800) return [(code >> 6) | 0xc0, tail(0)];
-    if (code < 0x10000) return [(code >> 12) | 0xe0, tail(6), tail(0)];
-    return [(code >> 18) | 0xf0, tail(12), tail(6), tail(0)];
-  });
+    const tail = (shift: number): void => add(((code >> shift) & 0x3f) | 0x80);
+    if (code < 0x80) {
+      add(code);
+      continue;
+    }
+    if (code < 0x800) {
+      add((code >> 6) | 0xc0);
+    } else if (code < 0x10000) {
+      add((code >> 12) | 0xe0);
+      tail(6);
+    } else {
+      add((code >> 18) | 0xf0);
+      tail(12);
+      tail(6);
+    }
+    tail(0);
+  }
+  for (let shift = 0; shift < 32; shift += 8) mix((size >>> shift) & 0xff);
+  return { size, hash: (hash >>> 0).toString(16).padStart(8, '0') };
 }

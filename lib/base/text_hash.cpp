@@ -4,6 +4,7 @@ namespace millrace {
 namespace {
 
 constexpr std::uint32_t hash_prime = 0x01000193U;
+constexpr std::size_t earlier_bytes = 64;
 
 constexpr std::uint32_t hashed(std::uint32_t hash, unsigned char byte) {
   return (hash ^ byte) * hash_prime;
@@ -11,10 +12,11 @@ constexpr std::uint32_t hashed(std::uint32_t hash, unsigned char byte) {
 
 }  // namespace
 
-void TextHash::add_start(std::string_view text) {
-  for (const char byte : text.substr(0, hashed_bytes - size_)) {
-    hash_ = hashed(hash_, static_cast<unsigned char>(byte));
-  }
+void TextHash::add(std::string_view text) {
+  std::uint32_t hash = hash_;
+  for (const char byte : text) hash = hashed(hash, static_cast<unsigned char>(byte));
+  hash_ = hash;
+  size_ += text.size();
 }
 
 std::string TextHash::text() const {
@@ -29,6 +31,14 @@ std::string TextHash::text() const {
     hash >>= 4U;
   }
   return out;
+}
+
+bool TextHash::fits(std::string_view text, std::string_view stored) {
+  if (TextHash(text).text() == stored) return true;
+  if (text.size() <= earlier_bytes) return false;
+  TextHash earlier(text.substr(0, earlier_bytes));
+  earlier.size_ = text.size();
+  return earlier.text() == stored;
 }
 
 }  // namespace millrace

@@ -1,5 +1,4 @@
-// A hash of the first bytes of a text and of its size: enough to see that it was changed, and no
-// cost for long texts.
+// A hash of a text: enough to see that it was changed by chance or by an edit.
 #pragma once
 
 #include <cstddef>
@@ -14,18 +13,16 @@ class TextHash {
  public:
   TextHash() = default;
   explicit TextHash(std::string_view text) { add(text); }
-  void add(std::string_view text) {
-    if (size_ < hashed_bytes) add_start(text);
-    size_ += text.size();
-  }
+  void add(std::string_view text);
   [[nodiscard]] std::size_t size() const { return size_; }
   // Eight hexadecimal digits.
   [[nodiscard]] std::string text() const;
 
- private:
-  static constexpr std::size_t hashed_bytes = 64;
-  void add_start(std::string_view text);
+  // True when a stored hash is the text's. Stores have older ones, which are of the first 64 bytes
+  // of a longer text and of its size; they count as well.
+  static bool fits(std::string_view text, std::string_view stored);
 
+ private:
   std::uint32_t hash_ = 0x811C9DC5U;
   std::size_t size_ = 0;
 };

@@ -34,8 +34,8 @@ std::optional<Cited> read_cited(std::string_view json, std::string_view text, st
       cited.begin > text.size() || cited.size > text.size() - cited.begin) {
     return std::nullopt;
   }
-  const TextHash hash(text.substr(cited.begin, cited.size));
-  if (hash.text() != value.value()["hash"].string()) return std::nullopt;
+  const std::string_view piece = text.substr(cited.begin, cited.size);
+  if (!TextHash::fits(piece, value.value()["hash"].string())) return std::nullopt;
   return cited;
 }
 

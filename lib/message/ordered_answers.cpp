@@ -23,7 +23,7 @@ std::size_t items_of(const Metadata& metadata) {
 }
 
 bool fits(std::string_view text, const json::Value& entry) {
-  return PartHash(text).text() == entry["hash"].string();
+  return PartHash::fits(text, entry["hash"].string());
 }
 
 // Empty arguments are completed on the way to a request.

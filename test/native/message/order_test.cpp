@@ -385,7 +385,7 @@ TEST(Order, OfALongAnswerIsWhole) {
 }
 
 // The hash is computed by pages, too.
-TEST(Order, HashesTheBeginningAndTheSize) {
+TEST(Order, HashesTheTextAndTheSize) {
   EXPECT_EQ(message::PartHash("").text(), message::PartHash().text());
   message::PartHash pieces;
   const std::string text(100, 'x');
@@ -394,6 +394,17 @@ TEST(Order, HashesTheBeginningAndTheSize) {
   EXPECT_EQ(pieces.size(), 100U);
   EXPECT_NE(message::PartHash(text).text(), message::PartHash(text + "x").text());
   EXPECT_NE(message::PartHash("yes").text(), message::PartHash("no!").text());
+  std::string edited = text;
+  edited.back() = 'y';
+  EXPECT_NE(message::PartHash(edited).text(), message::PartHash(text).text());
+  EXPECT_FALSE(message::PartHash::fits(edited, message::PartHash(text).text()));
+}
+
+// FNV-1a of 64 times "x" and of the size 100, as stored records have it.
+TEST(Order, TakesHashesOfEarlierRecords) {
+  const std::string text(100, 'x');
+  EXPECT_TRUE(message::PartHash::fits(text, "fa8663b1"));
+  EXPECT_FALSE(message::PartHash::fits(text + "x", "fa8663b1"));
 }
 
 // Whatever stands there, a record is read or left out.
