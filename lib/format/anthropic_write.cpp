@@ -70,8 +70,9 @@ class AnthropicWriter final : public TurnWriter {
     for (const Message* reasoning_part : held.mapped()) write_reasoning_part(*reasoning_part);
   }
 
-  void write_result(const Message& message, std::string_view /*name*/,
-                    std::string_view id) override {
+  void write_result(const Message& given, std::string_view /*name*/, std::string_view id) override {
+    const ToldResult told(given);
+    const Message& message = told.message();
     out_.open_object();
     out_.text("type", "tool_result");
     out_.text("tool_use_id", id);

@@ -239,7 +239,7 @@ class BedrockWriter final : public TurnWriter {
       retained = result.metadata.find(bedrock::provider, "server_tool_result");
     const auto result_state = document.parse(retained == nullptr ? "" : retained->json);
     const json::Value given = result_state ? result_state.value() : json::Value();
-    if (given["content"].is_array() && words_of_result(given["content"]) == result_text(result)) {
+    if (given["content"].is_array() && words_of_result(given["content"]) == result_text(ToldResult(result).message())) {
       write_given_result(result, call.id, given);
     } else {
       write_result_block(result, call.id, given["type"]);
@@ -276,7 +276,9 @@ class BedrockWriter final : public TurnWriter {
   }
 
   // `type` is that of a tool which Bedrock ran, or nothing.
-  void write_result_block(const Message& message, std::string_view id, const json::Value& type) {
+  void write_result_block(const Message& result, std::string_view id, const json::Value& type) {
+    const ToldResult told(result);
+    const Message& message = told.message();
     out_.open_object();
     out_.open_object("toolResult");
     out_.text("toolUseId", id);

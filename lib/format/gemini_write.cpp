@@ -207,7 +207,9 @@ class GeminiWriter final : public TurnWriter {
     return true;
   }
 
-  void write_result(const Message& message, std::string_view name, std::string_view id) override {
+  void write_result(const Message& given, std::string_view name, std::string_view id) override {
+    const ToldResult told(given);
+    const Message& message = told.message();
     if (write_given_result(message, id)) return;
     out_.open_object();
     out_.open_object("functionResponse");

@@ -13,6 +13,7 @@
 #include "format/langgraph.hpp"
 #include "format/langgraph_content.hpp"
 #include "format/langgraph_names.hpp"
+#include "format/support.hpp"
 #include "message/ordered_answers.hpp"
 #include "message/parts.hpp"
 
@@ -83,7 +84,8 @@ void write_langgraph_calls(JsonBuilder& out, const Message& message) {
 // The content of a result, which is JSON where it was a list.
 void write_result_content(JsonBuilder& out, const Message& message, const json::Value& result) {
   json::Document document(message::depth_limit);
-  const auto list = document.parse(result["list"].is_true() ? message.content.text : "");
+  const ToldResult told(message);
+  const auto list = document.parse(result["list"].is_true() ? told.message().content.text : "");
   if (!list || !list.value().is_array()) return langgraph::write_content(out, message);
   out.value("content", list.value());
 }

@@ -299,7 +299,9 @@ class ItemWriter {
   }
 
   // A list as it came, while it shows the same.
-  void write_output(const Message& message, const json::Value& given) {
+  void write_output(const Message& result, const json::Value& given) {
+    const ToldResult told(result);
+    const Message& message = told.message();
     const std::string text = result_text(message);
     if (given.is_array() && (joined_text(given) == text || raw(given) == text)) {
       out_.value("output", given);

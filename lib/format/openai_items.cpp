@@ -141,22 +141,31 @@ void write_screenshot(JsonBuilder& out, const Message& result) {
   out.close_object();
 }
 
+std::string told_text(const Message& result) {
+  return result_text(ToldResult(result).message());
+}
+
 // Programs that are no shell give one text.
 void write_shell_output(JsonBuilder& out, const Message& result) {
   const std::string text = result_text(result);
+  const std::string error = result.error.value_or("");
   json::Document document(message::depth_limit);
   const auto value = document.parse(text);
-  if (value && value.value().is_array()) {
-    out.value("output", value.value());
-    return;
-  }
+  const bool is_list = value && value.value().is_array();
+  const bool is_told = error.empty() || error == text;
   out.open_array("output");
-  out.open_object();
-  out.text("stdout", result.error ? "" : text);
-  out.text("stderr", result.error ? text : "");
-  out.raw("outcome",
-          result.error ? R"({"type":"exit","exit_code":1})" : R"({"type":"exit","exit_code":0})");
-  out.close_object();
+  if (is_list) {
+    for (const json::Value one : value.value().items()) out.value(one);
+  }
+  if (!is_list || !is_told) {
+    const std::string line = is_list ? error : told_text(result);
+    out.open_object();
+    out.text("stdout", result.error ? "" : line);
+    out.text("stderr", result.error ? line : "");
+    out.raw("outcome",
+            result.error ? R"({"type":"exit","exit_code":1})" : R"({"type":"exit","exit_code":0})");
+    out.close_object();
+  }
   out.close_array();
 }
 
@@ -165,8 +174,8 @@ void write_output(JsonBuilder& out, const CallType& type, const Message& result)
     case OutputKind::screenshot: write_screenshot(out, result); break;
     case OutputKind::shell: write_shell_output(out, result); break;
     case OutputKind::tools: write_json(out, "tools", result_text(result), "[]"); break;
-    case OutputKind::patch: out.filled("output", result_text(result)); break;
-    case OutputKind::text: out.text("output", result_text(result)); break;
+    case OutputKind::patch: out.filled("output", told_text(result)); break;
+    case OutputKind::text: out.text("output", told_text(result)); break;
     case OutputKind::in_call: break;
   }
 }

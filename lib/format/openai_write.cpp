@@ -68,7 +68,9 @@ void write_markable(JsonBuilder& out, const Message& message, std::string_view t
   out.text("content", text);
 }
 
-void write_result(JsonBuilder& out, const Message& message, const OpenAiWriteOptions& options) {
+void write_result(JsonBuilder& out, const Message& given, const OpenAiWriteOptions& options) {
+  const ToldResult told(given);
+  const Message& message = told.message();
   const message::ContentText content(message.content);
   const std::string_view failure = message.error ? std::string_view(*message.error) : "";
   write_markable(out, message, content.view().empty() ? failure : content.view(), options);

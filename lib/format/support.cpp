@@ -31,6 +31,29 @@ std::string result_text(const message::Message& message) {
   return text.empty() ? message.error.value_or("") : text;
 }
 
+ToldResult::ToldResult(const message::Message& message) : given_(message) {
+  if (!message.error || message.error->empty()) return;
+  const std::string text = message::text_of(message.content);
+  const bool has_parts = message.content.kind == message::Content::Kind::parts;
+  if (text == *message.error || (text.empty() && !has_parts)) return;
+  const std::string line = "Error: " + *message.error;
+  copy_ = message;
+  if (!has_parts) {
+    copy_->content = message::Content::of_text(text + "\n" + line);
+    return;
+  }
+  message::JsonBuilder parts;
+  parts.open_array();
+  const message::Parts given(message.content);
+  for (const json::Value part : given.items()) parts.value(part);
+  parts.open_object();
+  parts.text("type", "text");
+  parts.text("text", text.empty() ? line : "\n" + line);
+  parts.close_object();
+  parts.close_array();
+  copy_->content = message::Content::of_parts(parts.take());
+}
+
 std::string arguments_of(const json::Value& arguments) {
   if (arguments.is_nothing()) return {};
   return arguments.is_string() ? std::string(arguments.string()) : raw(arguments);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,19 @@ std::string joined_text(const json::Value& content);
 
 // The text that answers a tool call: the content, or what failed when there is none.
 std::string result_text(const message::Message& message);
+
+// A result as a model reads it: what failed is told behind a content that does not tell it, in a
+// line of its own, since APIs have no other place for it.
+// Lifetime: the message outlives it.
+class ToldResult {
+ public:
+  explicit ToldResult(const message::Message& message);
+  [[nodiscard]] const message::Message& message() const { return copy_ ? *copy_ : given_; }
+
+ private:
+  const message::Message& given_;
+  std::optional<message::Message> copy_;
+};
 
 // The arguments of a call as text: a string as it is, other JSON as its text.
 std::string arguments_of(const json::Value& arguments);

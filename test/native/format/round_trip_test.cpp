@@ -8,6 +8,7 @@
 #include <map>
 
 #include "format/format.hpp"
+#include "format/support.hpp"
 #include "message/parts.hpp"
 #include "support/random_history.hpp"
 
@@ -142,9 +143,7 @@ Facts facts_of(const Messages& messages, const Carries& carries) {
         }
         break;
       case Role::tool: {
-        // An empty failed result says what failed.
-        const std::string& whole = message.content.text;
-        const std::string& result = whole.empty() && message.error ? *message.error : whole;
+        const std::string result = format::result_text(format::ToldResult(message).message());
         const bool failed = carries.errors && message.error;
         facts.results[message.tool_call_id] = (failed ? "failed: " : "") + result;
         break;
