@@ -71,8 +71,8 @@ class AnthropicWriter final : public TurnWriter {
   }
 
   void write_result(const Message& given, std::string_view /*name*/, std::string_view id) override {
-    const ToldResult told(given);
-    const Message& message = told.message();
+    const SentResult sent(given);
+    const Message& message = sent.message();
     out_.open_object();
     out_.text("type", "tool_result");
     out_.text("tool_use_id", id);

@@ -239,7 +239,8 @@ class BedrockWriter final : public TurnWriter {
       retained = result.metadata.find(bedrock::provider, "server_tool_result");
     const auto result_state = document.parse(retained == nullptr ? "" : retained->json);
     const json::Value given = result_state ? result_state.value() : json::Value();
-    if (given["content"].is_array() && words_of_result(given["content"]) == result_text(ToldResult(result).message())) {
+    if (given["content"].is_array() &&
+        words_of_result(given["content"]) == result_text(SentResult(result).message())) {
       write_given_result(result, call.id, given);
     } else {
       write_result_block(result, call.id, given["type"]);
@@ -277,8 +278,8 @@ class BedrockWriter final : public TurnWriter {
 
   // `type` is that of a tool which Bedrock ran, or nothing.
   void write_result_block(const Message& result, std::string_view id, const json::Value& type) {
-    const ToldResult told(result);
-    const Message& message = told.message();
+    const SentResult sent(result);
+    const Message& message = sent.message();
     out_.open_object();
     out_.open_object("toolResult");
     out_.text("toolUseId", id);

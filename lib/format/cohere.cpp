@@ -219,7 +219,7 @@ void write_message(JsonBuilder& out, const Message& message, const CohereReasoni
     write_assistant(out, message, reasoning);
   } else if (message.role == Role::tool) {
     out.text("tool_call_id", message.tool_call_id);
-    const std::string text = result_text(ToldResult(message).message());
+    const std::string text = result_text(SentResult(message).message());
     if (!write_given_list(out, message, text, {})) out.text("content", text);
   } else {
     const std::string text = message::text_of(message.content);

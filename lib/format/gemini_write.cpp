@@ -208,8 +208,8 @@ class GeminiWriter final : public TurnWriter {
   }
 
   void write_result(const Message& given, std::string_view name, std::string_view id) override {
-    const ToldResult told(given);
-    const Message& message = told.message();
+    const SentResult sent(given);
+    const Message& message = sent.message();
     if (write_given_result(message, id)) return;
     out_.open_object();
     out_.open_object("functionResponse");

@@ -196,8 +196,8 @@ void langgraph::write_arguments(JsonBuilder& out, std::string_view key, const To
 }
 
 void langgraph::write_content(JsonBuilder& out, const Message& given) {
-  const ToldResult told(given);
-  const Message& message = told.message();
+  const SentResult sent(given);
+  const Message& message = sent.message();
   const bool has_parts = message.role == Role::user || message.role == Role::tool;
   if (message.content.kind == Content::Kind::parts && has_parts) {
     out.open_array("content");

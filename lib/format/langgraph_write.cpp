@@ -84,8 +84,8 @@ void write_langgraph_calls(JsonBuilder& out, const Message& message) {
 // The content of a result, which is JSON where it was a list.
 void write_result_content(JsonBuilder& out, const Message& message, const json::Value& result) {
   json::Document document(message::depth_limit);
-  const ToldResult told(message);
-  const auto list = document.parse(result["list"].is_true() ? told.message().content.text : "");
+  const SentResult sent(message);
+  const auto list = document.parse(result["list"].is_true() ? sent.message().content.text : "");
   if (!list || !list.value().is_array()) return langgraph::write_content(out, message);
   out.value("content", list.value());
 }

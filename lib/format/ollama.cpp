@@ -240,8 +240,9 @@ class OllamaWriter {
     close_answer();
     const bool is_result = message.role == Role::tool;
     const bool is_prompt = message.role == Role::developer;
-    begin(is_prompt ? "system" : message::name_of(message.role),
-          is_result ? result_text(ToldResult(message).message()) : message::text_of(message.content));
+    begin(
+        is_prompt ? "system" : message::name_of(message.role),
+        is_result ? result_text(SentResult(message).message()) : message::text_of(message.content));
     const Message* const only = &message;
     write_images(out_, {&only, 1});
     const auto name = is_result ? names_.find(message.tool_call_id) : names_.end();

@@ -300,8 +300,8 @@ class ItemWriter {
 
   // A list as it came, while it shows the same.
   void write_output(const Message& result, const json::Value& given) {
-    const ToldResult told(result);
-    const Message& message = told.message();
+    const SentResult sent(result);
+    const Message& message = sent.message();
     const std::string text = result_text(message);
     if (given.is_array() && (joined_text(given) == text || raw(given) == text)) {
       out_.value("output", given);

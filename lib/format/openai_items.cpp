@@ -141,8 +141,8 @@ void write_screenshot(JsonBuilder& out, const Message& result) {
   out.close_object();
 }
 
-std::string told_text(const Message& result) {
-  return result_text(ToldResult(result).message());
+std::string sent_text(const Message& result) {
+  return result_text(SentResult(result).message());
 }
 
 // Programs that are no shell give one text.
@@ -152,13 +152,13 @@ void write_shell_output(JsonBuilder& out, const Message& result) {
   json::Document document(message::depth_limit);
   const auto value = document.parse(text);
   const bool is_list = value && value.value().is_array();
-  const bool is_told = error.empty() || error == text;
+  const bool is_shown = error.empty() || error == text;
   out.open_array("output");
   if (is_list) {
     for (const json::Value one : value.value().items()) out.value(one);
   }
-  if (!is_list || !is_told) {
-    const std::string line = is_list ? error : told_text(result);
+  if (!is_list || !is_shown) {
+    const std::string line = is_list ? error : sent_text(result);
     out.open_object();
     out.text("stdout", result.error ? "" : line);
     out.text("stderr", result.error ? line : "");
@@ -174,8 +174,8 @@ void write_output(JsonBuilder& out, const CallType& type, const Message& result)
     case OutputKind::screenshot: write_screenshot(out, result); break;
     case OutputKind::shell: write_shell_output(out, result); break;
     case OutputKind::tools: write_json(out, "tools", result_text(result), "[]"); break;
-    case OutputKind::patch: out.filled("output", told_text(result)); break;
-    case OutputKind::text: out.text("output", told_text(result)); break;
+    case OutputKind::patch: out.filled("output", sent_text(result)); break;
+    case OutputKind::text: out.text("output", sent_text(result)); break;
     case OutputKind::in_call: break;
   }
 }

@@ -69,8 +69,8 @@ void write_markable(JsonBuilder& out, const Message& message, std::string_view t
 }
 
 void write_result(JsonBuilder& out, const Message& given, const OpenAiWriteOptions& options) {
-  const ToldResult told(given);
-  const Message& message = told.message();
+  const SentResult sent(given);
+  const Message& message = sent.message();
   const message::ContentText content(message.content);
   const std::string_view failure = message.error ? std::string_view(*message.error) : "";
   write_markable(out, message, content.view().empty() ? failure : content.view(), options);

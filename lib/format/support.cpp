@@ -31,7 +31,7 @@ std::string result_text(const message::Message& message) {
   return text.empty() ? message.error.value_or("") : text;
 }
 
-ToldResult::ToldResult(const message::Message& message) : given_(message) {
+SentResult::SentResult(const message::Message& message) : given_(message) {
   if (!message.error || message.error->empty()) return;
   const std::string text = message::text_of(message.content);
   const bool has_parts = message.content.kind == message::Content::Kind::parts;

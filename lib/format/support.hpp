@@ -26,12 +26,12 @@ std::string joined_text(const json::Value& content);
 // The text that answers a tool call: the content, or what failed when there is none.
 std::string result_text(const message::Message& message);
 
-// A result as a model reads it: what failed is told behind a content that does not tell it, in a
+// A result as a model reads it: what failed follows a content that has other words, in a
 // line of its own, since APIs have no other place for it.
 // Lifetime: the message outlives it.
-class ToldResult {
+class SentResult {
  public:
-  explicit ToldResult(const message::Message& message);
+  explicit SentResult(const message::Message& message);
   [[nodiscard]] const message::Message& message() const { return copy_ ? *copy_ : given_; }
 
  private:

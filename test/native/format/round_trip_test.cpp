@@ -143,7 +143,7 @@ Facts facts_of(const Messages& messages, const Carries& carries) {
         }
         break;
       case Role::tool: {
-        const std::string result = format::result_text(format::ToldResult(message).message());
+        const std::string result = format::result_text(format::SentResult(message).message());
         const bool failed = carries.errors && message.error;
         facts.results[message.tool_call_id] = (failed ? "failed: " : "") + result;
         break;

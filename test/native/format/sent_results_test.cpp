@@ -1,4 +1,4 @@
-// What failed of a tool's result is told to every provider, also where the content has other words.
+// What failed of a tool's result is sent to every provider, also where the content has other words.
 
 #include <gtest/gtest.h>
 
@@ -12,12 +12,12 @@ using namespace millrace;
 
 namespace {
 
-struct ToldRow {
+struct SentRow {
   std::string_view format;
   std::string_view sent;  // a piece of what is written
 };
 
-void PrintTo(const ToldRow& row, std::ostream* out) {
+void PrintTo(const SentRow& row, std::ostream* out) {
   *out << row.format;
 }
 
@@ -33,22 +33,22 @@ std::string written(std::string_view format, std::string_view result) {
   return text ? text.value() : text.error().message;
 }
 
-class ToldResults : public testing::TestWithParam<ToldRow> {};
+class SentResults : public testing::TestWithParam<SentRow> {};
 
 }  // namespace
 
-TEST_P(ToldResults, TellsAnErrorBesideTheContent) {
+TEST_P(SentResults, HasAnErrorBesideTheContent) {
   const std::string sent = written(GetParam().format, R"("content":"R1","error":"TERR")");
   EXPECT_NE(sent.find(GetParam().sent), std::string::npos) << sent;
 }
 
-TEST_P(ToldResults, TellsTheSameTextOnce) {
+TEST_P(SentResults, HasTheSameTextOnce) {
   const std::string sent = written(GetParam().format, R"("content":"TERR","error":"TERR")");
   EXPECT_NE(sent.find("TERR"), std::string::npos) << sent;
   EXPECT_EQ(sent.find("TERR"), sent.rfind("TERR")) << sent;
 }
 
-TEST_P(ToldResults, TellsAnErrorBesideMedia) {
+TEST_P(SentResults, HasAnErrorBesideMedia) {
   const std::string sent =
       written(GetParam().format,
               R"("content":[{"type":"text","text":"R1"},{"type":"image","source":{"type":"data",)"
@@ -56,15 +56,15 @@ TEST_P(ToldResults, TellsAnErrorBesideMedia) {
   EXPECT_NE(sent.find("Error: TERR"), std::string::npos) << sent;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Formats, ToldResults,
-    testing::ValuesIn(std::array{
-        ToldRow{"openai", R"("content":"R1\nError: TERR")"},
-        ToldRow{"openai_conversation", R"("output":"R1\nError: TERR")"},
-        ToldRow{"anthropic", R"("content":"R1\nError: TERR","is_error":true)"},
-        ToldRow{"gemini", R"("response":{"error":"R1\nError: TERR"})"},
-        ToldRow{"bedrock_converse", R"("content":[{"text":"R1\nError: TERR"}],"status":"error")"},
-        ToldRow{"cohere", R"("content":"R1\nError: TERR")"},
-        ToldRow{"ollama", R"("content":"R1\nError: TERR")"},
-        ToldRow{"langgraph", R"("content":"R1\nError: TERR")"},
-    }));
+INSTANTIATE_TEST_SUITE_P(Formats, SentResults,
+                         testing::ValuesIn(std::array{
+                             SentRow{"openai", R"("content":"R1\nError: TERR")"},
+                             SentRow{"openai_conversation", R"("output":"R1\nError: TERR")"},
+                             SentRow{"anthropic", R"("content":"R1\nError: TERR","is_error":true)"},
+                             SentRow{"gemini", R"("response":{"error":"R1\nError: TERR"})"},
+                             SentRow{"bedrock_converse",
+                                     R"("content":[{"text":"R1\nError: TERR"}],"status":"error")"},
+                             SentRow{"cohere", R"("content":"R1\nError: TERR")"},
+                             SentRow{"ollama", R"("content":"R1\nError: TERR")"},
+                             SentRow{"langgraph", R"("content":"R1\nError: TERR")"},
+                         }));
