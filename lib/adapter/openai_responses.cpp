@@ -15,6 +15,8 @@ using openai::ItemGroup;
 
 constexpr std::string_view responses_provider = "openai_responses";
 constexpr std::string_view prefix = "response.";
+constexpr std::string_view cut_call_sentence =
+    "The response was cut off within the arguments of a call.";
 
 bool is_refusal(const json::Value& part) {
   return part["type"].string() == refusal_kind;
@@ -210,6 +212,7 @@ void OpenAiResponses::on_created(const json::Value& record, const Row& row) {
   part_calls();
   response_id_ = record["response"]["id"].string();
   rejected_ = false;
+  has_incomplete_call_ = false;
   complete_ = false;
   on_progress(record, row);
 }
@@ -252,7 +255,8 @@ void OpenAiResponses::on_completed(const json::Value& record, const Row& /*row*/
   give_items(response);
   finish_open(response);
   services_.parts.close_all();
-  services_.parts.pass(event::Finish{rejected_ ? refusal_kind : "completed"});
+  const std::string_view whole = rejected_ ? refusal_kind : "completed";
+  services_.parts.pass(event::Finish{has_incomplete_call_ ? "incomplete" : whole});
   give_usage(response);
   give_moderation(response);
   give_response_id(response);
@@ -260,6 +264,9 @@ void OpenAiResponses::on_completed(const json::Value& record, const Row& /*row*/
   note_event(record);
   pending_id_.clear();
   ended_id_ = response["id"].string();
+  if (has_incomplete_call_) {
+    return services_.parts.fail(row_of(Errc::output_limit_reached).code, cut_call_sentence);
+  }
   complete_ = !has_cut_call();
 }
 

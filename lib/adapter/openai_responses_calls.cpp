@@ -162,6 +162,9 @@ bool OpenAiResponses::is_unknown(const ItemType& type, const json::Value& output
 }
 
 void OpenAiResponses::finish_call(Item& item, const json::Value& value) {
+  const bool is_cut = !item.type->hosted && value["status"].string() == "incomplete";
+  const bool is_strict = services_.mode == event::Mode::strict;
+  has_incomplete_call_ = has_incomplete_call_ || (is_cut && is_strict);
   const bool is_ended = item.ended;
   if (!is_ended) open_call(item, value);  // its id or its name may be known only now
   give_whole(item, openai::arguments_of(*item.type, value), value);

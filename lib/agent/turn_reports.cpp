@@ -20,9 +20,8 @@ Tree& list_of(Tree& report, std::string_view name) {
 
 void add_note(Tree& notes, const Tree& note) {
   auto& known = notes.items();
-  const bool is_known = std::any_of(known.begin(), known.end(), [&](const Tree& one) {
-    return one.string() == note.string();
-  });
+  const bool is_known = std::any_of(known.begin(), known.end(),
+                                    [&](const Tree& one) { return one.string() == note.string(); });
   if (is_known || known.size() > most_notes) return;
   notes.push(known.size() < most_notes ? note : Tree::text(further_notes));
 }

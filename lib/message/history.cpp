@@ -36,6 +36,7 @@ class Plan {
       : messages_(messages),
         unmatched_(options.unmatched),
         has_answers_(options.has_ordered_answers),
+        takes_open_(options.takes_open_server_calls),
         results_(messages.size()),
         open_calls_(messages.size()),
         done_(messages.size()),
@@ -170,6 +171,7 @@ class Plan {
       std::sort(open.begin(), open.end());
       for (const ToolCall* call : open) {
         if ((has_answers_ && is_server_call(*call)) != of_provider) continue;
+        if (of_provider && takes_open_) continue;
         change(Change::Kind::added_result, call->id, at);
         steps_.push_back({0, call});
       }
@@ -183,6 +185,7 @@ class Plan {
   std::span<const Message> messages_;
   Unmatched unmatched_;
   bool has_answers_;
+  bool takes_open_;                                       // calls that the provider ran
   std::unordered_set<std::string_view> called_;           // ids of the calls so far
   std::vector<std::vector<Index>> results_;               // by the message of the call
   std::vector<std::vector<const ToolCall*>> open_calls_;  // by message
@@ -202,6 +205,13 @@ Message interrupted(const ToolCall& call, IdSource& ids) {
   message.content = Content::of_text(interrupted_result);
   message.error = interrupted_result;
   return message;
+}
+
+// A message of the user has no member for what failed.
+void append_error(Message& message) {
+  const std::string error = std::exchange(message.error, std::nullopt).value_or("");
+  if (error.empty() || message.content.kind != Content::Kind::text) return;
+  if (message.content.text != error) message.content.text.append("\nError: ").append(error);
 }
 
 void drop_repeated(std::vector<ToolCall>& calls) {
@@ -303,7 +313,7 @@ std::vector<Change> repair_history(Messages& messages, IdSource& ids,
     Message& message = messages[change.message];
     message.role = Role::user;
     message.tool_call_id.clear();
-    message.error.reset();
+    append_error(message);
   }
   Messages repaired;
   repaired.reserve(plan.steps().size());

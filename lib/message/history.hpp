@@ -50,6 +50,9 @@ struct RepairOptions {
   // calls may stand behind all of them. A result of a call that the provider ran stays where it is
   // until the user speaks: it may be part of a later answer.
   bool has_ordered_answers = false;
+  // Such a call may lack its result, as that of an answer that paused does: the API takes results
+  // of its own making alone, so that none is added.
+  bool takes_open_server_calls = false;
 };
 
 // Makes the history valid and says what was changed; a valid one is not touched. Only results of

@@ -308,8 +308,8 @@ bool is_canonical(const json::Value& messages) {
     const std::string_view role = message["role"].string();
     if (message["tool_calls"].exists() || message["tool_call_id"].exists()) return false;
     is_found = is_found || message["toolCalls"].is_array() || message["toolCallId"].is_string() ||
-               message["metadata"]["millrace"].exists() || role == "reasoning" ||
-               role == "activity";
+               role == "reasoning" || role == "activity" ||
+               message["metadata"]["millrace"].is_object();
   }
   return is_found;
 }

@@ -239,12 +239,18 @@ bool has_ordered_answers(Dialect dialect) {
          dialect == Dialect::ollama;
 }
 
+// Whether results of calls that the provider ran are written as the provider made them, or not at
+// all.
+bool takes_open_server_calls(Dialect dialect) {
+  return is_claude(dialect) || dialect == Dialect::gemini || dialect == Dialect::vertex_gemini;
+}
+
 void note_repairs(message::SharedMessages& messages, IdSource& ids, Dialect dialect,
                   std::vector<Note>& notes) {
   if (message::is_paired(messages)) return;
   const message::RepairOptions options{
       is_claude(dialect) ? message::Unmatched::as_user_text : message::Unmatched::dropped,
-      has_ordered_answers(dialect)};
+      has_ordered_answers(dialect), takes_open_server_calls(dialect)};
   for (const message::Change& change : message::repair_history(messages.edit(), ids, options)) {
     notes.push_back({"messages", message::describe(change), false});
   }

@@ -53,6 +53,10 @@ constexpr std::string_view turn_blocks =
     "A call, a result, reasoning or a change of the tools that stands in a message of the user is "
     "left out.";
 
+constexpr std::string_view citations_left =
+    "Citations of earlier answers are left out: the API has no place for them. They stay in the "
+    "history.";
+
 constexpr std::string_view prompt_media =
     "Images and files of a system or developer message are left out: the API takes text there.";
 
@@ -80,6 +84,7 @@ class Withheld {
 
   void add(const Message& message) {
     add(message.metadata, is_issued_elsewhere(message.metadata));
+    has_citations_ = has_citations_ || leaves_citations(message.metadata);
     for (const message::ToolCall& call : message.tool_calls) {
       add(call.metadata, is_issued_elsewhere(call.metadata));
     }
@@ -96,6 +101,8 @@ class Withheld {
   // The names of what was added since the last call, and of nothing else.
   [[nodiscard]] std::string take_new() { return std::exchange(new_, {}); }
   [[nodiscard]] const std::string& names() const { return names_; }
+  // Whether an answer has citations that are not sent.
+  [[nodiscard]] bool has_citations() const { return has_citations_; }
   // Whether a part of a message holds what is of a turn, which is not sent.
   [[nodiscard]] bool has_turn_blocks() const { return has_turn_blocks_; }
   // Whether a prompt has media that are not sent.
@@ -134,6 +141,25 @@ class Withheld {
       if (is_plain || (takes(state.provider, state.kind) && !elsewhere)) continue;
       name(state.provider, state.kind);
     }
+  }
+
+  // Whether citations are not sent and nothing else of them is named: few APIs have a place for
+  // them, and none for those of another one.
+  [[nodiscard]] bool leaves_citations(const message::Metadata& metadata) const {
+    if (metadata.citations.empty()) return false;
+    if (dialect_ == Dialect::cohere) {
+      return !std::all_of(metadata.citations.begin(), metadata.citations.end(), is_of_cohere);
+    }
+    return std::none_of(metadata.provider_state.begin(), metadata.provider_state.end(),
+                        [&](const message::ProviderState& state) {
+                          return state.kind == "cited_text" ||
+                                 (state.provider == "openai_responses" && is_own(state.provider));
+                        });
+  }
+  static bool is_of_cohere(const std::string& citation) {
+    json::Document document(message::depth_limit);
+    const auto value = document.parse(citation);
+    return value && value.value()["sources"].is_array() && value.value()["text"].is_string();
   }
 
   void add_prompt(const Message& prompt) {
@@ -195,6 +221,7 @@ class Withheld {
   std::array<std::string_view, 2> own_{};
   std::string names_;
   std::string new_;
+  bool has_citations_ = false;
   bool has_turn_blocks_ = false;
   bool has_prompt_media_ = false;
 };
@@ -234,6 +261,7 @@ void note_withheld(message::SharedMessages& messages, const ProviderConfig& conf
   }
   if (withheld.has_turn_blocks()) notes.push_back({"messages", std::string(turn_blocks), false});
   if (withheld.has_prompt_media()) notes.push_back({"messages", std::string(prompt_media), false});
+  if (withheld.has_citations()) notes.push_back({"messages", std::string(citations_left), false});
   if (withheld.names().empty()) return;
   notes.push_back({"messages",
                    "The API does not read what other providers made: " + withheld.names() +
