@@ -136,6 +136,8 @@ const made = (vendor: keyof typeof kinds, except = ''): string =>
     .map((kind) => `${vendor} ${kind}`)
     .join(', ');
 
+const citationsLeftOut =
+  '`messages`: Citations of earlier answers are left out: the API has no place for them. They stay in the history.';
 const hops: { vendor: Vendor; notes: string[] }[] = [
   { vendor: 'anthropic', notes: [] },
   {
@@ -146,6 +148,7 @@ const hops: { vendor: Vendor; notes: string[] }[] = [
     vendor: 'google',
     notes: [
       ran(`${ranBy.anthropic}, ${ranBy.openai}`, 1),
+      citationsLeftOut,
       withheld(`${made('anthropic')}, ${made('openai_responses')}`),
     ],
   },
@@ -153,6 +156,7 @@ const hops: { vendor: Vendor; notes: string[] }[] = [
     vendor: 'anthropic',
     notes: [
       ran(`web_search, ${ranBy.openai}, ${ranBy.google}`, 1),
+      citationsLeftOut,
       withheld(`${made('openai_responses')}, ${made('google')}`),
     ],
   },
@@ -168,6 +172,7 @@ const hops: { vendor: Vendor; notes: string[] }[] = [
     vendor: 'google',
     notes: [
       ran(`${ranBy.anthropic}, ${ranBy.openai}`, 2),
+      citationsLeftOut,
       withheld(`${made('anthropic')}, ${made('openai_responses')}`),
     ],
   },
