@@ -115,7 +115,7 @@ it('is known of a durable run after a restart', async () => {
   expect((await run.result).notes).toEqual([aboutTemperature]);
   await first.runtime.close();
   const { runtime } = make();
-  const again = await runtime.attach(run.id);
+  const again = runtime.attach(run.id);
   expect((await again.result).notes).toEqual([aboutTemperature]);
   await runtime.close();
 });

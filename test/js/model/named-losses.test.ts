@@ -23,7 +23,7 @@ async function answered(provider: Provider, text: string): Promise<object[]> {
   const question = { id: 'u', role: 'user', content: 'hi' };
   const run = runtime.stream({ model: models[provider], messages: [question] } as never);
   for await (const event of run) events.push(event);
-  return [question, ...(await foldEvents(events))];
+  return [question, ...foldEvents(events)];
 }
 
 /** What the next request has, and its notes. */
@@ -33,7 +33,7 @@ async function next(provider: Provider, messages: object[]) {
     apiKey: 'k',
     maxRetries: 0,
     fetch: (_url, init) => {
-      sent = String(init?.body);
+      sent = init?.body as string;
       return Promise.resolve(new Response('{}', { status: 400 }));
     },
   });
