@@ -191,7 +191,7 @@ class OpenAiResponses final : public Adapter {
   std::uint64_t items_seen_ = 0;
   bool has_forgotten_ = false;  // items of the current response
   bool lost_arguments_ = false;
-  bool rejected_ = false;  // a message of the current response is a refusal
+  bool rejected_ = false;             // a message of the current response is a refusal
   bool has_incomplete_call_ = false;  // the provider says so of one of its calls
   bool complete_ = false;
 };
