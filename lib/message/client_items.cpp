@@ -147,7 +147,7 @@ bool is_word_of(Names names, std::string_view name) {
 }
 
 // A value without content is left out without a name.
-bool says_nothing(const json::Value& value) {
+bool is_blank(const json::Value& value) {
   const bool is_list = value.is_array() || value.is_object();
   return value.is_nothing() || (is_list && value.size() == 0);
 }
@@ -187,7 +187,7 @@ class Trimmer {
     for (const json::Member& member : value.members()) {
       const bool is_field = std::any_of(fields.begin(), fields.end(),
                                         [&](const Field& f) { return f.name == member.key; });
-      if (!is_field && !says_nothing(member.value)) withhold(member.key);
+      if (!is_field && !is_blank(member.value)) withhold(member.key);
     }
     out.append(made).push_back('}');
     return true;
