@@ -13,11 +13,11 @@
 
 namespace millrace::adapter {
 
-// What the next request needs: thought signatures are EncryptedValues as the adapter of Gemini
-// gives them; the id of the interaction is a ProviderState event of the kind `interaction`, tools
-// that Google ran are `server_tool` and `server_tool_result`, content without an event is `part`,
-// what a summary of reasoning has beside its text `summary`. Usage as the steps report it, and the
-// id of the last event, are details of the response.
+// What the next request needs: signatures are EncryptedValues as the adapter of Gemini gives them;
+// the id of the interaction is a ProviderState event of the kind `interaction`, tools that Google
+// ran are `server_tool` and `server_tool_result`, content without an event is `part`, what a
+// summary of reasoning has beside its text `summary`. Usage as the steps report it, and the id of
+// the last event, are details of the response.
 class GeminiInteractions final : public Adapter {
  public:
   explicit GeminiInteractions(const Services& services) : services_(services), answer_(services) {}
@@ -61,6 +61,7 @@ class GeminiInteractions final : public Adapter {
   void open_step(Step& step, const json::Value& value);
   void open_call(Step& step, const json::Value& value);
   void close_step(Step& step);
+  void close_result(Step& step);
   void close_steps();
   void apply(Step& step, const json::Value& delta);
   void give_content(const json::Value& content);

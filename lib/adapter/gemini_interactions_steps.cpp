@@ -75,6 +75,7 @@ void GeminiInteractions::open_step(Step& step, const json::Value& value) {
       step.has_result = !value["result"].is_nothing() || is_whole_;
       if (step.has_result) {
         give_result(value, step.call_id);
+        step.signature.clear();
       } else {
         step.state = value.to_json();
       }
@@ -84,8 +85,10 @@ void GeminiInteractions::open_step(Step& step, const json::Value& value) {
       if (step.type == input_type) {
         if (services_.facts == nullptr) break;
         keep_state(input_type, answer_.message_id(), value.to_json());
+        step.signature.clear();
       } else if (!step.type.empty()) {
         give_content(value);
+        if (!value["text"].is_string()) step.signature.clear();
       }
       break;
   }
@@ -147,6 +150,7 @@ void GeminiInteractions::apply(Step& step, const json::Value& delta) {
   } else if (kind_of(type) == Kind::result) {
     const auto call_id = delta["call_id"].filled_string();
     step.has_result = true;
+    if (delta["signature"].filled_string()) step.signature.clear();
     give_result(delta, call_id ? *call_id : std::string_view(step.call_id));
   } else {
     give_content(delta);
@@ -195,16 +199,14 @@ void GeminiInteractions::on_step_stop(const json::Value& record) {
 
 void GeminiInteractions::close_step(Step& step) {
   const std::string signature = step.signature.empty() ? "" : labelled(step.signature);
-  if (step.kind == Kind::reasoning_part) {
+  if (step.kind == Kind::result) return close_result(step);
+  // A text without words has nothing but its signature.
+  const bool is_text = step.kind == Kind::output || step.kind == Kind::other;
+  if (is_text && (signature.empty() || answer_.keep_for_message(signature))) return;
+  if (step.kind != Kind::call) {
     if (!signature.empty()) answer_.keep_for_reasoning(signature);
-    answer_.end_reasoning();
+    return answer_.end_reasoning();
   }
-  // A result that says nothing but whose it is.
-  if (step.kind == Kind::result && !step.has_result) {
-    json::Document document;
-    if (const auto value = document.parse(step.state)) give_result(value.value(), step.call_id);
-  }
-  if (step.kind != Kind::call) return;
   if (!step.has_arguments) {
     answer_.arguments(step.key, step.arguments.empty() ? "{}" : std::string_view(step.arguments));
   }
@@ -212,6 +214,22 @@ void GeminiInteractions::close_step(Step& step) {
   answer_.end_call(step.key);
   if (!signature.empty()) answer_.keep_for_call(id, signature);
   keep_state("server_tool", id, step.state);
+}
+
+// A result that says nothing but whose it is, and a signature that was not in it.
+void GeminiInteractions::close_result(Step& step) {
+  json::Document document;
+  const auto value = document.parse(step.state);
+  if (!step.has_result && value) {
+    give_result(value.value(), step.call_id);
+    if (value.value()["signature"].string() == step.signature) return;
+  }
+  if (step.signature.empty()) return;
+  std::string state = "{";
+  json::append_member(state, "type", step.type);
+  json::append_member(state, "call_id", step.call_id);
+  json::append_member(state, "signature", step.signature, json::Surrogates::keep);
+  keep_state("server_tool_result", step.call_id, state + "}");
 }
 
 void GeminiInteractions::close_steps() {
