@@ -244,9 +244,7 @@ void OpenAiChat::on_delta(const json::Value& delta, const Given& given) {
 
 // What few deltas have.
 void OpenAiChat::on_others(const json::Value& delta, const Given& given) {
-  if (!given.images) {
-    for (const json::Value image : delta["images"].items()) on_image(image);
-  }
+  if (!given.images) on_images(delta["images"]);
   if (!given.text) on_audio(delta["audio"]);
   on_executed_tools(delta["executed_tools"]);
   const json::Value refusal = delta["refusal"];

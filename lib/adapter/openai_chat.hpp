@@ -39,10 +39,10 @@ inline constexpr std::array<std::string_view, 17> chat_delta_members{
 // What the next request needs besides the text is an EncryptedValue: of a tool call the JSON text
 // of its `extra_content`, of the assistant message that of `reasoning_details`. In as_received mode
 // both are ProviderState events of these kinds, piece by piece. In strict mode an image is a
-// ProviderState event of the kind `image`: `{"type":"image_url","image_url":{"url":...}}`, and
-// what an answer thinks between tags is reasoning, and a refusal, text as well, is announced by a
-// ProviderState of the kind `refusal`. Members that no event shows are `members` of the message
-// that came whole, or of the call (further_members.hpp).
+// ProviderState event of the kind `image`: `{"type":"image_url","image_url":{"url":...}}` with the
+// further members of the image, what an answer thinks between tags is reasoning, and a refusal,
+// text as well, is announced by a ProviderState of the kind `refusal`. Members that no event shows
+// are `members` of the message that came whole, or of the call (further_members.hpp).
 class OpenAiChat final : public Adapter, private TaggedReader {
  public:
   explicit OpenAiChat(const Services& services)
@@ -67,6 +67,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
     JsonBalance arguments;
     ResentText sent;
     bool named = false;
+    bool has_arguments = false;     // be they empty
     bool is_opened = false;         // with its name
     bool is_custom = false;         // its arguments are a text of any kind
     bool is_function_call = false;  // it came in the form before tool calls
@@ -100,7 +101,8 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void on_content(const json::Value& content);
   void on_piece(std::string_view text);
   void on_content_parts(const json::Value& parts);
-  void on_image(const json::Value& image);
+  bool on_image(const json::Value& image);
+  void on_images(const json::Value& images);
   void keep_thinking(const json::Value& part);
   void on_reasoning(const json::Value& delta);
   void on_reasoning_text(std::string_view text);
@@ -108,6 +110,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void add_name(Call& call, std::string_view piece);
   void open_call(Call& call);
   void open_named_calls();
+  void open_calls_beside(const Call& own);
   void note_unknown_call(const json::Value& entry, const json::Value& function);
   void take_further(Call& call, const json::Value& entry, const json::Value& function);
   void give_further(const json::Value& message);

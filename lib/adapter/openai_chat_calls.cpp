@@ -169,7 +169,7 @@ void OpenAiChat::give_further(const json::Value& message) {
 }
 
 // Some servers give a name in pieces, others again with every piece. What it is shows with the
-// first arguments, or with what follows the call.
+// first arguments, of this call or one after it, or with what follows the calls.
 // Source: continuedev/continue, pull request 5849 (2025-05); NousResearch/hermes-agent, pull request
 // 12230 (2026-04).
 void OpenAiChat::add_name(Call& call, std::string_view piece) {
@@ -201,15 +201,21 @@ void OpenAiChat::open_named_calls() {
   for (Call& call : calls_) open_call(call);
 }
 
+// Calls begin in the order in which they came. Of those after this one, names without arguments may
+// still grow.
+void OpenAiChat::open_calls_beside(const Call& own) {
+  bool is_behind = false;
+  for (Call& call : calls_) {
+    if (!is_behind || call.has_arguments) open_call(call);
+    is_behind = is_behind || &call == &own;
+  }
+}
+
 void OpenAiChat::on_tool_call(const json::Value& entry, std::optional<std::int64_t> index) {
   const json::Value function = function_of(entry);
   if (services_.mode == event::Mode::strict) open_message();
   const std::size_t calls_before = calls_.size();
   Call& call = call_for(entry, index);
-  // What comes of another call ends the names of the others.
-  for (Call& other : calls_) {
-    if (&other != &call) open_call(other);
-  }
   if (calls_.size() > calls_before && services_.gives_all()) {
     take_further(call, entry, function);
   } else {
@@ -232,9 +238,10 @@ void OpenAiChat::on_tool_call(const json::Value& entry, std::optional<std::int64
       text = call.sent.take(text, !call.arguments.takes_value());
     }
     if (!call.is_custom) call.arguments.feed(text);
-    if (!text.empty()) open_call(call);
+    if (!text.empty()) open_calls_beside(call);
     services_.parts.tool_args(call.key, text);
   };
+  call.has_arguments = call.has_arguments || !arguments.is_nothing();
   arguments.is_object() ? give(arguments.to_json(json::Surrogates::keep))
                         : give(arguments.string());
   if (extra.is_object() && services_.mode == event::Mode::strict) {

@@ -2,7 +2,9 @@
 #include <array>
 #include <utility>
 
+#include "adapter/further_members.hpp"
 #include "adapter/openai_chat.hpp"
+#include "base/error.hpp"
 
 namespace millrace::adapter {
 namespace {
@@ -20,6 +22,20 @@ constexpr std::array<std::string_view, 10> chat_left_out{
     "search_results", "web_search", "search_info", "error",      "obfuscation"};
 constexpr std::array<std::string_view, 7> choice_left_out{
     "index", "delta", "message", "messages", "finish_reason", "logprobs", "usage"};
+constexpr std::array<std::string_view, 1> known_of_address{"url"};
+
+// The member of an image that has its address.
+std::string_view address_place(const json::Value& image) {
+  for (const std::string_view place : {"image_url", "url", "image"}) {
+    if (image[place].exists()) return place;
+  }
+  return "image_url";
+}
+
+// Appends further members to an object that has one.
+void append_members(std::string& object, const std::string& members) {
+  if (!members.empty()) object.append(",").append(members);
+}
 
 }  // namespace
 
@@ -128,9 +144,9 @@ void OpenAiChat::on_content_parts(const json::Value& parts) {
       if (services_.mode == event::Mode::strict) keep_thinking(part);
     } else if (type == "reference") {
       services_.parts.pass(event::Citation{message_id_, part.to_json()});
-    } else if (type.empty() || type.find("image") != std::string_view::npos) {
-      on_image(part);
-    } else if (services_.gives_all()) {
+    } else if ((type.empty() || type.find("image") != std::string_view::npos) && on_image(part)) {
+      // Its state was given.
+    } else if (services_.gives_all() && part.exists() && !part.is_null()) {
       open_message();
       services_.parts.pass(
           event::ProviderState{chat_provider, "content_part", message_id_, part.to_json()});
@@ -150,18 +166,37 @@ void OpenAiChat::keep_thinking(const json::Value& part) {
   services_.parts.reasoning_encrypted(reasoning_key, R"({"mistral":{)" + members + "}}");
 }
 
-// As OpenRouter sends it beside the text, and Qwen as a part of the content.
-void OpenAiChat::on_image(const json::Value& image) {
-  json::Value given = image;
+// As OpenRouter sends it beside the text, and Qwen as a part of the content. The state has the
+// address at one place, and the further members where they stood. False without an address.
+bool OpenAiChat::on_image(const json::Value& image) {
+  if (!services_.gives_all()) return true;
+  const std::string_view place = address_place(image);
+  json::Value given = image[place];
   while (given.is_object() && given["image_url"].exists()) given = given["image_url"];
-  auto url = given.is_string() ? given.filled_string() : given["url"].filled_string();
-  if (!url) url = image["image"].filled_string();
-  if (!url || !services_.gives_all()) return;
+  const json::Value inner = given;
+  if (given.is_object()) given = given["url"];
+  const auto url = image.is_string() ? image.filled_string() : given.filled_string();
+  if (!url) return false;
   open_message();
   given_.images = true;
+  const std::array<std::string_view, 2> known_of_image{"type", place};
   std::string state = R"({"type":"image_url","image_url":{)";
   json::append_member(state, "url", *url);
-  services_.parts.pass(event::ProviderState{chat_provider, "image", message_id_, state + "}}"});
+  append_members(state, further_members(inner, known_of_address));
+  state.push_back('}');
+  append_members(state, further_members(image, known_of_image));
+  services_.parts.pass(event::ProviderState{chat_provider, "image", message_id_, state + "}"});
+  return true;
+}
+
+void OpenAiChat::on_images(const json::Value& images) {
+  if (!images.is_array()) note_type("images", images);
+  for (const json::Value image : images.items()) {
+    if (image.is_nothing() || on_image(image)) continue;
+    services_.parts.pass(event::Warning{row_of(Errc::record_skipped).code,
+                                        "An image of the answer was left out: it has no address.",
+                                        redacted(image.to_json(), 256)});
+  }
 }
 
 void OpenAiChat::on_reasoning(const json::Value& delta) {

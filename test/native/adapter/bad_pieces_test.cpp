@@ -335,4 +335,65 @@ TEST(SecondEnds, OfAResponseAreNamed) {
   EXPECT_EQ(count_of(next, "A response that had already ended"), 0U) << next;
 }
 
+// Their further members go back with them.
+TEST(ChatImages, KeepTheirMembers) {
+  const auto state_of = [](std::string_view image) {
+    const std::string delta = R"({"choices":[{"delta":{"images":[)" + std::string(image) + "]}}]}";
+    const std::string events = decode_records("openai_chat", {delta});
+    const std::size_t begin = events.find(R"("state":)");
+    return begin == std::string::npos ? events
+                                      : events.substr(begin, events.find('\n', begin) - begin);
+  };
+  EXPECT_EQ(state_of(R"({"type":"image_url","image_url":{"url":"u","detail":"low"},"index":0})"),
+            R"("state":{"type":"image_url","image_url":{"url":"u","detail":"low"},"index":0}})");
+  EXPECT_EQ(state_of(R"({"image":"u","zz":1})"),
+            R"("state":{"type":"image_url","image_url":{"url":"u"},"zz":1}})");
+  EXPECT_EQ(state_of(R"({"image_url":"u","url":"v"})"),
+            R"("state":{"type":"image_url","image_url":{"url":"u"},"url":"v"}})");
+  EXPECT_EQ(state_of(R"("u")"), R"("state":{"type":"image_url","image_url":{"url":"u"}}})");
+}
+
+TEST(ChatImages, WithoutAnAddressAreNamed) {
+  for (const std::string_view image : {R"({"index":0})", R"({"image_url":{"url":""}})", "7"}) {
+    const std::string delta =
+        R"({"choices":[{"delta":{"images":[null,)" + std::string(image) + "]}}]}";
+    const std::string events = decode_records("openai_chat", {delta});
+    EXPECT_EQ(count_of(events, "An image of the answer was left out"), 1U) << events;
+  }
+  // A part of the content goes by as it is.
+  const std::string part = decode_records(
+      "openai_chat", {R"({"choices":[{"delta":{"content":[{"type":"image_file","id":"i"}]}}]})"});
+  EXPECT_EQ(count_of(part, R"("kind":"content_part")"), 1U) << part;
+}
+
+TEST(InteractionSteps, KeepTheirSignatures) {
+  const auto events_of = [](std::string_view step, std::string_view delta) {
+    const std::string start =
+        R"({"event_type":"step.start","index":0,"step":)" + std::string(step) + "}";
+    const std::string piece =
+        R"({"event_type":"step.delta","index":0,"delta":)" + std::string(delta) + "}";
+    return decode_records("gemini_interactions",
+                          {start, piece, R"({"event_type":"step.stop","index":0})",
+                           R"({"event_type":"interaction.complete","interaction":)"
+                           R"({"id":"i","status":"completed"}})"});
+  };
+  const std::string text =
+      events_of(R"({"type":"model_output","signature":"SIG"})", R"({"type":"text","text":"A"})");
+  EXPECT_EQ(count_of(text, R"("subtype":"message")"), 1U) << text;
+  EXPECT_EQ(count_of(text, "SIG"), 1U) << text;
+  const std::string late =
+      events_of(R"({"type":"model_output"})", R"({"type":"thought_signature","signature":"SIG"})");
+  EXPECT_EQ(count_of(late, "SIG"), 1U) << late;
+  const std::string result =
+      events_of(R"({"type":"google_search_result","call_id":"c","signature":"SIG"})",
+                R"({"type":"google_search_result","result":"R"})");
+  EXPECT_EQ(count_of(result, R"("call_id":"c","signature":"SIG"})"), 1U) << result;
+  const std::string shown =
+      events_of(R"({"type":"google_search_result","call_id":"c","result":"R","signature":"SIG"})",
+                R"({"type":"text","text":""})");
+  EXPECT_EQ(count_of(shown, "SIG"), 1U) << shown;
+  const std::string other = events_of(R"({"type":"newer","a":1,"signature":"SIG"})", "{}");
+  EXPECT_EQ(count_of(other, "SIG"), 1U) << other;
+}
+
 }  // namespace millrace

@@ -267,6 +267,28 @@ TEST(ChatNames, MayComeInPieces) {
   EXPECT_EQ(count_in(late, "A name behind the arguments"), 1U) << late;
 }
 
+TEST(ChatNames, OfSeveralCallsMayComeInTurn) {
+  const auto piece = [](int index, std::string_view members) {
+    return chunk(R"({"tool_calls":[{"index":)" + std::to_string(index) + "," +
+                 std::string(members) + "}]}");
+  };
+  const std::string events = events_of(
+      "openai_chat",
+      {piece(0, R"("id":"a","function":{"name":"get_"})"),
+       piece(1, R"("id":"b","function":{"name":"read_"})"),
+       piece(2, R"("id":"c","function":{"name":"stop"})"),
+       piece(0, R"("function":{"name":"weather"})"), piece(1, R"("function":{"name":"mail"})"),
+       piece(1, R"("function":{"arguments":"{}"})"), piece(0, R"("function":{"arguments":"{}"})"),
+       chunk("{}", R"("tool_calls")"), "[DONE]"});
+  const std::size_t first = events.find(R"("toolCallName":"get_weather")");
+  const std::size_t second = events.find(R"("toolCallName":"read_mail")");
+  const std::size_t third = events.find(R"("toolCallName":"stop")");
+  EXPECT_LT(first, second) << events;
+  EXPECT_LT(second, third) << events;
+  EXPECT_NE(third, std::string::npos) << events;
+  EXPECT_EQ(count_in(events, "@warning"), 0U) << events;
+}
+
 TEST(ChatReasons, ThatComeTwiceCountByTheLast) {
   const std::string length =
       events_of("openai_chat", {chunk(R"({"content":"A"})"), chunk("{}", R"("length")"),
