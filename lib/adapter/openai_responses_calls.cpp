@@ -74,8 +74,8 @@ void OpenAiResponses::give_whole(Item& item, std::string_view arguments, const j
   if (!services_.gives_all()) return;
   Arguments& known = item.arguments ? *item.arguments : item.arguments.emplace();
   const auto rest = known.given.rest(arguments, item.type->arguments != "input");
-  if ((rest && rest->empty()) || !known.whole.empty()) return;
-  if (rest && !item.ended) return give_arguments(item, *rest);
+  if ((rest && rest->empty()) || known.whole == arguments) return;
+  if (rest && !item.ended && known.whole.empty()) return give_arguments(item, *rest);
   known.whole = arguments;
   skip(end, "The end of a call has other arguments than its pieces, which are shown.");
 }

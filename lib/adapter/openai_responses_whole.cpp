@@ -1,5 +1,6 @@
 // What the ends of parts, items and responses have beyond the pieces that came: it is shown where
-// the pieces are its beginning, else named, and goes back in place of what was shown.
+// the pieces are its beginning, else named. Of a text, the end of the item is what goes back; of
+// a call, what was shown and could run.
 #include <map>
 
 #include "adapter/openai_responses.hpp"
@@ -16,9 +17,9 @@ std::string_view OpenAiResponses::missing_of(Item& item, Part part, std::int64_t
   if (whole.empty() || found == item.texts.end() || !services_.gives_all()) return {};
   Given& given = found->second;
   const auto rest = given.text.rest(whole);
-  if ((rest && rest->empty()) || !given.whole.empty()) return {};
+  if ((rest && rest->empty()) || given.whole == whole) return {};
   const bool is_last = number == item.given[Item::at(part)];
-  if (rest && is_last && may_follow(item)) return *rest;
+  if (rest && is_last && given.whole.empty() && may_follow(item)) return *rest;
   given.whole = whole;
   skip(end, "The end of a part has another text than its pieces, which are shown.");
   return {};
@@ -58,7 +59,8 @@ void OpenAiResponses::on_part_done(const json::Value& record, const Row& row) {
   complete_reasoning(*item, kind, *number.integer(), text, part);
 }
 
-// The end of a response has an item again that had ended.
+// The end of a response has an item again that had ended. What it has otherwise is named only: the
+// item's own end goes back.
 void OpenAiResponses::compare(Item& item, const json::Value& value) {
   const auto each = [&](Part part, const json::Value& list) {
     std::int64_t number = 0;
@@ -91,10 +93,12 @@ std::string OpenAiResponses::content_state(const Item& item, const json::Value& 
   return openai::content_of(value, shown);
 }
 
-// See openai::state_of; arguments that were not shown go back with the hash of those that were.
+// See openai::state_of. Where arguments were shown that nobody can run, those of the end go back,
+// with the hash of those that were shown.
 std::string OpenAiResponses::call_state(const Item& item, const json::Value& value) {
   std::string state = openai::state_of(*item.type, value);
   if (item.type->hosted || !item.arguments || item.arguments->whole.empty()) return state;
+  if (item.type->arguments == "input" || !item.arguments->balance.is_cut()) return state;
   if (state.empty()) {
     state = "{";
     json::append_member(state, "type", item.type->type);

@@ -40,7 +40,7 @@ bool is_hosted(const ItemState& item);
 // cannot be found by its id.
 std::string image_of(const message::ToolCall& call);
 
-// The arguments of a call: those of its end, where others were shown and are the call's still.
+// The arguments of a call: those of its end, where cut ones were shown and are the call's still.
 std::string sent_arguments(const message::ToolCall& call, const ItemState& item);
 
 // What the provider ran is written as the item it was, whose result it has.

@@ -122,6 +122,16 @@ TEST(EndsOfResponses, NameAnotherText) {
   EXPECT_EQ(count_in(late, "TEXT_MESSAGE_START"), 1U) << late;
 }
 
+// Each end that differs is named; the one of the item goes back.
+TEST(EndsOfResponses, NameEachOtherText) {
+  const std::string events = events_of(
+      "openai_responses", {RESPONSE_CREATED, TEXT_ADDED, TEXT_DELTA, text_done("Hola"),
+                           item_done(message_item("Hi")), completed(message_item("Hello"))});
+  EXPECT_EQ(count_in(events, other_text), 3U) << events;
+  EXPECT_EQ(count_in(events, R"("whole":"Hi")"), 1U) << events;
+  EXPECT_EQ(count_in(events, R"("delta":"lo")"), 0U) << events;
+}
+
 // A pair of surrogates that two pieces split, in one at the end.
 TEST(EndsOfResponses, KnowSplitCharacters) {
   const auto delta = [](std::string_view text) {
@@ -184,6 +194,10 @@ TEST(EndsOfResponses, NameOtherArguments) {
                                      item_done(call_item("{\\\"b\\\":2}")), RESPONSE_COMPLETED});
   EXPECT_EQ(count_in(events, other_arguments), 1U) << events;
   EXPECT_EQ(count_in(events, R"("arguments":"{\"b\":2}"})"), 1U) << events;
+  const std::string again = events_of("openai_responses", {RESPONSE_CREATED, CALL_ADDED, CALL_DELTA,
+                                                           item_done(call_item("{\\\"b\\\":2}")),
+                                                           completed(call_item("{\\\"c\\\":3}"))});
+  EXPECT_EQ(count_in(again, other_arguments), 2U) << again;
   // Spaces between tokens are none.
   const std::string spaced = events_of(
       "openai_responses",
@@ -192,6 +206,21 @@ TEST(EndsOfResponses, NameOtherArguments) {
        R"("delta":"{\"a\": 1}"})",
        item_done(call_item("{\\\"a\\\":1}")), RESPONSE_COMPLETED});
   EXPECT_EQ(count_in(spaced, other_arguments), 0U) << spaced;
+}
+
+// What was shown runs, so that it goes back beside its result.
+TEST(EndsOfResponses, LeaveArgumentsThatCanRun) {
+  const std::string delta =
+      R"({"type":"response.function_call_arguments.delta","item_id":"f","output_index":0,)"
+      R"("delta":"{\"a\":1}"})";
+  const std::string done =
+      R"({"type":"response.function_call_arguments.done","item_id":"f","output_index":0,)"
+      R"("arguments":"{\"b\":2}"})";
+  const std::string events =
+      events_of("openai_responses", {RESPONSE_CREATED, CALL_ADDED, delta, done,
+                                     item_done(call_item("{\\\"b\\\":2}")), RESPONSE_COMPLETED});
+  EXPECT_EQ(count_in(events, other_arguments), 1U) << events;
+  EXPECT_EQ(count_in(events, R"("whole":)"), 0U) << events;
 }
 
 TEST(EndsOfResponses, TakeArgumentsOfTheItemBehindAnEmptyEnd) {
