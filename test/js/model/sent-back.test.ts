@@ -65,6 +65,39 @@ describe('an answer of chat completions', () => {
     expect(other.requests[0]?.messages[1]).toEqual({ role: 'assistant', content: 'No.' });
   });
 
+  it.each([
+    ['mistral', { content: [{ type: 'document_url', document_url: 'https://d.example/a.pdf' }] }],
+    [
+      'mistral',
+      { content: [{ type: 'image_url', image_url: { url: 'https://d.example/a.png' }, zz: 1 }] },
+    ],
+    [
+      'openrouter',
+      {
+        images: [
+          { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' }, index: 0 },
+          {
+            type: 'image_url',
+            image_url: { url: 'https://i.example/b.png', detail: 'low' },
+            zz: 1,
+          },
+        ],
+      },
+    ],
+  ])('goes back to %s where it is no text, with and without a format', async (provider, given) => {
+    const { runtime, requests } = answering(
+      provider,
+      choice({ role: 'assistant', ...given }),
+      choice({}, { finish_reason: 'stop' }),
+    );
+    const folded = foldEvents(await all(runtime.stream({ model: 'm', messages: [question] })));
+    const messages = [question, ...folded, further];
+    await all(runtime.stream({ model: 'm', messages, format: 'canonical' }));
+    await all(runtime.stream({ model: 'm', messages }));
+    expect(requests[1]?.messages[1]).toMatchObject({ role: 'assistant', ...given });
+    expect(requests[2]?.messages).toEqual(requests[1]?.messages);
+  });
+
   it('goes back in the form before tool calls, with the result in that form', async () => {
     const { runtime, requests } = answering(
       'openai',
