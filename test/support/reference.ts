@@ -28,8 +28,18 @@ const chat: Reader = (record, content, open) => {
   }
 };
 
-const responses: Reader = (record, content) => {
-  if (record.type === 'response.output_text.delta') content.text += record.delta;
+// The end of a text has it as a whole; recordings may lack pieces before it.
+const responses: Reader = (record, content, open) => {
+  const place = `text ${record.output_index} ${record.content_index}`;
+  const text = open.get(place);
+  if (record.type === 'response.output_text.delta') {
+    content.text += record.delta;
+    open.set(place, { id: '', name: '', args: (text?.args ?? '') + record.delta });
+  }
+  const isEnd = record.type === 'response.output_text.done' && text !== undefined;
+  if (isEnd && record.text.startsWith(text.args)) {
+    content.text += record.text.slice(text.args.length);
+  }
   if (/^response\.reasoning(_summary)?_text\.delta$/.test(record.type))
     content.reasoning += record.delta;
   if (record.type === 'response.output_item.done' && record.item.type === 'function_call') {
