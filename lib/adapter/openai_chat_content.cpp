@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 1> known_of_address{"url"};
 // The member of an image that has its address.
 std::string_view address_place(const json::Value& image) {
   for (const std::string_view place : {"image_url", "url", "image"}) {
-    if (image[place].exists()) return place;
+    if (!image[place].is_nothing()) return place;
   }
   return "image_url";
 }

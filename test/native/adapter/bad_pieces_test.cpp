@@ -346,7 +346,7 @@ TEST(ChatImages, KeepTheirMembers) {
   };
   EXPECT_EQ(state_of(R"({"type":"image_url","image_url":{"url":"u","detail":"low"},"index":0})"),
             R"("state":{"type":"image_url","image_url":{"url":"u","detail":"low"},"index":0}})");
-  EXPECT_EQ(state_of(R"({"image":"u","zz":1})"),
+  EXPECT_EQ(state_of(R"({"image_url":null,"image":"u","zz":1})"),
             R"("state":{"type":"image_url","image_url":{"url":"u"},"zz":1}})");
   EXPECT_EQ(state_of(R"({"image_url":"u","url":"v"})"),
             R"("state":{"type":"image_url","image_url":{"url":"u"},"url":"v"}})");
