@@ -190,7 +190,6 @@ bool OpenAiChat::on_image(const json::Value& image) {
 }
 
 void OpenAiChat::on_images(const json::Value& images) {
-  if (!images.is_array()) note_type("images", images);
   for (const json::Value image : images.items()) {
     if (image.is_nothing() || on_image(image)) continue;
     services_.parts.pass(event::Warning{row_of(Errc::record_skipped).code,
