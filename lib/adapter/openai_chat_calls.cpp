@@ -169,7 +169,7 @@ void OpenAiChat::give_further(const json::Value& message) {
 }
 
 // Some servers give a name in pieces, others again with every piece. What it is shows with the
-// first arguments, of this call or one after it, or with what follows the calls.
+// first arguments, which may be "", of this call or one after it, or with what follows the calls.
 // Source: continuedev/continue, pull request 5849 (2025-05); NousResearch/hermes-agent, pull request
 // 12230 (2026-04).
 void OpenAiChat::add_name(Call& call, std::string_view piece) {
@@ -242,6 +242,8 @@ void OpenAiChat::on_tool_call(const json::Value& entry, std::optional<std::int64
     services_.parts.tool_args(call.key, text);
   };
   call.has_arguments = call.has_arguments || !arguments.is_nothing();
+  // Most servers send the whole name with "" behind it: nothing waits for the first arguments.
+  if (arguments.is_string()) open_calls_beside(call);
   arguments.is_object() ? give(arguments.to_json(json::Surrogates::keep))
                         : give(arguments.string());
   if (extra.is_object() && services_.mode == event::Mode::strict) {

@@ -17,6 +17,7 @@ namespace millrace::format {
 namespace {
 
 Result<message::Messages> read_canonical(const json::Value& data, IdSource& /*ids*/) {
+  MILLRACE_TRY(message::check_parts(data));
   return message::read_messages(data);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/shown.hpp"
+#include "message/history.hpp"
 #include "message/parts.hpp"
 
 namespace millrace::format {
@@ -35,7 +36,7 @@ SentResult::SentResult(const message::Message& message) : given_(message) {
   if (!message.error || message.error->empty()) return;
   const std::string text = message::text_of(message.content);
   const bool has_parts = message.content.kind == message::Content::Kind::parts;
-  if (text == *message.error || (text.empty() && !has_parts)) return;
+  if (message::has_error(text, *message.error) || (text.empty() && !has_parts)) return;
   const std::string line = "Error: " + *message.error;
   copy_ = message;
   if (!has_parts) {

@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/json.hpp"
 #include "message/ordered_answers.hpp"
 #include "message/parts.hpp"
 
@@ -211,7 +212,8 @@ Message interrupted(const ToolCall& call, IdSource& ids) {
 void append_error(Message& message) {
   const std::string error = std::exchange(message.error, std::nullopt).value_or("");
   if (error.empty() || message.content.kind != Content::Kind::text) return;
-  if (message.content.text != error) message.content.text.append("\nError: ").append(error);
+  if (!has_error(message.content.text, error))
+    message.content.text.append("\nError: ").append(error);
 }
 
 void drop_repeated(std::vector<ToolCall>& calls) {
@@ -273,6 +275,16 @@ class OpenCalls {
 };
 
 }  // namespace
+
+bool has_error(std::string_view text, std::string_view error) {
+  constexpr std::size_t least = 8;  // a shorter one may be a part of another word
+  if (text == error || (error.size() >= least && text.find(error) != std::string_view::npos)) {
+    return true;
+  }
+  std::string quoted;
+  json::append_string(quoted, error);
+  return text.find(quoted) != std::string_view::npos;
+}
 
 bool is_paired(std::span<const Message> messages) {
   OpenCalls open;

@@ -55,6 +55,10 @@ struct RepairOptions {
   bool takes_open_server_calls = false;
 };
 
+// Whether a text has the words of an error: as its own, as a string of JSON in it, or, where they
+// are no short word, anywhere.
+bool has_error(std::string_view text, std::string_view error);
+
 // Makes the history valid and says what was changed; a valid one is not touched. Only results of
 // the same message, reasoning and activities may stand between a call and its result.
 std::vector<Change> repair_history(Messages& messages, IdSource& ids,

@@ -100,6 +100,10 @@ using Messages = std::vector<Message>;
 // Errors: invalid_json, json_too_deep; invalid_messages names the index and the member.
 Result<Messages> parse_messages(std::string_view json);
 Result<Messages> read_messages(const json::Value& array);
+// What is no part at all has no place in what a model is sent, so that callers are told; folds and
+// clients' messages carry it.
+// Errors: invalid_messages.
+Result<void> check_parts(const json::Value& messages);
 // Reads one message; `where` names it in an error, e.g. "messages[3]".
 Result<Message> read_message(const json::Value& value, std::string_view where);
 

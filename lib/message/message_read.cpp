@@ -119,7 +119,7 @@ Result<void> read_calls(Message& out, const json::Value& calls, std::string_view
 }
 
 // Parts of types that are not known are carried; what is no part at all would be lost.
-Result<void> check_parts(const json::Value& parts, std::string_view where) {
+Result<void> check_parts_of(const json::Value& parts, std::string_view where) {
   std::size_t at = 0;
   for (const json::Value part : parts.items()) {
     const std::string place = ".content[" + std::to_string(at++) + "]";
@@ -138,7 +138,6 @@ Result<void> read_content(Message& out, const json::Value& content, std::string_
   if (content.is_string() && !is_activity) {
     out.content = Content::of_text(content.string());
   } else if (content.is_array() && !is_activity) {
-    MILLRACE_TRY(check_parts(content, where));
     out.content = Content::of_parts(content.to_json(json::Surrogates::keep));
   } else if (content.is_object() && is_activity) {
     out.content = {Content::Kind::object, content.to_json(json::Surrogates::keep)};
@@ -244,6 +243,15 @@ Result<Messages> read_messages(const json::Value& array) {
     messages.push_back(std::move(message).value());
   }
   return messages;
+}
+
+Result<void> check_parts(const json::Value& messages) {
+  std::size_t at = 0;
+  for (const json::Value message : messages.items()) {
+    const std::string where = "messages[" + std::to_string(at++) + "]";
+    if (message["content"].is_array()) MILLRACE_TRY(check_parts_of(message["content"], where));
+  }
+  return {};
 }
 
 Result<Messages> parse_messages(std::string_view json) {

@@ -315,6 +315,7 @@ bool is_canonical(const json::Value& messages) {
 }
 
 Result<Messages> read_canonical_messages(const json::Value& messages) {
+  MILLRACE_TRY(message::check_parts(messages));
   if (!message::has_foreign_media(messages)) return message::read_messages(messages);
   const auto adopted = message::adopt_foreign(messages, message::UnknownParts::retained);
   return adopted ? message::parse_messages(adopted.value()) : adopted.error();
