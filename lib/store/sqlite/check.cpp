@@ -24,6 +24,8 @@ Result<std::vector<Problem>> Backend::check() {
     }
   }
   MILLRACE_TRY(take_damage(problems));
+  // Runs as their pages are, where somebody works on them.
+  const Snapshot snapshot(database_);
   JournalCheck journals;
   const auto read = each_page([&](const RunId& run, const PlacedPage& placed) -> Result<void> {
     journals.add_page(run, placed.page, placed.checksum, placed.hash);

@@ -63,7 +63,8 @@ std::string unchanging(const std::string& path) {
 
 Backend::~Backend() {
   if (!database_.is_open() || options_.read_only) return;
-  if (is_recent_known_ && !recent_.empty()) {
+  const bool is_there = place_.is_same_file(os::place_of(real_path_));
+  if (is_there && is_recent_known_ && !recent_.empty()) {
     Transaction transaction(database_);
     settle_all();
     transaction.commit();
@@ -259,7 +260,11 @@ Result<void> Backend::writable() {
     return make_error(Errc::store_moved, "The store '" + options_.path +
                                              "' was moved, replaced or removed while it was open.");
   }
-  if (is_suspect_) return connect();
+  if (is_suspect_) {
+    MILLRACE_TRY(connect());
+    is_suspect_ = false;
+    return {};
+  }
   return is_recent_known_ ? Result<void>() : adopt_recent();
 }
 

@@ -67,11 +67,17 @@ Result<std::vector<StoredPage>> Backend::read(const RunId& root, std::uint64_t a
   const auto no = number_of(root);
   if (!database_.ok()) return failure();
   if (!no) return no_run(root);
-  if (database_.number("SELECT 1 FROM runs WHERE no=?1 AND records=?2", *no,
-                       StoredRecords::removed)) {
-    return no_records(root);
-  }
   const Snapshot snapshot(database_);
+  bool is_running = false;
+  {
+    Rows rows = database_.rows("SELECT state, records FROM runs WHERE no=?1", *no);
+    if (rows.next()) {
+      is_running = rows.number(0) == static_cast<std::int64_t>(journal::RunState::running);
+      if (rows.number(1) == static_cast<std::int64_t>(StoredRecords::removed)) {
+        return no_records(root);
+      }
+    }
+  }
   PagesBehind pages(after, max_bytes);
   const auto add = [&](StoredPage page, std::uint32_t checksum) -> Result<bool> {
     if (journal::checksum_of(page.bytes, root.bytes(), page.last, page.count) != checksum) {
@@ -94,6 +100,8 @@ Result<std::vector<StoredPage>> Backend::read(const RunId& root, std::uint64_t a
       if (!more.value()) return finish(pages.take());
     }
   }
+  // Others have all their pages in the journal.
+  if (!is_running) return finish(pages.take());
   auto recent = recent_of(*no, last);
   if (!recent) return std::move(recent).error();
   for (PlacedPage& placed : recent.value()) {

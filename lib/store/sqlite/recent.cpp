@@ -46,6 +46,12 @@ void Backend::settle(std::int64_t run) {
   is_recent_changed_ = true;
   database_.run("SAVEPOINT settle");
   for (const PlacedPage& placed : pages) insert_page(run, placed);
+  // A page is there twice: the file is damaged, and what is left of these must not be forgotten by a
+  // commit that goes on without them.
+  if ((database_.code() & 0xFF) == SQLITE_CONSTRAINT) {
+    static_cast<void>(database_.take_error());
+    database_.fail(SQLITE_CORRUPT, "a page of a run is there twice");
+  }
   database_.run("RELEASE settle");
 }
 
@@ -134,9 +140,8 @@ void Backend::adopt(std::int64_t run, const std::vector<PlacedPage>& pages) {
   auto last = static_cast<std::uint64_t>(
       database_.number("SELECT max(last) FROM journal WHERE run=?1", run).value_or(0));
   for (const PlacedPage& placed : pages) {
+    // Behind a gap, too: whoever reads it finds that records are missing.
     if (placed.page.last <= last) continue;
-    // One before it is in a row that is damaged.
-    if (placed.page.last - placed.page.count != last) return;
     insert_page(run, placed);
     last = placed.page.last;
   }
@@ -156,12 +161,13 @@ Result<void> Backend::each_page(
     const std::function<Result<void>(const RunId& run, const PlacedPage& page)>& call) {
   const Snapshot snapshot(database_);
   std::map<std::int64_t, std::vector<PlacedPage>> recent;
+  std::optional<Error> damaged;  // told of behind all that can be read
   {
     Rows rows = database_.rows("SELECT n, crc, pages FROM recent ORDER BY n");
     while (rows.next()) {
       const bool is_whole = read_row(
           rows, [&](const RecentReader& page) { recent[page.run()].push_back(page.page()); });
-      if (!is_whole) return damaged_row(rows.number(0));
+      if (!is_whole && !damaged) damaged = damaged_row(rows.number(0));
     }
   }
   std::int64_t run = 0;
@@ -191,7 +197,7 @@ Result<void> Backend::each_page(
     MILLRACE_TRY(call(id, placed));
   }
   MILLRACE_TRY(call_recent());
-  return {};
+  return damaged ? Result<void>(*std::move(damaged)) : Result<void>();
 }
 
 }  // namespace millrace::store::sqlite

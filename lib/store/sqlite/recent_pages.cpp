@@ -1,5 +1,6 @@
 #include "store/sqlite/recent_pages.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace millrace::store::sqlite {
@@ -14,6 +15,12 @@ void append_page(std::string& row, std::int64_t run, const PlacedPage& placed) {
   row += placed.hash;
   journal::append_varint(row, placed.page.bytes.size());
   row += placed.page.bytes;
+}
+
+// In memory.
+std::size_t size_of(const PlacedPage& placed) {
+  constexpr std::size_t beside = 64;  // what its texts take of the heap
+  return sizeof(PlacedPage) + beside + placed.page.bytes.size();
 }
 
 }  // namespace
@@ -46,7 +53,7 @@ void RecentPages::add(std::int64_t run, PlacedPage page) {
     known.first_commit = commit_;
     turns_.push_back({run, commit_});
   }
-  bytes_ += page.page.bytes.size();
+  bytes_ += size_of(page);
   ++added_;
   known.pages.push_back(std::move(page));
 }
@@ -81,12 +88,13 @@ std::vector<std::int64_t> RecentPages::due() const {
   std::size_t pages = 0;
   std::size_t bytes = bytes_;
   for (const Turn& turn : turns_) {
-    if (!is_current(turn)) continue;
+    const bool is_again = std::find(found.begin(), found.end(), turn.run) != found.end();
+    if (!is_current(turn) || is_again) continue;
     const bool is_old = commit_ - turn.first_commit >= most_age_ && pages < most;
     if (!is_old && bytes <= most_bytes) break;
     const Known& known = runs_.at(turn.run);
     pages += known.pages.size();
-    for (const PlacedPage& placed : known.pages) bytes -= placed.page.bytes.size();
+    for (const PlacedPage& placed : known.pages) bytes -= size_of(placed);
     found.push_back(turn.run);
   }
   return found;
@@ -108,7 +116,7 @@ std::vector<PlacedPage> RecentPages::take(std::int64_t run) {
   if (found == runs_.end()) return {};
   std::vector<PlacedPage> pages = std::move(found->second.pages);
   runs_.erase(found);
-  for (const PlacedPage& placed : pages) bytes_ -= placed.page.bytes.size();
+  for (const PlacedPage& placed : pages) bytes_ -= size_of(placed);
   return pages;
 }
 

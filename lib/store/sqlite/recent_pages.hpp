@@ -84,7 +84,8 @@ class RecentPages {
   // Runs whose pages are to be taken with the commit that is made.
   std::vector<std::int64_t> due() const;
   [[nodiscard]] std::vector<std::int64_t> runs() const;
-  [[nodiscard]] bool empty() const { return runs_.empty(); }
+  // Whether the file has no rows either.
+  [[nodiscard]] bool empty() const { return runs_.empty() && !has_rows_; }
   [[nodiscard]] std::uint64_t last_of(std::int64_t run) const;
   // The pages of a run, which are known here no more.
   std::vector<PlacedPage> take(std::int64_t run);
