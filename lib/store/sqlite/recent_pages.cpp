@@ -48,6 +48,7 @@ void RecentPages::begin(std::int64_t commit) {
 
 void RecentPages::add(std::int64_t run, PlacedPage page) {
   append_page(rows_[static_cast<std::size_t>(lane_of(run))], run, page);
+  last_commits_[run] = commit_;
   Known& known = runs_[run];
   if (known.pages.empty()) {
     known.first_commit = commit_;
@@ -77,6 +78,7 @@ std::optional<std::int64_t> RecentPages::take_removable() {
   if (!has_rows_ || needed <= first_row_) return std::nullopt;
   has_rows_ = !turns_.empty();
   first_row_ = needed;
+  std::erase_if(last_commits_, [needed](const auto& entry) { return entry.second < needed; });
   return needed;
 }
 
@@ -104,6 +106,10 @@ std::vector<std::int64_t> RecentPages::runs() const {
   std::vector<std::int64_t> found;
   for (const auto& [run, known] : runs_) found.push_back(run);
   return found;
+}
+
+bool RecentPages::may_hold(std::int64_t run) const {
+  return last_commits_.contains(run);
 }
 
 std::uint64_t RecentPages::last_of(std::int64_t run) const {

@@ -86,6 +86,8 @@ class RecentPages {
   [[nodiscard]] std::vector<std::int64_t> runs() const;
   // Whether the file has no rows either.
   [[nodiscard]] bool empty() const { return runs_.empty() && !has_rows_; }
+  // Whether a row that is still there may have a page of the run, also one that was taken.
+  [[nodiscard]] bool may_hold(std::int64_t run) const;
   [[nodiscard]] std::uint64_t last_of(std::int64_t run) const;
   // The pages of a run, which are known here no more.
   std::vector<PlacedPage> take(std::int64_t run);
@@ -104,6 +106,7 @@ class RecentPages {
 
   std::int64_t most_age_;
   std::unordered_map<std::int64_t, Known> runs_;
+  std::unordered_map<std::int64_t, std::int64_t> last_commits_;  // with a page, by run
   std::deque<Turn> turns_;  // by the age of their first pages; some are of pages that were taken
   Rows rows_;               // of the commit that is made
   bool has_rows_ = false;   // in the file

@@ -94,6 +94,7 @@ void Backend::remove_records(std::int64_t until, SweepRoom& room, SweepReport& r
     for (const auto& [no, id] : ended_runs(until, records, room.runs)) {
       if (room.is_over() || !database_.ok()) return;
       Transaction transaction(database_);
+      if (recent_.may_hold(no)) settle_all();
       database_.run(
           "UPDATE runs SET records=?2, last=max(last, coalesce((SELECT max(j.last) FROM journal j"
           " WHERE j.run=?1), 0)) WHERE no=?1",

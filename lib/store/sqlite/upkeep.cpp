@@ -46,7 +46,7 @@ Result<void> Backend::tidy() {
 
 void Backend::erase_run(std::int64_t root) {
   const auto each = [&](const char* sql) { database_.run(sql, root); };
-  settle_all();
+  if (recent_.may_hold(root)) settle_all();
   each("DELETE FROM journal WHERE run=?1");
   each("DELETE FROM segments WHERE run=?1");
   each("DELETE FROM approvals WHERE run=?1");

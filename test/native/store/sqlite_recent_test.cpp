@@ -196,6 +196,13 @@ TEST_F(SqliteRecent, AreExportedAndDeleted) {
   expected_.erase(1);
   EXPECT_FALSE(is_anywhere(planted));
   expect_texts(*backend);
+  // Deleting a run that has nothing there leaves the others' pages where they are.
+  append(*backend, accepting(new_run(4)));
+  stream_all(*backend, 1);
+  const std::int64_t rows = rows_of("recent");
+  EXPECT_GT(rows, 0);
+  ASSERT_TRUE(backend->delete_run(id_of(4)).ok());
+  EXPECT_EQ(rows_of("recent"), rows);
 }
 
 TEST_F(SqliteRecent, ThatAreDamagedAreMissed) {
