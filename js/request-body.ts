@@ -30,7 +30,10 @@ export function jsonOf(bytes: Uint8Array): unknown {
 }
 
 /** The bytes of a body of at most so many. Rejects with a MillraceError, or with why it was aborted. */
-export async function bytesOf(request: Request, limit: number): Promise<Buffer> {
+export async function bytesOf(
+  request: Pick<Request, 'body' | 'bodyUsed' | 'signal'>,
+  limit: number,
+): Promise<Buffer> {
   const { body, signal } = request;
   if (request.bodyUsed || body?.locked === true) {
     throw new MillraceError(
@@ -51,11 +54,16 @@ export async function bytesOf(request: Request, limit: number): Promise<Buffer> 
   } catch (cause) {
     throwIfAborted(signal);
     if (MillraceError.is(cause)) throw cause;
-    const text = `The request body cannot be read: ${messageOf(cause)}`;
-    throw new MillraceError('invalid_body', text, { cause });
+    return unreadable(cause);
   } finally {
     done();
   }
+}
+
+/** Throws for a body that ends too early. */
+export function unreadable(cause: unknown): never {
+  const text = `The request body cannot be read: ${messageOf(cause)}`;
+  throw new MillraceError('invalid_body', text, { cause });
 }
 
 /** All bytes of a body; throws `body_too_large` for more than the limit. */

@@ -1,8 +1,7 @@
 // The handler of an agent for Node servers and Express.
 import { MillraceError } from '../errors';
-import { gathered, jsonOf, rejectCoding } from '../request-body';
+import { gathered, jsonOf, rejectCoding, unreadable } from '../request-body';
 import { type NodeResponse, pipeAccepted } from '../runs/ag-ui';
-import { messageOf } from '../thrown';
 import { answerOf, bodyLimit } from './agent-route';
 import type { StreamAnswer } from './route-types';
 import type { RunnableAgent } from './types';
@@ -11,20 +10,28 @@ import type { RunnableAgent } from './types';
 export interface NodeRequest extends AsyncIterable<unknown> {
   method?: string | undefined;
   url?: string | undefined;
+  /** Of Express: `url` with the path that the handler stands at. */
+  readonly originalUrl?: string | undefined;
   readonly headers?: { 'content-encoding'?: string | undefined };
+  readonly socket?: { readonly remoteAddress?: string | undefined };
   readonly readableDidRead?: boolean;
   /** What a middleware has read of it. */
   body?: unknown;
 }
 
 /** Throws for what is no pair of a Node server, a web Request for instance. */
-export function checkNodePair(request: unknown, response: unknown): void {
+export function checkNodePair(
+  owner: 'agent' | 'runtime',
+  request: unknown,
+  response: unknown,
+): void {
   const { url } = (request ?? {}) as Partial<NodeRequest>;
   const { writeHead } = (response ?? {}) as Partial<NodeResponse>;
   if (typeof url === 'string' && typeof writeHead === 'function') return;
   throw new MillraceError(
     'invalid_argument',
-    'agent.nodeHandler takes (req, res) of a Node server or Express; a web Request is for agent.handler.',
+    `${owner}.nodeHandler takes (req, res) of a Node server or Express; a web Request is for ` +
+      `${owner}.${owner === 'agent' ? 'handler' : 'fetch'}.`,
   );
 }
 
@@ -52,9 +59,13 @@ export async function answerNode(
   response.end(JSON.stringify(plain));
 }
 
-// A client that leaves ends the reading, not the run.
-async function pipeAnswer(
-  { status, headers, stream }: StreamAnswer,
+/** Writes an answer as it comes. A client that leaves ends the reading, not the run. */
+export async function pipeAnswer(
+  {
+    status,
+    headers,
+    stream,
+  }: Omit<StreamAnswer, 'headers'> & { headers: Record<string, string | string[]> },
   response: NodeResponse,
 ): Promise<void> {
   response.writeHead(status, headers);
@@ -108,7 +119,6 @@ async function read(request: NodeRequest): Promise<Buffer> {
     return await gathered(request as AsyncIterable<Uint8Array>, bodyLimit);
   } catch (cause) {
     if (MillraceError.is(cause)) throw cause;
-    const text = `The request body cannot be read: ${messageOf(cause)}`;
-    throw new MillraceError('invalid_body', text, { cause });
+    return unreadable(cause);
   }
 }

@@ -173,7 +173,7 @@ export class EngineAgent {
    * taken as it is. Resolves when the answer is written or the client is gone; never rejects.
    */
   readonly nodeHandler = (request: NodeRequest, response: NodeResponse): Promise<void> => {
-    checkNodePair(request, response);
+    checkNodePair('agent', request, response);
     return answerNode(this, request, response);
   };
 

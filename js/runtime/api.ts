@@ -1,8 +1,11 @@
 // The HTTP routes of a runtime: answered for a host's own server, or served by the engine.
+import { plainAnswer } from '../agent/plain-answer';
 import { MillraceError } from '../errors';
 import { checkNames } from '../known-names';
-import { bytesOf } from '../request-body';
+import { shown } from '../shown';
+import { bytesOf, unreadable } from '../request-body';
 import { engine } from '../transport/engine';
+import type { ErrorCode } from '../../types/errors';
 import type { OwnRequest } from './lobe-server';
 import { checkValues, milliseconds } from '../value-checks';
 import { engineResponse } from './run-response';
@@ -47,25 +50,83 @@ interface Admitted {
 const smallBody = 64 * 1024;
 const pieceBytes = 64 * 1024;
 
-/** Answers a request by the routes of the runtime of this number. */
+/** A request, whatever it is made of. */
+export interface RouteRequest extends FetchOptions {
+  method: string;
+  /** The path and the query. */
+  target: string;
+  headers: [string, string][];
+  body: Request['body'];
+  bodyUsed: boolean;
+  /** Aborts when whoever reads the answer is gone. */
+  signal: AbortSignal;
+}
+
+/** Answers a web Request by the routes of the runtime that `open` gives. */
 export async function fetchRoute(
-  runtime: number,
+  open: () => number,
   request: Request,
   { remoteAddress }: FetchOptions,
 ): Promise<Response> {
+  checkRequest(request);
   const { pathname, search, host } = new URL(request.url);
-  const { method } = request;
-  const target = pathname + search;
+  const { method, body, bodyUsed, signal } = request;
   const headers = [...request.headers];
   // A request that a program made has its host in the address alone.
   if (!request.headers.has('host')) headers.push(['host', host]);
+  const target = pathname + search;
+  const known = { method, target, headers, body, bodyUsed, signal, remoteAddress };
+  const answer = await answerRoute(open, known);
+  // A Request that is collected tells its signal nothing more.
+  if (answer.body) requests.set(answer.body, request);
+  return answer;
+}
+
+const requests = new WeakMap<ReadableStream, Request>();
+
+/** Answers a request. What becomes of the request or the runtime is an answer; rejects for faults of the host. */
+export async function answerRoute(open: () => number, request: RouteRequest): Promise<Response> {
+  const { signal, target } = request;
+  try {
+    return await routed(open(), request);
+  } catch (error) {
+    if (signal?.aborted) return refusal('cancelled', 'The request was aborted.', target);
+    if (!MillraceError.is(error) || !answered.has(error.code)) throw error;
+    return refusal(error.code, error.message, target);
+  }
+}
+
+// What is wrong with a request, or the end of the runtime.
+const answered: ReadonlySet<ErrorCode> = new Set(['invalid_body', 'engine_closed']);
+
+/** An error in the form of the route of this path. */
+export function refusal(code: ErrorCode, message: string, path: string): Response {
+  const { status, body } = plainAnswer(code, message);
+  const isOfAgent = /^\/agent(?:[/?]|$)/.test(path);
+  return Response.json(isOfAgent ? body : { error: message, code }, { status });
+}
+
+function checkRequest(request: unknown): void {
+  const { url, headers } = (request ?? {}) as Partial<Request>;
+  if (typeof url === 'string' && typeof headers?.get === 'function') return;
+  throw new MillraceError(
+    'invalid_argument',
+    `runtime.fetch takes a web Request, not ${shown(request)}. With (req, res) of a Node server or Express answer ` +
+      'by runtime.nodeHandler(req, res).',
+  );
+}
+
+async function routed(runtime: number, request: RouteRequest): Promise<Response> {
+  const { method, target, headers, remoteAddress, signal } = request;
   const about = { method, target, headers, remoteAddress };
   const ask = async (
     bytes: Buffer | undefined,
     more: { peek?: true; oversized?: true } = {},
   ): Promise<Response | Admitted> => {
-    const { head, body } = await engineResponse<Head | Admitted>((deliver) =>
-      engine().fetchRoute(runtime, JSON.stringify({ ...about, ...more }), bytes, deliver),
+    const { head, body } = await engineResponse<Head | Admitted>(
+      (deliver) =>
+        engine().fetchRoute(runtime, JSON.stringify({ ...about, ...more }), bytes, deliver),
+      { signal },
     );
     if ('status' in head) return responseOf(head, body, method);
     void body.cancel();
@@ -73,13 +134,15 @@ export async function fetchRoute(
   };
   let bytes: Buffer | undefined;
   if (request.body) {
+    const headerOf = (wanted: string): string | undefined =>
+      headers.find(([name]) => name === wanted)?.[1];
     let limit = smallBody;
     // What may be large, or cannot be taken, waits until its request may come.
-    const isSmall = Number(request.headers.get('content-length') ?? NaN) <= smallBody;
-    if (!isSmall || request.headers.has('content-encoding')) {
+    const isSmall = Number(headerOf('content-length') ?? NaN) <= smallBody;
+    if (!isSmall || headerOf('content-encoding') !== undefined) {
       const admitted = await ask(undefined, { peek: true });
       if (admitted instanceof Response) return admitted;
-      if (admitted.isFed) return feedRoute(runtime, about, request.body);
+      if (admitted.isFed) return feedRoute(runtime, about, request.body, signal);
       limit = admitted.bodyBytes;
     }
     try {
@@ -117,6 +180,7 @@ async function feedRoute(
   runtime: number,
   about: { method: string },
   from: ReadableStream<Uint8Array>,
+  signal: AbortSignal,
 ): Promise<Response> {
   const native = engine();
   const reader = from.getReader();
@@ -127,7 +191,7 @@ async function feedRoute(
   let feeding = Promise.resolve();
   const feed = async (): Promise<void> => {
     if (rest.length === 0) {
-      const { done, value } = await reader.read();
+      const { done, value } = await reader.read().catch(unreadable);
       if (done) return native.feedRoute(stream, undefined);
       rest = value;
     }
@@ -140,11 +204,14 @@ async function feedRoute(
       const json = JSON.stringify({ ...about, fed: true });
       return (stream = native.fetchRoute(runtime, json, undefined, deliver));
     },
-    () =>
-      void (feeding = feeding.then(feed).catch((error: unknown) => {
-        native.cancel(stream);
-        failed(error);
-      })),
+    {
+      signal,
+      onRoom: () =>
+        void (feeding = feeding.then(feed).catch((error: unknown) => {
+          native.cancel(stream);
+          failed(error);
+        })),
+    },
   );
   try {
     const { head, body } = await Promise.race([answer, failure]);

@@ -1,4 +1,5 @@
 // Responses that the engine makes: a head, then bytes as fast as they are read.
+import { noListener, onAbort, reasonOf } from '../abort';
 import type { RunResponse, RunTexts } from '../agent/durable-types';
 import type { Deliver } from '../addon';
 import { errorFromNative, rethrow } from '../errors';
@@ -22,15 +23,22 @@ export async function respond(
   return { ...head, body };
 }
 
-/**
- * Resolves with the head of the stream that `start` begins; rejects with its end before that. `onRoom` is called
- * whenever a piece of the body of the request may come.
- */
+/** What a response knows of its request. */
+export interface ResponseOptions {
+  /** Ends the response when it aborts. */
+  signal?: AbortSignal | undefined;
+  /** Called whenever a piece of the body of the request may come. */
+  onRoom?: () => void;
+}
+
+/** Resolves with the head of the stream that `start` begins; rejects with its end before that. */
 export function engineResponse<Head>(
   start: (deliver: Deliver) => number,
-  onRoom?: () => void,
+  options: ResponseOptions = {},
 ): Promise<EngineResponse<Head>> {
-  return new Promise((resolve, reject) => new ResponseReader<Head>(start, resolve, reject, onRoom));
+  return new Promise(
+    (resolve, reject) => new ResponseReader<Head>(start, resolve, reject, options),
+  );
 }
 
 // As the engine writes it; see lib/host/fetch_stream.hpp.
@@ -47,12 +55,13 @@ class ResponseReader<Head> {
   #isOver = false;
   // The engine calls when something comes.
   #isAwaited = true;
+  #endListening = noListener;
 
   constructor(
     start: (deliver: Deliver) => number,
     resolve: (response: EngineResponse<Head>) => void,
     reject: (error: unknown) => void,
-    onRoom: (() => void) | undefined,
+    { onRoom, signal }: ResponseOptions,
   ) {
     this.#resolve = resolve;
     this.#reject = reject;
@@ -62,6 +71,9 @@ class ResponseReader<Head> {
     } catch (error) {
       rethrow(error);
     }
+    if (this.#isOver) return;
+    this.#endListening = onAbort(signal, () => this.#leave(reasonOf(signal)));
+    if (signal?.aborted) this.#leave(reasonOf(signal));
   }
 
   readonly #deliver = (head?: string, data?: string | Buffer, end?: string): boolean => {
@@ -95,14 +107,26 @@ class ResponseReader<Head> {
 
   #cancel(): void {
     if (this.#isOver) return;
-    this.#isOver = true;
+    this.#finish();
     this.#native.cancel(this.#id);
+  }
+
+  #leave(reason: Error): void {
+    if (this.#isOver) return;
+    this.#cancel();
+    if (this.#hasHead) this.#controller.error(reason);
+    else this.#reject(reason);
+  }
+
+  #finish(): void {
+    this.#isOver = true;
+    this.#endListening();
   }
 
   #end(error: string): void {
     if (!this.#hasHead) this.#reject(errorFromNative(error));
     else if (!this.#isOver && error === '') this.#controller.close();
     else if (!this.#isOver) this.#controller.error(errorFromNative(error));
-    this.#isOver = true;
+    this.#finish();
   }
 }

@@ -28,12 +28,14 @@ import type {
   RunTexts,
 } from '../agent/durable-types';
 import type { ResumeOptions } from '../agent/run-host';
+import { checkNodePair, type NodeRequest } from '../agent/agent-node-route';
 import { AgentRuntime } from '../agent/runtime';
 import { usualApprovalMs } from '../agent/run-policies';
 import { durableRun } from '../agent/start-durable';
 import type { AgentInput, DurableRunOptions } from '../agent/types';
 import { MillraceError } from '../errors';
 import { checkNames } from '../known-names';
+import type { NodeResponse } from '../runs/ag-ui';
 import { type AgentCall, startDurableCall } from '../model/call';
 import { isPageBuild } from '../page-build';
 import { shown } from '../shown';
@@ -56,6 +58,7 @@ import {
 import { LobeServer, type LobeServerOptions } from './lobe-server';
 import { runtimeAttachments, type RuntimeAttachments } from './runtime-attachments';
 import { type AttachOptions, attachedRun } from './attached-run';
+import { answerNodeRoute } from './node-route';
 import { respond } from './run-response';
 import { type RuntimeApprovals, runtimeApprovals } from './runtime-approvals';
 import { runtimeStorage, type RuntimeStorage, type RuntimeStorageOptions } from './runtime-storage';
@@ -75,6 +78,7 @@ export class Runtime implements DurableJobRuntime {
   #closing: Promise<void> | undefined;
   readonly #calls: ApiCalls;
   readonly #skills = new RuntimeSkills();
+  readonly #reader = (): number => this.#openForRoutes().forReader();
   readonly #command = <T>(name: string, options: object): Promise<T> =>
     this.#open().command<T>(name, options);
 
@@ -290,7 +294,16 @@ export class Runtime implements DurableJobRuntime {
 
   /** Answers a request by the routes of the runtime: docs/runtime-api.md. */
   readonly fetch = (request: Request, options: FetchOptions = {}): Promise<Response> =>
-    fetchRoute(this.#openForRoutes().forReader(), request, options);
+    fetchRoute(this.#reader, request, options);
+
+  /**
+   * The same for a Node server or Express: `app.use(runtime.nodeHandler)`. A client that leaves ends the reading.
+   * Resolves when the answer is written or the client is gone; never rejects.
+   */
+  readonly nodeHandler = (request: NodeRequest, response: NodeResponse): Promise<void> => {
+    checkNodePair('runtime', request, response);
+    return answerNodeRoute(this.#reader, request, response);
+  };
 
   /** Serves the routes of the runtime by the engine, beside the main thread. */
   listen(options: ListenOptions = {}): Promise<RuntimeServer> {
