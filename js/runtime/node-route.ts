@@ -1,12 +1,24 @@
 // The routes of a runtime for Node servers and Express.
-import { type NodeRequest, pipeAnswer } from '../agent/agent-node-route';
+import { checkNodePair, type NodeRequest, pipeAnswer } from '../agent/agent-node-route';
 import type { NodeResponse } from '../runs/ag-ui';
 import { answerRoute, refusal, type RouteRequest } from './api';
 
 type Fields = Record<string, string | string[] | undefined>;
 
-/** Answers one request by the routes of the runtime that `open` gives. Never rejects. */
-export async function answerNodeRoute(
+/**
+ * Answers one request by the routes of the runtime that `open` gives.
+ * Errors: throws for what is no pair of a Node server; never rejects.
+ */
+export function answerNodeRoute(
+  open: () => number,
+  request: NodeRequest,
+  response: NodeResponse,
+): Promise<void> {
+  checkNodePair('runtime', request, response);
+  return answered(open, request, response);
+}
+
+async function answered(
   open: () => number,
   request: NodeRequest,
   response: NodeResponse,
@@ -70,7 +82,7 @@ function bodyOf(request: NodeRequest): NodeBody {
   const state = { isBegun: () => isBegun, isOver: () => isOver };
   const isEmpty = request.method === 'GET' || request.method === 'HEAD';
   if (isEmpty) return { stream: null, ...state };
-  let pieces: AsyncIterator<unknown> | undefined;
+  let pieces: AsyncIterator<unknown, undefined> | undefined;
   const stream = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -95,7 +107,6 @@ function piecesOf(request: NodeRequest): AsyncIterable<unknown> {
   return one(Buffer.from(isBytes ? (body as string) : JSON.stringify(body)));
 }
 
-// eslint-disable-next-line @typescript-eslint/require-await -- an iterable of one piece
 async function* one(piece: Buffer): AsyncGenerator<Buffer> {
   yield piece;
 }

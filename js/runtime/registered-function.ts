@@ -2,6 +2,7 @@
 import type { AgentFunction, FunctionOptions, RunInfo } from '../../types/runtime';
 import type { DurableRun } from '../agent/durable-run';
 import type { DurableTarget, RegisteredAgent } from '../agent/durable-types';
+import { AgentRuntime } from '../agent/runtime';
 import { policyChecks } from '../agent/run-policies';
 import { durableRun } from '../agent/start-durable';
 import type { AgentInput, DurableRunOptions } from '../agent/types';
@@ -9,6 +10,15 @@ import { MillraceError } from '../errors';
 import { checkNames } from '../known-names';
 import { shown } from '../shown';
 import { checkValues, text } from '../value-checks';
+
+/** Throws for an AgentRuntime, which takes the runtime itself. */
+export function rejectAgentRuntime(name: string, given: unknown): void {
+  if (!(given instanceof AgentRuntime)) return;
+  throw new MillraceError(
+    'invalid_option',
+    `An AgentRuntime takes the runtime itself: new AgentRuntime(agent, { runtime, name: ${shown(name)} }).`,
+  );
+}
 
 export function registeredFunction(
   name: string,

@@ -28,8 +28,7 @@ import type {
   RunTexts,
 } from '../agent/durable-types';
 import type { ResumeOptions } from '../agent/run-host';
-import { checkNodePair, type NodeRequest } from '../agent/agent-node-route';
-import { AgentRuntime } from '../agent/runtime';
+import type { NodeRequest } from '../agent/agent-node-route';
 import { usualApprovalMs } from '../agent/run-policies';
 import { durableRun } from '../agent/start-durable';
 import type { AgentInput, DurableRunOptions } from '../agent/types';
@@ -38,11 +37,10 @@ import { checkNames } from '../known-names';
 import type { NodeResponse } from '../runs/ag-ui';
 import { type AgentCall, startDurableCall } from '../model/call';
 import { isPageBuild } from '../page-build';
-import { shown } from '../shown';
 import type { SkillFolder } from '../tool/skill-folder';
 import type { HostTools } from '../tool/types';
 import { checkValues, milliseconds } from '../value-checks';
-import { FunctionAgent, registeredFunction } from './registered-function';
+import { FunctionAgent, registeredFunction, rejectAgentRuntime } from './registered-function';
 import { childrenOf, DurableJob, jobRun, registeredJob } from './registered-job';
 import { checkRuntimeOptions, type RuntimeOptions } from './runtime-options';
 import { ApiCalls, toolAgent } from './api-calls';
@@ -65,6 +63,7 @@ import { runtimeStorage, type RuntimeStorage, type RuntimeStorageOptions } from 
 import { pipelineAgent, replyOf } from './pipelines';
 import { RuntimeSkills, type SkillOptions } from './runtime-skills';
 import { RuntimeStream } from './runtime-stream';
+import { storedRun, storedRuns } from './stored-runs';
 import { checkExport, forkRun, replayedRun, runFile } from './time-machine';
 import { eventOf, notRegistered, optionsJson } from './runtime-texts';
 
@@ -101,12 +100,7 @@ export class Runtime implements DurableJobRuntime {
     given: AgentFunction | Omit<CreateAgentOptions, 'runtime' | 'name'>,
     options: FunctionOptions = {},
   ): FunctionAgent | DurableAgent {
-    if (given instanceof AgentRuntime) {
-      throw new MillraceError(
-        'invalid_option',
-        `An AgentRuntime takes the runtime itself: new AgentRuntime(agent, { runtime, name: ${shown(name)} }).`,
-      );
-    }
+    rejectAgentRuntime(name, given);
     if (typeof given !== 'function') return createAgent({ ...given, runtime: this, name });
     const agent = registeredFunction(name, given, options);
     this.register(name, agent);
@@ -196,19 +190,12 @@ export class Runtime implements DurableJobRuntime {
   }
 
   /** Undefined where there is no such run. */
-  async get(id: string): Promise<RunInfo | undefined> {
-    try {
-      return await this.#open().command<RunInfo>('get', { run: id });
-    } catch (error) {
-      if (MillraceError.is(error) && error.code === 'run_not_found') return undefined;
-      throw error;
-    }
+  get(id: string): Promise<RunInfo | undefined> {
+    return storedRun(this.#command, id);
   }
 
-  async list(query: RunQuery = {}): Promise<RunPage> {
-    const names = ['state', 'threadId', 'principal', 'limit', 'cursor', 'children'];
-    checkNames('list()', query, names);
-    return this.#open().command<RunPage>('list', query);
+  list(query: RunQuery = {}): Promise<RunPage> {
+    return storedRuns(this.#command, query);
   }
 
   /**
@@ -300,10 +287,8 @@ export class Runtime implements DurableJobRuntime {
    * The same for a Node server or Express: `app.use(runtime.nodeHandler)`. A client that leaves ends the reading.
    * Resolves when the answer is written or the client is gone; never rejects.
    */
-  readonly nodeHandler = (request: NodeRequest, response: NodeResponse): Promise<void> => {
-    checkNodePair('runtime', request, response);
-    return answerNodeRoute(this.#reader, request, response);
-  };
+  readonly nodeHandler = (request: NodeRequest, response: NodeResponse): Promise<void> =>
+    answerNodeRoute(this.#reader, request, response);
 
   /** Serves the routes of the runtime by the engine, beside the main thread. */
   listen(options: ListenOptions = {}): Promise<RuntimeServer> {

@@ -24,9 +24,9 @@ afterEach(async () => {
 async function host(): Promise<{ api: Api; url: string; port: number; failures: unknown[] }> {
   const api = await serve('fetch', {
     api: { keys: [{ key }], attachmentBytes: 100_000 },
-    agent: async ({ text }, { signal, send }) => {
-      for (let at = 0; text.includes('long') && at < 200 && !signal.aborted; at += 1) {
-        await send(`piece ${at}`);
+    agent: async ({ text }, context) => {
+      for (let at = 0; text.includes('long') && at < 200 && !context.signal.aborted; at += 1) {
+        await context.send(`piece ${at}`);
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
       return text;
