@@ -70,9 +70,12 @@ Outcome put_title(store::StorageBackend& backend, const std::string& principal,
                   const std::string& id, const Tree& body, const ApiOptions& options) {
   auto found = load_conversation(backend, principal, id);
   if (!found) return rejected(found.error());
-  if (!found.value()) return rejected(404, missing);
-  Conversation& conversation = *found.value();
   const std::int64_t now = backend.now();
+  if (!found.value()) {
+    if (id != chat::default_conversation) return rejected(404, missing);
+    found.value() = make_conversation(principal, id, {}, now);
+  }
+  Conversation& conversation = *found.value();
   if (!chat::set_title(conversation.titled, body["title"].string(), now)) {
     return rejected(400, "title is required");
   }

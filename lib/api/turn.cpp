@@ -39,10 +39,8 @@ void Turns::Turn::prepare(store::StorageBackend& backend) {
   changes = {};
   attached.clear();
   attachments = Tree::array();
-  if (request.conversation.empty()) {
-    is_default = true;
-    request.conversation = chat::default_conversation;
-  }
+  if (request.conversation.empty()) request.conversation = chat::default_conversation;
+  const bool is_default = request.conversation == chat::default_conversation;
   auto found = load_conversation(backend, request.principal, request.conversation);
   if (!found) return reject(500, found.error().message);
   if (!found.value() && !is_default) return reject(404, no_conversation);

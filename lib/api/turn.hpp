@@ -34,9 +34,8 @@ struct Turns::Turn {
   std::vector<AttachedMessage> attached;         // of the history
   json::Tree attachments = json::Tree::array();  // of the message, as they are stored
   // What the host's hooks made of it (turn_hooks.hpp).
-  bool is_default = false;  // no conversation was named
-  bool has_hooks = false;   // there are some
-  bool is_hooked = false;   // they have run
+  bool has_hooks = false;  // there are some
+  bool is_hooked = false;  // they have run
   HookOutcome hooks;
   json::Tree message;           // the user's, as it is stored; null where it is there already
   store::ThreadUpdate changes;  // of the messages that are there

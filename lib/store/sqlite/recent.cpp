@@ -46,8 +46,8 @@ void Backend::settle(std::int64_t run) {
   is_recent_changed_ = true;
   database_.run("SAVEPOINT settle");
   for (const PlacedPage& placed : pages) insert_page(run, placed);
-  // A page is there twice: the file is damaged, and what is left of these must not be forgotten by a
-  // commit that goes on without them.
+  // A page is there twice: the file is damaged, and what is left of these must not be forgotten by
+  // a commit that goes on without them.
   if ((database_.code() & 0xFF) == SQLITE_CONSTRAINT) {
     static_cast<void>(database_.take_error());
     database_.fail(SQLITE_CORRUPT, "a page of a run is there twice");

@@ -43,6 +43,18 @@ describe.each(hosts)('conversations (%s)', (host) => {
     expect((await api.json(list, 200)).conversations).toHaveLength(1);
   });
 
+  it('have a default one, which its id makes as well', async () => {
+    const conversation_id = 'legacy-system-42';
+    const api = await serve(host);
+    expect(await historyOf(api)).toMatchObject({ conversation_id });
+    await runJob(api, 'hello', { conversation_id });
+    expect((await historyOf(api, `?conversation_id=${conversation_id}`)).items).toHaveLength(2);
+    const other = await serve(host);
+    const patch = { method: 'PATCH', json: { title: 'Mine' } };
+    const renamed = await other.json(`${list}/${conversation_id}`, 200, patch);
+    expect(renamed.conversation).toMatchObject({ id: conversation_id, title: 'Mine' });
+  });
+
   it('take their jobs with them', async () => {
     const api = await serve(host);
     const { id } = await makeConversation(api);
