@@ -166,6 +166,7 @@ class Backend final : public StorageBackend {
   void settle_all();
   void settle_due();
   void end_recent_commit();
+  Rows lane_rows(std::int64_t run);
   // The number of the last record that is among them, or 0.
   std::uint64_t recent_last(std::int64_t run);
   // Those of a run behind a number. Errors: store_damaged.

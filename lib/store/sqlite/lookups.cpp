@@ -45,7 +45,7 @@ Result<std::optional<RunRow>> Backend::run_with_key(std::string_view principal,
                              find_name(principal), key);
   if (rows.next()) {
     found = read_run(rows);
-    add_recent(*found, rows.number(26));
+    add_recent(*found, rows.number(number_column));
   }
   return finish(std::move(found));
 }

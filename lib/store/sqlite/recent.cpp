@@ -80,11 +80,16 @@ void Backend::end_recent_commit() {
   }
 }
 
+// The rows that may have pages of a run.
+Rows Backend::lane_rows(std::int64_t run) {
+  return database_.rows("SELECT n, crc, pages FROM recent WHERE n%?2=?1 ORDER BY n", lane_of(run),
+                        recent_lanes);
+}
+
 std::uint64_t Backend::recent_last(std::int64_t run) {
   if (!options_.read_only && is_recent_known_) return recent_.last_of(run);
   std::uint64_t last = 0;
-  Rows rows =
-      database_.rows("SELECT n, crc, pages FROM recent WHERE n%4=?1 ORDER BY n", lane_of(run));
+  Rows rows = lane_rows(run);
   while (rows.next()) {
     read_row(rows, [&](const RecentReader& page) {
       if (page.run() == run) last = page.last();
@@ -95,8 +100,7 @@ std::uint64_t Backend::recent_last(std::int64_t run) {
 
 Result<std::vector<PlacedPage>> Backend::recent_of(std::int64_t run, std::uint64_t after) {
   std::vector<PlacedPage> pages;
-  Rows rows =
-      database_.rows("SELECT n, crc, pages FROM recent WHERE n%4=?1 ORDER BY n", lane_of(run));
+  Rows rows = lane_rows(run);
   while (rows.next()) {
     const bool is_whole = read_row(rows, [&](const RecentReader& page) {
       if (page.run() == run && page.last() > after) pages.push_back(page.page());
@@ -153,8 +157,8 @@ void Backend::mark_damaged(std::int64_t lane) {
   database_.run(
       "INSERT INTO journal(run, last, count, crc, page) SELECT r.no,"
       " 1 + coalesce((SELECT max(j.last) FROM journal j WHERE j.run=r.no), 0), 1, 0, x'00'"
-      " FROM runs r WHERE r.root IS NULL AND r.state=?1 AND r.no%4=?2",
-      journal::RunState::running, lane);
+      " FROM runs r WHERE r.root IS NULL AND r.state=?1 AND r.no%?3=?2",
+      journal::RunState::running, lane, recent_lanes);
 }
 
 Result<void> Backend::each_page(

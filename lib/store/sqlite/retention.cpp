@@ -164,15 +164,10 @@ bool Backend::compact_run(std::int64_t no, const RunId& id, SweepRoom& room) {
     // again.
     if (!made) continue;
     room.take(group.bytes);
-    std::optional<Bytes> hash;
-    if (!group.hash.empty()) hash = Bytes{group.hash};
     database_.run("DELETE FROM journal WHERE run=?1 AND last>?2 AND last<=?3", no,
                   made->last - made->count, made->last);
-    database_.run(
-        "INSERT INTO journal(run, last, count, crc, page, hash) VALUES(?1, ?2, ?3, ?4, ?5, ?6)", no,
-        made->last, made->count,
-        journal::checksum_of(made->bytes, id.bytes(), made->last, made->count), Bytes{made->bytes},
-        hash);
+    insert_page(no, {*made, journal::checksum_of(made->bytes, id.bytes(), made->last, made->count),
+                     group.hash});
   }
   return true;
 }

@@ -100,7 +100,7 @@ std::optional<RunRow> Backend::load_run(const RunId& id) {
   Rows rows = database_.rows(MILLRACE_SELECT_RUN " WHERE r.id=?1", Bytes{id.bytes()});
   if (!rows.next()) return std::nullopt;
   RunRow row = read_run(rows);
-  add_recent(row, rows.number(26));
+  add_recent(row, rows.number(number_column));
   return row;
 }
 

@@ -25,6 +25,8 @@
 
 namespace millrace::store::sqlite {
 
+inline constexpr int number_column = 26;  // r.no of MILLRACE_SELECT_RUN
+
 // Nothing for a column without a value.
 std::optional<RunId> maybe_id(std::string_view bytes);
 RunRow read_run(const Rows& rows);

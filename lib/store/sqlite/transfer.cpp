@@ -40,7 +40,7 @@ Result<void> Backend::dump_runs(const EachRow& each) {
     Rows rows = database_.rows(MILLRACE_SELECT_RUN " ORDER BY r.no");
     while (rows.next()) {
       RunRow row = read_run(rows);
-      add_recent(row, rows.number(26));
+      add_recent(row, rows.number(number_column));
       row.run.owner.clear();
       MILLRACE_TRY(each(row));
     }
@@ -186,11 +186,7 @@ class Backend::Loader {
       return make_error(Errc::invalid_argument, "The page does not have its checksum.");
     }
     return of_run(row.run, [&](std::int64_t run) {
-      std::optional<Bytes> hash;
-      if (!row.hash.empty()) hash = Bytes{row.hash};
-      database_.run(
-          "INSERT INTO journal(run, last, count, crc, page, hash) VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
-          run, page.last, page.count, row.checksum, Bytes{page.bytes}, hash);
+      backend_.insert_page(run, {page, row.checksum, row.hash});
     });
   }
   Result<void> operator()(const CheckpointRow& row) {
