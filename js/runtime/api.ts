@@ -58,7 +58,7 @@ export interface RouteRequest extends FetchOptions {
   headers: [string, string][];
   body: Request['body'];
   bodyUsed: boolean;
-  /** Aborts when whoever reads the answer is gone. */
+  /** Aborts when the client is gone. */
   signal: AbortSignal;
 }
 

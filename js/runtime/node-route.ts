@@ -1,6 +1,7 @@
 // The routes of a runtime for Node servers and Express.
 import { checkNodePair, type NodeRequest, pipeAnswer } from '../agent/agent-node-route';
 import type { NodeResponse } from '../runs/ag-ui';
+import { messageOf } from '../thrown';
 import { answerRoute, refusal, type RouteRequest } from './api';
 
 type Fields = Record<string, string | string[] | undefined>;
@@ -32,13 +33,14 @@ async function answered(
   try {
     const known = requestOf(request, target, body.stream, gone.signal);
     answer = known ? await answerRoute(open, known) : invalid(target);
-  } catch {
+  } catch (error) {
+    process.emitWarning(`runtime.nodeHandler: ${messageOf(error)}`, { code: 'MILLRACE_RUNTIME' });
     answer = refusal('internal', 'The request failed.', target);
   }
   const headers: Record<string, string | string[]> = Object.fromEntries(answer.headers);
   const cookies = answer.headers.getSetCookie();
   if (cookies.length > 0) headers['set-cookie'] = cookies;
-  // What is left of the body is read by nobody: the connection cannot have another request.
+  // The rest of the body is not read, so that the connection cannot take another request.
   if (body.isBegun() && !body.isOver()) headers['connection'] = 'close';
   const stream = answer.body ?? undefined;
   if (gone.signal.aborted) return void stream?.cancel().catch(() => undefined);

@@ -93,8 +93,8 @@ std::string OpenAiResponses::content_state(const Item& item, const json::Value& 
   return openai::content_of(value, shown);
 }
 
-// See openai::state_of. Where arguments were shown that nobody can run, those of the end go back,
-// with the hash of those that were shown.
+// See openai::state_of. Arguments that were shown and are cut cannot be run: those of the end go
+// back instead, with the hash of what was shown.
 std::string OpenAiResponses::call_state(const Item& item, const json::Value& value) {
   std::string state = openai::state_of(*item.type, value);
   if (item.type->hosted || !item.arguments || item.arguments->whole.empty()) return state;
