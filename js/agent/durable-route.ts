@@ -1,7 +1,6 @@
 // The routes of an agent with a runtime: begin, read again, stop, approve.
-import { createHash } from 'node:crypto';
-
 import { MillraceError } from '../errors';
+import { createHash } from '../node-crypto';
 import { toJson } from '../serialize';
 import { shown } from '../shown';
 import { checkValues } from '../value-checks';

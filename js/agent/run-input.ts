@@ -1,9 +1,8 @@
 // What a run begins with, as the body that an AG-UI client would send.
-import { randomUUID } from 'node:crypto';
-
 import type { RunAgentInput, Tool } from '../../types/events';
 import type { Message } from '../../types/messages';
 import { MillraceError } from '../errors';
+import { randomUUID } from '../node-crypto';
 import type { AgentInput, AgentRunOptions } from './types';
 
 /** The input with the ids, tools and answers of the options. */

@@ -1,9 +1,8 @@
 // sendMessage: a run in a stored thread. What the user said is stored before the model is asked.
-import { randomUUID } from 'node:crypto';
-
 import type { ChatStorage } from '../../types/channels';
 import type { AssistantMessage, Message, UserMessage } from '../../types/messages';
 import { MillraceError } from '../errors';
+import { randomUUID } from '../node-crypto';
 import { foldEvents } from '../runs/fold';
 import type { AgentResult } from './agent-result';
 import type { AgentRun } from './agent-run';

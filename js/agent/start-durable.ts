@@ -1,10 +1,9 @@
 // Begins the runs of an agent with a runtime.
-import { createHash, randomUUID } from 'node:crypto';
-
 import type { ResumeEntry } from '../../types/events';
 import { checkSignal } from '../abort';
 import { MillraceError } from '../errors';
 import { checkNames } from '../known-names';
+import { createHash, randomUUID } from '../node-crypto';
 import { toJson } from '../serialize';
 import { shown } from '../shown';
 import { checkValues, milliseconds, text } from '../value-checks';

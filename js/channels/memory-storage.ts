@@ -1,6 +1,4 @@
 // inMemoryStorage: threads and artifacts that live as long as the process.
-import { randomUUID } from 'node:crypto';
-
 import type {
   Artifact,
   ArtifactListParams,
@@ -12,6 +10,7 @@ import type {
 } from '../../types/channels';
 import type { Message, UserMessage } from '../../types/messages';
 import { MillraceError } from '../errors';
+import { randomUUID } from '../node-crypto';
 import { shown } from '../shown';
 
 /** An artifact that is to be kept; id and time are made where they are missing. */

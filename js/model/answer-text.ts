@@ -1,10 +1,9 @@
 // What an answer says, gathered from its events; what a reset takes back is left out.
-import { randomUUID } from 'node:crypto';
-
 import type { ChatImageChunk, Grounding, MessageToolCall } from '../../types/chat-stream';
 import type { AGUIEvent } from '../../types/events';
 import { MillraceError } from '../errors';
 import { GrowingText } from '../growing-text';
+import { randomUUID } from '../node-crypto';
 import { providerCallOf } from './provider-calls';
 import { Sources } from './sources';
 

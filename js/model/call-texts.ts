@@ -1,8 +1,7 @@
 // The texts that a call is made of, from the options of its runtime and its own.
-import { randomUUID } from 'node:crypto';
-
 import type { ChatStreamPayload, ModelHooks } from '../../types/model';
 import { MillraceError } from '../errors';
+import { randomUUID } from '../node-crypto';
 import { engine } from '../transport/engine';
 import type { CallTexts } from './call';
 import { mockedSettings } from './mock';

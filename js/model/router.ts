@@ -1,6 +1,4 @@
 // createRouterRuntime: one runtime in front of several, chosen by model, with fallback channels.
-import { randomUUID } from 'node:crypto';
-
 import type {
   CapabilityOptions,
   EmbeddingsPayload,
@@ -20,6 +18,7 @@ import type {
 } from '../../types/objects';
 import { checkSignal, onAbort } from '../abort';
 import { MillraceError } from '../errors';
+import { randomUUID } from '../node-crypto';
 import { shown } from '../shown';
 import { channelsFor, checkRouter, noChannel, stops, report } from './channels';
 import { checkModel, checkPayload } from './payload';

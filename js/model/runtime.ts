@@ -1,6 +1,4 @@
 // ModelRuntime: one provider's models behind the interface that all providers share.
-import { randomUUID } from 'node:crypto';
-
 import { neverSent, onAbort, throwIfAborted } from '../abort';
 import type {
   CapabilityOptions,
@@ -21,6 +19,7 @@ import type {
 } from '../../types/objects';
 import type { ProviderName } from '../../types/providers';
 import { MillraceError } from '../errors';
+import { randomUUID } from '../node-crypto';
 import { kindOf, shown } from '../shown';
 import { checkTimeouts, chooseFetch } from '../transport/choose';
 import { checkValues, isRecord } from '../value-checks';

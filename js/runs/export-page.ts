@@ -1,11 +1,11 @@
 // A run as one file: a page that plays it offline, or its records as lines of JSON.
-import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type Zlib from 'node:zlib';
 
 import { MillraceError } from '../errors';
+import { createHash } from '../node-crypto';
 import { type ExportedRecord, Redaction, type SecretNames } from './redaction';
 
 /** Some records of a run, and whether those are all that it has. */

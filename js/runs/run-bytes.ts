@@ -1,12 +1,11 @@
 // One AG-UI run as bytes: from events, or from a Response whose bytes the engine turns around
 // without making objects of them.
-import { randomUUID } from 'node:crypto';
-
 import { noListener, onAbort } from '../abort';
 import { traitsOf } from '../adapters/adapters';
 import type { NativeRun } from '../addon';
 import { addon } from '../addon';
 import { MillraceError, rethrow } from '../errors';
+import { randomUUID } from '../node-crypto';
 import { messageOf } from '../transport/message-in-body';
 import type { Output, Sink, Source } from '../transport/source';
 import { openSource } from '../transport/source';

@@ -1,6 +1,4 @@
 // Jobs of a runtime: functions in steps, which are entered again after a crash.
-import { createHash } from 'node:crypto';
-
 import type { JobFunction, JobOptions, JobStartOptions, RunInfo } from '../../types/runtime';
 import type { AgentResult } from '../agent/agent-result';
 import { DurableRun } from '../agent/durable-run';
@@ -15,6 +13,7 @@ import { checkTurn, innerOptions, newRunId, plainReader } from '../agent/start-d
 import type { AgentInput, DurableRunOptions } from '../agent/types';
 import { MillraceError, rethrow } from '../errors';
 import { checkNames } from '../known-names';
+import { createHash } from '../node-crypto';
 import { toJson } from '../serialize';
 import { shown } from '../shown';
 import { checkValues, text } from '../value-checks';

@@ -1,6 +1,4 @@
 // runtime.storage(): the threads, messages and artifacts of a store, as OpenUI's ChatStorage.
-import { randomUUID } from 'node:crypto';
-
 import type {
   Artifact,
   ArtifactListParams,
@@ -12,6 +10,7 @@ import type {
 } from '../../types/channels';
 import type { Message } from '../../types/messages';
 import { checkNames } from '../known-names';
+import { randomUUID } from '../node-crypto';
 import { toJson } from '../serialize';
 import { checkValues, text } from '../value-checks';
 

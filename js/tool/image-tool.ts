@@ -1,10 +1,9 @@
 // A tool that makes images. The history holds a reference, never the image.
-import { randomUUID } from 'node:crypto';
-
 import type { ImagePayload, ImageResult } from '../../types/capabilities';
 import type { HumanInterventionConfig } from '../../types/agent';
 import { MillraceError } from '../errors';
 import { checkSpelling } from '../known-names';
+import { randomUUID } from '../node-crypto';
 import { shownText } from '../shown';
 import { messageOf } from '../thrown';
 import { resultText } from './http-tools';

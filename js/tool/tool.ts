@@ -1,6 +1,4 @@
 // Tools of the host: JavaScript functions with a checked input, and what an agent's plan says of them.
-import { randomUUID } from 'node:crypto';
-
 import type {
   AgentToolContext,
   DynamicIntervention,
@@ -9,6 +7,7 @@ import type {
 import { MillraceError } from '../errors';
 import { checkNames } from '../known-names';
 import { limitOf } from '../limits';
+import { randomUUID } from '../node-crypto';
 import { shown } from '../shown';
 import { isStandard, jsonSchemaOf } from '../standard-schema';
 import { engineAnswer } from './engine-answer';

@@ -1,8 +1,7 @@
 // Sessions of an Engine with a runtime: each is a thread of the store.
-import { createHash, randomUUID } from 'node:crypto';
-
 import type { AgentMessage } from '../../../types/agent';
 import { MillraceError } from '../../errors';
+import { createHash, randomUUID } from '../../node-crypto';
 import { toJson } from '../../serialize';
 import type { DurableRuntime } from '../durable-types';
 import type { EngineUsage } from './usage';
