@@ -52,6 +52,10 @@ bool waits_for_turn(const RunRow& row) {
   return row.run.owner.empty() && !journal::is_over(row.state) && !holds_thread(row.state);
 }
 
+bool takes_unowned(const RunRow& row) {
+  return waits_for_turn(row) || (row.run.owner.empty() && row.state == RunState::waiting);
+}
+
 bool is_due(const RunRow& row, std::int64_t now, std::int64_t clock) {
   if (row.run.root || !row.run.owner.empty()) return false;
   switch (row.state) {

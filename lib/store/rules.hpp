@@ -35,6 +35,8 @@ inline constexpr std::string_view released_head = "released";
 // True for a run without an owner that has no thread for itself, either: one that is queued, sleeps
 // or is parked.
 bool waits_for_turn(const RunRow& row);
+// True for those and for a run that waits for the user: what is added to its line is no work.
+bool takes_unowned(const RunRow& row);
 // True for a run without an owner whose time has come. The store's `now` is never set back; the end
 // of a sleep is a time of the `clock` that the sleeper reads.
 bool is_due(const RunRow& row, std::int64_t now, std::int64_t clock);

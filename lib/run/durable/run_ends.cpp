@@ -133,6 +133,10 @@ store::AppendBatch end_batch(store::StorageBackend& backend, const StoredRun& st
       join(batch.thread, given_messages(*stored.queued, end.run, backend.now(), ids));
     }
     join(batch.thread, stored.messages->rows(end.run, RunState::cancelled));
+    // Those that it has taken are in the thread already.
+    for (const json::Tree& message : stored.sent) {
+      join(batch.thread, sent_message(message, end.run, backend.now()));
+    }
   }
   store::RunChange change;
   change.run = end.run;

@@ -105,6 +105,7 @@ void RunLog::go_on(const StoredRun& stored, const journal::RecoveryPlan& plan,
   };
   root_.go_on(stored, plan, hold);
   messages_ = stored.messages;
+  sent_before_ = stored.sent;
   is_resumed_ = segment == nullptr;
   if (segment != nullptr) {
     AgentInput begun = *segment;

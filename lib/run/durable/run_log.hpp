@@ -99,6 +99,8 @@ class RunLog final : public AgentOwner, public std::enable_shared_from_this<RunL
   bool take_event(std::string_view name, const json::Tree& payload, std::function<void()> stored);
   // A job that waits where it takes no memory, or a run that is parked: its readers stay.
   [[nodiscard]] bool is_suspended() const { return is_suspended_; }
+  // Its last batch is on its way: it is over, or waits for the user.
+  [[nodiscard]] bool has_come_to_rest() const { return line_.is_over && !line_.is_lost; }
   // It waits for the user, who has so little time that the next look of the upkeep comes too late.
   [[nodiscard]] bool waits_shortly() const {
     return is_waiting_ && !line_.is_lost && line_.options.approval_ms < usual_look_ms;
@@ -167,7 +169,8 @@ class RunLog final : public AgentOwner, public std::enable_shared_from_this<RunL
   model::RedactingSink sink_;
   std::shared_ptr<RunWork> session_;
 
-  std::list<Stored> unstored_;  // of messages whose record is not safe yet
+  json::Tree::Items sent_before_;  // to a run that does not go on here
+  std::list<Stored> unstored_;     // of messages whose record is not safe yet
   std::optional<Error> lost_error_;
   std::size_t in_flight_ = 0;
   bool is_text_in_flight_ = false;

@@ -52,6 +52,12 @@ void RunLog::end_as(RunState state, std::string_view reason, const Error* error)
   const std::string text = error != nullptr ? error_json(*error) : std::string();
   note(journal::Terminal{state, reason, text, {}, {}});
   change_state(state);
+  // What nobody answers any more is part of the conversation all the same.
+  if (!line_.options.thread_id.empty()) {
+    for (Tree& message : sent_before_) {
+      join(line_.batch.thread, sent_message(std::move(message), line_.root, now()));
+    }
+  }
   line_.is_over = true;
   flush();
 }

@@ -305,7 +305,8 @@ bool RunRegistry::stop(const store::RunId& run, std::string_view by, std::string
   const auto found = logs_.find(run);
   if (found == logs_.end()) return stop_lost(run, by, reason);
   const auto log = found->second;
-  if (log->is_suspended()) return false;
+  // One that has come to its end, or to wait, may not be stored so yet: the store knows then.
+  if (log->is_suspended() || log->has_come_to_rest()) return false;
   log->stop(by, reason);
   return true;
 }
@@ -321,19 +322,6 @@ void RunRegistry::at_owner(const store::RunId& run, run_owners::Work work) {
     const auto row = backend.run(run);
     if (row && row.value()) run_owners::post(writer, row.value()->run.owner, work);
   });
-}
-
-void RunRegistry::send_message(const store::RunId& run, const Tree& message, bool interrupts,
-                               std::string_view by, const Done<bool>& done) {
-  const auto found = logs_.find(run);
-  const auto log = found == logs_.end() ? nullptr : found->second;
-  const RunLog::Stored stored = [done](const Error* error) {
-    error == nullptr ? done(true) : done(*error);
-  };
-  if (log && log->send(message, interrupts, by, stored)) return;
-  done(make_error(Errc::invalid_state,
-                  "Only an agent's run takes messages, while it is at work, and in the process and "
-                  "environment that it is at work in."));
 }
 
 void RunRegistry::complete(const store::RunId& run, std::uint64_t id, std::string_view json) {

@@ -185,8 +185,9 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
   // Stops the runs that work for a job which is over, wherever they are at work.
   void stop_children(const store::RunId& job, std::string by, std::string reason);
   // Gives a run at work a message of the user, as RunWork::send; `done` is called when that is
-  // safe.
-  // Errors: invalid_state where it takes none, or is not at work here.
+  // safe. An agent's run that waits for the user keeps it until it goes on, or ends.
+  // Errors: invalid_state where it takes none, is at work elsewhere, or waits and is to be
+  // interrupted.
   void send_message(const store::RunId& run, const json::Tree& message, bool interrupts,
                     std::string_view by, const Done<bool>& done);
   // What a host answers to its request.

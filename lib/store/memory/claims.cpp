@@ -70,7 +70,7 @@ Result<std::optional<Claim>> Backend::claim_run(const RunId& root, std::string_v
 
 Result<bool> Backend::append_unowned(const AppendBatch& batch) {
   RunRow* row = tables_.find(batch.run);
-  const bool waits = row != nullptr && waits_for_turn(*row) && row->epoch == batch.epoch;
+  const bool waits = row != nullptr && takes_unowned(*row) && row->epoch == batch.epoch;
   if (!waits) return false;
   row->run.owner = "append_unowned";
   AppendOutcome outcome = memory::append(tables_, batch, now());

@@ -192,7 +192,7 @@ Result<bool> Backend::append_unowned(const AppendBatch& batch) {
   Transaction transaction(database_);
   const auto row = load_run(batch.run);
   Live* known = live(batch.run);
-  const bool waits = row && known != nullptr && waits_for_turn(*row) && row->epoch == batch.epoch;
+  const bool waits = row && known != nullptr && takes_unowned(*row) && row->epoch == batch.epoch;
   if (!waits) return finish(false);
   known->is_open = true;
   AppendOutcome outcome = append_one(batch, at, true, false);

@@ -132,5 +132,72 @@ INSTANTIATE_TEST_SUITE_P(All, SentMessages,
                            return name;
                          });
 
+// A run that waits for an approval, and has messages of the user.
+class SentToWaiting : public testing::Test {
+ protected:
+  void SetUp() override {
+    rig.provider.respond = [](const std::string& body) {
+      return body.find(R"("role":"tool")") == std::string::npos ? calls({{"a", "send"}})
+                                                                : text_answer("Done.");
+    };
+    rig.tools["send"]->always = tool::ToolOutcome{"sent"};
+    run = rig.start("Send it.");
+    while (rig.state_of(run) != RunState::waiting) continue;
+    open = rig.read(run, 0)->interrupts.at(0);
+  }
+
+  Result<std::string> decide() {
+    return rig.request<std::string>([&](RunRequests& requests, auto done) {
+      requests.decide(run.text(), open, "local", Tree::parse(R"({"approved":true})").value(),
+                      std::move(done));
+    });
+  }
+
+  std::string thread() {
+    std::string text;
+    rig.on_store([&](store::StorageBackend& backend) {
+      const auto rows = backend.messages("local", "thread");
+      for (const store::MessageRow& row : rows.value()) text += row.json + "\n";
+    });
+    return text;
+  }
+
+  DurableRig rig;
+  store::RunId run;
+  std::string open;
+};
+
+TEST_F(SentToWaiting, EntersOnceBehindTheAnswerAlsoAfterACrash) {
+  ASSERT_TRUE(send_text(rig, run, false, sent_text).ok());
+  ASSERT_TRUE(send_text(rig, run, false, sent_text).ok());
+  rig.crash();
+  ASSERT_TRUE(send_text(rig, run, false, second_text).ok());
+  EXPECT_EQ(rig.state_of(run), RunState::waiting);
+  ASSERT_TRUE(decide().ok());
+  while (rig.state_of(run) != RunState::completed) continue;
+  EXPECT_EQ(rig.provider.bodies.size(), 2U);
+  const std::string& body = rig.provider.bodies.back();
+  EXPECT_EQ(times_in(body, sent_text), 1U) << body;
+  EXPECT_LT(body.find(R"("role":"tool")"), body.find(sent_text)) << body;
+  EXPECT_LT(body.find(sent_text), body.find(second_text)) << body;
+  EXPECT_EQ(times_in(thread(), sent_text), 1U) << thread();
+}
+
+TEST_F(SentToWaiting, IsPartOfTheConversationWhereTheRunEnds) {
+  ASSERT_TRUE(send_text(rig, run, false, sent_text).ok());
+  const auto stopped = rig.request<std::string>([&](RunRequests& requests, auto done) {
+    requests.stop(run.text(), "local", {}, {}, std::move(done));
+  });
+  ASSERT_TRUE(stopped.ok());
+  EXPECT_EQ(rig.state_of(run), RunState::cancelled);
+  EXPECT_EQ(times_in(thread(), sent_text), 1U) << thread();
+  EXPECT_EQ(send_text(rig, run, false, second_text).error().code, Errc::invalid_state);
+}
+
+TEST_F(SentToWaiting, IsRejectedWhereItInterrupts) {
+  EXPECT_EQ(send_text(rig, run, true, sent_text).error().code, Errc::invalid_state);
+  EXPECT_EQ(rig.state_of(run), RunState::waiting);
+}
+
 }  // namespace
 }  // namespace millrace::run
