@@ -107,6 +107,19 @@ void Tables::change_messages(const Owned& thread, std::span<const MessageRow> ro
   if (!of_runs.empty()) threads[thread].is_cut = true;
 }
 
+// Where a message that the run adds belongs: behind all others, but before those of runs that ended
+// before their turn, while this one was at work.
+std::size_t Tables::place_behind(const std::vector<MessageRow>& list, const RunId& run) const {
+  for (std::size_t at = list.size(); at > 0; --at) {
+    const auto& writer = list[at - 1].run;
+    if (writer == run) return at;
+    const auto found = writer ? runs.find(*writer) : runs.end();
+    const bool never_began = found != runs.end() && found->second.epoch == 0;
+    if (!never_began) break;
+  }
+  return list.size();
+}
+
 void Tables::update_thread(const Owned& thread, const ThreadUpdate& update, const RunId& run) {
   ThreadRow& row = threads[thread];
   if (row.title.empty()) row.title = update.title;
@@ -136,9 +149,14 @@ void Tables::update_thread(const Owned& thread, const ThreadUpdate& update, cons
       old.json = entry.json;
       old.run = entry.rule == MessageRule::put ? std::optional(run) : std::nullopt;
     } else if (may_add(entry.rule, is_new)) {
-      const std::int64_t place = list.empty() ? 0 : list.back().place + 1;
-      at = list.size();
-      list.push_back({entry.id, place, entry.json, run});
+      at = place_behind(list, run);
+      const std::int64_t place = *at == 0 ? 0 : list[*at - 1].place + 1;
+      list.insert(list.begin() + static_cast<std::ptrdiff_t>(*at),
+                  {entry.id, place, entry.json, run});
+      for (std::size_t later = *at + 1; later < list.size(); ++later) ++list[later].place;
+      for (auto& [id, known_at] : known) {
+        if (known_at && id != entry.id && *known_at >= *at) ++*known_at;
+      }
     }
   }
 }

@@ -158,6 +158,8 @@ struct Tables {
   // run.
   void change_messages(const Owned& thread, std::span<const MessageRow> rows, bool replaces_all);
   void update_thread(const Owned& thread, const ThreadUpdate& update, const RunId& run);
+  [[nodiscard]] std::size_t place_behind(const std::vector<MessageRow>& list,
+                                         const RunId& run) const;
   void erase_run(const RunId& root);
   // The messages that the run wrote. A title that repeats one of them goes as well.
   void erase_messages(const RunRow& run);

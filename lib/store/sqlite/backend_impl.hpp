@@ -195,6 +195,9 @@ class Backend final : public StorageBackend {
                                              std::int64_t principal);
   void cut_messages(std::int64_t thread, std::string_view behind);
   void update_thread(std::int64_t thread, const ThreadUpdate& update, std::int64_t run);
+  std::int64_t place_behind(std::int64_t thread, std::int64_t run,
+                            std::optional<std::int64_t> last);
+  void make_room(std::int64_t thread, std::int64_t place);
 
   // claims.cpp
   void forget_starts(std::chrono::milliseconds longest);

@@ -134,13 +134,38 @@ void Backend::cut_messages(std::int64_t thread, std::string_view behind) {
   database_.run("DELETE FROM messages WHERE thread=?1 AND place>?2", thread, *place);
 }
 
+// Where a message that the run adds belongs: behind all others, but before those of runs that ended
+// before their turn, while this one was at work.
+std::int64_t Backend::place_behind(std::int64_t thread, std::int64_t run,
+                                   std::optional<std::int64_t> last) {
+  if (!last) return 0;
+  Rows rows = database_.rows(
+      "SELECT m.place, m.run, r.epoch FROM messages m LEFT JOIN runs r ON r.no=m.run"
+      " WHERE m.thread=?1 ORDER BY m.place DESC",
+      thread);
+  while (rows.next()) {
+    const bool is_own = !rows.is_null(1) && rows.number(1) == run;
+    if (is_own) return rows.number(0) + 1;
+    const bool never_began = !rows.is_null(2) && rows.number(2) == 0;
+    if (!never_began) break;
+  }
+  return *last + 1;
+}
+
+// In two steps, as no two messages have one place at any time.
+void Backend::make_room(std::int64_t thread, std::int64_t place) {
+  database_.run("UPDATE messages SET place=-place-1 WHERE thread=?1 AND place>=?2", thread, place);
+  database_.run("UPDATE messages SET place=-place WHERE thread=?1 AND place<0", thread);
+}
+
 void Backend::update_thread(std::int64_t thread, const ThreadUpdate& update, std::int64_t run) {
   if (!update.title.empty()) {
     database_.run("UPDATE threads SET title=?2 WHERE n=?1 AND title=''", thread, update.title);
   }
   if (!update.cut_behind.empty()) cut_messages(thread, update.cut_behind);
   const auto last = database_.number("SELECT max(place) FROM messages WHERE thread=?1", thread);
-  std::int64_t place = last ? *last + 1 : 0;
+  std::int64_t place = place_behind(thread, run, last);
+  const bool is_between = last && place <= *last;
   for (const ThreadEntry& entry : update.messages) {
     const auto known =
         database_.number("SELECT n FROM messages WHERE thread=?1 AND id=?2", thread, entry.id);
@@ -152,6 +177,7 @@ void Backend::update_thread(std::int64_t thread, const ThreadUpdate& update, std
                     Bytes{entry.json}, writer);
       note_attachments(thread, entry.json);
     } else if (may_add(entry.rule, !last)) {
+      if (is_between) make_room(thread, place);
       database_.run("INSERT INTO messages(thread, place, id, json, run) VALUES(?1, ?2, ?3, ?4, ?5)",
                     thread, place++, entry.id, Bytes{entry.json}, run);
       note_attachments(thread, entry.json);
