@@ -44,6 +44,7 @@ export class HostWork {
   readonly #controller = new AbortController();
   #isOver = false;
   #hasWarned = false;
+  #wasStopped = false;
   // Characters that were given to the engine, for which it was asked to acknowledge, that it has.
   #given = 0;
   #requested = 0;
@@ -74,6 +75,7 @@ export class HostWork {
   async start(work: () => unknown): Promise<void> {
     try {
       const result = await work();
+      if (this.#isOver && this.#wasStopped && result != null) this.warn();
       this.#end(`{"result":${toJson(result ?? null, `The result of ${this.name}`)}}`);
     } catch (thrown) {
       if (!this.#isOver && !this.signal.aborted) {
@@ -86,7 +88,10 @@ export class HostWork {
   notice(notice: HostNotice): void {
     const { stop, suspended, done, action, ack, event } = notice;
     if (suspended) this.#leave();
-    if (stop) this.#abort();
+    if (stop) {
+      this.#wasStopped = true;
+      this.#abort();
+    }
     if (done !== undefined) this.#recorded(done);
     if (action !== undefined) this.#answer(action, notice);
     if (event || action !== undefined) this.#seen += 1;
@@ -164,7 +169,7 @@ export class HostWork {
     if (this.#hasWarned) return;
     this.#hasWarned = true;
     process.emitWarning(
-      `The run of ${this.name} is over: what its function shows afterwards is lost. Await what it does before it ends.`,
+      `The run of ${this.name} is over: what its function shows or returns afterwards is lost. ${fixOf(this.#wasStopped)}`,
       { code: 'MILLRACE_RUN_OVER' },
     );
   }
@@ -214,6 +219,12 @@ export class HostWork {
 }
 
 const actionChecks = { kind: text, prompt: text, schema: group, timeoutMs: milliseconds };
+
+function fixOf(wasStopped: boolean): string {
+  return wasStopped
+    ? 'It was stopped: end the function when its signal aborts.'
+    : 'Await what it does before it ends.';
+}
 
 /** A name of ours is kept; of others readers get the message alone. */
 export function errorOf(thrown: unknown): { code: string; message: string } {

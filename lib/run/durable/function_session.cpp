@@ -125,7 +125,7 @@ void FunctionSession::stop() {
     if (owner_ != nullptr) owner_->withdraw(request_id);
     end({AgentOutcome::Kind::cancelled, "user_aborted", {}, {}});
   });
-  grace_->start(function_stop_grace);
+  grace_->start(is_job_ ? job_stop_grace : function_stop_grace);
 }
 
 void FunctionSession::leave() {

@@ -22,8 +22,11 @@ namespace millrace::run {
 // When a job is due that waits for something to happen.
 constexpr std::int64_t never_ms = std::int64_t{1} << 52U;
 
-// How long a function may go on that is to stop.
-constexpr std::chrono::seconds function_stop_grace{5};
+// How long a function may go on that is to stop: long enough to show what it has at hand. Who stops
+// it waits for that.
+constexpr std::chrono::milliseconds function_stop_grace{100};
+// The same of a job, whose step under way is to be recorded.
+constexpr std::chrono::seconds job_stop_grace{5};
 
 // What a function is called with.
 // Shape: `turn_json` is {"threadId", "messages", "state"?, "forwardedProps"?}, of a job {"input"}.
@@ -50,7 +53,7 @@ struct FunctionTask {
 //   then once {"result": text, JSON or null} or {"error": {"code", "message"}}.
 // It is notified of {"ack": number}, once there is room for more; of {"answer": AG-UI's resume
 // entry, "action": number from 1}, "expired" instead of "answer" where nobody answered in time; of
-// {"stop": true}: it has some seconds to end then; of {"done": its "op"} once a step or sleep is
+// {"stop": true}: it has the grace to end then; of {"done": its "op"} once a step or sleep is
 // stored; of {"event": {"name", "payload"}}; and of {"suspended": true}: the run goes on when it is
 // entered again.
 // Thread: engine thread.

@@ -117,9 +117,9 @@ TEST_F(DurableFunction, EndsCancelledWithoutItAfterAGrace) {
   next();
   rig.on_loop([&] { EXPECT_TRUE(rig.runs->stop(run, "local", "enough")); });
   wait_until([&] { return !host.notices.empty(); });
-  rig.on_loop([&] { rig.clock.advance(std::chrono::seconds{4}); });
+  rig.on_loop([&] { rig.clock.advance(function_stop_grace / 2); });
   EXPECT_EQ(rig.state_of(run), RunState::running);
-  rig.on_loop([&] { rig.clock.advance(std::chrono::seconds{2}); });
+  rig.on_loop([&] { rig.clock.advance(function_stop_grace); });
   rig.read(run, 0);
   EXPECT_EQ(rig.state_of(run), RunState::cancelled);
   EXPECT_EQ(host.withdrawn, 1U);
