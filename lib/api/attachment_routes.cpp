@@ -87,8 +87,10 @@ void send_attachment(const ApiContextPtr& context, const http::Request& request,
   const std::string_view has = request.headers.find("If-Range").value_or("");
   const bool is_same = has.empty() || has == "\"" + row.hash + "\"";
   const auto size = static_cast<std::size_t>(row.size);
+  // Of other methods a range is no part: HEAD gets what a GET of the whole would.
+  const bool has_parts = request.method == "GET" && is_same;
   const auto range =
-      is_same ? read_range(request.headers.find("Range").value_or(""), size) : std::nullopt;
+      has_parts ? read_range(request.headers.find("Range").value_or(""), size) : std::nullopt;
   if (range) {
     const auto [first, last] = *range;
     if (first > last) {
@@ -162,7 +164,6 @@ void AttachmentService::store(const UploadedFile& file, const std::string& princ
   row.id = hex_id();
   row.principal = principal;
   row.name = chat::file_name(file.name);
-  row.media = media_type_of(row.name);
   row.size = static_cast<std::int64_t>(file.size);
   using Stored = Result<store::AttachmentRow>;
   context->with_store<Stored>(
@@ -175,6 +176,7 @@ void AttachmentService::store(const UploadedFile& file, const std::string& princ
           return make_error(Errc::store_failed, "The bytes of an upload changed on the disk.");
         }
         row.hash = std::move(hash).value();
+        row.media = checked_media_type(media_type_of(row.name), bytes.value());
         row.created = backend.now();
         if (auto put = backend.put_attachment(row); !put) return std::move(put).error();
         return row;

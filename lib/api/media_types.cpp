@@ -1,10 +1,12 @@
 #include "api/media_types.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
 
 #include "base/ascii.hpp"
+#include "message/media_type.hpp"
 
 namespace millrace::api {
 namespace {
@@ -73,7 +75,102 @@ constexpr std::array<MediaRow, 58> media_types{{
     {"zip", "application/zip"},
 }};
 
+constexpr std::string_view open_type = "application/octet-stream";
+
+struct Signature {
+  std::string_view type;
+  std::string_view begin;
+  std::string_view later = {};  // what is eight bytes behind the begin
+};
+
+// Beside those of media that models take.
+// Source: the file formats' own specifications.
+constexpr std::array signatures{
+    Signature{"application/zip", {"PK\x03\x04", 4}},
+    Signature{"application/zip", {"PK\x05\x06", 4}},
+    Signature{"application/gzip", "\x1f\x8b\x08"},
+    Signature{"application/x-7z-compressed", "7z\xbc\xaf\x27\x1c"},
+    Signature{"application/msword", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"},
+    Signature{"application/rtf", "{\\rtf"},
+    Signature{"image/tiff", {"II*\0", 4}},
+    Signature{"image/tiff", {"MM\0*", 4}},
+    Signature{"image/vnd.microsoft.icon", {"\0\0\1\0", 4}},
+    Signature{"video/webm", "\x1a\x45\xdf\xa3"},
+    Signature{"video/x-msvideo", "RIFF", "AVI "},
+};
+
+// Types of files in a container, and what the container's own bytes show.
+constexpr std::array<MediaRow, 13> kinds{{
+    {"application/epub+zip", "application/zip"},
+    {"application/vnd.oasis.opendocument.text", "application/zip"},
+    {"application/vnd.openxmlformats-officedocument.presentationml.presentation",
+     "application/zip"},
+    {"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "application/zip"},
+    {"application/vnd.openxmlformats-officedocument.wordprocessingml.document", "application/zip"},
+    {"application/vnd.ms-excel", "application/msword"},
+    {"application/vnd.ms-powerpoint", "application/msword"},
+    {"audio/mp4", "video/mp4"},
+    {"audio/opus", "audio/ogg"},
+    {"image/heif", "image/heic"},
+    {"video/quicktime", "video/mp4"},
+    {"video/x-matroska", "video/webm"},
+    {"image/heic", "image/heif"},
+}};
+
+std::string_view shown_by(std::string_view bytes) {
+  constexpr std::size_t later_at = 8;
+  if (const auto type = message::type_by_content(bytes); !type.empty()) return type;
+  for (const Signature& row : signatures) {
+    if (!bytes.starts_with(row.begin)) continue;
+    const bool is_short = bytes.size() < later_at;
+    if (row.later.empty() || (!is_short && bytes.substr(later_at).starts_with(row.later))) {
+      return row.type;
+    }
+  }
+  return {};
+}
+
+// Whether the first element is that of an SVG image.
+bool begins_as_svg(std::string_view bytes) {
+  constexpr std::string_view name = "<svg";
+  for (std::size_t at = bytes.find('<'); at != std::string_view::npos;
+       at = bytes.find('<', at + 1)) {
+    const std::string_view rest = bytes.substr(at);
+    if (rest.starts_with(name)) return true;
+    const bool is_comment = rest.starts_with("<!--");
+    if (!is_comment && !rest.starts_with("<?") && !rest.starts_with("<!")) return false;
+    const std::size_t end = is_comment ? bytes.find("-->", at) : bytes.find('>', at);
+    if (end == std::string_view::npos) return false;
+    at = end;
+  }
+  return false;
+}
+
+bool is_text(std::string_view type) {
+  return type.starts_with("text/") || type == "application/json" || type == "application/yaml" ||
+         type == "application/jsonl" || type == "application/x-sh";
+}
+
+// UTF-16 has a mark in front.
+bool is_binary(std::string_view bytes) {
+  const bool is_marked = bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff");
+  return !is_marked && bytes.find('\0') != std::string_view::npos;
+}
+
 }  // namespace
+
+std::string_view checked_media_type(std::string_view named, std::string_view bytes) {
+  bytes = bytes.substr(0, shown_bytes);
+  if (named == "image/svg+xml" && begins_as_svg(bytes)) return named;
+  if (const std::string_view shown = shown_by(bytes); !shown.empty()) {
+    const bool is_kind =
+        std::find(kinds.begin(), kinds.end(), MediaRow(named, shown)) != kinds.end();
+    return is_kind ? named : shown;
+  }
+  const bool is_shown_by_browsers = named.starts_with("image/") || named == "application/pdf";
+  const bool is_wrong = is_shown_by_browsers || (is_text(named) && is_binary(bytes));
+  return is_wrong ? open_type : named;
+}
 
 std::string_view media_type_of(std::string_view name) {
   const std::size_t dot = name.rfind('.');

@@ -1,11 +1,21 @@
-// What kind of data a file is, by its name.
+// What kind of data a file is: by its name, and as far as its bytes bear that out.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 namespace millrace::api {
 
 // "application/octet-stream" for names that tell nothing.
 std::string_view media_type_of(std::string_view name);
+
+// So many of a file's first bytes show what it is.
+inline constexpr std::size_t shown_bytes = 4096;
+
+// The type of a file that a name or a client calls `named` and that begins with these bytes: what
+// the bytes show, unless the named type is a kind of that. A browser shows images and PDF
+// documents: what is none is "application/octet-stream", as is a text that is none.
+// Lifetime: of `named`.
+std::string_view checked_media_type(std::string_view named, std::string_view bytes);
 
 }  // namespace millrace::api
