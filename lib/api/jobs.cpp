@@ -41,7 +41,8 @@ chat::JobOptions options_of(const store::RunRow& row, const ApiOptions& api) {
 
 void when_over(os::EventLoop& loop, const JobPtr& job, std::function<void()> done) {
   // What has to be stored behind the grace takes a moment.
-  constexpr std::chrono::seconds longest_wait = run::function_stop_grace + std::chrono::seconds{3};
+  constexpr std::chrono::milliseconds longest_wait =
+      run::function_stop_grace + std::chrono::seconds{3};
   struct Waiting {
     std::function<void()> done;
     JobPtr job;
@@ -244,14 +245,7 @@ void Jobs::open(const store::RunRow& row, const Found& found) {
 void Jobs::store_media(std::vector<InlineMedium> media) {
   const auto shared = std::make_shared<std::vector<InlineMedium>>(std::move(media));
   context_->with_store<bool>(
-      [shared](store::StorageBackend& backend) {
-        for (InlineMedium& medium : *shared) {
-          auto known = backend.attachment(medium.row.principal, medium.row.id);
-          if (!known || known.value() || !backend.put_blob(medium.bytes)) continue;
-          static_cast<void>(backend.put_attachment(medium.row));
-        }
-        return true;
-      },
+      [shared](store::StorageBackend& backend) { return put_media(backend, *shared).ok(); },
       [](bool) {});
 }
 

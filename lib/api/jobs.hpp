@@ -129,7 +129,8 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
 
 using JobsPtr = std::shared_ptr<Jobs>;
 
-// Calls `done` once the job is over, or some seconds after the grace of a function that is to stop.
+// Calls `done` once the job is over, or some seconds after the grace of a function that is to stop
+// where the store is slow.
 void when_over(os::EventLoop& loop, const JobPtr& job, std::function<void()> done);
 
 // The name of a job: that of its run without the prefix.

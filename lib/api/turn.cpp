@@ -39,6 +39,7 @@ void Turns::Turn::prepare(store::StorageBackend& backend) {
   changes = {};
   attached.clear();
   attachments = Tree::array();
+  if (!take_media(backend.now())) return;
   if (request.conversation.empty()) request.conversation = chat::default_conversation;
   const bool is_default = request.conversation == chat::default_conversation;
   auto found = load_conversation(backend, request.principal, request.conversation);
@@ -141,11 +142,37 @@ bool Turns::Turn::take_busy(const std::vector<store::RunRow>& active) {
     return false;
   }
   if (request.on_busy == OnBusy::queue) return true;
-  const auto at_work = std::find_if(active.begin(), active.end(), [](const store::RunRow& row) {
-    return row.state == journal::RunState::running;
-  });
-  if (at_work == active.end()) return true;
-  joins = at_work->run.id;
+  const auto in_state = [&](journal::RunState state) {
+    return std::find_if(active.begin(), active.end(),
+                        [state](const store::RunRow& row) { return row.state == state; });
+  };
+  const auto at_work = in_state(journal::RunState::running);
+  const auto waiting = in_state(journal::RunState::waiting);
+  const auto busy = at_work == active.end() ? waiting : at_work;
+  if (busy == active.end()) return true;
+  // Nobody could say when the user answers: who interrupts has left the question.
+  const bool leaves = busy == waiting && request.on_busy == OnBusy::interrupt;
+  (leaves ? ends : joins) = busy->run.id;
+  return false;
+}
+
+// Once: the text has what stands for them from then on.
+bool Turns::Turn::take_media(std::int64_t now) {
+  if (std::exchange(has_media_read, true)) return true;
+  auto taken = take_inline_media(request.message.text, {request.principal, now}, most_media_bytes);
+  if (!taken) {
+    const Error& error = taken.error();
+    refusal =
+        TurnRefusal{row_of(error.code).http_status, error.message, std::string(error.code_name())};
+    return false;
+  }
+  request.message.text = std::move(taken.value().text);
+  // Those of a message that is answered again are there.
+  if (request.reuses_previous) return true;
+  media = std::move(taken.value().media);
+  const bool joins_job = request.on_busy == OnBusy::interrupt || request.on_busy == OnBusy::steer;
+  if (media.empty() || !joins_job) return true;
+  reject(400, joins_text_only);
   return false;
 }
 
@@ -158,6 +185,7 @@ bool Turns::Turn::take_attachments(store::StorageBackend& backend) {
     }
     attachments.push(attachment_reference(*row.value()));
   }
+  for (const InlineMedium& medium : media) attachments.push(attachment_reference(medium.row));
   return true;
 }
 

@@ -2,11 +2,13 @@
 // turns.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "api/inline_media.hpp"
 #include "api/stored_messages.hpp"
 #include "api/turn_hooks.hpp"
 #include "api/turns.hpp"
@@ -26,13 +28,18 @@ struct Turns::Turn {
   Begun begun;
   store::RunId run = store::RunId::next();
   std::optional<TurnRefusal> refusal;
-  std::optional<store::RunId> joins;  // the run at work that gets the message
+  std::optional<store::RunId> joins;  // the run that gets the message
+  std::optional<store::RunId> ends;   // the run that waits for the user, and ends before the turn
   std::optional<store::RunId> known;  // the run that got it before
   bool waits = false;                 // behind the runs of the conversation
   int tries = 0;
   bool takes_content = false;  // its agent has a model that may take attachments as content
   std::vector<AttachedMessage> attached;         // of the history
   json::Tree attachments = json::Tree::array();  // of the message, as they are stored
+  // Media in the text of the message, which are stored before the turn begins.
+  std::uint64_t most_media_bytes = 0;
+  bool has_media_read = false;
+  std::vector<InlineMedium> media;
   // What the host's hooks made of it (turn_hooks.hpp).
   bool has_hooks = false;  // there are some
   bool is_hooked = false;  // they have run
@@ -54,6 +61,7 @@ struct Turns::Turn {
   bool cut_rows(MessageRows& rows);
   bool take_hooked(json::Tree& question);
   bool take_attachments(store::StorageBackend& backend);
+  bool take_media(std::int64_t now);
 };
 
 }  // namespace millrace::api

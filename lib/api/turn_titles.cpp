@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "api/conversations.hpp"
+#include "api/inline_media.hpp"
 #include "chat/titles.hpp"
 
 namespace millrace::api {
@@ -25,7 +26,7 @@ std::optional<Untitled> find_untitled(store::StorageBackend& backend, const std:
   for (const chat::HistoryRecord& record : records_of(rows.value())) {
     if (record.is_display_only) continue;
     std::string& part = record.is_user ? request.question : request.answer;
-    if (part.empty()) part = record.item["content"].string();
+    if (part.empty()) part = without_media(record.item["content"].string());
   }
   Conversation& conversation = *found.value();
   if (!chat::wants_title(conversation.titled, request.question, request.answer, backend.now())) {

@@ -19,7 +19,8 @@ namespace {
 using json::Tree;
 
 constexpr std::string_view busy = "Chat job is still running";
-constexpr std::string_view takes_no_messages = "Chat job takes no messages while it is running";
+constexpr std::string_view takes_no_messages =
+    "Chat job takes no messages while it is running: send it with on_busy queue or interrupt";
 // Of a turn whose conversation is not as it was when it was looked at.
 constexpr int most_tries = 3;
 constexpr std::array<std::string_view, 4> busy_words{"reject", "queue", "interrupt", "steer"};
@@ -57,7 +58,7 @@ std::variant<TurnRequest, TurnRefusal> read_turn(const Tree& body, const std::st
   turn.on_busy = static_cast<OnBusy>(std::distance(busy_words.begin(), word));
   const bool joins = turn.on_busy == OnBusy::interrupt || turn.on_busy == OnBusy::steer;
   if (joins && (turn.reuses_previous || !turn.message.is_text_only())) {
-    return TurnRefusal{400, "on_busy interrupt and steer only support text-only messages"};
+    return TurnRefusal{400, std::string(joins_text_only)};
   }
   return turn;
 }
@@ -69,6 +70,7 @@ void Turns::begin(TurnRequest request, Begun begun) {
   turn->takes_content =
       context_->runs->kind_of(context_->options.agent).value_or(run::RunKind::agent) ==
       run::RunKind::agent;
+  turn->most_media_bytes = context_->options.attachment_bytes;
   turn->has_hooks = context_->has_pipelines && *context_->has_pipelines;
   prepare(turn);
 }
@@ -85,9 +87,12 @@ void Turns::prepare(const std::shared_ptr<Turn>& turn) {
         if (!self) return;
         if (turn->known) return self->give(turn, *turn->known);
         if (turn->has_hooks && !turn->is_hooked) return self->run_hooks(turn);
+        if (const auto run = std::exchange(turn->ends, std::nullopt)) {
+          return self->stop_first(turn, *run, "superseded");
+        }
         // An answer that is known is a run of its own, behind the one at work.
         const bool is_answered = turn->hooks.reply.has_value();
-        turn->joins && !is_answered ? self->join(turn) : self->start(turn);
+        turn->joins && !is_answered ? self->join(turn) : self->store_media(turn);
       });
 }
 
@@ -102,6 +107,7 @@ void Turns::run_hooks(const std::shared_ptr<Turn>& turn) {
                     return turn->begun(std::move(*refusal));
                   }
                   turn->joins.reset();
+                  turn->ends.reset();
                   turn->waits = false;
                   self->prepare(turn);
                 });
@@ -125,17 +131,50 @@ void Turns::join(const std::shared_ptr<Turn>& turn) {
           return self->prepare(turn);
         }
         if (turn->request.on_busy == OnBusy::steer) {
-          return turn->begun(TurnRefusal{409, std::string(takes_no_messages)});
+          const Error error = make_error(Errc::invalid_state);
+          return turn->begun(
+              TurnRefusal{409, std::string(takes_no_messages), std::string(error.code_name())});
         }
         // A function does not go on with a message: it is stopped, and the turn begins behind it.
-        self->context_->runs->stop(run, turn->request.principal, "interrupted_by_message");
-        self->replace(turn);
+        self->stop_first(turn, run, "interrupted_by_message");
+      });
+}
+
+// The approvals of a run that waits can no longer be answered from then on.
+void Turns::stop_first(const std::shared_ptr<Turn>& turn, const store::RunId& run,
+                       const std::string& reason) {
+  context_->requests->stop(
+      run.text(), turn->request.principal, {}, reason,
+      [weak = weak_from_this(), turn, run](const Result<std::string>& stopped) {
+        const auto self = weak.lock();
+        if (!self) return;
+        if (!stopped) {
+          const int status = row_of(stopped.error().code).http_status;
+          return turn->begun(TurnRefusal{status, stopped.error().message});
+        }
+        // Readers of its job get the end.
+        self->jobs_->find(job_id(run), turn->request.principal,
+                          [self, turn](const JobPtr&) { self->replace(turn); });
       });
 }
 
 void Turns::replace(const std::shared_ptr<Turn>& turn) {
   turn->request.on_busy = OnBusy::queue;
   prepare(turn);
+}
+
+// A turn that is rejected leaves nothing.
+void Turns::store_media(const std::shared_ptr<Turn>& turn) {
+  if (turn->media.empty()) return start(turn);
+  context_->with_store<Result<void>>(
+      [turn](store::StorageBackend& backend) { return put_media(backend, turn->media); },
+      [weak = weak_from_this(), turn](const Result<void>& stored) {
+        const auto self = weak.lock();
+        if (!self) return;
+        if (stored) return self->start(turn);
+        const int status = row_of(stored.error().code).http_status;
+        turn->begun(TurnRefusal{status, stored.error().message});
+      });
 }
 
 // A message that is a slash command is for the command, not for the agent.
@@ -238,7 +277,8 @@ void Turns::run(const std::shared_ptr<Turn>& turn, const chat::CommandDecision& 
 // A conversation that has no title yet is called after its question.
 void Turns::name_conversation(const std::shared_ptr<Turn>& turn, const store::RunId& run) {
   const chat::MessageInput& message = turn->request.message;
-  const std::string question = message.text.empty() ? message.stored_text() : message.text;
+  std::string question = without_media(message.text.empty() ? message.stored_text() : message.text);
+  if (question.empty() && !turn->media.empty()) question = turn->media.front().row.name;
   const auto named = [self = shared_from_this(), turn, run](bool) { self->give(turn, run); };
   context_->read_store<bool>(
       [turn, question](store::StorageBackend& backend) {

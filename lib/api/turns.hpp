@@ -21,7 +21,7 @@ namespace millrace::api {
 enum class OnBusy : std::uint8_t {
   reject,
   queue,      // it begins behind it
-  interrupt,  // the answer is cut, and the job goes on with the message
+  interrupt,  // the answer is cut, and the job goes on with it; a job that waits for the user ends
   steer,      // the job gets the message before the next request to the model
 };
 
@@ -39,6 +39,9 @@ struct TurnRequest {
   std::string idem_hash;  // of its body
   std::string trace;      // `traceparent` of the request; "" is none
 };
+
+inline constexpr std::string_view joins_text_only =
+    "on_busy interrupt and steer only support text-only messages";
 
 // Why no turn begins.
 struct TurnRefusal {
@@ -72,6 +75,9 @@ class Turns final : public std::enable_shared_from_this<Turns> {
   void run_hooks(const std::shared_ptr<Turn>& turn);
   void join(const std::shared_ptr<Turn>& turn);
   void replace(const std::shared_ptr<Turn>& turn);
+  void stop_first(const std::shared_ptr<Turn>& turn, const store::RunId& run,
+                  const std::string& reason);
+  void store_media(const std::shared_ptr<Turn>& turn);
   void start(const std::shared_ptr<Turn>& turn);
   void run(const std::shared_ptr<Turn>& turn, const chat::CommandDecision& decision);
   void give(const std::shared_ptr<Turn>& turn, const store::RunId& run);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { type ScriptedModel, startModel } from '../../support/scripted-model';
-import { type Api, cleanUp, hosts, type Json, runJob, serve } from './kit';
+import { type Api, cleanUp, ended, hosts, type Json, runJob, serve, startJob } from './kit';
 
 const models: ScriptedModel[] = [];
 afterEach(async () => {
@@ -107,6 +107,65 @@ describe('the store of a conversation with attachments', () => {
     expect(first?.content).toBe(
       `Look\n\n<attachment uid="${id}" name="a.png" type="image/png" error="attachment_not_found"/>`,
     );
+  });
+});
+
+describe.each(hosts)('media in the text of a message (%s)', (host) => {
+  const segment = `[CQ:image,file=base64://${png.toString('base64')},name=dot.png]`;
+
+  it('are attachments of it', async () => {
+    const { api, model } = await serveModel(host);
+    const made = await api.json('/api/v1/chat/conversations', 201, { method: 'POST', json: {} });
+    const conversation_id: string = made.conversation.id;
+    const turn = { message: `Look ${segment}`, conversation_id };
+    const answer = await api.json('/api/v1/chat', 200, { method: 'POST', json: turn });
+    expect(answer.reply).not.toBe('');
+    const content = JSON.stringify(contentIn(model));
+    expect(content).not.toContain('CQ:');
+    expect(content).toContain(png.toString('base64'));
+    const query = `conversation_id=${conversation_id}`;
+    const [item] = (await api.json(`/api/v1/chat/history?${query}`, 200)).items;
+    const [attachment] = item.attachments;
+    expect(attachment).toMatchObject({
+      ...{ kind: 'image', media_type: 'image/png', display_name: 'dot.png' },
+    });
+    expect(item.content).toBe(`Look <attachment uid="${attachment.uid}"/>`);
+    const bytes = await (await api.send(attachment.download_url as string)).arrayBuffer();
+    expect(Buffer.from(bytes).equals(png)).toBe(true);
+    const list = await api.json('/api/v1/chat/conversations', 200);
+    const [title] = list.conversations.map((one: Json) => one.title);
+    expect(title).toBe('Look');
+  });
+
+  it('are known where the message is answered again', async () => {
+    const api = await serve(host, { agent: () => Promise.resolve('') });
+    const turn = { message: `Look ${segment}` };
+    for (const more of [{}, { reuse_previous_user_message: true }]) {
+      await ended(api, (await startJob(api, { ...turn, ...more })).job_id);
+    }
+    const { items } = await api.json('/api/v1/chat/history', 200);
+    expect(items).toMatchObject([{ attachments: [{ display_name: 'dot.png' }] }]);
+  });
+
+  it('are rejected where they are broken, and leave nothing', async () => {
+    const { api } = await serveModel(host);
+    const post = (message: unknown, more: object = {}) =>
+      api.json('/api/v1/chat/jobs', 400, { method: 'POST', json: { message, ...more } });
+    for (const message of [
+      '[CQ:image,file=base64://%%%]',
+      { text: 'Look [CQ:image,file=data:image/png;base64,A]' },
+    ]) {
+      expect(await post(message)).toEqual({
+        error: 'The medium 1 of `message` ([CQ:...]) is not base64.',
+        code: 'invalid_body',
+      });
+    }
+    const many = Array.from({ length: 17 }, (_, at) => `[CQ:file,file=data:text/plain,${at}]`);
+    expect(await post(many.join(''))).toMatchObject({ code: 'invalid_body' });
+    expect(await post(segment, { on_busy: 'steer' })).toMatchObject({
+      error: expect.stringContaining('text-only'),
+    });
+    expect((await api.json('/api/v1/chat/history', 200)).total).toBe(0);
   });
 });
 

@@ -1,4 +1,6 @@
 // A message to a conversation that is busy: rejected, behind the job, or for the job at work.
+import { tool } from 'millrace';
+
 import { startModel } from '../../support/agents';
 
 import {
@@ -188,7 +190,7 @@ describe.each(hosts)('a conversation that is busy (%s)', (host) => {
   });
 
   it.each([
-    ['', ['one', 'two', 'answer 0']],
+    ['', ['one', 'answer 0', 'two']],
     ['?take_back=true', ['one', 'answer 0']],
   ])('stores the message of a job that never began, or not (%s)', async (query, wanted) => {
     const { api, gate } = await chatOf(host);
@@ -349,11 +351,87 @@ describe.each(hosts)('a conversation that is busy (%s)', (host) => {
     const first = await startJob(api, { message: 'one' });
     await begun.opened;
     expect(await create(api, 'two', { on_busy: 'steer' }, 409)).toMatchObject({
-      error: 'Chat job takes no messages while it is running',
+      ...{ code: 'invalid_state', error: expect.stringContaining('with on_busy queue') },
     });
     const second = await create(api, 'two', { on_busy: 'interrupt' });
     expect(second.job_id).not.toBe(first.job_id);
     expect(await ended(api, second.job_id)).toMatchObject({ status: 'done', reply: 'did two' });
     expect(await ended(api, first.job_id)).toMatchObject({ status: 'cancelled' });
+  });
+
+  const askingChat = async () => {
+    const call = { id: 'c1', name: 'pay', args: { sum: 3 } };
+    const model = await startModel((_body, at) =>
+      at === 0 ? { calls: [call] } : { text: `answer ${at}` },
+    );
+    const pay = tool({ name: 'pay', approval: true, run: () => 'paid' });
+    const provider = { baseURL: model.url, apiKey: 'k', maxRetries: 0 };
+    const api = await serve(host, { agent: { model: 'openai:scripted', provider, tools: [pay] } });
+    const { job_id: id } = await startJob(api, { message: 'pay' });
+    const path = `/api/v1/chat/jobs/${id}`;
+    let job: Json;
+    do job = await api.json(path, 200);
+    while (job.waiting_input === null);
+    const action = `${path}/actions/${encodeURIComponent(job.waiting_input.action_id)}`;
+    const answer = (approved: boolean) => ({ method: 'POST', json: { approved } });
+    return { api, model, id, action, answer };
+  };
+
+  it('ends a job that waits for an approval for a message that interrupts', async () => {
+    const { api, model, id, action, answer } = await askingChat();
+    const reading = api.send(`/api/v1/chat/jobs/${id}/events`, {
+      headers: { accept: 'text/event-stream' },
+    });
+    const call = {
+      method: 'POST',
+      headers: { 'Idempotency-Key': 'k3' },
+      json: { message: 'never mind', on_busy: 'interrupt' },
+    };
+    const second = await api.json('/api/v1/chat/jobs', 202, call);
+    expect(second.job_id).not.toBe(id);
+    expect(second.queue_position).toBeNull();
+    expect(await ended(api, second.job_id)).toMatchObject({ status: 'done', reply: 'answer 1' });
+    expect(await ended(api, id)).toMatchObject({ status: 'cancelled', waiting_input: null });
+    expect(framesIn(await (await reading).text()).at(-1)).toMatchObject({ event: 'error' });
+    expect((await api.send(action, answer(true))).status).toBe(409);
+    expect(await api.json('/api/v1/chat/jobs', 202, call)).toMatchObject({ job_id: second.job_id });
+    const roles = model.chatBodies[1]?.messages.map(({ role }) => role);
+    expect(roles).toEqual(['user', 'assistant', 'tool', 'user']);
+    expect(model.chatBodies).toHaveLength(2);
+  });
+
+  it('lets a job that waits for an approval take a message behind it', async () => {
+    const { api, model, id, action, answer } = await askingChat();
+    const call = {
+      method: 'POST',
+      headers: { 'Idempotency-Key': 'k4' },
+      json: { message: 'in euros', on_busy: 'steer' },
+    };
+    for (const _time of [1, 2]) {
+      expect(await api.json('/api/v1/chat/jobs', 202, call)).toMatchObject({
+        ...{ job_id: id, status: 'running', waiting_input: { name: 'pay' } },
+        ...{ current_stage: 'waiting_input', current_stage_detail: 'pay', finished_at: null },
+      });
+    }
+    const waiting = (await api.json('/api/v1/chat/history', 200)).items.at(-1);
+    expect(waiting.webchat).toMatchObject({
+      ...{ status: 'running', finished_at: null, duration_ms: null },
+    });
+    await api.json(action, 200, answer(true));
+    expect(await ended(api, id)).toMatchObject({ status: 'done' });
+    const sent = model.chatBodies[1]?.messages.map(({ role, content }) => [role, content]);
+    expect(sent?.slice(2)).toEqual([
+      ['tool', 'paid'],
+      ['user', 'in euros'],
+    ]);
+    expect(await historyOf(api)).toEqual(expect.arrayContaining(['pay', 'in euros', 'answer 1']));
+  });
+
+  it('keeps a message in the conversation that a job took while it waited and never read', async () => {
+    const { api, id } = await askingChat();
+    await create(api, 'in euros', { on_busy: 'steer' });
+    await api.json(`/api/v1/chat/jobs/${id}/cancel`, 200, { method: 'POST' });
+    await ended(api, id);
+    expect(await historyOf(api)).toEqual(expect.arrayContaining(['pay', 'in euros']));
   });
 });

@@ -52,4 +52,69 @@ TEST(InlineMedia, LeaveEverythingElseAsItIs) {
   EXPECT_TRUE(media.empty());
 }
 
+TEST(InlineMedia, OfTheUserBecomeAttachments) {
+  const std::string file(png);
+  for (const std::string& text : {
+           image_text(),
+           "[CQ:image,file=data:image/png;base64," + file + "]",
+           "[CQ:image,url=data:image/png;base64&#44;" + file + ",type=show]",
+           "[CQ:file,name=a.txt,file=base64://" + file + "]",
+           "data:image/png;base64," + file,
+           "DATA:;base64," + file,
+       }) {
+    const auto taken = api::take_inline_media("a " + text + " b", {"ada", 1}, 100);
+    ASSERT_TRUE(taken.ok()) << text;
+    ASSERT_EQ(taken.value().media.size(), 1U) << text;
+    const auto& row = taken.value().media[0].row;
+    EXPECT_EQ(row.media, "image/png");
+    EXPECT_EQ(taken.value().text, "a <attachment uid=\"" + row.id + "\"/> b");
+    EXPECT_EQ(api::without_media(taken.value().text), "a  b");
+  }
+  const auto shown = api::take_inline_media(
+      "![x](data:image/png;base64," + file + ")" + image_text(), {"ada", 1}, 100);
+  ASSERT_EQ(shown.value().media.size(), 1U);
+  const std::string tag = "<attachment uid=\"" + shown.value().media[0].row.id + "\"/>";
+  EXPECT_EQ(shown.value().text, "![x](" + tag + ")" + tag);
+}
+
+TEST(InlineMedia, OfTheUserKeepTheTypeThatTheyNameWhereTheBytesBearItOut) {
+  const auto media_of = [](const std::string& text) {
+    return api::take_inline_media(text, {"ada", 1}, 100).value().media.at(0).row.media;
+  };
+  EXPECT_EQ(media_of("[CQ:file,file=data:text/csv;base64,YSxi]"), "text/csv");
+  EXPECT_EQ(media_of("[CQ:file,file=data:text/csv,a%2Cb]"), "text/csv");
+  EXPECT_EQ(media_of("[CQ:image,file=data:image/png;base64,PHNjcmlwdD4=]"),
+            "application/octet-stream");
+  EXPECT_EQ(media_of("[CQ:file,name=a.csv,file=base64://YSxi]"), "text/csv");
+}
+
+TEST(InlineMedia, OfTheUserLeaveOtherTextsAsTheyAre) {
+  for (const std::string text :
+       {"", "data:", "data:image/png;base64,", "data:image/png;base64,...", "[CQ:at,qq=1]",
+        "data:text/plain;base64,SGVsbG8=", "[CQ:image,file=http://x/a.png]", "my data: none [CQ:",
+        "[CQ:image,file=file:///etc/passwd]", "data:image/png,iVBORw0KGgo="}) {
+    const auto taken = api::take_inline_media(text, {"ada", 1}, 100);
+    ASSERT_TRUE(taken.ok()) << text;
+    EXPECT_EQ(taken.value().text, text);
+    EXPECT_TRUE(taken.value().media.empty());
+  }
+}
+
+TEST(InlineMedia, OfTheUserAreRejectedWhereTheyAreBroken) {
+  using millrace::Errc;
+  for (const std::string text : {"[CQ:image,file=base64://]", "[CQ:image,file=base64://%%%]",
+                                 "[CQ:image,file=data:image/png;base64,A]"}) {
+    const auto taken = api::take_inline_media(image_text() + text, {"ada", 1}, 100);
+    ASSERT_FALSE(taken.ok()) << text;
+    EXPECT_EQ(taken.error().code, Errc::invalid_body);
+    EXPECT_NE(taken.error().message.find("medium 2"), std::string::npos);
+  }
+  EXPECT_EQ(api::take_inline_media(image_text(), {"ada", 1}, 7).error().code, Errc::body_too_large);
+  std::string many;
+  for (std::size_t at = 0; at <= api::most_inline_media; ++at) {
+    many += "[CQ:file,file=data:text/plain," + std::to_string(at) + "]";
+  }
+  EXPECT_EQ(api::take_inline_media(many, {"ada", 1}, 100).error().code, Errc::invalid_body);
+}
+
 }  // namespace
