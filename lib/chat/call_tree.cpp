@@ -320,9 +320,10 @@ Tree history_block(const BlockFacts& facts, Tree events) {
   block.set("mode", facts.mode);
   block.set("status", facts.status);
   block.set("created_at", seconds(facts.created_ms));
-  block.set("finished_at", seconds(facts.finished_ms));
-  block.set("duration_ms",
-            Tree::integer(std::max<std::int64_t>(0, facts.finished_ms - facts.created_ms)));
+  const bool has_ended = facts.finished_ms > 0;
+  const std::int64_t duration = std::max<std::int64_t>(0, facts.finished_ms - facts.created_ms);
+  block.set("finished_at", has_ended ? seconds(facts.finished_ms) : Tree());
+  block.set("duration_ms", has_ended ? Tree::integer(duration) : Tree());
   CallTree tree = call_tree(events);
   block.set("events", std::move(events));
   block.set("calls", std::move(tree.calls));

@@ -27,7 +27,7 @@ struct BlockFacts {
   std::string_view mode;
   std::string_view status;
   std::int64_t created_ms = 0;
-  std::int64_t finished_ms = 0;
+  std::int64_t finished_ms = 0;  // 0: it has not ended
 };
 
 // Appends an end for each call that began and has none.

@@ -73,6 +73,12 @@ class JobRun::OnFact {
   [[nodiscard]] Branch& branch() const { return run_.branch(number_); }
   void close_action(std::string_view id) const {
     std::erase_if(run_.open_actions_, [id](const Action& action) { return action.id == id; });
+    if (!run_.has_model_ || !run_.open_actions_.empty()) return;
+    // The calls that waited begin, beside those that have.
+    Branch& root = run_.branch(0);
+    if (!root.has_prepared) return run_.prepare(root);
+    root.has_waited = false;
+    run_.wait_for_tools(root);
   }
 
   JobRun& run_;
@@ -376,6 +382,10 @@ void JobRun::request_action(const journal::ApprovalRequested& fact) {
   const bool is_of_function = !has_model_ && !call.is_object() && !fact.call.empty();
   const auto reported = reported_actions_.find(fact.id);
   const bool is_reported = reported != reported_actions_.end();
+  // What a function is at, it says itself.
+  if (has_model_ && open_actions_.empty()) {
+    actions_.stage("waiting_input", payload["name"].string());
+  }
   open_actions_.push_back({std::string(fact.id), is_reported ? reported->second : payload});
   if (!is_reported && !is_of_function) actions_.requires_action(payload);
 }

@@ -130,7 +130,7 @@ Tree JobLog::history_block(const std::function<bool(std::uint64_t)>& shows) cons
     entry.set("payload", event.payload);
     list.push(std::move(entry));
   }
-  const std::int64_t end_ms = state.is_over() ? state.finished_ms : state.updated_ms;
+  const std::int64_t end_ms = state.is_over() ? state.finished_ms : 0;
   BlockFacts facts{state.options.job_id,
                    state.options.conversation_id,
                    name_of(state.options.mode),

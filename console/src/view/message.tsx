@@ -35,6 +35,7 @@ const stageWords: Record<string, string> = {
   retrying_model: 'Trying the model again',
   waiting_tools: 'Running tools',
   preparing_tools: 'Running tools',
+  waiting_input: 'Waiting for you',
 };
 
 function Working({ answer }: { answer: Answer }): ReactNode {

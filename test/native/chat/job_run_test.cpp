@@ -213,7 +213,10 @@ TEST(JobRun, ShowsWhatTheUserIsToDecide) {
     "arguments_preview":"{\"q\":\"test\",\"api_key\":\"[redacted]\"}"})")));
   EXPECT_EQ(log.snapshot(list.at_ms)["waiting_input"]["action_id"].string(), "approval-1");
   EXPECT_EQ(log.snapshot(list.at_ms)["status"].string(), "running");
+  EXPECT_EQ(log.snapshot(list.at_ms)["current_stage"].string(), "waiting_input");
+  EXPECT_EQ(log.snapshot(list.at_ms)["current_stage_detail"].string(), "remove");
   list.fact(journal::ApprovalDecided{"approval-1", "{}", "", "user"});
+  EXPECT_EQ(log_of(list).snapshot(list.at_ms)["current_stage"].string(), "preparing_tools");
   list.fact(result("c", CallState::denied, ""));
   log = log_of(list);
   EXPECT_TRUE(log.snapshot(list.at_ms)["waiting_input"].is_null());

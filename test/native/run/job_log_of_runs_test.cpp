@@ -132,12 +132,13 @@ TEST(JobLogOfRuns, WaitsForTheUser) {
   ASSERT_TRUE(rig.answer(run, answer).ok());
   rig.read(run, 0);
   const chat::JobLog log = log_of_run(rig, run);
-  EXPECT_EQ(shown(log),
-            "stage context_ready\nstage waiting_model iteration=1 model=scripted\n"
-            "requires_action s {\"task\":\"s\"}\nstage preparing_tools 1\n"
-            "stage waiting_tools send\ntool_start s {\"task\":\"s\"}\ntool_end s sent\n"
-            "stage waiting_model iteration=2 model=scripted\nstage sending_message\nmessage Sent.\n"
-            "stage finalizing\nstage done\ndone\n");
+  EXPECT_EQ(
+      shown(log),
+      "stage context_ready\nstage waiting_model iteration=1 model=scripted\n"
+      "stage waiting_input send\nrequires_action s {\"task\":\"s\"}\nstage preparing_tools 1\n"
+      "stage waiting_tools send\ntool_start s {\"task\":\"s\"}\ntool_end s sent\n"
+      "stage waiting_model iteration=2 model=scripted\nstage sending_message\nmessage Sent.\n"
+      "stage finalizing\nstage done\ndone\n");
   EXPECT_EQ(log.reply(), "Sent.");
   EXPECT_TRUE(log.snapshot(0)["waiting_input"].is_null());
 }
