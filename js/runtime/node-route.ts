@@ -28,10 +28,12 @@ async function answered(
   const leave = (): void => gone.abort();
   response.on('close', leave).on('error', leave);
   const body = bodyOf(request);
-  const target = request.originalUrl ?? request.url ?? '';
+  const given = request.originalUrl ?? request.url ?? '';
+  const host = hostOf(request);
+  const target = originForm(given, host);
   let answer: Response;
   try {
-    const known = requestOf(request, target, body.stream, gone.signal);
+    const known = requestOf(request, { host, target }, body.stream, gone.signal);
     answer = known ? await answerRoute(open, known) : invalid(target);
   } catch (error) {
     process.emitWarning(`runtime.nodeHandler: ${messageOf(error)}`, { code: 'MILLRACE_RUNTIME' });
@@ -51,16 +53,32 @@ function invalid(target: string): Response {
   return refusal('invalid_url', 'The request has no path, or an invalid Host.', target);
 }
 
+function fieldsOf(request: NodeRequest): Fields {
+  return (request.headers ?? {}) as Fields;
+}
+
+function hostOf(request: NodeRequest): string {
+  const fields = fieldsOf(request);
+  return String(fields['host'] ?? fields[':authority'] ?? 'localhost');
+}
+
+// Clients of a proxy send the whole address (RFC 9112, 3.2.2). One of another host stays as it is, as the engine's own
+// server rejects it.
+function originForm(target: string, host: string): string {
+  const [, authority, rest = ''] = /^https?:\/\/([^/?]*)(.*)$/i.exec(target) ?? [];
+  if (authority?.toLowerCase() !== host.toLowerCase()) return target;
+  return rest.startsWith('/') ? rest : `/${rest}`;
+}
+
 // undefined for a target or a host that no URL can have.
 function requestOf(
   request: NodeRequest,
-  target: string,
+  { host, target }: { host: string; target: string },
   body: RouteRequest['body'],
   signal: AbortSignal,
 ): RouteRequest | undefined {
   const { method = '', socket } = request;
-  const fields = (request.headers ?? {}) as Fields;
-  const host = String(fields['host'] ?? fields[':authority'] ?? 'localhost');
+  const fields = fieldsOf(request);
   if (!target.startsWith('/') || !URL.canParse(`http://${host}`)) return undefined;
   const headers: [string, string][] = [];
   for (const [name, value] of Object.entries({ ...fields, host })) {

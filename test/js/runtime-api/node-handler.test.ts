@@ -219,3 +219,22 @@ describe('runtime.fetch', () => {
     ).rejects.toThrow('aborted');
   });
 });
+
+it('takes the absolute form of a target as its path, for its own host', async () => {
+  const { port } = await host();
+  const fields = (name: string) =>
+    `Host: 127.0.0.1:${name}\r\nX-Millrace-API-Key: ${key}\r\nConnection: close\r\n\r\n`;
+  const ask = (target: string, name = String(port)) =>
+    raw(port, `GET ${target} HTTP/1.1\r\n${fields(name)}`);
+  const own = `http://127.0.0.1:${port}`;
+  expect(await ask(`${own}/api/v1/chat/history?limit=1`)).toMatch(/^HTTP\/1.1 200/);
+  expect(await ask(`${own.toUpperCase()}/health`)).toMatch(/^HTTP\/1.1 200/);
+  expect(await ask(`${own}?x=1`)).toMatch(/^HTTP\/1.1 [24]/);
+  for (const target of [
+    'http://other.example/health',
+    'http:///health',
+    'ftp://127.0.0.1/health',
+  ]) {
+    expect(await ask(target)).toMatch(/^HTTP\/1.1 400/);
+  }
+});
