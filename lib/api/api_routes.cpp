@@ -26,6 +26,7 @@
 #include "api/system_routes.hpp"
 #include "api/tool_routes.hpp"
 #include "api/trpc_answer.hpp"
+#include "base/utf8.hpp"
 
 namespace millrace::api {
 namespace {
@@ -44,11 +45,19 @@ std::string pattern_of(std::string_view path) {
   return pattern;
 }
 
+// A reader of JSON would put U+FFFD in place of bytes that are no UTF-8.
+const Error& not_utf8() {
+  static const Error error =
+      make_error(Errc::invalid_json, "Invalid JSON: the body is not valid UTF-8.");
+  return error;
+}
+
 http::Handler guarded(const ApiRoute& route) {
   const bool is_of_api = !route.path.starts_with(trpc_prefix) && !is_agent_path(route.path);
   return [scope = std::string(route.scope), handler = route.handler, is_of_api](
              http::Request&& request, const ResponsePtr& response) {
     if (scope.empty() || !request.caller || request.caller->may(scope)) {
+      if (!utf8::is_valid(request.body)) return (void)response->send_error(not_utf8());
       return handler(std::move(request), response);
     }
     if (is_of_api) return send_refusal(response, 403, scope_text(scope));

@@ -24,8 +24,6 @@ using json::Tree;
 constexpr std::array<std::string_view, 8> context_members{
     "agentConfig", "appContext",         "initialContext",         "context",
     "maxSteps",    "modelRuntimeConfig", "userInterventionConfig", "userTimezone"};
-// So many of the latest runs are looked at for the one that a request with a key has begun.
-constexpr std::size_t most_known = 200;
 
 Error wrong_request(const std::string& what) {
   return make_error(Errc::invalid_body, "The request for an operation: " + what + ".");
@@ -165,15 +163,8 @@ struct LobeOperations::Creating {
 
 bool LobeOperations::Creating::has_key(store::StorageBackend& backend) const {
   if (creation.idem_key.empty()) return false;
-  store::RunQuery query;
-  query.principal = creation.place.principal;
-  query.limit = most_known;
-  const auto runs = backend.runs(query);
-  if (!runs) return false;
-  const auto& rows = runs.value().runs;
-  return std::any_of(rows.begin(), rows.end(), [&](const store::RunRow& row) {
-    return row.run.idem_key == creation.idem_key;
-  });
+  const auto run = backend.run_with_key(creation.place.principal, creation.idem_key);
+  return run && run.value();
 }
 
 // A prompt alone goes on with what the thread has.

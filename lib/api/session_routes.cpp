@@ -1,5 +1,6 @@
 #include "api/session_routes.hpp"
 
+#include <array>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@ using ZonePtr = std::shared_ptr<ApiZone>;
 
 constexpr std::string_view foreign_page = "A session begins and ends on a page of this server";
 constexpr std::size_t longest_secret = 1024;
+constexpr std::array<std::string_view, 4> all_scopes{"read", "chat", "tools", "approve"};
 // A hash of no password: checking an unknown name takes as long as checking a wrong password.
 constexpr std::string_view no_password =
     "scrypt$32768$8$1$AAAAAAAAAAAAAAAAAAAAAA==$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
@@ -30,9 +32,10 @@ bool is_secure(const http::Headers& headers) {
 void describe(Tree& body, const http::Caller& caller) {
   body.set("principal", caller.principal);
   body.set("key", caller.key);
-  if (caller.scopes.empty()) return;
   Tree& scopes = body.set("scopes", Tree::array());
   for (const std::string& scope : caller.scopes) scopes.push(Tree::text(scope));
+  if (!caller.scopes.empty()) return;
+  for (const std::string_view scope : all_scopes) scopes.push(Tree::text(scope));
 }
 
 void send_with_cookie(const ResponsePtr& response, const Tree& body, std::string cookie) {

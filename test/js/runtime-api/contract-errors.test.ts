@@ -98,6 +98,28 @@ describe.each(hosts)('the errors of the Runtime API (%s)', (host) => {
     expect([options.status, await options.text()]).toEqual([204, '']);
   });
 
+  it('name a body that is no UTF-8, which is not changed', async () => {
+    const api = await keyed();
+    const body = Buffer.from('{"message":"caf\xe9","title":"caf\xe9"}', 'latin1');
+    const made = [
+      ['POST', 'chat'],
+      ['POST', 'chat/jobs'],
+      ['POST', 'chat/conversations'],
+      ['POST', 'memory'],
+    ] as const;
+    for (const [method, path] of made) {
+      const response = await send(api, path, { method, body: new Uint8Array(body) });
+      expect([path, response.status, await response.json()]).toEqual([
+        ...[path, 400],
+        { error: 'Invalid JSON: the body is not valid UTF-8.', code: 'invalid_json' },
+      ]);
+    }
+    const agent = await api.send('/agent', {
+      ...{ method: 'POST', headers: withKey, body: new Uint8Array(body) },
+    });
+    expect([agent.status, (await agent.json()).error.code]).toEqual([400, 'invalid_json']);
+  });
+
   it('have no reason of a failure', async () => {
     jest.spyOn(console, 'error').mockReturnValue();
     const api = await serve(host, { agent: () => Promise.reject(new Error('planted secret')) });

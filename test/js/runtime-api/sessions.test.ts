@@ -89,7 +89,9 @@ describe.each(Object.entries(hosts))('a session (%s)', (_name, host) => {
     expect(await statusOf(ask(history, { headers: { cookie } }))).toBe(200);
     expect(await statusOf(ask('/api/v1/tools', { headers: { cookie } }))).toBe(403);
     const shown = await ask('/api/v1/session', { headers: { cookie } });
-    expect(await shown.json()).toMatchObject({ required: true, active: true, principal: 'ada' });
+    expect(await shown.json()).toMatchObject({
+      ...{ required: true, active: true, principal: 'ada', scopes: ['read'] },
+    });
     const ended = await ask('/api/v1/session', { method: 'DELETE', headers: { cookie, origin } });
     expect(ended.headers.get('set-cookie')).toContain('Max-Age=0');
     expect(await statusOf(ask(history, { headers: { cookie } }))).toBe(401);
