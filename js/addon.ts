@@ -110,6 +110,8 @@ export interface Addon {
 
   /** The table of providers as JSON text; see providers_json in lib/model/provider/providers.hpp. */
   providers(): string;
+  /** Throws what an agent server would not start with; it opens and listens to nothing. */
+  checkServer(optionsJson: string): void;
   /** Whether a chat's payload has a member of this name that all dialects know. */
   isPayloadMember(name: string): boolean;
   /** What to call a text that is an HTML page; empty for any other. */

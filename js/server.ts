@@ -163,17 +163,30 @@ function trustedRoots(): { caFile?: string; extraCaFiles?: string[] } {
   };
 }
 
+function optionsJson(options: ServerOptions): string {
+  const fixed = { ...trustedRoots(), page: pageFolder(), version: addon().version };
+  return JSON.stringify({ ...options, ...fixed });
+}
+
+/** Throws what startServer would reject of the options; opens, writes and listens to nothing. */
+export function checkServer(options: ServerOptions): void {
+  try {
+    addon().checkServer(optionsJson(options));
+  } catch (error) {
+    rethrow(error);
+  }
+}
+
 /** Starts the agent server; it runs on the engine's threads until it is stopped. */
 export function startServer(options: ServerOptions): Server {
   const native = addon();
-  const fixed = { ...trustedRoots(), page: pageFolder(), version: native.version };
   try {
-    const server = new native.AgentServer(JSON.stringify({ ...options, ...fixed }));
+    const server = new native.AgentServer(optionsJson(options));
     return {
       port: server.port(),
       change: (next) => {
         try {
-          server.change(JSON.stringify({ ...next, ...fixed }));
+          server.change(optionsJson(next));
         } catch (error) {
           rethrow(error);
         }

@@ -42,6 +42,17 @@ class StopWork final : public Napi::AsyncWorker {
   app::AgentServer& server_;  // kept alive by the receiver's reference to its object
 };
 
+// checkServer(optionsJson): throws what a server would not start with
+Napi::Value check_server(const Napi::CallbackInfo& info) {
+  auto text = text_at(info, 0);
+  if (!text) return raise(info.Env(), text.error());
+  auto options = app::read_server_options(text.value());
+  if (!options) return raise(info.Env(), options.error());
+  auto checked = app::AgentServer::check(std::move(options).value());
+  if (!checked) return raise(info.Env(), checked.error());
+  return info.Env().Undefined();
+}
+
 // port() -> number
 Napi::Value port(app::AgentServer& server, const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), server.port());
@@ -111,6 +122,7 @@ Napi::Value stop(app::AgentServer& server, const Napi::CallbackInfo& info) {
 
 void export_agent_server(Napi::Env env, Napi::Object exports) {
   using app::AgentServer;
+  set_function<check_server>(env, exports, "checkServer");
   set_class<AgentServer>(env, exports,
                          {{"port", method<AgentServer, port>},
                           {"change", method<AgentServer, change>},

@@ -4,9 +4,12 @@ import { exitCodeOf, plain, readArgs, reportedError, UsageError } from './comman
 import { type Config, type OptionValues, resolveConfig } from './config';
 import { ConfigError } from './config-file';
 import { providerMembers, settings, type SettingValue, variableOf } from './config-settings';
+import { checkServer } from '../server';
 import { serveOptions } from './serve-arguments';
+import { mcpPlanOf } from './serve-mcp';
 import { asUse, servePlan } from './serve-options';
 import { storedNames } from './serve-secrets';
+import { serveSkills } from './serve-skills';
 import { reporting } from './store';
 import { tableOf } from './table';
 
@@ -17,7 +20,7 @@ The configuration of millrace serve. It takes the options of serve, too: an opti
 that more than the file, and that more than the default.
 
   show    prints each setting, its value and where that comes from; secrets are masked
-  check   reads everything as serve does, and prints each thing that is wrong with its line and column
+  check   reads everything as serve does, and prints what serve would not start with: of the file with line and column
 
 Options:
   --config <file>  settings in TOML (default: MILLRACE_CONFIG, or millrace.toml of the working folder); off reads none
@@ -115,20 +118,25 @@ function show(config: Config, isJson: boolean): void {
   process.stdout.write(tableOf(['SETTING', 'VALUE', 'FROM'], cells));
 }
 
-// Writes nothing: a key that serve would make is not made.
-function check(values: OptionValues): Config {
+// What serve would start with; nothing is written, a key that serve would make is not made.
+async function check(values: OptionValues): Promise<Config> {
   const config = resolveConfig(values, process.env);
+  const mcp = await mcpPlanOf(config, process.env, { isCheck: true });
+  const [wrong] = mcp.failures;
+  if (wrong) throw new UsageError(`MCP server ${wrong.name}: ${wrong.error?.message ?? ''}`);
   try {
-    servePlan(config, process.env, { isCheck: true });
+    const { options } = servePlan(config, process.env, { isCheck: true });
+    const skills = serveSkills(config.text('agent.skills'), () => undefined)?.served;
+    checkServer({ ...options, mcp: mcp.servers, skills });
   } catch (error) {
     throw asUse(error);
   }
   return config;
 }
 
-function checked(values: OptionValues, isJson: boolean): number {
+async function checked(values: OptionValues, isJson: boolean): Promise<number> {
   try {
-    const { file } = check(values);
+    const { file } = await check(values);
     const text =
       file === undefined ? 'There is no file; the rest is right.\n' : `${file} is right.\n`;
     process.stdout.write(
@@ -155,7 +163,7 @@ export const config: Command = {
     }
     const [verb, ...rest] = positionals;
     const isJson = values.json === true;
-    if (verb === 'check' && rest.length === 0) return Promise.resolve(checked(values, isJson));
+    if (verb === 'check' && rest.length === 0) return checked(values, isJson);
     return reporting(isJson, () => {
       if (verb !== 'show' || rest.length > 0) {
         throw new UsageError('millrace config needs show or check.');

@@ -6,6 +6,7 @@ import type { Command } from './command';
 import { integerOption, plain, readArgs, UsageError } from './command';
 import { hiddenInput } from './hidden-input';
 import { changeFile } from './locked-file';
+import { madeKeyFileOf } from './serve-keys';
 import { reporting, storeOf } from './store';
 import { tableOf } from './table';
 
@@ -62,9 +63,12 @@ interface StoredKey {
 const scopes = ['read', 'chat', 'tools', 'approve'];
 const dayMs = 24 * 3600 * 1000;
 
+function storageOf(values: Values): string {
+  return String(storeOf(values)['storage']);
+}
+
 function fileOf(values: Values): string {
-  if (values.keys !== undefined) return values.keys;
-  return `${String(storeOf(values)['storage']).slice('file:'.length)}.keys`;
+  return values.keys ?? `${storageOf(values).slice('file:'.length)}.keys`;
 }
 
 function keysIn(file: string): StoredKey[] {
@@ -88,6 +92,15 @@ function limitsOf(values: Values): StoredKey['limits'] {
   const perDay = integerOption('per-day', values['per-day'], 1, 1e9);
   if (perMinute === undefined && perDay === undefined) return undefined;
   return { ...(perMinute && { perMinute }), ...(perDay && { perDay }) };
+}
+
+// The key that a server made when it first needed one is in none of these files.
+function noteOfMade(values: Values): string {
+  if (values.keys !== undefined) return '';
+  const made = madeKeyFileOf(storageOf(values));
+  return existsSync(made)
+    ? `The key that the server made for itself stays valid, too: remove ${made} to revoke it.\n`
+    : '';
 }
 
 function create(values: Values, name: string): number {
@@ -119,7 +132,9 @@ function create(values: Values, name: string): number {
   if (values.json === true) process.stdout.write(`${JSON.stringify({ ...shown, key, file })}\n`);
   else {
     process.stdout.write(`${key}\n`);
-    process.stderr.write(plain(`This key is shown once. Its hash is in ${file}.\n`));
+    process.stderr.write(
+      plain(`This key is shown once. Its hash is in ${file}.\n${noteOfMade(values)}`),
+    );
   }
   return 0;
 }

@@ -29,6 +29,11 @@ export interface ServeKeys {
   file?: string;
 }
 
+/** The file of the key that a server makes for itself. */
+export function madeKeyFileOf(storage: string): string {
+  return `${storage.slice('file:'.length)}.key`;
+}
+
 /** The file of `millrace keys`; undefined without a store, where no request needs a key. */
 export function keysFileOf(config: Config, storage: string | undefined): string | undefined {
   const given = config.text('api.keys_file');
@@ -51,9 +56,11 @@ export function serveKeys(config: Config, storage: string | undefined, isCheck =
   const stored = keysFileOf(config, storage);
   const hasStored = stored !== undefined && existsSync(stored);
   const isLocal = loopback.test(config.text('api.host') ?? '');
-  if (count > 0 || hasStored || storage === undefined || isLocal) return { keys };
-  const file = `${storage.slice('file:'.length)}.key`;
-  if (existsSync(file)) return { keys: keysIn(file), file };
+  if (count > 0 || storage === undefined) return { keys };
+  const file = madeKeyFileOf(storage);
+  // It stays valid beside those of `millrace keys`. A server for this machine alone needs a key only where there are such.
+  if (existsSync(file) && (hasStored || !isLocal)) return { keys: keysIn(file), file };
+  if (hasStored || isLocal) return { keys };
   if (isCheck) return { keys, file };
   const key = `mr_${randomBytes(24).toString('base64url')}`;
   try {

@@ -10,7 +10,12 @@ import type { MCPServerEntry } from '../mcp/servers';
 import type { McpServerSettings, McpServerStatus, Server } from '../server';
 import { messageOf } from '../thrown';
 import { shownError, UsageError } from './command';
-import { type AuthorizationChoice, CommandLineAuthorization } from './mcp-authorization';
+import type { Config } from './config';
+import {
+  type AuthorizationChoice,
+  authorizationChoice,
+  CommandLineAuthorization,
+} from './mcp-authorization';
 
 /** A server over HTTP that may want an authorization. */
 interface Guarded {
@@ -44,13 +49,15 @@ async function settingsOf(
   name: string,
   entry: MCPServerEntry,
   env: NodeJS.ProcessEnv,
-  choice: AuthorizationChoice,
+  choice: AuthorizationChoice | undefined,
   guarded: McpPlan['guarded'],
 ): Promise<Pick<McpServerSettings, 'settings' | 'hostAuthorizes'>> {
   const reach = optionsOf(name, entry, env);
   if (!('url' in reach) || namesCaller(reach.headers)) return { settings: reachOf(reach) };
   const url = String(reach.url);
-  const authorization = new CommandLineAuthorization(name, url, oauthOf(name, entry, env), choice);
+  const oauth = oauthOf(name, entry, env);
+  if (!choice) return { settings: reachOf(reach), hostAuthorizes: true };
+  const authorization = new CommandLineAuthorization(name, url, oauth, choice);
   const retained = await authorization.headers(url);
   const answer = authorizationOf(authorization, url, retained);
   if (answer) guarded.set(name, { authorization, answer });
@@ -60,11 +67,14 @@ async function settingsOf(
   };
 }
 
-/** Reads the file of --mcp; a server that is described wrongly is a failure of its own. */
-export async function readMcpFile(
+/**
+ * Reads the file of --mcp; a server that is described wrongly is a failure of its own. Without a choice of how servers
+ * are authorized, no token is read.
+ */
+async function readMcpFile(
   file: string,
   env: NodeJS.ProcessEnv,
-  choice: AuthorizationChoice,
+  choice?: AuthorizationChoice,
 ): Promise<McpPlan> {
   const plan: McpPlan = { servers: [], failures: [], guarded: new Map() };
   let entries: ReturnType<typeof entriesOf>;
@@ -94,6 +104,23 @@ export async function readMcpFile(
     }
   }
   return plan;
+}
+
+/** The MCP servers that a configuration names. A check reads no token. Errors: UsageError. */
+export function mcpPlanOf(
+  config: Config,
+  env: NodeJS.ProcessEnv,
+  { isCheck = false }: { isCheck?: boolean } = {},
+): Promise<McpPlan> {
+  const file = config.text('mcp.file');
+  if (file === undefined) {
+    return Promise.resolve({ servers: [], failures: [], guarded: new Map() });
+  }
+  const choice = authorizationChoice({
+    authorize: config.text('mcp.authorize'),
+    tokens: config.text('mcp.tokens'),
+  });
+  return readMcpFile(file, env, isCheck ? undefined : choice);
 }
 
 function line({ name, state, tools, error }: McpServerStatus): string {

@@ -8,6 +8,7 @@ import { messageOf } from '../thrown';
 import { shownError, UsageError } from './command';
 import { changesBetween, type Config, type OptionValues, resolveConfig } from './config';
 import { secretFileOf } from './secret-file';
+import { madeKeyFileOf } from './serve-keys';
 import { servePlan } from './serve-options';
 
 const lookEveryMs = 500;
@@ -32,7 +33,7 @@ function keyFilesOf(config: Config): (string | undefined)[] {
   const storage = config.text('storage.location');
   const store = storage?.startsWith('file:') ? storage.slice('file:'.length) : undefined;
   const keys = config.text('api.keys_file') ?? (store === undefined ? undefined : `${store}.keys`);
-  return [keys, store === undefined ? undefined : `${store}.key`];
+  return [keys, store === undefined ? undefined : madeKeyFileOf(`file:${store}`)];
 }
 
 type Stamps = readonly string[];

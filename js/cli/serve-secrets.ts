@@ -18,15 +18,16 @@ export function providersOf(
   storage: string | undefined,
   env: Environment,
 ): FileConfig['providers'] {
-  if (storage === undefined || storedNames(storage).length === 0) return config.providers;
+  if (storage === undefined) return config.providers;
   const file = secretFileOf(storage);
   const place = {
     ...{ variable: 'MILLRACE_SECRET_KEY', option: 'secret-key-file' },
     file: config.text('storage.secret_key_file'),
   };
+  // A wrong key is reported also before there is a secret.
   const key = secretKey(place, storage, env);
   const read = readSecretFile(file);
-  if (!read) return config.providers;
+  if (!read || Object.keys(read.secrets).length === 0) return config.providers;
   if (!key) {
     throw new UsageError(
       `${file} has secrets, and there is no key for them: set MILLRACE_SECRET_KEY, name its file with --secret-key-file, or ` +

@@ -1,12 +1,10 @@
 // millrace serve: the HTTP server inside the engine.
 import type { Command } from './command';
 import { plain, readArgs, shownError } from './command';
-import type { Config } from './config';
 import type { Server, ServerOptions } from '../server';
 import { startServer } from '../server';
-import { authorizationChoice } from './mcp-authorization';
 import { serveHelp, serveOptions } from './serve-arguments';
-import { attendMcp, type McpPlan, readMcpFile, settleMcp } from './serve-mcp';
+import { attendMcp, mcpPlanOf, type McpPlan, settleMcp } from './serve-mcp';
 import { asUse, servePlan } from './serve-options';
 import { beginConfig, followConfig } from './serve-reload';
 import { serveSkills } from './serve-skills';
@@ -77,8 +75,6 @@ function waitForStop(server: Server): Waiting {
   return { stopped, end: () => clearInterval(keepAlive) };
 }
 
-const noServers: McpPlan = { servers: [], failures: [], guarded: new Map() };
-
 function urlOf(host: string, server: Server): string {
   const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${shown.includes(':') ? `[${shown}]` : shown}:${server.port}`;
@@ -123,14 +119,6 @@ function started(options: ServerOptions): Server {
   }
 }
 
-// How MCP servers are authorized, as its options have it.
-function authorizationOf(config: Config): ReturnType<typeof authorizationChoice> {
-  return authorizationChoice({
-    authorize: config.text('mcp.authorize'),
-    tokens: config.text('mcp.tokens'),
-  });
-}
-
 /** The `serve` command. */
 export const serve: Command = {
   summary: 'serve a model as an AG-UI agent over HTTP',
@@ -142,11 +130,7 @@ export const serve: Command = {
     }
     const begun = beginConfig(values, process.env);
     const { config } = begun;
-    const file = config.text('mcp.file');
-    const mcpPlan =
-      file === undefined
-        ? noServers
-        : await readMcpFile(file, process.env, authorizationOf(config));
+    const mcpPlan = await mcpPlanOf(config, process.env);
     const plan = servePlan(config, process.env);
     const report = (text: string): void => void process.stderr.write(plain(text));
     const skills = serveSkills(config.text('agent.skills'), report);

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
+#include <filesystem>
 #include <mutex>
 #include <utility>
 
@@ -44,6 +45,12 @@ std::string utc_time() {
   std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
   const std::string fraction = std::to_string(second + ms % second);
   return std::string(text.data()) + "." + fraction.substr(1) + "Z";
+}
+
+Error not_opened(const std::string& file, int error) {
+  return make_error(Errc::invalid_option, "The access log " + shown_text(file) +
+                                              " cannot be opened (error " + std::to_string(error) +
+                                              " of the system).");
 }
 
 std::string line_of(const http::RequestReport& report) {
@@ -208,14 +215,25 @@ Result<std::shared_ptr<AccessLog>> AccessLog::open(os::BlockingPool& pool,
       new AccessLog(pool, std::move(proxies).value(), std::move(sink).value()));
 }
 
+Result<void> AccessLog::check(const AccessLogOptions& options) {
+  auto proxies = TrustedProxies::make(options.trusted_proxies);
+  if (!proxies) return std::move(proxies).error();
+  if (options.file.empty() || options.file == "-") return {};
+  if (::access(options.file.c_str(), W_OK) == 0) return {};
+  // One that is missing is made in its folder.
+  int error = errno;
+  const auto folder = std::filesystem::path(options.file).parent_path();
+  if (error == ENOENT) {
+    error = ::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0 ? 0 : errno;
+  }
+  if (error != 0) return not_opened(options.file, error);
+  return {};
+}
+
 Result<std::shared_ptr<AccessLog::Sink>> AccessLog::open_sink(const std::string& file) {
   if (file.empty()) return std::shared_ptr<Sink>();
   auto sink = std::make_shared<Sink>(file);
-  if (const int error = sink->open(); error != 0) {
-    return make_error(Errc::invalid_option, "The access log " + shown_text(file) +
-                                                " cannot be opened (error " +
-                                                std::to_string(error) + " of the system).");
-  }
+  if (const int error = sink->open(); error != 0) return not_opened(file, error);
   return sink;
 }
 

@@ -37,6 +37,8 @@ class AccessLog final : public http::RequestObserver,
   // Errors: invalid_option for a file that cannot be opened, or an address that cannot be read.
   static Result<std::shared_ptr<AccessLog>> open(os::BlockingPool& pool,
                                                  const AccessLogOptions& options);
+  // What open() would reject; makes no file.
+  static Result<void> check(const AccessLogOptions& options);
   // Other options in place of those that it was opened with.
   // Shape: the change, which cannot fail. Thread: engine thread, the change as well.
   // Errors: as open(), which changes nothing.

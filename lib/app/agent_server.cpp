@@ -79,9 +79,7 @@ Result<void> AgentServer::State::open_demo(const AgentServerOptions& wanted) {
   return {};
 }
 
-Result<void> AgentServer::State::open_storage() {
-  if (options.storage.empty()) return {};
-  MILLRACE_TRY(check_reach(options));
+Result<StoreOptions> AgentServer::State::store_options() const {
   json::Tree store = json::Tree::object();
   store.set("storage", options.storage);
   store.set("openTimeoutMs", json::Tree::integer(options.open_timeout_ms));
@@ -90,9 +88,15 @@ Result<void> AgentServer::State::open_storage() {
     if (!retention) return std::move(retention).error();
     store.set("retention", std::move(retention).value());
   }
-  auto store_options = read_store_options(store);
-  if (!store_options) return std::move(store_options).error();
-  auto writer = open_store(store_options.value());
+  return read_store_options(store);
+}
+
+Result<void> AgentServer::State::open_storage() {
+  if (options.storage.empty()) return {};
+  MILLRACE_TRY(check_reach(options));
+  auto store = store_options();
+  if (!store) return std::move(store).error();
+  auto writer = open_store(store.value());
   if (!writer) return std::move(writer).error();
   api::RecordingOptions recording;
   recording.writer = std::move(writer).value();
@@ -101,7 +105,7 @@ Result<void> AgentServer::State::open_storage() {
   recording.approval_ms = options.approval_timeout_ms;
   recording.left.most_time = std::chrono::milliseconds(options.left_timeout_ms);
   recording.left.most_runs = static_cast<std::size_t>(options.left_runs);
-  recording.retention = store_options.value().retention;
+  recording.retention = store.value().retention;
   recording.on_error = [this](const std::optional<store::RunId>& run, const Error& error) {
     note_problem(run, error);
   };
@@ -148,10 +152,9 @@ Result<void> AgentServer::State::change(AgentServerOptions next) {
   return {};
 }
 
-Result<void> AgentServer::State::open() {
+void AgentServer::State::begin() {
   net::ClientOptions client_options;
   client_options.ca_file = options.ca_file;
-  for (const std::string& file : options.protected_files) os::protect_file(file);
   client_options.extra_ca_files = options.extra_ca_files;
   // Deltas are small, and an idle stream should be cheap.
   client_options.receive_buffer_bytes = 4096;
@@ -161,11 +164,29 @@ Result<void> AgentServer::State::open() {
                                          [] { return std::chrono::microseconds{0}; });
   loop.start();
   is_running = true;
-  MILLRACE_TRY(open_demo(options));
+}
+
+Result<api::Served> AgentServer::State::read_options() {
   auto made = read_agent(options);
   if (!made) return std::move(made).error();
   agent = std::move(made).value();
-  auto served = read_served(options, agent);
+  return read_served(options, agent);
+}
+
+http::ServerOptions AgentServer::State::http_options() const {
+  http::ServerOptions server_options;
+  server_options.host = options.host;
+  server_options.port = options.port;
+  server_options.allowed_hosts = options.allowed_hosts;
+  server_options.allowed_origins = options.allowed_origins;
+  return server_options;
+}
+
+Result<void> AgentServer::State::open() {
+  for (const std::string& file : options.protected_files) os::protect_file(file);
+  begin();
+  MILLRACE_TRY(open_demo(options));
+  auto served = read_options();
   if (!served) return std::move(served).error();
   routes.open(*client, std::move(served).value());
   auto opened = api::AccessLog::open(pool, {options.access_log, options.trusted_proxies});
@@ -175,16 +196,29 @@ Result<void> AgentServer::State::open() {
   MILLRACE_TRY(open_storage());
   MILLRACE_TRY(open_agent());
 
-  http::ServerOptions server_options;
-  server_options.host = options.host;
-  server_options.port = options.port;
-  server_options.allowed_hosts = options.allowed_hosts;
-  server_options.allowed_origins = options.allowed_origins;
   server = std::make_unique<http::Server>(loop);
-  auto listening = server->listen(std::move(server_options), routes.router());
+  auto listening = server->listen(http_options(), routes.router());
   if (!listening) return std::move(listening).error();
   port = listening.value();
   loop.post([this, host = options.host] { routes.show_address(host, port); });
+  return {};
+}
+
+// In the order of open(), so that both report the same first error.
+Result<void> AgentServer::State::check() {
+  begin();
+  if (is_demo(options)) demo_url = "http://127.0.0.1:1";  // nothing is sent to it
+  auto served = read_options();
+  if (!served) return std::move(served).error();
+  MILLRACE_TRY(api::AccessLog::check({options.access_log, options.trusted_proxies}));
+  if (!options.storage.empty()) {
+    auto store = store_options();
+    if (!store) return std::move(store).error();
+  }
+  auto planned = make_plan(options, agent);
+  if (!planned) return std::move(planned).error();
+  auto access = http::AccessList::make(http_options(), options.port);
+  if (!access) return std::move(access).error();
   return {};
 }
 
@@ -208,6 +242,13 @@ Result<std::unique_ptr<AgentServer>> AgentServer::start(AgentServerOptions optio
   std::unique_ptr<AgentServer> server(new AgentServer(std::move(state)));
   if (auto opened = server->state_->open(); !opened) return std::move(opened).error();
   return server;
+}
+
+Result<void> AgentServer::check(AgentServerOptions options) {
+  auto state = std::make_unique<State>();
+  state->options = std::move(options);
+  const AgentServer server(std::move(state));
+  return server.state_->check();
 }
 
 AgentServer::~AgentServer() {

@@ -72,6 +72,10 @@ class AgentServer {
  public:
   // Errors: those of model::make_target, read_agent_plan and http::Server::listen.
   static Result<std::unique_ptr<AgentServer>> start(AgentServerOptions options);
+  // What start() would reject of the options, without a file that is made, a store that is opened
+  // or a port that is taken. That a server beyond loopback has a key is its caller's to check.
+  // Errors: as start().
+  static Result<void> check(AgentServerOptions options);
   ~AgentServer();
 
   [[nodiscard]] std::uint16_t port() const;

@@ -13,6 +13,7 @@
 #include "api/routes.hpp"
 #include "app/agent_server.hpp"
 #include "app/mcp_servers.hpp"
+#include "app/open_stores.hpp"
 #include "app/store_control.hpp"
 #include "http/server.hpp"
 #include "net/client.hpp"
@@ -60,7 +61,15 @@ struct AgentServer::State {
   std::atomic<bool> hurried = false;
   std::mutex mcp_ending;  // its end on one thread, its status asked for on another
 
+  // The client of requests, and the engine thread.
+  void begin();
+  // Sets `agent`.
+  Result<api::Served> read_options();
+  [[nodiscard]] Result<StoreOptions> store_options() const;
+  [[nodiscard]] http::ServerOptions http_options() const;
   Result<void> open();
+  // What open() would reject; opens, writes and listens to nothing.
+  Result<void> check();
   // Where the options choose the demo model and none listens yet.
   Result<void> open_demo(const AgentServerOptions& wanted);
   Result<ServedAgent> read_agent(const AgentServerOptions& wanted);

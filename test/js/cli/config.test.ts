@@ -219,7 +219,9 @@ describe('what is wrong', () => {
   });
 
   it('is also what the engine does not take, and nothing is written', () => {
-    write('[storage]\nlocation = "file:s.db"\n[api]\nhost = "0.0.0.0"\n[model]\nname = "demo"\n');
+    write(
+      '[storage]\nlocation = "file:s.db"\n[api]\nhost = "0.0.0.0"\n[model]\nname = "demo:demo"\n',
+    );
     expect(millrace(['check']).code).toBe(0);
     expect(readdirSync(folder)).toEqual(['millrace.toml']);
     write('[storage]\nlocation = "s.db"\n');
@@ -230,6 +232,50 @@ describe('what is wrong', () => {
     write('[api]\nauth_key = "k"\n');
     expect(millrace(['check']).code).toBe(2);
     expect(existsSync(join(folder, 's.db'))).toBe(false);
+  });
+});
+
+describe('what serve would not start with', () => {
+  const stored = '[storage]\nlocation = "file:data/s.db"\n';
+
+  it.each([
+    ['an unknown tool', '[agent]\ntools = ["read_everything"]\n', 'read_everything'],
+    ['another approval', '[agent]\napproval = "sometimes"\n', 'sometimes'],
+    ['a secret of callbacks that is none', '[api]\nwebhook_secrets = ["short"]\n', 'webhooks'],
+    ['a proxy that is no address', '[api]\ntrusted_proxies = ["10.0.0.0/99"]\n', '10.0.0.0/99'],
+    ['a log in no folder', '[api]\naccess_log = "none/access.log"\n', 'none/access.log'],
+    ['a page that is no origin', '[api]\nallowed_origins = ["page"]\n', 'page'],
+    ['a missing file of a secret key', `${stored}secret_key_file = "none.key"\n`, 'none.key'],
+    ['a missing file of servers', '[mcp]\nfile = "none.json"\n', 'none.json'],
+    ['a missing folder of skills', '[agent]\nskills = "none"\n', 'none'],
+  ])('is reported, and serve reports the same: %s', (_what, text, wanted) => {
+    write(text);
+    const { code, err } = millrace(['check']);
+    expect(code).toBe(2);
+    expect(err).toContain(wanted);
+    expect(readdirSync(folder)).toEqual(['millrace.toml']);
+    const served = spawnSync(process.execPath, [cli, 'serve', '--port', '0'], {
+      ...{ encoding: 'utf8', cwd: folder, env: { PATH: process.env['PATH'] ?? '' } },
+      timeout: 20_000,
+    });
+    expect({ code: served.status, err: served.stderr }).toEqual({ code: 2, err });
+  });
+
+  it('is a secret key of a wrong form, also before there is a secret', () => {
+    write(stored);
+    expect(millrace(['check'])).toMatchObject({ code: 0 });
+    const { code, err } = millrace(['check'], { MILLRACE_SECRET_KEY: 'short' });
+    expect(code).toBe(2);
+    expect(err).toContain('MILLRACE_SECRET_KEY must be 32 random bytes');
+    expect(err).not.toContain('short');
+  });
+
+  it('is a server of MCP that is described wrongly', () => {
+    writeFileSync(join(folder, 'mcp.json'), '{"mcpServers":{"files":{"command":5}}}');
+    write('[mcp]\nfile = "mcp.json"\n');
+    const { code, err } = millrace(['check']);
+    expect(code).toBe(2);
+    expect(err).toContain('MCP server files');
   });
 });
 

@@ -209,6 +209,30 @@ describe('millrace serve', () => {
     expect(readFileSync(log, 'utf8')).not.toContain(key);
   });
 
+  it('keeps the key that it made valid beside those that follow, until its file is removed', async () => {
+    const storage = `file:${join(folder, 'store.db')}`;
+    const args = ['--storage', storage, '--host', '0.0.0.0'];
+    const first = await serve(args);
+    const made = readFileSync(join(folder, 'store.db.key'), 'utf8').trim();
+    const { out, err } = millrace('create', 'app', '--storage', storage);
+    expect(err).toContain(`remove ${join(folder, 'store.db.key')} to revoke it`);
+    const ask = (url: string, key: string): Promise<Response> =>
+      fetch(`${url}/agent/runs`, { headers: { authorization: `Bearer ${key}` } });
+    await eventually(200, () => ask(first, out.trim()));
+    // Longer than a server takes to read a change.
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    expect((await ask(first, made)).status).toBe(200);
+    const [child] = children.splice(0);
+    child?.kill();
+    await once(child as NonNullable<typeof child>, 'exit');
+    const second = await serve(args);
+    expect((await ask(second, made)).status).toBe(200);
+    expect((await ask(second, out.trim())).status).toBe(200);
+    rmSync(join(folder, 'store.db.key'));
+    await eventually(401, () => ask(second, made));
+    expect((await ask(second, out.trim())).status).toBe(200);
+  });
+
   it('has its own routes follow the scopes of keys', async () => {
     const storage = `file:${join(folder, 'store.db')}`;
     const scopes = ['read', 'chat', 'tools', 'approve'];
