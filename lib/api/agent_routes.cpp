@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "api/api_answers.hpp"
+#include "api/capabilities.hpp"
 #include "api/jobs.hpp"
 #include "api/large_bodies.hpp"
 #include "api/request_body.hpp"
@@ -138,6 +139,7 @@ struct AgentService : std::enable_shared_from_this<AgentService> {
   void list(const http::Request& request, const ResponsePtr& response) const;
   void show(const http::Request& request, const ResponsePtr& response) const;
   void stop(const http::Request& request, const ResponsePtr& response) const;
+  void capabilities(const std::string& agent, const ResponsePtr& response) const;
   void message(const http::Request& request, const ResponsePtr& response) const;
   void fork(const http::Request& request, const ResponsePtr& response) const;
   void decide(const http::Request& request, const ResponsePtr& response) const;
@@ -263,6 +265,22 @@ void AgentService::stop(const http::Request& request, const ResponsePtr& respons
                  send_run(response, 202));
 }
 
+// Of a function, what it does is not known.
+void AgentService::capabilities(const std::string& agent, const ResponsePtr& response) const {
+  const auto plans = context->runs->plans();
+  const auto plan = plans.find(agent);
+  if (plan != plans.end() && plan->second) {
+    return (void)response->send(
+        200, json_headers(),
+        agent_capabilities(*plan->second, context->options.version, plan->second->max_turns));
+  }
+  const bool is_function = context->runs->kind_of(agent) == run::RunKind::function;
+  if (!is_function || agent.starts_with(own_prefix)) {
+    return (void)response->send_error(run::unknown_name(agent));
+  }
+  (void)response->send(200, json_headers(), function_capabilities(context->options.version));
+}
+
 void AgentService::message(const http::Request& request, const ResponsePtr& response) const {
   auto body = Tree::parse(request.body);
   if (!body) return (void)response->send_error(body.error());
@@ -301,9 +319,18 @@ std::vector<ApiRoute> agent_routes(const ApiContextPtr& context) {
     if (service->context->when_ready) return service->context->when_ready(work);
     work();
   };
+  const auto describe = [service](http::Request&& request, const ResponsePtr& response) {
+    const auto& options = service->context->options;
+    const std::string agent = request.query_value("agent").value_or(options.agent);
+    const auto work = [service, agent, response] { service->capabilities(agent, response); };
+    if (service->context->when_ready) return service->context->when_ready(work);
+    work();
+  };
   return {
       {"POST", "/agent", "chat", "Runs the agent and gives its AG-UI events.", open, "AgentInput",
        "Any", 200, 0, "agent:string busy:string onDisconnect:string"},
+      {"GET", "/agent/capabilities", "read", "What the agent can do, as AG-UI has it.", describe,
+       "", "Any", 200, 0, "agent:string"},
       {"POST", "/agent/connect", "read", "The messages of a thread and the run that goes on there.",
        handler(&AgentService::connect), "AgentInput", "Any"},
       {"GET", "/agent/runs", "read", "Runs, the newest first.", handler(&AgentService::list), "",

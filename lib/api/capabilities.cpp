@@ -23,16 +23,20 @@ Tree reported_of(const tool::Spec& spec) {
   return item;
 }
 
-}  // namespace
-
-std::string agent_capabilities(const run::AgentPlan& plan, std::string_view version,
-                               std::int64_t max_steps) {
-  Tree capabilities = Tree::object();
+void set_identity(Tree& capabilities, std::string_view version) {
   Tree& identity = capabilities.at("identity");
   identity.set("name", "millrace");
   identity.set("type", "millrace");
   identity.set("version", version);
   set_true(capabilities.at("transport"), {"streaming"});
+}
+
+}  // namespace
+
+std::string agent_capabilities(const run::AgentPlan& plan, std::string_view version,
+                               std::int64_t max_steps) {
+  Tree capabilities = Tree::object();
+  set_identity(capabilities, version);
   Tree& tools = capabilities.at("tools");
   set_true(tools, {"supported", "parallelCalls", "clientProvided"});
   tools.set("items", Tree::array());
@@ -43,6 +47,13 @@ std::string agent_capabilities(const run::AgentPlan& plan, std::string_view vers
   set_true(capabilities.at("humanInTheLoop"),
            {"supported", "approvals", "interrupts", "approveWithEdits"});
   if (max_steps > 0) capabilities.at("execution").set("maxIterations", Tree::integer(max_steps));
+  return capabilities.to_json(json::Surrogates::replace);
+}
+
+std::string function_capabilities(std::string_view version) {
+  Tree capabilities = Tree::object();
+  set_identity(capabilities, version);
+  set_true(capabilities.at("humanInTheLoop"), {"supported", "interrupts"});
   return capabilities.to_json(json::Surrogates::replace);
 }
 

@@ -15,6 +15,9 @@ namespace millrace::api {
 std::string agent_capabilities(const run::AgentPlan& plan, std::string_view version,
                                std::int64_t max_steps);
 
+// The same of a plain function as an agent: what it does is its own.
+std::string function_capabilities(std::string_view version);
+
 // For each model of the plan whose provider has no key, a sentence that says how to give one.
 std::vector<std::string> missing_keys(const run::AgentPlan& plan);
 

@@ -9,6 +9,7 @@
 #include "api/jobs.hpp"
 #include "api/lobe_operations.hpp"
 #include "api/turn_hooks.hpp"
+#include "api/turn_titles.hpp"
 #include "base/shown.hpp"
 #include "base/tool_name_separator.hpp"
 #include "os/random_ids.hpp"
@@ -152,6 +153,8 @@ struct LobeOperations::Creating {
   HookOutcome outcome;
 
   void prepare(store::StorageBackend& backend);
+  // The first question of the user, as text; "" where it has none.
+  [[nodiscard]] std::string question() const;
   [[nodiscard]] bool has_key(store::StorageBackend& backend) const;
   [[nodiscard]] bool may_hook() const;
   void take_hooks();
@@ -160,6 +163,18 @@ struct LobeOperations::Creating {
   [[nodiscard]] store::ThreadEntry entry_of(Tree message, store::MessageRule rule,
                                             std::int64_t now) const;
 };
+
+std::string LobeOperations::Creating::question() const {
+  for (const Tree& message : creation.messages.items()) {
+    if (message["role"].string() != "user") continue;
+    if (message["content"].is_string()) return std::string(message["content"].string());
+    for (const Tree& part : message["content"].items()) {
+      if (!part["text"].string().empty()) return std::string(part["text"].string());
+    }
+    return {};
+  }
+  return {};
+}
 
 bool LobeOperations::Creating::has_key(store::StorageBackend& backend) const {
   if (creation.idem_key.empty()) return false;
@@ -305,8 +320,12 @@ void LobeOperations::begin(const std::shared_ptr<Creating>& creating) {
   start.name = creation.agent.empty() ? context_->options.agent : creation.agent;
   // An operation is a run of an agent; others have routes and scopes of their own.
   const auto kind = context_->runs->kind_of(start.name);
-  if (start.name.starts_with(own_threads) || kind == run::RunKind::job) {
-    return creating->done(run::unknown_name(start.name));
+  const bool is_reserved = start.name.starts_with(own_threads) || kind == run::RunKind::job;
+  // The agent that is configured may be registered later; one that a client names is not there.
+  const bool is_missing = !kind && !creation.agent.empty() && !creating->is_known;
+  if (is_reserved || is_missing) {
+    const Error error = run::unknown_name(start.name);
+    return creating->done(Created(TurnRefusal{404, error.message, std::string(error.code_name())}));
   }
   if (creation.context.is_object()) start.context_json = creation.context.to_json();
   if (creating->outcome.reply) {
@@ -324,14 +343,20 @@ void LobeOperations::begin(const std::shared_ptr<Creating>& creating) {
   }
   start.idem_key = creation.idem_key;
   if (!start.idem_key.empty()) start.idem_hash = creation.body_hash;
-  context_->requests->open(
-      std::move(start), [hooks = hooks_, creating](const Result<run::FoundRun>& found) {
-        if (!found) return creating->done(found.error());
-        // A request that came again has the operation of the first one.
-        const LobeCreation& first = creating->creation;
-        if (!first.hooks.items().empty()) hooks->look();
-        creating->done(Created(first.is_named ? first.place.id : found.value().run.text()));
-      });
+  context_->requests->open(std::move(start), [context = context_, hooks = hooks_,
+                                              creating](const Result<run::FoundRun>& found) {
+    if (!found) return creating->done(found.error());
+    // A request that came again has the operation of the first one.
+    const LobeCreation& first = creating->creation;
+    if (!first.hooks.items().empty()) hooks->look();
+    const store::RunId run = found.value().run;
+    const auto give = [creating, run] {
+      const LobeCreation& made = creating->creation;
+      creating->done(Created(made.is_named ? made.place.id : run.text()));
+    };
+    if (run != creating->run) return give();
+    name_after(context, first.place.principal, first.place.thread, creating->question(), give);
+  });
 }
 
 }  // namespace millrace::api

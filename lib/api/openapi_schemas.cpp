@@ -97,6 +97,14 @@ constexpr auto schemas = std::to_array<SchemaRow>({
     {"Facts", R"({"type":"object","required":["total","items","query"],"properties":{
       "total":{"type":"integer"},"items":{"type":"array","items":{
       "$ref":"#/components/schemas/Fact"}},"query":{"type":"object"}}})"},
+    {"GapEvent", R"({"type":"object",
+      "description":"Stands for the events before `first_seq`, which are no longer in the log.",
+      "required":["seq","event","payload"],
+      "properties":{"seq":{"type":"integer"},"id":{"type":"string"},
+      "event":{"type":"string","enum":["gap"]},"payload":{"type":"object","required":["job_id",
+      "conversation_id","after","first_seq"],"properties":{"job_id":{"type":"string"},
+      "conversation_id":{"type":"string"},"after":{"type":"integer"},
+      "first_seq":{"type":"integer"}}}}})"},
     {"Health", R"({"type":"object","required":["ok","service","version","timestamp"],"properties":{
       "ok":{"type":"boolean"},"service":{"type":"string"},"version":{"type":"string"},
       "timestamp":{"type":"string"}}})"},
@@ -140,11 +148,15 @@ constexpr auto schemas = std::to_array<SchemaRow>({
       "output_tokens":{"type":"integer"},"total_tokens":{"type":"integer"}}},
       "cost":{"type":"object","nullable":true,"properties":{"total":{"type":"number"},
       "currency":{"type":"string"}}}}})"},
+    {"JobEvent", R"({"type":"object","required":["seq","event","payload"],"properties":{
+      "seq":{"type":"integer"},"id":{"type":"string"},"event":{"type":"string",
+      "description":"A name such as meta, stage, tool_start, message or done, or one of the agent."},
+      "payload":{"type":"object"}}})"},
     {"JobEvents", R"({"type":"object","required":["job","after","last_seq","events"],"properties":{
       "job":{"$ref":"#/components/schemas/Job"},"after":{"type":"integer"},
-      "last_seq":{"type":"integer"},"events":{"type":"array","items":{"type":"object",
-      "required":["seq","event","payload"],"properties":{"seq":{"type":"integer"},
-      "id":{"type":"string"},"event":{"type":"string"},"payload":{"type":"object"}}}}}})"},
+      "last_seq":{"type":"integer"},"events":{"type":"array","items":{"anyOf":[
+      {"$ref":"#/components/schemas/MessageResetEvent"},{"$ref":"#/components/schemas/GapEvent"},
+      {"$ref":"#/components/schemas/JobEvent"}]}}}})"},
     {"JobRequest", R"({"type":"object","required":["message"],"properties":{
       "message":{"$ref":"#/components/schemas/Message"},"conversation_id":{"type":"string"},
       "reuse_previous_user_message":{"type":"boolean"},
@@ -248,6 +260,13 @@ constexpr auto schemas = std::to_array<SchemaRow>({
       "message":{"type":"object","required":["message_id","role","message"],"properties":{
       "message_id":{"type":"string"},"role":{"type":"string"},"message":{"type":"string"}}}}})"},
     {"MessageEdit", R"({"type":"object","properties":{"text":{"type":"string"}}})"},
+    {"MessageResetEvent", R"({"type":"object",
+      "description":"Takes back the deltas of this answer, which begins again at the next index.",
+      "required":["seq","event","payload"],
+      "properties":{"seq":{"type":"integer"},"id":{"type":"string"},
+      "event":{"type":"string","enum":["message_reset"]},"payload":{"type":"object",
+      "required":["job_id","conversation_id","index"],"properties":{"job_id":{"type":"string"},
+      "conversation_id":{"type":"string"},"index":{"type":"integer"}}}}})"},
     {"Ok", R"({"type":"object","required":["ok"],"properties":{"ok":{"type":"boolean"}}})"},
     {"Refusal", R"({"type":"object","required":["error"],"properties":{
       "error":{"type":"string"},"code":{"type":"string"}}})"},

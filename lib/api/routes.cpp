@@ -29,24 +29,10 @@ std::string chat_refusal(const Error& error, std::string_view path) {
   return chat_error_json(error, path.substr(chat_path.size()));
 }
 
-struct ScopeRow {
-  std::string_view method;
-  std::string_view path;
-  std::string_view scope;
-};
-constexpr std::array<ScopeRow, 2> scopes{{
-    {"POST", "/webapi/chat/*", "chat"},
-    {"GET", "/agent/capabilities", "read"},
-}};
-
 // The same route for those whose key allows it.
-http::Route scoped(http::Route route) {
-  const auto* row = std::find_if(scopes.begin(), scopes.end(), [&](const ScopeRow& one) {
-    return one.method == route.method && one.path == route.path;
-  });
-  if (row == scopes.end()) return route;
-  route.scope = row->scope;
-  route.handler = [scope = row->scope, handler = std::move(route.handler)](
+http::Route scoped(http::Route route, std::string_view scope) {
+  route.scope = scope;
+  route.handler = [scope, handler = std::move(route.handler)](
                       http::Request&& request,
                       const std::shared_ptr<http::ResponseStream>& response) {
     if (request.caller && !request.caller->may(scope)) {
@@ -198,20 +184,16 @@ void Routes::close() {
 }
 
 http::Router Routes::router() {
+  http::Route chat{"POST", std::string(chat_path) + "*",
+                   [this](http::Request&& request, Response response) {
+                     on_chat(std::move(request), std::move(response));
+                   },
+                   chat_refusal};
   std::vector<http::Route> routes{
-      {"POST", std::string(chat_path) + "*",
-       [this](http::Request&& request, Response response) {
-         on_chat(std::move(request), std::move(response));
-       },
-       chat_refusal},
-      {"GET", "/agent/capabilities",
-       [this](http::Request&&, Response response) {
-         when_settled([this, response = std::move(response)] { on_capabilities(response); });
-       }},
+      scoped(std::move(chat), "chat"),
       {"GET", "/health",
        [this](http::Request&&, const Response& response) { on_health(response); }},
   };
-  for (http::Route& route : routes) route = scoped(std::move(route));
   if (!api_) {
     routes.push_back({"POST", "/agent", [this](http::Request&& request, Response response) {
                         // A function object must be copyable, and a body is not cheap to copy.
@@ -219,6 +201,10 @@ http::Router Routes::router() {
                         when_settled([this, shared, response = std::move(response)] {
                           on_agent(shared, response);
                         });
+                      }});
+    routes.push_back({"GET", "/agent/capabilities", [this](http::Request&&, Response response) {
+                        when_settled(
+                            [this, response = std::move(response)] { on_capabilities(response); });
                       }});
     for (http::Route& route : unrecorded_routes()) routes.push_back(std::move(route));
     return http::Router(std::move(routes), {}, log_);

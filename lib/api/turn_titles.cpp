@@ -66,15 +66,23 @@ std::optional<TitleRequest> begin_title(store::StorageBackend& backend,
   return std::move(request);
 }
 
-bool is_nameless(store::StorageBackend& backend, const std::string& principal,
-                 const std::string& id, const std::string& question) {
-  return named_after(backend, principal, id, question).has_value();
-}
-
-bool name_after(store::StorageBackend& backend, const std::string& principal, const std::string& id,
-                const std::string& question) {
-  auto conversation = named_after(backend, principal, id, question);
-  return conversation && save_conversation(backend, *conversation).ok();
+void name_after(const ApiContextPtr& context, const std::string& principal, const std::string& id,
+                const std::string& question, std::function<void()> done) {
+  const auto named = [principal, id, question](store::StorageBackend& backend) {
+    return named_after(backend, principal, id, question);
+  };
+  // Most have a title, and no commit waits for a read.
+  context->read_store<bool>(
+      [named](store::StorageBackend& backend) { return named(backend).has_value(); },
+      [context, named, done = std::move(done)](bool is_nameless) {
+        if (!is_nameless) return done();
+        context->with_store<bool>(
+            [named](store::StorageBackend& backend) {
+              auto conversation = named(backend);
+              return conversation && save_conversation(backend, *conversation).ok();
+            },
+            [done](bool) { done(); });
+      });
 }
 
 bool end_title(store::StorageBackend& backend, const std::string& principal, const std::string& id,

@@ -1,9 +1,11 @@
 // Titles of conversations: the first question at once, and what is made of question and answer.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
+#include "api/api_context.hpp"
 #include "store/backend.hpp"
 
 namespace millrace::api {
@@ -23,12 +25,11 @@ bool is_title_due(store::StorageBackend& backend, const std::string& principal,
 std::optional<TitleRequest> begin_title(store::StorageBackend& backend,
                                         const std::string& principal, const std::string& id);
 
-// The first question is the title of its conversation, which the run has made where it was missing.
-// `is_nameless` gives whether name_after would change the title.
-bool is_nameless(store::StorageBackend& backend, const std::string& principal,
-                 const std::string& id, const std::string& question);
-bool name_after(store::StorageBackend& backend, const std::string& principal, const std::string& id,
-                const std::string& question);
+// The first question is the title of its conversation, which the run has made where it was missing;
+// a title that is there stays. Calls `done` then.
+// Thread: engine thread.
+void name_after(const ApiContextPtr& context, const std::string& principal, const std::string& id,
+                const std::string& question, std::function<void()> done);
 
 bool end_title(store::StorageBackend& backend, const std::string& principal, const std::string& id,
                const std::string& basis, const std::string& title);

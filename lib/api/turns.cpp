@@ -279,20 +279,8 @@ void Turns::name_conversation(const std::shared_ptr<Turn>& turn, const store::Ru
   const chat::MessageInput& message = turn->request.message;
   std::string question = without_media(message.text.empty() ? message.stored_text() : message.text);
   if (question.empty() && !turn->media.empty()) question = turn->media.front().row.name;
-  const auto named = [self = shared_from_this(), turn, run](bool) { self->give(turn, run); };
-  context_->read_store<bool>(
-      [turn, question](store::StorageBackend& backend) {
-        return is_nameless(backend, turn->request.principal, turn->request.conversation, question);
-      },
-      [self = shared_from_this(), turn, question, named](bool wanted) {
-        if (!wanted) return named(false);
-        self->context_->with_store<bool>(
-            [turn, question](store::StorageBackend& backend) {
-              const TurnRequest& request = turn->request;
-              return name_after(backend, request.principal, request.conversation, question);
-            },
-            named);
-      });
+  name_after(context_, turn->request.principal, turn->request.conversation, question,
+             [self = shared_from_this(), turn, run] { self->give(turn, run); });
 }
 
 void Turns::give(const std::shared_ptr<Turn>& turn, const store::RunId& run) {

@@ -128,6 +128,24 @@ describe.each(hosts)('POST /agent (%s)', (host) => {
     expect((await post('?agent=agent')).status).toBe(409);
   });
 
+  it('describes what an agent can do, and what a function can', async () => {
+    const api = await serve(host, {
+      agent: { model: 'demo:demo', tools: [risky] },
+      prepare: (runtime) => runtime.agent('other', () => Promise.resolve('I am the other one.')),
+    });
+    const about = await api.json('/agent/capabilities', 200);
+    expect(about).toMatchObject({ identity: { name: 'millrace' }, transport: { streaming: true } });
+    expect(about.tools.items.map(({ name }: Json) => name)).toContain('send_mail');
+    const other = await api.json('/agent/capabilities?agent=other', 200);
+    expect(other).toMatchObject({ transport: { streaming: true }, humanInTheLoop: {} });
+    expect(other.tools).toBeUndefined();
+    for (const name of ['nobody', 'millrace:tool']) {
+      const { error } = await api.json(`/agent/capabilities?agent=${name}`, 503);
+      expect(error).toMatchObject({ code: 'agent_not_registered' });
+      expect(error.message).toContain(name);
+    }
+  });
+
   it('stops a run, and one that wants to end with its reader', async () => {
     const api = await serve(host, {
       agent: ({ text }, { signal }) =>

@@ -287,6 +287,26 @@ describe.each(hosts)('operations (%s)', (host) => {
     expect(api.requests.at(-1)?.messages).toHaveLength(6);
   });
 
+  it('name their thread after its first question, and leave a title alone', async () => {
+    const api = await serveLobe(host);
+    const titles = async (): Promise<Json> => {
+      const { conversations } = await api.json('/api/v1/chat/conversations', 200);
+      return Object.fromEntries(conversations.map((one: Json) => [one.id, one.title]));
+    };
+    const topic = (topicId: string, json: object): object => ({ appContext: { topicId }, ...json });
+    const parts = [{ type: 'text', text: 'Parts of it' }];
+    const whole = { messages: [{ id: 'u1', role: 'user', content: parts }] };
+    await api.post('operations', topic('t1', { operationId: 'o1', prompt: 'Where is it?' }));
+    await api.post('operations', topic('t2', { operationId: 'o2', ...whole }));
+    expect(await titles()).toMatchObject({ t1: 'Where is it?', t2: 'Parts of it' });
+    await api.events('o1');
+    await api.json('/api/v1/chat/conversations/t1', 200, {
+      ...{ method: 'PATCH', json: { title: 'Mine' } },
+    });
+    await api.post('operations', topic('t1', { operationId: 'o3', prompt: 'And now?' }));
+    expect(await titles()).toMatchObject({ t1: 'Mine' });
+  });
+
   it('are rejected where nothing can be done with them', async () => {
     const api = await serveLobe(host);
     const names = [{ agentId: 5 }, { operationId: 5 }, { threadId: 5 }, { topicId: ['t'] }];
@@ -300,9 +320,9 @@ describe.each(hosts)('operations (%s)', (host) => {
     expect(await api.post('operations', named, 400)).toMatchObject({ code: 'invalid_body' });
     api.runtime.job('nightly', () => Promise.reject(new Error('It is no agent.')));
     for (const agentId of ['nobody', 'millrace:command', 'millrace:tool', 'nightly']) {
-      expect(await api.post('operations', { prompt: 'x', agentId }, 503)).toMatchObject({
-        code: 'agent_not_registered',
-      });
+      const { error, code } = await api.post('operations', { prompt: 'x', agentId }, 404);
+      expect(code).toBe('agent_not_registered');
+      expect(error).toContain(agentId);
     }
     const decide = (json: object) => api.post('human-intervention', json, 400);
     expect(await decide({})).toEqual({ error: 'operationId is required' });

@@ -103,6 +103,23 @@ describe.each(hosts)('the document (%s)', (host) => {
     }
   });
 
+  it('has the events that say what a reader does not get', async () => {
+    const { components } = await documentOf(host);
+    const { schemas } = components;
+    expect(schemas.JobEvents.properties.events.items.anyOf).toEqual(
+      ['MessageResetEvent', 'GapEvent', 'JobEvent'].map((name) => ({
+        $ref: `#/components/schemas/${name}`,
+      })),
+    );
+    const membersOf = (name: string): unknown[] => {
+      const { event, payload } = schemas[name].properties;
+      return [event.enum, payload.required];
+    };
+    const common = ['job_id', 'conversation_id'];
+    expect(membersOf('MessageResetEvent')).toEqual([['message_reset'], [...common, 'index']]);
+    expect(membersOf('GapEvent')).toEqual([['gap'], [...common, 'after', 'first_seq']]);
+  });
+
   it('has schemas that are all used', async () => {
     const document = await documentOf(host);
     const used = new Set(
