@@ -10,6 +10,7 @@ export default typescript.config(
       ...['build/', 'dist/', 'prebuilds/', 'coverage/', 'test/e2e/app/'],
       ...['bench/node_modules/', 'test/wires/node_modules/'],
       ...['test/openapi/node_modules/', 'test/openui/node_modules/'],
+      'test/frameworks/node_modules/',
       // Compiled by `npm run test:package`, against the installed package.
       'test/package/subpaths.test.ts',
     ],
