@@ -7,6 +7,7 @@
 //   - no Function::New without guard<...>: a C++ exception that leaves a callback ends the process
 //   - no function of C that asks the locale of the process, which is not ours to set
 //   - locks of files, syncs and processes only in lib/os
+//   - what Linux alone has only in lib/os/linux, and only lib/os asks which system it is
 //   - a file of js/ imports only what scripts/layers.json allows, and no imports form a circle
 //   node scripts/check-layers.mjs
 // Prints one line a violation and exits with 1. Tests call violationsIn() with made-up files.
@@ -35,6 +36,7 @@ function cppViolations(files) {
     const code = withoutCommentsAndStrings(text);
     found.push(...includeViolations(path, text, users), ...braceViolations(path, code));
     found.push(...localeViolations(path, code), ...systemViolations(path, code));
+    found.push(...linuxViolations(path, code));
     found.push(...eventViolations(path, code));
     if (path.startsWith('native/')) found.push(...callbackViolations(path, code));
   }
@@ -243,6 +245,37 @@ function systemViolations(path, code) {
     const name = match[0].replace(/\s*\($/, '').replace('::', '');
     return `${path}:${line}: ${name} belongs in lib/os, which has locks, syncs and processes`;
   });
+}
+
+// Calls and flags that macOS or a BSD does not have, or has with other arguments.
+const linuxNames =
+  /(?<![\w.>])(?:accept4|copy_file_range|dup3|epoll_\w+|eventfd|fallocate|fanotify_\w+|getrandom|gettid|inotify_\w+|malloc_trim|mallinfo2?|memfd_create|mkostemps?|pidfd_\w+|pipe2|ppoll|prctl|prlimit|pthread_setname_np|renameat2|sendfile|sendmmsg|recvmmsg|signalfd|splice|statx|syscall|tee|timerfd_\w+|vmsplice)\s*\(|\b(?:EPOLL\w+|MFD_\w+|MSG_NOSIGNAL|O_PATH|O_TMPFILE|POLLRDHUP|PR_[GS]ET_\w+|SO_PEERCRED|SOCK_CLOEXEC|SOCK_NONBLOCK|SYS_\w+|TCP_(?:CORK|KEEPIDLE|QUICKACK|USER_TIMEOUT))\b/g;
+// Outside lib/os, systemCalls has these.
+const linuxSyncs = /\b(?:fdatasync|sync_file_range|syncfs)\s*\(|\bF_OFD_\w+/g;
+const otherNames = /\bst_[amc]tim\b/g;
+const systemQuestions =
+  /^[ \t]*#[ \t]*(?:if|ifdef|ifndef|elif)\b.*\b(?:__linux__|__gnu_linux__|linux|__APPLE__|__MACH__|TARGET_OS_\w+|__(?:Free|Net|Open)BSD__|__unix__|__GLIBC__|BOOST_OS_\w+|_WIN32)\b/gm;
+
+const isLinux = (name) => `${name} is Linux's alone; it belongs in lib/os/linux`;
+
+function linuxViolations(path, code) {
+  const isInOs = path.startsWith('lib/os/');
+  const sentences = (pattern, sentenceOf) =>
+    [...code.matchAll(pattern)].map((match) => {
+      const line = code.slice(0, match.index).split('\n').length;
+      return `${path}:${line}: ${sentenceOf(match[0].replace(/\s*\($/, ''))}`;
+    });
+  if (path.startsWith('lib/os/linux/')) return [];
+  const found = sentences(linuxNames, isLinux);
+  if (isInOs) {
+    found.push(...sentences(linuxSyncs, isLinux));
+  } else {
+    found.push(
+      ...sentences(otherNames, (name) => `macOS has no ${name}; os/file_place.hpp reads it`),
+    );
+    found.push(...sentences(systemQuestions, () => 'only lib/os asks which system it is'));
+  }
+  return found;
 }
 
 // --- events ----------------------------------------------------------------------------------------

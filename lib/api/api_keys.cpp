@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/sha256.hpp"
+#include "os/file_place.hpp"
 #include "store/backend.hpp"
 
 namespace millrace::api {
@@ -104,14 +105,8 @@ ApiKeys::Found ApiKeys::find_hash(std::string_view hash, bool counts) {
 std::optional<ApiKeys::Stamp> ApiKeys::stamp_of(const std::string& file) {
   struct stat found {};
   if (::stat(file.c_str(), &found) != 0) return std::nullopt;
-  constexpr std::int64_t second_ns = 1'000'000'000;
-#ifdef __APPLE__
-  const timespec& changed = found.st_mtimespec;
-#else
-  const timespec& changed = found.st_mtim;
-#endif
-  return Stamp{static_cast<std::int64_t>(changed.tv_sec) * second_ns + changed.tv_nsec,
-               static_cast<std::int64_t>(found.st_size), static_cast<std::uint64_t>(found.st_ino)};
+  return Stamp{os::changed_ns(found), static_cast<std::int64_t>(found.st_size),
+               static_cast<std::uint64_t>(found.st_ino)};
 }
 
 // A file that is there makes keys necessary until the process ends: removing it opens nothing.

@@ -2,8 +2,8 @@
 
 #include <locale.h>  // newlocale
 #include <stdlib.h>  // strtod_l, strtold_l
-#ifdef __APPLE__
-#include <xlocale.h>
+#if __has_include(<xlocale.h>)
+#include <xlocale.h>  // the same on macOS and BSD
 #endif
 
 #include <cmath>

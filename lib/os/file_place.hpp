@@ -24,6 +24,10 @@ inline FilePlace place_of(const std::string& path) {
           static_cast<std::uint64_t>(found.st_nlink)};
 }
 
+// When the contents of a file were changed last, in nanoseconds since 1970. POSIX has the time, but
+// not every system has it under POSIX's name.
+std::int64_t changed_ns(const struct stat& found);
+
 // The kind of a file system that other machines, or other programs, provide; "" for one of a local
 // disk, and where the system does not say.
 std::string network_file_system(const std::string& folder);

@@ -2,13 +2,14 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <system_error>
 #include <utility>
+
+#include "os/unnamed_file.hpp"
 
 namespace millrace::os {
 namespace {
@@ -19,13 +20,10 @@ Error failure(std::string_view what, int reason) {
                         std::generic_category().message(reason) + ".");
 }
 
-int open_unnamed(const std::string& folder) {
-#ifdef O_TMPFILE
-  constexpr mode_t owner_only = 0600;
-  const int unnamed = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, owner_only);
+// Where every file has a name, it loses it at once.
+int open_temporary(const std::string& folder) {
+  const int unnamed = open_unnamed(folder);
   if (unnamed >= 0) return unnamed;
-#endif
-  // Not every file system has files without a name.
   std::string path = folder + "/.upload-XXXXXX";
   const int named = mkstemp(path.data());
   if (named < 0) return named;
@@ -37,7 +35,7 @@ int open_unnamed(const std::string& folder) {
 }  // namespace
 
 Result<TemporaryFile> TemporaryFile::open(const std::string& folder) {
-  const int descriptor = open_unnamed(folder);
+  const int descriptor = open_temporary(folder);
   if (descriptor < 0) return failure("made", errno);
   return TemporaryFile(descriptor);
 }

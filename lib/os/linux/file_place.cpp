@@ -31,6 +31,11 @@ constexpr std::array<NetworkKind, 13> network_kinds{{
 
 }  // namespace
 
+std::int64_t changed_ns(const struct stat& found) {
+  constexpr std::int64_t second_ns = 1'000'000'000;
+  return static_cast<std::int64_t>(found.st_mtim.tv_sec) * second_ns + found.st_mtim.tv_nsec;
+}
+
 std::string network_file_system(const std::string& folder) {
   struct statfs found {};
   if (::statfs(folder.c_str(), &found) != 0) return {};

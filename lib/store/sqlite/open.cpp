@@ -204,8 +204,10 @@ Result<void> Backend::prepare_connection() {
   if (database_.number("SELECT count(*) FROM sqlite_schema").value_or(0) != 0) {
     MILLRACE_TRY(check_schema(database_, options_.read_only));
   }
+  // fullfsync: as os::sync_file, for macOS alone.
   database_.script(
       "PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0; PRAGMA synchronous=FULL;"
+      "PRAGMA fullfsync=ON; PRAGMA checkpoint_fullfsync=ON;"
       "PRAGMA secure_delete=ON; PRAGMA cache_size=-16000; PRAGMA mmap_size=0;");
   is_synchronous_ = true;
   if (!database_.ok()) return failure();

@@ -2,10 +2,14 @@
 
 #include "os/file_lock.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -51,6 +55,17 @@ TEST(FilePlace, KnowsAFileByMoreThanItsName) {
   EXPECT_TRUE(place.is_same_file(place_of(path)));
   EXPECT_FALSE(place.is_same_file(place_of("/")));
   EXPECT_EQ(network_file_system("/nowhere/at/all"), "");
+  std::filesystem::remove(path);
+}
+
+TEST(FilePlace, KnowsToTheNanosecondWhenAFileWasChanged) {
+  const std::string path = testing::TempDir() + "millrace-changed-" + std::to_string(::getpid());
+  { const auto lock = FileLock::take(path, at_once); }
+  const std::array<timespec, 2> times{{{1, 0}, {1'700'000'000, 123'456'789}}};
+  ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), times.data(), 0), 0);
+  struct stat found {};
+  ASSERT_EQ(::stat(path.c_str(), &found), 0);
+  EXPECT_EQ(changed_ns(found), 1'700'000'000'123'456'789);
   std::filesystem::remove(path);
 }
 
