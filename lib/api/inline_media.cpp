@@ -21,6 +21,7 @@ namespace {
 constexpr std::string_view mark = "[CQ:";
 constexpr std::string_view scheme = "base64://";
 constexpr std::string_view data_scheme = "data:";
+constexpr std::string_view comma_escape = "&#44;";
 constexpr std::string_view tag_begin = "<attachment uid=\"";
 constexpr std::string_view tag_end = "\"/>";
 constexpr std::string_view open_type = "application/octet-stream";
@@ -33,7 +34,7 @@ bool is_data_url(std::string_view text) {
 // As segments write what would end a value.
 std::string unescaped(std::string_view text) {
   static constexpr std::array<std::pair<std::string_view, char>, 4> escapes{
-      {{"&#44;", ','}, {"&#91;", '['}, {"&#93;", ']'}, {"&amp;", '&'}}};
+      {{comma_escape, ','}, {"&#91;", '['}, {"&#93;", ']'}, {"&amp;", '&'}}};
   std::string out;
   while (!text.empty()) {
     const auto* escape = std::find_if(escapes.begin(), escapes.end(), [text](const auto& one) {
@@ -47,14 +48,17 @@ std::string unescaped(std::string_view text) {
 }
 
 // `file=` of a segment such as "image,file=base64://...,name=a.png". The comma of a `data:` URL is
-// a part of it.
+// a part of it, also where it is not written as an escape.
 std::string member_of(std::string_view segment, std::string_view name) {
   const std::string wanted = "," + std::string(name) + "=";
   const std::size_t begin = segment.find(wanted);
   if (begin == std::string_view::npos) return {};
   const std::string_view value = segment.substr(begin + wanted.size());
   std::size_t end = value.find(',');
-  if (is_data_url(value) && end != std::string_view::npos) end = value.find(',', end + 1);
+  const bool has_comma = value.substr(0, end).find(comma_escape) != std::string_view::npos;
+  if (is_data_url(value) && !has_comma && end != std::string_view::npos) {
+    end = value.find(',', end + 1);
+  }
   return unescaped(value.substr(0, end));
 }
 

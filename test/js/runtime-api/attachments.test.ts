@@ -264,7 +264,7 @@ describe.each(hosts)('attachments (%s)', (host) => {
 
   it('go with a message and stay with it', async () => {
     const api = await serve(host);
-    const [one, two] = [await upload(api, 'a.png', 'x'), await upload(api, 'b.txt', 'y')];
+    const [one, two] = [await upload(api, 'a.png', png), await upload(api, 'b.txt', 'y')];
     const ids = [one.id, two.id, one.id, '../x', 7];
     await runJob(api, { text: 'look', attachment_ids: ids });
     await runJob(api, { attachment_ids: [two.id] });

@@ -60,7 +60,7 @@ TEST(InlineMedia, OfTheUserBecomeAttachments) {
            "[CQ:image,url=data:image/png;base64&#44;" + file + ",type=show]",
            "[CQ:file,name=a.txt,file=base64://" + file + "]",
            "data:image/png;base64," + file,
-           "DATA:;base64," + file,
+           "data:;base64," + file,
        }) {
     const auto taken = api::take_inline_media("a " + text + " b", {"ada", 1}, 100);
     ASSERT_TRUE(taken.ok()) << text;

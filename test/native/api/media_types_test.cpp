@@ -10,15 +10,15 @@ namespace {
 namespace api = millrace::api;
 
 constexpr std::string_view unknown = "application/octet-stream";
-constexpr std::string_view png = "\x89PNG\r\n\x1a\n";
+constexpr std::string_view png_bytes = "\x89PNG\r\n\x1a\n";
 
 std::string_view type_of(std::string_view name, std::string_view bytes) {
   return api::checked_media_type(api::media_type_of(name), bytes);
 }
 
 TEST(MediaTypes, AreWhatTheBytesShow) {
-  EXPECT_EQ(type_of("a.png", png), "image/png");
-  EXPECT_EQ(type_of("a.txt", png), "image/png");
+  EXPECT_EQ(type_of("a.png", png_bytes), "image/png");
+  EXPECT_EQ(type_of("a.txt", png_bytes), "image/png");
   EXPECT_EQ(type_of("a.html", "%PDF-1.7"), "application/pdf");
   EXPECT_EQ(type_of("a", "PK\x03\x04rest"), "application/zip");
   EXPECT_EQ(type_of("a.docx", "PK\x03\x04rest"),
