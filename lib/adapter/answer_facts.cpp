@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/bytes.hpp"
+
 namespace millrace::adapter {
 namespace {
 
@@ -29,6 +31,12 @@ std::string with_earlier(const std::string& before, const json::Value& value) {
 }
 
 }  // namespace
+
+void AnswerFacts::restart() {
+  const std::uint64_t answer = answer_ + 1;
+  *this = {};
+  answer_ = answer;
+}
 
 void AnswerFacts::note(const json::Value& object, std::span<const FactName> names,
                        std::span<const std::string_view> left_out) {
@@ -61,10 +69,13 @@ void AnswerFacts::set(std::string_view name, std::string_view text) {
 
 void AnswerFacts::set_detail(std::string_view member, const json::Value& value) {
   if (is_empty_value(value)) return;
-  const auto known = std::find_if(details_.begin(), details_.end(),
-                                  [&](const auto& row) { return row.first == member; });
-  const bool is_known = known != details_.end() && value.is_object();
-  put(details_, member, is_known ? with_earlier(known->second, value) : value.to_json());
+  const auto known = find_detail(member);
+  if (known == details_.end()) return put(details_, member, value.to_json());
+  // Records repeat it, mostly.
+  json_.clear();
+  value.write(json_);
+  if (known->second == json_) return;
+  put(details_, member, value.is_object() ? with_earlier(known->second, value) : json_);
 }
 
 void AnswerFacts::set_detail_json(std::string_view member, std::string json) {
@@ -72,28 +83,33 @@ void AnswerFacts::set_detail_json(std::string_view member, std::string json) {
 }
 
 bool AnswerFacts::carry(std::string_view member, const json::Value& value) {
-  const bool is_known = std::any_of(details_.begin(), details_.end(),
-                                    [&](const auto& row) { return row.first == member; });
-  if (!is_known && details_.size() >= most_carried) return is_empty_value(value);
+  const bool is_full = details_.size() >= most_carried;
+  if (is_full && find_detail(member) == details_.end()) return is_empty_value(value);
   set_detail(member, value);
   return true;
 }
 
+AnswerFacts::List::iterator AnswerFacts::find_detail(std::string_view name) {
+  return std::find_if(details_.begin(), details_.end(),
+                      [&](const auto& row) { return same_text(row.first, name); });
+}
+
 // Names that are left out are not kept: one that comes again counts again.
-void AnswerFacts::add_name(std::string_view list, std::string name) {
+bool AnswerFacts::add_name(std::string_view list, std::string name) {
   std::vector<Names>& lists = names_.edit();
   auto names =
       std::find_if(lists.begin(), lists.end(), [&](const Names& row) { return row.list == list; });
   if (names == lists.end()) names = lists.insert(lists.end(), Names{list, {}, {}, 0});
-  if (names->seen.contains(name)) return;
+  if (names->seen.contains(name)) return true;
   if (names->seen.size() == most_names) {
     set_detail_json(std::string(list) + "LeftOut", std::to_string(++names->left_out));
-    return;
+    return false;
   }
   if (!names->json.empty()) names->json.push_back(',');
   json::append_string(names->json, name);
   set_detail_json(list, "[" + names->json + "]");
   names->seen.insert(std::move(name));
+  return true;
 }
 
 void AnswerFacts::put(List& list, std::string_view name, std::string json) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,9 @@ struct FactName {
   bool is_number = false;  // else a text
 };
 
+// The list of the members that a record lacks and that were read as their place says.
+inline constexpr std::string_view missing_members = "missingMembers";
+
 // Gathers them over the records of one answer.
 // Thread: any, one at a time.
 class AnswerFacts {
@@ -38,12 +42,17 @@ class AnswerFacts {
   // Takes a member of one record of many as `set_detail` does; false when there are as many details
   // as are kept of what a server makes up.
   bool carry(std::string_view member, const json::Value& value);
-  // Puts a name into a list of names in the details, once.
+  // Puts a name into a list of names in the details, once; false when the list is full.
   // Shape: "<list>": string[], "<list>LeftOut"?: number, of the names that are not in it
-  void add_name(std::string_view list, std::string name);
+  bool add_name(std::string_view list, std::string name);
 
   static constexpr std::size_t most_names = 64;    // in a list
   static constexpr std::size_t most_carried = 64;  // details
+
+  // Forgets all: what comes next is of another answer.
+  void restart();
+  // How many answers there were before this one.
+  [[nodiscard]] std::uint64_t answer() const { return answer_; }
 
   // Whether something was noted since the last call of take.
   [[nodiscard]] bool has_changes() const { return has_changes_; }
@@ -61,10 +70,13 @@ class AnswerFacts {
   };
 
   void put(List& list, std::string_view name, std::string json);
+  [[nodiscard]] List::iterator find_detail(std::string_view name);
 
   List facts_;
   List details_;
+  std::string json_;  // of a value that is compared with the one before
   Rare<std::vector<Names>> names_;
+  std::uint64_t answer_ = 0;
   bool has_changes_ = false;
 };
 

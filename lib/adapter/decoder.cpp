@@ -264,8 +264,10 @@ void Decoder::on_payload(std::string_view name, std::string_view payload) {
 
 // Names what of the record is unknown.
 void Decoder::check(std::string_view name, const json::Value& record) {
-  if (checked_->is_same(document_.shape(), name)) return;
-  checked_->begin(document_.shape(), name);
+  // Where records name themselves, their frames say nothing more.
+  if (wire_.framing == FramingKind::sse_records) name = {};
+  if (checked_->repeats(document_.shape(), name, *facts_)) return;
+  checked_->begin(document_.shape(), name, *facts_);
   wire_.check({*facts_, *checked_}, name, record);
 }
 

@@ -85,7 +85,9 @@ constexpr std::array<std::string_view, 3> graph_lists{"messages", "messages/part
                                                       "messages/complete"};
 
 void check_message(const Report& report, const json::Value& message) {
-  const std::string_view type = message["type"].string();
+  const json::Value kind = message["type"];
+  if (kind.is_string()) report.checked.add_tag(kind);
+  const std::string_view type = kind.string();
   if (type == "constructor") return check_record(report, graph_stored, message);
   // Those of people are not shown.
   const bool is_hidden = !type.empty() && author_of(type) == Author::other;
@@ -95,8 +97,6 @@ void check_message(const Report& report, const json::Value& message) {
 }  // namespace
 
 void check_langgraph(const Report& report, std::string_view name, const json::Value& record) {
-  // Types of messages decide what is looked at.
-  report.checked.spoil();
   const std::string_view base = name.substr(0, name.find('|'));
   const bool is_end = base == "end";
   if (is_end || base == "metadata") {
@@ -104,7 +104,9 @@ void check_langgraph(const Report& report, std::string_view name, const json::Va
     return;
   }
   if (std::find(graph_lists.begin(), graph_lists.end(), base) == graph_lists.end()) return;
-  const bool is_part = record["ns"].is_array() && record["type"].string() == base;
+  const json::Value kind = record["type"];
+  if (kind.is_string()) report.checked.add_tag(kind);
+  const bool is_part = record["ns"].is_array() && kind.string() == base;
   const json::Value data = is_part ? record["data"] : record;
   if (!data.is_array()) return check_message(report, data);
   // A list of messages, or a message and its metadata.

@@ -48,7 +48,7 @@ void OpenAiChat::note_facts(const json::Value& record, const json::Value& choice
   if (facts_ended_ && choice.exists() && is_another) {
     const std::string facts = services_.facts->take();
     services_.parts.pass(event::AnswerInfo{facts});
-    *services_.facts = {};
+    services_.facts->restart();
     facts_ended_ = has_facts_ = false;
   }
   if (!id.empty()) facts_id_ = id;

@@ -1,8 +1,6 @@
 #include "adapter/record_shape.hpp"
 
-#include <algorithm>
 #include <string>
-#include <utility>
 
 #include "adapter/unknown_members.hpp"
 #include "base/bytes.hpp"
@@ -10,11 +8,17 @@
 namespace millrace::adapter {
 namespace {
 
+// Whether the number is 0, 1, 2 ...
+bool is_whole_number(const json::Value& value) {
+  const std::string_view text = value.number_text();
+  return text.size() == 1 || value.integer().value_or(-1) >= 0;
+}
+
 bool fits(JsonTypes types, const json::Value& value) {
   if (value.is_string()) return (types & text_type) != 0;
   if (value.is_number()) {
     const bool is_index = (types & number_type) == 0 && (types & whole_type) != 0;
-    return is_index ? value.integer().value_or(-1) >= 0 : (types & number_type) != 0;
+    return is_index ? is_whole_number(value) : (types & number_type) != 0;
   }
   if (value.is_object()) return (types & object_type) != 0;
   if (value.is_array()) return (types & list_type) != 0;
@@ -27,21 +31,18 @@ class FieldSearch {
   explicit FieldSearch(std::span<const Field> fields) : fields_(fields) {}
 
   const Field* find(std::string_view name) {
-    for (std::size_t at = next_; at < fields_.size(); ++at) {
-      if (same_text(fields_[at].name, name)) return found(at);
-    }
-    for (std::size_t at = 0; at < next_; ++at) {
-      if (same_text(fields_[at].name, name)) return found(at);
+    if (next_ < fields_.size() && same_text(fields_[next_].name, name)) return &fields_[next_++];
+    const std::uint32_t mark = json::detail::key_mark(name);
+    for (std::size_t at = 0; at < fields_.size(); ++at) {
+      const Field& field = fields_[at];
+      if (field.mark != mark || !same_text(field.name, name)) continue;
+      next_ = at + 1;
+      return &field;
     }
     return nullptr;
   }
 
  private:
-  const Field* found(std::size_t at) {
-    next_ = at + 1;
-    return &fields_[at];
-  }
-
   std::span<const Field> fields_;
   std::size_t next_ = 0;
 };
@@ -59,8 +60,7 @@ class RecordCheck {
                     const json::Member& member) const;
 
   void note_type(std::string_view place, std::string_view member, const json::Value& value) const {
-    checked_.spoil();
-    UnknownMembers::note_type(&facts_, place, member, value);
+    if (!UnknownMembers::note_type(&facts_, place, member, value)) checked_.spoil();
   }
 
   AnswerFacts& facts_;
@@ -101,13 +101,18 @@ void RecordCheck::check(const Shape& shape, const json::Value& object) const {
 
 // False where it is a further answer's, or one too many.
 bool RecordCheck::carry(const json::Value& object, const json::Member& member) const {
-  checked_.spoil();
+  if (member.value.is_null()) return true;
+  checked_.add_carried(object, member);
   return is_first(object) && facts_.carry(member.key, member.value);
 }
 
 void RecordCheck::check_member(const Field& field, std::string_view place,
                                const json::Value& value) const {
-  if (!fits(field.types, value)) return note_type(place, field.name, value);
+  if (!fits(field.types, value)) {
+    // The next number may be one.
+    if (value.is_number() && (field.types & whole_type) != 0) checked_.spoil();
+    return note_type(place, field.name, value);
+  }
   if (field.types == whole_type && value.is_number()) checked_.add_whole(value);
   if (field.shape != nullptr && value.is_object()) return check(*field.shape, value);
   if (field.items == any_type) return;
@@ -124,43 +129,64 @@ void RecordCheck::note_unknown(const Shape& shape, std::string_view place,
                                const json::Value& object, const json::Member& member) const {
   if (shape.unknown == Unknown::named_beside && object.size() == 1) return;
   if (shape.unknown == Unknown::carried && carry(object, member)) return;
-  checked_.spoil();
-  UnknownMembers::note_member(&facts_, shape.unknown_place.empty() ? place : shape.unknown_place,
-                              member);
+  const std::string_view called = shape.unknown_place.empty() ? place : shape.unknown_place;
+  if (!UnknownMembers::note_member(&facts_, called, member)) checked_.spoil();
 }
 
 }  // namespace
 
-void CheckedRecord::begin(std::uint64_t shape, std::string_view name) {
+void CheckedRecord::begin(std::uint64_t shape, std::string_view name, const AnswerFacts& facts) {
   tags_.clear();
+  texts_.clear();
   wholes_.clear();
+  carried_.clear();
   name_ = name;
+  is_new_ = shape != shape_;
   shape_ = shape;
+  answer_ = facts.answer();
   is_good_ = true;
 }
 
-bool CheckedRecord::is_same(std::uint64_t shape, std::string_view name) const {
-  if (!is_good_ || shape != shape_ || !same_text(name, name_)) return false;
-  const auto is_tag = [](const Tag& tag) { return same_text(tag.value.string(), tag.text); };
-  const auto is_whole = [](const json::Value& value) { return value.integer().value_or(-1) >= 0; };
-  return std::all_of(tags_.begin(), tags_.end(), is_tag) &&
-         std::all_of(wholes_.begin(), wholes_.end(), is_whole);
+bool CheckedRecord::repeats(std::uint64_t shape, std::string_view name, AnswerFacts& facts) const {
+  const bool is_known = is_good_ && shape == shape_ && facts.answer() == answer_;
+  if (!is_known || !same_text(name, name_)) return false;
+  for (const Decisive& tag : tags_) {
+    const std::string_view text = tag.value.string();
+    if (text.data() == tag.place) continue;
+    if (!same_text(text, {texts_.data() + tag.begin, tag.size})) return false;
+  }
+  for (const Decisive& whole : wholes_) {
+    if (whole.value.number_text().data() == whole.place) continue;
+    if (!is_whole_number(whole.value)) return false;
+  }
+  for (const Carried& one : carried_) {
+    if (!is_first(one.object) || !facts.carry(one.member.key, one.member.value)) return false;
+  }
+  return true;
 }
 
 void CheckedRecord::add_tag(const json::Value& value) {
   if (tags_.size() == most_values) return spoil();
-  tags_.push_back({value, std::string(value.string())});
+  const std::string_view text = value.string();
+  tags_.push_back({value, is_new_ ? text.data() : nullptr,
+                   static_cast<std::uint32_t>(texts_.size()),
+                   static_cast<std::uint32_t>(text.size())});
+  texts_.append(text);
+}
+
+void CheckedRecord::add_carried(const json::Value& object, const json::Member& member) {
+  if (carried_.size() == most_values) return spoil();
+  carried_.push_back({object, member});
 }
 
 void CheckedRecord::add_whole(const json::Value& value) {
   if (wholes_.size() == most_values) return spoil();
-  wholes_.push_back(value);
+  wholes_.push_back({value, is_new_ ? value.number_text().data() : nullptr, 0, 0});
 }
 
 void check_record(const Report& report, const Shape& shape, const json::Value& record) {
   if (record.is_object()) return RecordCheck(report).check(shape, record);
-  report.checked.spoil();
-  UnknownMembers::note_type(&report.facts, "stream", "record", record);
+  if (!UnknownMembers::note_type(&report.facts, "stream", "record", record)) report.checked.spoil();
 }
 
 }  // namespace millrace::adapter

@@ -33,6 +33,7 @@ struct Field {
   JsonTypes items = any_type;    // of a list
   const Shape* shape = nullptr;  // of an object, or of the objects in a list; null for any
   bool carried = false;          // goes into the details of the answer as it is
+  std::uint32_t mark = json::detail::key_mark(name);
 };
 
 // What becomes of the members of an object that its shape does not have.
@@ -62,32 +63,49 @@ struct Variant {
   const Shape* shape;
 };
 
-// What a record was found to be of which nothing was named. The next one of its shape is of the
-// same, when the values that decide it are: most records of a stream cost no more than that.
+// What a record was found to be. Of the next one of its shape the same is known, when the values
+// that decide it are the same: most records of a stream cost no more than that.
 // Thread: any, one at a time.
+// Lifetime: it views the document that has the record, which is looked at while its shape is the
+// same.
 class CheckedRecord {
  public:
   // `shape` is that of the document which has the record, `name` the event name of its frame.
-  void begin(std::uint64_t shape, std::string_view name);
-  [[nodiscard]] bool is_same(std::uint64_t shape, std::string_view name) const;
+  void begin(std::uint64_t shape, std::string_view name, const AnswerFacts& facts);
+  // Whether the document's record is known, which gives its carried members to the facts.
+  [[nodiscard]] bool repeats(std::uint64_t shape, std::string_view name, AnswerFacts& facts) const;
 
   // Notes a value that decided: a text, or a number that had to be 0, 1, 2 ...
   void add_tag(const json::Value& value);
   void add_whole(const json::Value& value);
+  // Notes a member of an object whose value goes into the details of the answer.
+  void add_carried(const json::Value& object, const json::Member& member);
   // The next record must be looked at again, whatever its shape.
   void spoil() { is_good_ = false; }
 
  private:
   static constexpr std::size_t most_values = 8;
-  struct Tag {
+  // A text or number that decided. While it stands where it stood when the document was parsed, it
+  // is the same; what differs between records stands elsewhere.
+  struct Decisive {
     json::Value value;
-    std::string text;
+    const char* place;    // or null
+    std::uint32_t begin;  // of a tag's text in texts_
+    std::uint32_t size;
   };
-  std::vector<Tag> tags_;
-  std::vector<json::Value> wholes_;
+  struct Carried {
+    json::Value object;
+    json::Member member;
+  };
+  std::vector<Decisive> tags_;
+  std::string texts_;
+  std::vector<Decisive> wholes_;
+  std::vector<Carried> carried_;
   std::string name_;
   std::uint64_t shape_ = 0;
+  std::uint64_t answer_ = 0;  // which has what was named
   bool is_good_ = false;
+  bool is_new_ = false;  // no record of the shape was looked at before
 };
 
 // Where the names go.

@@ -31,16 +31,17 @@ void UnknownMembers::note(AnswerFacts* facts, std::string_view place, const json
   }
 }
 
-void UnknownMembers::note_member(AnswerFacts* facts, std::string_view place,
+bool UnknownMembers::note_member(AnswerFacts* facts, std::string_view place,
                                  const json::Member& member) {
-  if (facts == nullptr || has_no_value(member.value)) return;
-  facts->add_name("unknownMembers", std::string(cut(place)) + "." + std::string(cut(member.key)));
+  if (facts == nullptr || has_no_value(member.value)) return !member.value.is_string();
+  return facts->add_name("unknownMembers",
+                         std::string(cut(place)) + "." + std::string(cut(member.key)));
 }
 
-void UnknownMembers::note_type(AnswerFacts* facts, std::string_view place, std::string_view member,
+bool UnknownMembers::note_type(AnswerFacts* facts, std::string_view place, std::string_view member,
                                const json::Value& value) {
-  if (facts == nullptr || has_no_value(value)) return;
-  facts->add_name("wrongTypes", std::string(cut(place)) + "." + std::string(cut(member)));
+  if (facts == nullptr || has_no_value(value)) return !value.is_string();
+  return facts->add_name("wrongTypes", std::string(cut(place)) + "." + std::string(cut(member)));
 }
 
 void UnknownEvents::note(AnswerFacts* facts, std::string_view name, const json::Value& record) {

@@ -21,11 +21,12 @@ class UnknownMembers {
   // details of the answer; `place` is how the object is called there. Nothing without `facts`.
   static void note(AnswerFacts* facts, std::string_view place, const json::Value& object,
                    std::span<const std::string_view> known);
-  // Names one member in the same way.
-  static void note_member(AnswerFacts* facts, std::string_view place, const json::Member& member);
+  // Names one member in the same way. True where a record that differs in texts and numbers alone
+  // has nothing else to name there.
+  static bool note_member(AnswerFacts* facts, std::string_view place, const json::Member& member);
   // Names a member whose value is of a type that its wire does not give it, unless it is null or
-  // empty.
-  static void note_type(AnswerFacts* facts, std::string_view place, std::string_view member,
+  // empty; true as above.
+  static bool note_type(AnswerFacts* facts, std::string_view place, std::string_view member,
                         const json::Value& value);
 };
 

@@ -14,7 +14,17 @@ constexpr std::uint32_t hashed(std::uint32_t hash, unsigned char byte) {
 
 void TextHash::add(std::string_view text) {
   std::uint32_t hash = hash_;
-  for (const char byte : text) hash = hashed(hash, static_cast<unsigned char>(byte));
+  const auto take = [&hash](char byte) { hash = hashed(hash, static_cast<unsigned char>(byte)); };
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  // Every piece of every answer passes here.
+  for (; end - at >= 4; at += 4) {
+    take(at[0]);
+    take(at[1]);
+    take(at[2]);
+    take(at[3]);
+  }
+  for (; at != end; ++at) take(*at);
   hash_ = hash;
   size_ += text.size();
 }
