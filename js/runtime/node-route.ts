@@ -54,7 +54,7 @@ function invalid(target: string): Response {
 }
 
 function fieldsOf(request: NodeRequest): Fields {
-  return (request.headers ?? {}) as Fields;
+  return request.headers ?? {};
 }
 
 function hostOf(request: NodeRequest): string {

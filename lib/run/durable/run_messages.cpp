@@ -56,9 +56,9 @@ void RunRegistry::send_message(const store::RunId& run, const Tree& message, boo
       [run, id = std::string(message["id"].string()),
        json = message.to_json(json::Surrogates::replace), by = std::string(by)](
           store::StorageBackend& backend) { return keep_message(backend, run, id, json, by); },
-      [weak = weak_from_this(), run, done](const Result<bool>& kept) {
-        if (!kept) return done(kept.error());
-        if (!kept.value()) return done(takes_no_message());
+      [weak = weak_from_this(), run, done](const Result<bool>& taken) {
+        if (!taken) return done(taken.error());
+        if (!taken.value()) return done(takes_no_message());
         if (const auto self = weak.lock()) self->refresh(run);
         done(true);
       });
