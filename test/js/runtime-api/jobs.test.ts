@@ -203,7 +203,20 @@ describe.each(hosts)('jobs (%s)', (host) => {
   it('are cancelled at once though their function goes on, and what it gives then is dropped', async () => {
     const gate = new Gate();
     const warned = jest.spyOn(process, 'emitWarning').mockReturnValue();
-    const api = await serve(host, { agent: () => gate.opened.then(() => 'too late') });
+    const hasWarned = () =>
+      warned.mock.calls.some(([text]) => String(text).includes('when its signal aborts'));
+    const over = new Gate();
+    const api = await serve(host, {
+      agent: async (_turn, ctx) => {
+        await gate.opened;
+        while (!hasWarned()) {
+          await ctx.send('late');
+          await new Promise((resolve) => setTimeout(resolve, 5));
+        }
+        over.open();
+        return 'too late';
+      },
+    });
     const { job_id: id } = await startJob(api, { message: 'go' });
     expect(await api.json(`/api/v1/chat/jobs/${id}/cancel`, 200, { method: 'POST' })).toMatchObject(
       {
@@ -211,10 +224,7 @@ describe.each(hosts)('jobs (%s)', (host) => {
       },
     );
     gate.open();
-    const texts = () => warned.mock.calls.map(([text]) => String(text));
-    while (!texts().some((text) => text.includes('when its signal aborts'))) {
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
+    await over.opened;
     warned.mockRestore();
     expect(await api.json(`/api/v1/chat/jobs/${id}`, 200)).toMatchObject({ messages: [] });
     const { items } = await api.json('/api/v1/chat/history', 200);
