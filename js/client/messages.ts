@@ -80,9 +80,7 @@ export function carry(
 ): void {
   if (to.metadata.states.length === 0) to.metadata.states = from.metadata.states;
   if (to.metadata.citations.length === 0) to.metadata.citations = from.metadata.citations;
-  if (!('order' in to.metadata.own) && 'order' in from.metadata.own) {
-    to.metadata.own['order'] = from.metadata.own['order'];
-  }
+  to.metadata.own = { ...from.metadata.own, ...to.metadata.own };
   to.encryptedValue ??= from.encryptedValue;
   for (const call of to.toolCalls ?? []) {
     const before = from.toolCalls?.find(({ id }) => id === call.id);

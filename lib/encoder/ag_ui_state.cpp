@@ -26,22 +26,6 @@ void append_element(std::string& list, std::string_view json) {
   list.append(json);
 }
 
-// `"metadata":{"millrace":{...}}` with what there is, or "".
-std::string metadata_of(std::string_view states, std::string_view citations,
-                        std::string_view order) {
-  if (states.empty() && citations.empty() && order.empty()) return {};
-  std::string out = R"("metadata":{"millrace":{)";
-  const auto list = [&](std::string_view key, std::string_view elements) {
-    if (elements.empty()) return;
-    json::append_raw_member(out, key, "[");
-    out.append(elements).push_back(']');
-  };
-  list("providerState", states);
-  list("citations", citations);
-  list("order", order);
-  return out.append("}}");
-}
-
 }  // namespace
 
 bool AgUiState::take(const Event& event) {
@@ -83,6 +67,9 @@ bool AgUiState::take(const Event& event) {
     release();
     const std::size_t answered = find(Kind::call, result->id);
     if (answered != none) note(PartKind::result, entities_[answered].piece, answered);
+  } else if (const auto* value = std::get_if<event::EncryptedValue>(&body)) {
+    sign(*value);
+    release();
   } else if (const auto* state = std::get_if<event::ProviderState>(&body)) {
     add_state(*state);
   } else if (const auto* citation = std::get_if<event::Citation>(&body)) {
@@ -135,12 +122,17 @@ void AgUiState::add_delta(std::size_t part, std::string_view delta) {
   if (part == 0 || part > entities_.size() || delta.empty()) return;
   Entity& entity = entities_[part - 1];
   if (entity.kind == Kind::message && order_.begins_piece(entity.piece)) {
+    if (entity.piece != 0 && entity.whole == none) {
+      entity.whole = hashes_.size();
+      hashes_.push_back(hashes_[entity.hash]);
+    }
     entity.hash = hashes_.size();
     note(PartKind::text, part - 1, entity.hash);
     hashes_.emplace_back();
     entity.piece = order_.size();
   }
   hashes_[entity.hash].add(delta);
+  if (entity.whole != none) hashes_[entity.whole].add(delta);
 }
 
 // ---- parts
@@ -153,6 +145,7 @@ std::size_t AgUiState::begin(Kind kind, std::string_view id) {
   Entity& entity = entities_.emplace_back();
   entity.kind = kind;
   entity.id = &key;
+  if (!binding_.empty() && kind != Kind::reasoning) entity.stored.edit().reasoning = binding_;
   // A text takes its places with its first delta.
   order_.reserve_one();
   if (hashes_.size() == hashes_.capacity()) hashes_.reserve(hashes_.size() * 2 + 2);
@@ -281,104 +274,11 @@ void AgUiState::give_early(std::size_t anchor) {
   place_early(anchor);
 }
 
-// ---- ends
-
-void AgUiState::release(std::size_t anchor, std::string_view order) {
-  if (ends_.empty()) return;
-  for (const End& end : std::exchange(ends_, {})) {
-    if (end.entity == none) {
-      write_(Event{event::ReasoningSpanEnd{end.id}});
-      continue;
-    }
-    Entity& entity = entities_[end.entity];
-    const std::string extra = metadata_of(entity.stored->states, entity.stored->citations,
-                                          end.entity == anchor ? order : std::string_view());
-    entity.is_late = false;
-    switch (end.kind) {
-      case Kind::message: write_(Event{event::TextEnd{end.id}, extra}); break;
-      case Kind::reasoning: write_(Event{event::ReasoningEnd{end.id}, extra}); break;
-      case Kind::call: write_(Event{event::ToolEnd{end.id}, extra}); break;
-    }
-  }
-}
-
-// A part that has ended, or a message that has calls alone, begins and ends once more.
-void AgUiState::announce(Entity& entity, std::string_view order) {
-  const std::string& id = *entity.id;
-  const std::string extra = metadata_of(entity.stored->states, entity.stored->citations, order);
-  if (extra.empty() || is_silent_ || theirs_->contains(id)) return;
-  if (std::count(open_.begin(), open_.end(), std::pair(entity.kind, id)) > 0) return;
-  switch (entity.kind) {
-    case Kind::message:
-      write_(Event{event::TextStart{id}});
-      write_(Event{event::TextEnd{id}, extra});
-      break;
-    case Kind::reasoning:
-      write_(Event{event::ReasoningStart{id}});
-      write_(Event{event::ReasoningEnd{id}, extra});
-      break;
-    case Kind::call:
-      write_(Event{event::ToolStart{id, entity.name}});
-      write_(Event{event::ToolEnd{id}, extra});
-      break;
-  }
-}
-
-void AgUiState::finish() {
-  if (entities_.empty() && early_.empty()) return release();
-  if (anchor_ == none) {
-    const auto named = std::find_if(early_.begin(), early_.end(), [](const Early& early) {
-      return early.note != none && !early.entity_id.empty();
-    });
-    if (named != early_.end()) begin(Kind::message, std::string(named->entity_id));
-  }
-  std::string order;
-  if (anchor_ != none) {
-    if (!early_.empty()) give_early(anchor_);
-    if (!order_.is_shown() && has_state_ && !is_silent_) order = order_of();
-  }
-  const bool is_held = std::any_of(ends_.begin(), ends_.end(), [&](const End& end) {
-    return end.entity == anchor_ && end.kind == Kind::message;
-  });
-  release(anchor_, order);
-  for (std::size_t at = 0; at < entities_.size(); ++at) {
-    const bool has_order = at == anchor_ && !order.empty() && !is_held;
-    if (!entities_[at].is_late && !has_order) continue;
-    announce(entities_[at], at == anchor_ ? std::string_view(order) : std::string_view());
-  }
-  clear();
-}
-
-// The elements of the record, or "" when there is nothing to order.
-std::string AgUiState::order_of() const {
-  std::string out = "[";
-  std::size_t count = 0;
-  for (const auto& note : order_.notes()) {
-    if (note.is_gone || note.owner == none) continue;
-    message::OrderEntry entry{note.kind, *entities_[note.owner].id};
-    switch (note.kind) {
-      case PartKind::text: entry.hash = hashes_[note.number]; break;
-      case PartKind::reasoning: entry.hash = hashes_[entities_[note.owner].hash]; break;
-      case PartKind::item:
-        entry.item_kind = items_[note.number].kind;
-        entry.at = items_[note.number].at;
-        break;
-      case PartKind::call:
-        entry.id = *entities_[note.number].id;
-        entry.hash = hashes_[entities_[note.number].hash];
-        break;
-      case PartKind::result: entry.id = *entities_[note.number].id; break;
-    }
-    message::append_entry(out, entry);
-    ++count;
-  }
-  return count < 2 ? std::string() : out.substr(1);
-}
-
 void AgUiState::clear() {
   entities_.clear();
   index_.clear();
   anchor_ = none;
+  binding_.clear();
   order_.clear();
   hashes_.clear();
   items_.clear();

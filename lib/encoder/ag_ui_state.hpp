@@ -1,7 +1,7 @@
-// What an AG-UI 1.0 client stores of an answer for the next turn: provider state, citations and the
-// order of the parts, as `metadata.millrace` of a message or call. A client replaces a member of
-// `metadata` as a whole, so that it goes out whole, with the last event of what it belongs to: the
-// end of a part waits until the next part begins.
+// What an AG-UI 1.0 client stores of an answer for the next turn: provider state, citations, the
+// order of the parts and what a provider signed, as `metadata.millrace` of a message or call. A
+// client replaces a member of `metadata` as a whole, so that it goes out whole, with the last event
+// of what it belongs to: the end of a part waits until the next part begins.
 // Source: @ag-ui/client 1.0.0; docs/decisions/ordered-parts.md.
 #pragma once
 
@@ -46,16 +46,21 @@ class AgUiState {
   struct Stored {
     std::string states;     // elements of an array
     std::string citations;  // the same
+    std::string reasoning;  // id of the signed reasoning that it needs
     std::size_t state_count = 0;
   };
+  // Of what the provider gave a signature with an entity.
+  enum class Signs : std::uint8_t { nothing, itself, reasoning_before };
   struct Entity {
     Kind kind = Kind::message;
+    Signs signs = Signs::nothing;
     const std::string* id = nullptr;  // in the index
     std::string name = {};            // of a call's tool
     Rare<Stored> stored = {};
-    std::size_t piece = 0;  // number of the latest piece of its text in the order
-    std::size_t hash = 0;   // of its latest piece
-    bool is_late = false;   // it has state that its end did not bring
+    std::size_t piece = 0;     // number of the latest piece of its text in the order
+    std::size_t hash = 0;      // of its latest piece
+    std::size_t whole = none;  // of a text of several pieces: its hash
+    bool is_late = false;      // it has state that its end did not bring
   };
   struct Item {
     std::string kind;
@@ -93,6 +98,9 @@ class AgUiState {
   void set_open(Kind kind, std::string_view id, bool is_open);
   void note(message::PartKind kind, std::size_t owner, std::size_t number);
   bool hold(const event::Event& event, Kind kind, std::string_view id);
+  void sign(const event::EncryptedValue& value);
+  [[nodiscard]] std::string shown_of(std::size_t entity) const;
+  [[nodiscard]] std::string metadata_of(std::size_t entity, std::string_view order) const;
   void add_state(const event::ProviderState& state);
   void add_citation(const event::Citation& citation);
   std::size_t append_state(Entity& entity, std::string_view provider, std::string_view kind,
@@ -101,7 +109,7 @@ class AgUiState {
   void place_early(std::size_t entity);
   void give_early(std::size_t anchor);
   void release(std::size_t anchor, std::string_view order);
-  void announce(Entity& entity, std::string_view order);
+  void announce(std::size_t at, std::string_view order);
   [[nodiscard]] std::string order_of() const;
   void clear();
 
@@ -109,6 +117,7 @@ class AgUiState {
   std::vector<Entity> entities_;
   Index index_;
   std::size_t anchor_ = none;  // the latest message
+  std::string binding_;        // id of the latest reasoning that binds what follows
   message::PartOrder<std::size_t> order_;
   std::vector<message::PartHash> hashes_;  // of texts, reasoning and arguments
   std::vector<Item> items_;

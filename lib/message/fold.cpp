@@ -12,10 +12,31 @@
 namespace millrace::message {
 namespace {
 
+// Adds the further members of `metadata.millrace` that a snapshot has not.
+void carry_own(std::string& to, const std::string& from) {
+  json::Document new_document(depth_limit);
+  json::Document old_document(depth_limit);
+  const auto known = new_document.parse("{" + to + "}");
+  const auto before = old_document.parse("{" + from + "}");
+  if (!known || !before) return;
+  std::string missing;
+  for (const auto& [key, value] : before.value().members()) {
+    if (!known.value()[std::string_view(key)].exists()) {
+      json::append_member(missing, json::Member{key, value});
+    }
+  }
+  if (!missing.empty()) to.append(",").append(missing);
+}
+
 void carry_state(Metadata& to, Metadata& from) {
   if (to.provider_state.empty()) to.provider_state = std::move(from.provider_state);
   if (to.citations.empty()) to.citations = std::move(from.citations);
   if (to.order->empty()) to.order = std::move(from.order);
+  if (to.own.empty()) {
+    to.own = std::move(from.own);
+  } else if (!from.own.empty()) {
+    carry_own(to.own, from.own);
+  }
 }
 
 // Keeps what the next turn needs when a snapshot, which may not know it, replaces a message.
@@ -105,6 +126,7 @@ Messages Folder::messages() const {
     message.content = {Content::Kind::object, {}};
     entry->activity->write(message.content.text, json::Surrogates::keep);
   }
+  record_shown(messages);
   if (order_.is_shown()) {
     give_rest(messages, waiting_);
     return messages;
@@ -196,6 +218,7 @@ void Folder::on_snapshot(const json::Value& event) {
   std::vector<std::string> order;
   bool has_reasoning = false;
   bool has_activity = false;
+  record_shown();
   for (const json::Value item : event["messages"].items()) {
     auto read = read_message(item, "message");
     if (!read) continue;
@@ -297,11 +320,14 @@ void Folder::take_back(std::optional<std::vector<std::string_view>> ids) {
   if (!ids) order_.clear();
   const std::size_t dropped = std::erase_if(step_, [&](const Place place) {
     if (!is_void(place)) return false;
+    bound_.erase(place->message.id);
+    for (const ToolCall& call : place->message.tool_calls) bound_.erase(call.id);
     entries_.erase(place);
     return true;
   });
   waiting_.clear();
   chunks_.clear();
+  binding_.clear();
   if (dropped == 0) return;
   index_all();
   find_anchor();

@@ -11,6 +11,8 @@
 #include <list>
 #include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +24,7 @@
 #include "event/event.hpp"
 #include "message/message.hpp"
 #include "message/part_order.hpp"
+#include "message/shown_hash.hpp"
 
 namespace millrace::message {
 
@@ -183,6 +186,12 @@ class Folder {
   [[nodiscard]] std::string order_of(const Message& anchor,
                                      const std::vector<std::size_t>& early) const;
 
+  // Records what the parts with a signature of the events show. `messages` are those of the
+  // entries, in their order.
+  void record_shown(Messages& messages) const;
+  void record_shown(std::span<const FoldedMessage> messages) const;
+  void record_shown();
+
   static void give_rest(Messages& messages, const Index<Waiting>& waiting);
   Place add(Message message, Place before, bool is_answer = false);
   Place add(Role role, std::string_view id, const Source& source);
@@ -214,6 +223,9 @@ class Folder {
   std::size_t begun_ = 0;                         // how many messages began
   Notes order_;                                   // of the open answer
   std::vector<EarlyItem> early_items_;            // of it, as they came
+  std::set<std::string, std::less<>> signed_;     // ids of what has an encrypted value of an event
+  std::string binding_;                           // reasoning that binds what follows in the answer
+  Index<std::string> bound_;                      // by id, the reasoning that a part needs
   Place anchor_ = entries_.end();                 // its last assistant message
   std::string thinking_id_;
 };

@@ -79,6 +79,7 @@ void Folder::start_answer() {
   order_.clear();
   early_items_.clear();
   anchor_ = entries_.end();
+  binding_.clear();
   ++answer_;
 }
 
@@ -146,6 +147,35 @@ std::vector<std::size_t> Folder::give_items(Message& anchor, bool is_new,
   }
   if (is_new) waiting.erase(anchor.id);
   return numbers;
+}
+
+void Folder::record_shown(Messages& messages) const {
+  if (signed_.empty()) return;
+  std::vector<FoldedMessage> rows;
+  auto message = messages.begin();
+  for (const Entry& entry : entries_) rows.push_back({&*message++, entry.answer});
+  record_shown(rows);
+}
+
+void Folder::record_shown() {
+  if (signed_.empty()) return;
+  std::vector<FoldedMessage> rows;
+  for (Entry& entry : entries_) rows.push_back({&entry.message, entry.answer});
+  record_shown(rows);
+}
+
+void Folder::record_shown(std::span<const FoldedMessage> messages) const {
+  message::record_shown(messages, [this](std::string_view id) { return signed_.contains(id); });
+  if (bound_.empty()) return;
+  const auto bind = [this](std::string_view id, Metadata& metadata) {
+    if (const auto found = bound_.find(id); found != bound_.end()) {
+      set_reasoning(metadata, found->second);
+    }
+  };
+  for (const auto& [message, answer] : messages) {
+    if (message->role == Role::assistant) bind(message->id, message->metadata);
+    for (ToolCall& call : message->tool_calls) bind(call.id, call.metadata);
+  }
 }
 
 // The record as JSON text, or "" when there is nothing to order.

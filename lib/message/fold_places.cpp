@@ -75,6 +75,7 @@ Folder::Place Folder::add(Role role, std::string_view id, const Source& source) 
   const bool is_answer = source.subagent().empty() && (is_assistant || role == Role::reasoning);
   const Place place = add(std::move(message), entries_.end(), is_answer);
   if (is_answer && is_assistant) anchor_ = place;
+  if (is_answer && is_assistant && !binding_.empty()) bound_.emplace(id, binding_);
   return place;
 }
 
@@ -137,6 +138,7 @@ ToolCall& Folder::start_call(std::string_view call_id, const Source& source) {
     calls_.emplace(call_id, CallPlace{owner, calls.size()});
     call = &calls.emplace_back();
     call->id = call_id;
+    if (!binding_.empty() && owner->answer == answer_) bound_.emplace(call_id, binding_);
     settle(call_id, call->metadata, call->encrypted_value);
     if (!early_items_.empty()) place_items(call_id, entries_.end(), 0);
     note(PartKind::call, owner, calls.size() - 1);

@@ -15,6 +15,7 @@
 #include "model/call/call_ids.hpp"
 #include "model/call/scope.hpp"
 #include "model/payload/tool_names.hpp"
+#include "model/payload/unfit_signatures.hpp"
 #include "model/payload/vendor_calls.hpp"
 #include "model/payload/vendor_tools.hpp"
 #include "model/payload/withheld.hpp"
@@ -305,6 +306,7 @@ Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& 
   const Traits traits = traits_of(payload.model);
   chat.streamed = is_streamed(config, payload, traits);
   message::SharedMessages messages = payload.messages;
+  drop_unfit_signatures(messages, chat.notes);
   spell_vendor_calls(messages, config, chat.dialect, chat.model, chat.notes);
   note_withheld(messages, config, chat.dialect, chat.notes);
   drop_foreign_state(messages, config.id);
