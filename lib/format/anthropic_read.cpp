@@ -6,10 +6,12 @@
 
 #include "format/anthropic.hpp"
 #include "format/anthropic_blocks.hpp"
+#include "format/further_members.hpp"
 #include "format/read_order.hpp"
 #include "format/retained.hpp"
 #include "format/shape_tables.hpp"
 #include "format/support.hpp"
+#include "format/turns.hpp"
 #include "message/parts.hpp"
 
 namespace millrace::format {
@@ -123,10 +125,16 @@ void AnthropicReader::read_turn(const json::Value& turn) {
   if (!turn.is_object()) return;
   turn_id_ = turn["id"].string();
   const std::string_view role = turn["role"].string();
+  const std::size_t first = messages_.size();
   if (role == "assistant") {
     read_assistant(turn["content"]);
+    // An answer may be in the history as it came, with what it reports of itself.
+    keep_turn(messages_, first, anthropic_provider, turn,
+              {"id", "type", "role", "content", "model", "stop_reason", "stop_sequence",
+               "stop_details", "usage", "container", "context_management"});
   } else if (role == "user") {
     read_user(turn["content"]);
+    keep_turn(messages_, first, anthropic_provider, turn, {"id", "role", "content"});
   } else {
     // Within a conversation the system's turn stands at its place, with what it adds or removes.
     const bool is_within =
@@ -282,6 +290,7 @@ void AnthropicReader::read_thinking(const json::Value& block) {
   if (const auto signature = block["signature"].filled_string()) {
     message.encrypted_value = *signature;
   }
+  keep_members(message.metadata, further_kind, block, {"type", "thinking", "signature"});
   order_.add_reasoning(messages_.size() - 1);
 }
 

@@ -45,7 +45,7 @@ bool is_system_turn(const Message& message) {
   return is_prompt && message.metadata.find(anthropic_provider, system_turn_kind) != nullptr;
 }
 
-constexpr TurnNames anthropic_names{"user", "assistant", "content", 256};
+constexpr TurnNames anthropic_names{"user", "assistant", "content", 256, anthropic_provider};
 
 class AnthropicWriter final : public TurnWriter {
  public:
@@ -350,9 +350,13 @@ void write_anthropic_system(JsonBuilder& out, std::span<const Message> messages)
   std::vector<const Message*> prompts;
   bool plain = true;
   for (const Message& message : messages) {
-    if (!is_system(message) || is_blank(message::text_of(message.content))) continue;
+    if (!is_system(message)) continue;
+    const std::string text = message::text_of(message.content);
+    // A block without a text may say something all the same.
+    const bool has_blocks = !prompt_blocks(message, text).empty();
+    if (is_blank(text) && !has_blocks) continue;
     prompts.push_back(&message);
-    plain = plain && prompt_blocks(message, message::text_of(message.content)).empty();
+    plain = plain && !has_blocks;
   }
   if (prompts.empty()) return;
   if (plain && prompts.size() == 1) {

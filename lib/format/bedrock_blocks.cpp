@@ -87,14 +87,17 @@ const Row* row_of_format(Media::Kind kind, std::string_view format) {
 }
 
 // Whether a media part alone is not the whole block: sound is known by its block.
-bool has_more_than_medium(Media::Kind kind, const json::Value& medium) {
+bool has_more_than_medium(Media::Kind kind, const json::Value& block) {
+  const std::string_view key = message::name_of(kind);
+  const json::Value medium = block[key];
   const json::Value source = medium["source"];
   const json::Value uri = source["s3Location"]["uri"];
   // By address a medium is known as Amazon's by its scheme alone.
   const bool is_odd = uri.is_string() && !uri.string().starts_with("s3://");
   return kind == Media::Kind::audio || is_odd ||
-         row_of_format(kind, medium["format"].string()) == nullptr ||
+         row_of_format(kind, medium["format"].string()) == nullptr || has_more_than(block, {key}) ||
          has_more_than(medium, {"format", "name", "source"}) ||
+         has_more_than(source, {"bytes", "s3Location"}) ||
          has_more_than(source["s3Location"], {"uri"});
 }
 
@@ -114,7 +117,7 @@ bool read_medium(JsonBuilder& out, Media::Kind kind, const json::Value& block) {
     media.mime_type = row->mime_type;
   }
   media.filename = medium["name"].string();
-  if (!has_more_than_medium(kind, medium)) {
+  if (!has_more_than_medium(kind, block)) {
     message::write_media(out, media);
     return true;
   }
@@ -161,6 +164,9 @@ bool write_held_medium(JsonBuilder& out, const Media& media, const json::Value& 
     }
   }
   out.close_object();
+  for (const auto& [member, value] : block.members()) {
+    if (member != key) out.value(member, value);
+  }
   out.close_object();
   return true;
 }

@@ -5,10 +5,12 @@
 
 #include "format/bedrock_blocks.hpp"
 #include "format/bedrock_converse.hpp"
+#include "format/further_members.hpp"
 #include "format/read_order.hpp"
 #include "format/retained.hpp"
 #include "format/shape_tables.hpp"
 #include "format/support.hpp"
+#include "format/turns.hpp"
 #include "message/parts.hpp"
 
 namespace millrace::format {
@@ -54,12 +56,13 @@ class BedrockReader {
 
   void read_turn(const json::Value& turn) {
     const bool model = turn["role"].string() == "assistant";
+    const std::size_t first = messages_.size();
     end_answer();
     for (const json::Value block : turn["content"].items()) {
       const json::Value result = block["toolResult"];
       if (result.is_object()) {
         add_user();
-        read_result(result);
+        read_result(result, block);
       } else if (model) {
         read_block(block);
       } else {
@@ -69,6 +72,7 @@ class BedrockReader {
     add_user();
     end_answer();
     order_.close(messages_);
+    keep_turn(messages_, first, bedrock::provider, turn, {"role", "content"});
   }
 
   [[nodiscard]] Messages take() { return std::move(messages_); }
@@ -137,7 +141,23 @@ class BedrockReader {
     }
   }
 
-  void read_result(const json::Value& result) {
+  // Further members of a block are state; those within a member that is known are in a member of
+  // that name.
+  static void keep_members(message::Metadata& metadata, const std::string& members) {
+    if (!members.empty()) metadata.add(bedrock::provider, further_kind, "{" + members + "}");
+  }
+  static void append_members(std::string& out, const json::Value& object,
+                             std::initializer_list<std::string_view> known) {
+    for (const auto& [key, value] : object.members()) {
+      const bool is_known = std::find(known.begin(), known.end(), key) != known.end();
+      if (!is_known && !value.is_null()) json::append_member(out, json::Member{key, value});
+    }
+  }
+  static void append_inner(std::string& out, std::string_view key, const std::string& members) {
+    if (!members.empty()) json::append_raw_member(out, key, "{" + members + "}");
+  }
+
+  void read_result(const json::Value& result, const json::Value& block) {
     std::vector<json::Value> content;
     for (const json::Value block : result["content"].items()) content.push_back(block);
     end_answer();
@@ -153,6 +173,9 @@ class BedrockReader {
     const std::string members = failed ? without(result, {"toolUseId", "content", "status"})
                                        : without(result, {"toolUseId", "content"});
     if (members != "{}") message.metadata.add(bedrock::provider, bedrock::result_kind, members);
+    std::string further;
+    append_members(further, block, {"toolResult"});
+    keep_members(message.metadata, further);
   }
 
   void read_block(const json::Value& block) {
@@ -170,22 +193,37 @@ class BedrockReader {
       call.arguments = read_arguments(use["input"]);
       if (bedrock::is_server_use(use))
         call.metadata.add(bedrock::provider, "server_tool", raw(use));
+      std::string further;
+      append_members(further, block, {"toolUse"});
+      std::string inner;
+      append_members(inner, use, {"toolUseId", "name", "input", "type"});
+      append_inner(further, "toolUse", inner);
+      keep_members(call.metadata, further);
       assistant(false).tool_calls.push_back(std::move(call));
     } else if (reasoning.is_object()) {
-      read_reasoning(reasoning);
+      read_reasoning(reasoning, block);
     } else if (block.size() > 0) {
       assistant(true);
       answer_.push_back(block);
     }
   }
 
-  void read_reasoning(const json::Value& reasoning) {
+  void read_reasoning(const json::Value& reasoning, const json::Value& block) {
     const json::Value text = reasoning["reasoningText"];
     const json::Value redacted = reasoning["redactedContent"];
     end_answer();
     Message& message = add(Role::reasoning);
     order_.add_reasoning(messages_.size() - 1);
     message.content = Content::of_text(text["text"].string());
+    std::string further;
+    append_members(further, block, {"reasoningContent"});
+    std::string inner;
+    append_members(inner, reasoning, {"reasoningText", "redactedContent"});
+    std::string innermost;
+    append_members(innermost, text, {"text", "signature"});
+    append_inner(inner, "reasoningText", innermost);
+    append_inner(further, "reasoningContent", inner);
+    keep_members(message.metadata, further);
     const json::Value retained = redacted.is_string() ? redacted : text["signature"];
     if (!retained.is_string()) return;
     std::string value = R"({"bedrock":{)";

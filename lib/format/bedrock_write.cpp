@@ -8,6 +8,7 @@
 
 #include "format/bedrock_blocks.hpp"
 #include "format/cited_text.hpp"
+#include "format/further_members.hpp"
 #include "format/retained.hpp"
 #include "format/support.hpp"
 #include "format/turns.hpp"
@@ -22,7 +23,7 @@ using message::Message;
 using message::Role;
 using message::ToolCall;
 
-constexpr TurnNames bedrock_names{"user", "assistant", "content", 64};
+constexpr TurnNames bedrock_names{"user", "assistant", "content", 64, bedrock::provider};
 
 // Bedrock runs the tool.
 bool is_server_call(const ToolCall& call) {
@@ -189,6 +190,8 @@ class BedrockWriter final : public TurnWriter {
     const json::Value redacted = retained["redactedContent"];
     if (!signature.is_string() && !redacted.is_string()) return;
     enter(Turn::assistant);
+    const FurtherMembers further(message.metadata, bedrock::provider);
+    const json::Value inner = further["reasoningContent"];
     out_.open_object();
     out_.open_object("reasoningContent");
     if (redacted.is_string()) {
@@ -197,9 +200,12 @@ class BedrockWriter final : public TurnWriter {
       out_.open_object("reasoningText");
       out_.text("text", message::text_of(message.content));
       out_.value("signature", signature);
+      write_further(out_, inner["reasoningText"], {"text", "signature"});
       out_.close_object();
     }
+    write_further(out_, inner, {"reasoningText", "redactedContent"});
     out_.close_object();
+    further.write(out_, {"reasoningContent"});
     out_.close_object();
   }
 
@@ -211,10 +217,18 @@ class BedrockWriter final : public TurnWriter {
     write_arguments(out_, "input", call.arguments);
   }
 
+  // Closes a toolUse and its block, with their further members.
+  void close_call(const ToolCall& call) {
+    const FurtherMembers further(call.metadata, bedrock::provider);
+    write_further(out_, further["toolUse"], {"toolUseId", "name", "input", "type"});
+    out_.close_object();
+    further.write(out_, {"toolUse"});
+    out_.close_object();
+  }
+
   void write_call(const ToolCall& call, std::string_view id) override {
     open_call(call, id);
-    out_.close_object();
-    out_.close_object();
+    close_call(call);
   }
 
   // Bedrock ran the tool itself: call and result are blocks of its own turn.
@@ -226,8 +240,7 @@ class BedrockWriter final : public TurnWriter {
     open_call(call, call.id);
     const auto state = document.parse(call.metadata.find(bedrock::provider, "server_tool")->json);
     if (state && state.value()["type"].is_string()) out_.value("type", state.value()["type"]);
-    out_.close_object();
-    out_.close_object();
+    close_call(call);
     place_result(call);
   }
 
@@ -267,6 +280,7 @@ class BedrockWriter final : public TurnWriter {
     }
     if (message.error && !turns_.no_status) out_.text("status", "error");
     out_.close_object();
+    FurtherMembers(message.metadata, bedrock::provider).write(out_, {"toolResult"});
     out_.close_object();
   }
 
@@ -302,6 +316,7 @@ class BedrockWriter final : public TurnWriter {
     out_.close_array();
     if (message.error && !turns_.no_status) out_.text("status", "error");
     out_.close_object();
+    FurtherMembers(message.metadata, bedrock::provider).write(out_, {"toolResult"});
     out_.close_object();
   }
 

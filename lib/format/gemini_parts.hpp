@@ -56,6 +56,9 @@ void write_call_members(message::JsonBuilder& out, const message::Metadata& meta
 inline constexpr std::string_view ran_kind = "server_tool";
 bool is_executable_code(const json::Value& state);
 
+// State of a prompt: the members of `systemInstruction` beside its parts.
+inline constexpr std::string_view system_kind = "system_members";
+
 // State: the part of a result that says more than a text.
 inline constexpr std::string_view response_kind = "function_response";
 

@@ -11,6 +11,7 @@
 #include "format/retained.hpp"
 #include "format/shape_tables.hpp"
 #include "format/support.hpp"
+#include "format/turns.hpp"
 #include "message/parts.hpp"
 
 namespace millrace::format {
@@ -113,8 +114,15 @@ Message& GeminiReader::add(Role role) {
 
 void GeminiReader::read_system(const json::Value& system) {
   if (const auto text = system.filled_string()) add(Role::system).content = Content::of_text(*text);
+  const std::size_t first = messages_.size();
   for (const json::Value part : system["parts"].items()) {
-    add(Role::system).content = Content::of_text(part["text"].string());
+    Message& message = add(Role::system);
+    message.content = Content::of_text(words_of(part));
+    if (!is_text(part)) message.metadata.add(gemini::provider, block_kind, raw(part));
+  }
+  if (has_more_than(system, {"parts"}) && first < messages_.size()) {
+    messages_[first].metadata.add(gemini::provider, gemini::system_kind,
+                                  without(system, {"parts"}));
   }
 }
 
@@ -122,8 +130,11 @@ void GeminiReader::read_turn(const json::Value& turn) {
   if (!turn.is_object()) return;
   turn_id_ = turn["id"].string();
   const json::Value parts = turn["parts"];
-  if (turn["role"].string() != "model") {
+  const std::size_t first = messages_.size();
+  constexpr std::string_view model = "model";
+  if (turn["role"].string() != model) {
     read_user(parts);
+    keep_turn(messages_, first, gemini::provider, turn, {"id", "role", "parts"});
     return;
   }
   in_assistant_ = false;
@@ -136,6 +147,7 @@ void GeminiReader::read_turn(const json::Value& turn) {
   }
   in_assistant_ = false;
   order_.close(messages_);
+  keep_turn(messages_, first, gemini::provider, turn, {"id", "role", "parts"});
 }
 
 void GeminiReader::read_item(const json::Value& part) {

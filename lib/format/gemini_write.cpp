@@ -6,8 +6,10 @@
 #include <unordered_set>
 #include <utility>
 
+#include "format/further_members.hpp"
 #include "format/gemini.hpp"
 #include "format/gemini_parts.hpp"
+#include "format/retained.hpp"
 #include "format/support.hpp"
 #include "format/turns.hpp"
 #include "message/parts.hpp"
@@ -22,7 +24,7 @@ using message::Message;
 using message::Role;
 using message::ToolCall;
 
-constexpr TurnNames gemini_names{"user", "model", "parts"};
+constexpr TurnNames gemini_names{"user", "model", "parts", 0, gemini::provider};
 // Source: Gemini API documentation, "Thought signatures" (2026).
 constexpr std::string_view excuse = "skip_thought_signature_validator";
 
@@ -240,19 +242,29 @@ class GeminiWriter final : public TurnWriter {
 
 void write_gemini_system(JsonBuilder& out, std::span<const Message> messages) {
   bool any = false;
+  const message::ProviderState* holder = nullptr;  // of the members beside the parts
   for (const Message& message : messages) {
     if (message.role != Role::system && message.role != Role::developer) continue;
     const std::string text = message::text_of(message.content);
-    if (is_blank(text)) continue;
+    const auto* state = message.metadata.find(gemini::provider, block_kind);
+    json::Document document(message::depth_limit);
+    const auto part = document.parse(state == nullptr ? "" : state->json);
+    const bool is_part = part && words_of(part.value()) == text;
+    if (!is_part && is_blank(text)) continue;
     if (!any) {
       out.open_object("systemInstruction");
       out.open_array("parts");
     }
     any = true;
-    gemini::write_text(out, text, {});
+    if (holder == nullptr) holder = message.metadata.find(gemini::provider, gemini::system_kind);
+    is_part ? out.value(part.value()) : gemini::write_text(out, text, {});
   }
   if (!any) return;
   out.close_array();
+  json::Document document(message::depth_limit);
+  if (const auto members = document.parse(holder == nullptr ? "" : holder->json)) {
+    write_further(out, members.value(), {"parts"});
+  }
   out.close_object();
 }
 

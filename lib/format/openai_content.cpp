@@ -268,8 +268,7 @@ bool is_own_id(std::string_view id) {
                      [&](std::string_view start) { return id.starts_with(start); });
 }
 
-void keep_members(message::Metadata& metadata, const json::Value& item,
-                  std::initializer_list<std::string_view> known) {
+std::string members_of(const json::Value& item, std::initializer_list<std::string_view> known) {
   std::string members;
   for (const auto& [key, value] : item.members()) {
     const bool is_known = std::find(known.begin(), known.end(), key) != known.end();
@@ -278,7 +277,25 @@ void keep_members(message::Metadata& metadata, const json::Value& item,
     if (is_known || is_left_out || value.is_null()) continue;
     json::append_member(members, json::Member{key, value});
   }
+  return members;
+}
+
+void keep_members(message::Metadata& metadata, const json::Value& item,
+                  std::initializer_list<std::string_view> known) {
+  const std::string members = members_of(item, known);
   if (!members.empty()) metadata.add(items_provider, further_kind, "{" + members + "}");
+}
+
+void append_part_members(std::string& out, std::string_view key, const json::Value& parts) {
+  std::string list = "[";
+  bool has_any = false;
+  for (const json::Value part : parts.items()) {
+    const std::string members = members_of(part, {"type", "text"});
+    has_any = has_any || !members.empty();
+    if (list.size() > 1) list.push_back(',');
+    list.append("{").append(members).append("}");
+  }
+  if (has_any) json::append_raw_member(out, key, list + "]");
 }
 
 void read_input_part(JsonBuilder& out, const json::Value& part, bool is_output) {

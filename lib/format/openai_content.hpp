@@ -21,7 +21,12 @@ namespace millrace::format::openai {
 // Whether the API gave the id of an item.
 bool is_own_id(std::string_view id);
 
-// Keeps the members of an item that are none of these, and of ids those that the API gave.
+// The members of an item that are none of `known`, and of ids those that the API gave, as
+// `"key":value,...`.
+std::string members_of(const json::Value& item, std::initializer_list<std::string_view> known);
+// Appends those of each part of a list beside its type and text, where any has such.
+void append_part_members(std::string& out, std::string_view key, const json::Value& parts);
+// Keeps those members as state.
 void keep_members(message::Metadata& metadata, const json::Value& item,
                   std::initializer_list<std::string_view> known);
 

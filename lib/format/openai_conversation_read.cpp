@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "format/further_members.hpp"
 #include "format/openai_content.hpp"
 #include "format/openai_conversation.hpp"
 #include "format/openai_items.hpp"
@@ -40,6 +41,27 @@ message::Content content_of(const json::Value& content, std::string_view text, b
 // Whether reasoning is known as the API's by itself.
 bool is_ours(std::string_view id, const json::Value& encrypted) {
   return id.starts_with("rs_") || encrypted.string().starts_with("gAAAA");
+}
+
+// The call that a message of a tool answers, in the words of either API of OpenAI.
+std::string called_id(const json::Value& message) {
+  return std::string(message["call_id"].filled_string().value_or(message["tool_call_id"].string()));
+}
+
+// The API has no such messages: an output without its call is rejected.
+Result<void> check_tool_messages(const json::Value& items) {
+  std::size_t at = 0;
+  for (const json::Value item : items.items()) {
+    const std::string place = "items[" + std::to_string(at++) + "]";
+    const std::string_view type = item["type"].string();
+    const bool is_message = type.empty() || type == "message";
+    if (!is_message || item["role"].string() != "tool" || !called_id(item).empty()) continue;
+    return make_error(Errc::invalid_messages,
+                      place +
+                          " is a message of a tool without `call_id`: name the call, as { type: "
+                          "\"function_call_output\", call_id, output } does.");
+  }
+  return {};
 }
 
 constexpr std::string_view custom_type = "custom_tool_call";
@@ -204,11 +226,16 @@ void ItemReader::read_message(const json::Value& item) {
                            : role == "tool"      ? Role::tool
                                                  : Role::system;
     Message& message = add(canonical, item);
+    if (canonical == Role::tool) message.tool_call_id = called_id(item);
     message.content = content_of(item["content"], text, false);
     if (message.content.kind == message::Content::Kind::text && item["content"].size() > 1) {
       keep_list(message.metadata, openai::items_provider, item["content"]);
     }
-    openai::keep_members(message.metadata, item, {"type", "role", "content"});
+    openai::keep_members(message.metadata, item,
+                         canonical == Role::tool
+                             ? std::initializer_list<std::string_view>{"type", "role", "content",
+                                                                       "call_id", "tool_call_id"}
+                             : std::initializer_list<std::string_view>{"type", "role", "content"});
   }
 }
 
@@ -364,8 +391,14 @@ void ItemReader::read_reasoning(const json::Value& item) {
   } else if (const auto given = item["encrypted_content"]; !encrypted || !is_ours(id, given)) {
     head.metadata.add(openai::items_provider, "item", R"({"type":"reasoning"})");
   }
-  openai::keep_members(head.metadata, item,
-                       {"type", "id", "summary", "content", "encrypted_content"});
+  std::string members =
+      openai::members_of(item, {"type", "id", "summary", "content", "encrypted_content"});
+  for (const std::string_view list : {"summary", "content"}) {
+    openai::append_part_members(members, list, item[list]);
+  }
+  if (!members.empty()) {
+    head.metadata.add(openai::items_provider, further_kind, "{" + members + "}");
+  }
 }
 
 // An item without a canonical form goes back before the next assistant message, or in one of its
@@ -388,6 +421,7 @@ Result<Messages> read_openai_conversation(const json::Value& data, IdSource& ids
   // Without a type it is a message, or a reference to an item.
   constexpr std::array<std::string_view, 3> names{"type", "role", "id"};
   MILLRACE_TRY(check_has_one_of(list, names, "items"));
+  MILLRACE_TRY(check_tool_messages(list));
   ItemReader reader(ids);
   for (const json::Value item : list.items()) reader.read(item);
   return reader.take();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "format/openai.hpp"
+#include "format/openai_members.hpp"
 #include "format/openai_names.hpp"
 #include "format/retained.hpp"
 #include "format/shape_tables.hpp"
@@ -75,6 +76,7 @@ void ChatReader::read(const json::Value& value) {
   if (row.role == Role::assistant) read_reasoning(value);
   message.id = id_of(value, ids_);
   (this->*row.handler)(message, value);
+  keep_message_members(message, value);
   if (const auto author = value["name"].filled_string(); author && row.role != Role::tool) {
     message.name = *author;
   }
@@ -86,11 +88,14 @@ constexpr std::array<std::string_view, 2> image_bytes{"image_url", "url"};
 constexpr std::array<std::string_view, 2> audio_bytes{"input_audio", "data"};
 constexpr std::array<std::string_view, 2> file_bytes{"file", "file_data"};
 
-// Metadata of a part: `own` members `"key":value,...`, and the whole part where it has members that
-// no other part has. "" for none.
+// Metadata of a part: `own` members `"key":value,...`, and the whole part where it or its medium
+// has members that no other part has. "" for none.
 std::string chat_metadata(const json::Value& part, std::string_view member,
                           std::span<const std::string_view> path, std::string own) {
-  if (has_more_than(part, {"type", member, "cache_control"})) {
+  const bool has_more = has_more_than(part, {"type", member, "cache_control"}) ||
+                        has_more_than(part[member], {"url", "detail", "data", "format", "file_id",
+                                                     "file_data", "filename"});
+  if (has_more) {
     json::Document document(message::depth_limit);
     const std::string held = without(part, {"cache_control"});
     const auto block = document.parse(held);
@@ -296,9 +301,12 @@ void ChatReader::read_assistant(Message& message, const json::Value& value) {
     message.metadata.add(provider, begun_kind, "true");
   }
   if (const json::Value audio = value[audio_kind]; audio["id"].is_string()) {
-    std::string id = "{";
-    json::append_member(id, "id", audio["id"].string(), json::Surrogates::keep);
-    message.metadata.add(provider, audio_kind, id + "}");
+    // An answer has the sound itself beside its id.
+    message.metadata.add(provider, audio_kind,
+                         without(audio, {"data", "transcript", "expires_at"}));
+  }
+  for (const json::Value image : value["images"].items()) {
+    message.metadata.add(provider, image_kind, raw(image));
   }
 }
 
@@ -320,6 +328,7 @@ void ChatReader::read_call(Message& message, const json::Value& value) {
   } else if (const json::Value signature = value["thoughtSignature"]; signature.is_string()) {
     call.encrypted_value = "{\"thoughtSignature\":" + raw(signature) + "}";
   }
+  keep_call_members(call, value, custom ? "custom" : "function", body);
   message.tool_calls.push_back(std::move(call));
 }
 
@@ -330,6 +339,7 @@ void ChatReader::read_function_call(Message& message, const json::Value& value) 
   call.name = value["name"].string();
   call.arguments = arguments_of(value["arguments"]);
   call.metadata.add(provider, function_call_kind, "true");
+  keep_call_members(call, {}, "function", value);
   last_function_call_ = call.id;
   message.tool_calls.push_back(std::move(call));
 }

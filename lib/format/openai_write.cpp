@@ -206,6 +206,10 @@ bool write_message(JsonBuilder& out, const Message& message, const Message* last
   if (options.names && message.role != Role::tool && has_name) {
     out.text("name", *message.name);
   }
+  if (message.role != Role::assistant) {
+    FurtherMembers(message.metadata, provider)
+        .write(out, {"role", "content", "name", "tool_call_id"});
+  }
   if (is_last && is_continued(message, options)) out.flag(options.begun_member, true);
   out.close_object();
   return has_reasoning;
@@ -265,6 +269,7 @@ void write_openai(JsonBuilder& out, std::span<const Message> messages) {
   options.openai_parts = true;
   options.mistral_state = true;
   options.function_calls = true;
+  options.answer_images = true;
   write_openai(out, messages, options);
 }
 

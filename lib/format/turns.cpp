@@ -1,7 +1,9 @@
 #include "format/turns.hpp"
 
 #include <algorithm>
+#include <utility>
 
+#include "format/retained.hpp"
 #include "message/parts.hpp"
 
 namespace millrace::format {
@@ -18,6 +20,44 @@ TurnWriter::TurnWriter(message::JsonBuilder& out, std::span<const Message> messa
     if (messages[i].role == Role::tool) results_[messages[i].tool_call_id].at.push_back(i);
   }
   used_.resize(messages.size());
+  has_given_members_.resize(messages.size());
+}
+
+void keep_turn(message::Messages& messages, std::size_t first, std::string_view provider,
+               const json::Value& turn, std::initializer_list<std::string_view> known) {
+  if (first >= messages.size() || !has_more_than(turn, known)) return;
+  std::string state = "{";
+  for (const auto& [key, value] : turn.members()) {
+    const bool is_known = std::find(known.begin(), known.end(), key) != known.end();
+    if (key == "role" || !is_known) json::append_member(state, json::Member{key, value});
+  }
+  messages[first].metadata.add(provider, turn_kind, state + "}");
+}
+
+void TurnWriter::take_members(std::size_t at) {
+  const auto* state = messages_[at].metadata.find(names_.provider, turn_kind);
+  if (state == nullptr || has_given_members_[at]) return;
+  has_given_members_[at] = true;
+  json::Document document(message::depth_limit);
+  const auto members = document.parse(state->json);
+  const bool is_answer = members && members.value()["role"].string() == names_.assistant;
+  const Turn turn = is_answer ? Turn::assistant : Turn::user;
+  members_.at(static_cast<std::size_t>(turn)).push_back(&state->json);
+}
+
+// Of turns that became one, the first that has a member gives it.
+void TurnWriter::write_members() {
+  std::vector<std::string> written{"role", std::string(names_.blocks)};
+  for (const std::string* json : std::exchange(members_.at(static_cast<std::size_t>(turn_)), {})) {
+    json::Document document(message::depth_limit);
+    const auto members = document.parse(*json);
+    if (!members) continue;
+    for (const auto& [key, value] : members.value().members()) {
+      if (std::find(written.begin(), written.end(), key) != written.end()) continue;
+      out_.value(key, value);
+      written.emplace_back(key);
+    }
+  }
 }
 
 void TurnWriter::write() {
@@ -35,6 +75,7 @@ void TurnWriter::write() {
 }
 
 void TurnWriter::write_message(const Message& message) {
+  take_members(at_);
   switch (message.role) {
     case Role::user:
       write_server_results();
@@ -62,6 +103,7 @@ void TurnWriter::write_answer(std::span<const message::Part> parts) {
   }
   for (const message::Part& part : parts) {
     at_ = part.at;
+    take_members(at_);
     if (part.kind != PartKind::call && part.kind != PartKind::result) write_calls();
     switch (part.kind) {
       case PartKind::text: write_text(*part.message, part.text); break;
@@ -97,6 +139,7 @@ void TurnWriter::enter(Turn turn) {
 void TurnWriter::close_turn() {
   if (turn_ == Turn::none) return;
   out_.close_array();
+  write_members();
   out_.close_object();
   turn_ = Turn::none;
 }

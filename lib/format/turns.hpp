@@ -2,7 +2,9 @@
 // blocks of them: Anthropic, Gemini, Bedrock.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,7 +23,16 @@ struct TurnNames {
   std::string_view assistant;
   std::string_view blocks;
   std::size_t id_limit = 0;  // characters of a call's id, which then are a-z, A-Z, 0-9, _ and -
+  std::string_view provider = {};
 };
+
+// State of the first message of a turn: its side as the API calls it, and its further members.
+inline constexpr std::string_view turn_kind = "turn";
+
+// Keeps the members of a turn that are none of `known`, with its role, at the first message that
+// was read of it: the one at `first`, where there is one.
+void keep_turn(message::Messages& messages, std::size_t first, std::string_view provider,
+               const json::Value& turn, std::initializer_list<std::string_view> known);
 
 // Writes turns from left to right. A turn opens with its first block; an assistant turn holds its
 // calls back, so that they end it and their results can begin the next. Where the order of an
@@ -103,6 +114,9 @@ class TurnWriter {
   };
 
   void write_message(const message::Message& message);
+  // Takes the further members of the turn that this message begins.
+  void take_members(std::size_t at);
+  void write_members();
   void write_answer(std::span<const message::Part> parts);
   void close_turn();
   void write_result_at(const message::Message& message);
@@ -124,6 +138,9 @@ class TurnWriter {
   std::unordered_set<std::string_view> held_ids_;  // of calls_
   std::unordered_map<std::string_view, Results> results_;
   std::vector<bool> used_;  // results that are written
+  // Members of the turn of each side that is open, or is about to: JSON text of objects.
+  std::array<std::vector<const std::string*>, 3> members_;
+  std::vector<bool> has_given_members_;  // by message
   // Calls of the answer that is written whose results have places of their own: all, and those
   // that the provider ran and that wait for theirs.
   std::unordered_set<const message::ToolCall*> placed_;

@@ -6,7 +6,9 @@
 
 #include "base/shown.hpp"
 #include "format/format.hpp"
+#include "format/further_members.hpp"
 #include "format/openai.hpp"
+#include "format/openai_names.hpp"
 #include "message/foreign.hpp"
 #include "message/parts.hpp"
 #include "model/call/scope.hpp"
@@ -301,6 +303,20 @@ Error unknown_word(const std::string& where, std::string_view what, std::string_
                                                 list + ".");
 }
 
+// Rows of a program's own have members for itself, which APIs reject. A caller who names the format
+// has messages of the API.
+void drop_row_members(Messages& messages) {
+  const auto drop = [](message::Metadata& metadata) {
+    std::erase_if(metadata.provider_state, [](const message::ProviderState& state) {
+      return state.provider == format::openai::provider && state.kind == format::further_kind;
+    });
+  };
+  for (Message& message : messages) {
+    drop(message.metadata);
+    for (message::ToolCall& call : message.tool_calls) drop(call.metadata);
+  }
+}
+
 // True for AG-UI's messages, as folded events are: they name what OpenAI's name otherwise.
 bool is_canonical(const json::Value& messages) {
   bool is_found = false;
@@ -389,6 +405,7 @@ Result<Messages> read_payload_messages(const json::Value& messages, std::string_
   }
   auto read = format::read_openai(messages, ids);
   if (!read) return std::move(read).error();
+  drop_row_members(read.value());
   return read_lobe(messages, std::move(read).value(), ids);
 }
 
