@@ -231,7 +231,7 @@ Result<void> read_response_format(const json::Value& format, ResponseFormat& out
     out.name = wanted["name"].filled_string().value_or("answer");
     out.description = wanted["description"].string();
     out.schema = wanted["schema"].to_json();
-    if (!wanted["strict"].is_nothing()) out.strict = wanted["strict"].is_true();
+    MILLRACE_TRY(read_flag(wanted["strict"], "response_format.json_schema.strict", out.strict));
     out.schema_extra = further_members(wanted, {"type", "name", "description", "schema", "strict"});
   } else {
     return invalid_member("response_format.type",
@@ -279,7 +279,7 @@ Result<void> read_api_mode(ChatPayload& payload) {
                                             shown_text(payload.api_mode) + ".");
 }
 
-void read_flags(const json::Value& root, ChatPayload& payload) {
+Result<void> read_flags(const json::Value& root, ChatPayload& payload) {
   if (const json::Value value = root["logprobs"]; !value.is_nothing()) {
     // Google's is the number of likeliest tokens.
     payload.logprobs = value.is_true() || value.integer();
@@ -294,8 +294,12 @@ void read_flags(const json::Value& root, ChatPayload& payload) {
   }
   payload.text_extra = further_members(root["text"], {"format", "verbosity"});
   // Anthropic's place of the setting.
-  const json::Value disabled = root["tool_choice"]["disable_parallel_tool_use"];
-  if (!disabled.is_nothing()) payload.parallel_tool_calls = !disabled.is_true();
+  constexpr std::string_view disabling = "disable_parallel_tool_use";
+  std::optional<bool> disabled;
+  MILLRACE_TRY(
+      read_flag(root["tool_choice"][disabling], "tool_choice." + std::string(disabling), disabled));
+  if (disabled) payload.parallel_tool_calls = !*disabled;
+  return {};
 }
 
 // `text.format` is what Responses calls `response_format`; its members are not nested.
@@ -365,7 +369,7 @@ Result<ChatPayload> read_rest(const json::Value& root) {
   Reasoning reasoning;
   MILLRACE_TRY(read_reasoning(root, reasoning));
   if (reasoning != Reasoning{}) payload.reasoning = std::move(reasoning);
-  read_flags(root, payload);
+  MILLRACE_TRY(read_flags(root, payload));
   read_extra(root, payload);
   return payload;
 }

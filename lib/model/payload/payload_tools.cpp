@@ -51,17 +51,16 @@ json::Value inside(const json::Value& value, std::string_view type) {
 }
 
 // Whether a tool is one that Google or Bedrock runs, as they spell them: `{codeExecution: {}}`.
-// Google's may be several in one object.
+// Google's may be several in one object, and members of other types may be beside them.
 bool is_named_by_member(const json::Value& value) {
   constexpr std::array<std::string_view, 8> functions{
       "function", "custom", "parameters", "input_schema", "name", "description", "type", "id"};
+  bool has_tool = false;
   for (const auto& [key, member] : value.members()) {
-    const bool is_tool = member.is_object() || member.is_array();
-    if (!is_tool || std::find(functions.begin(), functions.end(), key) != functions.end()) {
-      return false;
-    }
+    if (std::find(functions.begin(), functions.end(), key) != functions.end()) return false;
+    has_tool = has_tool || member.is_object() || member.is_array();
   }
-  return value.size() > 0;
+  return has_tool;
 }
 
 // Members of the entry and of what is inside of it that have no field. AG-UI's `metadata` is for
@@ -111,9 +110,7 @@ Result<Tool> read_tool(const json::Value& value) {
   for (const json::Value& mark : {value["cache_control"], function["cache_control"]}) {
     if (mark.is_object()) tool.cache_control = mark.to_json();
   }
-  if (const json::Value strict = function["strict"]; !strict.is_nothing()) {
-    tool.strict = strict.is_true();
-  }
+  MILLRACE_TRY(read_flag(function["strict"], "tools[].strict", tool.strict));
   read_tool_members(value, type.value_or("function"), tool);
   if (schema.is_object()) {
     MILLRACE_TRY(set_schema(tool, schema));
@@ -133,6 +130,15 @@ FurtherMembers further_members(const json::Value& object,
     if (!is_known && !value.is_null()) out.emplace_back(key, value.to_json());
   }
   return out;
+}
+
+Result<void> read_flag(const json::Value& value, std::string_view member,
+                       std::optional<bool>& out) {
+  if (value.is_nothing()) return {};
+  const bool is_flag = value.is(json::Type::boolean_true) || value.is(json::Type::boolean_false);
+  if (!is_flag) return invalid_member(member, "must be true or false", value);
+  out = value.is_true();
+  return {};
 }
 
 Result<void> read_tools(const json::Value& tools, ChatPayload& payload) {

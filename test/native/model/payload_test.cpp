@@ -19,28 +19,39 @@ TEST(Payload, NamesWhatIsWrong) {
     std::string_view more;
     std::string_view received;
   };
-  for (const Row& row : {
-           Row{R"("temperature":"hot")", "`temperature` must be a number"},
-           Row{R"("max_tokens":1.5)", "`max_tokens` must be a whole number"},
-           Row{R"("max_tokens":-5)", "`max_tokens` must be 1 or more"},
-           Row{R"("max_tokens":0)", "`max_tokens` must be 1 or more"},
-           Row{R"("top_k":-2)", "`top_k` must be 0 or more"},
-           Row{R"("n":-1)", "`n` must be 1 or more"},
-           Row{R"("max_tokens":1,"max_completion_tokens":2)", "differs from `max_tokens`"},
-           Row{R"("reasoning_effort":"huge")", "`reasoning_effort` must be none"},
-           Row{R"("reasoning_effort":"low","effort":"high")", "`effort` differs"},
-           Row{R"("tools":[{}])", "entry without a name"},
-           Row{R"("tools":[{"description":"x","parameters":{}}])", "entry without a name"},
-           Row{R"("system":3)", "`system` must be a string or a list of text blocks"},
-           Row{R"("prompt":"x")", "`prompt` is not a member of a chat"},
-           Row{R"("tools":[{"name":"a"},{"name":"a"}])", "has \"a\" twice"},
-           Row{R"("tool_choice":"perhaps")", "`tool_choice` must be"},
-           Row{R"("response_format":{"type":"xml"})", "`response_format.type`"},
-           Row{R"("response_format":{"type":"json_schema"})", "must be a JSON Schema"},
-           Row{R"("thinking":{"type":"maybe"})", "`thinking.type`"},
-           Row{R"("apiMode":"grpc")", "`apiMode`"},
-           Row{R"("stream":"yes")", "`stream` must be true or false"},
-       }) {
+  for (
+      const Row& row : {
+          Row{R"("temperature":"hot")", "`temperature` must be a number"},
+          Row{R"("max_tokens":1.5)", "`max_tokens` must be a whole number"},
+          Row{R"("max_tokens":-5)", "`max_tokens` must be 1 or more"},
+          Row{R"("max_tokens":0)", "`max_tokens` must be 1 or more"},
+          Row{R"("top_k":-2)", "`top_k` must be 0 or more"},
+          Row{R"("n":-1)", "`n` must be 1 or more"},
+          Row{R"("max_tokens":1,"max_completion_tokens":2)", "differs from `max_tokens`"},
+          Row{R"("reasoning_effort":"huge")", "`reasoning_effort` must be none"},
+          Row{R"("reasoning_effort":"low","effort":"high")", "`effort` differs"},
+          Row{R"("tools":[{}])", "entry without a name"},
+          Row{R"("tools":[{"description":"x","parameters":{}}])", "entry without a name"},
+          Row{R"("tools":[{"name":"a","strict":"maybe"}])",
+              "`tools[].strict` must be true or false"},
+          Row{R"("tools":[{"type":"function","function":{"name":"a","strict":1}}])",
+              "`tools[].strict` must be true or false, not 1"},
+          Row{R"("tool_choice":{"type":"auto","disable_parallel_tool_use":"yes"})",
+              "`tool_choice.disable_parallel_tool_use` must be true or false"},
+          Row{R"("response_format":{"type":"json_schema","json_schema":{"schema":{},"strict":"no"}})",
+              "`response_format.json_schema.strict` must be true or false"},
+          Row{R"("text":{"format":{"type":"json_schema","schema":{},"strict":0}})",
+              ".strict` must be true or false, not 0"},
+          Row{R"("system":3)", "`system` must be a string or a list of text blocks"},
+          Row{R"("prompt":"x")", "`prompt` is not a member of a chat"},
+          Row{R"("tools":[{"name":"a"},{"name":"a"}])", "has \"a\" twice"},
+          Row{R"("tool_choice":"perhaps")", "`tool_choice` must be"},
+          Row{R"("response_format":{"type":"xml"})", "`response_format.type`"},
+          Row{R"("response_format":{"type":"json_schema"})", "must be a JSON Schema"},
+          Row{R"("thinking":{"type":"maybe"})", "`thinking.type`"},
+          Row{R"("apiMode":"grpc")", "`apiMode`"},
+          Row{R"("stream":"yes")", "`stream` must be true or false"},
+      }) {
     const std::string received = code_of(test::question("m", row.more));
     EXPECT_NE(received.find(row.received), std::string::npos) << row.more << " gave " << received;
     EXPECT_TRUE(received.starts_with("invalid_body: ")) << received;

@@ -264,6 +264,7 @@ TEST(Gemini, IsGivenItsOwnToolsInItsSpelling) {
             R"([{"codeExecution":{}},{"fileSearch":{"a":1}}])");
   // Several in one entry are the vendor's to judge.
   EXPECT_EQ(tools_of(R"([{"a":{},"b":{}}])"), R"([{"a":{},"b":{}}])");
+  EXPECT_EQ(tools_of(R"([{"googleSearch":{},"zz":1}])"), R"([{"googleSearch":{},"zz":1}])");
   for (const std::string_view wrong :
        {R"([{}])", R"([{"parameters":{}}])", R"([{"function":{}}])", R"([{"a":1}])"}) {
     EXPECT_NE(tools_of(wrong).find("without a name"), std::string::npos) << wrong;
