@@ -203,13 +203,20 @@ Result<bool> PagesBehind::add(StoredPage page) {
   auto expanded = journal::expand(page);
   if (!expanded) return std::move(expanded).error();
   for (StoredPage& one : expanded.value()) {
-    if (!add_plain(std::move(one))) return false;
+    const auto more = add_plain(std::move(one));
+    if (!more || !more.value()) return more;
   }
   return true;
 }
 
-bool PagesBehind::add_plain(StoredPage page) {
+Result<bool> PagesBehind::add_plain(StoredPage page) {
   if (page.last <= after_) return true;
+  if (page.last - page.count > last_) {
+    return make_error(Errc::store_damaged,
+                      "The records of the run between " + std::to_string(last_) + " and " +
+                          std::to_string(page.last - page.count + 1) + " are missing.");
+  }
+  last_ = page.last;
   bytes_ += page.bytes.size();
   if (!pages_.empty() && bytes_ > max_bytes_) return false;
   pages_.push_back(std::move(page));

@@ -53,16 +53,18 @@ std::int64_t end_of(const StoredPage& page);
 // `max_bytes`. One in less room gives the pages that it was made of.
 class PagesBehind {
  public:
-  PagesBehind(std::uint64_t after, std::size_t max_bytes) : after_(after), max_bytes_(max_bytes) {}
+  PagesBehind(std::uint64_t after, std::size_t max_bytes)
+      : after_(after), last_(after), max_bytes_(max_bytes) {}
   // False once there is no more room.
-  // Errors: store_damaged.
+  // Errors: store_damaged, also where records before the page are missing.
   Result<bool> add(StoredPage page);
   std::vector<StoredPage> take() { return std::move(pages_); }
 
  private:
-  bool add_plain(StoredPage page);
+  Result<bool> add_plain(StoredPage page);
 
   std::uint64_t after_;
+  std::uint64_t last_;  // record of the page before
   std::size_t max_bytes_;
   std::size_t bytes_ = 0;
   std::vector<StoredPage> pages_;

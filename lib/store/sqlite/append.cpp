@@ -70,19 +70,21 @@ bool Backend::survived(std::span<const AppendOutcome> outcomes,
 Backend::Live* Backend::live(const RunId& id) {
   if (const auto found = live_.find(id); found != live_.end()) return &found->second;
   const auto no = number_of(id);
-  if (no) settle(*no);
   const auto row = no ? load_run(id) : std::nullopt;
   if (!row) return nullptr;
   constexpr std::size_t most_live = 20'000;
   if (live_.size() >= most_live) live_.clear();
   Live made{*no, row->epoch, row->last, row->reserved, false, row->run.root.has_value()};
   made.is_open = !is_fenced(*row, row->epoch);
-  {
-    Rows rows =
-        database_.rows("SELECT hash FROM journal WHERE run=?1 ORDER BY last DESC LIMIT 1", *no);
-    if (rows.next()) made.hash = rows.text(0);
-  }
+  made.hash = last_hash(*no);
   return &(live_[id] = made);
+}
+
+std::string Backend::last_hash(std::int64_t run) {
+  if (const auto recent = recent_.pages_of(run); !recent.empty()) return recent.back().hash;
+  Rows rows =
+      database_.rows("SELECT hash FROM journal WHERE run=?1 ORDER BY last DESC LIMIT 1", run);
+  return rows.next() ? rows.text(0) : std::string();
 }
 
 bool Backend::needs_sync(std::span<const AppendBatch> batches) {

@@ -17,7 +17,9 @@
 #include "store/backend.hpp"
 #include "store/hash_chain.hpp"
 #include "store/sqlite/database.hpp"
+#include "store/sqlite/recent_index.hpp"
 #include "store/sqlite/recent_pages.hpp"
+#include "store/sqlite/recent_rows.hpp"
 #include "store/sqlite/sqlite_backend.hpp"
 
 namespace millrace::store::sqlite {
@@ -150,15 +152,29 @@ class Backend final : public StorageBackend {
   std::pair<std::uint64_t, std::uint64_t> write_page(const RunId& id, Live& live,
                                                      const journal::Page& page,
                                                      bool is_recent = false);
+  std::string last_hash(std::int64_t run);
   // Nothing when the run is not there.
   Live* live(const RunId& id);
   bool survived(std::span<const AppendOutcome> outcomes, std::span<const AppendBatch> batches);
 
-  // recent.cpp
-  // Has no page of the file's recent ones left where it cannot be known what they are.
+  // recent_adopt.cpp
+  // Knows again what the file's recent pages are. Has none of them left where some are damaged.
   Result<void> adopt_recent();
+  // What the table has, as far as it can be read.
+  FoundPages find_recent();
+  bool find_pages(Rows rows, FoundPages& found, std::vector<std::int64_t>& damaged);
+  void salvage(std::int64_t row, FoundPages& found);
+  void restore(FoundPages found);
+  Result<void> move_to_journals(FoundPages found);
   void adopt(std::int64_t run, const std::vector<PlacedPage>& pages);
-  void mark_damaged(std::int64_t lane);
+  void mark_damaged(std::int64_t run);
+  void clear_recent(bool is_broken);
+  RunsAtWork runs_at_work();
+  std::uint64_t last_in_journal(std::int64_t run);
+  // Whether what failed last is that a block of the file is damaged, which is forgotten then.
+  bool take_broken_block();
+
+  // recent.cpp
   void insert_page(std::int64_t run, const PlacedPage& placed);
   // Writes the recent pages of a run, of all, or of those that are due to the journal. Within a
   // transaction alone, which is not undone in part.
@@ -167,6 +183,10 @@ class Backend final : public StorageBackend {
   void settle_due();
   void end_recent_commit();
   Rows lane_rows(std::int64_t run);
+  [[nodiscard]] bool knows_recent() const;
+  // False where there is no index of the recent pages.
+  bool refresh_index();
+  Result<std::vector<PlacedPage>> indexed_of(std::int64_t run, std::uint64_t after);
   // The number of the last record that is among them, or 0.
   std::uint64_t recent_last(std::int64_t run);
   // Those of a run behind a number. Errors: store_damaged.
@@ -269,6 +289,7 @@ class Backend final : public StorageBackend {
   RecentPages recent_{options_.recent_commits};
   bool is_recent_known_ = false;    // else adopt_recent() comes before the next change
   bool is_recent_changed_ = false;  // by the transaction that is open
+  RecentIndex index_;               // what a reader knows of them
   LaneTurns turns_;
   HashChain chain_;
   std::unordered_map<std::string, std::int64_t> names_;

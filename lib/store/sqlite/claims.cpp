@@ -43,6 +43,7 @@ std::optional<Claim> Backend::take(RunRow row, std::string_view owner, std::int6
   live_.erase(row.run.id);
   Live* known = live(row.run.id);
   if (known == nullptr) return std::nullopt;
+  settle(known->no);
   const journal::Page page = take_over(row, claim, owner, last_time(known->no), at);
   known->epoch = row.epoch;
   known->is_open = true;

@@ -194,6 +194,8 @@ Result<void> Backend::prepare_connection() {
     clock_high_ = database_.number("SELECT v FROM meta WHERE k='clock_high'").value_or(0);
     return finish();
   }
+  // Before any commit: what a killed process left in the log may need more room than there is.
+  sqlite3_wal_autocheckpoint(database_.handle(), 0);
   // Before the first table is made.
   database_.script("PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL;");
   // A foreign file is not changed, not even to another kind of log.
@@ -206,7 +208,7 @@ Result<void> Backend::prepare_connection() {
   }
   // fullfsync: as os::sync_file, for macOS alone.
   database_.script(
-      "PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0; PRAGMA synchronous=FULL;"
+      "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
       "PRAGMA fullfsync=ON; PRAGMA checkpoint_fullfsync=ON;"
       "PRAGMA secure_delete=ON; PRAGMA cache_size=-16000; PRAGMA mmap_size=0;");
   is_synchronous_ = true;
@@ -236,6 +238,7 @@ void Backend::forget() {
   live_.clear();
   names_.clear();
   is_recent_known_ = false;
+  index_ = {};
 }
 
 Error Backend::failure() {

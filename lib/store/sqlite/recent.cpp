@@ -1,36 +1,11 @@
 // Pages that are in the file and not yet in the journals of their runs.
+#include <algorithm>
 #include <map>
 #include <utility>
 
-#include "journal/checksum.hpp"
 #include "store/sqlite/backend_impl.hpp"
 
 namespace millrace::store::sqlite {
-namespace {
-
-std::uint32_t checksum_of_row(std::int64_t number, std::string_view row) {
-  std::string place;
-  journal::append_varint(place, static_cast<std::uint64_t>(number));
-  return journal::crc32c(row, journal::crc32c(place));
-}
-
-// Calls `each` for the pages of a row (n, crc, pages). False where the row is damaged.
-bool read_row(const Rows& row, const std::function<void(const RecentReader& page)>& each) {
-  const std::string_view bytes = row.view(2);
-  if (checksum_of_row(row.number(0), bytes) != static_cast<std::uint32_t>(row.number(1))) {
-    return false;
-  }
-  RecentReader pages(bytes);
-  while (pages.next()) each(pages);
-  return pages.ok();
-}
-
-Error damaged_row(std::int64_t number) {
-  return make_error(Errc::store_damaged,
-                    "The recent pages " + std::to_string(number) + " are damaged.");
-}
-
-}  // namespace
 
 void Backend::insert_page(std::int64_t run, const PlacedPage& placed) {
   std::optional<Bytes> hash;
@@ -86,94 +61,102 @@ Rows Backend::lane_rows(std::int64_t run) {
                         recent_lanes);
 }
 
-std::uint64_t Backend::recent_last(std::int64_t run) {
-  if (!options_.read_only && is_recent_known_) return recent_.last_of(run);
-  std::uint64_t last = 0;
-  Rows rows = lane_rows(run);
-  while (rows.next()) {
-    read_row(rows, [&](const RecentReader& page) {
-      if (page.run() == run) last = page.last();
-    });
+bool Backend::knows_recent() const {
+  return !options_.read_only && is_recent_known_;
+}
+
+// Brings what a reader knows up to what the file has now. Within the snapshot of what is read.
+bool Backend::refresh_index() {
+  if (!options_.read_only) return false;
+  const auto change = database_.number("PRAGMA data_version");
+  if (!database_.ok()) return false;
+  if (index_.is_of(change)) return !index_.is_full();
+  const auto owner = database_.number("SELECT v FROM meta WHERE k='open_epoch'");
+  const auto first = database_.number("SELECT min(n) FROM recent");
+  if (database_.ok()) {
+    index_.begin(change, owner.value_or(0), first.value_or(index_.seen() + 1));
+    Rows rows =
+        database_.rows("SELECT n, crc, pages FROM recent WHERE n>?1 ORDER BY n", index_.seen());
+    while (!index_.is_full() && rows.next()) {
+      const std::int64_t row = rows.number(0);
+      const bool is_whole = read_row(row, static_cast<std::uint32_t>(rows.number(1)), rows.view(2),
+                                     [&](const RecentReader& page, std::size_t at) {
+                                       index_.add(page.run(), {{row, at}, page.last()});
+                                     });
+      if (!is_whole) index_.add_damaged(row);
+      index_.add_row(row);
+    }
   }
+  if (take_broken_block()) index_.set_broken();
+  return database_.ok() && !index_.is_full();
+}
+
+std::uint64_t Backend::recent_last(std::int64_t run) {
+  if (knows_recent()) return recent_.last_of(run);
+  // What failed before is no block of this table.
+  if (!database_.ok()) return 0;
+  const Snapshot snapshot(database_);
+  if (refresh_index()) return index_.last_of(run);
+  std::uint64_t last = 0;
+  {
+    Rows rows = lane_rows(run);
+    while (rows.next()) {
+      read_row(rows.number(0), static_cast<std::uint32_t>(rows.number(1)), rows.view(2),
+               [&](const RecentReader& page, std::size_t /*at*/) {
+                 if (page.run() == run) last = page.last();
+               });
+    }
+  }
+  // Who reads the pages is given the error.
+  take_broken_block();
   return last;
 }
 
 Result<std::vector<PlacedPage>> Backend::recent_of(std::int64_t run, std::uint64_t after) {
   std::vector<PlacedPage> pages;
+  if (knows_recent()) {
+    for (const PlacedPage& placed : recent_.pages_of(run)) {
+      if (placed.page.last > after) pages.push_back(placed);
+    }
+    return pages;
+  }
+  const Snapshot snapshot(database_);
+  if (refresh_index()) return indexed_of(run, after);
   Rows rows = lane_rows(run);
   while (rows.next()) {
-    const bool is_whole = read_row(rows, [&](const RecentReader& page) {
-      if (page.run() == run && page.last() > after) pages.push_back(page.page());
-    });
+    const bool is_whole = read_row(rows.number(0), static_cast<std::uint32_t>(rows.number(1)),
+                                   rows.view(2), [&](const RecentReader& page, std::size_t /*at*/) {
+                                     if (page.run() == run && page.last() > after)
+                                       pages.push_back(page.page());
+                                   });
     if (!is_whole) return damaged_row(rows.number(0));
   }
   return finish(std::move(pages));
 }
 
-// A process that was killed left them, or a transaction in which some were taken was undone.
-Result<void> Backend::adopt_recent() {
-  std::map<std::int64_t, std::vector<PlacedPage>> found;  // by run
-  std::vector<std::int64_t> damaged;                      // lanes
-  std::int64_t next = 1;
-  {
-    Rows rows = database_.rows("SELECT n, crc, pages FROM recent ORDER BY n");
-    while (rows.next()) {
-      next = rows.number(0) / recent_lanes + 1;
-      const bool is_whole = read_row(
-          rows, [&](const RecentReader& page) { found[page.run()].push_back(page.page()); });
-      if (!is_whole) damaged.push_back(rows.number(0) % recent_lanes);
+Result<std::vector<PlacedPage>> Backend::indexed_of(std::int64_t run, std::uint64_t after) {
+  if (auto damage = index_.damage_of(run)) return *std::move(damage);
+  std::vector<PlacedPage> pages;
+  for (const RecentIndex::Place& known : index_.places_of(run, after)) {
+    Rows rows = database_.rows("SELECT pages FROM recent WHERE n=?1", known.place.row);
+    if (!rows.next()) return database_.ok() ? damaged_row(known.place.row) : failure();
+    const std::string_view row = rows.view(0);
+    RecentReader page(row.substr(std::min(known.place.at, row.size())));
+    if (!page.next() || page.run() != run || page.last() != known.last) {
+      return damaged_row(known.place.row);
     }
+    pages.push_back(page.page());
   }
-  if (!found.empty() || !damaged.empty()) {
-    set_synchronous(true);
-    Transaction transaction(database_);
-    for (const auto& [run, pages] : found) adopt(run, pages);
-    for (const std::int64_t lane : damaged) mark_damaged(lane);
-    database_.run("DELETE FROM recent");
-    transaction.commit();
-  }
-  MILLRACE_TRY(finish());
-  recent_.begin(next);
-  is_recent_known_ = true;
-  is_recent_changed_ = false;
-  return {};
-}
-
-// Some may be in the journal already: their row was still needed for others.
-void Backend::adopt(std::int64_t run, const std::vector<PlacedPage>& pages) {
-  auto last = static_cast<std::uint64_t>(
-      database_.number("SELECT max(last) FROM journal WHERE run=?1", run).value_or(0));
-  for (const PlacedPage& placed : pages) {
-    // Behind a gap, too: whoever reads it finds that records are missing.
-    if (placed.page.last <= last) continue;
-    insert_page(run, placed);
-    last = placed.page.last;
-  }
-}
-
-// Which runs had pages in the row is not known: each that was at work may have lost some, and gets
-// a page that shows it.
-void Backend::mark_damaged(std::int64_t lane) {
-  database_.run(
-      "INSERT INTO journal(run, last, count, crc, page) SELECT r.no,"
-      " 1 + coalesce((SELECT max(j.last) FROM journal j WHERE j.run=r.no), 0), 1, 0, x'00'"
-      " FROM runs r WHERE r.root IS NULL AND r.state=?1 AND r.no%?3=?2",
-      journal::RunState::running, lane, recent_lanes);
+  return finish(std::move(pages));
 }
 
 Result<void> Backend::each_page(
     const std::function<Result<void>(const RunId& run, const PlacedPage& page)>& call) {
   const Snapshot snapshot(database_);
+  FoundPages found = find_recent();
+  MILLRACE_TRY(finish());
   std::map<std::int64_t, std::vector<PlacedPage>> recent;
-  std::optional<Error> damaged;  // told of behind all that can be read
-  {
-    Rows rows = database_.rows("SELECT n, crc, pages FROM recent ORDER BY n");
-    while (rows.next()) {
-      const bool is_whole = read_row(
-          rows, [&](const RecentReader& page) { recent[page.run()].push_back(page.page()); });
-      if (!is_whole && !damaged) damaged = damaged_row(rows.number(0));
-    }
-  }
+  for (FoundPage& page : found.pages) recent[page.run].push_back(std::move(page.placed));
   std::int64_t run = 0;
   RunId id;
   std::uint64_t last = 0;
@@ -201,7 +184,8 @@ Result<void> Backend::each_page(
     MILLRACE_TRY(call(id, placed));
   }
   MILLRACE_TRY(call_recent());
-  return damaged ? Result<void>(*std::move(damaged)) : Result<void>();
+  // Told of behind all that can be read.
+  return found.damage ? Result<void>(*std::move(found.damage)) : Result<void>();
 }
 
 }  // namespace millrace::store::sqlite

@@ -46,16 +46,27 @@ void RecentPages::begin(std::int64_t commit) {
   commit_ = commit;
 }
 
+void RecentPages::restore(std::int64_t commit, std::int64_t run, PlacedPage page, bool is_placed) {
+  if (!has_rows_) first_row_ = commit;
+  has_rows_ = true;
+  last_commits_[run] = commit;
+  if (!is_placed) keep(commit, run, std::move(page));
+}
+
 void RecentPages::add(std::int64_t run, PlacedPage page) {
   append_page(rows_[static_cast<std::size_t>(lane_of(run))], run, page);
   last_commits_[run] = commit_;
+  ++added_;
+  keep(commit_, run, std::move(page));
+}
+
+void RecentPages::keep(std::int64_t commit, std::int64_t run, PlacedPage page) {
   Known& known = runs_[run];
   if (known.pages.empty()) {
-    known.first_commit = commit_;
-    turns_.push_back({run, commit_});
+    known.first_commit = commit;
+    turns_.push_back({run, commit});
   }
   bytes_ += size_of(page);
-  ++added_;
   known.pages.push_back(std::move(page));
 }
 
@@ -113,8 +124,14 @@ bool RecentPages::may_hold(std::int64_t run) const {
 }
 
 std::uint64_t RecentPages::last_of(std::int64_t run) const {
+  const auto pages = pages_of(run);
+  return pages.empty() ? 0 : pages.back().page.last;
+}
+
+std::span<const PlacedPage> RecentPages::pages_of(std::int64_t run) const {
   const auto found = runs_.find(run);
-  return found == runs_.end() ? 0 : found->second.pages.back().page.last;
+  if (found == runs_.end()) return {};
+  return found->second.pages;
 }
 
 std::vector<PlacedPage> RecentPages::take(std::int64_t run) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -39,7 +40,7 @@ constexpr std::int64_t lane_of(std::int64_t run) {
 // Lifetime: what it gives views the row.
 class RecentReader {
  public:
-  explicit RecentReader(std::string_view row) : bytes_(row) {}
+  explicit RecentReader(std::string_view row) : bytes_(row), begin_(row.data()) {}
 
   // False behind the last page, and where the row is malformed.
   bool next();
@@ -47,9 +48,14 @@ class RecentReader {
   [[nodiscard]] std::int64_t run() const { return run_; }
   [[nodiscard]] std::uint64_t last() const { return last_; }
   [[nodiscard]] PlacedPage page() const;
+  // Where the next page begins in the row.
+  [[nodiscard]] std::size_t end() const {
+    return static_cast<std::size_t>(page_.data() + page_.size() - begin_);
+  }
 
  private:
   journal::ByteReader bytes_;
+  const char* begin_;
   std::int64_t run_ = 0;
   std::uint64_t last_ = 0;
   std::uint64_t count_ = 0;
@@ -70,8 +76,12 @@ class RecentPages {
   // A run's pages are due once the first of them is so many commits old.
   explicit RecentPages(std::int64_t most_age) : most_age_(most_age) {}
 
-  // The file has no recent pages; the next commit has this number.
+  // The next commit has this number. The file has no recent pages but those that restore() is
+  // given.
   void begin(std::int64_t commit);
+  // A page in a row of an earlier commit, in the order of the rows. `is_placed` where the journal
+  // has it as well.
+  void restore(std::int64_t commit, std::int64_t run, PlacedPage page, bool is_placed);
   // A page of the commit that is made.
   void add(std::int64_t run, PlacedPage page);
   // The rows of the commit that is made, "" for a lane without pages; the next commit begins.
@@ -89,6 +99,8 @@ class RecentPages {
   // Whether a row that is still there may have a page of the run, also one that was taken.
   [[nodiscard]] bool may_hold(std::int64_t run) const;
   [[nodiscard]] std::uint64_t last_of(std::int64_t run) const;
+  // The pages of a run that are in no journal; empty for none. Lifetime: until the next change.
+  [[nodiscard]] std::span<const PlacedPage> pages_of(std::int64_t run) const;
   // The pages of a run, which are known here no more.
   std::vector<PlacedPage> take(std::int64_t run);
 
@@ -103,6 +115,7 @@ class RecentPages {
   };
 
   [[nodiscard]] bool is_current(const Turn& turn) const;
+  void keep(std::int64_t commit, std::int64_t run, PlacedPage page);
 
   std::int64_t most_age_;
   std::unordered_map<std::int64_t, Known> runs_;

@@ -221,6 +221,8 @@ void Backend::remove_blobs(std::int64_t until, SweepRoom& room, SweepReport& rep
 bool Backend::give_back_pages() {
   if (database_.number("PRAGMA freelist_count").value_or(0) <= spare_pages) return false;
   database_.script("PRAGMA incremental_vacuum(1024)");
+  // A damaged block is where it is, and so is what is before it.
+  if (take_broken_block()) return false;
   return database_.number("PRAGMA freelist_count").value_or(0) > spare_pages;
 }
 

@@ -120,9 +120,11 @@ CREATE TABLE starts(at INTEGER NOT NULL, name INTEGER NOT NULL, principal INTEGE
 CREATE INDEX starts_at ON starts(at);
 )sql";
 
+#define MILLRACE_RECENT_TABLE \
+  "CREATE TABLE recent(n INTEGER PRIMARY KEY, crc INTEGER NOT NULL, pages BLOB NOT NULL);"
+
 // Releases before it would not find the pages in it.
-constexpr const char* recent_schema = R"sql(
-CREATE TABLE recent(n INTEGER PRIMARY KEY, crc INTEGER NOT NULL, pages BLOB NOT NULL);
+constexpr const char* recent_schema = MILLRACE_RECENT_TABLE R"sql(
 UPDATE meta SET v = 6 WHERE k = 'min_reader';
 )sql";
 
@@ -167,6 +169,13 @@ Result<void> migrate(Database& database) {
     if (!database.ok()) return database.take_error();
   }
   return {};
+}
+
+void renew_recent_table(Database& database) {
+  database.script(
+      "PRAGMA writable_schema=ON;"
+      "DELETE FROM sqlite_schema WHERE type='table' AND name='recent';"
+      "PRAGMA writable_schema=RESET;" MILLRACE_RECENT_TABLE);
 }
 
 Result<void> check_schema(Database& database, bool is_read_only) {

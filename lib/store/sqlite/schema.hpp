@@ -14,6 +14,10 @@ inline constexpr std::int64_t schema_version = 6;
 // Errors: store_foreign, store_newer.
 Result<void> migrate(Database& database);
 
+// Gives up the table of recent pages, whose blocks are damaged, and makes it anew. Nothing reads or
+// frees those blocks any more: they may refer to blocks of other tables. Within a transaction.
+void renew_recent_table(Database& database);
+
 // Errors: store_foreign, store_newer; also for a file that holds nothing yet.
 Result<void> check_schema(Database& database, bool is_read_only);
 

@@ -48,6 +48,9 @@ int read_file(sqlite3_file* file, void* into, int size, sqlite3_int64 offset) {
 int write_file(sqlite3_file* file, const void* from, int size, sqlite3_int64 offset) {
   const std::string bytes(static_cast<const char*>(from), static_cast<std::size_t>(size));
   FaultVfs::Change made{offset, bytes, false};
+  if (!of(file).vfs->has_room_for(*of(file).file, static_cast<std::size_t>(offset + size))) {
+    return SQLITE_FULL;
+  }
   const int code = of(file).vfs->count();
   if (code != SQLITE_OK) {
     // A write that fails may have been done in part.
@@ -227,6 +230,16 @@ FaultVfs::FaultVfs() {
 
 FaultVfs::~FaultVfs() {
   sqlite3_vfs_unregister(&vfs_);
+}
+
+std::size_t FaultVfs::bytes() const {
+  std::size_t sum = 0;
+  for (const auto& [name, file] : files) sum += file.content.size();
+  return sum;
+}
+
+bool FaultVfs::has_room_for(const File& file, std::size_t size) const {
+  return size <= file.content.size() || bytes() + size - file.content.size() <= room_;
 }
 
 int FaultVfs::count() {

@@ -25,6 +25,7 @@ class FaultVfs {
   [[nodiscard]] int locks() const { return locks_; }
   // Files opened so far.
   int opens = 0;
+  struct File;
   // The operation of this number fails with `code`, once; 0 is none. A lock fails with SQLITE_BUSY
   // or an error of its own.
   void fail_at(int operation, int code) {
@@ -33,6 +34,10 @@ class FaultVfs {
   }
   // Every write fails with SQLITE_FULL.
   void set_full(bool is_full) { is_full_ = is_full; }
+  // All files together may have so many bytes; what would make them more fails with SQLITE_FULL.
+  void set_room(std::size_t bytes) { room_ = bytes; }
+  [[nodiscard]] std::size_t bytes() const;
+  [[nodiscard]] bool has_room_for(const File& file, std::size_t size) const;
   // From this operation on there is no power: everything fails.
   void cut_at(int operation) { cut_at_ = operation; }
   // Power again: of what was not synced, some sectors of 512 bytes are there and some are not.
@@ -66,6 +71,7 @@ class FaultVfs {
   int fail_code_ = 0;
   int cut_at_ = 0;
   bool is_full_ = false;
+  std::size_t room_ = SIZE_MAX;
 };
 
 }  // namespace millrace::store

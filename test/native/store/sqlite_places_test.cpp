@@ -99,6 +99,25 @@ TEST_F(SqlitePlaces, ThatCannotBeWrittenShowWhatAnOwnerWritesMeanwhile) {
   reader->read_together([&] { EXPECT_EQ(texts_of(*reader, 1), "#|#|news"); });
 }
 
+TEST_F(SqlitePlaces, ThatCannotBeWrittenShowWhatAKilledOwnerLeft) {
+  const auto owner = opened();
+  append(*owner, accepting(new_run(1)));
+  append(*owner, text_batch(1, "shown"));
+  const StoreFolder copy;
+  for (const std::string end : {"", "-wal", "-shm"}) {
+    fs::copy_file(folder_.file() + end, copy.file() + end);
+  }
+  SqliteOptions options;
+  options.path = copy.file();
+  options.read_only = true;
+  const ReadOnlyFolder read_only(copy.path());
+  const auto reader = open_sqlite_backend(options);
+  ASSERT_TRUE(reader.ok()) << reader.error().message << reader.error().detail;
+  EXPECT_EQ(texts_of(*reader.value(), 1), "#|shown");
+  EXPECT_EQ(reader.value()->runs({}).value().runs.size(), 1U);
+  EXPECT_TRUE(reader.value()->check().value().empty());
+}
+
 TEST_F(SqlitePlaces, ThatCannotBeWrittenHideALogWithoutItsIndex) {
   const auto owner = opened();
   append(*owner, accepting(new_run(1)));

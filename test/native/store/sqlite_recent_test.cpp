@@ -1,96 +1,16 @@
 // Pages of runs that stream at the same time, which come into the journals of their runs later.
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "store/conformance.hpp"
-#include "store/sqlite/recent_pages.hpp"
-#include "store/sqlite_store.hpp"
+#include "store/recent_store.hpp"
 
 namespace millrace::store {
 namespace {
-
-class SqliteRecent : public SqliteStore {
- protected:
-  SqliteRecent() {
-    crowd_ = 2;
-    recent_commits_ = 24;
-  }
-
-  void accept(StorageBackend& backend, std::uint64_t runs) {
-    for (std::uint64_t run = 1; run <= runs; ++run) {
-      ASSERT_EQ(append(backend, accepting(new_run(run))).status, AppendStatus::committed);
-      expected_[run] = "#";
-    }
-  }
-  // A commit with a text of each of these runs.
-  void stream(StorageBackend& backend, const std::vector<std::uint64_t>& runs) {
-    std::vector<AppendBatch> batches;
-    for (const std::uint64_t run : runs) {
-      const std::string text = std::to_string(++texts_);
-      batches.push_back(text_batch(run, text, epoch_));
-      expected_[run] += "|" + text;
-    }
-    for (const AppendOutcome& outcome : backend.append(batches)) {
-      ASSERT_EQ(outcome.status, AppendStatus::committed);
-      ASSERT_NE(outcome.last, 0U);
-    }
-  }
-  void stream_all(StorageBackend& backend, int commits) {
-    std::vector<std::uint64_t> runs;
-    for (const auto& [run, texts] : expected_) runs.push_back(run);
-    for (int commit = 0; commit < commits; ++commit) stream(backend, runs);
-  }
-  void expect_texts(StorageBackend& backend) {
-    for (const auto& [run, texts] : expected_) {
-      ASSERT_EQ(texts_of(backend, run), texts);
-      const auto last = static_cast<std::uint64_t>(std::count(texts.begin(), texts.end(), '|')) + 1;
-      const RunId id = id_of(run);
-      ASSERT_EQ(backend.run(id).value()->last, last);
-      ASSERT_EQ(backend.watch({&id, 1}).value().at(0).last, last);
-      ASSERT_EQ(texts_of(backend, run, last - 1), texts.substr(texts.rfind('|') + 1));
-    }
-    const auto problems = backend.check().value();
-    ASSERT_TRUE(problems.empty()) << problems[0].what;
-  }
-  std::int64_t rows_of(const char* table) {
-    sqlite3* handle = nullptr;
-    EXPECT_EQ(sqlite3_open(folder_.file().c_str(), &handle), SQLITE_OK);
-    sqlite3_stmt* statement = nullptr;
-    const std::string sql = std::string("SELECT count(*) FROM ") + table;
-    EXPECT_EQ(sqlite3_prepare_v2(handle, sql.c_str(), -1, &statement, nullptr), SQLITE_OK);
-    EXPECT_EQ(sqlite3_step(statement), SQLITE_ROW);
-    const std::int64_t rows = sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
-    sqlite3_close(handle);
-    return rows;
-  }
-  // What a process that is killed now leaves behind.
-  std::string copy_of_files(const std::string& name) {
-    const std::string copy = folder_.file(name);
-    for (const char* part : {"", "-wal"}) {
-      std::filesystem::copy_file(folder_.file() + part, copy + part);
-    }
-    return copy;
-  }
-  std::unique_ptr<StorageBackend> opened_copy(const std::string& path) {
-    SqliteOptions options;
-    options.path = path;
-    options.crowd = crowd_;
-    options.recent_commits = recent_commits_;
-    auto backend = open_sqlite_backend(options);
-    EXPECT_TRUE(backend.ok()) << (backend.ok() ? "" : backend.error().message);
-    return backend ? std::move(backend).value() : nullptr;
-  }
-
-  std::map<std::uint64_t, std::string> expected_;
-  int texts_ = 0;
-  std::int64_t epoch_ = 1;
-};
 
 TEST_F(SqliteRecent, AreReadAsThoseInTheJournals) {
   auto backend = opened();
@@ -205,81 +125,6 @@ TEST_F(SqliteRecent, AreExportedAndDeleted) {
   EXPECT_EQ(rows_of("recent"), rows);
 }
 
-TEST_F(SqliteRecent, ThatAreDamagedAreMissed) {
-  auto backend = opened();
-  accept(*backend, 2 * sqlite::recent_lanes);
-  stream_all(*backend, 2);
-  const std::string copy = copy_of_files("copy.db");
-  {
-    sqlite3* handle = nullptr;
-    ASSERT_EQ(sqlite3_open(copy.c_str(), &handle), SQLITE_OK);
-    EXPECT_EQ(sqlite3_exec(handle,
-                           "UPDATE recent SET pages=x'00' || substr(pages, 2) WHERE n="
-                           "(SELECT min(n) FROM recent WHERE n%4=1)",
-                           nullptr, nullptr, nullptr),
-              SQLITE_OK);
-    sqlite3_close(handle);
-  }
-  {
-    SqliteOptions options;
-    options.path = copy;
-    options.read_only = true;
-    const auto reader = open_sqlite_backend(options).value();
-    EXPECT_EQ(reader->read(id_of(1), 0, 1000).error().code, Errc::store_damaged);
-    EXPECT_EQ(texts_of(*reader, 2), expected_[2]);
-    EXPECT_FALSE(reader->check().value().empty());
-  }
-  const auto next = opened_copy(copy);
-  // The runs of its lane may all lack a page.
-  for (const std::uint64_t run : {std::uint64_t{1}, std::uint64_t{1 + sqlite::recent_lanes}}) {
-    EXPECT_EQ(next->read(id_of(run), 0, 1000).error().code, Errc::store_damaged);
-    expected_.erase(run);
-  }
-  for (const auto& [run, texts] : expected_) EXPECT_EQ(texts_of(*next, run), texts);
-  EXPECT_GE(next->check().value().size(), 2U);
-}
-
-TEST_F(SqliteRecent, ThatAreDamagedLeaveOtherRunsAlone) {
-  auto backend = opened();
-  accept(*backend, 2);
-  stream_all(*backend, 2);
-  AppendBatch end = text_batch(1, "end");
-  end.changes.push_back({.run = id_of(1), .state = journal::RunState::waiting});
-  append(*backend, end);
-  expected_[1] += "|end";
-  backend.reset();
-  run_sql("INSERT INTO recent VALUES(400001, 0, x'01')");
-  const auto reader = opened(true);
-  // One that waits has nothing there.
-  EXPECT_EQ(texts_of(*reader, 1), expected_[1]);
-  EXPECT_EQ(texts_of(*reader, 2), expected_[2]);
-  const auto problems = reader->check().value();
-  ASSERT_EQ(problems.size(), 1U);
-  EXPECT_NE(problems[0].what.find("400001"), std::string::npos);
-}
-
-// What comes behind a gap is kept, and the gap is found.
-TEST_F(SqliteRecent, BehindAGapAreNotForgotten) {
-  auto backend = opened();
-  accept(*backend, 2);
-  append(*backend, text_batch(1, "alone"));
-  stream_all(*backend, 2);
-  const std::string copy = copy_of_files("copy.db");
-  {
-    sqlite3* handle = nullptr;
-    ASSERT_EQ(sqlite3_open(copy.c_str(), &handle), SQLITE_OK);
-    EXPECT_EQ(sqlite3_exec(handle, "DELETE FROM journal WHERE run=1 AND last=2", nullptr, nullptr,
-                           nullptr),
-              SQLITE_OK);
-    sqlite3_close(handle);
-  }
-  const auto next = opened_copy(copy);
-  const auto problems = next->check().value();
-  ASSERT_FALSE(problems.empty());
-  EXPECT_EQ(next->run(id_of(1)).value()->last, 4U);
-  EXPECT_EQ(texts_of(*next, 2), expected_[2]);
-}
-
 TEST_F(SqliteRecent, AreGoneWithTheLastOneThatTheyAreNeededFor) {
   auto backend = opened();
   accept(*backend, 2);
@@ -293,6 +138,43 @@ TEST_F(SqliteRecent, AreGoneWithTheLastOneThatTheyAreNeededFor) {
   backend.reset();
   EXPECT_EQ(rows_of("recent"), 0);
   expect_texts(*opened());
+}
+
+// A reader parses each row once: what it knows is that of the file, whoever writes it.
+TEST_F(SqliteRecent, AreReadAsTheyAreByAReaderThatStays) {
+  const std::uint32_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  auto backend = opened();
+  accept(*backend, 12);
+  const auto reader = opened(true);
+  for (int step = 0; step < 300; ++step) {
+    std::vector<std::uint64_t> runs;
+    for (std::uint64_t run = 1; run <= 12; ++run) {
+      if (random() % 2 == 0) runs.push_back(run);
+    }
+    if (!runs.empty()) {
+      ASSERT_NO_FATAL_FAILURE(stream(*backend, runs));
+    }
+    if (random() % 20 == 0) {
+      // Its rows are refused: all of the next commit finds the pages again.
+      AppendBatch broken = text_batch(1, "lost", epoch_);
+      broken.changes.push_back({.run = id_of(99)});
+      append(*backend, broken);
+    }
+    if (random() % 30 == 0) {
+      backend.reset();
+      backend = opened();
+      const std::string name = "support";
+      ASSERT_EQ(backend->claim({&name, 1}, "next", 100).value().size(), 12U);
+      ++epoch_;
+      for (auto& [run, texts] : expected_) texts += "|#";
+    }
+    if (random() % 3 == 0) {
+      ASSERT_NO_FATAL_FAILURE(expect_read(*reader));
+    }
+  }
+  ASSERT_NO_FATAL_FAILURE(expect_texts(*reader));
 }
 
 // Whatever is committed beside whatever, each run has its texts.
