@@ -17,6 +17,7 @@
 #include "store/backend.hpp"
 #include "store/hash_chain.hpp"
 #include "store/sqlite/database.hpp"
+#include "store/sqlite/log_check.hpp"
 #include "store/sqlite/recent_index.hpp"
 #include "store/sqlite/recent_pages.hpp"
 #include "store/sqlite/recent_rows.hpp"
@@ -127,6 +128,8 @@ class Backend final : public StorageBackend {
 
   Result<void> open_file();
   Result<void> connect();
+  void note_passed_over(const std::optional<PassedOver>& passed);
+  bool is_damage(const PassedOver& passed);
   Result<void> check_place();
   Result<void> prepare_connection();
   [[nodiscard]] bool has_log() const;
@@ -266,6 +269,7 @@ class Backend final : public StorageBackend {
 
   // check.cpp
   Result<void> take_damage(std::vector<Problem>& problems);
+  void check_log(std::vector<Problem>& problems);
 
   // transfer.cpp
   class Loader;

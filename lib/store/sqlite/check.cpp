@@ -17,6 +17,7 @@ Result<std::vector<Problem>> Backend::check() {
   if (auto cut = cut_of(real_path_)) {
     problems.push_back({{}, std::move(*cut), Errc::store_truncated});
   }
+  check_log(problems);
   {
     Rows rows = database_.rows("PRAGMA integrity_check(100)");
     while (rows.next()) {
@@ -71,6 +72,19 @@ Result<std::vector<Problem>> Backend::check() {
   std::vector<Problem> found = journals.take();
   problems.insert(problems.end(), found.begin(), found.end());
   return finish(std::move(problems));
+}
+
+// The owner has looked when it opened the file; a reader may come before the next owner.
+void Backend::check_log(std::vector<Problem>& problems) {
+  if (const auto commits = database_.number("SELECT v FROM meta WHERE k='passed_commits'")) {
+    problems.push_back({{},
+                        "at least " + std::to_string(*commits) +
+                            " commits are missing: the write-ahead log was damaged when the store "
+                            "was opened"});
+  }
+  if (!options_.read_only) return;
+  const auto passed = passed_over(real_path_, options_.vfs);
+  if (passed && is_damage(*passed)) problems.push_back({{}, sentence_of(*passed)});
 }
 
 // What SQLite could not read is a problem like others.

@@ -129,15 +129,39 @@ Result<void> Backend::open_file() {
   if (place_.links > 1) {
     return unsupported("The store '" + options_.path + "' has more than one name.");
   }
+  // SQLite writes over what it has passed over.
+  const auto passed = options_.read_only ? std::nullopt : passed_over(real_path_, options_.vfs);
   MILLRACE_TRY(connect());
   if (options_.read_only) return {};
   // Nobody else can have them: this process has the lock.
   Transaction transaction(database_);
+  note_passed_over(passed);
   database_.run("UPDATE runs SET owner=NULL, run_at=min(run_at, ?1) WHERE owner IS NOT NULL",
                 now());
   database_.run("UPDATE meta SET v=v+1 WHERE k='open_epoch'");
   transaction.commit();
   return finish();
+}
+
+// Where each commit had reached the disk, no power cut explains what is missing, and each run that
+// was at work may lack records.
+void Backend::note_passed_over(const std::optional<PassedOver>& passed) {
+  if (passed && is_damage(*passed)) {
+    settle_all();
+    for (const auto& [run, at_work] : runs_at_work()) mark_damaged(run);
+    database_.run("INSERT OR REPLACE INTO meta VALUES('passed_log', ?1)", passed->log);
+    database_.run(
+        "INSERT INTO meta VALUES('passed_commits', ?1) ON CONFLICT(k) DO UPDATE SET v=v+excluded.v",
+        passed->commits);
+  }
+  database_.run("INSERT OR REPLACE INTO meta VALUES('durability', ?1)", options_.durability);
+}
+
+// Of a log that is not known as damaged yet.
+bool Backend::is_damage(const PassedOver& passed) {
+  return database_.number("SELECT v FROM meta WHERE k='durability'") ==
+             static_cast<std::int64_t>(Durability::full) &&
+         database_.number("SELECT v FROM meta WHERE k='passed_log'") != passed.log;
 }
 
 std::unique_ptr<StorageBackend> Backend::open_reader() {

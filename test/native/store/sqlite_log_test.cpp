@@ -1,0 +1,120 @@
+// The write-ahead log that a process left which was killed, with bytes that flipped since.
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "store/recent_store.hpp"
+
+namespace millrace::store {
+namespace {
+
+constexpr std::uintmax_t head = 32;
+constexpr std::uintmax_t frame = 24 + 4096;
+
+class SqliteLog : public SqliteRecent {
+ protected:
+  // Two runs, of which one has ended in the file itself, and commits of the other in the log.
+  std::string killed_copy() {
+    {
+      auto backend = opened();
+      accept(*backend, 1);
+      AppendBatch end = text_batch(1, "end");
+      end.page = page_of(journal::Fact(journal::Terminal{}), 1);
+      end.changes.push_back({.run = id_of(1), .state = journal::RunState::completed});
+      append(*backend, end);
+    }
+    auto backend = opened();
+    append(*backend, accepting(new_run(2)));
+    for (int text = 0; text < 8; ++text) append(*backend, text_batch(2, std::to_string(text)));
+    return copy_of_files("copy.db");
+  }
+  static std::uintmax_t frames_of(const std::string& path) {
+    return (std::filesystem::file_size(path + "-wal") - head) / frame;
+  }
+  static void flip(const std::string& path, std::uintmax_t at) {
+    std::fstream file(path + "-wal", std::ios::binary | std::ios::in | std::ios::out);
+    file.seekg(static_cast<std::streamoff>(at));
+    const auto byte = static_cast<char>(file.get() ^ 0x10);
+    file.seekp(static_cast<std::streamoff>(at)).put(byte);
+  }
+  static std::string found_in(StorageBackend& backend) {
+    std::string all;
+    const auto problems = backend.check().value();
+    for (const Problem& problem : problems) all.append(problem.what).append("\n");
+    return all;
+  }
+};
+
+TEST_F(SqliteLog, ThatIsWholeHidesNothing) {
+  const std::string copy = killed_copy();
+  EXPECT_EQ(found_in(*opened_copy(copy, true)), "");
+  const auto next = opened_copy(copy);
+  EXPECT_EQ(found_in(*next), "");
+  EXPECT_EQ(texts_of(*next, 2), "#|0|1|2|3|4|5|6|7");
+}
+
+TEST_F(SqliteLog, WithAFlippedByteNamesWhatIsMissing) {
+  const std::string whole = killed_copy();
+  const std::uintmax_t frames = frames_of(whole);
+  ASSERT_GT(frames, 12U);
+  // In the page, the number of the page, the salt and the checksum of a frame, and in the header.
+  for (const std::uintmax_t at :
+       {head + 3 * frame + 2000, head + 3 * frame + 3, head + 3 * frame + 9, head + 3 * frame + 17,
+        std::uintmax_t{17}}) {
+    SCOPED_TRACE("byte " + std::to_string(at));
+    const std::string copy = folder_.file("flipped.db");
+    for (const char* end : {"", "-wal"}) {
+      std::filesystem::copy_file(whole + end, copy + end,
+                                 std::filesystem::copy_options::overwrite_existing);
+    }
+    flip(copy, at);
+    EXPECT_NE(found_in(*opened_copy(copy, true)).find("of the write-ahead log is damaged"),
+              std::string::npos);
+    auto next = opened_copy(copy);
+    ASSERT_NE(next, nullptr);
+    EXPECT_NE(found_in(*next).find("commits are missing"), std::string::npos);
+    EXPECT_EQ(texts_of(*next, 1), "#|#");
+    // Where a run was at work, what it lacks is not done again.
+    const auto run = next->run(id_of(2)).value();
+    if (run) {
+      EXPECT_EQ(texts_of(*next, 2), "store_damaged");
+    }
+    // It is named as often as the store is looked at, and no run is marked again.
+    ASSERT_EQ(append(*next, accepting(new_run(3))).status, AppendStatus::committed);
+    const std::string again = folder_.file("again.db");
+    for (const char* end : {"", "-wal"}) {
+      std::filesystem::copy_file(copy + end, again + end,
+                                 std::filesystem::copy_options::overwrite_existing);
+    }
+    next = opened_copy(again);
+    EXPECT_NE(found_in(*next).find("commits are missing"), std::string::npos);
+    EXPECT_EQ(texts_of(*next, 3), "#");
+    next.reset();
+    for (const char* end : {"", "-wal", "-shm", ".lock"}) {
+      std::filesystem::remove(copy + end);
+      std::filesystem::remove(again + end);
+    }
+  }
+}
+
+// A power cut leaves the same: it is not known whether the last commit had reached the disk.
+TEST_F(SqliteLog, WithADamagedLastCommitIsAsAPowerCutLeavesIt) {
+  const std::string copy = killed_copy();
+  flip(copy, head + (frames_of(copy) - 1) * frame + 2000);
+  EXPECT_EQ(found_in(*opened_copy(copy, true)), "");
+  const auto next = opened_copy(copy);
+  EXPECT_EQ(found_in(*next), "");
+  EXPECT_EQ(texts_of(*next, 2), "#|0|1|2|3|4|5|6");
+}
+
+// Commits that did not reach the disk may be missing behind a power cut.
+TEST_F(SqliteLog, OfCommitsThatNeedNotReachTheDiskIsNoDamage) {
+  durability_ = Durability::balanced;
+  const std::string copy = killed_copy();
+  flip(copy, head + 3 * frame + 2000);
+  EXPECT_EQ(found_in(*opened_copy(copy)), "");
+}
+
+}  // namespace
+}  // namespace millrace::store
