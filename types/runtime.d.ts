@@ -338,6 +338,8 @@ export interface ChildResult {
   /** Of the run and those that worked for it; they count for the job as well. */
   usage?: AgentUsage;
   cost?: AgentRunCost;
+  /** What was left out or changed because a provider does not take it: those of `AgentResult`. */
+  notes?: string[];
 }
 
 export interface JobOptions {

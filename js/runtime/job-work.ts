@@ -325,8 +325,9 @@ class JobWork {
       }
       // What a stop cut is not over.
       this.#work.signal.throwIfAborted();
-      const { usage, cost } = result;
-      await this.#record({ ...place, run }, 'keyed', 'error', { ...errorOf(error), usage, cost });
+      const { usage, cost, notes } = result;
+      const failed = { ...errorOf(error), usage, cost, notes };
+      await this.#record({ ...place, run }, 'keyed', 'error', failed);
       return child;
     });
     const { error, ...result } = end;

@@ -155,7 +155,7 @@ export async function endOf(runtime: JobRuntime, run: DurableRun): Promise<RunEn
     const { state } = await runtime.ask<RunInfo>('get', { run: id });
     if (state !== 'waiting') result = await runtime.attach(id).result;
   }
-  const { text: last, value, usage, cost, status } = result;
+  const { text: last, value, usage, cost, notes, status } = result;
   const error =
     status === 'cancelled'
       ? new MillraceError('cancelled', `The run ${id} was stopped.`)
@@ -165,6 +165,7 @@ export async function endOf(runtime: JobRuntime, run: DurableRun): Promise<RunEn
     ...(value !== undefined && { value }),
     ...(usage && { usage }),
     ...(cost && { cost }),
+    ...(notes && { notes }),
     ...(error && { error }),
   };
 }

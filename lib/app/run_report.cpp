@@ -174,15 +174,15 @@ void add_totals(Tree& info, store::StorageBackend& backend, const store::RunId& 
   auto saved = run::load_state(backend, run);
   if (!saved) return;
   Tree state = saved.value().checkpoint["state"];
-  for (const std::string_view name : {"notes", "answers", "answersLeftOut"}) {
-    if (!state["report"][name].is_null()) info.set(name, state["report"][name]);
-  }
-  if (!report.usage_json.empty() || !report.cost_json.empty()) return;
   // A job has no checkpoint before its end.
   if (!state.is_object()) {
     state = Tree::object();
     for (const store::CallRow& row : calls) run::add_child_spent(state, row);
   }
+  for (const std::string_view name : {"notes", "answers", "answersLeftOut"}) {
+    if (!state["report"][name].is_null()) info.set(name, state["report"][name]);
+  }
+  if (!report.usage_json.empty() || !report.cost_json.empty()) return;
   if (state["usage"].is_object()) info.set("usage", state["usage"]);
   const Tree cost = run::reported_cost(state["cost"]);
   if (cost.is_object()) info.set("cost", cost);

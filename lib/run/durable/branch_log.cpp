@@ -172,7 +172,7 @@ void BranchLog::keep_spent(Tree& state) const {
   for (auto& [call, run] : runs->members()) {
     if (!children_.contains(std::string_view(call))) continue;
     Tree spent = Tree::object();
-    for (const std::string_view member : {"usage", "cost"}) {
+    for (const std::string_view member : {"usage", "cost", "report"}) {
       if (!run["state"][member].is_null()) spent.set(member, run["state"][member]);
     }
     run.set("state", std::move(spent));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "agent/state_messages.hpp"
+#include "agent/turn_reports.hpp"
 #include "base/json.hpp"
 #include "run/durable/job_children.hpp"
 
@@ -104,6 +105,7 @@ FunctionSession::FunctionSession(const model::DriverServices& services, Function
   state_.set("stepCount", Tree::integer(0));
   state_.set("modelTurns", Tree::integer(0));
   add_child_spent(state_, task.spent);
+  agent::add_report(state_, task.spent["report"]);
 }
 
 FunctionSession::~FunctionSession() = default;

@@ -36,8 +36,8 @@ struct FunctionTask {
   bool is_job = false;
   std::int64_t answer_ms = 0;  // how long the user has for an answer, where a question has no limit
   std::string run_id;          // of which questions to the user have their ids
-  json::Tree spent =
-      json::Tree::object();  // {"usage"?, "cost"?} of the runs that worked for the job so far
+  // {"usage"?, "cost"?, "report"?: {"notes"}} of the runs that worked for the job so far.
+  json::Tree spent = json::Tree::object();
   // Questions that an earlier process asked, by their names.
   std::map<std::string, store::ApprovalRow, std::less<>> approvals;
 };
@@ -46,7 +46,7 @@ struct FunctionTask {
 //   any number of times {"progress": {"event": "text", "text"} | {"event": "custom", "name",
 //   "value"?} | {"event": "action", "name", "kind"?, "prompt"?, "schema"?, "timeoutMs"?},
 //   of a job {"event": "step", "name", "n", "state", "effect", "result"?} | {"event": "child",
-//   "name", "n", "state", "effect", "run", "result"?: with its "usage" and "cost"} |
+//   "name", "n", "state", "effect", "run", "result"?: with its "usage", "cost" and "notes"} |
 //   {"event": "sleep", "name", "n", "until"} | {"event": "idle", "until"?, "seen": how many answers
 //   and events it had} | {"event": "warning", "code", "message"},
 //   "ack"?: number, "op"?: number},

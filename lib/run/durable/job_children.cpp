@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "agent/deltas.hpp"
+#include "agent/turn_reports.hpp"
 #include "base/json.hpp"
 
 namespace millrace::run {
@@ -50,6 +51,10 @@ void add_child_spent(Tree& state, const Tree& result) {
     agent::add_delta(sum != nullptr ? *sum : state.set(member, Tree::object()), Tree(),
                      result[member]);
   }
+  if (!result["notes"].is_array()) return;
+  Tree report = Tree::object();
+  report.set("notes", result["notes"]);
+  agent::add_report(state, report);
 }
 
 void add_child_spent(Tree& state, const store::CallRow& row) {

@@ -23,7 +23,8 @@ store::RunId run_in(const store::CallRow& row);
 Result<std::vector<store::RunRow>> runs_below(store::StorageBackend& backend,
                                               const store::RunId& job);
 
-// Adds what a child's result reports as "usage" and "cost" to the state of its job.
+// Adds what a child's result reports as "usage", "cost" and "notes" to the state of its job: the
+// notes as agent::add_report does.
 void add_child_spent(json::Tree& state, const json::Tree& result);
 // The same of a row of the ledger, where it is of a child that is over.
 void add_child_spent(json::Tree& state, const store::CallRow& row);

@@ -9,6 +9,8 @@ import {
   createRuntime,
   Engine,
   GeneralChatAgent,
+  GroupOrchestrationRuntime,
+  type GroupInstruction,
   tool,
 } from 'millrace';
 
@@ -118,4 +120,42 @@ it('is known of a durable run after a restart', async () => {
   const again = runtime.attach(run.id);
   expect((await again.result).notes).toEqual([aboutTemperature]);
   await runtime.close();
+});
+
+describe('the result of a job', () => {
+  const make = async (turns: Turn[]) => {
+    const runtime = createRuntime({ storage: 'memory' });
+    createAgent({ ...settings(await modelOf(turns)), runtime, name: 'looker' });
+    return runtime;
+  };
+
+  it('has the notes of the runs that worked for it, each once', async () => {
+    const runtime = await make([{ text: 'One.' }, { text: 'Two.' }, { text: 'Cut', cut: true }]);
+    const inner = runtime.job('inner', (self) => self.agent('looker', 'Hi'));
+    const job = runtime.job('outer', async (self) => {
+      const { notes } = await self.agent('looker', 'Hi');
+      await self.run(inner);
+      await self.agent('looker', 'Hi').catch(() => undefined);
+      return notes;
+    });
+    const { id } = await job.start(null);
+    const { value, notes } = await runtime.attach(id).result;
+    expect(value).toEqual([aboutTemperature]);
+    expect(notes).toEqual([aboutTemperature]);
+    expect((await runtime.attach(id).result).notes).toEqual([aboutTemperature]);
+    await runtime.close();
+  });
+
+  it('has those of the members of a group', async () => {
+    const runtime = await make([{ text: 'Spoken.' }]);
+    const instructions: GroupInstruction[] = [
+      { type: 'call_agent', payload: { agentId: 'looker', instruction: 'Hi' } },
+      { type: 'finish', reason: 'done' },
+    ];
+    const supervisor = { decide: () => instructions.shift() as GroupInstruction };
+    const group = new GroupOrchestrationRuntime(supervisor, { runtime, name: 'talk' });
+    const { id } = await group.start(AgentRuntime.createInitialState());
+    expect((await runtime.attach(id).result).notes).toEqual([aboutTemperature]);
+    await runtime.close();
+  });
 });
