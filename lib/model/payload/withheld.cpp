@@ -76,7 +76,8 @@ class Withheld {
   Withheld(const ProviderConfig& config, Dialect dialect)
       : dialect_(dialect),
         provider_id_(config.id),
-        takes_parts_(dialect != Dialect::mistral && takes_openai_parts(config)) {
+        takes_parts_(dialect != Dialect::mistral && takes_openai_parts(config)),
+        takes_images_(config.quirks.has(Quirk::image_config)) {
     const auto* row = std::find_if(readers.begin(), readers.end(),
                                    [&](const Reader& reader) { return reader.dialect == dialect; });
     if (row != readers.end()) own_ = row->providers;
@@ -112,10 +113,14 @@ class Withheld {
   [[nodiscard]] bool is_own(std::string_view provider) const {
     return std::find(own_.begin(), own_.end(), provider) != own_.end();
   }
-  // Servers of OpenAI's API take its lists and parts from its own wire alone.
+  // Servers of OpenAI's API take its lists and parts from its own wire alone, and images of answers
+  // where they made them.
   [[nodiscard]] bool takes(std::string_view provider, std::string_view kind) const {
-    const bool is_list = provider == "openai_chat" && (kind == "content" || kind == "block");
-    return is_own(provider) && (!is_list || takes_parts_);
+    if (!is_own(provider)) return false;
+    if (provider != format::openai::provider) return true;
+    if (kind == format::openai::image_kind) return takes_images_;
+    const bool is_list = kind == format::openai::content_kind || kind == format::block_kind;
+    return !is_list || takes_parts_;
   }
   // Whether a part of chat completions holds nothing but what both APIs of OpenAI have.
   [[nodiscard]] bool is_cache_mark(std::string_view provider, const json::Value& block) const {
@@ -218,6 +223,7 @@ class Withheld {
   Dialect dialect_;
   std::string_view provider_id_;
   bool takes_parts_;
+  bool takes_images_;
   std::array<std::string_view, 2> own_{};
   std::string names_;
   std::string new_;

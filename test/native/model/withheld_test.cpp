@@ -236,3 +236,22 @@ TEST(Withheld, NamesTheMediaOfPrompts) {
   EXPECT_FALSE(has(notes_of("ollama"), "of a system or developer message"));
   EXPECT_TRUE(has(body_of(sent("ollama", "openai_conversation", messages)), "AAAA"));
 }
+
+// Servers of OpenAI's API that make no images do not take those of an answer.
+TEST(Withheld, NamesImagesOfAnswersThatAreNotSent) {
+  const std::string messages =
+      R"([{"id":"u1","role":"user","content":"Draw"},{"id":"a1","role":"assistant","content":)"
+      R"("Here.","metadata":{"millrace":{"providerState":[{"provider":"openai_chat","kind":)"
+      R"("image","state":{"type":"image_url","image_url":{"url":"https://e.com/a.png"}}}]}}},)"
+      R"({"id":"u2","role":"user","content":"Go on"}])";
+  for (const char* other : {"openai", "groq", "mistral", "anthropic"}) {
+    const auto built = sent(other, "canonical", messages);
+    EXPECT_FALSE(has(body_of(built), "a.png")) << other << ": " << body_of(built);
+    const auto sentences = withheld(built);
+    ASSERT_EQ(sentences.size(), 1U) << other;
+    EXPECT_TRUE(has(sentences.front(), "openai_chat image")) << sentences.front();
+  }
+  const auto own = sent("openrouter", "canonical", messages);
+  EXPECT_TRUE(has(body_of(own), "a.png")) << body_of(own);
+  EXPECT_TRUE(withheld(own).empty());
+}
