@@ -16,7 +16,8 @@ namespace millrace::adapter {
 // What the next request needs: signatures are EncryptedValues as the adapter of Gemini gives them;
 // the id of the interaction is a ProviderState event of the kind `interaction`, tools that Google
 // ran are `server_tool` and `server_tool_result`, content without an event is `part`, what a
-// summary of reasoning has beside its text `summary`. Usage as the steps report it, and the id of
+// summary of reasoning has beside its text `summary`, what a step of output has beside its content
+// `members`. Usage as the steps report it, and the id of
 // the last event, are details of the response.
 class GeminiInteractions final : public Adapter {
  public:
@@ -60,6 +61,7 @@ class GeminiInteractions final : public Adapter {
   Step* find_step(std::int64_t index);
   void open_step(Step& step, const json::Value& value);
   void open_call(Step& step, const json::Value& value);
+  void keep_members(const json::Value& step);
   void close_step(Step& step);
   void close_result(Step& step);
   void close_steps();

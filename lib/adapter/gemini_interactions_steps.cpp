@@ -1,8 +1,10 @@
 // The steps of an interaction: how each begins, grows and ends.
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
+#include "adapter/further_members.hpp"
 #include "adapter/gemini_interactions.hpp"
 #include "base/error.hpp"
 
@@ -65,6 +67,7 @@ void GeminiInteractions::open_step(Step& step, const json::Value& value) {
       if (value["text"].is_string()) give_content(value);
       for (const json::Value content : value["content"].items()) give_content(content);
       if (value["error"].is_object()) warn_of(value["error"]);
+      keep_members(value);
       break;
     case Kind::reasoning_part:
       for (const json::Value item : value["summary"].items()) give_summary(item);
@@ -92,6 +95,14 @@ void GeminiInteractions::open_step(Step& step, const json::Value& value) {
       }
       break;
   }
+}
+
+// What a step of output has beside its content.
+void GeminiInteractions::keep_members(const json::Value& step) {
+  constexpr std::array<std::string_view, 6> known{"type",        "content", "text",
+                                                  "annotations", "error",   "signature"};
+  const std::string members = further_members(step, known);
+  if (!members.empty()) keep_state(members_kind, answer_.message_id(), "{" + members + "}");
 }
 
 void GeminiInteractions::open_call(Step& step, const json::Value& value) {

@@ -20,7 +20,8 @@ constexpr Shape turn_summary{"summary", turn_summary_fields, Unknown::passed_on}
 
 constexpr std::array turn_output_fields{text("type"), list("content", turn_part), text("text"),
                                         list("annotations"), map("error")};
-constexpr Shape turn_output{{}, turn_output_fields};
+// Its further members are state.
+constexpr Shape turn_output{{}, turn_output_fields, Unknown::passed_on};
 constexpr std::array turn_reasoning_fields{text("type"), text("signature"),
                                            list("summary", turn_summary)};
 constexpr Shape turn_reasoning{{}, turn_reasoning_fields};
