@@ -33,9 +33,10 @@ struct Services {
   // Where what an answer reports of itself is noted; null where no reader wants it. With it come
   // further answers, unfinished images and whatever else drop-in events leave out.
   AnswerFacts* facts = nullptr;
-  UnknownEvents* unknown_events = nullptr;  // of the decoder, which always has them
-  bool logprobs = false;                    // the reader wants them
-  bool background = false;                  // an answer that is not finished is one that goes on
+  UnknownEvents* unknown_events = nullptr;   // of the decoder, which always has them
+  bool logprobs = false;                     // the reader wants them
+  bool background = false;                   // an answer that is not finished is one that goes on
+  const json::Document* document = nullptr;  // which has the record
 
   // Whether the reader knows more events than those of the drop-in adapters.
   [[nodiscard]] bool gives_all() const { return mode == event::Mode::strict || facts != nullptr; }

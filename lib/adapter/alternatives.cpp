@@ -158,9 +158,8 @@ Alternatives::Answer* Alternatives::find(std::int64_t index) {
   return &answers_.emplace(index, Answer{Tree::object(), {}}).first->second;
 }
 
-void Alternatives::add_choice(const json::Value& choice) {
-  const auto index = choice["index"].integer();
-  Answer* const answer = index ? find(*index) : nullptr;
+void Alternatives::add_choice(const json::Value& choice, std::int64_t index) {
+  Answer* const answer = find(index);
   if (answer == nullptr) return;
   Joiner joiner(answer->texts);
   const json::Value message = choice["message"];

@@ -17,7 +17,7 @@ namespace millrace::adapter {
 class Alternatives {
  public:
   // Takes a choice of a chat endpoint: a piece of its message, or the whole of it.
-  void add_choice(const json::Value& choice);
+  void add_choice(const json::Value& choice, std::int64_t index);
   // Takes a candidate of Gemini, whose parts come one after another.
   void add_candidate(const json::Value& candidate, std::int64_t index);
   // Hands over all of them in the order of their numbers, each as event::Alternative, and a Warning

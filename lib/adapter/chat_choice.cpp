@@ -27,15 +27,24 @@ bool has_content(const json::Value& choice) {
 
 }  // namespace
 
+std::optional<std::int64_t> number_of(const json::Value& choices, const json::Value& choice,
+                                      std::size_t place) {
+  const auto number = choice["index"].integer();
+  if (number || choices.size() == 1) return number;
+  return static_cast<std::int64_t>(place);
+}
+
 json::Value ChatChoice::of(const json::Value& choices, bool has_text) {
+  std::size_t place = 0;
   for (const json::Value choice : choices.items()) {
+    const std::size_t own_place = place++;
     if (!choice.is_object()) continue;
     if (answers_ == Answers::one) return choice;
     if (is_first_at_last(choice)) {
       others_.edit().insert(index_);
       index_ = 0;
     }
-    if (choice["index"].integer().value_or(index_) != index_) continue;
+    if (number_of(choices, choice, own_place).value_or(index_) != index_) continue;
     if (choices.size() > 1) note_others(choices);
     return taken(choice);
   }
@@ -73,8 +82,9 @@ bool ChatChoice::is_first_at_last(const json::Value& choice) const {
 }
 
 void ChatChoice::note_others(const json::Value& choices) {
+  std::size_t place = 0;
   for (const json::Value choice : choices.items()) {
-    const auto index = choice["index"].integer();
+    const auto index = number_of(choices, choice, place++);
     if (index && *index != index_) others_.edit().insert(*index);
     if (has_too_many()) return;
   }

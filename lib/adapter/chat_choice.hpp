@@ -16,6 +16,11 @@
 
 namespace millrace::adapter {
 
+// The number of a choice at a place of a record's list. One without a number has that of its place
+// where the list has several; alone it is the answer's, and has none.
+std::optional<std::int64_t> number_of(const json::Value& choices, const json::Value& choice,
+                                      std::size_t place);
+
 // One choice counts: that of index 0. But some servers number the pieces of their only one
 // otherwise: where nobody knows how many were asked for, another one is known by standing beside
 // it, by its role, or by its content behind that of the first.
@@ -25,6 +30,9 @@ class ChatChoice {
 
   // Which of a record's choices counts, or nothing; `has_text`: the answer has words already.
   json::Value of(const json::Value& choices, bool has_text);
+
+  // The number of the choice that counts.
+  [[nodiscard]] std::int64_t index() const { return index_; }
 
   // Other choices that are told apart; no request can ask for so many answers.
   static constexpr std::size_t most_others = 1024;

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "adapter/gemini_values.hpp"
-#include "adapter/usage.hpp"
 #include "base/error.hpp"
 #include "base/json_depth.hpp"
 
@@ -65,11 +64,8 @@ bool Gemini::on_record(std::string_view /*name*/, const json::Value& record) {
   if (!candidates.is_array() && !usage.is_object() && !feedback.is_object()) return false;
   answer_.name(record["responseId"].string());
   if (const auto model = record["modelVersion"].filled_string()) model_ = *model;
-  // Each report replaces the one before; some chunks of Vertex AI count nothing.
-  if (usage.is_object() && (usage_json_.empty() || usage["promptTokenCount"].exists())) {
-    usage_json_.clear();
-    usage.write(usage_json_);
-  }
+  // Some chunks of Vertex AI count nothing.
+  if (usage.is_object()) usage_.take(usage, services_.document->shape());
   note_count(usage, candidates);
   on_candidates(candidates);
   if (services_.facts != nullptr) note_facts(record);
@@ -80,8 +76,12 @@ bool Gemini::on_record(std::string_view /*name*/, const json::Value& record) {
 void Gemini::on_candidates(const json::Value& candidates) {
   std::int64_t place = 0;
   for (const json::Value candidate : candidates.items()) {
-    // One without a number is the first, unless others stand before it.
-    const std::int64_t index = candidate["index"].integer().value_or(place++);
+    const std::int64_t own_place = place++;
+    const auto given = candidate["index"].integer();
+    const std::int64_t index = given.value_or(own_place);
+    if (!given && candidates.size() > 1 && services_.facts != nullptr) {
+      services_.facts->add_name(missing_members, "candidate.index");
+    }
     if (index == 0) {
       on_candidate(candidate);
     } else if (services_.facts != nullptr) {
@@ -298,8 +298,8 @@ void Gemini::warn(std::string_view message, const json::Value& record) {
 }
 
 void Gemini::flush_usage() {
-  if (usage_json_.empty()) return;
-  const std::string usage = std::exchange(usage_json_, {});
+  if (usage_.empty()) return;
+  const std::string usage = usage_.take_json();
   json::Document document;
   if (const auto value = document.parse(usage)) {
     services_.parts.pass(

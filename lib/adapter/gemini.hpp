@@ -12,6 +12,7 @@
 #include "adapter/alternatives.hpp"
 #include "adapter/answer.hpp"
 #include "adapter/gemini_arguments.hpp"
+#include "adapter/usage.hpp"
 
 namespace millrace::adapter {
 
@@ -73,7 +74,7 @@ class Gemini final : public Adapter {
   std::string signature_;        // its thought signature
   std::string call_members_;     // its further members
   std::string code_id_;          // of the last code that was run
-  std::string usage_json_;       // the latest; every chunk has one
+  LatestUsage usage_;            // every chunk has one
   std::string model_;
   std::array<std::string, 2> sources_;  // the latest of each kind, since chunks repeat them
   struct TextMembers {

@@ -123,9 +123,7 @@ void OpenAiChat::on_only_answer(const json::Value& choices) {
     if (!choice.is_object()) continue;
     const OnlyChoice::Words words = only_.words(choice, std::exchange(is_beside, true));
     on_choice(choice, before, words == OnlyChoice::Words::answer);
-    if (words == OnlyChoice::Words::alternative && services_.facts != nullptr) {
-      alternatives_.add_choice(choice);
-    }
+    if (words == OnlyChoice::Words::alternative) add_alternative(choice);
     const std::string_view other = only_.reason(choice);
     if (!other.empty() && (reason.empty() || reason == "stop")) reason = other;
   }
@@ -136,9 +134,14 @@ void OpenAiChat::on_only_answer(const json::Value& choices) {
 void OpenAiChat::give_dropped() {
   json::Document document;
   for (const std::string& choice : only_.take_dropped()) {
-    const auto value = document.parse(choice);
-    if (value && services_.facts != nullptr) alternatives_.add_choice(value.value());
+    if (const auto value = document.parse(choice)) add_alternative(value.value());
   }
+}
+
+// Of choices that the only answer is told from, each has a number.
+void OpenAiChat::add_alternative(const json::Value& choice) {
+  const auto index = choice["index"].integer();
+  if (index && services_.facts != nullptr) alternatives_.add_choice(choice, *index);
 }
 
 // Words that were held back belong to the answer when nothing has shown that they are another
@@ -320,16 +323,17 @@ void OpenAiChat::give_sources(const json::Value& list) {
 
 void OpenAiChat::note_usage(const json::Value& record, const json::Value& usage) {
   if (!usage.is_object()) return;
-  usage_json_.clear();
-  usage.write(usage_json_);
-  usage_id_ = record["id"].string();
+  const std::string_view id = record["id"].string();
+  // That of another answer has nothing of this one's.
+  if (id != usage_id_) static_cast<void>(usage_.take_json());
+  usage_.take(usage, services_.document->shape());
+  usage_id_ = id;
   model_ = record["model"].string();
 }
 
 void OpenAiChat::flush_usage() {
-  if (usage_json_.empty()) return;
-  const std::string usage = std::move(usage_json_);
-  usage_json_.clear();
+  if (usage_.empty()) return;
+  const std::string usage = usage_.take_json();
   if (!given_usage_.is_new(usage_id_, usage)) return;
   json::Document document;
   if (auto value = document.parse(usage)) {

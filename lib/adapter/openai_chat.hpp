@@ -91,6 +91,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void finish_only_answer(std::string_view reason);
   void finish_with_held_reason();
   void give_dropped();
+  void add_alternative(const json::Value& choice);
   void on_choice(const json::Value& choice, const Given& before, bool speaks);
   void on_message(const json::Value& message, const Given& before, bool last, bool speaks);
   [[nodiscard]] bool has_no_content(const json::Value& message) const;
@@ -149,8 +150,8 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   std::vector<Call> calls_;
   ReasoningDetails details_;
   ContentList content_;
-  std::string usage_json_;  // the latest; some servers report it on every chunk
-  std::string usage_id_;    // of the answer that has it
+  LatestUsage usage_;     // some servers report it on every chunk
+  std::string usage_id_;  // of the answer that has it
   GivenUsage given_usage_;
   std::string model_;
   std::string cut_reason_;

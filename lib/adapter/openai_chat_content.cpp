@@ -60,10 +60,14 @@ void OpenAiChat::note_facts(const json::Value& record, const json::Value& choice
 }
 
 void OpenAiChat::note_others(const json::Value& choices, const json::Value& own) {
-  const auto index = own["index"].integer();
+  std::optional<std::int64_t> own_index;
+  if (own.exists()) own_index = own["index"].integer().value_or(choice_.index());
+  std::size_t place = 0;
   for (const json::Value choice : choices.items()) {
-    const auto other = choice["index"].integer();
-    if (other && other != index) alternatives_.add_choice(choice);
+    const auto index = number_of(choices, choice, place++);
+    if (!index || !choice.is_object()) continue;
+    if (!choice["index"].integer()) services_.facts->add_name(missing_members, "choice.index");
+    if (index != own_index) alternatives_.add_choice(choice, *index);
   }
 }
 

@@ -5,7 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/bytes.hpp"
 #include "base/counts.hpp"
+#include "base/json_depth.hpp"
 
 namespace millrace::adapter {
 namespace {
@@ -199,20 +201,90 @@ void add_usage(std::string& usage_json, const std::string& other_json) {
   if (one && other) usage_json = sum_of(one.value(), other.value(), true);
 }
 
+namespace {
+
+// The members of a later object, and of those before it what it lacks or has as null.
+std::string merged_object(const json::Value& before, const json::Value& later, bool keeps_nulls,
+                          bool is_nested = false) {
+  const auto is_kept = [](const json::Value& known, const json::Value& value) {
+    return known.exists() && (!value.exists() || (value.is_null() && !known.is_null()));
+  };
+  std::string merged = "{";
+  for (const json::Member& member : before.members()) {
+    if (is_kept(member.value, later[member.key])) json::append_member(merged, member);
+  }
+  for (const auto& [key, value] : later.members()) {
+    const json::Value known = before[key];
+    if (is_kept(known, value) || (value.is_null() && !keeps_nulls)) continue;
+    if (!is_nested && value.is_object() && known.is_object()) {
+      json::append_raw_member(merged, key, merged_object(known, value, keeps_nulls, true));
+    } else {
+      json::append_member(merged, json::Member{key, value});
+    }
+  }
+  merged.push_back('}');
+  return merged;
+}
+
+// What stands behind the name of a member.
+char mark_of(const json::Value& value) {
+  return value.is_null() ? '\1' : '\0';
+}
+
+// Whether the names of the members follow in `names` from `at` on.
+bool follows(std::string_view names, std::size_t& at, const json::Value& object,
+             bool is_nested = false) {
+  for (const auto& [key, value] : object.members()) {
+    const std::string_view rest = names.substr(at);
+    if (rest.size() <= key.size() || rest[key.size()] != mark_of(value)) return false;
+    if (!same_text(rest.substr(0, key.size()), key)) return false;
+    at += key.size() + 1;
+    if (!is_nested && value.is_object() && !follows(names, at, value, true)) return false;
+  }
+  return true;
+}
+
+void append_names(std::string& names, const json::Value& object, bool is_nested = false) {
+  for (const auto& [key, value] : object.members()) {
+    names.append(key).push_back(mark_of(value));
+    if (!is_nested && value.is_object()) append_names(names, value, true);
+  }
+}
+
+}  // namespace
+
 void merge_usage(std::string& usage_json, const json::Value& later) {
   if (!later.is_object()) return;
   json::Document document;
-  std::string merged = "{";
-  if (const auto before = document.parse(usage_json)) {
-    for (const json::Member& member : before.value().members()) {
-      if (later[member.key].is_nothing()) json::append_member(merged, member);
-    }
+  const auto before = document.parse(usage_json);
+  usage_json = merged_object(before ? before.value() : json::Value(), later, false);
+}
+
+// Mostly each report has the members of the one before, in their order: always where the documents
+// differ in texts and numbers alone.
+void LatestUsage::take(const json::Value& usage, std::uint64_t shape) {
+  const bool is_first = json_.empty();
+  std::size_t at = 0;
+  const bool is_same =
+      !is_first && (shape == shape_ || (follows(names_, at, usage) && at == names_.size()));
+  // What was put together has more than the record.
+  shape_ = is_first || is_same ? shape : 0;
+  if (is_first || is_same) {
+    json_.clear();
+    usage.write(json_);
+    if (is_first) append_names(names_, usage);
+    return;
   }
-  for (const json::Member& member : later.members()) {
-    if (!member.value.is_null()) json::append_member(merged, member);
-  }
-  merged.push_back('}');
-  usage_json = std::move(merged);
+  json::Document document(json::data_depth_limit);
+  const auto before = document.parse(json_);
+  json_ = merged_object(before ? before.value() : json::Value(), usage, true);
+  names_.clear();
+  if (const auto merged = document.parse(json_)) append_names(names_, merged.value());
+}
+
+std::string LatestUsage::take_json() {
+  names_.clear();
+  return std::exchange(json_, {});
 }
 
 }  // namespace millrace::adapter

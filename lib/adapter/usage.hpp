@@ -27,7 +27,7 @@ event::Usage read_usage(UsageDialect dialect, std::string_view provider, std::st
                         const json::Value& usage, std::string_view usage_json);
 
 // Merges the members of a later report into `usage_json`, "" or the JSON text of an earlier one:
-// what both have is taken from the later.
+// what both have is taken from the later, of objects each member.
 void merge_usage(std::string& usage_json, const json::Value& later);
 
 // Anthropic's counts leave out what compactions of the conversation cost, and tell it beside them:
@@ -36,6 +36,22 @@ std::string with_compactions(const json::Value& usage);
 
 // Adds the counts of another message of the same answer, one level deep.
 void add_usage(std::string& usage_json, const std::string& other_json);
+
+// The latest report of a server that counts again and again, with what earlier ones alone had.
+// Thread: any, one at a time.
+class LatestUsage {
+ public:
+  // `shape` is that of the document which has the report.
+  void take(const json::Value& usage, std::uint64_t shape);
+  [[nodiscard]] bool empty() const { return json_.empty(); }
+  // Gives the report, and begins anew.
+  std::string take_json();
+
+ private:
+  std::string json_;
+  std::string names_;        // of its members, those of objects within as well
+  std::uint64_t shape_ = 0;  // of the document with the latest one, where it has them all
+};
 
 // The usage of an answer that was given last. Some servers end an answer twice, and what they
 // report again was paid for once.

@@ -396,4 +396,47 @@ TEST(InteractionSteps, KeepTheirSignatures) {
   EXPECT_EQ(count_of(other, "SIG"), 1U) << other;
 }
 
+// Some servers count with every record, and leave out later what they counted before.
+TEST(Counts, KeepWhatALaterReportLacks) {
+  const std::string chat = decode_records(
+      "openai_chat",
+      {R"({"id":"c","choices":[{"index":0,"delta":{"content":"A"}}],"usage":{"prompt_tokens":9,)"
+       R"("completion_tokens":1,"prompt_tokens_details":{"cached_tokens":4,"zz":1},"queue":0.5}})",
+       R"({"id":"c","choices":[{"index":0,"delta":{"content":"B"}}],"usage":{"prompt_tokens":9,)"
+       R"("completion_tokens":2,"prompt_tokens_details":null,"queue":null}})",
+       R"({"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":)"
+       R"({"prompt_tokens":9,"completion_tokens":3,"prompt_tokens_details":{"audio_tokens":0}}})"});
+  for (const std::string_view part : {R"("completion_tokens":3)", R"("cached_tokens":4)",
+                                      R"("zz":1)", R"("audio_tokens":0)", R"("queue":0.5)"}) {
+    EXPECT_EQ(count_of(chat, part), 1U) << part << " in " << chat;
+  }
+  const std::string gemini = decode_records(
+      "gemini", {R"({"candidates":[{"content":{"parts":[{"text":"A"}]}}],"usageMetadata":)"
+                 R"({"promptTokenCount":9,"thoughtsTokenCount":5}})",
+                 R"({"candidates":[{"content":{"parts":[{"text":"B"}]}}],)"
+                 R"("usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":1}})",
+                 R"({"candidates":[{"content":{"parts":[{"text":"C"}]}}],)"
+                 R"("usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":1}})",
+                 R"({"candidates":[{"content":{"parts":[{"text":"D"}]},"finishReason":"STOP"}],)"
+                 R"("usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":2}})",
+                 R"({"candidates":[],"usageMetadata":{"trafficType":"ON_DEMAND"}})"});
+  for (const std::string_view part :
+       {R"("thoughtsTokenCount":5)", R"("candidatesTokenCount":2)", R"("trafficType")"}) {
+    EXPECT_EQ(count_of(gemini, part), 1U) << part << " in " << gemini;
+  }
+}
+
+TEST(Interactions, KeepFurtherMembersOfOutput) {
+  const std::string events = decode_records(
+      "gemini_interactions",
+      {R"({"event_type":"interaction.start","interaction":{"id":"i"}})",
+       R"({"event_type":"step.start","index":0,"step":{"type":"model_output","zz":{"a":1}}})",
+       R"({"event_type":"step.delta","index":0,"delta":{"type":"text","text":"A"}})",
+       R"({"event_type":"step.stop","index":0})",
+       R"({"event_type":"interaction.complete","interaction":{"id":"i","status":"completed"}})"});
+  EXPECT_EQ(count_of(events, R"("zz":{"a":1})"), 1U) << events;
+  EXPECT_EQ(count_of(events, R"("kind":"members")"), 1U) << events;
+  EXPECT_EQ(count_of(events, "unknownMembers"), 0U) << events;
+}
+
 }  // namespace millrace

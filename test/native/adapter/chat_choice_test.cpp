@@ -209,4 +209,50 @@ TEST(ChatChoice, GivesWordsOfAnotherAnswerAsAnAlternative) {
       << text;
 }
 
+// Choices without numbers are those of their places, and that is named.
+TEST(ChatChoice, ReadsChoicesWithoutNumbersByTheirPlaces) {
+  for (const std::string_view wire : {"openai_chat", "gemini"}) {
+    const bool is_chat = wire == "openai_chat";
+    CountingIds ids("id-");
+    test::Collector events;
+    adapter::DecoderOptions options;
+    options.answers = adapter::Answers::several;
+    options.details = true;
+    adapter::Decoder decoder(*adapter::find_wire(wire), options, ids, events);
+    const auto piece = [&](const std::string& text) {
+      return is_chat
+                 ? R"({"delta":{"content":")" + text + R"("},"finish_reason":"stop"})"
+                 : R"({"content":{"parts":[{"text":")" + text + R"("}]},"finishReason":"STOP"})";
+    };
+    const std::string list = is_chat ? "choices" : "candidates";
+    const std::string body =
+        "data: {\"" + list + "\":[" + piece("A") + "," + piece("B") + "," + piece("C") + "]}\n\n";
+    EXPECT_TRUE(decoder.feed(body).ok());
+    EXPECT_TRUE(decoder.finish().ok());
+    const std::string text = events.text(true);
+    EXPECT_NE(text.find(R"("delta":"A")"), std::string::npos) << text;
+    for (const std::string_view other :
+         {R"("index":1,"message":)", R"("index":2,"message":)", R"("B")", R"("C")"}) {
+      EXPECT_NE(text.find(other), std::string::npos) << other << " is not in " << text;
+    }
+    const std::string name = is_chat ? "choice.index" : "candidate.index";
+    EXPECT_NE(text.find("\"missingMembers\":[\"" + name + "\"]"), std::string::npos) << text;
+  }
+}
+
+// The only choice of a record is the answer's.
+TEST(ChatChoice, NamesNoNumberThatOneChoiceLacks) {
+  CountingIds ids("id-");
+  test::Collector events;
+  adapter::DecoderOptions options;
+  options.details = true;
+  adapter::Decoder decoder(*adapter::find_wire("openai_chat"), options, ids, events);
+  EXPECT_TRUE(decoder
+                  .feed("data: {\"choices\":[{\"delta\":{\"content\":\"A\"},"
+                        "\"finish_reason\":\"stop\"}]}\n\n")
+                  .ok());
+  EXPECT_TRUE(decoder.finish().ok());
+  EXPECT_EQ(events.text(true).find("missingMembers"), std::string::npos) << events.text(true);
+}
+
 }  // namespace millrace
