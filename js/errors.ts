@@ -2,14 +2,10 @@
 import type { ErrorCode, ErrorType } from '../types/errors';
 import type { CallReport } from '../types/model';
 import { errorFixes, errorTypeRows, errorTypes } from './error-types';
+import { defined } from './plain-values';
 
 // Marks our errors for other copies of this module and other realms, where instanceof fails.
 const marker = Symbol.for('millrace.error');
-
-// Members that are there when they are given.
-const given = [
-  ...(['provider', 'endpoint', 'error', 'status', 'retryAfterMs', 'detail', 'requestId'] as const),
-];
 
 /** What an error says besides its code and message. */
 export interface MillraceErrorDetails {
@@ -63,15 +59,13 @@ export class MillraceError extends Error {
 
   constructor(code: ErrorCode, message: string, details: MillraceErrorDetails = {}) {
     super(message, details);
-    const { retryable = false, errorType = errorTypes[code] } = details;
+    const { cause: _cause, ...members } = details;
     Object.defineProperties(this, {
       name: { value: 'MillraceError', configurable: true },
       [marker]: { value: true },
     });
-    Object.assign(this, { code, fix: errorFixes[code], retryable, errorType });
-    for (const name of given) {
-      if (details[name] !== undefined) Object.assign(this, { [name]: details[name] });
-    }
+    const usual = { code, fix: errorFixes[code], retryable: false, errorType: errorTypes[code] };
+    Object.assign(this, usual, defined(members));
   }
 
   /** The number of its class, where LobeHub's has one. */
@@ -99,12 +93,8 @@ export class MillraceError extends Error {
 
   /** True for an error of this package, with this code when one is given. */
   static is(error: unknown, code?: ErrorCode): error is MillraceError {
-    return (
-      typeof error === 'object' &&
-      error !== null &&
-      marker in error &&
-      (code === undefined || (error as { code?: unknown }).code === code)
-    );
+    const known = Object(error) as { code?: unknown };
+    return marker in known && (code === undefined || known.code === code);
   }
 }
 

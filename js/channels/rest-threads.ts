@@ -3,6 +3,7 @@ import type { ChatStorage, MessageFormat, Thread, ThreadStorage } from '../../ty
 import type { Message } from '../../types/messages';
 import { MillraceError } from '../errors';
 import { isRecord } from '../plain-values';
+import { shown } from '../shown';
 import { messageIn } from '../transport/message-of';
 import { checkHeaders, checkOption } from '../value-checks';
 import { checkFormat, withContentType } from './llm-channel';
@@ -114,10 +115,9 @@ function pathOf(ids: Record<string, unknown>): string {
     // Halves of surrogate pairs are replaced, as in all text that is sent.
     const text = String(id).replace(/\p{Surrogate}/gu, '\ufffd');
     if (isId && text !== '.' && text !== '..') return `${path}/${encodeURIComponent(text)}`;
-    const given = typeof id === 'string' ? `'${id}'` : id === null ? 'null' : typeof id;
     throw new MillraceError(
       'invalid_argument',
-      `${owner}: ${argument} must be the id that the service gave, a text or a number; it is ${given}.`,
+      `${owner}: ${argument} must be the id that the service gave, not ${shown(id)}.`,
     );
   }, '');
 }

@@ -47,18 +47,15 @@ function eventsOf(response: Response, limits: StreamLimits): AsyncIterableIterat
     if (reader) leaveBody(reader, reason);
     else if (body && !body.locked) leaveBody(body, reason);
   };
-  return {
-    next: () => events.next(),
-    return(value) {
+  const [end, fail] = [events.return.bind(events), events.throw.bind(events)];
+  return Object.assign(events, {
+    return(value: undefined) {
       leave();
-      return events.return(value as undefined);
+      return end(value);
     },
-    throw(error) {
+    throw(error: unknown) {
       leave(error);
-      return events.throw(error);
+      return fail(error);
     },
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-  };
+  });
 }

@@ -388,8 +388,13 @@ class Folder {
   #entityOf(id: string): Entity {
     const last = this.#folded.at(-1);
     if (!id && (last?.role === 'assistant' || last?.role === 'reasoning')) return last;
-    const [call, ...folded] = [this.#callOf(id), this.#messages, this.#reasoning, this.#results];
-    return call ?? folded.map((map) => map.get(id)).find(isThere) ?? this.#waitingFor(id);
+    return (
+      this.#callOf(id) ??
+      this.#messages.get(id) ??
+      this.#reasoning.get(id) ??
+      this.#results.get(id) ??
+      this.#waitingFor(id)
+    );
   }
 }
 

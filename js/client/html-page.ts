@@ -1,7 +1,7 @@
 // Pages that gateways answer with instead of the API: what to call them, where the engine is not.
 
 const begin =
-  /^(?:\uFEFF|\s|<!--[^]*?-->|<\?xml[^]*?\?>)*<(?:!doctype html|html|head|body|title|center)(?=[\s/>]|$)/i;
+  /^(?:\s|<!--[^]*?-->|<\?xml[^]*?\?>)*<(?:!doctype html|html|head|body|title|center)(?=[\s/>]|$)/i;
 const titleLetters = 120;
 
 /** `an HTML page titled "..."`; undefined for any other text. */

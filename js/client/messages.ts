@@ -78,13 +78,14 @@ export function carry(
   to: Entity & { toolCalls?: Call[] },
   from: Entity & { toolCalls?: Call[] },
 ): void {
-  if (to.metadata.states.length === 0) to.metadata.states = from.metadata.states;
-  if (to.metadata.citations.length === 0) to.metadata.citations = from.metadata.citations;
-  to.metadata.own = { ...from.metadata.own, ...to.metadata.own };
+  const [{ metadata }, { metadata: before }] = [to, from];
+  if (metadata.states.length === 0) metadata.states = before.states;
+  if (metadata.citations.length === 0) metadata.citations = before.citations;
+  metadata.own = { ...before.own, ...metadata.own };
   to.encryptedValue ??= from.encryptedValue;
   for (const call of to.toolCalls ?? []) {
-    const before = from.toolCalls?.find(({ id }) => id === call.id);
-    if (before) carry(call, before);
+    const same = from.toolCalls?.find(({ id }) => id === call.id);
+    if (same) carry(call, same);
   }
 }
 

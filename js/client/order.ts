@@ -12,7 +12,9 @@ interface Part {
   owner: FoldedMessage | undefined;
   /** Where a text begins, which call or which state it is. */
   number: number;
-  isGone: boolean;
+  isGone?: boolean | undefined;
+  /** The id of what has not begun, which an item belongs to. */
+  waitsFor?: string | undefined;
 }
 
 interface Begun {
@@ -42,7 +44,6 @@ function isItem({ provider, kind }: Json): boolean {
 /** The parts of the answer that is open. */
 export class AnswerOrder {
   #parts: Part[] = [];
-  #early: { part: Part; id: string }[] = [];
   #begun = new Map<FoldedMessage, Begun>();
   #count = 0;
   #anchor: FoldedMessage | undefined;
@@ -60,7 +61,7 @@ export class AnswerOrder {
   /** A part begins. */
   note(kind: Kind, owner: FoldedMessage, number = 0): void {
     const begun = this.#begun.get(owner);
-    if (begun) this.#push({ kind, owner, number, isGone: false }, begun.at);
+    if (begun) this.#push({ kind, owner, number }, begun.at);
   }
 
   /** Text is about to be added. */
@@ -77,21 +78,18 @@ export class AnswerOrder {
   noteState(state: Json, holder: Entity, id: string, isWaiting: boolean): void {
     if (!isItem(state)) return;
     const number = holder.metadata.states.length - 1;
-    if (!isWaiting) return this.note('item', holder as FoldedMessage, number);
-    const part: Part = { kind: 'item', owner: undefined, number, isGone: false };
-    this.#push(part, Infinity);
-    this.#early.push({ part, id });
+    if (isWaiting) this.#push({ kind: 'item', owner: undefined, number, waitsFor: id }, Infinity);
+    else this.note('item', holder as FoldedMessage, number);
   }
 
   /** The message begins that these items waited for, or the call, which has no items. */
   place(id: string, owner: FoldedMessage | undefined, statesBefore: number): void {
-    const isOwn = (item: { id: string }): boolean => item.id === id;
-    for (const { part } of this.#early.filter(isOwn)) {
+    for (const part of this.#parts.filter(({ waitsFor }) => waitsFor === id)) {
       part.owner = owner;
       part.number += statesBefore;
       part.isGone = !owner || !this.#begun.has(owner);
+      part.waitsFor = undefined;
     }
-    this.#early = this.#early.filter((item) => !isOwn(item));
   }
 
   /** Messages are void, all of the answer or some; `resultOf` finds the result of a call. */
@@ -103,13 +101,11 @@ export class AnswerOrder {
     for (const part of this.#parts) {
       const { kind, owner, number } = part;
       const result = kind === 'result' ? resultOf(owner?.toolCalls[number]?.id ?? '') : undefined;
-      part.isGone ||= !owner || isVoid(owner) || (result !== undefined && isVoid(result));
+      part.isGone ||= !owner || isVoid(owner) || (result && isVoid(result));
+      part.waitsFor = undefined;
     }
-    this.#early = [];
     this.#openCalls = 0;
-    for (const { kind } of this.#parts.filter(({ isGone }) => !isGone)) {
-      this.#countCall(kind);
-    }
+    this.#parts.forEach(({ kind, isGone }) => isGone || this.#countCall(kind));
     if (isAll) this.#clearParts();
     for (const message of [...this.#begun.keys()].filter(isVoid)) this.#begun.delete(message);
     this.#anchor = [...this.#begun.keys()].findLast(({ role }) => role === 'assistant');
@@ -118,8 +114,7 @@ export class AnswerOrder {
   /** What follows is another answer. */
   start(): void {
     this.#clearParts();
-    this.#early = [];
-    this.#begun = new Map();
+    this.#begun.clear();
     this.#anchor = undefined;
   }
 
@@ -129,8 +124,8 @@ export class AnswerOrder {
    */
   close(waiting: Waiting): FoldedMessage | undefined {
     if (this.#isShown) return undefined;
-    const id = this.#early.find((item) => item.id !== '')?.id;
-    const made = !this.#anchor && id !== undefined ? newRow('assistant', id) : undefined;
+    const id = this.#parts.find(({ waitsFor }) => waitsFor)?.waitsFor;
+    const made = !this.#anchor && id ? newRow('assistant', id) : undefined;
     const anchor = this.#anchor ?? made;
     if (!anchor) return undefined;
     this.#giveItems(anchor, made !== undefined, waiting);
@@ -177,19 +172,20 @@ export class AnswerOrder {
       gather(anchor, own);
       Object.assign(anchor, { encryptedValue: own.encryptedValue });
     }
-    const given = new Map<Entity, Set<number>>();
-    for (const { part, id } of this.#early) {
-      const from = waiting.get(id);
+    const moved = new Set<Json>();
+    for (const part of this.#parts) {
+      const { waitsFor: id } = part;
+      const from = id === undefined ? undefined : waiting.get(id);
       if (!from) continue;
       if (!isNew || id !== anchor.id) {
-        given.set(from, (given.get(from) ?? new Set()).add(part.number));
-        anchor.metadata.states.push(from.metadata.states[part.number] as Json);
-        part.number = anchor.metadata.states.length - 1;
+        const state = from.metadata.states[part.number] as Json;
+        moved.add(state);
+        part.number = anchor.metadata.states.push(state) - 1;
       }
       part.owner = anchor;
     }
-    given.forEach((numbers, { metadata }) => {
-      metadata.states = metadata.states.filter((_, at) => !numbers.has(at));
+    waiting.forEach(({ metadata }) => {
+      metadata.states = metadata.states.filter((state) => !moved.has(state));
     });
     if (isNew) waiting.delete(anchor.id);
   }
@@ -201,24 +197,23 @@ export class AnswerOrder {
     const ends = new Map<FoldedMessage, number>();
     for (const { kind, owner = anchor, number, isGone } of [...this.#parts].reverse()) {
       if (isGone) continue;
-      const { id } = owner;
-      const text = textOf(owner.content);
       const call = owner.toolCalls[number];
-      if (kind === 'reasoning') entries.push({ type: kind, id, ...hashOf(text) });
-      else if (kind === 'call')
-        entries.push({ type: kind, id: call?.id, ...hashOf(call?.function.arguments ?? '') });
-      else if (kind === 'result') entries.push({ type: kind, id: call?.id });
-      else if (kind === 'text') {
-        const begin = beginOfCharacter(text, number);
-        const piece = text.slice(begin, ends.get(owner) ?? text.length);
+      const isOfCall = kind === 'call' || kind === 'result';
+      const entry: Json = { type: kind, id: isOfCall ? call?.id : owner.id };
+      let text = kind === 'call' ? call?.function.arguments : textOf(owner.content);
+      if (kind === 'text') {
+        const begin = beginOfCharacter(textOf(text), number);
+        text = textOf(text).slice(begin, ends.get(owner));
         ends.set(owner, begin);
-        if (piece) entries.push({ type: kind, id, ...hashOf(piece) });
-      } else {
+        if (!text) continue;
+      }
+      if (kind === 'item') {
         const state = owner.metadata.states[number];
         // The metadata may have come anew, whole.
         if (!state) return undefined;
-        entries.push({ type: kind, id, kind: state['kind'], at: number });
-      }
+        Object.assign(entry, { kind: state['kind'], at: number });
+      } else if (kind !== 'result') Object.assign(entry, hashOf(textOf(text)));
+      entries.push(entry);
     }
     return entries.length < 2 ? undefined : entries.reverse();
   }
@@ -231,33 +226,21 @@ function beginOfCharacter(text: string, at: number): number {
   return isSplit ? at - 1 : at;
 }
 
+// From which code on a character has one byte more, and the bits that its first byte begins with.
+const utf8Limits = [0x80, 0x800, 0x10000];
+const utf8Marks = [0, 0xc0, 0xe0, 0xf0];
+
 // A hash of a text as UTF-8, in which halves of a surrogate pair have three bytes each, and of its size.
 function hashOf(text: string): { size: number; hash: string } {
   let size = 0;
   let hash = 0x811c9dc5;
   const mix = (byte: number): void => void (hash = Math.imul(hash ^ byte, 0x01000193));
-  const add = (byte: number): void => {
-    mix(byte);
-    size += 1;
-  };
   for (const character of text) {
     const code = character.codePointAt(0) ?? 0;
-    const tail = (shift: number): void => add(((code >> shift) & 0x3f) | 0x80);
-    if (code < 0x80) {
-      add(code);
-      continue;
-    }
-    if (code < 0x800) {
-      add((code >> 6) | 0xc0);
-    } else if (code < 0x10000) {
-      add((code >> 12) | 0xe0);
-      tail(6);
-    } else {
-      add((code >> 18) | 0xf0);
-      tail(12);
-      tail(6);
-    }
-    tail(0);
+    let tails = utf8Limits.filter((limit) => code >= limit).length;
+    size += 1 + tails;
+    mix((code >> (6 * tails)) | (utf8Marks[tails] ?? 0));
+    while (tails > 0) mix(((code >> (6 * --tails)) & 0x3f) | 0x80);
   }
   for (let shift = 0; shift < 32; shift += 8) mix((size >>> shift) & 0xff);
   return { size, hash: (hash >>> 0).toString(16).padStart(8, '0') };

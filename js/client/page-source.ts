@@ -4,7 +4,7 @@ import { MillraceError } from '../errors';
 import { jsonOf } from '../plain-values';
 import { leaveBody } from '../transport/body';
 import type { SseLimits, SseRecord } from './server-sent-events';
-import { SseFraming } from './server-sent-events';
+import { sseFraming } from './server-sent-events';
 
 type Reader = ReadableStreamDefaultReader<Uint8Array>;
 
@@ -22,7 +22,7 @@ export async function* recordsOf(
   limits: Partial<SseLimits> = {},
 ): AsyncGenerator<SseRecord, void> {
   const bounds = { lineBytes: defaultBytes, eventBytes: defaultBytes, ...limits };
-  const framing = new SseFraming(bounds, !isNamed);
+  const feed = sseFraming(bounds, !isNamed);
   const decoder = new TextDecoder();
   // The body for as long as no record was found in it.
   let head: string | undefined = '';
@@ -31,17 +31,21 @@ export async function* recordsOf(
     for (let done = false; !done;) {
       const result = await reader.read();
       done = result.done;
-      const chunk = chunkOf(result.value);
+      const { value: chunk = new Uint8Array() } = result;
+      checkChunk(chunk);
       const text = decoder.decode(chunk, { stream: !done });
       if (head !== undefined) head += text;
       // What is not terminated when the stream ends is a record, too.
-      for (const record of framing.feed(done ? `${text}\n\n` : text)) {
+      for (const record of feed(done ? `${text}\n\n` : text)) {
         head = undefined;
         const data = record.data.trim();
         if (data !== '' && data !== '[DONE]') yield { ...record, data };
       }
-      bytes += chunk?.length ?? 0;
-      if (isNamed && head !== undefined && bytes >= defaultBytes) throw tooLong();
+      bytes += chunk.length;
+      if (isNamed && head !== undefined && bytes >= defaultBytes) {
+        const sentence = `A body without a record is larger than ${defaultBytes} bytes.`;
+        throw new MillraceError('event_too_large', sentence);
+      }
       if (!isNamed && bytes > headBytes) head = undefined;
     }
     const data = head === undefined ? undefined : (isNamed ? textIn : errorIn)(head);
@@ -51,15 +55,10 @@ export async function* recordsOf(
   }
 }
 
-function chunkOf(chunk: Uint8Array | undefined): Uint8Array | undefined {
-  if (chunk === undefined || chunk instanceof Uint8Array) return chunk;
+function checkChunk(chunk: unknown): void {
+  if (chunk instanceof Uint8Array) return;
   const sentence = 'The response body must give Uint8Array chunks.';
   throw new MillraceError('invalid_argument', sentence);
-}
-
-function tooLong(): MillraceError {
-  const sentence = `A body without a record is larger than ${defaultBytes} bytes.`;
-  return new MillraceError('event_too_large', sentence);
 }
 
 // A body of comments alone says nothing.

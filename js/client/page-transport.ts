@@ -13,12 +13,6 @@ export interface PageTransportOptions {
   transport?: 'fetch' | undefined;
 }
 
-// What the engine's transport has in Node, and a page has not.
-const nodeOptions: Readonly<Record<string, string>> = {
-  origin: 'a URL of a page is relative to the page',
-  timeouts: 'give a signal, for instance AbortSignal.timeout(60000)',
-};
-
 export function pageTransport(
   owner: string,
   _urlOption: string,
@@ -29,10 +23,10 @@ export function pageTransport(
   const isFunction = given === undefined || typeof given === 'function';
   checkOption(isFunction, owner, 'fetch must be a function.');
   checkOption(transport === 'fetch', owner, "transport must be 'fetch' in a page.");
-  for (const [name, instead] of Object.entries(nodeOptions)) {
-    const isAbsent = (options as Record<string, unknown>)[name] === undefined;
-    checkOption(isAbsent, owner, `the option ${name} is of Node.js; in a page ${instead}.`);
-  }
+  // What the engine's transport has in Node, and a page has not.
+  const { origin, timeouts } = options as Record<string, unknown>;
+  const sentence = 'origin and timeouts are of Node.js. In a page give relative URLs and a signal.';
+  checkOption((origin ?? timeouts) === undefined, owner, sentence);
   return (url, request) => (given ?? globalThis.fetch)(url, defined(request) as RequestInit);
 }
 

@@ -15,61 +15,52 @@ export interface SseRecord {
 
 const sizeOf = (text: string): number => new TextEncoder().encode(text).length;
 
-/** Throws `line_too_long` and `event_too_large`; nothing may be fed after that. */
-export class SseFraming {
-  readonly #limits: SseLimits;
-  /**
-   * A first data line that is a complete JSON document is given at its own line end, since some servers end a record
-   * with a single line feed.
-   */
-  readonly #completeJson: boolean;
-  #line = '';
-  #lineBytes = 0;
-  #isAfterReturn = false;
-  #event = '';
-  #id = '';
-  #data: string | undefined;
-  #dataBytes = 0;
-
-  constructor(limits: SseLimits, completeJson: boolean) {
-    this.#limits = limits;
-    this.#completeJson = completeJson;
-  }
-
-  /** The records that end in this text. */
-  *feed(text: string): Generator<SseRecord, void> {
-    const isSecondHalf = this.#isAfterReturn && text.startsWith('\n');
-    if (text) this.#isAfterReturn = text.endsWith('\r');
+/**
+ * Gives the records that end in each text. Throws `line_too_long` and `event_too_large`; nothing may be fed after that.
+ * With `completeJson` a first data line that is a complete JSON document is given at its own line end, since some
+ * servers end a record with a single line feed.
+ */
+export function sseFraming(
+  limits: SseLimits,
+  completeJson: boolean,
+): (text: string) => Generator<SseRecord, void> {
+  let line = '';
+  let lineBytes = 0;
+  let isAfterReturn = false;
+  let [event, id] = ['', ''];
+  let data: string | undefined;
+  let dataBytes = 0;
+  // Takes the line; true where a record ends with it.
+  const endsRecord = (): boolean => {
+    const [, name, value = ''] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
+    if (name === 'event') event = value;
+    if (name === 'id' && !value.includes('\0')) id = value;
+    if (name !== 'data') return line === '' && data !== undefined;
+    const isFirst = data === undefined;
+    data = isFirst ? value : `${data}\n${value}`;
+    dataBytes = sizeOf(value) + (isFirst ? 0 : dataBytes + 1);
+    check(dataBytes, limits.eventBytes, 'event_too_large', 'An event', 'larger');
+    return isFirst && completeJson && looksComplete(value);
+  };
+  return function* feed(text) {
+    const isSecondHalf = isAfterReturn && text.startsWith('\n');
+    if (text) isAfterReturn = text.endsWith('\r');
     const pieces = text.slice(Number(isSecondHalf)).split(/\r\n|\r|\n/);
     for (const [at, piece] of pieces.entries()) {
       if (at > 0) {
-        const line = this.#line;
-        this.#line = '';
-        this.#lineBytes = 0;
-        if (this.#endsRecord(line)) {
-          const data = this.#data as string;
-          this.#data = undefined;
-          yield { event: this.#event, id: this.#id, data };
+        if (endsRecord()) {
+          yield { event, id, data: data as string };
+          data = undefined;
         }
-        if (line === '') this.#event = '';
+        if (line === '') event = '';
+        line = '';
+        lineBytes = 0;
       }
-      this.#line += piece;
-      this.#lineBytes += sizeOf(piece);
-      check(this.#lineBytes, this.#limits.lineBytes, 'line_too_long', 'A line', 'longer');
+      line += piece;
+      lineBytes += sizeOf(piece);
+      check(lineBytes, limits.lineBytes, 'line_too_long', 'A line', 'longer');
     }
-  }
-
-  #endsRecord(line: string): boolean {
-    const [, name, value = ''] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
-    if (name === 'event') this.#event = value;
-    if (name === 'id' && !value.includes('\0')) this.#id = value;
-    if (name !== 'data') return line === '' && this.#data !== undefined;
-    const isFirst = this.#data === undefined;
-    this.#data = isFirst ? value : `${this.#data}\n${value}`;
-    this.#dataBytes = sizeOf(value) + (isFirst ? 0 : this.#dataBytes + 1);
-    check(this.#dataBytes, this.#limits.eventBytes, 'event_too_large', 'An event', 'larger');
-    return isFirst && this.#completeJson && looksComplete(value);
-  }
+  };
 }
 
 function check(

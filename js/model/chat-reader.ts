@@ -14,8 +14,8 @@ import { defined, filled } from '../plain-values';
 import { memberOf, messageOf } from '../thrown';
 import type { TextAnimation, TextChannel } from './text-channel';
 import { makeTextChannel } from './text-channel';
-import type { ToolCallPiece } from './tool-calls';
-import { ToolCallList } from './tool-calls';
+import type { ToolCallList, ToolCallPiece } from './tool-calls';
+import { toolCallList } from './tool-calls';
 
 /** Who is told; neither function throws. */
 export interface ChatReaderTarget {
@@ -35,7 +35,7 @@ interface Answer {
 const begun = (): Answer => ({
   reasoning: '',
   responseItems: [],
-  calls: new ToolCallList(),
+  calls: toolCallList(),
   images: [],
 });
 
@@ -81,7 +81,7 @@ export class ChatReader {
     return defined({
       type: this.#type,
       reasoning: filled(defined({ content, signature, responseItems: filled(items) })),
-      toolCalls: filled(calls.calls),
+      toolCalls: filled(calls.calls()),
       grounding: grounding || undefined,
       images: filled(images),
       usage: usage || undefined,
@@ -129,7 +129,7 @@ export class ChatReader {
       const changed = calls.add(pieces);
       if (!changed.includes(true)) return;
       const animation = this.#animated && { isAnimationActives: changed };
-      this.#give({ type: 'tool_calls', tool_calls: calls.calls, ...animation });
+      this.#give({ type: 'tool_calls', tool_calls: calls.calls(), ...animation });
     },
     base64_image: (data: string) => {
       const image: ChatImageChunk = { id: `tmp_img_${randomId()}`, data, isBase64: true };

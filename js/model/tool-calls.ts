@@ -15,54 +15,48 @@ interface Entry {
   call: MessageToolCall;
 }
 
-/**
- * The calls of one answer. A piece belongs to the call with its id, else to the last one with its
- * index: providers use an index again for a parallel call, but never an id.
- */
-export class ToolCallList {
-  readonly #entries: Entry[] = [];
-
-  get calls(): MessageToolCall[] {
-    return this.#entries.map(({ call }) => ({ ...call, function: { ...call.function } }));
-  }
-
+/** The calls of one answer. */
+export interface ToolCallList {
+  /** Copies of the calls. */
+  calls(): MessageToolCall[];
   /** Takes pieces; gives of each call whether it changed. */
-  add(pieces: readonly ToolCallPiece[]): boolean[] {
-    const changed = pieces.map((piece) => (isPiece(piece) ? this.#add(piece) : undefined));
-    return this.#entries.map((entry) => changed.includes(entry));
-  }
+  add(pieces: readonly ToolCallPiece[]): boolean[];
+}
 
-  #add(piece: ToolCallPiece): Entry | undefined {
+/**
+ * A piece belongs to the call with its id, else to the last one with its index: providers use an index again for a
+ * parallel call, but never an id.
+ */
+export function toolCallList(): ToolCallList {
+  const entries: Entry[] = [];
+  const find = ({ id, index }: ToolCallPiece): Entry | undefined => {
+    if (!id && index === undefined) return entries.at(-1);
+    return id
+      ? entries.find(({ call, index: at }) => call.id === id || (call.id === '' && at === index))
+      : entries.findLast((entry) => entry.index === index);
+  };
+  const add = (piece: ToolCallPiece): Entry | undefined => {
     const { id, index, type = 'function', thoughtSignature } = piece;
-    let entry = this.#find(id, index);
+    const { name, arguments: text } = piece.function ?? {};
+    let entry = find(piece);
     if (!entry) {
-      if (!begins(piece)) return undefined;
+      // A piece without an id, a name and arguments is no call.
+      if (!id && !name && !text) return undefined;
       entry = { index, call: { id: '', type, function: { name: '', arguments: '' } } };
-      this.#entries.push(entry);
+      entries.push(entry);
     }
     const { call } = entry;
-    const { name, arguments: text } = piece.function ?? {};
     if (id) call.id = id;
     call.function.name ||= name ?? '';
     call.function.arguments += text ?? '';
     if (thoughtSignature !== undefined) call.thoughtSignature = thoughtSignature;
     return entry;
-  }
-
-  #find(id: string | null | undefined, index: number | undefined): Entry | undefined {
-    const entries = this.#entries;
-    if (!id && index === undefined) return entries.at(-1);
-    return id
-      ? entries.find(({ call, index: at }) => call.id === id || (call.id === '' && at === index))
-      : entries.findLast((entry) => entry.index === index);
-  }
-}
-
-function isPiece(piece: unknown): piece is ToolCallPiece {
-  return typeof piece === 'object' && piece !== null;
-}
-
-// A piece without an id, a name and arguments is no call.
-function begins({ id, function: called }: ToolCallPiece): boolean {
-  return Boolean(id) || Boolean(called?.name) || Boolean(called?.arguments);
+  };
+  return {
+    calls: () => entries.map(({ call }) => ({ ...call, function: { ...call.function } })),
+    add(pieces) {
+      const changed = pieces.map((piece) => (Object(piece) === piece ? add(piece) : undefined));
+      return entries.map((entry) => changed.includes(entry));
+    },
+  };
 }

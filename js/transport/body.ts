@@ -25,28 +25,19 @@ export interface Source {
 
 /** The body of `response`, which nobody has read. */
 export function bodyOf(response: Response): ReadableStream<Uint8Array> {
-  if (typeof response !== 'object' || response === null) {
-    throw new MillraceError(
-      'invalid_argument',
-      `parse() takes a Response, not ${shown(response)}.`,
-    );
-  }
-  const body: unknown = response.body;
-  if (body === null || body === undefined) throw new Error('No response body');
+  const wrong = (sentence: string): MillraceError =>
+    new MillraceError('invalid_argument', `parse() ${sentence}`);
+  if (Object(response) !== response) throw wrong(`takes a Response, not ${shown(response)}.`);
+  const { body, bodyUsed, status } = response;
+  if (!body) throw new Error('No response body');
   if (typeof (body as Partial<ReadableStream>).getReader !== 'function') {
-    throw new MillraceError(
-      'invalid_argument',
-      'parse() needs a Response whose body is a ReadableStream; convert it with Readable.toWeb.',
-    );
+    throw wrong('needs a body that is a ReadableStream; convert it with Readable.toWeb.');
   }
-  const stream = body as ReadableStream<Uint8Array>;
-  if (response.bodyUsed || stream.locked) {
-    throw new MillraceError(
-      'response_used',
-      `The body of the response (status ${response.status}) was already read or is locked. Parse each response once, or clone it first.`,
-    );
+  if (bodyUsed || body.locked) {
+    const sentence = `The body of the response (status ${status}) was already read or is locked.`;
+    throw new MillraceError('response_used', sentence);
   }
-  return stream;
+  return body;
 }
 
 /**
