@@ -1,7 +1,8 @@
 // Compiles every file for its errors and warnings alone, with a compiler of choice; makes no objects.
-//   node scripts/compile-check.mjs [--cxx g++-13] [--libcxx] [--unsigned-char] [--join] [--std-names]
-//                                  [--jobs 2] [path that begins with lib/ native/ ...]...
+//   node scripts/compile-check.mjs [--cxx g++-13] [--libcxx] [--portable] [--unsigned-char] [--join]
+//                                  [--std-names] [--jobs 2] [path that begins with lib/ native/ ...]...
 //   --libcxx         with libc++ instead of libstdc++ (clang)
+//   --portable       without what only Linux has, as on every other system
 //   --unsigned-char  where char has no sign, as on arm64
 //   --join           the files of a room as one, as the sanitizers' builds compile them
 //   --std-names      with all of the standard library included first: an unqualified call that a function
@@ -24,6 +25,7 @@ const { values: options, positionals: paths } = parseArgs({
     cxx: { type: 'string', default: process.env.CXX || 'c++' },
     jobs: { type: 'string', default: String(widthFor('compile')) },
     libcxx: flag,
+    portable: flag,
     'unsigned-char': flag,
     join: flag,
     'std-names': flag,
@@ -40,7 +42,9 @@ const folder = join(root, 'build/compile-check', name);
 
 async function configure() {
   mkdirSync(folder, { recursive: true });
-  const on = ['MILLRACE_TESTS', 'MILLRACE_BENCH', ...(options.join ? ['MILLRACE_JOIN'] : [])];
+  const on = ['MILLRACE_TESTS', 'MILLRACE_BENCH'];
+  if (options.join) on.push('MILLRACE_JOIN');
+  if (options.portable) on.push('MILLRACE_PORTABLE');
   const { code, text } = await capture(root, 'cmake', [
     ...['-S', root, '-B', folder, '-G', 'Ninja', `-DCMAKE_CXX_COMPILER=${options.cxx}`],
     ...on.map((option) => `-D${option}=ON`),

@@ -2,7 +2,8 @@
 // root, in a root whose clone $CLONE was set up by `node scripts/setup.mjs test`; it passes by ending with 0.
 // `fresh` rows change the system, or need one in which nothing was installed: they get a root of their own, whose
 // clone was never set up. Words of all rows are in `prelude`, which stands in front of each.
-const agent = `-H 'content-type: application/json' -d '{"threadId":"t1","messages":[{"id":"1","role":"user","content":"Hello!"}]}'`;
+/** What curl sends to an agent. */
+export const agent = `-H 'content-type: application/json' -d '{"threadId":"t1","messages":[{"id":"1","role":"user","content":"Hello!"}]}'`;
 
 export const prelude = `
 set -euo pipefail

@@ -3,6 +3,7 @@
 import { copyFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { rows as armRows } from './arm64.mjs';
 import { rows as clockRows } from './clock.mjs';
 import { conditions, prelude } from './conditions.mjs';
 import { rows as portableRows } from './portable.mjs';
@@ -101,12 +102,17 @@ function compilerRow({ name, title, suite, boost }, compiler, { libcxx = false }
           '([ -d node_modules ] || npm ci --ignore-scripts --no-audit --no-fund)',
       );
       const how = compiler.startsWith('clang') ? '--join' : '';
-      const what = libcxx ? '--libcxx lib/ native/' : '';
-      const command = `node scripts/compile-check.mjs --cxx ${compiler} ${how} ${what}`;
-      const { code, output } = await machine.enter(command, { limit: hour });
-      const files = [...output.matchAll(/^(\S+):$/gm)].map((match) => match[1]);
-      if (code !== 0) throw new Error(`does not compile: ${files.join(', ')}`);
-      return output.trim().split('\n').at(-2);
+      // macOS has libc++ and the portable twins; Linux's own files compile with libc++ as well.
+      const checks = libcxx ? ['--libcxx --portable lib/ native/', '--libcxx lib/os/linux/'] : [''];
+      const details = [];
+      for (const check of checks) {
+        const command = `node scripts/compile-check.mjs --cxx ${compiler} ${how} ${check}`;
+        const { code, output } = await machine.enter(command, { limit: hour });
+        const files = [...output.matchAll(/^(\S+):$/gm)].map((match) => match[1]);
+        if (code !== 0) throw new Error(`does not compile: ${files.join(', ')}`);
+        details.push(output.trim().split('\n').at(-2));
+      }
+      return details.join(', ');
     },
   };
 }
@@ -158,7 +164,7 @@ function inBash(row, prelude = '') {
 }
 
 const shellRows = [
-  ...[...clockRows, ...portableRows].map((row) => inBash(row)),
+  ...[...clockRows, ...portableRows, ...armRows].map((row) => inBash(row)),
   ...conditions.map(({ name, title, ...row }) =>
     inBash({ name: `situation-${name}`, title: `Debian 13, ${title}`, ...row }, prelude),
   ),

@@ -1,7 +1,8 @@
 // Runs the GoogleTest programs of one build folder whole, in shards beside each other, and counts their
 // tests. Under a sanitizer a program takes longer to start than most tests take, so the tests of a shard
 // share a process; a crash or a hang therefore costs the rest of its shard, and is told as such.
-//   node scripts/testing/gtest.mjs PRESET [core_tests | io_tests]... [--gtest_filter=PATTERN]
+//   node scripts/testing/gtest.mjs PRESET [core_tests | io_tests]... [--gtest_filter=PATTERN] [--under=COMMAND]
+//   --under  runs them by an emulator: qemu-aarch64
 // What the programs print stays in build/reports/<preset>/; what failed is told again at the end.
 import '../help.mjs';
 
@@ -16,11 +17,13 @@ import { reportProblems } from './problems.mjs';
 
 // A program that says nothing for so long hangs: each test says that it starts.
 const longestSilence = 180_000;
+// An emulator needs tens of times as long for a test.
+const longestEmulatedSilence = 1_800_000;
 // More than run at once: they end nearer to each other, and less is lost with one.
 const shardsPerCore = 2;
 
 // Runs one shard of a program to its end: { text, cases, status }. There are no cases when it died.
-async function runShard({ program, shard, shards, filter, reports, silence }) {
+async function runShard({ program, shard, shards, filter, reports, silence, under }) {
   const name = `${program.split('/').at(-1)}-${shard}`;
   const [log, report] = [join(reports, `${name}.log`), join(reports, `${name}.json`)];
   rmSync(report, { force: true });
@@ -33,7 +36,9 @@ async function runShard({ program, shard, shards, filter, reports, silence }) {
   };
   // Both streams into one file: a sanitizer's words stay with the test that they are about.
   const file = openSync(log, 'w');
-  const child = spawn(program, args, { cwd: dirname(program), env, stdio: ['ignore', file, file] });
+  const [command, ...words] = [...(under ? [under] : []), program, ...args];
+  const options = { cwd: dirname(program), env, stdio: ['ignore', file, file] };
+  const child = spawn(command, words, options);
   closeSync(file);
   const status = await ended(child, log, silence);
   return { name, text: readFileSync(log, 'utf8'), cases: casesOf(report), status };
@@ -133,7 +138,9 @@ function countOf(shard) {
  * Runs programs, as many shards at once as the machine can carry: { passed, failed, problems } of all, a
  * problem being { name, text }.
  */
-export async function runPrograms(programs, { reports, filter, silence = longestSilence, cores }) {
+export async function runPrograms(programs, options) {
+  const { reports, filter, cores, under } = options;
+  const { silence = under ? longestEmulatedSilence : longestSilence } = options;
   mkdirSync(reports, { recursive: true });
   const width = cores ?? widthFor('test');
   const shards = width * shardsPerCore;
@@ -145,6 +152,7 @@ export async function runPrograms(programs, { reports, filter, silence = longest
       filter,
       reports,
       silence,
+      under,
     })),
   );
   const sum = { passed: 0, failed: 0, problems: [] };
@@ -162,20 +170,21 @@ export async function runPrograms(programs, { reports, filter, silence = longest
 }
 
 /** Runs the engine's test programs of a preset, all when none is named. */
-export function runEngineTests(root, preset, { names = [], filter } = {}) {
+export function runEngineTests(root, preset, { names = [], filter, under } = {}) {
   // The longer one first.
   const wanted = names.length > 0 ? names : ['io_tests', 'core_tests'];
   const programs = wanted.map((name) => join(root, 'build', preset, 'test/native', name));
-  return runPrograms(programs, { reports: join(root, 'build/reports', preset), filter });
+  return runPrograms(programs, { reports: join(root, 'build/reports', preset), filter, under });
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const root = fileURLToPath(new URL('../..', import.meta.url));
   const [preset, ...rest] = process.argv.slice(2);
-  const filter = rest.find((word) => word.startsWith('--gtest_filter='))?.split('=')[1];
+  const valueOf = (flag) => rest.find((word) => word.startsWith(`${flag}=`))?.split('=')[1];
+  const [filter, under] = [valueOf('--gtest_filter'), valueOf('--under')];
   const names = rest.filter((word) => !word.startsWith('--'));
   rejectFewDescriptors();
-  const { passed, failed, problems } = await runEngineTests(root, preset, { names, filter });
+  const { passed, failed, problems } = await runEngineTests(root, preset, { names, filter, under });
   reportProblems(problems);
   console.log(`${passed} passed, ${failed} failed`);
   process.exitCode = failed > 0 || passed === 0 ? 1 : 0;

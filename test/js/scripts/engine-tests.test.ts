@@ -51,8 +51,8 @@ function run(body: string, silence = 60_000) {
   return runProgram(program, silence);
 }
 
-function runProgram(program: string, silence = 60_000) {
-  const options = { reports: join(folder, 'reports'), cores: 1, silence };
+function runProgram(program: string, silence = 60_000, under?: string) {
+  const options = { reports: join(folder, 'reports'), cores: 1, silence, under };
   const source = `
     import { runPrograms } from ${JSON.stringify(script)};
     console.log(JSON.stringify(await runPrograms(${JSON.stringify([program])}, ${JSON.stringify(options)})));`;
@@ -125,6 +125,13 @@ describe('the runner of the engine tests', () => {
     expect(sum).toEqual({ passed: 1, failed: 1 });
     expect(received).toContain('detected memory leaks');
     expect(received).toContain('some_tests-0 ended with code 23');
+  });
+
+  it('runs by an emulator what this machine cannot run itself', () => {
+    const program = join(folder, 'foreign_tests');
+    writeFileSync(program, `${imitation}test('A', 'passed'); end();`, { mode: 0o644 });
+    expect(runProgram(program).sum).toEqual({ passed: 0, failed: 2 });
+    expect(runProgram(program, 60_000, process.execPath).sum).toEqual({ passed: 1, failed: 0 });
   });
 
   it('counts a program that is not there', () => {
