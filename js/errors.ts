@@ -2,7 +2,6 @@
 import type { ErrorCode, ErrorType } from '../types/errors';
 import type { CallReport } from '../types/model';
 import { errorFixes, errorTypeRows, errorTypes } from './error-types';
-import { defined } from './plain-values';
 
 // Marks our errors for other copies of this module and other realms, where instanceof fails.
 const marker = Symbol.for('millrace.error');
@@ -65,7 +64,10 @@ export class MillraceError extends Error {
       [marker]: { value: true },
     });
     const usual = { code, fix: errorFixes[code], retryable: false, errorType: errorTypes[code] };
-    Object.assign(this, usual, defined(members));
+    Object.assign(this, usual);
+    for (const [name, value] of Object.entries(members)) {
+      if (value !== undefined) Object.assign(this, { [name]: value });
+    }
   }
 
   /** The number of its class, where LobeHub's has one. */
