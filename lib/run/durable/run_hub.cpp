@@ -35,6 +35,19 @@ Result<void> RunHub::check_cursor(std::uint64_t after) const {
 }
 
 bool RunHub::is_read() const {
+  return is_read_here() || std::any_of(elsewhere_.begin(), elsewhere_.end(),
+                                       [](const auto& entry) { return entry.second.any; });
+}
+
+void RunHub::count_elsewhere(const std::string& environment, bool any, std::uint64_t notice) {
+  const bool before = is_read();
+  Elsewhere& known = elsewhere_[environment];
+  if (notice <= known.notice) return;
+  known = {any, notice};
+  report_readers(before);
+}
+
+bool RunHub::is_read_here() const {
   return std::any_of(cursors_.begin(), cursors_.end(),
                      [](const CursorPtr& cursor) { return cursor->counts; });
 }

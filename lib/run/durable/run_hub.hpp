@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -65,8 +66,17 @@ class RunHub final : public std::enable_shared_from_this<RunHub> {
   [[nodiscard]] std::uint64_t committed() const { return committed_; }
   [[nodiscard]] bool is_over() const { return is_over_; }
   [[nodiscard]] std::size_t readers() const { return cursors_.size(); }
-  // Whether a reader that counts is among them.
+  // Whether a reader that counts is among them, or among those of another environment.
   [[nodiscard]] bool is_read() const;
+  [[nodiscard]] bool is_read_here() const;
+  // Whether the environment of that name has readers that count. Notices are numbered by it, and
+  // may overtake each other.
+  void count_elsewhere(const std::string& environment, bool any, std::uint64_t notice);
+  // Whether it has, or had.
+  [[nodiscard]] bool was_read_in(const std::string& environment) const {
+    return elsewhere_.contains(environment);
+  }
+  void forget_elsewhere() { elsewhere_.clear(); }
   // Called when the first reader that counts comes and when the last one goes, unless the run is
   // over.
   void on_readers(std::function<void(bool any)> changed) { on_readers_ = std::move(changed); }
@@ -109,6 +119,11 @@ class RunHub final : public std::enable_shared_from_this<RunHub> {
   std::shared_ptr<PageBudget> budget_;
   HeldPages ring_;  // the latest pages, without gaps, while a reader is behind them
   std::list<CursorPtr> cursors_;
+  struct Elsewhere {
+    bool any = false;
+    std::uint64_t notice = 0;
+  };
+  std::map<std::string, Elsewhere> elsewhere_;  // by environment, of a run that is at work here
   std::function<void(bool any)> on_readers_;
 };
 

@@ -27,6 +27,12 @@ Owners& owners() {
   return made;
 }
 
+void post_to(const Owner& owner, Work work) {
+  owner.loop->post([registry = owner.registry, work = std::move(work)] {
+    if (const auto self = registry.lock()) work(*self);
+  });
+}
+
 }  // namespace
 
 void join(const store::Writer& writer, const std::string& owner, os::EventLoop& loop,
@@ -45,10 +51,15 @@ bool post(const store::Writer& writer, const std::string& owner, Work work) {
   const std::lock_guard lock(owners().mutex);
   const auto found = owners().all.find(Key(&writer, owner));
   if (found == owners().all.end()) return false;
-  found->second.loop->post([registry = found->second.registry, work = std::move(work)] {
-    if (const auto self = registry.lock()) work(*self);
-  });
+  post_to(found->second, std::move(work));
   return true;
+}
+
+void post_others(const store::Writer& writer, const std::string& owner, const Work& work) {
+  const std::lock_guard lock(owners().mutex);
+  for (const auto& [key, other] : owners().all) {
+    if (key.first == &writer && key.second != owner) post_to(other, work);
+  }
 }
 
 }  // namespace millrace::run::run_owners

@@ -28,6 +28,8 @@ void join(const store::Writer& writer, const std::string& owner, os::EventLoop& 
 void leave(const store::Writer& writer, const std::string& owner);
 // Has the owner do something on its own thread. False where it is none of this process.
 bool post(const store::Writer& writer, const std::string& owner, Work work);
+// Has all others but that one do something.
+void post_others(const store::Writer& writer, const std::string& owner, const Work& work);
 
 }  // namespace run_owners
 }  // namespace millrace::run

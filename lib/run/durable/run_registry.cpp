@@ -44,6 +44,8 @@ RunRegistry::RunRegistry(const model::DriverServices& services,
 
 RunRegistry::~RunRegistry() {
   run_owners::leave(*writer_, owner_);
+  run_owners::post_others(*writer_, owner_,
+                          [gone = owner_](RunRegistry& other) { other.forget_readers(gone); });
 }
 
 void RunRegistry::limit_left(LeftLimits limits) {
@@ -94,6 +96,7 @@ std::shared_ptr<RunHub> RunRegistry::hub_of(const store::RunRow& row) {
   auto hub = waiting_hubs_[run].lock();
   if (!hub) hub = std::make_shared<RunHub>(services_.loop, writer_, held_, run, row.last, false);
   waiting_hubs_[run] = hub;
+  report_readers(run, hub);
   return hub;
 }
 
@@ -124,13 +127,14 @@ std::shared_ptr<RunLog> RunRegistry::make_log(const DurableAgent& agent, LogPlac
     if (const auto self = weak.lock()) self->readers_changed(run, any);
   });
   logs_.insert_or_assign(run, log);
+  if (committed > 0) ask_for_readers(run);
   if (on_change_) on_change_();
   return log;
 }
 
 void RunRegistry::suspended(const store::RunId& run, const std::shared_ptr<RunHub>& hub) {
-  hub->on_readers(nullptr);
   waiting_hubs_[run] = hub;
+  report_readers(run, hub);
   if (on_suspend_) on_suspend_();
 }
 

@@ -182,6 +182,9 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
   bool stop(const store::RunId& run, std::string_view by, std::string_view reason);
   // The same where another environment of this process works on it, which hears of it later.
   void stop_elsewhere(const store::RunId& run, std::string by, std::string reason);
+  // The last reader here has left a run that another environment of this process may work on, which
+  // stops it where it is to be stopped then and has no other reader.
+  void readers_left(const store::RunId& run);
   // Stops the runs that work for a job which is over, wherever they are at work.
   void stop_children(const store::RunId& job, std::string by, std::string reason);
   // Gives a run at work a message of the user, as RunWork::send; `done` is called when that is
@@ -270,6 +273,13 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
                              const StoredState& state) const;
   void decide(const std::shared_ptr<Answering>& answering);
   void readers_changed(const store::RunId& run, bool any);
+  // Readers here of a run that another environment of this process works on (run_readers.cpp)
+  void report_readers(const store::RunId& run, const std::shared_ptr<RunHub>& hub);
+  void send_readers(const store::RunId& run, bool any);
+  void ask_for_readers(const store::RunId& run);
+  void left_elsewhere(const store::RunId& run, const std::string& environment,
+                      std::uint64_t notice);
+  void forget_readers(const std::string& environment);
   std::shared_ptr<RunHub> hub_for(const store::RunId& run, std::uint64_t committed);
   std::shared_ptr<RunHub> hub_of(const store::RunRow& row);
   std::shared_ptr<RunLog> make_log(const DurableAgent& agent, LogPlace place, LogOptions options,
@@ -315,6 +325,7 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
   std::shared_ptr<StartTimes> start_times_;
   std::unique_ptr<os::Timer> next_start_;
   std::shared_ptr<RunCounts> counts_ = std::make_shared<RunCounts>();
+  std::uint64_t notices_ = 0;  // of readers here, to other environments
   LeftLimits left_limits_;
   std::list<Left> left_;
 };

@@ -107,7 +107,8 @@ void RunRequests::describe(const Text& id, const Text& principal, const Text& th
 }
 
 void RunRequests::left(const RunHub& hub, const store::RunId& run) {
-  if (!hub.stops_when_left() || hub.is_over() || hub.is_read()) return;
+  if (hub.is_over() || hub.is_read()) return;
+  if (!hub.stops_when_left()) return registry_->readers_left(run);
   stop(run.text(), {}, {}, "reader_left", [](const Result<Text>&) {});
 }
 

@@ -67,6 +67,19 @@ describe('a store of durable runs', () => {
     expect(model.calls).toHaveLength(2);
   });
 
+  it.each(['by itself', 'terminated'])(
+    'counts the readers of other threads: one leaves %s',
+    async (leaves) => {
+      model = await startModel(() => ({ text: 'one two', hang: true }));
+      const { store, log } = makeStore();
+      const lines = await startChild({ store, log, model: model.url, do: 'leave', leaves }).ended();
+      expect(lines).toEqual([
+        { behind: 'the reader here', state: 'running' },
+        { behind: 'the reader there', state: 'cancelled' },
+      ]);
+    },
+  );
+
   it('is shared by threads, and one goes on with what a terminated one left', async () => {
     model = await startModel([{ calls: [{ id: 'c1', name: 'do_keyed' }] }, { text: 'done' }]);
     const { store, log, logged } = makeStore();
