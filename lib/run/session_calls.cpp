@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "agent/host_turn.hpp"
+#include "agent/result_ids.hpp"
 #include "agent/state.hpp"
 #include "agent/state_messages.hpp"
 #include "base/json.hpp"
@@ -390,7 +391,7 @@ bool AgentSession::report_result(const std::string& call_id, const tool::ToolOut
   std::erase(open_calls_, call_id);
   if (task_.recorder != nullptr && !task_.recorder->call_ended(call_id, outcome)) return false;
   event::ToolResult result;
-  const std::string message_id = "result-" + call_id;
+  const std::string message_id = agent::result_message_id(call_id);
   result.message_id = message_id;
   result.id = call_id;
   result.role = "tool";
@@ -412,7 +413,7 @@ bool AgentSession::report_result(const std::string& call_id, const tool::ToolOut
 void AgentSession::report_acknowledged(const agent::CallEnd& end) {
   if (end.acknowledged.is_null()) return;
   const std::string state = end.acknowledged["state"].to_json();
-  const std::string message_id = "result-" + end.id;
+  const std::string message_id = agent::result_message_id(end.id);
   emit(event::ProviderState{end.acknowledged["provider"].string(),
                             end.acknowledged["kind"].string(), message_id, state});
 }

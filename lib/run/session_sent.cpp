@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "agent/decision.hpp"
+#include "agent/result_ids.hpp"
 #include "agent/state.hpp"
 #include "base/error.hpp"
 #include "run/children.hpp"
@@ -133,7 +134,7 @@ void AgentSession::close_cut_calls() {
   std::vector<std::string> open = open_calls_;
   for (const std::string& call : unanswered(rows.items())) {
     Tree row = Tree::object();
-    row.set("id", services_.call.ids.next_id());
+    row.set("id", agent::result_message_id(call));
     row.set("role", "tool");
     row.set("content", cut_call);
     row.set("tool_call_id", call);

@@ -90,7 +90,7 @@ void StepMachine::bind_messages(const Tree& calls, const std::string& parent,
     Tree* state_message = find_tool_message(state_, call["id"].string());
     if (state_message == nullptr && make) {
       Tree made = Tree::object();
-      made.set("id", new_id());
+      made.set("id", new_result_id(call));
       made.set("role", "tool");
       made.set("content", "");
       made.set("tool_call_id", call["id"]);

@@ -176,6 +176,8 @@ class StepMachine {
   [[nodiscard]] Tree context_of(std::string_view phase, Tree payload) const;
   [[nodiscard]] bool is_custom(std::string_view type) const;
   [[nodiscard]] std::string new_id() const { return ids_.next_id(); }
+  // Of the row of a call's result, where nothing gives it one.
+  [[nodiscard]] std::string new_result_id(const Tree& call) const;
 
   // How a step ends (step_end.cpp)
   void end_step();

@@ -22,7 +22,7 @@ Tree StepMachine::resolve_tools(const Tree& payload, std::string_view status,
     if (state_message == nullptr) {
       Tree made = Tree::object();
       const Tree& existing = payload["existingToolMessageIds"][id];
-      made.set("id", existing.is_string() ? std::string(existing.string()) : new_id());
+      made.set("id", existing.is_string() ? std::string(existing.string()) : new_result_id(call));
       made.set("role", "tool");
       made.set("tool_call_id", call["id"]);
       if (!payload["parentMessageId"].is_null()) {

@@ -1,6 +1,7 @@
 // Results of the calls of a step: what they count, their rows, and what the agent is told.
 #include <utility>
 
+#include "agent/result_ids.hpp"
 #include "agent/state.hpp"
 #include "agent/step/step_machine.hpp"
 #include "agent/vendor_calls.hpp"
@@ -67,6 +68,11 @@ void StepMachine::write_tool_message(const ToolRun& run, const Tree& content) {
   if (options_.lean && failure.is_string()) state_message.set("error", failure);
 }
 
+// The readers of a lean host know it by the call.
+std::string StepMachine::new_result_id(const Tree& call) const {
+  return options_.lean ? result_message_id(call["id"].string()) : new_id();
+}
+
 // The row of a call's result: the one that waits for it, or a new one.
 Tree& StepMachine::tool_message(const ToolRun& run) {
   if (!run.state_message.empty()) {
@@ -79,7 +85,8 @@ Tree& StepMachine::tool_message(const ToolRun& run) {
   state_message.set("content", "");
   state_message.set("tool_call_id", run.call["id"]);
   if (options_.history) {
-    state_message.set("id", run.state_message.empty() ? new_id() : run.state_message);
+    state_message.set("id",
+                      run.state_message.empty() ? new_result_id(run.call) : run.state_message);
     if (!batch_->parent.empty()) state_message.set("parentId", batch_->parent);
     state_message.set("plugin", run.call);
     mark_group(state_message);

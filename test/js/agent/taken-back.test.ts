@@ -50,6 +50,18 @@ describe('the messages of a client', () => {
     expect(shown(client)).toEqual(whole);
   });
 
+  it('keep the ids that they had before', async () => {
+    const client = await clientOf(turns);
+    const results: string[] = [];
+    await client.runAgent(
+      {},
+      { onToolCallResultEvent: ({ event }) => void results.push(event.messageId) },
+    );
+    const ids = client.messages.filter(({ role }) => role === 'tool').map(({ id }) => id);
+    expect(ids).toEqual(results);
+    expect(ids).toEqual(['result-c1']);
+  });
+
   it('stay where an agent that is called begins its answer anew', async () => {
     const client = await clientOf(
       [
