@@ -139,11 +139,23 @@ class Withheld {
     return !issuer.empty() && issuer != provider_id_;
   }
 
+  // Whether the content is sent as the list that it came as, with the images in it.
+  [[nodiscard]] bool sends_list(const message::Metadata& metadata) const {
+    return std::any_of(metadata.provider_state.begin(), metadata.provider_state.end(),
+                       [&](const message::ProviderState& state) {
+                         return state.kind == format::openai::content_kind &&
+                                takes(state.provider, state.kind);
+                       });
+  }
+
   void add(const message::Metadata& metadata, bool elsewhere) {
     for (const message::ProviderState& state : metadata.provider_state) {
       const bool is_plain =
           std::find(plain_kinds.begin(), plain_kinds.end(), state.kind) != plain_kinds.end();
-      if (is_plain || (takes(state.provider, state.kind) && !elsewhere)) continue;
+      const bool is_in_list = state.provider == format::openai::provider &&
+                              state.kind == format::openai::image_kind && sends_list(metadata);
+      const bool is_sent = is_in_list || takes(state.provider, state.kind);
+      if (is_plain || (is_sent && !elsewhere)) continue;
       name(state.provider, state.kind);
     }
   }
