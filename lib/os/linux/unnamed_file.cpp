@@ -1,6 +1,7 @@
 #include "os/unnamed_file.hpp"
 
 #include <fcntl.h>
+#include <sys/types.h>
 
 namespace millrace::os {
 
