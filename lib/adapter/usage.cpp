@@ -206,16 +206,16 @@ namespace {
 // The members of a later object, and of those before it what it lacks or has as null.
 std::string merged_object(const json::Value& before, const json::Value& later, bool keeps_nulls,
                           bool is_nested = false) {
-  const auto is_kept = [](const json::Value& known, const json::Value& value) {
+  const auto outlasts = [](const json::Value& known, const json::Value& value) {
     return known.exists() && (!value.exists() || (value.is_null() && !known.is_null()));
   };
   std::string merged = "{";
   for (const json::Member& member : before.members()) {
-    if (is_kept(member.value, later[member.key])) json::append_member(merged, member);
+    if (outlasts(member.value, later[member.key])) json::append_member(merged, member);
   }
   for (const auto& [key, value] : later.members()) {
     const json::Value known = before[key];
-    if (is_kept(known, value) || (value.is_null() && !keeps_nulls)) continue;
+    if (outlasts(known, value) || (value.is_null() && !keeps_nulls)) continue;
     if (!is_nested && value.is_object() && known.is_object()) {
       json::append_raw_member(merged, key, merged_object(known, value, keeps_nulls, true));
     } else {

@@ -75,9 +75,9 @@ function answerTo(body) {
   const user = body.messages.filter(({ role }) => role === 'user').at(-1);
   const { content } = user ?? {};
   const text = typeof content === 'string' ? content : JSON.stringify(content ?? '');
-  // A title comes at any time after an answer, and a row of the page is found by what was asked.
-  const asked = /<question>\n(.*)/.exec(text);
-  if (asked) return { text: asked[1] };
+  // A title comes at any time after an answer, and a row of the page is found by the question.
+  const question = /<question>\n(.*)/.exec(text);
+  if (question) return { text: question[1] };
   const row = rows.find(({ word }) => text.includes(word));
   return row?.answer ?? { text: 'A short answer.' };
 }
