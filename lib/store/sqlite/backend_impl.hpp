@@ -303,6 +303,7 @@ class Backend final : public StorageBackend {
   // itself.
   std::optional<std::int64_t> blobs_seen_;
   bool is_synchronous_ = true;
+  bool has_unsynced_ = false;  // the log has commits of this owner that need not reach the disk
 };
 
 }  // namespace millrace::store::sqlite

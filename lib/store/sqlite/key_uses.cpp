@@ -7,14 +7,18 @@
 
 namespace millrace::store::sqlite {
 
-// It may be lost by a power cut, so that counting costs no sync.
+// It may be lost by a power cut, so that counting costs no sync but the first, which notes that the
+// log has such commits from then on.
 Result<std::vector<KeyUseRow>> Backend::spend(std::span<const KeySpending> spent) {
   MILLRACE_TRY(writable());
   const std::int64_t at = now();
-  set_synchronous(false);
+  set_synchronous(!has_unsynced_);
   std::vector<KeyUseRow> totals;
   {
     Transaction transaction(database_);
+    if (!has_unsynced_ && options_.durability == Durability::full) {
+      database_.run("UPDATE meta SET v=?1 WHERE k='durability'", Durability::balanced);
+    }
     for (const KeySpending& more : spent) {
       KeyUseRow row;
       row.key = more.key;
@@ -34,6 +38,7 @@ Result<std::vector<KeyUseRow>> Backend::spend(std::span<const KeySpending> spent
     }
     transaction.commit();
   }
+  has_unsynced_ = has_unsynced_ || database_.ok();
   return finish(std::move(totals));
 }
 

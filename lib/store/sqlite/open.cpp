@@ -155,6 +155,7 @@ void Backend::note_passed_over(const std::optional<PassedOver>& passed) {
         passed->commits);
   }
   database_.run("INSERT OR REPLACE INTO meta VALUES('durability', ?1)", options_.durability);
+  has_unsynced_ = false;
 }
 
 // Of a log that is not known as damaged yet.

@@ -15,7 +15,7 @@ constexpr std::uintmax_t frame = 24 + 4096;
 class SqliteLog : public SqliteRecent {
  protected:
   // Two runs, of which one has ended in the file itself, and commits of the other in the log.
-  std::string killed_copy() {
+  std::string killed_copy(bool counts_keys = false) {
     {
       auto backend = opened();
       accept(*backend, 1);
@@ -26,6 +26,10 @@ class SqliteLog : public SqliteRecent {
     }
     auto backend = opened();
     append(*backend, accepting(new_run(2)));
+    const std::vector<KeySpending> spent = {{"key", 1, 1, 0}};
+    if (counts_keys) {
+      EXPECT_TRUE(backend->spend(spent).ok());
+    }
     for (int text = 0; text < 8; ++text) append(*backend, text_batch(2, std::to_string(text)));
     return copy_of_files("copy.db");
   }
@@ -113,6 +117,14 @@ TEST_F(SqliteLog, OfCommitsThatNeedNotReachTheDiskIsNoDamage) {
   durability_ = Durability::balanced;
   const std::string copy = killed_copy();
   flip(copy, head + 3 * frame + 2000);
+  EXPECT_EQ(found_in(*opened_copy(copy)), "");
+}
+
+// What was used of the limits of keys is committed without a sync.
+TEST_F(SqliteLog, WithCountsOfKeysIsNoDamage) {
+  const std::string copy = killed_copy(true);
+  flip(copy, head + (frames_of(copy) - 4) * frame + 2000);
+  EXPECT_EQ(found_in(*opened_copy(copy, true)), "");
   EXPECT_EQ(found_in(*opened_copy(copy)), "");
 }
 
