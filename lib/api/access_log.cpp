@@ -13,6 +13,7 @@
 #include <ctime>
 #include <filesystem>
 #include <mutex>
+#include <ratio>
 #include <utility>
 
 #include "base/ascii.hpp"

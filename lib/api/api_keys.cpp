@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <ios>
 #include <iterator>
 #include <utility>
 

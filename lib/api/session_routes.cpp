@@ -1,7 +1,6 @@
 #include "api/session_routes.hpp"
 
 #include <array>
-#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>

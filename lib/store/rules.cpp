@@ -4,6 +4,7 @@
 #include <charconv>
 #include <chrono>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "base/json_tree.hpp"

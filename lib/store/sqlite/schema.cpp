@@ -1,6 +1,7 @@
 #include "store/sqlite/schema.hpp"
 
 #include <array>
+#include <cstddef>
 #include <string>
 
 namespace millrace::store::sqlite {
