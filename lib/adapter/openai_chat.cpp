@@ -138,7 +138,7 @@ void OpenAiChat::give_dropped() {
   }
 }
 
-// Of choices that the only answer is told from, each has a number.
+// These choices were dropped for another one with a number, so each has a number too.
 void OpenAiChat::add_alternative(const json::Value& choice) {
   const auto index = choice["index"].integer();
   if (index && services_.facts != nullptr) alternatives_.add_choice(choice, *index);

@@ -226,7 +226,7 @@ std::string merged_object(const json::Value& before, const json::Value& later, b
   return merged;
 }
 
-// What stands behind the name of a member.
+// Ends the name of a member in a list of names, and says whether its value is null.
 char mark_of(const json::Value& value) {
   return value.is_null() ? '\1' : '\0';
 }

@@ -150,7 +150,7 @@ bool Turns::Turn::take_busy(const std::vector<store::RunRow>& active) {
   const auto waiting = in_state(journal::RunState::waiting);
   const auto busy = at_work == active.end() ? waiting : at_work;
   if (busy == active.end()) return true;
-  // Nobody could say when the user answers: who interrupts has left the question.
+  // An interrupt ends a run that waits for the user: the message takes the place of the decision.
   const bool leaves = busy == waiting && request.on_busy == OnBusy::interrupt;
   (leaves ? ends : joins) = busy->run.id;
   return false;

@@ -14,7 +14,7 @@ namespace {
 using message::Message;
 using message::ToolCall;
 
-// Further members, as state of whoever reads this history again.
+// Keeps further members as provider state, which goes out again with this history.
 void keep_further(message::Metadata& metadata, const std::string& members) {
   if (!members.empty()) metadata.add(openai::provider, further_kind, "{" + members + "}");
 }

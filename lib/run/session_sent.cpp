@@ -87,7 +87,7 @@ void AgentSession::take_sent() {
   }
   const bool is_over = status == agent::Status::done || status == agent::Status::error ||
                        status == agent::Status::interrupted;
-  // What nobody answers any more is part of the conversation all the same.
+  // Messages that this run no longer answers stay part of the conversation.
   if (is_over || (context_.is_object() && may_add_sent())) return add_sent();
   keep_sent();
 }

@@ -52,7 +52,7 @@ void RunLog::end_as(RunState state, std::string_view reason, const Error* error)
   const std::string text = error != nullptr ? error_json(*error) : std::string();
   note(journal::Terminal{state, reason, text, {}, {}});
   change_state(state);
-  // What nobody answers any more is part of the conversation all the same.
+  // Messages that this run no longer answers stay part of the conversation.
   if (!line_.options.thread_id.empty()) {
     for (Tree& message : sent_before_) {
       join(line_.batch.thread, sent_message(std::move(message), line_.root, now()));

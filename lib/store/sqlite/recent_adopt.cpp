@@ -142,7 +142,7 @@ Result<void> Backend::move_to_journals(FoundPages found) {
 void Backend::adopt(std::int64_t run, const std::vector<PlacedPage>& pages) {
   std::uint64_t last = last_in_journal(run);
   for (const PlacedPage& placed : pages) {
-    // Behind a gap, too: whoever reads it finds that records are missing.
+    // A page behind a gap is added as well: a read of the run finds the gap and reports it.
     if (placed.page.last <= last) continue;
     insert_page(run, placed);
     last = placed.page.last;
