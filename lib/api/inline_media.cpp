@@ -225,6 +225,14 @@ class UserMedia {
   TakenMedia taken_;
 };
 
+Result<void> put_medium(store::StorageBackend& backend, const InlineMedium& medium) {
+  auto known = backend.attachment(medium.row.principal, medium.row.id);
+  if (!known) return known.error();
+  if (known.value()) return {};
+  if (auto put = backend.put_blob(medium.bytes); !put) return put.error();
+  return backend.put_attachment(medium.row);
+}
+
 }  // namespace
 
 chat::Output shape_output(std::string_view text, const MediaOrigin& origin,
@@ -270,13 +278,11 @@ std::string without_media(std::string_view text) {
 }
 
 Result<void> put_media(store::StorageBackend& backend, const std::vector<InlineMedium>& media) {
+  std::optional<Error> first;
   for (const InlineMedium& medium : media) {
-    auto known = backend.attachment(medium.row.principal, medium.row.id);
-    if (!known) return known.error();
-    if (known.value()) continue;
-    if (auto put = backend.put_blob(medium.bytes); !put) return put.error();
-    MILLRACE_TRY(backend.put_attachment(medium.row));
+    if (auto put = put_medium(backend, medium); !put && !first) first = put.error();
   }
+  if (first) return std::move(*first);
   return {};
 }
 

@@ -48,8 +48,8 @@ Result<TakenMedia> take_inline_media(std::string_view text, const MediaOrigin& o
 // The text without what stands for its media, for a title.
 std::string without_media(std::string_view text);
 
-// Stores those that are not there yet.
-// Errors: those of the backend.
+// Stores those that are not there yet, each also where another one failed.
+// Errors: the first of the backend.
 Result<void> put_media(store::StorageBackend& backend, const std::vector<InlineMedium>& media);
 
 }  // namespace millrace::api
