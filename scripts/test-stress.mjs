@@ -11,7 +11,7 @@
 //   node scripts/test-stress.mjs --only cycles   only the scenes whose name begins like that
 import './help.mjs';
 
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -154,7 +154,7 @@ const jestScenes = [
   {
     name: 'sleepers',
     test: 'test/js/runtime/sleepers.test.ts',
-    env: { MILLRACE_SLEEPERS: sample ? '2000' : '20000' },
+    env: { MILLRACE_SLEEPERS: sample ? '1000' : '20000' },
   },
   // Runs that get messages while they work, whose process is ended at each of its commits.
   {
@@ -230,7 +230,9 @@ const server = await startServer();
 const url = `http://127.0.0.1:${server.address().port}/`;
 let passed = 0;
 let failed = 0;
+const since = (started) => `${((performance.now() - started) / 1000).toFixed(1)} s`;
 for (const scene of scenes.filter(({ name }) => wanted(name))) {
+  const started = performance.now();
   for (let time = 0; time < scene.times; time++) {
     const problem = await run(scene, url);
     if (problem === undefined) {
@@ -240,38 +242,60 @@ for (const scene of scenes.filter(({ name }) => wanted(name))) {
       console.error(`FAIL ${scene.name}, time ${time + 1}: ${problem}`);
     }
   }
-  console.log(`${scene.name}: ${scene.times} times`);
+  console.log(`${scene.name}: ${scene.times} times, ${since(started)}`);
 }
 server.closeAllConnections();
 server.close();
 
-function count(name, status) {
+function count(name, status, started) {
   if (status === 0) passed += 1;
   else failed += 1;
-  console.log(`${name}: once`);
+  console.log(`${name}: once, ${since(started)}`);
 }
 
-for (const { name, test, only: pattern, env } of jestScenes.filter(({ name }) => wanted(name))) {
-  const args = pattern === undefined ? [jest, test] : [jest, test, '-t', pattern];
-  const done = spawnSync(node, args, {
+// The status and the standard output of a program; what it says on standard error goes there.
+function ended(command, args, env, stdout) {
+  const child = spawn(command, args, {
     cwd: root,
     env: { ...process.env, ...env },
-    stdio: ['ignore', 2, 2],
+    stdio: ['ignore', stdout, 2],
   });
-  count(name, done.status);
+  const parts = [];
+  child.stdout?.on('data', (part) => parts.push(part));
+  return new Promise((resolve) => {
+    child.on('error', (error) => {
+      console.error(`FAIL ${command}: ${error.message}`);
+      resolve({ status: null, stdout: '' });
+    });
+    child.on('close', (status) =>
+      resolve({ status, stdout: Buffer.concat(parts).toString('utf8') }),
+    );
+  });
 }
 
-for (const { name, program, args, env } of programScenes.filter(({ name }) => wanted(name))) {
-  const done = spawnSync(join(root, 'build/release/test/native', program), args, {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 2],
-    encoding: 'utf8',
-  });
-  // Of tests that passed, what they printed themselves.
-  const isTest = /^(?:\[|Running main|Note:|\d+ passed, |$)/u;
-  const lines = done.stdout.split('\n').filter((line) => done.status !== 0 || !isTest.test(line));
-  if (lines.length > 0) console.log(lines.join('\n'));
-  count(name, done.status);
+async function playTests() {
+  for (const { name, test, only: pattern, env } of jestScenes.filter(({ name }) => wanted(name))) {
+    const started = performance.now();
+    const args = pattern === undefined ? [jest, test] : [jest, test, '-t', pattern];
+    const done = await ended(node, args, env, 2);
+    count(name, done.status, started);
+  }
 }
+
+async function playPrograms() {
+  for (const { name, program, args, env } of programScenes.filter(({ name }) => wanted(name))) {
+    const started = performance.now();
+    const done = await ended(join(root, 'build/release/test/native', program), args, env, 'pipe');
+    // Of tests that passed, what they printed themselves.
+    const isTest = /^(?:\[|Running main|Note:|\d+ passed, |$)/u;
+    const lines = done.stdout.split('\n').filter((line) => done.status !== 0 || !isTest.test(line));
+    if (lines.length > 0) console.log(lines.join('\n'));
+    count(name, done.status, started);
+  }
+}
+
+// Tests wait for the disk and for processes most of the time, and the programs work: beside each other they take little
+// more than one of them alone.
+await Promise.all([playTests(), playPrograms()]);
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
