@@ -122,13 +122,17 @@ class LogReader {
       found_.frame = number_;
       return;
     }
-    // A frame that fits the one before it was written as a whole.
-    if (!fits) return;
+    // A frame that fits the one before it was written as a whole, and behind that one. What does
+    // not fit may be what an earlier power cut left there, of a commit that was written over.
+    if (!fits) {
+      is_behind_commit_ = false;
+      return;
+    }
     // Its commit was begun behind a sync of the one before, so that this one had reached the disk.
     // The same page once more may only fill up a sector.
     const bool is_filling = is_behind_commit_ && page == committed_page_;
     if (is_filling) return;
-    is_followed_ = is_followed_ || found_.commits > 0;
+    is_followed_ = is_followed_ || is_behind_commit_;
     is_behind_commit_ = is_commit;
     if (!is_commit) return;
     ++found_.commits;

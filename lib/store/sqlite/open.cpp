@@ -140,6 +140,9 @@ Result<void> Backend::open_file() {
                 now());
   database_.run("UPDATE meta SET v=v+1 WHERE k='open_epoch'");
   transaction.commit();
+  // What was passed over is gone with the log: the next start must not find it behind what this
+  // process writes.
+  if (passed && database_.ok()) checkpoint_log(SQLITE_CHECKPOINT_TRUNCATE);
   return finish();
 }
 
@@ -149,16 +152,19 @@ void Backend::note_passed_over(const std::optional<PassedOver>& passed) {
   if (passed && is_damage(*passed)) {
     settle_all();
     for (const auto& [run, at_work] : runs_at_work()) mark_damaged(run);
-    database_.run("INSERT OR REPLACE INTO meta VALUES('passed_log', ?1)", passed->log);
     database_.run(
         "INSERT INTO meta VALUES('passed_commits', ?1) ON CONFLICT(k) DO UPDATE SET v=v+excluded.v",
         passed->commits);
+  }
+  // Readers can keep the log from being emptied.
+  if (passed) {
+    database_.run("INSERT OR REPLACE INTO meta VALUES('passed_log', ?1)", passed->log);
   }
   database_.run("INSERT OR REPLACE INTO meta VALUES('durability', ?1)", options_.durability);
   has_unsynced_ = false;
 }
 
-// Of a log that is not known as damaged yet.
+// Of a log of which no owner knows yet.
 bool Backend::is_damage(const PassedOver& passed) {
   return database_.number("SELECT v FROM meta WHERE k='durability'") ==
              static_cast<std::int64_t>(Durability::full) &&

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "store/recent_store.hpp"
 
@@ -35,6 +36,36 @@ class SqliteLog : public SqliteRecent {
   }
   static std::uintmax_t frames_of(const std::string& path) {
     return (std::filesystem::file_size(path + "-wal") - head) / frame;
+  }
+  // The frames that end a commit.
+  static std::vector<std::uintmax_t> commits_of(const std::string& path) {
+    std::ifstream file(path + "-wal", std::ios::binary);
+    std::vector<std::uintmax_t> commits;
+    for (std::uintmax_t number = 0; number < frames_of(path); ++number) {
+      char pages[4];
+      file.seekg(static_cast<std::streamoff>(head + number * frame + 4));
+      file.read(pages, sizeof pages);
+      if (std::string(pages, sizeof pages) != std::string(sizeof pages, '\0')) {
+        commits.push_back(number);
+      }
+    }
+    return commits;
+  }
+  // The page of a frame did not reach the disk.
+  static void lose(const std::string& path, std::uintmax_t number) {
+    std::fstream file(path + "-wal", std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(static_cast<std::streamoff>(head + number * frame + 24));
+    file << std::string(4096, '\0');
+  }
+  // The files as a process leaves them that is killed after `texts` more commits.
+  std::string killed_again(const std::string& path, const std::string& name, std::int64_t run,
+                           int texts) {
+    const auto next = opened_copy(path);
+    append(*next, accepting(new_run(run)));
+    for (int text = 0; text < texts; ++text) append(*next, text_batch(run, std::to_string(text)));
+    const std::string copy = folder_.file(name);
+    for (const char* end : {"", "-wal"}) std::filesystem::copy_file(path + end, copy + end);
+    return copy;
   }
   static void flip(const std::string& path, std::uintmax_t at) {
     std::fstream file(path + "-wal", std::ios::binary | std::ios::in | std::ios::out);
@@ -118,6 +149,48 @@ TEST_F(SqliteLog, OfCommitsThatNeedNotReachTheDiskIsNoDamage) {
   const std::string copy = killed_copy();
   flip(copy, head + 3 * frame + 2000);
   EXPECT_EQ(found_in(*opened_copy(copy)), "");
+}
+
+// The next owner, whose commits all reach the disk, writes over a part of what was passed over.
+TEST_F(SqliteLog, ThatWasPassedOverOnceIsNoDamageOfTheNextOwner) {
+  durability_ = Durability::balanced;
+  const std::string first = killed_copy();
+  lose(first, 3);
+  const std::string second = killed_again(first, "second.db", 3, 2);
+  EXPECT_EQ(found_in(*opened_copy(second, true)), "");
+  EXPECT_EQ(found_in(*opened_copy(second)), "");
+}
+
+// Each of two power cuts has torn the last commit alone. The second process wrote over a part of
+// what the first left.
+TEST_F(SqliteLog, TornByTwoPowerCutsIsNoDamage) {
+  std::string first;
+  std::uintmax_t begin = 0;
+  {
+    const auto backend = opened();
+    append(*backend, accepting(new_run(2)));
+    begin = frames_of(folder_.file());
+    append(*backend, text_batch(2, std::string(200'000, 'x')));
+    first = copy_of_files("copy.db");
+  }
+  lose(first, begin);
+  const std::uintmax_t frames = frames_of(first);
+  const std::string second = killed_again(first, "second.db", 3, 3);
+  ASSERT_EQ(frames_of(second), frames);
+  // Behind what the second process wrote is the end of the torn commit.
+  const std::vector<std::uintmax_t> commits = commits_of(second);
+  ASSERT_EQ(commits.back(), frames_of(second) - 1);
+  const std::uintmax_t last = commits.at(commits.size() - 2);
+  ASSERT_GT(last, begin);
+  ASSERT_LT(last + 4, frames_of(second));
+  for (std::uintmax_t lost = commits.at(commits.size() - 3) + 1; lost <= last; ++lost) {
+    SCOPED_TRACE("frame " + std::to_string(lost) + " of " + std::to_string(frames_of(second)));
+    const std::string cut = folder_.file("cut-" + std::to_string(lost) + ".db");
+    for (const char* end : {"", "-wal"}) std::filesystem::copy_file(second + end, cut + end);
+    lose(cut, lost);
+    EXPECT_EQ(found_in(*opened_copy(cut, true)), "");
+    EXPECT_EQ(found_in(*opened_copy(cut)), "");
+  }
 }
 
 // What was used of the limits of keys is committed without a sync.
