@@ -130,6 +130,8 @@ class Backend final : public StorageBackend {
   Result<void> connect();
   void note_passed_over(const std::optional<PassedOver>& passed);
   bool is_damage(const PassedOver& passed);
+  bool has_durability(Durability durability);
+  Result<void> check_tables();
   Result<void> check_place();
   Result<void> prepare_connection();
   [[nodiscard]] bool has_log() const;

@@ -133,17 +133,25 @@ Result<void> Backend::open_file() {
   const auto passed = options_.read_only ? std::nullopt : passed_over(real_path_, options_.vfs);
   MILLRACE_TRY(connect());
   if (options_.read_only) return {};
-  // Nobody else can have them: this process has the lock.
-  Transaction transaction(database_);
-  note_passed_over(passed);
-  database_.run("UPDATE runs SET owner=NULL, run_at=min(run_at, ?1) WHERE owner IS NOT NULL",
-                now());
-  database_.run("UPDATE meta SET v=v+1 WHERE k='open_epoch'");
-  transaction.commit();
-  // What was passed over is gone with the log: the next start must not find it behind what this
-  // process writes.
-  if (passed && database_.ok()) checkpoint_log(SQLITE_CHECKPOINT_TRUNCATE);
+  const bool is_as_before = has_durability(options_.durability);
+  {
+    // Nobody else can have them: this process has the lock.
+    Transaction transaction(database_);
+    note_passed_over(passed);
+    database_.run("UPDATE runs SET owner=NULL, run_at=min(run_at, ?1) WHERE owner IS NOT NULL",
+                  now());
+    database_.run("UPDATE meta SET v=v+1 WHERE k='open_epoch'");
+    transaction.commit();
+  }
+  // The next start must not find what was passed over behind what this process writes; and it must
+  // know the durability, and the tables, also where the whole log is damaged.
+  if ((passed || !is_as_before) && database_.ok()) checkpoint_log(SQLITE_CHECKPOINT_TRUNCATE);
   return finish();
+}
+
+bool Backend::has_durability(Durability durability) {
+  return database_.number("SELECT v FROM meta WHERE k='durability'") ==
+         static_cast<std::int64_t>(durability);
 }
 
 // Where each commit had reached the disk, no power cut explains what is missing, and each run that
@@ -166,8 +174,7 @@ void Backend::note_passed_over(const std::optional<PassedOver>& passed) {
 
 // Of a log of which no owner knows yet.
 bool Backend::is_damage(const PassedOver& passed) {
-  return database_.number("SELECT v FROM meta WHERE k='durability'") ==
-             static_cast<std::int64_t>(Durability::full) &&
+  return has_durability(Durability::full) &&
          database_.number("SELECT v FROM meta WHERE k='passed_log'") != passed.log;
 }
 
@@ -218,9 +225,22 @@ Result<void> Backend::connect() {
   return make_error(Errc::store_truncated, *std::move(cut) + " (" + options_.path + ")");
 }
 
+// A store whose tables are all in a log that cannot be read is no new one.
+Result<void> Backend::check_tables() {
+  if (database_.number("SELECT count(*) FROM sqlite_schema").value_or(1) != 0) return {};
+  const auto passed = passed_over(real_path_, options_.vfs);
+  if (!passed) return {};
+  // The last one to close a file removes its log.
+  sqlite3_db_config(database_.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  return make_error(Errc::store_damaged, "The store '" + options_.path +
+                                             "' cannot be read: " + sentence_of(*passed) +
+                                             ", and the tables are among them.");
+}
+
 Result<void> Backend::prepare_connection() {
   if (options_.read_only) {
     database_.script("PRAGMA query_only=ON");
+    MILLRACE_TRY(check_tables());
     MILLRACE_TRY(check_schema(database_, options_.read_only));
     clock_high_ = database_.number("SELECT v FROM meta WHERE k='clock_high'").value_or(0);
     return finish();
@@ -232,6 +252,7 @@ Result<void> Backend::prepare_connection() {
   // A foreign file is not changed, not even to another kind of log.
   database_.number("SELECT count(*) FROM sqlite_schema");
   if (!database_.ok()) return failure();
+  MILLRACE_TRY(check_tables());
   if (database_.number("PRAGMA application_id").value_or(0) != 0)
     MILLRACE_TRY(check_schema(database_, options_.read_only));
   if (database_.number("SELECT count(*) FROM sqlite_schema").value_or(0) != 0) {

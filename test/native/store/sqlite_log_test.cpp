@@ -133,6 +133,45 @@ TEST_F(SqliteLog, WithAFlippedByteNamesWhatIsMissing) {
   }
 }
 
+// All that is known of the store is in the file itself, but for what came later.
+TEST_F(SqliteLog, OfANewStoreWithADamagedHeaderNamesWhatIsMissing) {
+  const auto backend = opened();
+  append(*backend, accepting(new_run(2)));
+  for (int text = 0; text < 4; ++text) append(*backend, text_batch(2, std::to_string(text)));
+  const std::string copy = copy_of_files("copy.db");
+  flip(copy, 13);
+  EXPECT_NE(found_in(*opened_copy(copy, true)).find("of the write-ahead log is damaged"),
+            std::string::npos);
+  EXPECT_NE(found_in(*opened_copy(copy)).find("commits are missing"), std::string::npos);
+}
+
+TEST_F(SqliteLog, ThatHadTheTablesIsNotReplacedByANewStore) {
+  const std::string whole = folder_.file("whole.db");
+  const std::string copy = folder_.file("copy.db");
+  sqlite3* handle = nullptr;
+  ASSERT_EQ(sqlite3_open(whole.c_str(), &handle), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(handle,
+                         "PRAGMA page_size=4096; PRAGMA journal_mode=WAL; CREATE TABLE meta(k, v);"
+                         "CREATE TABLE names(n); CREATE TABLE runs(n);",
+                         nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  for (const char* end : {"", "-wal"}) std::filesystem::copy_file(whole + end, copy + end);
+  sqlite3_close(handle);
+  flip(copy, 13);
+  SqliteOptions options;
+  options.path = copy;
+  for (const bool is_reader : {true, false}) {
+    options.read_only = is_reader;
+    const auto refused = open_sqlite_backend(options);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, Errc::store_damaged);
+    EXPECT_NE(refused.error().message.find("the header of the write-ahead log is damaged"),
+              std::string::npos)
+        << refused.error().message;
+  }
+  EXPECT_GT(frames_of(copy), 3U);
+}
+
 // A power cut leaves the same: it is not known whether the last commit had reached the disk.
 TEST_F(SqliteLog, WithADamagedLastCommitIsAsAPowerCutLeavesIt) {
   const std::string copy = killed_copy();
