@@ -72,7 +72,7 @@ void send_attachment(const ApiContextPtr& context, const http::Request& request,
   part.size = static_cast<std::uint64_t>(row.size);
   part.is_whole = true;
   http::Headers& headers = part.headers;
-  headers = {{"Content-Type", row.media},
+  headers = {{"Content-Type", std::string(written_media_type(row.media))},
              {"Content-Disposition",
               chat::content_disposition(is_preview ? "inline" : "attachment", row.name)},
              {"Accept-Ranges", "bytes"},

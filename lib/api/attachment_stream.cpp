@@ -43,9 +43,10 @@ void AttachmentStream::take(const Piece& piece) {
   const bool is_last = sent_ == part_.size;
   if (part_.is_whole) hash_.update(bytes);
   if (is_last && part_.is_whole && hash_.hex() != part_.hash) return fail(damaged);
-  if (!std::exchange(has_begun_, true) &&
-      !response_->start_sized(part_.status, part_.headers, part_.size)) {
-    return;
+  if (!has_begun_) {
+    const auto begun = response_->start_sized(part_.status, part_.headers, part_.size);
+    if (!begun) return fail(begun.error());
+    has_begun_ = true;
   }
   const bool has_room = response_->write(bytes);
   if (is_last) return response_->end();

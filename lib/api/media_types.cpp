@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/ascii.hpp"
+#include "http/syntax.hpp"
 #include "message/media_type.hpp"
 
 namespace millrace::api {
@@ -157,9 +158,23 @@ bool is_binary(std::string_view bytes) {
   return !is_marked && bytes.find('\0') != std::string_view::npos;
 }
 
+// A type and a subtype, which may have parameters behind them.
+// Source: RFC 9110, 8.3.1; the lengths of RFC 6838, 4.2.
+bool is_media_type(std::string_view text) {
+  constexpr std::size_t most_bytes = 255;
+  const std::string_view essence = text.substr(0, text.find(';'));
+  const std::size_t slash = essence.find('/');
+  return text.size() <= most_bytes && slash != std::string_view::npos &&
+         http::is_token(essence.substr(0, slash)) &&
+         http::is_token(http::trim_spaces(essence.substr(slash + 1))) &&
+         std::all_of(text.begin(), text.end(),
+                     [](char c) { return c == ' ' || http::class_of(c).visible; });
+}
+
 }  // namespace
 
 std::string_view checked_media_type(std::string_view named, std::string_view bytes) {
+  named = written_media_type(named);
   bytes = bytes.substr(0, shown_bytes);
   if (named == "image/svg+xml" && begins_as_svg(bytes)) return named;
   if (const std::string_view shown = shown_by(bytes); !shown.empty()) {
@@ -170,6 +185,10 @@ std::string_view checked_media_type(std::string_view named, std::string_view byt
   const bool is_shown_by_browsers = named.starts_with("image/") || named == "application/pdf";
   const bool is_wrong = is_shown_by_browsers || (is_text(named) && is_binary(bytes));
   return is_wrong ? open_type : named;
+}
+
+std::string_view written_media_type(std::string_view named) {
+  return is_media_type(named) ? named : open_type;
 }
 
 std::string_view media_type_of(std::string_view name) {

@@ -9,6 +9,10 @@ namespace millrace::api {
 // "application/octet-stream" for names that tell nothing.
 std::string_view media_type_of(std::string_view name);
 
+// "application/octet-stream" for a text that is not written as a media type.
+// Lifetime: of `named`.
+std::string_view written_media_type(std::string_view named);
+
 // So many of a file's first bytes show what it is.
 inline constexpr std::size_t shown_bytes = 4096;
 

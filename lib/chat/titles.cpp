@@ -61,17 +61,15 @@ std::int64_t wait_after(std::int64_t attempts, const TitlePolicy& policy) {
 }  // namespace
 
 std::string clean_title(std::string_view text) {
-  std::string title = collapsed(text);
-  bool has_changed = true;
-  while (has_changed) {
-    has_changed = false;
+  const std::string line = collapsed(text);
+  // Views only: a text may be nothing but quotation marks.
+  std::string_view title = line;
+  for (std::size_t before = 0; before != title.size();) {
+    before = title.size();
     for (const QuotePair& pair : quote_pairs) {
-      std::string_view rest = title;
-      if (rest.starts_with(pair.open)) rest.remove_prefix(pair.open.size());
-      if (rest.ends_with(pair.close)) rest.remove_suffix(pair.close.size());
-      if (rest.size() == title.size()) continue;
-      title = collapsed(rest);
-      has_changed = true;
+      if (title.starts_with(pair.open)) title.remove_prefix(pair.open.size());
+      if (title.ends_with(pair.close)) title.remove_suffix(pair.close.size());
+      title = json::trim(title);
     }
   }
   return collapsed(first_characters(title, title_limit));

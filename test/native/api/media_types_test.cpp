@@ -28,6 +28,19 @@ TEST(MediaTypes, AreWhatTheBytesShow) {
   EXPECT_EQ(type_of("a.xls", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), "application/vnd.ms-excel");
 }
 
+TEST(MediaTypes, AreTakenAsTheyAreWritten) {
+  for (const std::string_view named :
+       {"text/html", "a/b", "application/vnd.x+json", "text/plain; charset=utf-8"}) {
+    EXPECT_EQ(api::checked_media_type(named, "hello"), named);
+  }
+  for (const std::string_view named :
+       {"", "text", "/", "text/", "/html", "a b/c", "text/html\r\nX-Evil: 1", "text/html;\n",
+        "a/b\xc3\xa9", "te\x01xt/x", "a/b;c=\xc3\xa9"}) {
+    EXPECT_EQ(api::checked_media_type(named, "hello"), unknown) << named;
+  }
+  EXPECT_EQ(api::checked_media_type("a/" + std::string(300, 'x'), "hello"), unknown);
+}
+
 TEST(MediaTypes, OfImagesNeedTheirBytes) {
   for (const std::string_view bytes : {std::string_view("<script>alert(1)</script>"),
                                        std::string_view(), std::string_view("GIF")}) {

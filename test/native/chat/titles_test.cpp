@@ -40,6 +40,8 @@ TEST(Titles, AreCleaned) {
   for (const Row& row : rows) EXPECT_EQ(clean_title(row.given), row.title) << row.given;
   EXPECT_EQ(clean_title(std::string(60, 'x')), std::string(40, 'x'));
   EXPECT_EQ(clean_title(std::string(39, 'x') + " yz"), std::string(39, 'x'));
+  // Hours, where each layer is copied.
+  EXPECT_EQ(clean_title(std::string(4'000'000, '"') + "x"), "x");
 }
 
 TEST(Titles, AreTheFirstMessageAtFirst) {
