@@ -145,6 +145,61 @@ store::AppendBatch end_batch(store::StorageBackend& backend, const StoredRun& st
   return batch;
 }
 
+// Cancels a run of which not all records can be read, and what it called.
+Result<void> cancel_unread(store::StorageBackend& backend, const store::RunId& run,
+                           store::AppendBatch& batch) {
+  auto calls = backend.calls(run);
+  if (!calls) return calls.error();
+  for (store::CallRow& call : calls.value()) {
+    if (journal::is_over(call.state)) continue;
+    const bool has_begun = call.state == CallState::started;
+    call.state = has_begun ? CallState::unknown : CallState::cancelled;
+    batch.calls.push_back(std::move(call));
+  }
+  store::RunChange change;
+  change.run = run;
+  change.state = RunState::cancelled;
+  batch.changes.push_back(std::move(change));
+  return {};
+}
+
+// Of a run of which not all records can be read: nobody else would end it, and its thread would
+// stay busy.
+Result<store::AppendBatch> unread_end_batch(store::StorageBackend& backend,
+                                            const store::RunRow& row, const LeftEnd& end) {
+  auto children = backend.children(row.run.id);
+  if (!children) return children.error();
+  store::AppendBatch batch;
+  batch.run = end.run;
+  batch.epoch = row.epoch;
+  batch.is_urgent = true;
+  journal::DeltaMerger merger;
+  merger.add(backend.now(), 0, journal::StopRequested{end.by, end.reason});
+  merger.add(backend.now(), 0, journal::Terminal{RunState::cancelled, end.reason, {}, {}, {}});
+  batch.page = merger.take();
+  for (const store::RunRow& child : children.value()) {
+    if (!journal::is_over(child.state)) MILLRACE_TRY(cancel_unread(backend, child.run.id, batch));
+  }
+  MILLRACE_TRY(cancel_unread(backend, end.run, batch));
+  return batch;
+}
+
+// Gives the run back where its end cannot be stored.
+Result<bool> commit_end(store::StorageBackend& backend, const store::RunRow& row,
+                        const Result<store::AppendBatch>& batch, const LeftEnd& end) {
+  std::optional<Error> error;
+  if (batch) {
+    const auto outcomes = backend.append({&batch.value(), 1});
+    const store::AppendOutcome& outcome = outcomes.front();
+    if (outcome.status == store::AppendStatus::committed) return true;
+    error = outcome.error.value_or(make_error(Errc::store_failed));
+  } else {
+    error = batch.error();
+  }
+  give_back(backend, row, *error, end.on_stranded);
+  return *std::move(error);
+}
+
 Result<bool> end_one(store::StorageBackend& backend, const LeftEnd& end) {
   auto claim = backend.claim_run(end.run, end.owner);
   if (!claim) return claim.error();
@@ -155,15 +210,13 @@ Result<bool> end_one(store::StorageBackend& backend, const LeftEnd& end) {
     return backend.append_unowned(end_batch(backend, *waiting.value(), end));
   }
   const store::RunRow row = claim.value()->run;
-  auto loaded = load_claimed(backend, std::move(*claim.value()), end.on_stranded);
-  if (!loaded) return loaded.error();
-  const auto batch = end_batch(backend, *loaded.value(), end);
-  const auto outcomes = backend.append({&batch, 1});
-  const store::AppendOutcome& outcome = outcomes.front();
-  if (outcome.status == store::AppendStatus::committed) return true;
-  Error error = outcome.error.value_or(make_error(Errc::store_failed));
-  give_back(backend, row, error, end.on_stranded);
-  return error;
+  auto loaded = load_run(backend, std::move(*claim.value()));
+  if (loaded) return commit_end(backend, row, end_batch(backend, *loaded.value(), end), end);
+  const bool is_damaged = end.ends_damaged && loaded.error().code == Errc::store_damaged;
+  return commit_end(
+      backend, row,
+      is_damaged ? unread_end_batch(backend, row, end) : Result<store::AppendBatch>(loaded.error()),
+      end);
 }
 
 // Those at work are stopped where they are.

@@ -21,6 +21,8 @@ struct LeftEnd {
   std::string_view by;
   std::string_view reason;
   OnStranded on_stranded = {};
+  // Also where not all of its records can be read; else it is parked, and may be whole in a backup.
+  bool ends_damaged = true;
 };
 
 // Ends it as cancelled: what is open in its answer is closed, calls that had begun are unknown,

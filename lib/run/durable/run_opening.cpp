@@ -171,7 +171,7 @@ void RunRequests::decide_how(const std::shared_ptr<Opening>& opening,
       *writer_, loop_,
       [run = *found.waiting, owner = registry_->owner(), principal = request.principal,
        on_stranded = registry_->on_stranded()](store::StorageBackend& backend) {
-        return end_left_run(backend, {run, owner, principal, "superseded", on_stranded});
+        return end_left_run(backend, {run, owner, principal, "superseded", on_stranded, false});
       },
       [weak, opening](Result<bool> ended) {
         const auto self = weak.lock();

@@ -73,10 +73,25 @@ TEST_F(DurableClaims, GiveARunBackThatCannotBeReadWhenItIsAnswered) {
   EXPECT_EQ(owner(), "");
 }
 
-TEST_F(DurableClaims, GiveARunBackThatCannotBeReadWhenItIsStopped) {
+// Nothing else would ever end it, and its thread would stay busy.
+TEST_F(DurableClaims, EndADamagedRunThatIsStopped) {
   wait_for_user();
   damage(unreadable);
-  EXPECT_EQ(stop().error().code, Errc::store_damaged);
+  ASSERT_TRUE(stop().ok());
+  EXPECT_EQ(rig.state_of(run), RunState::cancelled);
+  EXPECT_EQ(owner(), "");
+  rig.on_store([&](store::StorageBackend& backend) {
+    for (const store::CallRow& call : backend.calls(run).value()) {
+      EXPECT_TRUE(journal::is_over(call.state)) << call.call;
+    }
+    EXPECT_TRUE(backend.approvals({"local", run, true}).value().empty());
+  });
+}
+
+TEST_F(DurableClaims, GiveARunBackThatCannotBeReadWhenItIsStopped) {
+  wait_for_user();
+  damage(make_error(Errc::store_failed, "The disk does not answer."));
+  EXPECT_EQ(stop().error().code, Errc::store_failed);
   EXPECT_EQ(rig.state_of(run), RunState::parked);
   EXPECT_EQ(owner(), "");
   damage(std::nullopt);
