@@ -233,6 +233,19 @@ describe('millrace serve', () => {
     expect((await ask(second, out.trim())).status).toBe(200);
   });
 
+  it('says what to do where the file of the key that it made is empty', () => {
+    const made = join(folder, 'store.db.key');
+    writeFileSync(made, '\n');
+    const args = ['--storage', `file:${join(folder, 'store.db')}`, '--host', '0.0.0.0'];
+    const done = spawnSync(process.execPath, [cli, 'config', 'check', ...args], {
+      ...{ encoding: 'utf8', cwd: folder, env: { PATH: process.env['PATH'] ?? '' } },
+    });
+    expect(done.status).toBe(2);
+    expect(done.stderr).toContain(
+      `The file of the key that the server made: ${made} has no key. Remove it to have another key made.`,
+    );
+  });
+
   it('has its own routes follow the scopes of keys', async () => {
     const storage = `file:${join(folder, 'store.db')}`;
     const scopes = ['read', 'chat', 'tools', 'approve'];
