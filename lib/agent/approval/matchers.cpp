@@ -6,33 +6,12 @@
 #include <vector>
 
 #include "agent/approval/blacklist.hpp"
+#include "agent/approval/glob.hpp"
 
 namespace millrace::agent {
 namespace {
 
 using json::Tree;
-
-bool match_wildcard(std::string_view pattern, std::string_view value) {
-  std::size_t at = 0;
-  std::size_t in_pattern = 0;
-  std::size_t star = std::string_view::npos;
-  std::size_t resume = 0;
-  while (at < value.size()) {
-    if (in_pattern < pattern.size() && pattern[in_pattern] == '*') {
-      star = in_pattern++;
-      resume = at;
-    } else if (in_pattern < pattern.size() && pattern[in_pattern] == value[at]) {
-      ++in_pattern;
-      ++at;
-    } else if (star != std::string_view::npos) {
-      in_pattern = star + 1;
-      at = ++resume;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', in_pattern) == std::string_view::npos;
-}
 
 // A list of words is a command as well.
 std::string command_text(const Tree& value) {
@@ -232,7 +211,7 @@ bool match_pattern(std::string_view pattern, std::string_view value) {
       return true;
     }
   }
-  return match_wildcard(pattern, value);
+  return glob_matches(GlobKind::text, pattern, value);
 }
 
 bool matches_argument(const Tree& matcher, const Tree& value, const RegexTest& regex) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 
+#include "agent/approval/glob.hpp"
 #include "agent/shell/shell.hpp"
 
 namespace millrace::agent {
@@ -44,28 +46,7 @@ bool is_glob(std::string_view place) {
 }
 
 bool fits_file(std::string_view place, std::string_view file) {
-  while (!place.empty()) {
-    if (place.starts_with("**")) {
-      place.remove_prefix(1);
-    } else if (place.front() == '*') {
-      for (std::size_t skip = 0; skip <= file.size(); ++skip) {
-        if (fits_file(place.substr(1), file.substr(skip))) return true;
-        if (skip < file.size() && file[skip] == '/') return false;
-      }
-      return false;
-    } else {
-      if (file.empty()) return false;
-      const std::size_t close = place.front() == '[' ? place.find(']', 2) : std::string_view::npos;
-      if (close != std::string_view::npos) {
-        place.remove_prefix(close);  // any letter counts as one of the set
-      } else if (place.front() != '?' && place.front() != file.front()) {
-        return false;
-      }
-      place.remove_prefix(1);
-      file.remove_prefix(1);
-    }
-  }
-  return file.empty();
+  return glob_matches(GlobKind::path, place, file);
 }
 
 bool names_one_of(Names files, std::string_view place) {
