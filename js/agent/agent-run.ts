@@ -4,35 +4,31 @@ import { AsyncResource } from 'node:async_hooks';
 
 import type { RunCheckpoint } from '../../types/agent-run';
 import type { AGUIEvent, ResumeEntry, RunEvent } from '../../types/events';
-import type { RunInfo } from '../../types/runtime';
 import { onAbort } from '../abort';
-import { agUIAdapter } from '../adapters/adapters';
 import { EngineEventReader } from '../adapters/engine-events';
 import { errorFromNative, MillraceError } from '../errors';
 import type { AgentCall } from '../model/call';
 import { nextTurn } from '../real-timers';
 import { toAGUIResponse } from '../runs/ag-ui';
-import { EngineBytes, rememberBytes } from '../runs/engine-bytes';
+import { rememberBytes } from '../runs/engine-bytes';
 import { eventsIn, eventsOf, isEvent } from '../runs/engine-items';
-import { ReplayBytes } from '../runs/replay-bytes';
-import { ReplayEvents, tooLong } from '../runs/replay-events';
+import { ReplayEvents } from '../runs/replay-events';
 import type { ReadRun } from '../runs/run-reader';
 import { RunReader } from '../runs/run-reader';
 import type { RunOptions } from '../runs/run-source';
 import { Wakes } from '../runs/wakes';
-import { shown } from '../shown';
 import { itemsOf } from '../transport/batches';
-import type { Source } from '../transport/source';
 import { rememberSuspended } from './suspended-tools';
 import type { AgentResult } from './agent-result';
 import type { DurablePart } from './durable-types';
-import { type AgentDecisions, entriesOf, noAnswer } from './decisions';
+import { type AgentDecisions, answersOf, checkDecisions } from './decisions';
 import { HostCalls } from './host-calls';
 import { HostFetches } from './host-fetches';
 import { asError, resultOf, textOf } from './run-end';
 import type { ResumeOptions, RunHost } from './run-host';
 import type { Begun, Item, ReportedResult } from './run-items';
-import { notTaken, SentMessages } from './sent-messages';
+import { RunByteReaders } from './run-byte-readers';
+import { SentMessages } from './sent-messages';
 
 // Characters that a reader may lag behind before the run waits for it.
 const mostLag = 1 << 22;
@@ -61,9 +57,7 @@ export class AgentRun implements AsyncIterable<RunEvent> {
   readonly #reader = new EngineEventReader({ extended: true, logSkipped: false });
   #done: Promise<AgentResult>;
   readonly #events: ReplayEvents;
-  // How many read its bytes, or the events that are made of them.
-  #byteReaders = 0;
-  #bytes: ReplayBytes | undefined;
+  readonly #byteReaders: RunByteReaders;
   // What it is read as is known when the code that made it is done.
   #reads: 'nothing' | 'events' | 'bytes' = 'nothing';
   #over = false;
@@ -74,7 +68,7 @@ export class AgentRun implements AsyncIterable<RunEvent> {
   #waiters = 0;
   #isWatched = true;
   readonly #wakes = new Wakes();
-  readonly #messages = new SentMessages();
+  readonly #messages: SentMessages;
   #room: (() => void) | undefined;
   #failure: MillraceError | undefined;
   #result: ReportedResult | undefined;
@@ -92,6 +86,12 @@ export class AgentRun implements AsyncIterable<RunEvent> {
     this.#call = call;
     this.#host = host;
     this.#events = new ReplayEvents(host.replayBufferSize, { waits: true });
+    this.#messages = new SentMessages({
+      ...{ call, durable: host.durable },
+      ready: () => this.#whenReady(),
+      isOver: () => this.#over,
+    });
+    this.#byteReaders = new RunByteReaders(call, host.replayBufferSize, () => this.#stopUnread());
     this.#calls = new HostCalls(host, call, this.#scope);
     if (host.send) this.#fetches = new HostFetches(call, this.#scope, host.send);
     this.#committed = new Promise((resolve, reject) => {
@@ -106,7 +106,11 @@ export class AgentRun implements AsyncIterable<RunEvent> {
       this.#done = this.#done.finally(leave);
       if (host.signal.aborted) this.stop();
     }
-    if (!host.durable) rememberBytes(this, (bytes) => this.#openBytes(bytes));
+    if (!host.durable) {
+      rememberBytes(this, (options) =>
+        this.#reads === 'nothing' ? this.#byteReaders.open(options) : undefined,
+      );
+    }
     if (host.readsLater) {
       this.#inputRead = this.#whenRead();
       // Behind those who wait for it and then ask for bytes.
@@ -133,46 +137,18 @@ export class AgentRun implements AsyncIterable<RunEvent> {
   }
 
   #begin(): void {
-    const asBytes = this.#byteReaders > 0 && this.#events.readers === 0;
+    const asBytes = this.#byteReaders.count > 0 && this.#events.readers === 0;
     this.#reads = asBytes ? 'bytes' : 'events';
     const reads = this.#isAnswer && this.#waiters === 0 ? 'response' : 'bytes';
     this.#call.beginRun(asBytes ? reads : 'items');
   }
 
   [Symbol.asyncIterator](): AsyncIterableIterator<RunEvent> {
-    if (this.#reads === 'bytes') return this.#eventsOfBytes();
-    return new RunReader(this.#handle());
-  }
-
-  #openBytes(options: Record<string, unknown>): Source | undefined {
-    if (this.#reads !== 'nothing') return undefined;
-    this.#byteReaders += 1;
-    const { replayBufferSize } = this.#host;
-    const retained =
-      this.#bytes || replayBufferSize === 0 ? undefined : new ReplayBytes(replayBufferSize);
-    this.#bytes ??= retained;
-    return new EngineBytes(this.#call.bytes(options), retained, (left) => {
-      this.#byteReaders -= 1;
-      if (left) this.#stopUnread();
-    });
-  }
-
-  // Of a run that was begun for its bytes alone.
-  async *#eventsOfBytes(): AsyncGenerator<RunEvent, undefined> {
     const { threadId, runId } = this;
-    const started: RunEvent = { type: 'RUN_STARTED', threadId, runId };
-    this.#byteReaders += 1;
-    try {
-      yield started;
-      if (!this.#bytes) throw new MillraceError('replay_unavailable', tooLong);
-      const body = ReadableStream.from(this.#bytes.read());
-      const answer = new Response(body as ReadableStream<Uint8Array>);
-      yield* agUIAdapter().parse<RunEvent>(answer);
-    } finally {
-      this.#byteReaders -= 1;
-      this.#stopUnread();
+    if (this.#reads === 'bytes') {
+      return this.#byteReaders.events({ type: 'RUN_STARTED', threadId, runId });
     }
-    return undefined;
+    return new RunReader(this.#handle());
   }
 
   /**
@@ -210,7 +186,7 @@ export class AgentRun implements AsyncIterable<RunEvent> {
 
   // The last reader left. The engine knows whether a run that is recorded goes on.
   #stopUnread(): void {
-    if (this.#events.readers + this.#byteReaders + this.#waiters > 0) return;
+    if (this.#events.readers + this.#byteReaders.count + this.#waiters > 0) return;
     if (this.#host.durable) this.#watch(false);
     else this.stop();
   }
@@ -261,34 +237,21 @@ export class AgentRun implements AsyncIterable<RunEvent> {
    * last is followed by another one. Rejects with `invalid_state` when the run is over or waits.
    */
   send(text: string): Promise<void> {
-    return this.#message('send', text);
+    return this.#messages.send('send', text);
   }
 
   /** The same at once: the answer is cut, what was shown of it is kept, and the calls at work are aborted. */
   interrupt(text: string): Promise<void> {
-    return this.#message('interrupt', text);
+    return this.#messages.send('interrupt', text);
   }
 
-  async #message(command: 'send' | 'interrupt', text: string): Promise<void> {
-    if (typeof text !== 'string' || text === '') {
-      throw new MillraceError('invalid_argument', `${command}() takes a text, not ${shown(text)}.`);
-    }
-    const { durable } = this.#host;
+  // When it can be given a message.
+  async #whenReady(): Promise<void> {
     await this.#committed;
-    if (durable) {
-      const interrupt = command === 'interrupt';
-      await durable.runtime.ask<RunInfo>('message', { run: durable.id, text, interrupt });
-      return;
-    }
-    if (this.#inputRead) {
-      await this.#inputRead;
-      // It begins now.
-      await nextTurn();
-    }
-    await this.#messages.send((id) => {
-      if (this.#over) throw notTaken();
-      this.#call.message(command, id, text);
-    });
+    if (!this.#inputRead || this.#host.durable) return;
+    await this.#inputRead;
+    // It begins now.
+    await nextTurn();
   }
 
   /** Ends the run: the model's connection, every tool, every other agent. */
@@ -307,18 +270,9 @@ export class AgentRun implements AsyncIterable<RunEvent> {
     decisions: AgentDecisions | ResumeEntry[],
     options: ResumeOptions = {},
   ): Promise<AgentRun> {
-    if (typeof decisions !== 'boolean' && (typeof decisions !== 'object' || decisions === null)) {
-      throw new MillraceError(
-        'invalid_argument',
-        `resume() takes true, false, a decision, or decisions by the id of an interrupt or call, not ${shown(decisions)}.`,
-      );
-    }
+    checkDecisions(decisions);
     const { interrupts = [] } = await this.result;
-    if (!Array.isArray(decisions)) {
-      return this.#host.goOn(entriesOf(interrupts, decisions), options);
-    }
-    if (decisions.length > 0) return this.#host.goOn(decisions, options);
-    throw noAnswer('The list of answers is empty', interrupts);
+    return this.#host.goOn(answersOf(interrupts, decisions), options);
   }
 
   // What its readers may do. A failure is told by an event and by `text`, not by a loop.

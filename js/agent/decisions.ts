@@ -3,16 +3,33 @@ import type { AgentDecision } from '../../types/agent-run';
 import type { Interrupt, ResumeEntry } from '../../types/events';
 import { MillraceError } from '../errors';
 import { meantBy } from '../known-names';
-import { shownText } from '../shown';
+import { shown, shownText } from '../shown';
 
 /** Answers to all questions of a run, or by the id of a question or of its call. */
 export type AgentDecisions = boolean | AgentDecision | Record<string, boolean | AgentDecision>;
 
-/** Resume entries for the questions of a run that are answered. */
-export function entriesOf(
+/** Throws for what is neither a decision nor several. */
+export function checkDecisions(decisions: unknown): void {
+  if (typeof decisions === 'boolean' || (typeof decisions === 'object' && decisions !== null))
+    return;
+  throw new MillraceError(
+    'invalid_argument',
+    `resume() takes true, false, a decision, or decisions by the id of an interrupt or call, not ${shown(decisions)}.`,
+  );
+}
+
+/** The resume entries of an answer; throws for one that answers nothing. */
+export function answersOf(
   interrupts: readonly Interrupt[],
-  decisions: AgentDecisions,
+  decisions: AgentDecisions | ResumeEntry[],
 ): ResumeEntry[] {
+  if (!Array.isArray(decisions)) return entriesOf(interrupts, decisions);
+  if (decisions.length > 0) return decisions;
+  throw noAnswer('The list of answers is empty', interrupts);
+}
+
+// For the questions of a run that are answered.
+function entriesOf(interrupts: readonly Interrupt[], decisions: AgentDecisions): ResumeEntry[] {
   const entries: ResumeEntry[] = [];
   for (const { id, toolCallId } of interrupts) {
     const decision = decisionFor(decisions, [id, toolCallId]);
@@ -38,8 +55,8 @@ function mistakeIn(decisions: AgentDecisions): string {
     : `\`${misspelt}\` is not a decision. The answer to an approval needs \`approved\`: true or false`;
 }
 
-/** The error of an answer that answers nothing. */
-export function noAnswer(reason: string, interrupts: readonly Interrupt[]): MillraceError {
+// The error of an answer that answers nothing.
+function noAnswer(reason: string, interrupts: readonly Interrupt[]): MillraceError {
   const open = interrupts.map(({ id, toolCallId }) => toolCallId ?? id).join(', ');
   return new MillraceError(
     'invalid_argument',

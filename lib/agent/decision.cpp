@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
-#include <vector>
+#include <string_view>
+#include <utility>
 
 #include "agent/approval/approval_list.hpp"
 #include "agent/approval/approvals.hpp"
@@ -11,6 +13,7 @@
 #include "agent/approval/intervention.hpp"
 #include "agent/approval/vendor_approvals.hpp"
 #include "agent/approval/waiting.hpp"
+#include "agent/decision_answers.hpp"
 #include "agent/state.hpp"
 #include "agent/vendor_calls.hpp"
 #include "base/shown.hpp"
@@ -319,101 +322,20 @@ class Decision {
   }
 
   Result<void> respond() {
-    const bool prompt = state_["pendingHumanPrompt"].is_object();
-    const bool select = state_["pendingHumanSelect"].is_object();
-    if (!prompt && !select) {
-      return make_error(Errc::approval_answered,
-                        "No question is waiting for an answer: it was already answered.");
-    }
-    const Tree& value = decision_["value"];
-    if (select) MILLRACE_TRY(check_choice(value));
-    const Tree& requested = state_[select ? "pendingHumanSelect" : "pendingHumanPrompt"];
-    const Tree call = requested["metadata"]["toolCallId"];
-    Tree state_message = Tree::object();
-    state_message.set("id", ids_.next_id());
-    state_message.set("role", call.is_string() ? "tool" : "user");
-    state_message.set("content", value.is_string() ? value : Tree::text(value.to_json()));
-    // A model that asked by a call reads the answer as its result.
-    if (call.is_string()) state_message.set("tool_call_id", call);
-    Tree payload = Tree::object();
-    payload.set("message", state_message);
-    payload.set("response", value);
-    payload.set("parentMessageId", state_message["id"]);
-    payload.set("kind", select ? "select" : "prompt");
-    state_.at("messages").push(std::move(state_message));
-    state_.erase(select ? "pendingHumanSelect" : "pendingHumanPrompt");
-    if (call.is_string()) approval_list::drop_pending(state_, call.string());
-    if (keep_waiting(state_, Status::waiting_for_async_tool, now_ms_)) return {};
-    set_status(state_, Status::running);
-    go_on("human_response", std::move(payload));
-    return {};
+    auto next = take_response(state_, decision_["value"], now_ms_, ids_);
+    return follow(std::move(next));
   }
 
-  Result<void> check_choice(const Tree& value) {
-    const Tree& question = state_["pendingHumanSelect"];
-    std::vector<const Tree*> chosen;
-    if (value.is_array()) {
-      for (const Tree& item : value.items()) chosen.push_back(&item);
-    } else {
-      chosen.push_back(&value);
-    }
-    const bool several = question["multi"].truthy();
-    const auto offered = [&](const Tree* choice) {
-      const auto& options = question["options"].items();
-      return std::any_of(options.begin(), options.end(),
-                         [&](const Tree& option) { return option["value"] == *choice; });
-    };
-    if ((!several && chosen.size() != 1) || !std::all_of(chosen.begin(), chosen.end(), offered)) {
-      return make_error(
-          Errc::invalid_argument,
-          "The answer " +
-              (value.is_string() ? shown_value(value) : value.to_json().substr(0, shown_bytes)) +
-              " is not one of the options that were offered; answer with the `value` of " +
-              (several ? "some of them." : "one of them."));
-    }
-    return {};
-  }
-
-  // The result of a call that ran elsewhere.
   Result<void> tool_result() {
-    const std::string_view id = decision_["toolCallId"].string();
-    Tree* found = approval_list::find_in(state_, "pendingToolsCalling", "id", id);
-    if (found == nullptr || !waits_for_result(state_, *found)) {
-      return approval_list::unknown(id);
-    }
-    const Tree call = *found;
-    const Tree& result = decision_["result"];
-    const Tree* state_message = find_tool_message(state_, id);
-    // A result in LobeHub's shape is its content.
-    const Tree& text = result["content"].is_string() ? result["content"] : result;
-    const std::string content = text.is_string() ? std::string(text.string()) : text.to_json();
-    if (state_message != nullptr) {
-      find_tool_message(state_, id)->set("content", content);
-    } else {
-      Tree made = Tree::object();
-      made.set("id", ids_.next_id());
-      made.set("role", "tool");
-      made.set("content", content);
-      made.set("tool_call_id", call["id"]);
-      state_.at("messages").push(std::move(made));
-    }
-    Tree event = Tree::object();
-    event.set("type", "tool_result");
-    event.set("id", call["id"]);
-    event.set("result", result);
-    events_.push(std::move(event));
-    approval_list::drop_pending(state_, id);
-    const Status status = status_of(state_);
-    if (keep_waiting(state_, status, now_ms_)) return {};
+    auto next = take_tool_result(state_, decision_, events_, now_ms_, ids_);
+    return follow(std::move(next));
+  }
+
+  Result<void> follow(Result<std::optional<NextPhase>> next) {
+    if (!next) return std::move(next).error();
+    if (!next.value()) return {};
     set_status(state_, Status::running);
-    Tree payload = Tree::object();
-    payload.set("toolCall", call);
-    payload.set("toolCallId", call["id"]);
-    payload.set("data", result);
-    const Tree& success = decision_["success"].is_null() ? result["success"] : decision_["success"];
-    payload.set("isSuccess", Tree::flag(success.is_null() || success.truthy()));
-    payload.set("parentMessageId", (*find_tool_message(state_, id))["id"]);
-    go_on("tool_result", std::move(payload));
+    go_on(next.value()->phase, std::move(next.value()->payload));
     return {};
   }
 

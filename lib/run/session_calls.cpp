@@ -1,4 +1,5 @@
-// What an agent's run does for its step machine: turns of the model, and calls of tools.
+// What an agent's run does for its step machine: steps as readers see them, calls of tools, their
+// results.
 #include <utility>
 
 #include "agent/host_turn.hpp"
@@ -58,12 +59,6 @@ std::string step_name(std::int64_t number) {
   return "step-" + std::to_string(number);
 }
 
-// Rounds may end before a step begins.
-bool opens_step_early(const AgentTask& task, const AgentPlan& plan, const Tree& payload) {
-  const bool silent = payload["purpose"].string() == "compression";
-  return task.recorder != nullptr && !silent && !plan.rounds;
-}
-
 }  // namespace
 
 void AgentSession::emit(const event::Body& body) {
@@ -86,24 +81,6 @@ void AgentSession::close_step() {
   if (std::exchange(step_open_, false)) emit(event::StepEnd{step_name(step_)});
 }
 
-void AgentSession::begin_model(std::uint64_t action, const Tree& payload) {
-  if (task_.recorder == nullptr) return call_model(action, payload, {});
-  unrecorded_.insert(action);
-  const std::weak_ptr<AgentSession> weak = weak_from_this();
-  const model::CallChain& chain = plan_->chain;
-  const FirstModel first{chain.size() > 0 ? chain.front().config.id : std::string_view(),
-                         plan_->model, payload["purpose"].string() == "compression"};
-  task_.recorder->before_model(step_ + 1, first,
-                               [weak, action, payload](const model::KnownAnswer& known) {
-                                 const auto self = weak.lock();
-                                 if (!self || self->unrecorded_.erase(action) == 0) return;
-                                 self->call_model(action, payload, known);
-                                 self->pump();
-                               });
-  // Stored with the request for the model: the first piece of the answer waits for no commit of it.
-  if (opens_step_early(task_, *plan_, payload)) open_step();
-}
-
 // Does `begin` once the call is recorded, or ends it with what it came to before.
 void AgentSession::begin_call(std::uint64_t action, CallIntent intent,
                               std::function<void(AgentSession&)> begin) {
@@ -118,133 +95,6 @@ void AgentSession::begin_call(std::uint64_t action, CallIntent intent,
         begin(*self);
         self->pump();
       });
-}
-
-void AgentSession::call_model(std::uint64_t action, const Tree& payload,
-                              const model::KnownAnswer& known) {
-  const bool silent = payload["purpose"].string() == "compression";
-  if (plan_->rounds) {
-    const auto room = agent::check_room(payload["messages"], plan_->definitions, *plan_->rounds);
-    if (!room) return machine_->fail(action, agent::error_tree(room.error()), services_.now_ms());
-  }
-  if (!silent && !opens_step_early(task_, *plan_, payload)) open_step();
-  if (plan_->host_model) return request_from_host(action, payload["messages"]);
-  if (!*request_)
-    return machine_->fail(action, agent::error_tree(request_->error()), services_.now_ms());
-  const auto attached = [weak = weak_from_this(), action, payload, known](const Tree& messages) {
-    const auto self = weak.lock();
-    if (!self || self->unrecorded_.erase(action) == 0) return;
-    self->request_model(action, payload, messages, known);
-    self->pump();
-  };
-  const bool waits =
-      task_.recorder != nullptr && task_.recorder->attach(payload["messages"], attached);
-  if (waits) return (void)unrecorded_.insert(action);
-  request_model(action, payload, payload["messages"], known);
-}
-
-void AgentSession::request_model(std::uint64_t action, const Tree& payload,
-                                 const Tree& state_messages, const model::KnownAnswer& known) {
-  const bool silent = payload["purpose"].string() == "compression";
-  auto messages = messages_for(state_messages, silent);
-  if (!messages)
-    return machine_->fail(action, agent::error_tree(messages.error()), services_.now_ms());
-  model::ChatPayload requested = request_->value();
-  requested.messages = std::move(messages).value();
-  if (!payload["tools"].is_true()) requested.tools.clear();
-  model::CallOptions call;
-  call.chain = task_.trace.empty() ? plan_->chain
-                                   : model::with_header(plan_->chain, "traceparent", task_.trace);
-  call.retry.after_first_token = plan_->retry_after_first_token;
-  call.decoder = plan_->decoder;
-  if (!silent) call.known = known;
-  if (!silent && task_.recorder != nullptr) {
-    call.on_progress = [weak = weak_from_this()](const model::AnswerProgress& progress) {
-      const auto self = weak.lock();
-      if (self && self->task_.recorder != nullptr) self->task_.recorder->answer_read(progress);
-    };
-  }
-  turn_action_ = action;
-  if (owner_ == nullptr) return;
-  turn_ = std::make_shared<ModelTurn>(services_, std::move(call), std::move(requested), *owner_,
-                                      *task_.used, silent);
-  const std::weak_ptr<AgentSession> weak = weak_from_this();
-  const auto turn = turn_;
-  turn->start(
-      [weak] {
-        if (const auto self = weak.lock()) self->on_turn();
-      },
-      [weak] {
-        const auto self = weak.lock();
-        if (!self || !self->machine_) return std::string();
-        return client_messages(self->machine_->state()["messages"], self->sent_);
-      });
-  if (paused_) turn->pause();
-}
-
-// A compression is asked for with rows of its own.
-Result<message::SharedMessages> AgentSession::messages_for(const Tree& state_messages,
-                                                           bool silent) {
-  if (long_ && !silent) return long_->messages.take(state_messages);
-  auto messages = agent::messages_of(state_messages);
-  if (!messages) return std::move(messages).error();
-  return message::SharedMessages(std::move(messages).value());
-}
-
-void AgentSession::on_turn() {
-  if (!turn_ || !turn_->ended()) {
-    if (owner_ != nullptr) owner_->moved();
-    return;
-  }
-  const auto turn = std::exchange(turn_, nullptr);
-  const std::uint64_t action = turn_action_;
-  if (!machine_) return;
-  if (turn->error()) {
-    take_cut_turn(*turn);
-    if (!turn->silent()) {
-      turn_error_ = turn->error();
-      turn_failure_ = turn->failure();
-    }
-    machine_->fail(action, agent::error_tree(*turn->error()), services_.now_ms());
-  } else {
-    take_turn(action, turn->take_chunk());
-  }
-  turn->release();
-  pump();
-}
-
-void AgentSession::take_turn(std::uint64_t action, Tree chunk) {
-  open_calls_.clear();
-  for (const Tree& call : chunk["tool_calls"].items()) {
-    open_calls_.emplace_back(call["id"].string());
-  }
-  machine_->progress(action, std::move(chunk));
-  machine_->complete(action, Tree(), services_.now_ms());
-}
-
-void AgentSession::request_from_host(std::uint64_t action, const Tree& state_messages) {
-  if (owner_ == nullptr) return;
-  turn_action_ = action;
-  host_turn_ = true;
-  owner_->request_host(HostWork::model, action, agent::host_request(state_messages));
-}
-
-void AgentSession::on_host_turn(std::string_view json) {
-  host_turn_ = false;
-  if (!machine_) return;
-  const auto self = shared_from_this();
-  auto chunk = agent::host_chunk(json);
-  if (chunk) {
-    take_turn(turn_action_, std::move(chunk).value());
-  } else {
-    turn_error_ = chunk.error();
-    machine_->fail(turn_action_, agent::error_tree(chunk.error()), services_.now_ms());
-  }
-  pump();
-}
-
-void AgentSession::leave_host_turn() {
-  if (std::exchange(host_turn_, false) && owner_ != nullptr) owner_->withdraw(turn_action_);
 }
 
 void AgentSession::start_tool(std::uint64_t action, const Tree& payload) {
