@@ -10,9 +10,7 @@ import type { ErrorCode } from '../../types/errors';
 import type { AGUIEvent } from '../../types/events';
 import type { CallReport } from '../../types/model';
 import { errorTypes } from '../error-types';
-import { MillraceError } from '../errors';
 import { AnswerText } from '../model/answer-text';
-import { type Wait, waitByTimer } from './retries';
 
 // Members of a row that a provider reads; the others are the host's.
 const sent = ['role', 'content', 'name', 'tool_calls', 'tool_call_id', 'reasoning'] as const;
@@ -106,51 +104,4 @@ export async function* chunksOf(
     ...(finishReason && { finishReason }),
     report: turnReport(report),
   };
-}
-
-const defaultRetries = 5;
-const firstPauseMs = 1000;
-const longestPauseMs = 30_000;
-
-// LobeHub's classes of failures that pass; the first has two names.
-const passing = new Set([
-  ...['RateLimitExceeded', 'QuotaLimitReached'],
-  ...['ProviderServiceUnavailable', 'ProviderNetworkError'],
-]);
-
-// The class of a failure that passes. The package's own runtimes have tried again themselves.
-function passingType(error: unknown): string | undefined {
-  if (typeof error !== 'object' || error === null || MillraceError.is(error)) return undefined;
-  const { errorType, type, retryable } = error as Record<string, unknown>;
-  const name = [errorType, type].find((one) => typeof one === 'string');
-  if (retryable === true) return name ?? 'ProviderBizError';
-  return name !== undefined && passing.has(name) ? name : undefined;
-}
-
-/** The chunks of a function; one that fails in passing before it gave any is called again. */
-export async function* retriedChunks(
-  engineAnswer: () => AsyncIterable<ModelChunk>,
-  {
-    retries = defaultRetries,
-    wait = waitByTimer,
-    signal,
-  }: { retries?: number | undefined; wait?: Wait | undefined; signal: AbortSignal },
-): AsyncGenerator<ModelChunk> {
-  for (let attempt = 1; ; attempt += 1) {
-    let began = false;
-    try {
-      for await (const chunk of engineAnswer()) {
-        began = true;
-        yield chunk;
-      }
-      return;
-    } catch (error) {
-      const errorType = passingType(error);
-      if (errorType === undefined || began || signal.aborted || attempt > retries) throw error;
-      const delayMs = Math.min(firstPauseMs * 2 ** (attempt - 1), longestPauseMs);
-      yield { retry: { attempt, delayMs, errorType, kind: 'retry', maxAttempts: retries + 1 } };
-      await wait(delayMs, { signal });
-      if (signal.aborted) throw error;
-    }
-  }
 }

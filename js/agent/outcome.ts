@@ -6,12 +6,15 @@ export interface Outcome<T> {
   error?: AgentErrorRecord;
 }
 
-/** Never rejects. */
-export async function outcomeOf<T>(work: () => T | Promise<T>): Promise<Outcome<T>> {
+/** Never rejects; `record` is what is kept of an error. */
+export async function outcomeOf<T>(
+  work: () => T | Promise<T>,
+  record: (thrown: unknown) => AgentErrorRecord = errorRecord,
+): Promise<Outcome<T>> {
   try {
     return { value: await work() };
   } catch (thrown) {
-    return { error: errorRecord(thrown) };
+    return { error: record(thrown) };
   }
 }
 

@@ -1,5 +1,5 @@
 // States of runs as callers hand them in.
-import type { AgentRuntimeContext, AgentState } from '../../types/agent';
+import type { AgentState } from '../../types/agent';
 import { MillraceError } from '../errors';
 import { toJson } from '../serialize';
 import { shown } from '../shown';
@@ -16,22 +16,4 @@ export function checkState(state: unknown): void {
 /** A copy that shares nothing with the state. */
 export function clone(state: AgentState): AgentState {
   return JSON.parse(toJson(state, 'state')) as AgentState;
-}
-
-/** The context that a step without one begins with. */
-export function firstContext(state: AgentState): AgentRuntimeContext {
-  const messages = state.messages ?? [];
-  const message = messages[messages.length - 1];
-  const session = {
-    sessionId: state.operationId,
-    messageCount: messages.length,
-    status: state.status,
-    stepCount: state.stepCount,
-  };
-  if (message?.role !== 'user') return { phase: 'init', session };
-  return {
-    phase: 'user_input',
-    payload: { message, isFirstMessage: messages.length === 1 },
-    session,
-  };
 }

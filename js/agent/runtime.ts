@@ -8,13 +8,11 @@ import type {
   AgentRuntimeContext,
   AgentState,
   AgentStepResult,
-  AgentTool,
   AgentUsage,
   ChatToolPayload,
   HumanDecision,
   InstructionExecutor,
   OpenAIToolCall,
-  SubAgentTask,
 } from '../../types/agent';
 import type { NativeAgentStep } from '../addon';
 import { addon } from '../addon';
@@ -23,20 +21,13 @@ import { eitherSignal } from '../abort';
 import { MillraceError } from '../errors';
 import { engineAnswer } from '../tool/engine-answer';
 import { DurableSteps } from './durable-steps';
-import { durableRunOf, has, modelConfig, withWindow } from './agent-parts';
-import { chunksOf, retriedChunks } from './model-chunks';
-import { checkState, clone, firstContext } from './run-state';
+import { durableRunOf, has, modelConfig } from './agent-parts';
+import { declaredRetries } from './retries';
+import { checkState, clone } from './run-state';
 import { checkedApprovalMs, type RuntimeConfig, type StepOptions } from './runtime-config';
 import { toJson } from '../serialize';
-import {
-  type ActionHandler,
-  type ActionTools,
-  StepDriver,
-  type StepHost,
-  emit,
-} from './step-driver';
-import { within } from '../tool/time-limit';
-import { type ToolAction, callTool } from './tool-call';
+import { type ActionHandler, StepDriver, type StepHost, emit } from './step-driver';
+import { stepHandlers } from './step-handlers';
 
 const builtinTypes = [
   'call_llm',
@@ -282,7 +273,8 @@ export class AgentRuntime {
 
   #firstContext(state: AgentState): AgentRuntimeContext {
     const { operationId } = this.#config;
-    return { ...firstContext(state), ...(operationId !== undefined && { operationId }) };
+    const context = engineAnswer<AgentRuntimeContext>('firstContext', { state });
+    return { ...context, ...(operationId !== undefined && { operationId }) };
   }
 
   // One instruction by the engine's own executor, for custom executors that build on it.
@@ -305,6 +297,7 @@ export class AgentRuntime {
   ): Promise<AgentStepResult> {
     const agent = this.#agent;
     const config = this.#config;
+    const { modelRuntime: model = config.modelRuntime } = agent;
     const step = new (addon().AgentStep)(
       JSON.stringify({
         custom: Object.keys(this.executors).filter((type) => {
@@ -312,7 +305,9 @@ export class AgentRuntime {
           return executor !== undefined && !this.#builtin.has(executor);
         }),
         tools: Object.keys(agent.tools ?? {}),
-        model: Boolean(agent.modelRuntime ?? config.modelRuntime),
+        retries: declaredRetries(agent.tools ?? {}),
+        model: Boolean(model),
+        modelRetries: typeof model === 'function' ? config.modelRetries : 0,
         usage: has(agent, 'calculateUsage'),
         cost: has(agent, 'calculateCost'),
         subAgents: Boolean(config.runSubAgent),
@@ -324,87 +319,10 @@ export class AgentRuntime {
       }),
     );
     const host: StepHost = {
-      handlers: wrap(this.#handlers()),
+      handlers: wrap(stepHandlers(agent, config, this.executors)),
       onEvent: options.onEvent ?? config.onEvent,
       signal: options.signal ?? this.getAbortController()?.signal,
     };
     return new StepDriver(step, host).run(start);
   }
-
-  #handlers(): Record<string, ActionHandler> {
-    const agent = this.#agent;
-    return {
-      runner: ({ context, state }: { context: AgentRuntimeContext; state: AgentState }) =>
-        this.#run(context, state),
-      executor: (payload: {
-        instruction: AgentInstruction;
-        state: AgentState;
-        context: AgentRuntimeContext;
-      }) => {
-        const executor = this.executors[payload.instruction.type];
-        return executor?.(payload.instruction, payload.state, payload.context);
-      },
-      model: ({ payload }: { payload: never }, tools) => this.#callModel(payload, tools),
-      tool: (payload: ToolAction, { signal }) => {
-        const tool = (agent.tools ?? {})[payload.name] as AgentTool;
-        return callTool(tool, payload, this.#config, signal);
-      },
-      usage: (payload: { operation: 'llm' | 'tool'; result: unknown; previous: AgentUsage }) =>
-        agent.calculateUsage?.(payload.operation, payload.result, payload.previous),
-      cost: ({ context }: { context: { usage: AgentUsage; previousCost: AgentCost } }) =>
-        agent.calculateCost?.(context),
-      sub_agent: (payload: SubAgentAction, { signal }) => this.#runSubAgent(payload, signal),
-    };
-  }
-
-  // Agents of other runtimes write rows into the state that they are shown: rows that they only added
-  // become the state's, where nobody else writes any.
-  async #run(context: AgentRuntimeContext, state: AgentState): Promise<unknown> {
-    const before = [...state.messages];
-    const instructions: unknown = withWindow(this.#agent, await this.#agent.runner(context, state));
-    const { messages } = state;
-    const isCaller = this.#config.history !== 'engine' && Array.isArray(messages);
-    const grew = isCaller && messages.length > before.length;
-    if (!grew || before.some((row, index) => row !== messages[index])) return instructions;
-    return { instructions: instructions ?? null, '@rows': messages.slice(before.length) };
-  }
-
-  async #callModel(payload: never, { signal, progress }: ActionTools): Promise<void> {
-    const { modelRuntime = this.#config.modelRuntime } = this.#agent;
-    if (!modelRuntime) return;
-    const chunks =
-      typeof modelRuntime === 'function'
-        ? retriedChunks(() => modelRuntime.call(this.#agent, payload, { signal }), {
-            retries: this.#config.modelRetries,
-            wait: this.#config.wait,
-            signal,
-          })
-        : chunksOf(modelRuntime, payload, signal);
-    for await (const chunk of chunks) {
-      if (signal.aborted) break;
-      progress(chunk);
-    }
-  }
-
-  #runSubAgent(payload: SubAgentAction, outer: AbortSignal): Promise<unknown> {
-    const { task, timeoutMs, depth, parentMessageId } = payload;
-    return within<unknown>(
-      (signal) =>
-        this.#config.runSubAgent?.(task, {
-          signal,
-          depth,
-          ...(parentMessageId ? { parentMessageId } : {}),
-        }),
-      timeoutMs,
-      `The sub-agent did not end within ${timeoutMs} ms.`,
-      outer,
-    );
-  }
-}
-
-interface SubAgentAction {
-  task: SubAgentTask;
-  parentMessageId?: string;
-  depth: number;
-  timeoutMs: number;
 }

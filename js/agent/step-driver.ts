@@ -4,7 +4,8 @@ import { onAbort } from '../abort';
 import type { NativeAgentStep } from '../addon';
 import { rethrow } from '../errors';
 import { longestTimer } from '../limits';
-import { type AgentErrorRecord, errorRecord, reviveError, toJson } from '../serialize';
+import { type AgentErrorRecord, reviveError, toJson } from '../serialize';
+import { actionFailure } from './action-failure';
 
 interface Action {
   id: number;
@@ -164,7 +165,7 @@ export class StepDriver {
       this.#apply(() => this.#step.complete(id, json, Date.now()));
     } catch (thrown) {
       this.#running.delete(id);
-      const json = JSON.stringify(errorRecord(thrown));
+      const json = JSON.stringify(actionFailure(kind, thrown));
       this.#apply(() => this.#step.fail(id, json, Date.now()));
     }
   }

@@ -1,8 +1,7 @@
-// One call of a tool that JavaScript runs: time limit, size of its result, and another try where the
-// declared effect makes that safe.
+// One call of a tool that JavaScript runs: time limit and size of its result.
 import type { AgentTool, ChatToolPayload } from '../../types/agent';
 import { MillraceError } from '../errors';
-import { mayRetry, pauseAfter, retriesOf, type Wait, waitByTimer } from './retries';
+import { type Wait, waited } from './retries';
 import { within } from '../tool/time-limit';
 import { resultJson } from '../tool/tool-result';
 
@@ -12,6 +11,9 @@ export interface ToolAction {
   toolCall: ChatToolPayload;
   args: never;
   effect?: string;
+  /** Milliseconds before the call begins, and its number, when it is tried again. */
+  waitMs?: number;
+  retry?: number;
 }
 
 /** What a call may take. */
@@ -26,33 +28,14 @@ export interface ToolLimits {
 
 const defaultResultLimit = 4 * 1024 * 1024;
 
-/** Calls a tool. A call that failed in passing is tried again where its declared effect makes that safe. */
+/** Calls a tool, once. */
 export async function callTool(
   tool: AgentTool,
-  action: ToolAction,
-  limits: ToolLimits,
-  signal: AbortSignal,
-): Promise<unknown> {
-  const { wait = waitByTimer } = limits;
-  const effort = { effect: action.effect, retries: retriesOf(tool) };
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      const result = await callOnce(tool, action, limits, signal);
-      const failed = (result as { error?: unknown } | null | undefined)?.error;
-      if (!mayRetry(effort, failed, attempt) || signal.aborted) return result;
-    } catch (error) {
-      if (!mayRetry(effort, error, attempt) || signal.aborted) throw error;
-    }
-    await wait(pauseAfter(attempt), { signal });
-  }
-}
-
-async function callOnce(
-  tool: AgentTool,
-  { name, toolCall, args }: ToolAction,
+  { name, toolCall, args, waitMs }: ToolAction,
   limits: ToolLimits,
   outer: AbortSignal,
 ): Promise<unknown> {
+  await waited(waitMs, outer, limits.wait);
   const limit = limits.toolTimeoutMs ?? 0;
   const result = await within<unknown>(
     (signal) => {

@@ -14,6 +14,7 @@
 #include "agent/approval/vendor_approvals.hpp"
 #include "agent/approval/waiting.hpp"
 #include "agent/decision_answers.hpp"
+#include "agent/first_context.hpp"
 #include "agent/state.hpp"
 #include "agent/vendor_calls.hpp"
 #include "base/shown.hpp"
@@ -343,12 +344,7 @@ class Decision {
     next_ = Tree::object();
     next_.set("phase", phase);
     next_.set("payload", std::move(payload));
-    Tree& session = next_.at("session");
-    session.set("messageCount",
-                Tree::integer(static_cast<std::int64_t>(state_["messages"].items().size())));
-    session.set("sessionId", state_["operationId"]);
-    session.set("status", state_["status"]);
-    session.set("stepCount", state_["stepCount"]);
+    next_.set("session", session_of(state_));
   }
 
   Tree state_;

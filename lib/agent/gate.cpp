@@ -9,6 +9,7 @@
 #include "agent/approval/waiting.hpp"
 #include "agent/context.hpp"
 #include "agent/decision.hpp"
+#include "agent/first_context.hpp"
 #include "agent/general_agent.hpp"
 #include "agent/group.hpp"
 #include "agent/history.hpp"
@@ -107,6 +108,16 @@ Answer on_waiting_status(const Tree& query, const Surroundings&) {
   return Tree::text(status ? name_of(*status) : "");
 }
 
+Answer on_first_context(const Tree& query, const Surroundings&) {
+  const Tree& state = query["state"];
+  FirstContext first = first_context(state);
+  Tree context = Tree::object();
+  context.set("phase", first.phase);
+  if (!first.payload.is_null()) context.set("payload", std::move(first.payload));
+  context.set("session", session_of(state));
+  return context;
+}
+
 Answer on_decide_group(const Tree& query, const Surroundings&) {
   return decide_group(query["config"], query["memory"], query["result"]);
 }
@@ -168,6 +179,7 @@ constexpr std::array functions{Function{"matchPattern", on_match_pattern},
                                Function{"estimateTokens", on_estimate_tokens},
                                Function{"applyDecision", on_apply_decision},
                                Function{"waitingStatus", on_waiting_status},
+                               Function{"firstContext", on_first_context},
                                Function{"decideGroup", on_decide_group},
                                Function{"repairMessages", on_repair_messages},
                                Function{"trimMessages", on_trim_messages},

@@ -199,8 +199,8 @@ void AgentSession::next_step() {
   options.concurrency = plan_->concurrency;
   options.answer_tokens = plan_->answer_tokens;
   options.last_id = last_action_;
-  options.retries = [plan = plan_](std::string_view name) {
-    const tool::Tool* tool = plan->tools.find(name);
+  options.retries = [plan = plan_](const json::Tree& action) {
+    const tool::Tool* tool = plan->tools.find(action["name"].string());
     const bool safe = tool != nullptr && tool->spec().effect != tool::Effect::once;
     return safe ? tool->spec().retries : 0;
   };

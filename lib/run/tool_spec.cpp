@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 
+#include "agent/step/step_machine.hpp"
 #include "base/shown.hpp"
 #include "message/vendor_tool.hpp"
 
@@ -53,9 +53,8 @@ Result<tool::Spec> read_tool_spec(const Tree& given) {
   if (given["timeoutMs"].is_number()) {
     spec.timeout = std::chrono::milliseconds(given["timeoutMs"].integer_or(0));
   }
-  if (given["retries"].is_number()) {
-    spec.retries = static_cast<int>(std::clamp<std::int64_t>(given["retries"].integer_or(0), 0, 5));
-  }
+  spec.retries = static_cast<int>(std::clamp<std::int64_t>(
+      given["retries"].integer_or(agent::usual_retries), 0, agent::most_retries));
   if (given["resultLimit"].is_number()) {
     spec.result_limit =
         static_cast<std::size_t>(std::max<std::int64_t>(1, given["resultLimit"].integer_or(1)));

@@ -1,10 +1,13 @@
 // How a step begins: what the host has, the state and the context, what is checked before the agent
 // is asked.
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <utility>
 
 #include "agent/approval/approvals.hpp"
 #include "agent/approval/waiting.hpp"
+#include "agent/first_context.hpp"
 #include "agent/state.hpp"
 #include "agent/step/step_machine.hpp"
 
@@ -20,12 +23,27 @@ std::vector<std::string> texts_of(const Tree& list) {
   return texts;
 }
 
+// How often calls are tried again: by what their tools ask for, where the declared effect makes it
+// safe.
+std::function<int(const Tree&)> retries_of(const Tree& declared) {
+  return [declared](const Tree& action) -> int {
+    static constexpr std::array<std::string_view, 3> safe{"read", "idempotent", "keyed"};
+    const std::string_view effect = action["effect"].string();
+    if (std::find(safe.begin(), safe.end(), effect) == safe.end()) return 0;
+    const std::int64_t wanted = declared[action["name"].string()].integer_or(usual_retries);
+    return static_cast<int>(std::clamp<std::int64_t>(wanted, 0, most_retries));
+  };
+}
+
 }  // namespace
 
 StepOptions StepOptions::from(const Tree& options) {
   StepOptions made;
   made.custom = texts_of(options["custom"]);
   made.tools = std::make_shared<const std::vector<std::string>>(texts_of(options["tools"]));
+  made.retries = retries_of(options["retries"]);
+  made.model_retries = static_cast<int>(std::clamp<std::int64_t>(
+      options["modelRetries"].integer_or(usual_model_retries), 0, most_model_retries));
   made.model = options["model"].truthy();
   made.usage = options["usage"].truthy();
   made.cost = options["cost"].truthy();
@@ -61,14 +79,8 @@ void StepMachine::begin(Tree state, Tree context, std::int64_t now_ms) {
   if (context.is_object()) {
     context_ = std::move(context);
   } else {
-    const auto& messages = state_["messages"].items();
-    const bool requested = !messages.empty() && messages.back()["role"].string() == "user";
-    Tree payload;
-    if (requested) {
-      payload.set("message", messages.back());
-      payload.set("isFirstMessage", Tree::flag(messages.size() == 1));
-    }
-    context_ = context_of(requested ? "user_input" : "init", std::move(payload));
+    FirstContext first = first_context(state_);
+    context_ = context_of(first.phase, std::move(first.payload));
   }
   const bool approved = context_["phase"].string() == "human_approved_tool";
   if (!options_.lean || approved) checkpoint_ = state_;

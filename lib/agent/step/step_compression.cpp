@@ -105,8 +105,8 @@ void StepMachine::compress_context(const Tree& instruction) {
   Tree action = Tree::object();
   action.set("payload", std::move(call));
   const std::int64_t started = now_ms_;
-  request(
-      ActionKind::model, std::move(action),
+  request_model(
+      std::move(action),
       [this, messages, cut, window, started, model](const Tree&) {
         std::string summary(answer_["content"].string());
         Tree result = std::move(answer_);

@@ -1,5 +1,7 @@
 // Model turns of a step.
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <string_view>
@@ -78,6 +80,35 @@ void give_ids(Tree& result, const Tree& state, IdSource& ids) {
   }
 }
 
+// The class of a failure that may pass, else "": that of LobeHub's classes, or whatever its source
+// calls passing.
+std::string passing_class(const Tree& error) {
+  static constexpr std::array<std::string_view, 4> passing{"RateLimitExceeded", "QuotaLimitReached",
+                                                           "ProviderServiceUnavailable",
+                                                           "ProviderNetworkError"};
+  const std::string_view named = error["errorType"].string();
+  if (error["retry"].is_true()) return std::string(named.empty() ? "ProviderBizError" : named);
+  const bool is_known = std::find(passing.begin(), passing.end(), named) != passing.end();
+  return is_known ? std::string(named) : std::string();
+}
+
+std::int64_t model_wait_ms(std::int64_t retry) {
+  constexpr std::int64_t first = 1000;
+  constexpr std::int64_t longest = 30'000;
+  constexpr std::int64_t doublings = 5;
+  return std::min(first << std::min(retry - 1, doublings), longest);
+}
+
+Tree retry_data(std::int64_t retry, std::int64_t wait_ms, std::string_view type, int retries) {
+  Tree data = Tree::object();
+  data.set("attempt", Tree::integer(retry));
+  data.set("delayMs", Tree::integer(wait_ms));
+  data.set("errorType", type);
+  data.set("kind", "retry");
+  data.set("maxAttempts", Tree::integer(retries + 1));
+  return data;
+}
+
 Error no_model() {
   return make_error(Errc::model_runtime_missing,
                     "Model Runtime is required to call a model (LLM provider is required): give "
@@ -131,8 +162,30 @@ void StepMachine::call_llm(const Tree& instruction) {
   Tree action = Tree::object();
   action.set("payload", std::move(payload));
   const std::int64_t started = now_ms_;
-  request(ActionKind::model, std::move(action),
-          [this, started](const Tree&) { finish_llm(std::exchange(answering_, Tree()), started); });
+  request_model(std::move(action), [this, started](const Tree&) {
+    finish_llm(std::exchange(answering_, Tree()), started);
+  });
+}
+
+// Asks the model, and again when it fails in passing before anything of its answer came.
+void StepMachine::request_model(Tree action, Then then, Else otherwise) {
+  has_answer_ = false;
+  const std::int64_t retry = action["retry"].integer_or(0) + 1;
+  Tree again = retry <= options_.model_retries ? action : Tree();
+  const auto fail = [this, retry, again = std::move(again), then, otherwise](Tree error) {
+    const std::string type = passing_class(error);
+    for (const std::string_view read : {"retry", "errorType"}) error.erase(read);
+    if (again.is_null() || has_answer_ || type.empty()) {
+      return otherwise ? otherwise(std::move(error)) : fail_step(std::move(error));
+    }
+    const std::int64_t wait_ms = model_wait_ms(retry);
+    report_retry(retry_data(retry, wait_ms, type, options_.model_retries));
+    Tree next = again;
+    next.set("waitMs", Tree::integer(wait_ms));
+    next.set("retry", Tree::integer(retry));
+    request_model(std::move(next), then, otherwise);
+  };
+  request(ActionKind::model, std::move(action), then, fail);
 }
 
 // The run's own prompt stands first, where the conversation has none.

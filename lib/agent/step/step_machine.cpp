@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "agent/first_context.hpp"
 #include "agent/state.hpp"
 #include "agent/turn_reports.hpp"
 #include "base/shown.hpp"
@@ -102,6 +103,7 @@ void StepMachine::progress(std::uint64_t id, Tree chunk) {
   const auto found = waiting_.find(id);
   if (done_ || found == waiting_.end() || found->second.kind != ActionKind::model) return;
   if (chunk["retry"].is_object()) return report_retry(chunk["retry"]);
+  has_answer_ = true;
   if (chunk["report"].is_object()) {
     add_report(state_, chunk["report"]);
     chunk.erase("report");
@@ -292,12 +294,7 @@ Tree StepMachine::context_of(std::string_view phase, Tree payload) const {
   Tree context = Tree::object();
   context.set("phase", phase);
   if (!payload.is_null()) context.set("payload", std::move(payload));
-  Tree& session = context.at("session");
-  session.set("messageCount",
-              Tree::integer(static_cast<std::int64_t>(state_["messages"].items().size())));
-  session.set("sessionId", state_["operationId"]);
-  session.set("status", state_["status"]);
-  session.set("stepCount", Tree::integer(step_count_));
+  context.set("session", session_of(state_)).set("stepCount", Tree::integer(step_count_));
   for (const std::string_view member : {"operationId", "initialContext", "metadata"}) {
     if (!context_[member].is_null()) context.set(member, context_[member]);
   }

@@ -5,11 +5,12 @@
 // - runner `{context, state}`: the agent's instructions, or `{instructions, @rows}`
 // - executor `{instruction, state, context}`: a custom executor's `{events, newState,
 // nextContext?}`
-// - model `{payload}`: chunks through progress(), then anything. A chunk may name the row of the
-//   answer by `messageId` and give it a member `turn`. Its `report` is added to that of the state
-//   (agent/turn_reports.hpp).
-// - tool `{name, toolCall, args, effect?, waitMs?}`: the tool's result. An error may say `retry:
-//   true`, and `details` beside its message. An action with `waitMs` begins that much later.
+// - model `{payload, waitMs?, retry?}`: chunks through progress(), then anything. A chunk may name
+//   the row of the answer by `messageId` and give it a member `turn`. Its `report` is added to that
+//   of the state (agent/turn_reports.hpp). An error may have an `errorType`, and say `retry: true`.
+// - tool `{name, toolCall, args, effect?, waitMs?, retry?}`: the tool's result. An error may say
+//   `retry: true`, and `details` beside its message; a result may have an `error` with `retryable:
+//   true` or `kind: "retry"`. Of both the `retry`-th repetition begins `waitMs` later.
 // - usage `{operation, result, previous}`: the new usage
 // - cost `{context}`: the new cost
 // - sub_agent `{task, parentMessageId, timeoutMs}`: `{success, threadId?, result?, error?}`
@@ -35,8 +36,16 @@ namespace millrace::agent {
 
 class ProviderMessages;
 
-// What the host has. From JSON: `{custom: [types], tools: [names], model, usage, cost, subAgents,
-// history, concurrency, approvalTimeoutMs, operationId, modelRuntimeConfig}`.
+// How often a call is tried again where its tool names no number, and at most.
+inline constexpr int usual_retries = 2;
+inline constexpr int most_retries = 5;
+// The same of a model that is a function of the host.
+inline constexpr int usual_model_retries = 5;
+inline constexpr int most_model_retries = 100;
+
+// What the host has. From JSON: `{custom: [types], tools: [names], retries: {tool: number}, model,
+// modelRetries, usage, cost, subAgents, history, concurrency, approvalTimeoutMs, operationId,
+// modelRuntimeConfig}`.
 struct StepOptions {
   std::vector<std::string> custom;                        // instructions that custom executors take
   std::shared_ptr<const std::vector<std::string>> tools;  // their names; null is none
@@ -56,8 +65,10 @@ struct StepOptions {
   // There are reports instead of events: for a host that has the states, the payloads and the
   // pieces of answers that these would hold.
   bool lean = false;
-  // How often a call of this tool that failed in passing is tried again; null is never.
-  std::function<int(std::string_view tool)> retries = nullptr;
+  // How often the call of a `tool` action that failed in passing is tried again; null is never.
+  std::function<int(const json::Tree& action)> retries = nullptr;
+  // How often a model that failed in passing before it gave anything is asked again.
+  int model_retries = 0;
   // Gives the instructions of a state and a context, instead of a runner action.
   std::function<json::Tree(json::Tree& state, const json::Tree& context)> decide = nullptr;
   // Arguments go to the tools as they are, also those that are no JSON.
@@ -198,6 +209,7 @@ class StepMachine {
 
   // Model turns (step_llm.cpp)
   void call_llm(const Tree& instruction);
+  void request_model(Tree action, Then then, Else otherwise = nullptr);
   [[nodiscard]] const Tree& model_setting(std::string_view member) const;
   void fill_call(Tree& payload);
   Tree write_answer(const Tree& payload, const Tree& result);
@@ -287,8 +299,9 @@ class StepMachine {
   StepNews news_;
   Tree events_ = Tree::array();
 
-  Tree answer_;     // of the model, while it streams
-  Tree answering_;  // members of the call that it answers; null while there is none
+  Tree answer_;              // of the model, while it streams
+  bool has_answer_ = false;  // something of it came
+  Tree answering_;           // members of the call that it answers; null while there is none
   std::optional<ToolBatch> batch_;
   struct SubAgents {
     std::string type;

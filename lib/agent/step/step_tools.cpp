@@ -36,6 +36,12 @@ bool ends_run(const Tree& data) {
          !data["state"]["type"].string().starts_with("exec");
 }
 
+// Whether a failure may pass: as hosts report what was thrown, and as results of tools name it.
+bool is_passing(const Tree& error) {
+  return error["retry"].truthy() || error["retryable"].is_true() ||
+         error["kind"].string() == "retry";
+}
+
 }  // namespace
 
 void StepMachine::call_tool(const Tree& instruction) {
@@ -153,10 +159,17 @@ void StepMachine::start_run(std::size_t index) {
 
 void StepMachine::request_tool(std::size_t index, std::int64_t wait_ms) {
   Tree action = batch_->runs[index].action;
-  if (wait_ms > 0) action.set("waitMs", Tree::integer(wait_ms));
+  if (wait_ms > 0) {
+    action.set("waitMs", Tree::integer(wait_ms));
+    action.set("retry", Tree::integer(batch_->runs[index].retries));
+  }
   request(
       ActionKind::tool, std::move(action),
-      [this, index](Tree result) { end_run(index, std::move(result), Tree()); },
+      [this, index](Tree result) {
+        // A host in C++ reports each failure as one.
+        const bool again = !options_.lean && try_again(index, result["error"]);
+        if (!again) end_run(index, std::move(result), Tree());
+      },
       [this, index](Tree error) {
         if (!try_again(index, error)) end_run(index, Tree(), std::move(error));
       });
@@ -166,8 +179,8 @@ void StepMachine::request_tool(std::size_t index, std::int64_t wait_ms) {
 bool StepMachine::try_again(std::size_t index, const Tree& error) {
   constexpr std::int64_t first_wait_ms = 200;
   ToolRun& run = batch_->runs[index];
-  if (!error["retry"].truthy() || !options_.retries) return false;
-  if (run.retries >= options_.retries(run.action["name"].string())) return false;
+  if (!is_passing(error) || !options_.retries) return false;
+  if (run.retries >= options_.retries(run.action)) return false;
   const std::int64_t wait_ms = first_wait_ms << run.retries++;
   report(CallRetry{std::string(run.call["id"].string()), run.retries,
                    std::string(error["message"].string())});
@@ -218,9 +231,10 @@ void StepMachine::end_run(std::size_t index, Tree result, Tree error) {
   run.result = std::move(result);
   run.error = std::move(error);
   run.action = Tree();
+  run.error.erase("retry");
   if (options_.lean) {
     if (Tree* details = run.error.find("details")) run.details = std::move(*details);
-    for (const std::string_view read : {"details", "retry"}) run.error.erase(read);
+    run.error.erase("details");
     if (!run.parked) report_result(run);
   }
   pump_tools();

@@ -86,6 +86,52 @@ describe('an AgentRuntime with a runtime', () => {
     expect(typesOf(durable.events)).toEqual(typesOf(plain.events));
   });
 
+  it('tries tools and models again that failed in passing, as without a runtime', async () => {
+    const play = async (durable: object) => {
+      const waits: number[] = [];
+      const tried = { look: 0, model: 0 };
+      const agent = scripted(
+        {
+          user_input: { type: 'call_tools_batch', payload: { toolsCalling: [call('c1', 'look')] } },
+          tools_batch_result: llm,
+          llm_result: finish,
+        },
+        {
+          tools: {
+            look: () => {
+              if (++tried.look > 2) return 'seen';
+              throw Object.assign(new Error('busy'), { retryable: true });
+            },
+          },
+          modelRuntime: async function* () {
+            if (++tried.model > 1) return yield* model();
+            throw await Promise.resolve({ errorType: 'RateLimitExceeded', error: { code: 7 } });
+          },
+        },
+      );
+      const wait = (ms: number): void => void waits.push(ms);
+      const agents = new AgentRuntime(agent, { wait, ...durable });
+      const toolManifestMap = { look: { identifier: 'look', effect: 'read' } };
+      const live: AgentEvent[] = [];
+      const { newState } = await agents.run(requested('Hi', { toolManifestMap }), undefined, {
+        onEvent: (event) => void live.push(event),
+      });
+      const retry = live.find(({ type }) => type === 'stream_retry');
+      const contents = newState.messages.map(({ content }) => content);
+      return { waits, tried, retry, contents, status: newState.status };
+    };
+    const plain = await play({});
+    expect(plain).toMatchObject({
+      waits: [200, 400, 1000],
+      tried: { look: 3, model: 2 },
+      retry: {
+        data: { attempt: 1, delayMs: 1000, errorType: 'RateLimitExceeded', maxAttempts: 6 },
+      },
+      status: 'done',
+    });
+    expect(await play({ runtime: runtimeOf(), name: 'tries' })).toEqual(plain);
+  });
+
   it('waits for the user as rows, and goes on by decide()', async () => {
     const runtime = runtimeOf();
     const paid: unknown[] = [];

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdint>
 #include <random>
 #include <set>
+#include <vector>
 
 #include "agent/decision.hpp"
 #include "agent/general_agent.hpp"
@@ -117,6 +119,91 @@ std::int64_t compressed(const std::string& state, std::int64_t answer_tokens) {
   machine.begin_instruction(std::move(instruction), tree(state), Tree(), 0);
   EXPECT_TRUE(machine.done());
   return estimate_context_tokens(machine.take()["outcome"]["newState"]["messages"], Tree());
+}
+
+// How often a tool of this effect is called that always fails with `failure`, thrown or as a
+// result.
+int calls_of(std::string_view effect, const Tree& failure, bool is_thrown) {
+  CountingIds ids("m");
+  StepOptions options = StepOptions::from(tree(R"({"tools":["f"],"retries":{"f":3}})"));
+  options.decide = [](Tree&, const Tree&) {
+    return tree(R"({"type":"call_tools_batch","payload":{"parentMessageId":"p","toolsCalling":[
+        {"id":"c","identifier":"f","apiName":"f","arguments":"{}"}]}})");
+  };
+  Tree state = tree(R"({"operationId":"o","messages":[],"toolManifestMap":{"f":{}}})");
+  state.at("toolManifestMap").at("f").set("effect", effect);
+  StepMachine machine(std::move(options), ids);
+  machine.begin(std::move(state), Tree(), 0);
+  int calls = 0;
+  while (!machine.done()) {
+    const Tree action = machine.take()["actions"].items().front();
+    EXPECT_EQ(action["payload"]["retry"].integer_or(0), calls);
+    EXPECT_EQ(action["payload"]["waitMs"].integer_or(0), calls == 0 ? 0 : 100 << calls);
+    ++calls;
+    const auto id = static_cast<std::uint64_t>(action["id"].integer_or(0));
+    Tree result = Tree::object();
+    result.set("error", failure);
+    if (is_thrown) {
+      machine.fail(id, failure, 0);
+    } else {
+      machine.complete(id, std::move(result), 0);
+    }
+  }
+  return calls;
+}
+
+// The waits before a model is asked again that always fails so, in milliseconds.
+std::vector<std::int64_t> waits_of(const Tree& failure, bool shows_something) {
+  CountingIds ids("m");
+  StepOptions options = StepOptions::from(tree(R"({"model":true,"modelRetries":6})"));
+  options.decide = [](Tree&, const Tree&) {
+    return tree(R"({"type":"call_llm","payload":{"messages":[{"role":"user","content":"Hi"}]}})");
+  };
+  StepMachine machine(std::move(options), ids);
+  machine.begin(tree(R"({"operationId":"o","messages":[{"role":"user","content":"Hi"}]})"), Tree(),
+                0);
+  std::vector<std::int64_t> waits;
+  while (!machine.done()) {
+    const Tree news = machine.take();
+    const Tree& action = news["actions"].items().front();
+    if (action["payload"]["retry"].integer_or(0) > 0) {
+      waits.push_back(action["payload"]["waitMs"].integer_or(0));
+      const Tree& data = news["events"].items().back()["data"];
+      EXPECT_EQ(data["attempt"].integer_or(0), static_cast<std::int64_t>(waits.size()));
+      EXPECT_EQ(data["delayMs"].integer_or(0), waits.back());
+      EXPECT_EQ(data["maxAttempts"].integer_or(0), 7);
+    }
+    const auto id = static_cast<std::uint64_t>(action["id"].integer_or(0));
+    if (shows_something) machine.progress(id, tree(R"({"content":"a"})"));
+    machine.fail(id, failure, 0);
+  }
+  const Tree error = machine.take()["outcome"]["newState"]["error"];
+  EXPECT_EQ(error["type"].string(), "T");
+  EXPECT_TRUE(error["retry"].is_null());
+  EXPECT_TRUE(error["errorType"].is_null());
+  return waits;
+}
+
+TEST(StepMachine, AsksAModelAgainThatFailedInPassing) {
+  const std::vector<std::int64_t> all{1000, 2000, 4000, 8000, 16000, 30000};
+  const Tree busy = tree(R"({"type":"T","message":"m","errorType":"RateLimitExceeded"})");
+  EXPECT_EQ(waits_of(busy, false), all);
+  EXPECT_EQ(waits_of(tree(R"({"type":"T","message":"m","retry":true})"), false), all);
+  const std::vector<std::int64_t> none;
+  EXPECT_EQ(waits_of(busy, true), none);
+  EXPECT_EQ(waits_of(tree(R"({"type":"T","message":"m","errorType":"Broken"})"), false), none);
+}
+
+TEST(StepMachine, TriesCallsAgainThatFailedInPassing) {
+  const Tree thrown = tree(R"({"type":"T","message":"busy","retry":true})");
+  for (const std::string_view effect : {"read", "idempotent", "keyed"}) {
+    EXPECT_EQ(calls_of(effect, thrown, true), 4) << effect;
+  }
+  EXPECT_EQ(calls_of("once", thrown, true), 1);
+  EXPECT_EQ(calls_of("read", tree(R"({"type":"T","message":"broken"})"), true), 1);
+  EXPECT_EQ(calls_of("read", tree(R"({"kind":"retry","message":"busy"})"), false), 4);
+  EXPECT_EQ(calls_of("read", tree(R"({"retryable":true,"message":"busy"})"), false), 4);
+  EXPECT_EQ(calls_of("read", tree(R"({"message":"broken"})"), false), 1);
 }
 
 TEST(StepMachine, LeavesRoomInTheWindowForToolsAndTheAnswer) {
