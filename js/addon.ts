@@ -286,6 +286,8 @@ export interface Addon {
   keepAlive(stream: number, isOn: boolean): void;
   /** JSON text of sentences: which keys are missing. Throws what is wrong with the plan. */
   checkAgent(planJson: string): string;
+  /** How many runs wait for the user at most, and how long: JSON text of `{ runs, lifetimeMs }`. */
+  suspendedLimits(): string;
   /** AG-UI's AgentCapabilities of an agent's plan, as JSON text. */
   agentCapabilities(planJson: string, version: string): string;
   /** The address of the demo model, which starts with the first call. */

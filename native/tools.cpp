@@ -1,6 +1,11 @@
 // The functions of native tools: builtinTools, runTool, resultText, allowedTools,
 // describeMcpTools, mcpResultText; and of agents that run in the engine: startAgent, agentBytes,
-// checkAgent, agentCapabilities.
+// checkAgent, agentCapabilities, suspendedLimits.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
 #include "api/capabilities.hpp"
 #include "base/json.hpp"
 #include "engine_call.hpp"
@@ -8,6 +13,7 @@
 #include "host/ag_ui_run.hpp"
 #include "message/json_builder.hpp"
 #include "os/random_ids.hpp"
+#include "run/suspended_runs.hpp"
 #include "tool/mcp/remote_tools.hpp"
 #include "tool/policy.hpp"
 #include "tool/result_text.hpp"
@@ -184,6 +190,16 @@ Napi::Value check_agent(const Napi::CallbackInfo& info) {
   return to_text(info.Env(), sentences + "]");
 }
 
+// suspendedLimits() -> JSON text {"runs", "lifetimeMs"}: how many runs wait for the user, and how
+// long
+Napi::Value suspended_limits(const Napi::CallbackInfo& info) {
+  const run::SuspendedLimits limits;
+  std::string json = "{";
+  json::append_member(json, "runs", static_cast<std::int64_t>(limits.runs));
+  json::append_member(json, "lifetimeMs", limits.lifetime_ms);
+  return to_text(info.Env(), json + "}");
+}
+
 // agentCapabilities(planJson, version) -> JSON text: AG-UI's AgentCapabilities of a plan
 Napi::Value agent_capabilities(const Napi::CallbackInfo& info) {
   EngineCall call(info);
@@ -208,6 +224,7 @@ void export_tools(Napi::Env env, Napi::Object exports) {
   set_function<agent_bytes>(env, exports, "agentBytes");
   set_function<check_agent>(env, exports, "checkAgent");
   set_function<agent_capabilities>(env, exports, "agentCapabilities");
+  set_function<suspended_limits>(env, exports, "suspendedLimits");
 }
 
 }  // namespace millrace::native

@@ -1,6 +1,7 @@
 // The functions behind the calls that a person is asked about. A thread's question may be answered through
 // another agent with tools of the same description: what was approved is what runs then.
 import type { Interrupt } from '../../types/events';
+import { addon } from '../addon';
 import type { HostTool } from '../tool/types';
 
 /** Functions by the ids of their calls. */
@@ -11,9 +12,8 @@ interface Thread {
   since: number;
 }
 
-// As many and as long as the engine keeps runs that wait (SuspendedLimits in lib/run/suspended_runs.hpp).
-const mostThreads = 10_000;
-const lifetimeMs = 3_600_000;
+// As many and as long as the engine has runs that wait.
+let limits: { runs: number; lifetimeMs: number } | undefined;
 
 const threads = new Map<string, Thread>();
 
@@ -41,10 +41,11 @@ export function rememberSuspended(
     if (found) requested.set(toolCallId, found);
   }
   if (requested.size === 0) return;
+  limits ??= JSON.parse(addon().suspendedLimits()) as NonNullable<typeof limits>;
   const now = Date.now();
   threads.set(threadId, { suspended: requested, since: now });
   for (const [oldest, { since }] of threads) {
-    if (threads.size <= mostThreads && now - since <= lifetimeMs) break;
+    if (threads.size <= limits.runs && now - since <= limits.lifetimeMs) break;
     threads.delete(oldest);
   }
 }
