@@ -109,8 +109,11 @@ export function toJson(value: unknown, name: string): string {
   try {
     return textOf(value, name);
   } catch (error) {
-    // JSON.stringify goes no deeper than the stack.
-    if (error instanceof RangeError) rejectValue(name, 'nested too deep');
+    // JSON.stringify goes no deeper than the stack, and makes no longer text than a string may be.
+    if (error instanceof RangeError) {
+      const isLong = error.message.includes('string length');
+      rejectValue(name, isLong ? 'too long for one text' : 'nested too deep');
+    }
     throw error;
   }
 }

@@ -6,6 +6,7 @@ import { toJson } from '../serialize';
 import { shown } from '../shown';
 import { messageOf } from '../thrown';
 import { checkValues, group, milliseconds, text } from '../value-checks';
+import { storedJson } from './stored-json';
 
 /** News of a run while its function is at work; see lib/run/durable/function_session.hpp. */
 export interface HostNotice {
@@ -76,7 +77,7 @@ export class HostWork {
     try {
       const result = await work();
       if (this.#isOver && this.#wasStopped && result != null) this.warn();
-      this.#end(`{"result":${toJson(result ?? null, `The result of ${this.name}`)}}`);
+      this.#end(`{"result":${storedJson(result ?? null, `The result of ${this.name}`)}}`);
     } catch (thrown) {
       if (!this.#isOver && !this.signal.aborted) {
         console.error(`millrace: ${this.name} failed:`, thrown);
@@ -119,7 +120,7 @@ export class HostWork {
   }
 
   async custom(name: string, value: unknown): Promise<void> {
-    const json = value === undefined ? undefined : toJson(value, `The payload of ${name}`);
+    const json = value === undefined ? undefined : storedJson(value, `The payload of ${name}`);
     await this.show({
       ...{ event: 'custom', name },
       ...(json !== undefined && { value: JSON.parse(json) as unknown }),

@@ -11,7 +11,6 @@ import { jobInternals, type OwnJobContext } from '../agent/durable-jobs';
 import type { UnknownPolicy } from '../agent/durable-types';
 import { MillraceError, rethrow } from '../errors';
 import { checkNames } from '../known-names';
-import { toJson } from '../serialize';
 import { shown } from '../shown';
 import { checkValues, milliseconds } from '../value-checks';
 import { errorOf, type HostWork, wrong } from './host-work';
@@ -19,6 +18,7 @@ import { newRunId } from '../agent/start-durable';
 import { attempts, checkStepOptions, type Effect, stricter } from './job-attempts';
 import { runChild, type StartChild } from './job-children';
 import { JobPauses } from './job-pauses';
+import { storedJson } from './stored-json';
 
 /** What an earlier process recorded of a step, a sleep, a wait or a child. */
 export interface LedgerRow {
@@ -217,7 +217,7 @@ class JobWork {
   ): Promise<unknown> {
     let json: string;
     try {
-      json = toJson((await make()) ?? null, `The result of ${place.call}`);
+      json = storedJson((await make()) ?? null, `The result of ${place.call}`);
     } catch (thrown) {
       // A step that a stop cut is not over.
       this.#work.signal.throwIfAborted();

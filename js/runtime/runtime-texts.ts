@@ -1,10 +1,10 @@
 // What a runtime gives the engine and its callers as texts.
 import { MillraceError } from '../errors';
 import { pageFolder } from '../page-folder';
-import { toJson } from '../serialize';
 import { shown } from '../shown';
 import { version } from '../version';
 import type { RuntimeOptions } from './runtime-options';
+import { storedJson } from './stored-json';
 
 /** The options as the engine reads them. */
 export function optionsJson(options: RuntimeOptions): string {
@@ -22,7 +22,7 @@ export function eventOf(event: unknown, payload: unknown): { event: string; payl
   if (typeof event !== 'string' || event === '') {
     throw new MillraceError('invalid_argument', `send() takes a name, not ${shown(event)}.`);
   }
-  return { event, payload: JSON.parse(toJson(payload ?? null, 'The payload')) as unknown };
+  return { event, payload: JSON.parse(storedJson(payload ?? null, 'The payload')) as unknown };
 }
 
 export function notRegistered(name: unknown): MillraceError {

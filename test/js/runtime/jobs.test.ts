@@ -99,6 +99,35 @@ describe('a job', () => {
     await expect(runtime.send('run_0', 'x')).rejects.toMatchObject({ code: 'run_not_found' });
   });
 
+  it('stores the error of a result that is too long, and not the result', async () => {
+    silent();
+    const runtime = runtimeOf();
+    let made = 0;
+    const long = 'x'.repeat((1 << 26) + 1);
+    const job = runtime.job('long', async (self, whole) => {
+      const caught = await self
+        .step('all', () => {
+          made += 1;
+          return long;
+        })
+        .catch(({ code, message }: { code: string; message: string }) => ({ code, message }));
+      return whole === true ? long : caught;
+    });
+    expect(await job.run(false)).toMatchObject({
+      code: 'tool_failed',
+      message: expect.stringMatching(
+        /^The result of all#1 has 67108865 characters; 67108864 are/,
+      ) as string,
+    });
+    expect(made).toBe(1);
+    await expect(job.run(true)).rejects.toMatchObject({
+      code: 'tool_failed',
+      message: expect.stringMatching(/^The result of long has 67108865 characters/) as string,
+    });
+    const { id } = await job.start(false);
+    await expect(runtime.send(id, 'paid', long)).rejects.toMatchObject({ code: 'tool_failed' });
+  });
+
   it('takes events in their order, also those that came before', async () => {
     const runtime = runtimeOf();
     let ready: () => void = () => undefined;
