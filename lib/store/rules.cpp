@@ -109,6 +109,12 @@ journal::Page page_of(const journal::Fact& fact, std::int64_t now) {
   return page.take();
 }
 
+bool is_progress(const AppendBatch& batch) {
+  return !batch.accept && !batch.segment && batch.children.empty() && batch.changes.empty() &&
+         batch.calls.empty() && batch.approvals.empty() && batch.checkpoints.empty() &&
+         batch.messages.empty() && !batch.thread && batch.outbox.empty();
+}
+
 AppendBatch parking(const RunId& run, std::int64_t epoch, std::string_view reason,
                     std::int64_t now) {
   AppendBatch batch;

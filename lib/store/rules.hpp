@@ -77,6 +77,9 @@ inline constexpr std::size_t compact_bytes = std::size_t{256} << 10U;
 
 journal::Page page_of(const journal::Fact& fact, std::int64_t now);
 
+// A batch with a page alone, which may be empty.
+bool is_progress(const AppendBatch& batch);
+
 // Lets go of a run that nobody can go on with here, with the reason. It can be taken over at once.
 AppendBatch parking(const RunId& run, std::int64_t epoch, std::string_view reason,
                     std::int64_t now);

@@ -47,9 +47,30 @@ void give_back(store::StorageBackend& backend, const store::RunRow& row, const E
 
 Result<std::shared_ptr<StoredRun>> load_claimed(store::StorageBackend& backend, store::Claim claim,
                                                 const OnStranded& on_stranded) {
-  const store::RunRow row = claim.run;
-  auto loaded = load_run(backend, std::move(claim));
-  if (!loaded) give_back_unread(backend, row, loaded.error(), on_stranded);
+  LoadedClaims loaded = load_claimed(backend, {&claim, 1}, on_stranded);
+  if (loaded.runs.empty()) return std::move(loaded.unread.front().second);
+  return std::move(loaded.runs.front());
+}
+
+LoadedClaims load_claimed(store::StorageBackend& backend, std::span<store::Claim> claims,
+                          const OnStranded& on_stranded) {
+  LoadedClaims loaded;
+  std::vector<std::pair<store::RunRow, Error>> unread;
+  backend.read_together([&] {
+    for (store::Claim& claim : claims) {
+      store::RunRow row = claim.run;
+      auto run = load_run(backend, std::move(claim));
+      if (run) {
+        loaded.runs.push_back(std::move(run).value());
+      } else {
+        unread.emplace_back(std::move(row), std::move(run).error());
+      }
+    }
+  });
+  for (const auto& [row, error] : unread) {
+    give_back_unread(backend, row, error, on_stranded);
+    loaded.unread.emplace_back(row.run.id, error);
+  }
   return loaded;
 }
 

@@ -5,7 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/result.hpp"
 #include "run/durable/stored_run.hpp"
@@ -31,5 +34,14 @@ void give_back(store::StorageBackend& backend, const store::RunRow& row, const E
 // doubles each time up to a day.
 Result<std::shared_ptr<StoredRun>> load_claimed(store::StorageBackend& backend, store::Claim claim,
                                                 const OnStranded& on_stranded);
+
+struct LoadedClaims {
+  std::vector<std::shared_ptr<StoredRun>> runs;
+  std::vector<std::pair<store::RunId, Error>> unread;  // which were given back
+};
+
+// The same of several, which are read together: that costs less than one after the other.
+LoadedClaims load_claimed(store::StorageBackend& backend, std::span<store::Claim> claims,
+                          const OnStranded& on_stranded);
 
 }  // namespace millrace::run

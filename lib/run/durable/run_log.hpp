@@ -144,6 +144,7 @@ class RunLog final : public AgentOwner, public std::enable_shared_from_this<RunL
   void change_state(journal::RunState state);
   void put_messages(journal::RunState state);
   void flush();
+  void open_gates();
   void committed(const store::AppendOutcome& outcome, const Commit& commit);
   void count(const Commit& commit);
   void lose(const store::AppendOutcome& outcome);

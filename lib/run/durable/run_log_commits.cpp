@@ -4,6 +4,7 @@
 #include "os/event_loop.hpp"
 #include "run/durable/crash_point.hpp"
 #include "run/durable/run_log.hpp"
+#include "store/rules.hpp"
 
 namespace millrace::run {
 namespace {
@@ -34,6 +35,8 @@ void RunLog::flush() {
   if (line_.is_lost) return;
   const bool is_empty = line_.merger.empty() && line_.gates.empty() && line_.batch.changes.empty();
   if (is_empty) return settle();
+  const bool stores_some = !line_.merger.empty() || !store::is_progress(line_.batch);
+  if (in_flight_ == 0 && !stores_some && !first_commit_) return open_gates();
   const bool is_urgent = !line_.gates.empty() || line_.is_over || line_.batch.accept.has_value();
   const bool has_text = line_.merger.has_text();
   // The first text does not wait for progress that waits for its window. Nothing follows a run that
@@ -67,6 +70,19 @@ void RunLog::flush() {
     });
   });
   watch_backlog();
+}
+
+// All that comes before is stored already. Not within what added them, as after a commit.
+void RunLog::open_gates() {
+  ++in_flight_;
+  services_.loop.post([weak = weak_from_this(), gates = std::exchange(line_.gates, {})] {
+    const auto self = weak.lock();
+    if (!self) return;
+    --self->in_flight_;
+    if (self->line_.is_lost) return self->settle();
+    for (const RunLine::Go& go : gates) go();
+    self->flush();
+  });
 }
 
 void RunLog::committed(const store::AppendOutcome& outcome, const Commit& commit) {

@@ -137,7 +137,7 @@ void RunRegistry::claim(std::vector<std::string> names) {
       });
     } else {
       times->add(claims.value(), now);
-      for (store::Claim& claim : claims.value()) load_claim(weak, loop, backend, std::move(claim));
+      load_claims(weak, loop, backend, claims.value());
     }
     loop.post([weak, was_full = count == request.most, next = times->next(rates, now)] {
       if (const auto self = weak.lock()) self->claimed(was_full, next);

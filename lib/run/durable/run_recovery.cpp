@@ -1,6 +1,7 @@
 // Goes on with runs that a process left, or that wait for something.
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,8 @@ using json::Tree;
 // Why a run is parked that waits for another version of its agent.
 constexpr std::string_view version_changed = "version_changed";
 constexpr std::size_t parked_at_once = 256;
+// The first of many go on while the others are read.
+constexpr std::size_t loaded_at_once = 32;
 
 const journal::FoldedBranch& root_of(const StoredRun& stored) {
   static const journal::FoldedBranch none;
@@ -90,19 +93,18 @@ void RunRegistry::recover() {
   claim(std::move(names));
 }
 
-void RunRegistry::load_claim(const std::weak_ptr<RunRegistry>& weak, const os::LoopHandle& loop,
-                             store::StorageBackend& backend, store::Claim claim) {
-  const store::RunId id = claim.run.run.id;
-  auto stored = load_claimed(backend, std::move(claim), stranded_in(weak, loop));
-  if (!stored) {
-    // The others go on.
-    return loop.post([weak, run = id, error = stored.error()] {
-      if (const auto self = weak.lock()) self->report(run, error);
+void RunRegistry::load_claims(const std::weak_ptr<RunRegistry>& weak, const os::LoopHandle& loop,
+                              store::StorageBackend& backend, std::span<store::Claim> claims) {
+  while (!claims.empty()) {
+    const auto some = claims.first(std::min(claims.size(), loaded_at_once));
+    claims = claims.subspan(some.size());
+    loop.post([weak, loaded = load_claimed(backend, some, stranded_in(weak, loop))] {
+      const auto self = weak.lock();
+      if (!self) return;
+      for (const auto& [run, error] : loaded.unread) self->report(run, error);
+      for (const auto& run : loaded.runs) self->go_on(run, nullptr, nullptr);
     });
   }
-  loop.post([weak, run = std::move(stored).value()] {
-    if (const auto self = weak.lock()) self->go_on(run, nullptr, nullptr);
-  });
 }
 
 // What a run goes on with. Nothing is known of where a function stood.
@@ -254,7 +256,7 @@ void RunRegistry::claim_version(const store::NewRun& run) {
   writer_->run([weak = weak_from_this(), loop, owner = owner_,
                 run = run.id](store::StorageBackend& backend) {
     auto claim = backend.claim_run(run, owner);
-    if (claim && claim.value()) load_claim(weak, loop, backend, std::move(*claim.value()));
+    if (claim && claim.value()) load_claims(weak, loop, backend, {&*claim.value(), 1});
   });
 }
 

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -222,8 +223,8 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
   void claim(std::vector<std::string> names);
   void claimed(bool was_full, std::optional<os::Timer::Clock::time_point> next);
   [[nodiscard]] std::vector<std::vector<std::string>> names_by_key() const;
-  static void load_claim(const std::weak_ptr<RunRegistry>& weak, const os::LoopHandle& loop,
-                         store::StorageBackend& backend, store::Claim claim);
+  static void load_claims(const std::weak_ptr<RunRegistry>& weak, const os::LoopHandle& loop,
+                          store::StorageBackend& backend, std::span<store::Claim> claims);
   // Calls `done` once the first batch of a log is committed, or why it is not.
   static void report_start(RunLog& log, const store::RunId& run, const Done<StartedRun>& done);
   static Error start_error(const store::AppendOutcome& outcome);

@@ -18,12 +18,6 @@ using journal::CallState;
 // A larger page takes most of a block of the file anyhow.
 constexpr std::size_t most_recent_bytes = 2048;
 
-bool is_progress(const AppendBatch& batch) {
-  return !batch.accept && !batch.segment && batch.children.empty() && batch.changes.empty() &&
-         batch.calls.empty() && batch.approvals.empty() && batch.checkpoints.empty() &&
-         batch.messages.empty() && !batch.thread && batch.outbox.empty();
-}
-
 // Whether a sync that failed may be tried again on a file that is opened anew. Trying it on the
 // same file can claim a success that is none.
 bool may_reopen(int code) {
@@ -72,12 +66,20 @@ Backend::Live* Backend::live(const RunId& id) {
   const auto no = number_of(id);
   const auto row = no ? load_run(id) : std::nullopt;
   if (!row) return nullptr;
-  constexpr std::size_t most_live = 20'000;
-  if (live_.size() >= most_live) live_.clear();
-  Live made{*no, row->epoch, row->last, row->reserved, false, row->run.root.has_value()};
+  Live made = live_of(*row, *no);
   made.is_open = !is_fenced(*row, row->epoch);
   made.hash = last_hash(*no);
-  return &(live_[id] = made);
+  return &keep(id, std::move(made));
+}
+
+Backend::Live Backend::live_of(const RunRow& row, std::int64_t no) {
+  return {no, row.epoch, row.last, row.reserved, false, row.run.root.has_value()};
+}
+
+Backend::Live& Backend::keep(const RunId& id, Live made) {
+  constexpr std::size_t most_live = 20'000;
+  if (live_.size() >= most_live) live_.clear();
+  return live_[id] = std::move(made);
 }
 
 std::string Backend::last_hash(std::int64_t run) {

@@ -160,6 +160,8 @@ class Backend final : public StorageBackend {
   std::string last_hash(std::int64_t run);
   // Nothing when the run is not there.
   Live* live(const RunId& id);
+  static Live live_of(const RunRow& row, std::int64_t no);
+  Live& keep(const RunId& id, Live made);
   bool survived(std::span<const AppendOutcome> outcomes, std::span<const AppendBatch> batches);
 
   // recent_adopt.cpp
@@ -229,8 +231,10 @@ class Backend final : public StorageBackend {
   void remember_starts(const std::vector<Claim>& claims, const CountedStarts& rates);
   std::string numbers_of(const std::vector<std::string>& names);
   std::vector<RunRow> find_due(const ClaimOrder::Wanted& wanted, std::int64_t at);
+  std::vector<RunRow> take_children(std::int64_t root);
   std::optional<Claim> take(RunRow row, std::string_view owner, std::int64_t at);
-  std::int64_t last_time(std::int64_t run);
+  // The time of the last record of a run in its journal; 0 for none.
+  std::int64_t last_time(std::int64_t run, std::string* hash = nullptr);
   std::optional<RunId> at_work_in(const NewRun& run);
   // The same, or one that waits for its turn there.
   std::optional<RunId> in_thread_of(const NewRun& run);

@@ -29,33 +29,47 @@ std::optional<RunId> Backend::in_thread_of(const NewRun& run) {
   return rows.next() ? std::optional(RunId::of_bytes(rows.view(0))) : std::nullopt;
 }
 
-std::int64_t Backend::last_time(std::int64_t run) {
+std::int64_t Backend::last_time(std::int64_t run, std::string* hash) {
   Rows rows = database_.rows(
-      "SELECT last, count, page FROM journal WHERE run=?1 ORDER BY last DESC LIMIT 1", run);
+      "SELECT last, count, page, hash FROM journal WHERE run=?1 ORDER BY last DESC LIMIT 1", run);
   if (!rows.next()) return 0;
+  if (hash != nullptr) *hash = rows.text(3);
   return end_of({static_cast<std::uint64_t>(rows.number(0)),
                  static_cast<std::uint64_t>(rows.number(1)), rows.text(2)});
 }
 
+// Those of a run that are not over, which are taken over with it.
+std::vector<RunRow> Backend::take_children(std::int64_t root) {
+  std::vector<RunRow> children;
+  {
+    Rows rows = database_.rows(MILLRACE_SELECT_RUN " WHERE r.root=?1 AND r.ended IS NULL", root);
+    while (rows.next()) children.push_back(read_run(rows));
+  }
+  if (children.empty()) return children;
+  database_.run("UPDATE runs SET epoch=epoch+1 WHERE root=?1 AND ended IS NULL", root);
+  for (RunRow& child : children) ++child.epoch;
+  return children;
+}
+
 std::optional<Claim> Backend::take(RunRow row, std::string_view owner, std::int64_t at) {
   if (at_work_in(row.run)) return std::nullopt;
+  const auto no = number_of(row.run.id);
+  if (!no) return std::nullopt;
   Claim claim;
-  live_.erase(row.run.id);
-  Live* known = live(row.run.id);
-  if (known == nullptr) return std::nullopt;
-  settle(known->no);
-  const journal::Page page = take_over(row, claim, owner, last_time(known->no), at);
-  known->epoch = row.epoch;
-  known->is_open = true;
-  write_page(row.run.id, *known, page);
-  row.last = known->last;
-  row.reserved = known->last;
+  add_recent(row, *no);
+  settle(*no);
+  std::string hash;
+  const journal::Page page = take_over(row, claim, owner, last_time(*no, &hash), at);
+  Live& known = keep(row.run.id, live_of(row, *no));
+  known.is_open = true;
+  known.hash = std::move(hash);
+  write_page(row.run.id, known, page);
+  row.last = known.last;
+  row.reserved = known.last;
   if (options_.durability == Durability::balanced) row.reserved += reserve_ahead;
-  known->reserved = row.reserved;
+  known.reserved = row.reserved;
   store_run(row);
-  database_.run("UPDATE runs SET epoch=epoch+1 WHERE root=?1 AND ended IS NULL", known->no);
-  Rows rows = database_.rows(MILLRACE_SELECT_RUN " WHERE r.root=?1 AND r.ended IS NULL", known->no);
-  while (rows.next()) claim.children.push_back(read_run(rows));
+  claim.children = take_children(*no);
   claim.run = std::move(row);
   return claim;
 }

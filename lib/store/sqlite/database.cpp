@@ -79,6 +79,9 @@ Result<void> Database::open(const std::string& path, int flags, const std::strin
     return error;
   }
   sqlite3_extended_result_codes(handle_, 1);
+  // Plans do not depend on the values of parameters: else a statement is compiled again whenever
+  // one that a partial index could have asked for has changed.
+  sqlite3_db_config(handle_, SQLITE_DBCONFIG_ENABLE_QPSG, 1, nullptr);
   sqlite3_busy_timeout(handle_, busy_timeout_ms);
   return {};
 }
@@ -162,11 +165,15 @@ void Database::note_bind(int code) {
 
 Snapshot::Snapshot(Database& database)
     : database_(database), is_own_(sqlite3_get_autocommit(database.handle()) != 0) {
-  if (is_own_) database_.script("BEGIN");
+  if (!is_own_) return;
+  database_.run("BEGIN");
+  database_.is_in_snapshot_ = true;
 }
 
 Snapshot::~Snapshot() {
-  if (!is_own_ || sqlite3_get_autocommit(database_.handle()) != 0) return;
+  if (!is_own_) return;
+  database_.is_in_snapshot_ = false;
+  if (sqlite3_get_autocommit(database_.handle()) != 0) return;
   sqlite3_exec(database_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
 }
 

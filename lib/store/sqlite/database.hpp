@@ -91,9 +91,12 @@ class Database {
   [[nodiscard]] std::int64_t changes() const { return sqlite3_changes64(handle_); }
   [[nodiscard]] std::int64_t last_row() const { return sqlite3_last_insert_rowid(handle_); }
   [[nodiscard]] sqlite3* handle() const { return handle_; }
+  // What is written now is undone.
+  [[nodiscard]] bool is_in_snapshot() const { return is_in_snapshot_; }
 
  private:
   friend class Rows;
+  friend class Snapshot;
   sqlite3_stmt* prepared(const char* sql);
   void note(int code);
   void note_bind(int code);
@@ -125,6 +128,7 @@ class Database {
   std::unordered_map<const char*, sqlite3_stmt*> statements_;
   int code_ = SQLITE_OK;
   std::string message_;
+  bool is_in_snapshot_ = false;
 };
 
 // What several queries read as of one moment. One within another, or within a transaction, is a

@@ -337,8 +337,9 @@ void Backend::set_synchronous(bool on) {
 std::int64_t Backend::now() {
   clock_high_ = std::max(clock_high_, options_.clock());
   // Within a minute after a start the clock may be read as earlier; expiry is no finer.
-  if (!options_.read_only && database_.is_open() && database_.ok() &&
-      clock_high_ - clock_saved_ >= clock_step_ms) {
+  const bool may_save =
+      !options_.read_only && database_.is_open() && database_.ok() && !database_.is_in_snapshot();
+  if (may_save && clock_high_ - clock_saved_ >= clock_step_ms) {
     clock_saved_ = clock_high_;
     database_.run("UPDATE meta SET v=?1 WHERE k='clock_high'", clock_high_);
   }

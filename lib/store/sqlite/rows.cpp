@@ -93,6 +93,7 @@ std::int64_t Backend::ensure_thread(std::string_view principal, std::string_view
 }
 
 std::optional<std::int64_t> Backend::number_of(const RunId& id) {
+  if (const auto known = live_.find(id); known != live_.end()) return known->second.no;
   return database_.number("SELECT no FROM runs WHERE id=?1", Bytes{id.bytes()});
 }
 
