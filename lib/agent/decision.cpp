@@ -26,11 +26,11 @@ using json::Tree;
 
 // Rows and calls know what was decided.
 void write_message(Tree& state, const Tree& call, std::string_view content, std::string_view status,
-                   std::string_view reason, IdSource& ids) {
+                   std::string_view reason, const StateMessageIds& ids) {
   Tree* state_message = find_tool_message(state, call["id"].string());
   if (state_message == nullptr) {
     Tree made = Tree::object();
-    made.set("id", ids.next_id());
+    made.set("id", ids.of_result(call["id"].string()));
     made.set("role", "tool");
     made.set("tool_call_id", call["id"]);
     made.set("plugin", call);
@@ -50,7 +50,8 @@ void set_approval(Tree& state, std::string_view id, std::string_view status) {
 
 constexpr std::string_view unapproved = "The call was aborted before it was approved.";
 
-void abort_calls(Tree& state, std::string_view content, std::int64_t now_ms, IdSource& ids) {
+void abort_calls(Tree& state, std::string_view content, std::int64_t now_ms,
+                 const StateMessageIds& ids) {
   const Tree pending = state["pendingToolsCalling"];
   for (const Tree& call : pending.items()) {
     write_message(state, call, content, "aborted", {}, ids);
@@ -77,7 +78,7 @@ Result<void> check_members(const Tree& decision) {
 
 class Decision {
  public:
-  Decision(Tree state, const Tree& decision, std::int64_t now_ms, IdSource& ids)
+  Decision(Tree state, const Tree& decision, std::int64_t now_ms, StateMessageIds ids)
       : state_(std::move(state)), decision_(decision), now_ms_(now_ms), ids_(ids) {}
 
   Result<Tree> run() {
@@ -311,7 +312,7 @@ class Decision {
   Result<void> stop() {
     const Status status = status_of(state_);
     if (status == Status::done || status == Status::error) return {};
-    abort_waiting(state_, unapproved, now_ms_, ids_);
+    abort_waiting(state_, unapproved, now_ms_, ids_.source, ids_.results);
     set_status(state_, Status::done);
     Tree event = Tree::object();
     event.set("type", "done");
@@ -350,23 +351,25 @@ class Decision {
   Tree state_;
   const Tree& decision_;
   std::int64_t now_ms_;
-  IdSource& ids_;
+  StateMessageIds ids_;
   Tree events_ = Tree::array();
   Tree next_;
 };
 
 }  // namespace
 
-void abort_waiting(Tree& state, std::string_view content, std::int64_t now_ms, IdSource& ids) {
-  abort_calls(state, content, now_ms, ids);
+void abort_waiting(Tree& state, std::string_view content, std::int64_t now_ms, IdSource& ids,
+                   ResultIds result_ids) {
+  abort_calls(state, content, now_ms, {ids, result_ids});
   state.erase("pendingHumanPrompt");
   state.erase("pendingHumanSelect");
 }
 
-Result<Tree> apply_decision(Tree state, const Tree& decision, std::int64_t now_ms, IdSource& ids) {
+Result<Tree> apply_decision(Tree state, const Tree& decision, std::int64_t now_ms, IdSource& ids,
+                            ResultIds result_ids) {
   auto loaded = load_state(std::move(state), Tree(), now_ms);
   if (!loaded) return std::move(loaded).error();
-  return Decision(std::move(loaded).value(), decision, now_ms, ids).run();
+  return Decision(std::move(loaded).value(), decision, now_ms, {ids, result_ids}).run();
 }
 
 }  // namespace millrace::agent

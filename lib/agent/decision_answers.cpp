@@ -11,9 +11,9 @@
 #include "agent/approval/approval_list.hpp"
 #include "agent/approval/approvals.hpp"
 #include "agent/approval/waiting.hpp"
+#include "agent/result_ids.hpp"
 #include "agent/state.hpp"
 #include "base/error.hpp"
-#include "base/ids.hpp"
 #include "base/json_tree.hpp"
 #include "base/result.hpp"
 #include "base/shown.hpp"
@@ -53,13 +53,13 @@ std::string content_of(const Tree& result) {
   return text.is_string() ? std::string(text.string()) : text.to_json();
 }
 
-void write_result(Tree& state, const Tree& call, std::string content, IdSource& ids) {
+void write_result(Tree& state, const Tree& call, std::string content, const StateMessageIds& ids) {
   if (Tree* const waiting = find_tool_message(state, call["id"].string()); waiting != nullptr) {
     waiting->set("content", content);
     return;
   }
   Tree made = Tree::object();
-  made.set("id", ids.next_id());
+  made.set("id", ids.of_result(call["id"].string()));
   made.set("role", "tool");
   made.set("content", content);
   made.set("tool_call_id", call["id"]);
@@ -69,7 +69,7 @@ void write_result(Tree& state, const Tree& call, std::string content, IdSource& 
 }  // namespace
 
 Result<std::optional<NextPhase>> take_response(Tree& state, const Tree& value, std::int64_t now_ms,
-                                               IdSource& ids) {
+                                               const StateMessageIds& ids) {
   const bool prompt = state["pendingHumanPrompt"].is_object();
   const bool select = state["pendingHumanSelect"].is_object();
   if (!prompt && !select) {
@@ -80,7 +80,7 @@ Result<std::optional<NextPhase>> take_response(Tree& state, const Tree& value, s
   const Tree& requested = state[select ? "pendingHumanSelect" : "pendingHumanPrompt"];
   const Tree call = requested["metadata"]["toolCallId"];
   Tree state_message = Tree::object();
-  state_message.set("id", ids.next_id());
+  state_message.set("id", call.is_string() ? ids.of_result(call.string()) : ids.source.next_id());
   state_message.set("role", call.is_string() ? "tool" : "user");
   state_message.set("content", value.is_string() ? value : Tree::text(value.to_json()));
   // A model that asked by a call reads the answer as its result.
@@ -99,7 +99,7 @@ Result<std::optional<NextPhase>> take_response(Tree& state, const Tree& value, s
 }
 
 Result<std::optional<NextPhase>> take_tool_result(Tree& state, const Tree& decision, Tree& events,
-                                                  std::int64_t now_ms, IdSource& ids) {
+                                                  std::int64_t now_ms, const StateMessageIds& ids) {
   const std::string_view id = decision["toolCallId"].string();
   const Tree* const found = approval_list::find_in(state, "pendingToolsCalling", "id", id);
   if (found == nullptr || !waits_for_result(state, *found)) return approval_list::unknown(id);

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/ids.hpp"
+#include "agent/result_ids.hpp"
 #include "base/json_tree.hpp"
 #include "base/result.hpp"
 
@@ -21,13 +21,13 @@ struct NextPhase {
 // Takes the user's answer to the pending prompt or choice. Nothing: the run still waits for others.
 // Errors: approval_answered, invalid_argument.
 Result<std::optional<NextPhase>> take_response(json::Tree& state, const json::Tree& value,
-                                               std::int64_t now_ms, IdSource& ids);
+                                               std::int64_t now_ms, const StateMessageIds& ids);
 
 // Takes `result` of a decision for the call `toolCallId`, and adds the event for readers. Nothing:
 // as above.
 // Errors: approval_mismatch, approval_answered.
 Result<std::optional<NextPhase>> take_tool_result(json::Tree& state, const json::Tree& decision,
                                                   json::Tree& events, std::int64_t now_ms,
-                                                  IdSource& ids);
+                                                  const StateMessageIds& ids);
 
 }  // namespace millrace::agent

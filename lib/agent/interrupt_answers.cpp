@@ -247,7 +247,8 @@ class Answers {
   }
 
   Result<void> apply(const Tree& decision) {
-    auto applied = agent::apply_decision(std::move(made_.state), decision, now_ms_, ids_);
+    auto applied =
+        agent::apply_decision(std::move(made_.state), decision, now_ms_, ids_, ResultIds::by_call);
     if (!applied) return std::move(applied).error();
     made_.state = std::move(applied.value().at("newState"));
     Tree& next = applied.value().at("nextContext");
@@ -278,6 +279,18 @@ class Answers {
     made_.context.set("phase", "human_approved_tool");
   }
 
+  // The client has the result as a message, and so has the thread: it keeps its id.
+  void add_row(const Tree& call, const Tree& row) {
+    const bool is_there = agent::find_tool_message(made_.state, call["id"].string()) != nullptr;
+    if (is_there || row["id"].string().empty()) return;
+    Tree made = Tree::object();
+    made.set("id", row["id"]);
+    made.set("role", "tool");
+    made.set("content", "");
+    made.set("tool_call_id", call["id"]);
+    made_.state.at("messages").push(std::move(made));
+  }
+
   Result<void> take_client_results() {
     if (agent::status_of(made_.state) != agent::Status::waiting_for_async_tool) return {};
     const Tree pending = made_.state["pendingToolsCalling"];
@@ -285,6 +298,7 @@ class Answers {
       const Tree* row = find_by(messages_, "tool_call_id", call["id"].string());
       // What another agent of ours is busy with is not the client's to answer.
       if (row == nullptr || !made_.state["subAgentRuns"][call["id"].string()].is_null()) continue;
+      add_row(call, *row);
       Tree decision = Tree::object();
       decision.set("action", "tool_result");
       decision.set("toolCallId", call["id"]);

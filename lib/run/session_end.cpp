@@ -50,7 +50,7 @@ void AgentSession::end_between(AgentOutcome outcome) {
   agent::abort_waiting(state_,
                        stopped ? "The call was aborted before it was finished."
                                : "The call was not finished when the time of the run was over.",
-                       services_.now_ms(), services_.call.ids);
+                       services_.now_ms(), services_.call.ids, agent::ResultIds::by_call);
   for (const std::string_view gone : {"subAgentRuns", "openQuestions"}) state_.erase(gone);
   if (stopped) {
     agent::set_status(state_, agent::Status::interrupted);

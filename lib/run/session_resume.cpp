@@ -84,8 +84,8 @@ void AgentSession::end_child(std::uint64_t action, const Child& child,
   decision.set("toolCallId", child.call_id());
   decision.set("result", outcome.content);
   decision.set("success", Tree::flag(!outcome.is_error));
-  auto applied =
-      agent::apply_decision(std::move(state_), decision, services_.now_ms(), services_.call.ids);
+  auto applied = agent::apply_decision(std::move(state_), decision, services_.now_ms(),
+                                       services_.call.ids, agent::ResultIds::by_call);
   if (!applied) {
     state_ = Tree::object();
     return end({AgentOutcome::Kind::failed, "error", applied.error(), {}});

@@ -121,7 +121,8 @@ void AgentSession::add_sent() {
 
 // Nobody waits for what was asked before, and the calls that waited are over.
 void AgentSession::leave_questions() {
-  agent::abort_waiting(state_, cut_call, services_.now_ms(), services_.call.ids);
+  agent::abort_waiting(state_, cut_call, services_.now_ms(), services_.call.ids,
+                       agent::ResultIds::by_call);
   for (const std::string_view gone : {"subAgentRuns", "openQuestions", "humanWaitingSince"}) {
     state_.erase(gone);
   }
