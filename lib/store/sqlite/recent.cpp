@@ -39,8 +39,13 @@ void Backend::settle_due() {
   for (const std::int64_t run : recent_.due()) settle(run);
 }
 
-// Writes the recent pages of this commit, and removes the rows whose pages are all in journals.
+// Removes the rows whose pages are all in journals, and writes the recent pages of this commit: in
+// this order the new rows take the blocks of the old ones, which had to be overwritten anyhow.
 void Backend::end_recent_commit() {
+  if (const auto before = recent_.take_removable()) {
+    is_recent_changed_ = true;
+    database_.run("DELETE FROM recent WHERE n<?1", *before * recent_lanes);
+  }
   const std::int64_t commit = recent_.commit();
   const RecentPages::Rows rows = recent_.end_commit();
   for (std::size_t lane = 0; lane < rows.size(); ++lane) {
@@ -49,9 +54,6 @@ void Backend::end_recent_commit() {
     const std::int64_t number = commit * recent_lanes + static_cast<std::int64_t>(lane);
     database_.run("INSERT INTO recent(n, crc, pages) VALUES(?1, ?2, ?3)", number,
                   checksum_of_row(number, rows[lane]), Bytes{rows[lane]});
-  }
-  if (const auto before = recent_.take_removable()) {
-    database_.run("DELETE FROM recent WHERE n<?1", *before * recent_lanes);
   }
 }
 

@@ -71,7 +71,6 @@ void RecentPages::keep(std::int64_t commit, std::int64_t run, PlacedPage page) {
 }
 
 RecentPages::Rows RecentPages::end_commit() {
-  while (!turns_.empty() && !is_current(turns_.front())) turns_.pop_front();
   const std::size_t added = std::exchange(added_, 0);
   added_before_ = added;
   ++commit_;
@@ -85,6 +84,7 @@ bool RecentPages::is_current(const Turn& turn) const {
 }
 
 std::optional<std::int64_t> RecentPages::take_removable() {
+  while (!turns_.empty() && !is_current(turns_.front())) turns_.pop_front();
   const std::int64_t needed = turns_.empty() ? commit_ : turns_.front().first_commit;
   if (!has_rows_ || needed <= first_row_) return std::nullopt;
   has_rows_ = !turns_.empty();

@@ -89,6 +89,7 @@ class RecentPages {
   // The number of the commit that is made.
   [[nodiscard]] std::int64_t commit() const { return commit_; }
   // The rows of commits before this number have nothing that is not in a journal; given once.
+  // Before end_commit.
   std::optional<std::int64_t> take_removable();
 
   // Runs whose pages are to be taken with the commit that is made.

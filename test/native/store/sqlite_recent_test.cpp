@@ -1,6 +1,7 @@
 // Pages of runs that stream at the same time, which come into the journals of their runs later.
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <random>
@@ -138,6 +139,35 @@ TEST_F(SqliteRecent, AreGoneWithTheLastOneThatTheyAreNeededFor) {
   backend.reset();
   EXPECT_EQ(rows_of("recent"), 0);
   expect_texts(*opened());
+}
+
+// Else each of those blocks is written when it is freed, and once more when it is used again.
+TEST_F(SqliteRecent, TakeTheBlocksOfThoseThatGo) {
+  constexpr std::uint64_t runs = 40;
+  constexpr std::size_t text_bytes = 800;
+  auto backend = opened();
+  accept(*backend, runs);
+  const auto commit = [&](std::uint64_t streaming) {
+    std::vector<AppendBatch> batches;
+    for (std::uint64_t run = 1; run <= streaming; ++run) {
+      batches.push_back(text_batch(run, std::string(text_bytes, 'x')));
+    }
+    for (const auto& outcome : backend->append(batches)) {
+      ASSERT_EQ(outcome.status, AppendStatus::committed);
+    }
+  };
+  // One run more with each commit, so that their turns are spread.
+  for (std::uint64_t streaming = 2; streaming < runs + 60; ++streaming) {
+    ASSERT_NO_FATAL_FAILURE(commit(std::min(streaming, runs)));
+  }
+  const std::string log = folder_.file() + "-wal";
+  const auto before = std::filesystem::file_size(log);
+  constexpr std::size_t measured = 50;
+  for (std::size_t one = 0; one < measured; ++one) ASSERT_NO_FATAL_FAILURE(commit(runs));
+  const auto bytes = std::filesystem::file_size(log) - before;
+  const double times = static_cast<double>(bytes) / (measured * runs * text_bytes);
+  RecordProperty("times", std::to_string(times));
+  EXPECT_LT(times, 4.1);
 }
 
 // A reader parses each row once: what it knows is that of the file, whoever writes it.
