@@ -164,11 +164,11 @@ std::vector<std::int64_t> waits_of(const Tree& failure, bool shows_something) {
                 0);
   std::vector<std::int64_t> waits;
   while (!machine.done()) {
-    const Tree news = machine.take();
-    const Tree& action = news["actions"].items().front();
+    const Tree wanted = machine.take();
+    const Tree& action = wanted["actions"].items().front();
     if (action["payload"]["retry"].integer_or(0) > 0) {
       waits.push_back(action["payload"]["waitMs"].integer_or(0));
-      const Tree& data = news["events"].items().back()["data"];
+      const Tree& data = wanted["events"].items().back()["data"];
       EXPECT_EQ(data["attempt"].integer_or(0), static_cast<std::int64_t>(waits.size()));
       EXPECT_EQ(data["delayMs"].integer_or(0), waits.back());
       EXPECT_EQ(data["maxAttempts"].integer_or(0), 7);
