@@ -1,7 +1,6 @@
 // class AgentServer: `millrace serve` inside the engine.
 #include "app/agent_server.hpp"
 
-#include <atomic>
 #include <utility>
 
 #include "arguments.hpp"

@@ -5,4 +5,5 @@
 #error "The build sets NAPI_VERSION and NAPI_DISABLE_CPP_EXCEPTIONS."
 #endif
 
+#include <js_native_api_types.h>
 #include <napi.h>

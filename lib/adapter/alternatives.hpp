@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <string_view>
 
 #include "base/json.hpp"
 #include "base/json_tree.hpp"

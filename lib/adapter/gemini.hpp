@@ -4,8 +4,6 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
-#include <initializer_list>
 #include <string>
 
 #include "adapter/adapter.hpp"

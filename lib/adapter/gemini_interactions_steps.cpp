@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <string>
-#include <utility>
 
 #include "adapter/further_members.hpp"
 #include "adapter/gemini_interactions.hpp"
