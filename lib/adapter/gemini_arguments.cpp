@@ -9,6 +9,7 @@ namespace {
 constexpr std::size_t depth_limit = 64;
 constexpr std::size_t gap_limit = 1024;  // items that a path may leave out
 constexpr std::size_t node_bytes = 64;
+constexpr std::size_t indexed_members = 32;  // from these on they are found by an index
 
 }  // namespace
 
@@ -65,13 +66,27 @@ GeminiArguments::Node* GeminiArguments::child(Node& node, const Step& step) {
     }
     return &node.items[step.index];
   }
-  const auto found = std::find_if(node.members.begin(), node.members.end(),
-                                  [&](const Node& member) { return member.name == step.name; });
-  if (found != node.members.end()) return &*found;
-  bytes_ += node_bytes + step.name.size();
-  Node& added = node.members.emplace_back();
-  added.name = step.name;
-  return &added;
+  return &member(node, step.name);
+}
+
+GeminiArguments::Node& GeminiArguments::member(Node& node, std::string_view name) {
+  std::vector<Node>& members = node.members;
+  if (members.size() < indexed_members) {
+    const auto found = std::find_if(members.begin(), members.end(),
+                                    [&](const Node& one) { return one.name == name; });
+    if (found != members.end()) return *found;
+  } else {
+    if (node.places.empty()) {
+      for (std::size_t at = 0; at < members.size(); ++at) node.places.emplace(members[at].name, at);
+    }
+    const auto [place, is_new] = node.places.try_emplace(std::string(name), members.size());
+    if (!is_new) return members[place->second];
+    bytes_ += node_bytes + name.size();
+  }
+  bytes_ += node_bytes + name.size();
+  Node& added = members.emplace_back();
+  added.name = name;
+  return added;
 }
 
 GeminiArguments::Node* GeminiArguments::find(std::string_view path) {

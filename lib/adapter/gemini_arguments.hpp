@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,12 +33,14 @@ class GeminiArguments {
     std::string text;  // a string, or JSON text of a number, a boolean or null
     std::string name;  // of a member
     std::vector<Node> members;
+    std::map<std::string, std::size_t, std::less<>> places;  // of members by name, where many are
     std::vector<Node> items;
   };
   struct Step;
   static bool read_path(std::string_view path, std::vector<Step>& steps);
   Node* find(std::string_view path);
   Node* child(Node& node, const Step& step);
+  Node& member(Node& node, std::string_view name);
   static bool set(Node& node, const json::Value& piece);
   static void write(std::string& out, const Node& node);
 
