@@ -48,7 +48,16 @@ class Anthropic final : public Adapter {
   [[nodiscard]] std::size_t pings() const override { return pings_; }
 
  private:
-  enum class Kind : std::uint8_t { text, thinking, redacted, tool, result, compaction, other };
+  enum class Kind : std::uint8_t {
+    text,
+    thinking,
+    redacted,
+    tool,
+    nameless,  // a call that is left out
+    result,
+    compaction,
+    other
+  };
   // A content block that is open.
   struct Block {
     std::int64_t index = 0;

@@ -73,6 +73,7 @@ void Anthropic::open_block(Block& block, const json::Value& content) {
       break;
     case Kind::tool: open_tool(block, content); break;
     case Kind::result: add_result(content); break;
+    case Kind::nameless: break;
     case Kind::compaction:
       services_.parts.close_texts();
       block.held = content["content"].string();
@@ -147,6 +148,7 @@ void Anthropic::warn(std::string_view sentence, std::string_view payload) {
 
 void Anthropic::add_input(Block& block, const json::Value& delta) {
   const std::string_view piece = delta["partial_json"].string();
+  if (block.kind == Kind::nameless) return;
   if (block.kind != Kind::tool) {
     if (!piece.empty()) warn("Input for a block that is no call was skipped.", delta.to_json());
     return;
@@ -207,6 +209,7 @@ void Anthropic::close_block(Block& block) {
     case Kind::compaction: close_compaction(block); break;
     case Kind::text: close_text(block); break;
     case Kind::result:
+    case Kind::nameless:
     case Kind::other: break;
   }
 }

@@ -69,6 +69,10 @@ void Anthropic::end_calls() {
 }
 
 void Anthropic::open_tool(Block& block, const json::Value& content) {
+  if (content["name"].string().empty() && services_.mode == event::Mode::strict) {
+    block.kind = Kind::nameless;
+    return warn("A tool call was left out: it has no name.", content["id"].string());
+  }
   if (result_given_) begin_message({});
   message_used_ = true;
   reasoning_id_.clear();

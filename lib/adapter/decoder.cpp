@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "adapter/skipped_members.hpp"
 #include "base/json_depth.hpp"
 #include "base/utf8.hpp"
 #include "framing/aws_event_stream.hpp"
@@ -247,7 +248,10 @@ void Decoder::on_payload(std::string_view name, std::string_view payload) {
     if (strict()) adapter_->on_sentinel();
     return;
   }
-  if (strict() && sentinels_ > 0 && is_complete()) return;
+  if (strict() && sentinels_ > 0 && is_complete()) {
+    if (facts_) facts_->add_name(skipped_members, "a record behind " + std::string(wire_.sentinel));
+    return;
+  }
   auto value = document_.parse(payload);
   if (!value) {
     skip(payload, value.error());

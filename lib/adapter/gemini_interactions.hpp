@@ -77,6 +77,7 @@ class GeminiInteractions final : public Adapter {
   void keep_state(std::string_view kind, std::string_view entity_id, const std::string& json);
   void give_steps(const json::Value& interaction);
   void warn_of(const json::Value& error);
+  void warn(std::string_view sentence, std::string_view payload);
   void note_facts(const json::Value& interaction);
   static std::string members_to_go_on(const json::Value& interaction);
   void finish(const json::Value& interaction);

@@ -131,15 +131,17 @@ void GeminiInteractions::on_step_delta(const json::Value& record) {
   if (record["metadata"].exists()) note_step(record);
 }
 
+void GeminiInteractions::warn(std::string_view sentence, std::string_view payload) {
+  const std::string shown = redacted(payload, 256);
+  services_.parts.pass(event::Warning{row_of(Errc::record_skipped).code, sentence, shown});
+}
+
 void GeminiInteractions::apply(Step& step, const json::Value& delta) {
   const std::string_view type = delta["type"].string();
   if (type == "arguments_delta") {
     const std::string_view piece = delta["arguments"].string();
     if (step.key.empty()) {
-      const std::string payload = redacted(delta.to_json(), 256);
-      return services_.parts.pass(
-          event::Warning{row_of(Errc::record_skipped).code,
-                         "Arguments of a step that is no call were skipped.", payload});
+      return warn("Arguments of a step that is no call were skipped.", delta.to_json());
     }
     step.has_arguments = step.has_arguments || !piece.empty();
     step.balance.feed(piece);
@@ -147,7 +149,11 @@ void GeminiInteractions::apply(Step& step, const json::Value& delta) {
   } else if (type == "thought_summary") {
     give_summary(delta["content"]);
   } else if (type == "thought_signature") {
-    step.signature = delta["signature"].string();
+    const std::string_view signature = delta["signature"].string();
+    if (!step.signature.empty() && step.signature != signature) {
+      warn("A step has two signatures; the last one counts.", step.signature);
+    }
+    step.signature = signature;
   } else if (type == "text_annotation" || type == "text_annotation_delta") {
     for (const json::Value annotation : delta["annotations"].items()) {
       answer_.cite(annotation.to_json());

@@ -50,6 +50,12 @@ std::optional<ErrorRecord> error_in_place(const json::Value& record, bool is_chu
   return error;
 }
 
+// Whether a message beside a delta has other words than it, or more than were given.
+bool has_more_words(const json::Value& message, const json::Value& delta, std::size_t given) {
+  const auto words = message["content"].filled_string();
+  return words && (words->size() > given || !words->ends_with(delta["content"].string()));
+}
+
 bool may_reason(const json::Value& delta) {
   return delta.may_have({"reasoning_content", "reasoning", "reasoning_text", "reasoning_details"});
 }
@@ -172,6 +178,10 @@ void OpenAiChat::on_choice(const json::Value& choice, const Given& before, bool 
     on_tool_calls(delta["tool_calls"], std::nullopt);
     on_function_call(delta);
     if (speaks) on_annotations(delta["annotations"]);
+    const json::Value message = choice["message"];
+    const bool has_more = has_more_words(message, delta, given_.text_bytes) ||
+                          message["tool_calls"].size() > calls_.size();
+    if (speaks && has_more) skip_member("choice.message");
   } else if (strict && choice["message"].is_object()) {
     const bool last = choice["finish_reason"].filled_string().has_value();
     on_message(choice["message"], before, last, speaks);

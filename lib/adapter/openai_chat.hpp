@@ -107,6 +107,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void keep_thinking(const json::Value& part);
   void on_reasoning(const json::Value& delta);
   void on_reasoning_text(std::string_view text);
+  void skip_member(std::string_view name);
   void on_tool_call(const json::Value& entry, std::optional<std::int64_t> index);
   void add_name(Call& call, std::string_view piece);
   void open_call(Call& call);

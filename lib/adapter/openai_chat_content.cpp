@@ -4,6 +4,7 @@
 
 #include "adapter/further_members.hpp"
 #include "adapter/openai_chat.hpp"
+#include "adapter/skipped_members.hpp"
 #include "base/error.hpp"
 
 namespace millrace::adapter {
@@ -208,6 +209,7 @@ void OpenAiChat::on_reasoning(const json::Value& delta) {
   const auto content = delta["reasoning_content"].filled_string();
   const auto other = delta["reasoning"].filled_string();
   const auto plain = delta["reasoning_text"].filled_string();
+  if (content && other && *content != *other) skip_member("delta.reasoning");
   if (content) {
     on_reasoning_text(*content);
   } else if (other) {
@@ -231,6 +233,10 @@ void OpenAiChat::on_reasoning(const json::Value& delta) {
           event::ProviderState{chat_provider, "reasoning_details", message_id_, detail.to_json()});
     }
   }
+}
+
+void OpenAiChat::skip_member(std::string_view name) {
+  if (services_.facts != nullptr) services_.facts->add_name(skipped_members, std::string(name));
 }
 
 void OpenAiChat::on_reasoning_text(std::string_view text) {

@@ -307,12 +307,23 @@ void OpenAiResponses::on_error(const json::Value& record) {
   fail_with(services_.parts, services_.mode, error);
 }
 
+// A stream may hold several responses, which are all paid for; one that ends twice is paid for
+// once. Drop-in readers get the usage of each.
 void OpenAiResponses::give_usage(const json::Value& response) {
   const json::Value usage = response["usage"];
   if (!usage.is_object()) return;
-  const std::string text = usage.to_json();
-  services_.parts.pass(
-      read_usage(UsageDialect::openai_responses, "", response["model"].string(), usage, text));
+  const std::string_view id = response["id"].string();
+  const bool is_another = id != usage_id_ && services_.mode == event::Mode::strict;
+  if (is_another) add_usage(earlier_usage_json_, std::exchange(usage_json_, {}));
+  usage_id_ = id;
+  usage_json_ = usage.to_json();
+  std::string text = usage_json_;
+  add_usage(text, earlier_usage_json_);
+  json::Document document;
+  if (const auto value = document.parse(text)) {
+    services_.parts.pass(read_usage(UsageDialect::openai_responses, "", response["model"].string(),
+                                    value.value(), text));
+  }
 }
 
 void OpenAiResponses::give_state(std::string_view kind, std::string_view entity,

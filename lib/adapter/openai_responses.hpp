@@ -185,8 +185,11 @@ class OpenAiResponses final : public Adapter {
   std::string message_id_;   // the last message of the current response, unless a thought followed
   std::string holder_;       // the message that holds calls without a text before them
   std::string pending_id_;   // of an answer that goes on in the background
-  std::string background_id_;  // the same, also once it has ended
-  std::string ended_id_;       // of the response that ended last
+  std::string background_id_;       // the same, also once it has ended
+  std::string ended_id_;            // of the response that ended last
+  std::string usage_json_;          // that was given last
+  std::string usage_id_;            // of the response that has it
+  std::string earlier_usage_json_;  // of the responses before it
   std::optional<std::int64_t> last_number_;
   std::uint64_t items_seen_ = 0;
   bool has_forgotten_ = false;  // items of the current response

@@ -211,6 +211,11 @@ void langgraph::write_content(JsonBuilder& out, const Message& given) {
   RetainedBlocks blocks(message);
   if (blocks.read(text)) return blocks.write(out, text, message.tool_calls);
   if (write_list(out, "content", message.metadata, langgraph::provider, text)) return;
+  const auto* list = message.metadata.find(langgraph::provider, list_kind);
+  if (text.empty() && list != nullptr && list->json == "[]") {
+    out.open_array("content");
+    return out.close_array();
+  }
   out.text("content", text);
 }
 

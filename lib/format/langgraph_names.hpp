@@ -14,6 +14,7 @@ namespace millrace::format::langgraph {
 
 inline constexpr std::string_view provider = "langgraph";
 inline constexpr std::string_view list_state = "content";
+inline constexpr std::string_view call_type_kind = "call_type";  // the `type` of a call
 inline constexpr std::string_view kwargs_kind = "additional_kwargs";
 inline constexpr std::string_view members_kind = "message";  // further members of a message
 // Names the message that a message is more of: `{"of": "a1"}`.

@@ -127,7 +127,12 @@ void read_calls(Message& message, const json::Value& calls, bool invalid, IdSour
     if (invalid) {
       call.metadata.add(langgraph::provider, langgraph::invalid_kind,
                         without(value, {"id", "name", "args"}));
-    } else if (has_more_than(value, {"id", "name", "args", "type"})) {
+      continue;
+    }
+    if (const json::Value type = value["type"]; type.is_string()) {
+      call.metadata.add(langgraph::provider, langgraph::call_type_kind, raw(type));
+    }
+    if (has_more_than(value, {"id", "name", "args", "type"})) {
       call.metadata.add(langgraph::provider, further_kind,
                         without(value, {"id", "name", "args", "type"}));
     }
@@ -139,7 +144,9 @@ void read_body(Message& message, const json::Value& value, IdSource& ids) {
   const bool has_parts = message.role == Role::user || message.role == Role::tool;
   message.content =
       has_parts ? langgraph_content(content) : Content::of_text(langgraph::text_of_blocks(content));
-  if (content.is_array() && !is_more_than_text(content)) {
+  if (content.is_array() && content.size() == 0) {
+    message.metadata.add(langgraph::provider, list_kind, "[]");
+  } else if (content.is_array() && !is_more_than_text(content)) {
     keep_list(message.metadata, langgraph::provider, content);
   } else if (!has_parts && content.is_array()) {
     message.metadata.add(langgraph::provider, langgraph::list_state, raw(content));

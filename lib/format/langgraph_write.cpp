@@ -50,6 +50,9 @@ void write_langgraph_call(JsonBuilder& out, const ToolCall& call) {
   out.text("name", call.name);
   langgraph::write_arguments(out, "args", call, false);
   FurtherMembers(call.metadata, langgraph::provider).write(out, {"id", "name", "args"});
+  if (const auto* type = call.metadata.find(langgraph::provider, langgraph::call_type_kind)) {
+    out.raw("type", type->json);
+  }
   out.close_object();
 }
 

@@ -325,6 +325,23 @@ TEST(SecondEnds, CountTheirUsageOnce) {
   }
 }
 
+TEST(SecondEnds, OfAnotherResponseAddTheirUsage) {
+  const auto response = [](std::string_view id, std::string_view input, std::string_view output) {
+    return R"({"type":"response.completed","response":{"id":")" + std::string(id) +
+           R"(","output":[],"usage":{"input_tokens":)" + std::string(input) +
+           R"(,"output_tokens":)" + std::string(output) + R"(,"input_tokens_details":)" +
+           R"({"cached_tokens":)" + std::string(output) + "}}}}";
+  };
+  const std::string first = response("r", "100", "10");
+  const std::string second = response("s", "200", "20");
+  const std::string third = response("t", "1", "2");
+  const std::string events = decode_records(
+      "openai_responses", {created, words_done, first, words_done, second, words_done, third});
+  EXPECT_EQ(count_of(events, R"("inputTokens":100,"outputTokens":10,)"), 1U) << events;
+  EXPECT_EQ(count_of(events, R"("inputTokens":300,"outputTokens":30,)"), 1U) << events;
+  EXPECT_EQ(count_of(events, R"("inputTokens":301,"outputTokens":32,)"), 1U) << events;
+}
+
 TEST(SecondEnds, OfAResponseAreNamed) {
   const std::string events =
       decode_records("openai_responses", {created, words_done, words_completed, words_completed});
@@ -364,6 +381,21 @@ TEST(ChatImages, WithoutAnAddressAreNamed) {
   const std::string part = decode_records(
       "openai_chat", {R"({"choices":[{"delta":{"content":[{"type":"image_file","id":"i"}]}}]})"});
   EXPECT_EQ(count_of(part, R"("kind":"content_part")"), 1U) << part;
+}
+
+TEST(InteractionSteps, NameTheSecondSignature) {
+  const std::string_view start =
+      R"({"event_type":"step.start","index":0,"step":{"type":"thought"}})";
+  const auto signature = [](std::string_view value) {
+    return R"({"event_type":"step.delta","index":0,"delta":{"type":"thought_signature",)"
+           R"("signature":")" +
+           std::string(value) + "\"}}";
+  };
+  const std::string first = signature("S1");
+  const std::string second = signature("S2");
+  const std::string signatures =
+      decode_records("gemini_interactions", {start, first, first, second});
+  EXPECT_EQ(count_of(signatures, "A step has two signatures"), 1U) << signatures;
 }
 
 TEST(InteractionSteps, KeepTheirSignatures) {

@@ -74,6 +74,41 @@ TEST(ChatNames, OfSeveralCallsMayComeInTurn) {
   EXPECT_EQ(count_in(events, "@warning"), 0U) << events;
 }
 
+// What cannot be shown beside other words of the same meaning is named.
+TEST(ChatWords, ThatStandBesideOthersAreNamed) {
+  const auto named = [](std::string_view name) {
+    return R"("skippedMembers":[")" + std::string(name) + "\"]";
+  };
+  const std::string end = chunk("{}", R"("stop")");
+  const std::string both = events_of(
+      "openai_chat",
+      {R"({"id":"x","choices":[{"index":0,"delta":{"content":"A"},"message":{"content":"B"}}]})",
+       end, "[DONE]"});
+  EXPECT_EQ(count_in(both, named("choice.message")), 1U) << both;
+  const std::string repeated = events_of(
+      "openai_chat",
+      {chunk(R"({"content":"A"})"),
+       R"({"id":"x","choices":[{"index":0,"delta":{"content":"B"},"message":{"content":"AB"}}]})",
+       end, "[DONE]"});
+  EXPECT_EQ(count_in(repeated, "skippedMembers"), 0U) << repeated;
+  const std::string unsaid = events_of(
+      "openai_chat",
+      {R"({"id":"x","choices":[{"index":0,"delta":{"role":"assistant"},"message":{"content":"B"}}]})",
+       end, "[DONE]"});
+  EXPECT_EQ(count_in(unsaid, named("choice.message")), 1U) << unsaid;
+  const std::string reasoning =
+      events_of("openai_chat", {chunk(R"({"reasoning":"R","reasoning_content":"R"})"),
+                                chunk(R"({"content":"A"})"), end, "[DONE]"});
+  EXPECT_EQ(count_in(reasoning, "skippedMembers"), 0U) << reasoning;
+  const std::string other =
+      events_of("openai_chat", {chunk(R"({"reasoning":"T","reasoning_content":"S"})"),
+                                chunk(R"({"content":"A"})"), end, "[DONE]"});
+  EXPECT_EQ(count_in(other, named("delta.reasoning")), 1U) << other;
+  const std::string behind = events_of(
+      "openai_chat", {chunk(R"({"content":"A"})"), end, "[DONE]", chunk(R"({"content":"B"})")});
+  EXPECT_EQ(count_in(behind, named("a record behind [DONE]")), 1U) << behind;
+}
+
 TEST(ChatReasons, ThatComeTwiceCountByTheLast) {
   const std::string length =
       events_of("openai_chat", {chunk(R"({"content":"A"})"), chunk("{}", R"("length")"),
@@ -114,6 +149,18 @@ TEST(ClaudesCalls, HaveIdsOfTheirOwn) {
   EXPECT_EQ(count_in(events, "Two calls have one id"), 1U) << events;
   EXPECT_EQ(count_in(events, R"("toolCallId":"id-1","toolCallName":"read")"), 1U) << events;
   EXPECT_EQ(count_in(events, R"("kind":"caller","entityId":"id-1")"), 1U) << events;
+}
+
+TEST(ClaudesCalls, WithoutANameAreLeftOut) {
+  const std::string start =
+      R"({"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t",)"
+      R"("input":{}}})";
+  const std::string events =
+      events_of("anthropic", {CLAUDE_START, start, CLAUDE_INPUT,
+                              R"({"type":"content_block_stop","index":0})", CLAUDE_END});
+  EXPECT_EQ(count_in(events, "TOOL_CALL"), 0U) << events;
+  EXPECT_EQ(count_in(events, "@warning"), 1U) << events;
+  EXPECT_EQ(count_in(events, "it has no name"), 1U) << events;
 }
 
 TEST(ClaudesCalls, NameTheInputThatTheirDeltasReplace) {
