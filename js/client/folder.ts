@@ -40,11 +40,17 @@ export class Folder {
   #step: FoldedMessage[] = [];
   readonly #order = new AnswerOrder();
   #thinkingId = '';
+  // By the event before the one at work.
+  #isReset = false;
 
   feed(event: unknown): void {
+    const isBehindReset = this.#isReset;
+    this.#isReset = false;
     if (!isRecord(event)) return;
     const type = textOf(event['type']);
     const [, kind, piece] = pieces.exec(type) ?? [];
+    // Behind a reset it is for clients that know no resets: the conversation before what was taken back.
+    if (isBehindReset && type === 'MESSAGES_SNAPSHOT') return;
     if (kind) this.#onPiece(kind === 'TEXT', piece, event);
     else if (Object.hasOwn(this.#handlers, type)) this.#handlers[type]?.(event);
   }

@@ -112,6 +112,7 @@ Result<void> Folder::feed(std::string_view events_json) {
 }
 
 void Folder::feed(const json::Value& event) {
+  is_behind_reset_ = std::exchange(was_reset_, false);
   if (const Row* row = find_row(event["type"].string())) (this->*row->handler)(event);
 }
 
@@ -212,8 +213,10 @@ void Folder::patch_activity(std::string_view id, std::string_view type, json::Va
 
 // ---- the whole conversation
 
+// Behind a reset it is the conversation before what the reset took back: for clients that have it
+// and know no resets. Here the reset has done that, and what was before the events is not theirs.
 void Folder::on_snapshot(const json::Value& event) {
-  if (!event["messages"].is_array()) return;
+  if (is_behind_reset_ || !event["messages"].is_array()) return;
   Index<Message> fresh;
   std::vector<std::string> order;
   bool has_reasoning = false;
@@ -328,6 +331,7 @@ void Folder::take_back(std::optional<std::vector<std::string_view>> ids) {
   waiting_.clear();
   chunks_.clear();
   binding_.clear();
+  was_reset_ = true;
   if (dropped == 0) return;
   index_all();
   find_anchor();

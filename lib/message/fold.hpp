@@ -228,6 +228,8 @@ class Folder {
   Index<std::string> bound_;                      // by id, the reasoning that a part needs
   Place anchor_ = entries_.end();                 // its last assistant message
   std::string thinking_id_;
+  bool was_reset_ = false;        // by the event before
+  bool is_behind_reset_ = false;  // the event at work
 };
 
 }  // namespace millrace::message

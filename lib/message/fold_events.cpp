@@ -140,6 +140,10 @@ class Folder::Typed {
 };
 
 void Folder::feed(const event::Event& event) {
+  // One of another producer is fed as JSON.
+  if (!std::holds_alternative<event::Foreign>(event.body)) {
+    is_behind_reset_ = std::exchange(was_reset_, false);
+  }
   json::Document document(depth_limit);
   json::Value metadata;
   if (!event.extra.empty()) {

@@ -33,6 +33,19 @@ function randomOf(seed: number): (below: number) => number {
 }
 
 describe('the fold of a page', () => {
+  it('takes no history from the snapshot behind a reset', () => {
+    const events = [
+      { type: 'TEXT_MESSAGE_CHUNK', messageId: 'a', delta: 'partial' },
+      { type: 'CUSTOM', name: 'millrace.reset', value: { messageIds: ['a'], reason: 'retry' } },
+      { type: 'MESSAGES_SNAPSHOT', messages: [{ id: 'q', role: 'user', content: 'Ask' }] },
+      { type: 'TEXT_MESSAGE_CHUNK', messageId: 'b', delta: 'whole' },
+    ] as AGUIEvent[];
+    expect(client.foldEvents(events)).toEqual([{ id: 'b', role: 'assistant', content: 'whole' }]);
+    expect(engineFold(events)).toEqual(client.foldEvents(events));
+    const later = [...events.slice(0, 2), { type: 'STEP_STARTED', stepName: 's' }, events[2]];
+    expect(client.foldEvents(later as AGUIEvent[])).toMatchObject([{ id: 'q' }]);
+  });
+
   const types = [
     ...['TEXT_MESSAGE_START', 'TEXT_MESSAGE_CONTENT', 'TEXT_MESSAGE_END', 'TEXT_MESSAGE_CHUNK'],
     ...['REASONING_MESSAGE_START', 'REASONING_MESSAGE_CONTENT', 'REASONING_MESSAGE_END'],

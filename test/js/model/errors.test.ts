@@ -2,7 +2,13 @@
 import type { ServerResponse } from 'node:http';
 
 import type { AGUIEvent, ModelRuntimeOptions } from 'millrace';
-import { MillraceError, createChatRoute, createModelRuntime } from 'millrace';
+import {
+  agUIAdapter,
+  createChatRoute,
+  createModelRuntime,
+  foldEvents,
+  MillraceError,
+} from 'millrace';
 
 import { answer, messages, reject } from '../../support/chat-answers';
 import { bytesOf, headOf, recordsOf, usage } from '../../support/model-wires';
@@ -283,6 +289,43 @@ describe('callbacks', () => {
     expect(reported.join('|')).toBe(
       'a|b|reset after 1: connection_lost, 1 message|Again|final Again',
     );
+  });
+});
+
+describe('an answer that began anew', () => {
+  const whole = { deltas: ['a', 'b', 'c', 'd'], usage };
+  const question = { id: 'q', role: 'user' as const, content: 'Ask' };
+  const further = { id: 'f', role: 'user' as const, content: 'Go on' };
+  beforeEach(() => {
+    provider.answer = (response, call) => {
+      if (provider.calls.length > 1) return stream([answer('Again')])(response, call);
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(bytesOf(recordsOf('chat', whole).slice(0, 3)), () => response.destroy());
+    };
+  });
+
+  it('folds to itself alone, so that the next request has the history once', async () => {
+    const runtime = runtimeOf('openai', { fallback: ['openai:other'] });
+    const events = await eventsOf(runtime.stream({ model: 'm', messages: [question] }));
+    const types = events.map(({ type }) => type);
+    expect(types[types.indexOf('CUSTOM') + 1]).toBe('MESSAGES_SNAPSHOT');
+    const folded = foldEvents(events);
+    expect(folded).toMatchObject([{ role: 'assistant', content: 'Again' }]);
+    const next = [question, ...folded, further];
+    await runtime.stream({ model: 'm', messages: next, format: 'canonical' }).text();
+    expect(JSON.parse(provider.calls.at(-1)?.body ?? '')).toMatchObject({
+      messages: [{ content: 'Ask' }, { content: 'Again' }, { content: 'Go on' }],
+    });
+  });
+
+  it('folds so from the bytes of a chat, which have the history for other clients', async () => {
+    const runtime = runtimeOf('openai', { fallback: ['openai:other'] });
+    const bytes = await runtime.chat({ model: 'm', messages: [question] });
+    const events = await eventsOf(agUIAdapter().parse(bytes));
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'MESSAGES_SNAPSHOT', messages: [question] }),
+    );
+    expect(foldEvents(events)).toMatchObject([{ role: 'assistant', content: 'Again' }]);
   });
 });
 
