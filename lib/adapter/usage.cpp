@@ -29,6 +29,11 @@ struct Row {
   Path more_input = {};                   // tokens that are not in the input count
   bool reasoning_beside_output = false;   // reasoning tokens are not in the output count
   std::array<Path, 2> other_cached = {};  // where else cached tokens may stand
+  std::array<Path, 2> other_cache_write = {};
+  Path other_reasoning = {};          // the greater count of both holds
+  std::string_view other_group = {};  // in place of the counts' group, where that is missing
+  bool more_beside_total = false;     // `more_input` is not in the total, either
+  bool guesses_reasoning = false;     // without a total: beside an output that it exceeds
 };
 
 constexpr std::array<Row, 9> rows{{
@@ -36,12 +41,19 @@ constexpr std::array<Row, 9> rows{{
      {"", "completion_tokens"},
      {"", "total_tokens"},
      {"completion_tokens_details", "reasoning_tokens"},
-     {"prompt_tokens_details", "cached_tokens"},
-     {},
+     {"", "prompt_cache_hit_tokens"},
+     {"prompt_tokens_details", "cache_write_tokens"},
      false,
-     {},
+     {"", "citation_tokens"},
      false,
-     {{{"", "prompt_cache_hit_tokens"}, {"", "cached_tokens"}}}},
+     {{{"prompt_tokens_details", "cached_tokens"}, {"", "cached_tokens"}}},
+     // Alibaba's explicit caches, and Claude on GitHub Copilot.
+     {{{"prompt_tokens_details", "cache_creation_tokens"},
+       {"prompt_tokens_details", "cache_creation_input_tokens"}}},
+     {"", "reasoning_tokens"},
+     {},
+     true,
+     true},
     {{"", "input_tokens"},
      {"", "output_tokens"},
      {"", "total_tokens"},
@@ -89,13 +101,41 @@ constexpr std::array<Row, 9> rows{{
      {"", "cacheReadInputTokens"},
      {"", "cacheWriteInputTokens"},
      true},
-    {{"tokens", "input_tokens"}, {"tokens", "output_tokens"}, {}, {}, {"", "cached_tokens"}, {}},
+    {{"tokens", "input_tokens"},
+     {"tokens", "output_tokens"},
+     {},
+     {},
+     {"", "cached_tokens"},
+     {},
+     false,
+     {},
+     false,
+     {},
+     {},
+     {},
+     "billed_units"},
 }};
 
 std::optional<std::int64_t> count_at(const json::Value& usage, const Path& path) {
   if (path.key.empty()) return std::nullopt;
   const json::Value group = path.group.empty() ? usage : usage[path.group];
   return count_of(group[path.key]);
+}
+
+// The count at the first of the paths that has one.
+std::optional<std::int64_t> first_count(const json::Value& usage, const Path& path,
+                                        const std::array<Path, 2>& others) {
+  auto count = count_at(usage, path);
+  for (const Path& other : others) {
+    if (!count) count = count_at(usage, other);
+  }
+  return count;
+}
+
+// The path, within the other group where a row has one and its own is missing.
+Path given_path(const json::Value& usage, const Row& row, Path path) {
+  if (!row.other_group.empty() && !usage[path.group].is_object()) path.group = row.other_group;
+  return path;
 }
 
 }  // namespace
@@ -106,29 +146,31 @@ event::Usage read_usage(UsageDialect dialect, std::string_view provider, std::st
   event::Usage result;
   result.provider = provider;
   result.model = model;
-  result.input_tokens = count_at(usage, row.input);
-  result.output_tokens = count_at(usage, row.output);
+  result.input_tokens = count_at(usage, given_path(usage, row, row.input));
+  result.output_tokens = count_at(usage, given_path(usage, row, row.output));
   result.total_tokens = count_at(usage, row.total);
-  result.reasoning_tokens = count_at(usage, row.reasoning);
-  result.cached_input_tokens = count_at(usage, row.cached);
-  for (const Path& path : row.other_cached) {
-    if (!result.cached_input_tokens) result.cached_input_tokens = count_at(usage, path);
-  }
-  result.cache_write_input_tokens = count_at(usage, row.cache_write);
+  result.reasoning_tokens =
+      std::max(count_at(usage, row.reasoning), count_at(usage, row.other_reasoning));
+  result.cached_input_tokens = first_count(usage, row.cached, row.other_cached);
+  result.cache_write_input_tokens = first_count(usage, row.cache_write, row.other_cache_write);
   result.json = usage_json;
   if (row.cached_beside_input && result.input_tokens) {
     *result.input_tokens += result.cached_input_tokens.value_or(0);
     *result.input_tokens += result.cache_write_input_tokens.value_or(0);
   }
-  if (result.input_tokens) *result.input_tokens += count_at(usage, row.more_input).value_or(0);
+  const std::int64_t more = count_at(usage, row.more_input).value_or(0);
+  if (result.input_tokens) *result.input_tokens += more;
+  if (result.total_tokens && row.more_beside_total) *result.total_tokens += more;
   // xAI leaves reasoning out of the output of a chat, which only the total tells.
   const std::int64_t unexplained = result.total_tokens.value_or(0) -
                                    result.input_tokens.value_or(0) -
                                    result.output_tokens.value_or(0);
+  const bool in_total =
+      result.total_tokens ? unexplained == result.reasoning_tokens
+                          : row.guesses_reasoning && result.reasoning_tokens > result.output_tokens;
   const bool left_out = result.input_tokens && result.output_tokens &&
-                        result.reasoning_tokens.value_or(0) > 0 &&
-                        unexplained == result.reasoning_tokens;
-  if (left_out && !row.reasoning_beside_output) *result.output_tokens += unexplained;
+                        result.reasoning_tokens.value_or(0) > 0 && in_total;
+  if (left_out && !row.reasoning_beside_output) *result.output_tokens += *result.reasoning_tokens;
   if (row.reasoning_beside_output && (result.output_tokens || result.reasoning_tokens)) {
     result.output_tokens = result.output_tokens.value_or(0) + result.reasoning_tokens.value_or(0);
   }

@@ -85,11 +85,16 @@ void set_openai_details(ModelUsage& usage, const json::Value& input, const json:
   set(usage, Tokens::rejected_prediction, member_count(output, "rejected_prediction_tokens"));
 }
 
+// Whether a total shows that reasoning is in neither of the other counts.
+bool is_total_with(std::int64_t reasoning, std::int64_t input, std::int64_t output, Count total) {
+  return reasoning > 0 && total == input + output + reasoning;
+}
+
 // xAI and servers that follow it count reasoning beside the completion; the total gives it away.
 bool reasoning_is_beside(std::string_view provider, std::int64_t prompt, std::int64_t completion,
                          std::int64_t reasoning, Count total) {
   if (reasoning == 0) return false;
-  if (total) return *total == prompt + completion + reasoning;
+  if (total) return is_total_with(reasoning, prompt, completion, total);
   return provider == "xai" || reasoning > completion;
 }
 
@@ -141,8 +146,10 @@ ModelUsage openai_responses(std::string_view, const json::Value& v) {
   const std::int64_t reasoning = number(out, "reasoning_tokens");
   set(usage, Tokens::output_reasoning, reasoning);
   const std::int64_t other = number(out, "audio_tokens") + number(out, "image_tokens");
-  set(usage, Tokens::output_text, positive(output - reasoning - other));
-  set_totals(usage, input, output, member_count(v, "total_tokens"));
+  const Count total = member_count(v, "total_tokens");
+  const bool beside = is_total_with(reasoning, input, output, total);
+  set(usage, Tokens::output_text, positive(output - (beside ? 0 : reasoning) - other));
+  set_totals(usage, input, output + (beside ? reasoning : 0), total);
   return usage;
 }
 
@@ -270,9 +277,13 @@ ModelUsage langchain(std::string_view, const json::Value& v) {
     set_openai_cache(usage, *input, member_count(in, "cache_read"), std::nullopt,
                      member_count(in, "cache_creation"));
   }
-  set(usage, Tokens::output_reasoning, member_count(out, "reasoning"));
-  set(usage, Tokens::output_text, positive(output.value_or(0) - number(out, "reasoning")));
-  set_totals(usage, input, output, member_count(v, "total_tokens"));
+  const std::int64_t reasoning = number(out, "reasoning");
+  const Count total = member_count(v, "total_tokens");
+  const std::int64_t beside =
+      is_total_with(reasoning, input.value_or(0), output.value_or(0), total) ? reasoning : 0;
+  set(usage, Tokens::output_reasoning, reasoning);
+  set(usage, Tokens::output_text, positive(output.value_or(0) + beside - reasoning));
+  set_totals(usage, input, output ? Count(*output + beside) : output, total);
   return usage;
 }
 

@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <vector>
+
+#include "adapter/usage.hpp"
 #include "model/call/call_usage.hpp"
 #include "support/golden.hpp"
 
@@ -42,6 +46,160 @@ TEST(ModelUsage, ReadsEveryVendor) {
     ++cases;
   }
   EXPECT_GT(cases, 15U);
+}
+
+namespace {
+
+// The counts of a vendor's report beside those of input and output, by their places.
+struct Counts {
+  adapter::UsageDialect dialect;
+  std::string_view provider;
+  std::string_view input;
+  std::string_view output;
+  std::string_view total;  // "" where the report has none
+  std::vector<std::string_view> others;
+};
+
+const Counts vendor_counts[] = {
+    {adapter::UsageDialect::openai_chat,
+     "openai",
+     "prompt_tokens",
+     "completion_tokens",
+     "total_tokens",
+     {"prompt_tokens_details.cached_tokens", "prompt_tokens_details.cache_write_tokens",
+      "prompt_tokens_details.cache_creation_tokens",
+      "prompt_tokens_details.cache_creation_input_tokens",
+      "completion_tokens_details.reasoning_tokens", "reasoning_tokens", "prompt_cache_hit_tokens",
+      "cached_tokens", "citation_tokens"}},
+    {adapter::UsageDialect::openai_responses,
+     "openai",
+     "input_tokens",
+     "output_tokens",
+     "total_tokens",
+     {"input_tokens_details.cached_tokens", "input_tokens_details.cache_write_tokens",
+      "output_tokens_details.reasoning_tokens"}},
+    {adapter::UsageDialect::anthropic,
+     "anthropic",
+     "input_tokens",
+     "output_tokens",
+     "",
+     {"cache_read_input_tokens", "cache_creation_input_tokens",
+      "output_tokens_details.thinking_tokens"}},
+    {adapter::UsageDialect::langchain,
+     "",
+     "input_tokens",
+     "output_tokens",
+     "total_tokens",
+     {"input_token_details.cache_read", "input_token_details.cache_creation",
+      "output_token_details.reasoning"}},
+    {adapter::UsageDialect::gemini,
+     "google",
+     "promptTokenCount",
+     "candidatesTokenCount",
+     "totalTokenCount",
+     {"thoughtsTokenCount", "cachedContentTokenCount", "toolUsePromptTokenCount"}},
+    {adapter::UsageDialect::gemini_interactions,
+     "google",
+     "total_input_tokens",
+     "total_output_tokens",
+     "total_tokens",
+     {"total_thought_tokens", "total_cached_tokens", "total_tool_use_tokens"}},
+    {adapter::UsageDialect::ollama, "ollama", "prompt_eval_count", "eval_count", "", {}},
+    {adapter::UsageDialect::bedrock,
+     "bedrock",
+     "inputTokens",
+     "outputTokens",
+     "totalTokens",
+     {"cacheReadInputTokens", "cacheWriteInputTokens"}},
+    {adapter::UsageDialect::cohere,
+     "cohere",
+     "tokens.input_tokens",
+     "tokens.output_tokens",
+     "",
+     {"cached_tokens", "billed_units.input_tokens", "billed_units.output_tokens"}},
+    {adapter::UsageDialect::cohere,
+     "cohere",
+     "billed_units.input_tokens",
+     "billed_units.output_tokens",
+     "",
+     {"cached_tokens"}},
+};
+
+// `{"a.b": 1, "c": 2}` as `{"a": {"b": 1}, "c": 2}`.
+std::string report_of(const std::map<std::string_view, std::int64_t>& counts) {
+  std::map<std::string_view, std::string> groups;
+  std::string out;
+  for (const auto& [place, count] : counts) {
+    const std::size_t dot = place.find('.');
+    if (dot == std::string_view::npos) {
+      json::append_member(out, place, count);
+    } else {
+      json::append_member(groups[place.substr(0, dot)], place.substr(dot + 1), count);
+    }
+  }
+  for (const auto& [name, members] : groups) {
+    json::append_raw_member(out, name, "{" + members + "}");
+  }
+  return "{" + out + "}";
+}
+
+std::string counts_text(std::initializer_list<std::optional<std::int64_t>> counts) {
+  std::string out;
+  for (const auto& count : counts) out.append(std::to_string(count.value_or(0))).push_back(' ');
+  return out;
+}
+
+// What the events of an answer count.
+std::string event_counts(const event::Usage& usage) {
+  return counts_text({usage.input_tokens, usage.output_tokens, usage.total_tokens,
+                      usage.reasoning_tokens, usage.cached_input_tokens,
+                      usage.cache_write_input_tokens});
+}
+
+// What its report counts.
+std::string report_counts(const ModelUsage& usage) {
+  return counts_text({usage[Tokens::total_input], usage[Tokens::total_output], usage[Tokens::total],
+                      usage[Tokens::output_reasoning], usage[Tokens::input_cached],
+                      usage[Tokens::input_write_cache]});
+}
+
+void expect_equal_counts(const Counts& vendor, const std::string& json) {
+  json::Document document;
+  const auto value = document.parse(json);
+  ASSERT_TRUE(value.ok()) << json;
+  const event::Usage usage =
+      adapter::read_usage(vendor.dialect, vendor.provider, "", value.value(), json);
+  EXPECT_EQ(event_counts(usage),
+            report_counts(model::read_vendor_usage(vendor.provider, value.value())))
+      << json;
+}
+
+}  // namespace
+
+// The events of an answer and its report read the vendor's counts alike, whichever of them it has.
+TEST(ModelUsage, AgreesWithTheEvents) {
+  for (const Counts& vendor : vendor_counts) {
+    for (std::size_t chosen = 0; chosen < std::size_t{1} << vendor.others.size(); ++chosen) {
+      std::map<std::string_view, std::int64_t> counts{{vendor.input, 1000}, {vendor.output, 500}};
+      for (std::size_t at = 0; at < vendor.others.size(); ++at) {
+        const auto other = static_cast<std::int64_t>(at);
+        if ((chosen >> at & 1U) != 0) counts[vendor.others[at]] = 11 + other * other;
+      }
+      const std::string json = report_of(counts);
+      expect_equal_counts(vendor, json);
+      if (vendor.total.empty()) continue;
+      json::Document document;
+      const auto value = document.parse(json);
+      ASSERT_TRUE(value.ok()) << json;
+      const event::Usage usage =
+          adapter::read_usage(vendor.dialect, vendor.provider, "", value.value(), json);
+      const std::int64_t total = usage.total_tokens.value_or(0);
+      for (const std::int64_t beside : {std::int64_t{0}, usage.reasoning_tokens.value_or(0)}) {
+        counts[vendor.total] = total + beside;
+        expect_equal_counts(vendor, report_of(counts));
+      }
+    }
+  }
 }
 
 TEST(ModelUsage, CountsCompactionsOfARawReportOnce) {
