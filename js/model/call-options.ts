@@ -39,6 +39,7 @@ const checks: Readonly<Record<string, Check>> = {
   protocol: text,
   protocolVersion: text,
   thinkTags: flag,
+  fromClient: flag,
   retryAfterFirstToken: flag,
   pricingContext: group,
   onUsage: callback,

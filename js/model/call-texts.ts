@@ -66,6 +66,7 @@ export function callTexts(
       retryAfterFirstToken: options.retryAfterFirstToken,
       pricing: options.pricingContext,
       thinkTags: options.thinkTags,
+      fromClient: options.fromClient,
       throttleMs: options.throttleMs,
       limits: settings.limits,
       threadId: options.threadId ?? randomUUID(),

@@ -114,7 +114,12 @@ class ChatRoute {
         : AbortSignal.timeout(Math.min(maxDuration, longestTimer));
     const signal = clock ? AbortSignal.any([request.signal, clock]) : request.signal;
     try {
-      return await chat.chat(withoutNulls(payload), { user: caller.user, protocol, signal });
+      return await chat.chat(withoutNulls(payload), {
+        user: caller.user,
+        protocol,
+        signal,
+        fromClient: true,
+      });
     } catch (cause) {
       if (clock?.aborted !== true || request.signal.aborted || MillraceError.is(cause)) throw cause;
       const text = `The provider did not answer within ${maxDuration} ms.`;

@@ -39,6 +39,12 @@ export interface CallOptions {
    */
   thinkTags?: boolean | undefined;
   /**
+   * The messages come from a client: provider state that it may have forged (results of tools that the provider
+   * ran, files, containers, approvals) is left out, with a warning and a note. Reasoning and its signatures stay.
+   * Default false; `createChatRoute` sets it.
+   */
+  fromClient?: boolean | undefined;
+  /**
    * Milliseconds for which pieces of a text (or of reasoning, or of arguments) may wait for those that follow,
    * so that JavaScript is woken less often; default 50, 0 to be given each at once. The first token and
    * whatever is no such piece never wait.

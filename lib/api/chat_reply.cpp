@@ -56,14 +56,14 @@ void send_chat_error(http::ResponseStream& response, const Error& error,
 }
 
 ChatReply::ChatReply(const model::DriverServices& services, model::CallOptions call,
-                     model::ChatPayload payload, ChatAnswer answer,
-                     std::shared_ptr<http::ResponseStream> response)
+                     ChatRequest request, std::shared_ptr<http::ResponseStream> response)
     : model::CallDriver(services),
       response_(std::move(response)),
       provider_(call.chain.front().config.id),
       id_(services.call.ids.next_id()),
-      answer_(answer),
-      output_(output_options(call, payload.stream), model::secrets_of(call)),
+      withheld_(std::move(request.withheld)),
+      whole_(request.whole),
+      output_(output_options(call, request.payload.stream), model::secrets_of(call)),
       keep_alive_(services.loop, [this] {
         if (ended_ || !taken_) return;
         response_->write(encoder::LobeEncoder::keep_alive);
@@ -72,8 +72,7 @@ ChatReply::ChatReply(const model::DriverServices& services, model::CallOptions c
   call.decoder.calls_side_by_side = true;
   event::EventSink& completion = completion_;
   event::EventSink& output = output_;
-  prepare(std::move(call), std::move(payload),
-          answer_ == ChatAnswer::completion ? completion : output);
+  prepare(std::move(call), std::move(request.payload), whole_ ? completion : output);
 }
 
 ChatReply::~ChatReply() = default;
@@ -92,7 +91,11 @@ void ChatReply::start() {
   });
   if (ended_) return;
   self_ = shared_from_this();
-  if (answer_ == ChatAnswer::stream) output_.start(call());
+  if (!whole_) output_.start(call());
+  if (!whole_ && withheld_.count > 0) {
+    output_.on_event(
+        {event::Warning{row_of(Errc::invalid_messages).code, run::withheld_sentence(withheld_)}});
+  }
   begin();
 }
 
@@ -105,7 +108,7 @@ void ChatReply::leave() {
 }
 
 void ChatReply::taken() {
-  if (ended_ || answer_ == ChatAnswer::completion || std::exchange(taken_, true)) return;
+  if (ended_ || whole_ || std::exchange(taken_, true)) return;
   (void)response_->start(200, stream_headers());
   wait_for_silence();
 }
@@ -117,7 +120,7 @@ void ChatReply::wait_for_silence() {
 void ChatReply::progressed() {
   if (ended_) return;
   const auto self = shared_from_this();
-  if (call().ended() && answer_ == ChatAnswer::stream) output_.finish(call());
+  if (call().ended() && !whole_) output_.finish(call());
   if (taken_) send_output();
   if (call().ended()) finish();
 }
@@ -138,7 +141,7 @@ void ChatReply::finish() {
   const bool cut = error && error->code == Errc::output_limit_reached;
   if (taken_) {
     response_->end();
-  } else if (answer_ == ChatAnswer::completion && (!error || cut)) {
+  } else if (whole_ && (!error || cut)) {
     send_completion();
   } else {
     send_chat_error(*response_, error ? *error : make_error(Errc::internal), provider_);

@@ -1,11 +1,11 @@
 // One chat of LobeHub's route on its way: a payload in, a chat stream or one completion out.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "api/request_body.hpp"
 #include "encoder/completion.hpp"
 #include "http/response_stream.hpp"
 #include "model/call/call_driver.hpp"
@@ -14,17 +14,13 @@
 
 namespace millrace::api {
 
-// How the client wants the answer.
-enum class ChatAnswer : std::uint8_t { stream, completion };
-
 // Answers a stream when a provider took the call, a completion at its end, and with the error and
 // its status when the call failed before that. What fails later is told in the stream.
 // Back-pressure of the reader pauses the provider; a reader that goes away stops the call.
 // Thread: engine thread.
 class ChatReply final : public model::CallDriver {
  public:
-  ChatReply(const model::DriverServices& services, model::CallOptions call,
-            model::ChatPayload payload, ChatAnswer answer,
+  ChatReply(const model::DriverServices& services, model::CallOptions call, ChatRequest request,
             std::shared_ptr<http::ResponseStream> response);
   ~ChatReply() override;
 
@@ -42,7 +38,8 @@ class ChatReply final : public model::CallDriver {
   std::shared_ptr<http::ResponseStream> response_;
   std::string provider_;
   std::string id_;
-  ChatAnswer answer_;
+  message::Withheld withheld_;
+  bool whole_;  // the answer is one completion
   model::ModelOutput output_;
   encoder::Completion completion_;
   os::Timer keep_alive_;

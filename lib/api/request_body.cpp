@@ -5,6 +5,7 @@
 #include "agent/state_messages.hpp"
 #include "base/json.hpp"
 #include "base/sha256.hpp"
+#include "message/client_state.hpp"
 #include "model/payload/request.hpp"
 #include "os/random_ids.hpp"
 
@@ -98,7 +99,8 @@ Result<ChatRequest> read_chat_request(std::string_view body) {
   json::Document document;
   const auto parsed = document.parse(body);
   const bool whole = parsed && parsed.value()["responseMode"].string() == "json";
-  return ChatRequest{std::move(payload).value(), whole};
+  const message::Withheld withheld = message::drop_untrusted_state(payload.value().messages.edit());
+  return ChatRequest{std::move(payload).value(), withheld, whole};
 }
 
 }  // namespace millrace::api

@@ -44,7 +44,8 @@ Result<run::AgentInput> read_recorded_input(const http::Request& request);
 
 struct ChatRequest {
   model::ChatPayload payload;
-  bool whole = false;  // no stream is wanted
+  message::Withheld withheld;  // from the messages, since a client may not give it
+  bool whole = false;          // no stream is wanted
 };
 
 // Reads a POST /webapi/chat/<provider>.

@@ -281,8 +281,7 @@ void Routes::on_chat(http::Request&& request, Response response) {
 void Routes::answer(const model::CallChain& chain, ChatRequest requested, Response response) {
   model::CallOptions call;
   call.chain = chain;
-  std::make_shared<ChatReply>(services(), std::move(call), std::move(requested.payload),
-                              requested.whole ? ChatAnswer::completion : ChatAnswer::stream,
+  std::make_shared<ChatReply>(services(), std::move(call), std::move(requested),
                               std::move(response))
       ->start();
 }

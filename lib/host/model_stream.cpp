@@ -9,6 +9,7 @@
 #include "host/option_numbers.hpp"
 #include "model/call/chain.hpp"
 #include "model/provider/dialects.hpp"
+#include "run/input.hpp"
 
 namespace millrace::host {
 namespace {
@@ -45,6 +46,9 @@ Result<ModelCallSpec> read_model_call(std::string_view chain_json, std::string_v
   if (!protocol) return std::move(protocol).error();
   spec.output.protocol = protocol.value();
   spec.payload.lobe_temperature = spec.output.protocol == model::ModelProtocol::lobe;
+  if (options["fromClient"].is_true()) {
+    spec.withheld = message::drop_untrusted_state(spec.payload.messages.edit());
+  }
   spec.output.with_events = options["withEvents"].is_true();
   spec.output.run = read_run_options(options);
   spec.output.provider = spec.call.chain.front().config.id;
@@ -77,6 +81,7 @@ ModelStream::ModelStream(StreamId id, HostServices& services, ModelCallSpec spec
       services_(services),
       keep_alive_(spec.keep_alive),
       longest_pause_(spec.longest_pause),
+      withheld_(std::move(spec.withheld)),
       output_(spec.output, model::secrets_of(spec.call)),
       silence_(services.loop, [this] { on_silence(); }),
       throttle_(services.loop, spec.throttle, [this] {
@@ -90,6 +95,10 @@ ModelStream::~ModelStream() = default;
 
 void ModelStream::start() {
   output_.start(call());
+  if (withheld_.count > 0) {
+    output_.on_event(
+        {event::Warning{row_of(Errc::invalid_messages).code, run::withheld_sentence(withheld_)}});
+  }
   begin();
 }
 

@@ -8,6 +8,7 @@
 #include "base/result.hpp"
 #include "host/host_task.hpp"
 #include "host/throttle.hpp"
+#include "message/client_state.hpp"
 #include "model/call/call.hpp"
 #include "model/call/call_driver.hpp"
 #include "model/call/model_output.hpp"
@@ -19,6 +20,7 @@ namespace millrace::host {
 struct ModelCallSpec {
   model::CallOptions call;
   model::ChatPayload payload;
+  message::Withheld withheld;  // from the messages, where a client gave it and may not
   model::ModelOutputOptions output;
   std::chrono::milliseconds keep_alive{15'000};  // 0 is none
   Throttle::Span throttle = Throttle::usual;     // 0 is none
@@ -32,7 +34,7 @@ struct ModelCallSpec {
 // "ag_ui" | "lobe", "withEvents"?: boolean, "hooks"?: { "payload", "error", "events", "retry":
 // boolean }, "retryAfterFirstToken"?: boolean, "firstWaitMs"?, "keepAliveMs"?, "throttleMs"?:
 // number, "limits"?: { "lineBytes", "eventBytes", "toolArgumentsBytes", "parts" }, "thinkTags"?:
-// boolean, "threadId", "runId", "parentRunId", "protocolVersion" }.
+// boolean, "fromClient"?: boolean, "threadId", "runId", "parentRunId", "protocolVersion" }.
 // Errors: those of read_config and read_payload; invalid_option.
 Result<ModelCallSpec> read_model_call(std::string_view chain_json, std::string_view payload_json,
                                       std::string_view options_json, IdSource& ids);
@@ -69,6 +71,7 @@ class ModelStream final : public HostTask, public model::CallDriver, private eve
   std::chrono::milliseconds keep_alive_;
   std::chrono::milliseconds longest_pause_;
   std::unique_ptr<os::Timer> pause_;  // once the reader lagged behind
+  message::Withheld withheld_;
   model::ModelOutput output_;
   os::Timer silence_;
   Throttle throttle_;

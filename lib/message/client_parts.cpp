@@ -48,6 +48,23 @@ constexpr std::array block_rows{
     BlockRow{"cohere", "type text image_url url detail", "text image_url document", "document"},
 };
 
+// Lists that messages of the APIs have as their content, where that is more than a text.
+struct ListRow {
+  std::string_view kind;
+  BlockRow blocks;
+};
+constexpr std::array list_rows{
+    ListRow{"list", {"openai_chat", "", "", ""}},  // sizes
+    ListRow{
+        "content",
+        {"openai_chat", "type text refusal image_url url detail", "text refusal image_url", ""}},
+    ListRow{"list", {"mistral", "", "", ""}},
+    ListRow{"content",
+            {"mistral", "type text image_url url detail document_url document_name reference_ids",
+             "text image_url document_url reference", ""}},
+    ListRow{"cache_blocks", {"anthropic", "type text cache_control ttl", "text ephemeral", ""}},
+};
+
 bool has_name(std::string_view list, std::string_view name) {
   while (!list.empty()) {
     const std::size_t end = std::min(list.find(' '), list.size());
@@ -86,6 +103,15 @@ bool is_foreign_part(const Tree& part) {
 }
 
 }  // namespace
+
+bool is_list_given(const ProviderState& state) {
+  const auto* row = std::find_if(list_rows.begin(), list_rows.end(), [&](const ListRow& r) {
+    return r.kind == state.kind && r.blocks.provider == state.provider;
+  });
+  if (row == list_rows.end()) return false;
+  const auto list = Tree::parse(state.json);
+  return list && fits(list.value(), row->blocks);
+}
 
 void drop_untrusted_blocks(Content& content, KnownStates& known, const MayBeGiven& may_be_given,
                            Withheld& withheld) {

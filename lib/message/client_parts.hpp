@@ -12,6 +12,10 @@ namespace millrace::message {
 // Whether a client may give a state that is no block of a part.
 using MayBeGiven = std::function<bool(const ProviderState&)>;
 
+// Whether the state is the list that an API's message has as its content, with nothing in it that a
+// client may not give.
+bool is_list_given(const ProviderState& state);
+
 // Takes out the blocks of a provider that a client may not give, and parts that are such a block;
 // a part without its block is what it shows. Blocks that the content of `known`, our own record of
 // these messages, has as well stay.

@@ -69,6 +69,24 @@ constexpr std::array<StateRow, 19> state_rows{{
     {"openai_chat", "extra_content", google_member},
 }};
 
+// The same of what messages of a chat API are read as: their members, but for ids of what an
+// account stores.
+constexpr std::array<std::string_view, 8> detail_members{"type",    "id",   "format", "index",
+                                                         "summary", "data", "text",   "signature"};
+constexpr std::array<std::string_view, 3> detail_types{"reasoning.text", "reasoning.summary",
+                                                       "reasoning.encrypted"};
+constexpr std::array<std::string_view, 3> image_members{"type", "image_url", "index"};
+constexpr std::array<std::string_view, 1> image_types{"image_url"};
+constexpr std::array<StateRow, 7> api_rows{{
+    {"openai_chat", "reasoning"},
+    {"openai_chat", "begun"},
+    {"openai_chat", "tool_name"},
+    {"openai_chat", "function_call"},
+    {"openai_chat", "reasoning_details", detail_members, detail_types},
+    {"openai_chat", "image", image_members, image_types},
+    {"mistral", "index"},
+}};
+
 bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -93,10 +111,13 @@ bool cites_stored_any(const json::Value& citations) {
 }
 
 const StateRow* row_of(const ProviderState& state) {
-  const auto* row = std::find_if(state_rows.begin(), state_rows.end(), [&](const StateRow& r) {
+  const auto is_its = [&](const StateRow& r) {
     return r.provider == state.provider && r.kind == state.kind;
-  });
-  return row == state_rows.end() ? nullptr : row;
+  };
+  const auto* row = std::find_if(state_rows.begin(), state_rows.end(), is_its);
+  if (row != state_rows.end()) return row;
+  row = std::find_if(api_rows.begin(), api_rows.end(), is_its);
+  return row == api_rows.end() ? nullptr : row;
 }
 
 bool has_only(const json::Value& object, std::span<const std::string_view> names) {
@@ -118,6 +139,7 @@ bool is_of_row(const json::Value& value, const StateRow& row) {
 }
 
 bool may_be_given(const ProviderState& state) {
+  if (is_list_given(state)) return true;
   const StateRow* row = row_of(state);
   json::Document document(depth_limit);
   const auto value = document.parse(row == nullptr ? std::string_view() : state.json);

@@ -75,6 +75,7 @@ it('refuses what a call cannot mean', async () => {
     [{ headers: 5 }, 'headers must be an object of strings'],
     [{ threadId: 5 }, 'threadId must be a string'],
     [{ thinkTags: 'no' }, 'thinkTags must be true or false'],
+    [{ fromClient: 'no' }, 'fromClient must be true or false'],
     [{ maxRetries: 1.5 }, '`maxRetries` must be a whole number'],
     [{ signal: 5 }, 'signal must be an AbortSignal'],
   ];

@@ -124,6 +124,42 @@ TEST(ClientState, StateOfTheListStays) {
   EXPECT_EQ(written(messages, "openai_conversation").find("resp_1"), std::string::npos);
 }
 
+// What the chat APIs' own messages are read as, but for what an account stores.
+TEST(ClientState, MembersOfChatMessagesStay) {
+  const auto taken_out = [](std::string_view api) {
+    CountingIds ids("id-");
+    const auto canonical = format::from_api(*format::find_format("openai"), api, ids);
+    EXPECT_TRUE(canonical.ok()) << api;
+    auto messages = message::parse_messages(canonical ? canonical.value() : "[]");
+    EXPECT_TRUE(messages.ok()) << api;
+    if (!messages) return std::string();
+    const Messages before = messages.value();
+    const message::Withheld withheld = message::drop_untrusted_state(messages.value());
+    EXPECT_EQ(written(messages.value(), "openai") == written(before, "openai"),
+              withheld.count == 0);
+    return withheld.names;
+  };
+  const char* const stays[] = {
+      R"({"role":"assistant","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]})",
+      R"({"role":"assistant","content":[{"type":"text","text":"a"},{"type":"refusal","refusal":"b"}]})",
+      R"({"role":"assistant","content":"a","reasoning":"r"})",
+      R"({"role":"assistant","content":"a","prefix":true})",
+      R"({"role":"assistant","content":"a","reasoning_details":[{"type":"reasoning.text","text":"r","signature":"s","index":0}]})",
+      R"({"role":"assistant","content":"a","images":[{"type":"image_url","image_url":{"url":"u"}}]})",
+      R"({"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}})",
+      R"({"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","index":0,"function":{"name":"f","arguments":"{}"}}]})",
+      R"({"role":"tool","tool_call_id":"c","name":"f","content":[{"type":"text","text":"a"}]})",
+  };
+  for (const char* const api : stays) {
+    EXPECT_EQ(taken_out("[" + std::string(api) + "]"), "") << api;
+  }
+  EXPECT_EQ(taken_out(R"([{"role":"assistant","content":"a","audio":{"id":"audio_1"}}])"),
+            "'openai_chat audio'");
+  EXPECT_EQ(taken_out(R"([{"role":"assistant","content":[{"type":"text","text":"a"},)"
+                      R"({"type":"file","file":{"file_id":"f"}}]}])"),
+            "'openai_chat content'");
+}
+
 // What a client may give stays, without what it may not.
 TEST(ClientState, FurtherMembersAreTakenOut) {
   struct Trimmed {
