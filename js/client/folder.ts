@@ -345,6 +345,7 @@ export class Folder {
 
   // The messages named, or all since the step began, are void and come again.
   #onReset(ids: unknown): void {
+    this.#isReset = true;
     const isVoid = (message: FoldedMessage): boolean =>
       !Array.isArray(ids) || ids.map(textOf).includes(message.id);
     this.#order.drop(isVoid, !Array.isArray(ids), (id) => this.#results.get(id));
