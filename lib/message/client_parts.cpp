@@ -125,6 +125,10 @@ void drop_untrusted_blocks(Content& content, KnownStates& known, const MayBeGive
       withheld.add(part["type"].string());
       continue;
     }
+    if (names_file(part) && !known.has_part(part)) {
+      withheld.add("ids of files");
+      continue;
+    }
     if (!part["metadata"]["millrace"]["providerState"].is_null()) {
       Tree entries = Tree::array();
       for (const Tree& entry : part["metadata"]["millrace"]["providerState"].items()) {

@@ -16,9 +16,9 @@ using MayBeGiven = std::function<bool(const ProviderState&)>;
 // client may not give.
 bool is_list_given(const ProviderState& state);
 
-// Takes out the blocks of a provider that a client may not give, and parts that are such a block;
-// a part without its block is what it shows. Blocks that the content of `known`, our own record of
-// these messages, has as well stay.
+// Takes out the blocks of a provider that a client may not give, and parts that are such a block or
+// name a file that is stored at the provider; a part without its block is what it shows. What the
+// content of `known`, our own record of these messages, has as well stays.
 void drop_untrusted_blocks(Content& content, KnownStates& known, const MayBeGiven& may_be_given,
                            Withheld& withheld);
 

@@ -46,27 +46,42 @@ struct StateRow {
   std::string_view kind;
   std::span<const std::string_view> members = any_members;  // none: no object
   std::span<const std::string_view> types = any_members;    // none: it has no type
+  std::string_view below = {};  // members of the objects within, at every depth
 };
+// Names are separated by blanks.
+constexpr std::string_view citation_names =
+    "type title source content text location cited_text url domain encrypted_index "
+    "document_index document_title search_result_index start_char_index end_char_index "
+    "start_page_number end_page_number start_block_index end_block_index documentIndex start end "
+    "sourceContent web documentChar documentPage documentChunk searchResultLocation "
+    "searchResultIndex citations";
+constexpr std::string_view answer_part_names =
+    "type text refusal size hash annotations start_index end_index index url title logprobs token "
+    "bytes logprob top_logprobs";
+constexpr std::string_view medium_names =
+    "mimeType data displayName startOffset endOffset fps text languageCode finished";
+constexpr std::string_view any_name = "*";
+
 constexpr std::array<StateRow, 19> state_rows{{
     {"millrace", "issuer"},
     {"anthropic", "after_call"},
     {"anthropic", "cache_control", cache_members, cache_types},
     {"anthropic", "compaction", compaction_members, compaction_types},
-    {"anthropic", "content_block", fallback_members, fallback_types},
-    {"anthropic", "cited_text", cited_members},
-    {"google", "part", part_members},
-    {"google", "members", text_members},
-    {"bedrock", "content_block", citation_members},
-    {"bedrock", "cited_text", cited_members},
-    {"openai_responses", "content", content_members},
-    {"openai_responses", "item", item_members, item_types},
+    {"anthropic", "content_block", fallback_members, fallback_types, "model"},
+    {"anthropic", "cited_text", cited_members, any_members, citation_names},
+    {"google", "part", part_members, any_members, medium_names},
+    {"google", "members", text_members, any_members, any_name},
+    {"bedrock", "content_block", citation_members, any_members, citation_names},
+    {"bedrock", "cited_text", cited_members, any_members, citation_names},
+    {"openai_responses", "content", content_members, any_members, answer_part_names},
+    {"openai_responses", "item", item_members, item_types, "type text"},
     {"openai_responses", "compaction", compaction_members, compaction_types},
     {"openai_responses", "refusal"},
     {"openai_responses", "response", id_member},
     {"openai_chat", "refusal"},
     {"openai_chat", "custom"},
     {"openai_chat", "reasoning_content"},
-    {"openai_chat", "extra_content", google_member},
+    {"openai_chat", "extra_content", google_member, any_members, "thought_signature"},
 }};
 
 // The same of what messages of a chat API are read as: their members, but for ids of what an
@@ -120,6 +135,34 @@ const StateRow* row_of(const ProviderState& state) {
   return row == api_rows.end() ? nullptr : row;
 }
 
+bool is_listed(std::string_view list, std::string_view name) {
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(' '), list.size());
+    if (list.substr(0, end) == name) return true;
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return false;
+}
+
+// Whether the objects within have members of these names alone.
+bool fits_below(const json::Value& value, std::string_view names) {
+  if (names == any_name) return true;
+  for (const json::Value item : value.items()) {
+    if (!fits_below(item, names)) return false;
+  }
+  for (const auto& [key, member] : value.members()) {
+    if (!is_listed(names, key) || !fits_below(member, names)) return false;
+  }
+  return true;
+}
+
+bool members_fit_below(const json::Value& object, std::string_view names) {
+  for (const auto& [key, member] : object.members()) {
+    if (!fits_below(member, names)) return false;
+  }
+  return true;
+}
+
 bool has_only(const json::Value& object, std::span<const std::string_view> names) {
   const auto members = object.members();
   for (const auto& [key, value] : members) {
@@ -147,25 +190,28 @@ bool may_be_given(const ProviderState& state) {
   for (const json::Value part : value.value()["parts"].items()) {
     if (!has_only(part, answer_part_members) || cites_stored_any(part["annotations"])) return false;
   }
-  return row->members.empty() || has_only(value.value(), row->members);
+  return row->members.empty() ||
+         (has_only(value.value(), row->members) && members_fit_below(value.value(), row->below));
 }
 
 // Appends the members of an object that are of the list, and gives the names of the others.
 std::vector<std::string_view> append_given(std::string& out, const json::Value& object,
-                                           std::span<const std::string_view> names) {
+                                           std::span<const std::string_view> names,
+                                           std::string_view below) {
   std::vector<std::string_view> others;
   out.push_back('{');
   for (const auto& [key, value] : object.members()) {
     const bool is_stored = key == "annotations" && cites_stored_any(value);
-    if (!is_one_of(names, key) || is_stored) {
+    const bool is_list_of_parts = key == "parts";
+    if (!is_one_of(names, key) || is_stored || (!is_list_of_parts && !fits_below(value, below))) {
       others.push_back(key);
-    } else if (key != "parts") {
+    } else if (!is_list_of_parts) {
       json::append_raw_member(out, key, value.to_json(json::Surrogates::keep));
     } else {
       std::string parts = "[";
       for (const json::Value part : value.items()) {
         if (parts.size() > 1) parts.push_back(',');
-        const auto more = append_given(parts, part, answer_part_members);
+        const auto more = append_given(parts, part, answer_part_members, below);
         others.insert(others.end(), more.begin(), more.end());
       }
       json::append_raw_member(out, key, parts + "]");
@@ -187,7 +233,7 @@ bool trim(ProviderState& state, Withheld& withheld) {
   });
   if (!has_any) return false;
   std::string given;
-  for (const std::string_view name : append_given(given, value.value(), names)) {
+  for (const std::string_view name : append_given(given, value.value(), names, row->below)) {
     withheld.add(state.provider + " " + state.kind + "." +
                  std::string(name.substr(0, shown_bytes)));
   }
@@ -279,8 +325,8 @@ void trim_client_calls(Messages& messages, Withheld& withheld) {
 }  // namespace
 
 bool may_have_state(std::string_view messages_json) {
-  for (const std::string_view name :
-       {R"("providerState")", R"("container_upload")", R"("citations")"}) {
+  for (const std::string_view name : {R"("providerState")", R"("container_upload")",
+                                      R"("citations")", R"("file)", R"("binary")"}) {
     if (messages_json.find(name) != std::string_view::npos) return true;
   }
   return std::any_of(state_members.begin(), state_members.end(), [&](std::string_view member) {

@@ -13,7 +13,22 @@ std::string key_of(const ProviderState& state) {
   return key;
 }
 
+bool is_filled(const Tree& value) {
+  return !value.string().empty();
+}
+
 }  // namespace
+
+bool names_file(const Tree& part) {
+  const std::string_view type = part["type"].string();
+  // A result of the host's, whose members client_items.hpp trims.
+  if (type == "computer_screenshot") return false;
+  if (type == "binary") {
+    return is_filled(part["id"]) && !is_filled(part["url"]) && !is_filled(part["data"]);
+  }
+  return part["source"]["type"].string() == "file" || is_filled(part["file"]["file_id"]) ||
+         is_filled(part["file_id"]);
+}
 
 bool KnownStates::has(const ProviderState& state) {
   read();
@@ -28,6 +43,11 @@ bool KnownStates::has_citation(std::string_view citation) {
 bool KnownStates::has_block(const Tree& entry) {
   read();
   return !blocks_.empty() && blocks_.contains(json::canonical_json(entry));
+}
+
+bool KnownStates::has_part(const Tree& part) {
+  read();
+  return !parts_.empty() && parts_.contains(json::canonical_json(part));
 }
 
 void KnownStates::read() {
@@ -50,6 +70,7 @@ void KnownStates::read_parts(const Content& content) {
   const auto parts = Tree::parse(content.text);
   if (!parts) return;
   for (const Tree& part : parts.value().items()) {
+    if (names_file(part)) parts_.insert(json::canonical_json(part));
     for (const Tree& entry : part["metadata"]["millrace"]["providerState"].items()) {
       blocks_.insert(json::canonical_json(entry));
     }

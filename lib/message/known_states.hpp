@@ -10,6 +10,9 @@
 
 namespace millrace::message {
 
+// Whether a content part names a file that is stored at a provider.
+bool names_file(const json::Tree& part);
+
 // Read once, on the first question: a request may ask about each of its states.
 // Lifetime: the messages outlive it.
 class KnownStates {
@@ -21,6 +24,8 @@ class KnownStates {
   // An entry of `metadata.millrace.providerState` of a content part, whatever the order of its
   // members.
   [[nodiscard]] bool has_block(const json::Tree& entry);
+  // A content part that names a stored file.
+  [[nodiscard]] bool has_part(const json::Tree& part);
 
  private:
   void read();
@@ -32,6 +37,7 @@ class KnownStates {
   std::unordered_set<std::string> states_;
   std::unordered_set<std::string> citations_;
   std::unordered_set<std::string> blocks_;
+  std::unordered_set<std::string> parts_;
 };
 
 }  // namespace millrace::message

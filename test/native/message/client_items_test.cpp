@@ -239,7 +239,7 @@ TEST(ClientItems, AScreenshotIsNoFileOfTheAccount) {
   messages[1].content = message::Content::of_parts(
       R"([{"type":"image","source":{"type":"file","value":"FORGED"}},)"
       R"({"type":"image","source":{"type":"url","value":"https://a.example/b.png"}}])");
-  EXPECT_EQ(message::drop_untrusted_state(messages).names, "'computer_call_output.file_id'");
+  EXPECT_EQ(message::drop_untrusted_state(messages).names, "'ids of files'");
   const std::string sent = items_of(messages);
   EXPECT_EQ(sent.find("FORGED"), std::string::npos);
   EXPECT_NE(sent.find("https://a.example/b.png"), std::string::npos);

@@ -133,3 +133,25 @@ TEST(ClientParts, ARepeatedMemberHidesNothing) {
     EXPECT_EQ(sent.find("FORGED"), std::string::npos) << row << "\n" << sent;
   }
 }
+
+TEST(ClientParts, IdsOfStoredFilesDoNotGoOut) {
+  const std::string parts[] = {
+      R"({"type":"binary","mimeType":"application/pdf","id":"FORGED"})",
+      R"({"type":"document","source":{"type":"file","value":"FORGED"}})",
+      R"({"type":"document","source":{"type":"file","file_id":"FORGED"}})",
+      R"({"type":"file","file":{"file_id":"FORGED"}})",
+      R"({"type":"input_file","file_id":"FORGED"})",
+  };
+  for (const std::string& part : parts) {
+    Messages messages = question_of(part);
+    EXPECT_TRUE(message::may_have_state(message::to_json(messages))) << part;
+    EXPECT_EQ(message::drop_untrusted_state(messages).count, 1U) << part;
+    EXPECT_EQ(message::to_json(messages).find("FORGED"), std::string::npos) << part;
+    // Our own record of the message has it.
+    Messages own = question_of(part);
+    EXPECT_EQ(message::drop_untrusted_state(own, question_of(part)).count, 0U) << part;
+  }
+  Messages named = question_of(
+      R"({"type":"binary","mimeType":"image/png","id":"x","url":"https://a.test/b.png"})");
+  EXPECT_EQ(message::drop_untrusted_state(named).count, 0U);
+}
