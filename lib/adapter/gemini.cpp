@@ -187,6 +187,9 @@ void Gemini::on_text(const json::Value& value, const json::Value& part) {
   const std::string signature = signature_of(part);
   std::string members = part.size() == 1 ? std::string() : members_of(part);
   if (!members.empty() && value.string().empty()) return on_other(part);
+  if (!signature.empty() && value.string().empty() && !part["thought"].is_true()) {
+    return on_bare_signature(signature, part);
+  }
   const bool is_other = !text_members_.json.empty() && members != text_members_.json;
   if (part["thought"].is_true()) {
     if (is_other) answer_.end_reasoning();
@@ -203,9 +206,21 @@ void Gemini::on_text(const json::Value& value, const json::Value& part) {
   if (!value.string().empty() && (is_other || !members.empty())) {
     own_members(answer_.message_id(), std::move(members));
   }
-  if (signature.empty() || answer_.keep_for_message(signature)) return;
-  answer_.keep_for_reasoning(signature);
-  answer_.end_reasoning();
+  if (!signature.empty()) answer_.keep_for_message(signature);
+}
+
+// A signature without words is of the text or reasoning that is open; behind anything else it is a
+// part of its own, which goes back at its place.
+void Gemini::on_bare_signature(const std::string& signature, const json::Value& part) {
+  const bool is_reasoning = !answer_.reasoning_id().empty() || !answer_.has_message();
+  if (is_reasoning) {
+    answer_.keep_for_reasoning(signature);
+    answer_.end_reasoning();
+  } else if (services_.parts.is_open(text_key)) {
+    answer_.keep_for_message(signature);
+  } else {
+    answer_.item(gemini_provider, "part", part.to_json());
+  }
 }
 
 // The members of the text that is open; each message has them once.
@@ -268,9 +283,7 @@ void Gemini::on_other(const json::Value& part) {
   // A signature may come in a part that has nothing else.
   if (part.size() == 1 && part["thoughtSignature"].is_string()) {
     const std::string signature = signature_of(part);
-    if (!signature.empty() && !answer_.keep_for_message(signature)) {
-      answer_.keep_for_reasoning(signature);
-    }
+    if (!signature.empty()) on_bare_signature(signature, part);
     return;
   }
   answer_.item(gemini_provider, "part", part.to_json());

@@ -5,6 +5,8 @@
 
 #include <array>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "adapter/adapter.hpp"
 #include "adapter/alternatives.hpp"
@@ -43,9 +45,11 @@ class Gemini final : public Adapter {
   bool split_part(const json::Value& part);
   void on_part(const json::Value& part);
   void on_text(const json::Value& value, const json::Value& part);
+  void on_bare_signature(const std::string& signature, const json::Value& part);
   void on_call(const json::Value& value, const json::Value& part);
   void on_response(const json::Value& value, const json::Value& part);
   void on_code(const json::Value& value, const json::Value& part);
+  std::string take_code(std::string_view given);
   void on_code_result(const json::Value& value, const json::Value& part);
   void on_medium(const json::Value& value, const json::Value& part);
   void on_other(const json::Value& part);
@@ -71,8 +75,12 @@ class Gemini final : public Adapter {
   std::string whole_arguments_;  // its arguments, when they came whole
   std::string signature_;        // its thought signature
   std::string call_members_;     // its further members
-  std::string code_id_;          // of the last code that was run
-  LatestUsage usage_;            // every chunk has one
+  struct Code {
+    std::string given_id;  // of the part, or ""
+    std::string call_id;
+  };
+  std::vector<Code> codes_;  // that ran and whose results are still to come
+  LatestUsage usage_;        // every chunk has one
   std::string model_;
   std::array<std::string, 2> sources_;  // the latest of each kind, since chunks repeat them
   struct TextMembers {

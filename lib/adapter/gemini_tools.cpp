@@ -1,5 +1,7 @@
 // What Google's own tools did: code that was run, and sources.
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include "adapter/gemini.hpp"
@@ -19,22 +21,39 @@ void Gemini::on_code(const json::Value& value, const json::Value& part) {
     json::append_member(arguments, key, value[key].string(), json::Surrogates::keep);
   }
   arguments.push_back('}');
-  code_id_ =
-      answer_.whole_call(value["id"].string(), "code_execution", arguments, signature_of(part));
-  services_.parts.pass(
-      event::ProviderState{gemini_provider, "server_tool", code_id_, value.to_json()});
-  keep_members("members", code_id_, members_of(part));
+  const std::string_view given = value["id"].string();
+  const std::string id = answer_.whole_call(given, "code_execution", arguments, signature_of(part));
+  services_.parts.pass(event::ProviderState{gemini_provider, "server_tool", id, value.to_json()});
+  keep_members("members", id, members_of(part));
+  codes_.push_back({std::string(given), id});
+}
+
+// The call of the code that a result is of: the one it names, else the last that has none; "" when
+// there is none.
+std::string Gemini::take_code(std::string_view given) {
+  const auto named = std::find_if(codes_.rbegin(), codes_.rend(), [&](const Code& code) {
+    return !given.empty() && code.given_id == given;
+  });
+  const auto code = named == codes_.rend() ? codes_.rbegin() : named;
+  if (code == codes_.rend()) return {};
+  std::string id = std::move(code->call_id);
+  codes_.erase(std::next(code).base());
+  return id;
 }
 
 void Gemini::on_code_result(const json::Value& value, const json::Value& part) {
   const std::string_view outcome = value["outcome"].string();
   const bool failed = !outcome.empty() && outcome != "OUTCOME_OK";
-  // A result without its code would belong to no call.
-  if (code_id_.empty()) code_id_ = answer_.whole_call(value["id"].string(), "code_execution", "{}");
-  answer_.result(code_id_, value["output"].string(), failed, outcome);
+  std::string id = take_code(value["id"].string());
+  if (id.empty()) {
+    // A result without its code belongs to a call that shows nothing and is not sent back.
+    id = answer_.whole_call(value["id"].string(), "code_execution", "{}");
+    services_.parts.pass(event::ProviderState{gemini_provider, "server_tool", id, "{}"});
+  }
+  answer_.result(id, value["output"].string(), failed, outcome);
   services_.parts.pass(
-      event::ProviderState{gemini_provider, "server_tool_result", code_id_, value.to_json()});
-  keep_members("result_members", code_id_, members_of(part));
+      event::ProviderState{gemini_provider, "server_tool_result", id, value.to_json()});
+  keep_members("result_members", id, members_of(part));
 }
 
 void Gemini::on_sources(const json::Value& candidate) {

@@ -70,7 +70,7 @@ std::string signature_of(const std::optional<std::string>& encrypted_value) {
 
 void write_text(JsonBuilder& out, std::string_view text, std::string_view signature,
                 bool reasoning_part, const message::Metadata* metadata) {
-  if (is_blank(text) && signature.empty()) return;
+  if (text.empty() && signature.empty()) return;
   out.open_object();
   out.text("text", text);
   if (reasoning_part) out.flag("thought", true);
@@ -124,7 +124,8 @@ std::string part_of(const json::Value& part, json::Surrogates surrogates) {
   JsonBuilder out(surrogates);
   if (write_held_part(out, part)) return out.take();
   if (part["type"].string() == "text") {
-    write_text(out, part["text"].string(), {});
+    const std::string_view text = part["text"].string();
+    if (!is_blank(text)) write_text(out, text, {});
     return out.take();
   }
   Media media;
@@ -213,7 +214,8 @@ bool is_plain_response(const json::Value& part) {
 }
 
 bool is_executable_code(const json::Value& state) {
-  return state["code"].is_string() || state["language"].is_string();
+  const bool is_unknown = state.is_object() && state.size() == 0;
+  return state["code"].is_string() || state["language"].is_string() || is_unknown;
 }
 
 bool is_made_here(std::string_view id) {

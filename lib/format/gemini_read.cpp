@@ -81,9 +81,12 @@ class GeminiReader {
   bool in_assistant_ = false;  // the last message takes what comes next
   OpenCalls open_;
   ReadOrder order_{ReadOrder::First::text};
-  std::size_t code_message_ = 0;  // index of the message that holds the last code
-  std::size_t code_call_ = 0;     // and of its call there
-  std::string code_id_;
+  struct Code {
+    std::string given_id;  // of the part, or ""
+    std::size_t message;   // index of the message that holds the code
+    std::size_t call;      // and of its call there
+  };
+  std::vector<Code> codes_;  // whose results are still to come
 };
 
 struct GeminiReader::Row {
@@ -286,21 +289,27 @@ void GeminiReader::read_code(const json::Value& value, const json::Value& part) 
     call.encrypted_value = gemini::encrypted_value(*signature);
   }
   keep_part_members(call.metadata, gemini::members_of(part));
-  code_id_ = call.id;
   add_call(std::move(call));
-  code_message_ = messages_.size() - 1;
-  code_call_ = messages_.back().tool_calls.size() - 1;
+  codes_.push_back({std::string(value["id"].string()), messages_.size() - 1,
+                    messages_.back().tool_calls.size() - 1});
 }
 
 void GeminiReader::read_code_result(const json::Value& value, const json::Value& part) {
-  if (code_id_.empty()) return read_item(part);
+  if (codes_.empty()) return read_item(part);
+  const std::string_view given = value["id"].string();
+  const auto named = std::find_if(codes_.rbegin(), codes_.rend(), [&](const Code& code) {
+    return !given.empty() && code.given_id == given;
+  });
+  const auto found = std::next(named == codes_.rend() ? codes_.rbegin() : named).base();
+  ToolCall& call = messages_[found->message].tool_calls[found->call];
+  codes_.erase(found);
   in_assistant_ = false;
-  order_.add_result(code_id_);
-  ToolCall& call = messages_[code_message_].tool_calls[code_call_];
+  order_.add_result(call.id);
+  std::string id = call.id;
   call.metadata.add(gemini::provider, "server_tool_result", raw(value));
   keep_part_members(call.metadata, gemini::members_of(part), gemini::result_members_kind);
   const std::string_view outcome = value["outcome"].string();
-  add_result(std::exchange(code_id_, {}), value["output"], false);
+  add_result(id, value["output"], false);
   if (!outcome.empty() && outcome != "OUTCOME_OK") messages_.back().error = outcome;
 }
 

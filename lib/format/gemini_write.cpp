@@ -94,7 +94,7 @@ class GeminiWriter final : public TurnWriter {
   }
 
   void write_signed(const Message& message, std::string_view text, std::string_view signature) {
-    if (is_blank(text) && signature.empty()) return;
+    if (text.empty() && signature.empty()) return;
     enter(Turn::assistant);
     gemini::write_text(out_, text, signature, false, &message.metadata);
   }
@@ -122,7 +122,7 @@ class GeminiWriter final : public TurnWriter {
     if (signature.empty()) return;
     const std::string text = message::text_of(message.content);
     enter(Turn::assistant);
-    gemini::write_text(out_, text, signature, !is_blank(text), &message.metadata);
+    gemini::write_text(out_, text, signature, !text.empty(), &message.metadata);
   }
 
   [[nodiscard]] bool has_own_id(const ToolCall& call) const {
@@ -161,11 +161,14 @@ class GeminiWriter final : public TurnWriter {
     write_calls();
     enter(Turn::assistant);
     reserve_id(call.id);
-    out_.open_object();
-    out_.raw("executableCode", code);
-    out_.filled("thoughtSignature", gemini::signature_of(call.encrypted_value));
-    gemini::write_members(out_, call.metadata, gemini::members_kind);
-    out_.close_object();
+    // The result of code that did not come stands alone.
+    if (code != "{}") {
+      out_.open_object();
+      out_.raw("executableCode", code);
+      out_.filled("thoughtSignature", gemini::signature_of(call.encrypted_value));
+      gemini::write_members(out_, call.metadata, gemini::members_kind);
+      out_.close_object();
+    }
     place_result(call);
   }
 
