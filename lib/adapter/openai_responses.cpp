@@ -192,6 +192,9 @@ void OpenAiResponses::finish_message(Item& item, const json::Value& value) {
     }
   }
   services_.parts.text_close(item.key);
+  // A message without words is an item of its own: the reasoning before it needs one behind it.
+  const bool is_silent = item.given[Item::at(Part::text)] < 0 && value["id"].filled_string();
+  if (is_silent && services_.gives_all()) return give_state("message", item.id, value.to_json());
   give_state("item", item.id, openai::state_of(*item.type, value));
   if (services_.gives_all()) give_state("content", item.id, content_state(item, value));
 }

@@ -336,7 +336,9 @@ void ModelCall::State::record(const std::optional<Error>& error, Moment now) {
   attempt.shown = events_->shown();
   if (finish_reason_.empty()) finish_reason_ = events_->finish_reason();
   // What was reported of an answer that the provider ended is the whole of it, however it ended.
-  const bool complete = !error || ended_by_provider();
+  // The Responses API reports it with an end alone.
+  const bool is_at_end = wire() == "openai_responses";
+  const bool complete = !error || is_at_end || ended_by_provider();
   attempt.usage = record_usage(*events_, *payload_, complete);
   attempt.counts = !error || events_->has_token() || events_->reported();
 }
