@@ -129,10 +129,12 @@ void Anthropic::add_result(const json::Value& block) {
   note_id(id);
   services_.parts.close_texts();
   services_.parts.tool_result(result);
-  services_.parts.pass(event::ProviderState{
-      anthropic_provider, "server_tool_result", call_id,
-      is_joined_content(content) ? block_without(block, {"tool_use_id"})
-                                 : block_without(block, {"tool_use_id", "content"})});
+  // A list without hits shows nothing that it could be made of again.
+  const bool is_kept = is_joined_content(content) || (content.is_array() && content.size() == 0);
+  services_.parts.pass(
+      event::ProviderState{anthropic_provider, "server_tool_result", call_id,
+                           is_kept ? block_without(block, {"tool_use_id"})
+                                   : block_without(block, {"tool_use_id", "content"})});
   result_given_ = true;
   end_calls();
   reasoning_id_.clear();

@@ -285,7 +285,7 @@ class AnthropicWriter final : public TurnWriter {
     json::Document document(message::depth_limit);
     const auto value = document.parse(state);
     const json::Value content = value ? value.value()["content"] : json::Value();
-    if (content.size() == 0 || texts_of(content) != message::text_of(result.content)) return false;
+    if (!content.is_array() || texts_of(content) != message::text_of(result.content)) return false;
     out_.open_array("content");
     for (const json::Value block : content.items()) write_cited_block(out_, block);
     out_.close_array();

@@ -359,13 +359,7 @@ void add_behind(CohereReasoning& reasoning, const Message& answer, const Message
   (is_plan ? reasoning.plan : reasoning.behind).push_back(message::text_of(message.content));
 }
 
-}  // namespace
-
-void write_cohere(JsonBuilder& out, std::span<const Message> messages) {
-  (void)write_joined_cohere(out, messages);
-}
-
-std::size_t write_joined_cohere(JsonBuilder& out, std::span<const Message> messages) {
+std::size_t write_cohere_answers(JsonBuilder& out, std::span<const Message> messages) {
   std::size_t joined = 0;
   out.open_array();
   CohereReasoning reasoning;
@@ -399,6 +393,18 @@ std::size_t write_joined_cohere(JsonBuilder& out, std::span<const Message> messa
   write_thinking_alone();
   out.close_array();
   return joined;
+}
+
+}  // namespace
+
+void write_cohere(JsonBuilder& out, std::span<const Message> messages) {
+  (void)write_joined_cohere(out, messages);
+}
+
+std::size_t write_joined_cohere(JsonBuilder& out, std::span<const Message> messages) {
+  const auto joined = join_answers(messages);
+  if (!joined) return write_cohere_answers(out, messages);
+  return joined->reordered + write_cohere_answers(out, joined->messages);
 }
 
 Result<Messages> read_cohere(const json::Value& data, IdSource& ids) {

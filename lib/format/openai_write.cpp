@@ -258,23 +258,8 @@ bool joins_reasoning(const Message& message, const OpenAiWriteOptions& options) 
          message.metadata.find(mistral_provider, content_kind) == nullptr;
 }
 
-}  // namespace
-
-bool is_begun(const Message& message) {
-  return message.metadata.find(provider, begun_kind) != nullptr;
-}
-
-void write_openai(JsonBuilder& out, std::span<const Message> messages) {
-  OpenAiWriteOptions options;
-  options.openai_parts = true;
-  options.mistral_state = true;
-  options.function_calls = true;
-  options.answer_images = true;
-  write_openai(out, messages, options);
-}
-
-OpenAiReasoning write_openai(JsonBuilder& out, std::span<const Message> messages,
-                             const OpenAiWriteOptions& options) {
+OpenAiReasoning write_answers(JsonBuilder& out, std::span<const Message> messages,
+                              const OpenAiWriteOptions& options) {
   OpenAiReasoning found;
   out.expect(expected_size(messages));
   out.open_array();
@@ -311,6 +296,30 @@ OpenAiReasoning write_openai(JsonBuilder& out, std::span<const Message> messages
   }
   if (is_unnamed(reasoning_part)) ++found.left_out;
   out.close_array();
+  return found;
+}
+
+}  // namespace
+
+bool is_begun(const Message& message) {
+  return message.metadata.find(provider, begun_kind) != nullptr;
+}
+
+void write_openai(JsonBuilder& out, std::span<const Message> messages) {
+  OpenAiWriteOptions options;
+  options.openai_parts = true;
+  options.mistral_state = true;
+  options.function_calls = true;
+  options.answer_images = true;
+  write_openai(out, messages, options);
+}
+
+OpenAiReasoning write_openai(JsonBuilder& out, std::span<const Message> messages,
+                             const OpenAiWriteOptions& options) {
+  const auto joined = join_answers(messages);
+  if (!joined) return write_answers(out, messages, options);
+  OpenAiReasoning found = write_answers(out, joined->messages, options);
+  found.joined += joined->reordered;
   return found;
 }
 

@@ -62,8 +62,29 @@ class Plan {
     for (Index at = 0; at < messages_.size(); ++at) {
       Index end = at;
       for (const Part& part : answers.at(at)) end = std::max(end, part.at);
+      if (end == at) end = end_of_run(at);
       if (end > at) answer_ends_.emplace(at, end);
     }
+  }
+
+  // The last message of the assistant before the results of this one's calls: what stands between
+  // calls and their results is of the same answer.
+  [[nodiscard]] Index end_of_run(Index at) const {
+    const auto& calls = messages_[at].tool_calls;
+    if (calls.empty()) return at;
+    Index end = at;
+    Index next = at + 1;
+    for (; next < messages_.size(); ++next) {
+      const Role role = messages_[next].role;
+      if (role == Role::assistant) end = next;
+      if (role != Role::assistant && role != Role::reasoning && role != Role::activity) break;
+    }
+    for (; next < messages_.size() && messages_[next].role == Role::tool; ++next) {
+      const std::string& id = messages_[next].tool_call_id;
+      const auto answers = [&](const ToolCall& call) { return call.id == id; };
+      if (std::any_of(calls.begin(), calls.end(), answers)) return end;
+    }
+    return at;
   }
 
   // Gives each result to the latest open call of its id.

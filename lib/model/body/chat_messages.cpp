@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "format/joined_answers.hpp"
 #include "format/openai.hpp"
 #include "message/parts.hpp"
 #include "model/body/fields.hpp"
@@ -87,6 +88,9 @@ bool wants_results_answered(const Draft& draft) {
   return draft.config.provider->dialect == Dialect::mistral || draft.is(Trait::mistral_rules);
 }
 
+constexpr std::string_view answered_results =
+    "The API takes no message of the user behind a result: an answer \"OK\" is put between them.";
+
 bool has_unanswered_results(const Draft& draft) {
   if (!wants_results_answered(draft)) return false;
   Role last = Role::system;
@@ -107,6 +111,10 @@ void answer_results(const Draft& draft, message::Messages& out) {
   answer.role = Role::assistant;
   answer.content = Content::of_text("OK");
   out.push_back(std::move(answer));
+  const bool is_noted = std::any_of(draft.notes.begin(), draft.notes.end(), [](const Note& note) {
+    return note.sentence == answered_results;
+  });
+  if (!is_noted) draft.note("messages", answered_results);
 }
 
 // Servers know the roles `system` and `developer`, or only the first.
@@ -163,7 +171,9 @@ message::Messages prepared(const Draft& draft) {
     if (copy.role == Role::system || copy.role == Role::developer) {
       copy.role = system_role(draft, copy.role);
     }
-    if (copy.role == Role::assistant && fills_blank && message::text_of(copy.content).empty()) {
+    const bool is_blank = copy.role == Role::assistant && message::text_of(copy.content).empty() &&
+                          !format::goes_on_behind_calls(draft.messages, at - 1);
+    if (is_blank && fills_blank) {
       copy.content = Content::of_text(" ");
     }
   }

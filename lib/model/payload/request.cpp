@@ -1,6 +1,8 @@
 #include "model/payload/request.hpp"
 
 #include <algorithm>
+#include <string>
+#include <unordered_set>
 
 #include "base/json.hpp"
 #include "base/json_tree.hpp"
@@ -142,11 +144,17 @@ bool is_claude(Dialect dialect) {
   return dialect == Dialect::anthropic || dialect == Dialect::vertex_anthropic;
 }
 
-// Claude answers better to a word than to nothing.
+// Claude answers better to a word than to nothing. What the provider's own tools returned is sent
+// as it came.
 void fill_empty_results(message::SharedMessages& messages) {
+  std::unordered_set<std::string> server_calls;
   for (std::size_t at = 0; at < messages.size(); ++at) {
     const message::Message& message = messages[at];
+    for (const message::ToolCall& call : message.tool_calls) {
+      if (call.metadata.find("anthropic", "server_tool") != nullptr) server_calls.insert(call.id);
+    }
     if (message.role != message::Role::tool || message.error) continue;
+    if (server_calls.contains(message.tool_call_id)) continue;
     if (message.content.kind == message::Content::Kind::parts || !message.content.text.empty()) {
       continue;
     }
@@ -236,7 +244,8 @@ void repair_arguments(message::SharedMessages& messages, std::vector<Note>& note
 
 // Whether an answer is written as one, with its parts in the order in which they came.
 bool has_ordered_answers(Dialect dialect) {
-  return keeps_prompt_apart(dialect) || dialect == Dialect::openai_responses ||
+  return keeps_prompt_apart(dialect) || is_chat_completion(dialect) ||
+         dialect == Dialect::openai_responses || dialect == Dialect::cohere ||
          dialect == Dialect::ollama;
 }
 

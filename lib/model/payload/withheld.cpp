@@ -57,6 +57,10 @@ constexpr std::string_view citations_left =
     "Citations of earlier answers are left out: the API has no place for them. They stay in the "
     "history.";
 
+constexpr std::string_view unsigned_left =
+    "Reasoning without a signature is left out: the API takes what a provider signed alone. It "
+    "stays in the "
+    "history.";
 constexpr std::string_view prompt_media =
     "Images and files of a system or developer message are left out: the API takes text there.";
 
@@ -108,6 +112,7 @@ class Withheld {
   [[nodiscard]] bool has_turn_blocks() const { return has_turn_blocks_; }
   // Whether a prompt has media that are not sent.
   [[nodiscard]] bool has_prompt_media() const { return has_prompt_media_; }
+  [[nodiscard]] bool has_unsigned() const { return has_unsigned_; }
 
  private:
   [[nodiscard]] bool is_own(std::string_view provider) const {
@@ -213,7 +218,8 @@ class Withheld {
     }
     const bool is_signed_only = std::find(signed_dialects.begin(), signed_dialects.end(),
                                           dialect_) != signed_dialects.end();
-    if (is_signed_only && !message::text_of(message.content).empty()) name("unsigned", "reasoning");
+    const bool is_left_out = is_signed_only && !message::text_of(message.content).empty();
+    has_unsigned_ = has_unsigned_ || is_left_out;
   }
 
   void name(std::string_view provider, std::string_view kind) {
@@ -242,6 +248,7 @@ class Withheld {
   bool has_citations_ = false;
   bool has_turn_blocks_ = false;
   bool has_prompt_media_ = false;
+  bool has_unsigned_ = false;
 };
 
 // Whether the message shows nothing: no text, no medium, no call.
@@ -279,6 +286,7 @@ void note_withheld(message::SharedMessages& messages, const ProviderConfig& conf
   }
   if (withheld.has_turn_blocks()) notes.push_back({"messages", std::string(turn_blocks), false});
   if (withheld.has_prompt_media()) notes.push_back({"messages", std::string(prompt_media), false});
+  if (withheld.has_unsigned()) notes.push_back({"messages", std::string(unsigned_left), false});
   if (withheld.has_citations()) notes.push_back({"messages", std::string(citations_left), false});
   if (withheld.names().empty()) return;
   notes.push_back({"messages",

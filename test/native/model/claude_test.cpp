@@ -151,6 +151,24 @@ TEST(Claude, IsToldNotToThinkAsItsModelTakesIt) {
   }
 }
 
+// A search without hits has a list, which a text in its place is not.
+TEST(Claude, GetsTheEmptyResultOfItsOwnToolAsItCame) {
+  const std::string body = body_sent(
+      "anthropic",
+      R"({"model":"claude-opus-5","format":"canonical","messages":[{"id":"q","role":"user","content":"a"},)"
+      R"({"id":"a","role":"assistant","toolCalls":[{"id":"srvtoolu_1","type":"function","function":)"
+      R"({"name":"web_search","arguments":"{}"},"metadata":{"millrace":{"providerState":[)"
+      R"({"provider":"anthropic","kind":"server_tool","state":{"type":"server_tool_use"}},)"
+      R"({"provider":"anthropic","kind":"server_tool_result","state":{"type":"web_search_tool_result",)"
+      R"("content":[]}}]}}}]},)"
+      R"({"id":"t","role":"tool","toolCallId":"srvtoolu_1","content":""},)"
+      R"({"id":"z","role":"user","content":"go"}]})");
+  EXPECT_TRUE(
+      test::has(body, R"("type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[])"))
+      << body;
+  EXPECT_FALSE(test::has(body, "empty_content")) << body;
+}
+
 TEST(Claude, GetsStrictToolsWhereItTakesSchemas) {
   struct Row {
     std::string_view provider;

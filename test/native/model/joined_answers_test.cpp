@@ -56,6 +56,73 @@ std::string mixed_answer(const std::vector<OrderEntry>& order) {
          R"({"id":"z","role":"user","content":"go"}])";
 }
 
+// A text, a call, a text and perhaps the call's result, as the fold gives them.
+std::string split_answer(bool is_recorded, std::string_view behind) {
+  const std::string order = record_of({{PartKind::text, "a1", PartHash("One")},
+                                       {PartKind::call, "c1", PartHash("{}")},
+                                       {PartKind::text, "a2", PartHash("Two")}});
+  std::string out =
+      R"([{"id":"q","role":"user","content":"a"},{"id":"a1","role":"assistant","content":"One",)"
+      R"("toolCalls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]},)"
+      R"({"id":"a2","role":"assistant","content":"Two")";
+  if (is_recorded) out.append(R"(,"metadata":{"millrace":{"order":)").append(order).append("}}");
+  return out.append("}").append(behind).append("]");
+}
+
+constexpr std::string_view result = R"(,{"id":"t1","role":"tool","toolCallId":"c1","content":"r"})";
+constexpr std::string_view question = R"(,{"id":"z","role":"user","content":"go"})";
+
+TEST(JoinedAnswers, ATextBehindACallStaysInFrontOfItsResult) {
+  for (const std::string_view provider :
+       {"openai", "mistral", "openrouter", "deepseek", "groq", "moonshot", "cohere"}) {
+    for (const bool is_recorded : {true, false}) {
+      const auto built = request_of(
+          test::settings_of(provider, provider == "openai" ? R"("apiMode":"chatCompletion")" : ""),
+          split_answer(is_recorded, result));
+      const std::string messages = messages_of(built);
+      EXPECT_TRUE(test::has(messages, R"("content":"OneTwo")")) << messages;
+      EXPECT_LT(messages.find("OneTwo"), messages.find(R"("role":"tool")")) << messages;
+      EXPECT_GT(messages.rfind(R"("role":"tool")"), messages.rfind(R"("role":"assistant")"));
+      EXPECT_FALSE(test::has(messages, R"("prefix")")) << messages;
+      EXPECT_EQ(notes_with(built, joined), 1U) << provider;
+      EXPECT_EQ(notes_with(built, "was moved"), 0U) << provider;
+    }
+  }
+}
+
+TEST(JoinedAnswers, ACallWithoutAResultGetsOneBehindTheWholeAnswer) {
+  const auto built = request_of(test::settings_of("openrouter"), split_answer(true, question));
+  const std::string messages = messages_of(built);
+  EXPECT_LT(messages.find("OneTwo"), messages.find(R"("role":"tool")")) << messages;
+  EXPECT_EQ(notes_with(built, "was added"), 1U);
+}
+
+TEST(JoinedAnswers, WithoutARecordWhatIsBeforeAResultIsOfTheAnswerToo) {
+  for (const std::string_view provider : {"anthropic", "google", "ollama"}) {
+    const auto built = request_of(test::settings_of(provider), split_answer(false, result));
+    const std::string& body = built.request.body;
+    EXPECT_LT(body.find("Two"), body.find(provider == "google" ? "functionResponse" : R"("r")"))
+        << body;
+    EXPECT_EQ(notes_with(built, "was moved"), 0U) << provider;
+  }
+}
+
+TEST(JoinedAnswers, OllamaGetsOneMessageOfSeveralWithThinkingAndCalls) {
+  const auto built = request_of(
+      test::settings_of("ollama"),
+      R"([{"id":"q","role":"user","content":"a"},{"id":"r1","role":"reasoning","content":"T1."},)"
+      R"({"id":"a1","role":"assistant","content":"One"},)"
+      R"({"id":"r2","role":"reasoning","content":"T2."},{"id":"a2","role":"assistant",)"
+      R"("content":"Two","toolCalls":[{"id":"c1","type":"function","function":)"
+      R"({"name":"f","arguments":"{}"}}]},{"id":"t1","role":"tool","toolCallId":"c1","content":"r"}])");
+  EXPECT_EQ(
+      messages_of(built),
+      R"([{"role":"user","content":"a"},{"role":"assistant","content":"OneTwo",)"
+      R"("thinking":"T1.T2.","tool_calls":[{"id":"c1","function":{"name":"f","arguments":{}}}]},)"
+      R"({"role":"tool","content":"r","tool_name":"f","tool_call_id":"c1"}])");
+  EXPECT_EQ(notes_with(built, joined), 1U);
+}
+
 TEST(JoinedAnswers, OllamaGetsThinkingBehindATextBeforeIt) {
   const auto built = request_of(test::settings_of("ollama"), thinking_behind());
   EXPECT_EQ(messages_of(built), R"([{"role":"user","content":"a"},)"
