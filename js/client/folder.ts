@@ -19,6 +19,7 @@ import {
   textOf,
 } from './messages';
 import { AnswerOrder } from './order';
+import { SignedParts } from './signed';
 
 type Handler = (event: Json) => void;
 
@@ -39,6 +40,7 @@ export class Folder {
   // Added since the step began.
   #step: FoldedMessage[] = [];
   readonly #order = new AnswerOrder();
+  readonly #signed = new SignedParts();
   #thinkingId = '';
   // By the event before the one at work.
   #isReset = false;
@@ -97,6 +99,7 @@ export class Folder {
   messages(): Message[] {
     this.#closeAnswer();
     const folded = this.#folded;
+    this.#signed.record(folded);
     const rest = [...this.#waiting].sort(([a], [b]) => (bytesOf(a) < bytesOf(b) ? -1 : 1));
     const opaque = rest.find(([id, { metadata }]) => id && metadata.states.length > 0);
     const last = folded.findLast(({ role }) => role === 'user' || role === 'assistant');
@@ -148,7 +151,10 @@ export class Folder {
     const message = newRow(role, id);
     message.subagentRunId = textOf(event['subagentRunId']) || undefined;
     const isPart = role === 'assistant' || role === 'reasoning';
-    if (isPart && !message.subagentRunId) this.#order.begin(message);
+    if (isPart && !message.subagentRunId) {
+      this.#order.begin(message);
+      this.#signed.begin(message, role === 'assistant');
+    }
     return this.#add(message);
   }
 
@@ -207,6 +213,8 @@ export class Folder {
           ((this.#reasoning.has(id) ? undefined : this.#messages.get(id)) ??
           this.#reasoningMessage(id, event));
     entity.encryptedValue = textOf(event['encryptedValue']);
+    const isOfCall = event['subtype'] === 'tool-call';
+    this.#signed.sign(id, isOfCall ? undefined : this.#reasoning.get(id));
   }
 
   // --- tool calls
@@ -235,6 +243,7 @@ export class Folder {
       this.#settle(id, call);
       this.#order.place(id, undefined, 0);
       this.#order.note('call', owner, owner.toolCalls.length - 1);
+      this.#signed.beginCall(id, owner);
     }
     call.function.name = textOf(event['toolCallName']) || call.function.name;
     merge(call, event['metadata']);
@@ -301,6 +310,7 @@ export class Folder {
     const folded = readRows(messages);
     const fresh = new Map(folded.map((message) => [message.id, message]));
     const before = this.#folded;
+    this.#signed.record(before);
     this.#folded = [];
     for (const message of before) {
       const next = fresh.get(message.id);
@@ -314,6 +324,7 @@ export class Folder {
     }
     fresh.forEach((message) => this.#add(message));
     this.#order.start();
+    this.#signed.endAnswer();
     this.#step = [];
     this.#indexAll();
   }
@@ -340,6 +351,7 @@ export class Folder {
   #closeAnswer(): void {
     const made = this.#order.close(this.#waiting);
     this.#order.start();
+    this.#signed.endAnswer();
     if (made) this.#add(made);
   }
 
@@ -350,6 +362,7 @@ export class Folder {
       !Array.isArray(ids) || ids.map(textOf).includes(message.id);
     this.#order.drop(isVoid, !Array.isArray(ids), (id) => this.#results.get(id));
     const gone = this.#step.filter(isVoid);
+    this.#signed.drop(gone);
     const stays = (message: FoldedMessage): boolean => !gone.includes(message);
     this.#step = this.#step.filter(stays);
     this.#folded = this.#folded.filter(stays);

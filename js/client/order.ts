@@ -2,6 +2,7 @@
 // (lib/message/fold_order.cpp, part_order.hpp) decides; a test gives the same events to both.
 import type { Entity, FoldedMessage, Json } from './messages';
 import { gather, newRow, textOf } from './messages';
+import { hashOf } from './text-hash';
 
 const kinds = ['reasoning', 'item', 'text', 'call', 'result'] as const;
 type Kind = (typeof kinds)[number];
@@ -224,24 +225,4 @@ function beginOfCharacter(text: string, at: number): number {
   const isSplit =
     /^[\uDC00-\uDFFF]$/.test(text[at] ?? '') && /[\uD800-\uDBFF]/.test(text[at - 1] ?? '');
   return isSplit ? at - 1 : at;
-}
-
-// From which code on a character has one byte more, and the bits that its first byte begins with.
-const utf8Limits = [0x80, 0x800, 0x10000];
-const utf8Marks = [0, 0xc0, 0xe0, 0xf0];
-
-// A hash of a text as UTF-8, in which halves of a surrogate pair have three bytes each, and of its size.
-function hashOf(text: string): { size: number; hash: string } {
-  let size = 0;
-  let hash = 0x811c9dc5;
-  const mix = (byte: number): void => void (hash = Math.imul(hash ^ byte, 0x01000193));
-  for (const character of text) {
-    const code = character.codePointAt(0) ?? 0;
-    let tails = utf8Limits.filter((limit) => code >= limit).length;
-    size += 1 + tails;
-    mix((code >> (6 * tails)) | (utf8Marks[tails] ?? 0));
-    while (tails > 0) mix(((code >> (6 * --tails)) & 0x3f) | 0x80);
-  }
-  for (let shift = 0; shift < 32; shift += 8) mix((size >>> shift) & 0xff);
-  return { size, hash: (hash >>> 0).toString(16).padStart(8, '0') };
 }

@@ -43,12 +43,6 @@ class Folder::Typed {
   }
   void operator()(const event::EncryptedValue& e) {
     folder_.set_encrypted(e.subtype, e.entity_id, e.value, source_);
-    // What comes as JSON has the record of its encoder.
-    folder_.signed_.emplace(e.entity_id);
-    const auto signed_part = folder_.reasoning_.find(e.entity_id);
-    const bool is_of_answer = e.subtype != "tool-call" && signed_part != folder_.reasoning_.end() &&
-                              signed_part->second->answer == folder_.answer_;
-    if (is_of_answer && binds_what_follows(e.entity_id)) folder_.binding_ = e.entity_id;
   }
   void operator()(const event::ToolStart& e) {
     Source source = source_;

@@ -61,6 +61,7 @@ void Folder::note_end(Index<Place>& places, std::string_view id, const Source& s
 
 void Folder::set_encrypted(std::string_view subtype, std::string_view id, std::string_view value,
                            const Source& source) {
+  signed_.emplace(id);
   if (subtype == "tool-call") {
     ToolCall* call = find_call(id);
     (call != nullptr ? call->encrypted_value : waiting_[std::string(id)].encrypted_value) = value;
@@ -71,6 +72,8 @@ void Folder::set_encrypted(std::string_view subtype, std::string_view id, std::s
   // A thought may have a value and no text.
   const Place place = has_text ? message->second : reasoning(id, source);
   place->message.encrypted_value = value;
+  const bool is_of_answer = !has_text && place->answer == answer_;
+  if (is_of_answer && binds_what_follows(id)) binding_ = id;
 }
 
 // ---- tool calls

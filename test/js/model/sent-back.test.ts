@@ -46,6 +46,27 @@ const choice = (delta: object, end: object = {}) => ({
 describe('an answer of chat completions', () => {
   const payload = { model: 'gpt-4o', apiMode: 'chatCompletion' as const };
 
+  it.each(['openai', 'mistral', 'deepseek'])(
+    'has its text behind a call in front of the result: %s',
+    async (provider) => {
+      const called = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } };
+      const { runtime, requests } = answering(
+        provider,
+        choice({ role: 'assistant', content: 'Let me look.' }),
+        choice({ tool_calls: [{ index: 0, ...called }] }),
+        choice({ content: ' Soon.' }),
+        choice({}, { finish_reason: 'tool_calls' }),
+      );
+      const folded = foldEvents(await all(runtime.stream({ ...payload, messages: [question] })));
+      const result = { id: 't', role: 'tool' as const, toolCallId: 'call_1', content: 'Done' };
+      const messages = [question, ...folded, result];
+      await all(runtime.stream({ ...payload, messages, format: 'canonical' }));
+      const sent = requests[1]?.messages ?? [];
+      expect(sent.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
+      expect(sent[1]).toMatchObject({ content: 'Let me look. Soon.' });
+    },
+  );
+
   it('goes back as the refusal that it was, to its own server alone', async () => {
     const { runtime, requests } = answering(
       'openai',
@@ -323,5 +344,37 @@ describe('a run that is written for AG-UI clients', () => {
     }
     expect(warned).not.toHaveBeenCalled();
     warned.mockRestore();
+  });
+});
+
+describe('reasoning that its provider signed', () => {
+  const block = (content_block: object, ...deltas: object[]) => [
+    { type: 'content_block_start', index: 0, content_block },
+    ...deltas.map((delta) => ({ type: 'content_block_delta', index: 0, delta })),
+    { type: 'content_block_stop', index: 0 },
+  ];
+
+  it('goes without its signature where it was edited after foldEvents', async () => {
+    const model = 'claude-sonnet-4-5';
+    const { runtime, requests } = answering(
+      'anthropic',
+      { type: 'message_start', message: { id: 'm', role: 'assistant', content: [], model } },
+      ...block(
+        { type: 'thinking', thinking: '', signature: '' },
+        { type: 'thinking_delta', thinking: 'Hm.' },
+        { type: 'signature_delta', signature: 'SIG' },
+      ),
+      ...block({ type: 'text', text: '' }, { type: 'text_delta', text: 'Yes.' }),
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage },
+      { type: 'message_stop' },
+    );
+    const payload = { model, max_tokens: 100 };
+    const folded = foldEvents(await all(runtime.stream({ ...payload, messages: [question] })));
+    for (const edited of [false, true]) {
+      if (edited) Object.assign(folded[0] as object, { content: 'Something else.' });
+      const messages = [question, ...folded, further];
+      await all(runtime.stream({ ...payload, messages, format: 'canonical' }));
+      expect(JSON.stringify(requests.at(-1)).includes('SIG')).toBe(!edited);
+    }
   });
 });

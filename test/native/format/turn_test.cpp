@@ -69,27 +69,6 @@ class Both final : public event::EventSink {
   event::EventSink& other_;
 };
 
-// Takes out what the engine records of its own events alone: of what a signature is.
-void drop_records(json::Tree& entity) {
-  if (!entity["metadata"]["millrace"].is_object()) return;
-  json::Tree& metadata = entity.at("metadata");
-  json::Tree& own = metadata.at("millrace");
-  own.erase("shown");
-  own.erase("reasoning");
-  if (own.members().empty()) metadata.erase("millrace");
-  if (metadata.members().empty()) entity.erase("metadata");
-}
-
-std::string without_records(const std::string& messages) {
-  json::Tree tree = json::Tree::parse(messages).value();
-  for (json::Tree& message : tree.items()) {
-    drop_records(message);
-    if (!message["toolCalls"].is_array()) continue;
-    for (json::Tree& call : message.at("toolCalls").items()) drop_records(call);
-  }
-  return tree.to_json();
-}
-
 // The messages that the engine makes of the body; an AG-UI host gets the same.
 message::Messages messages_of(const adapter::Wire& wire, const std::string& body) {
   CountingIds ids("id-");
@@ -102,7 +81,7 @@ message::Messages messages_of(const adapter::Wire& wire, const std::string& body
   EXPECT_TRUE(decoder.finish().ok());
   message::Folder folder(ids);
   for (const std::string& event : events.lines) EXPECT_TRUE(folder.feed("[" + event + "]").ok());
-  EXPECT_EQ(without_records(typed.messages_json()), compact(folder.messages_json()));
+  EXPECT_EQ(compact(typed.messages_json()), compact(folder.messages_json()));
   const auto tree = json::Tree::parse(typed.messages_json());
   EXPECT_TRUE(tree.ok() && message::to_tree(typed.messages()) == tree.value());
   return typed.messages();

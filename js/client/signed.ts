@@ -1,0 +1,93 @@
+// What a provider signed: `shown` and `reasoning` of `metadata.millrace`. The engine's (lib/message/shown_hash.hpp)
+// decides; a test gives the same events to both.
+import type { Entity, FoldedMessage } from './messages';
+import { textOf } from './messages';
+import { hashOf } from './text-hash';
+
+const hashOfText = (message: FoldedMessage): string => hashOf(textOf(message.content)).hash;
+
+/** What has an encrypted value of an event, and the answers that it is part of. */
+export class SignedParts {
+  readonly #signed = new Set<string>();
+  // By id, the reasoning that a part needs.
+  readonly #bound = new Map<string, string>();
+  readonly #answerOf = new Map<FoldedMessage, number>();
+  #answer = 0;
+  // Reasoning that binds what follows in the answer.
+  #binding = '';
+
+  /** A message of the answer begins; `isBound` for one that may need its reasoning. */
+  begin(message: FoldedMessage, isBound: boolean): void {
+    this.#answerOf.set(message, this.#answer);
+    if (isBound) this.#bind(message.id);
+  }
+
+  beginCall(id: string, owner: FoldedMessage): void {
+    if (this.#answerOf.get(owner) === this.#answer) this.#bind(id);
+  }
+
+  sign(id: string, reasoning?: FoldedMessage): void {
+    this.#signed.add(id);
+    const isOfAnswer = reasoning && this.#answerOf.get(reasoning) === this.#answer;
+    if (isOfAnswer && id.startsWith('rs_')) this.#binding = id;
+  }
+
+  endAnswer(): void {
+    this.#answer += 1;
+    this.#binding = '';
+  }
+
+  /** What these messages showed comes again. */
+  drop(messages: readonly FoldedMessage[]): void {
+    this.#binding = '';
+    for (const { id, toolCalls } of messages) {
+      for (const one of [id, ...toolCalls.map((call) => call.id)]) this.#bound.delete(one);
+    }
+  }
+
+  /** Sets the records that are not there. */
+  record(folded: readonly FoldedMessage[]): void {
+    folded.forEach((message, at) => {
+      const { id, role, toolCalls } = message;
+      for (const call of toolCalls) {
+        this.#set(call, call.id, () => hashOf(call.function.arguments).hash);
+        this.#setReasoning(call, call.id);
+      }
+      this.#set(message, id, () => this.#shownOf(folded, at));
+      if (role === 'assistant') this.#setReasoning(message, id);
+    });
+  }
+
+  #bind(id: string): void {
+    if (this.#binding && !this.#bound.has(id)) this.#bound.set(id, this.#binding);
+  }
+
+  #set({ metadata, encryptedValue }: Entity, id: string, shown: () => string): void {
+    if (encryptedValue === undefined || !this.#signed.has(id) || textOf(metadata.own['shown']))
+      return;
+    const list = shown();
+    if (list) metadata.own['shown'] = list;
+  }
+
+  #setReasoning({ metadata }: Entity, id: string): void {
+    const reasoning = this.#bound.get(id);
+    if (reasoning && !textOf(metadata.own['reasoning'])) metadata.own['reasoning'] = reasoning;
+  }
+
+  #shownOf(folded: readonly FoldedMessage[], at: number): string {
+    const message = folded[at] as FoldedMessage;
+    if (message.role === 'reasoning') {
+      const isNext = ({ id, role }: FoldedMessage, index: number): boolean =>
+        role === 'reasoning' && id === `${message.id}:${index + 1}`;
+      const rest = folded.slice(at + 1);
+      const end = rest.findIndex((next, index) => !isNext(next, index));
+      return [message, ...rest.slice(0, end === -1 ? undefined : end)].map(hashOfText).join(' ');
+    }
+    // OpenRouter's details sign the reasoning in front of their message.
+    if (!message.encryptedValue?.startsWith('[')) return hashOfText(message);
+    const answer = this.#answerOf.get(message) ?? -1;
+    const isBefore = (one: FoldedMessage): boolean =>
+      one.role === 'reasoning' && (this.#answerOf.get(one) ?? -1) === answer;
+    return folded.slice(0, at).filter(isBefore).map(hashOfText).join(' ');
+  }
+}
