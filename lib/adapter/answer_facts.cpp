@@ -14,6 +14,14 @@ bool is_empty_value(const json::Value& value) {
          (value.is_string() && value.string().empty());
 }
 
+// Whether `json` is the JSON of this text, for a text that is written without an escape.
+bool is_json_of(std::string_view json, const json::Value& text) {
+  const std::string_view plain = text.string();
+  return text.is_string() && json.size() == plain.size() + 2 && json.front() == '"' &&
+         plain.find('\\') == std::string_view::npos &&
+         same_text(json.substr(1, plain.size()), plain);
+}
+
 // An object with the members that only an object before it has, as long as that is small: each
 // record may have another one.
 std::string with_earlier(const std::string& before, const json::Value& value) {
@@ -72,6 +80,7 @@ void AnswerFacts::set_detail(std::string_view member, const json::Value& value) 
   const auto known = find_detail(member);
   if (known == details_.end()) return put(details_, member, value.to_json());
   // Records repeat it, mostly.
+  if (is_json_of(known->second, value)) return;
   json_.clear();
   value.write(json_);
   if (known->second == json_) return;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/bytes.hpp"
+
 namespace millrace::adapter {
 namespace {
 
@@ -13,22 +15,18 @@ constexpr std::size_t indexed_members = 32;  // from these on they are found by 
 
 }  // namespace
 
-struct GeminiArguments::Step {
-  std::string_view name;  // a member, or "" for an item
-  std::size_t index = 0;
-};
-
 // Reads `$.a.b[0]['c']`.
-bool GeminiArguments::read_path(std::string_view path, std::vector<Step>& steps) {
+bool GeminiArguments::read_path(std::string_view path) {
+  steps_.clear();
   if (!path.starts_with('$')) return false;
   path.remove_prefix(1);
   while (!path.empty()) {
-    if (steps.size() == depth_limit) return false;
+    if (steps_.size() == depth_limit) return false;
     if (path.front() == '.') {
       path.remove_prefix(1);
       const std::size_t end = std::min(path.find_first_of(".["), path.size());
       if (end == 0) return false;
-      steps.push_back({path.substr(0, end)});
+      steps_.push_back({path.substr(0, end)});
       path.remove_prefix(end);
       continue;
     }
@@ -49,9 +47,9 @@ bool GeminiArguments::read_path(std::string_view path, std::vector<Step>& steps)
           std::from_chars(word.data(), word.data() + word.size(), step.index);
       if (error != std::errc() || last != word.data() + word.size()) return false;
     }
-    steps.push_back(step);
+    steps_.push_back(step);
   }
-  return !steps.empty();
+  return !steps_.empty();
 }
 
 GeminiArguments::Node* GeminiArguments::child(Node& node, const Step& step) {
@@ -90,15 +88,17 @@ GeminiArguments::Node& GeminiArguments::member(Node& node, std::string_view name
 }
 
 GeminiArguments::Node* GeminiArguments::find(std::string_view path) {
-  std::vector<Step> steps;
-  if (!read_path(path, steps)) return nullptr;
+  if (found_ != nullptr && same_text(path, found_path_)) return found_;
+  found_ = nullptr;
+  if (!read_path(path)) return nullptr;
   Node* node = &root_;
   root_.kind = Kind::object;
-  for (const Step& step : steps) {
+  for (const Step& step : steps_) {
     node = child(*node, step);
     if (node == nullptr) return nullptr;
   }
-  return node;
+  found_path_ = path;
+  return found_ = node;
 }
 
 bool GeminiArguments::set(Node& node, const json::Value& piece) {
@@ -160,6 +160,7 @@ std::string GeminiArguments::take() {
   root_.kind = Kind::object;
   write(out, root_);
   root_ = {};
+  found_ = nullptr;
   bytes_ = 0;
   return out;
 }

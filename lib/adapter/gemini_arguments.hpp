@@ -36,8 +36,11 @@ class GeminiArguments {
     std::map<std::string, std::size_t, std::less<>> places;  // of members by name, where many are
     std::vector<Node> items;
   };
-  struct Step;
-  static bool read_path(std::string_view path, std::vector<Step>& steps);
+  struct Step {
+    std::string_view name;  // a member, or "" for an item
+    std::size_t index = 0;
+  };
+  bool read_path(std::string_view path);
   Node* find(std::string_view path);
   Node* child(Node& node, const Step& step);
   Node& member(Node& node, std::string_view name);
@@ -45,6 +48,10 @@ class GeminiArguments {
   static void write(std::string& out, const Node& node);
 
   Node root_;
+  std::vector<Step> steps_;  // of the path that is read
+  // Pieces of a string come one behind the other.
+  std::string found_path_;
+  Node* found_ = nullptr;  // the node of this path, until the next one is found
   std::size_t bytes_ = 0;
 };
 

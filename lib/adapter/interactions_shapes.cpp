@@ -7,7 +7,7 @@
 namespace millrace::adapter::shapes {
 namespace {
 
-constexpr std::array turn_text_fields{text("type"), text("text"), list("annotations")};
+constexpr std::array turn_text_fields{text("text"), text("type"), list("annotations")};
 constexpr Shape turn_text{"text", turn_text_fields};
 constexpr std::array turn_text_variants{Variant{"text", &turn_text}};
 // Media and whatever else are kept as they are.
@@ -15,7 +15,7 @@ constexpr std::array turn_part_fields{text("type")};
 constexpr Shape turn_part{"content", turn_part_fields,   Unknown::passed_on,
                           "type",    turn_text_variants, {}};
 // What a summary has beside its text is state.
-constexpr std::array turn_summary_fields{text("type"), text("text")};
+constexpr std::array turn_summary_fields{text("text"), text("type")};
 constexpr Shape turn_summary{"summary", turn_summary_fields, Unknown::passed_on};
 
 constexpr std::array turn_output_fields{text("type"), list("content", turn_part), text("text"),
@@ -37,13 +37,13 @@ constexpr std::array turn_step_fields{text("type"), text("id"),        text("cal
 constexpr Shape turn_step{"step", turn_step_fields,   Unknown::passed_on,
                           "type", turn_step_variants, {}};
 
-constexpr std::array turn_summary_delta_fields{text("type"), object("content", turn_summary)};
+constexpr std::array turn_summary_delta_fields{object("content", turn_summary), text("type")};
 constexpr Shape turn_summary_delta{{}, turn_summary_delta_fields};
-constexpr std::array turn_signature_fields{text("type"), text("signature")};
+constexpr std::array turn_signature_fields{text("signature"), text("type")};
 constexpr Shape turn_signature{{}, turn_signature_fields};
-constexpr std::array turn_arguments_fields{text("type"), text("arguments"), text("id")};
+constexpr std::array turn_arguments_fields{text("arguments"), text("type"), text("id")};
 constexpr Shape turn_arguments{{}, turn_arguments_fields};
-constexpr std::array turn_annotation_fields{text("type"), list("annotations")};
+constexpr std::array turn_annotation_fields{list("annotations"), text("type")};
 constexpr Shape turn_annotation{{}, turn_annotation_fields};
 constexpr std::array turn_delta_variants{Variant{"text", &turn_text},
                                          Variant{"arguments_delta", &turn_arguments},
@@ -56,32 +56,26 @@ constexpr Shape turn_delta{"delta", turn_step_fields,    Unknown::passed_on,
                            "type",  turn_delta_variants, {}};
 
 // Further members of an interaction are facts of the answer.
-constexpr std::array turn_interaction_fields{text("event_type"),
-                                             text("id"),
-                                             text("object"),
-                                             text("model"),
-                                             text("status"),
-                                             list("steps", turn_step),
-                                             list("outputs", turn_step),
-                                             map("usage"),
-                                             text("service_tier"),
-                                             text("continuation_token")};
+constexpr std::array turn_interaction_fields{
+    text("id"),        text("status"),           text("object"),
+    text("model"),     list("steps", turn_step), list("outputs", turn_step),
+    map("usage"),      text("service_tier"),     text("continuation_token"),
+    text("event_type")};
 constexpr Shape turn_interaction{"interaction", turn_interaction_fields, Unknown::passed_on};
 
-constexpr std::array turn_delta_record_fields{text("event_type"), whole("index"),
-                                              object("delta", turn_delta), text("event_id"),
+constexpr std::array turn_delta_record_fields{whole("index"), object("delta", turn_delta),
+                                              text("event_type"), text("event_id"),
                                               map("metadata")};
-constexpr std::array turn_start_record_fields{text("event_type"), whole("index"),
-                                              object("step", turn_step), text("event_id"),
+constexpr std::array turn_start_record_fields{whole("index"), object("step", turn_step),
+                                              text("event_type"), text("event_id"),
                                               object("content", turn_step)};
-constexpr std::array turn_stop_record_fields{text("event_type"), whole("index"),
-                                             text("event_id"),   map("usage"),
-                                             map("step_usage"),  map("metadata")};
-constexpr std::array turn_whole_record_fields{
-    text("event_type"), object("interaction", turn_interaction), text("event_id")};
+constexpr std::array turn_stop_record_fields{whole("index"), text("event_type"), text("event_id"),
+                                             map("usage"),   map("step_usage"),  map("metadata")};
+constexpr std::array turn_whole_record_fields{object("interaction", turn_interaction),
+                                              text("event_type"), text("event_id")};
 constexpr std::array turn_status_record_fields{
-    text("event_type"), text("interaction_id"),     text("status"), text("event_id"),
-    map("usage"),       text("continuation_token"), raw("error")};
+    text("interaction_id"),     text("status"), text("event_type"), text("event_id"), map("usage"),
+    text("continuation_token"), raw("error")};
 constexpr Shape turn_delta_record{{}, turn_delta_record_fields};
 constexpr Shape turn_start_record{{}, turn_start_record_fields};
 constexpr Shape turn_stop_record{{}, turn_stop_record_fields};

@@ -86,7 +86,7 @@ constexpr std::array<std::string_view, 3> graph_lists{"messages", "messages/part
 
 void check_message(const Report& report, const json::Value& message) {
   const json::Value kind = message["type"];
-  if (kind.is_string()) report.checked.add_tag(kind);
+  if (kind.is_string()) report.checked.add_text(kind);
   const std::string_view type = kind.string();
   if (type == "constructor") return check_record(report, graph_stored, message);
   // Those of people are not shown.
@@ -105,7 +105,7 @@ void check_langgraph(const Report& report, std::string_view name, const json::Va
   }
   if (std::find(graph_lists.begin(), graph_lists.end(), base) == graph_lists.end()) return;
   const json::Value kind = record["type"];
-  if (kind.is_string()) report.checked.add_tag(kind);
+  if (kind.is_string()) report.checked.add_text(kind);
   const bool is_part = record["ns"].is_array() && kind.string() == base;
   const json::Value data = is_part ? record["data"] : record;
   if (!data.is_array()) return check_message(report, data);

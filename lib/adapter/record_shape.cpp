@@ -54,6 +54,7 @@ class RecordCheck {
   void check(const Shape& shape, const json::Value& object) const;
 
  private:
+  const Variant* find_variant(const Shape& shape, const json::Value& value) const;
   bool carry(const json::Value& object, const json::Member& member) const;
   void check_member(const Field& field, std::string_view place, const json::Value& value) const;
   void note_unknown(const Shape& shape, std::string_view place, const json::Value& object,
@@ -72,19 +73,29 @@ bool is_first(const json::Value& object) {
   return object["index"].integer().value_or(0) == 0;
 }
 
+// The variant of an object whose tag has this value, or null.
+const Variant* RecordCheck::find_variant(const Shape& shape, const json::Value& value) const {
+  if (!value.is_string()) return nullptr;
+  const std::string_view tag = value.string();
+  for (const Variant& variant : shape.variants) {
+    if (!same_text(variant.tag, tag)) continue;
+    checked_.add_tag(value, variant.tag);
+    return &variant;
+  }
+  checked_.add_text(value);
+  return nullptr;
+}
+
 void RecordCheck::check(const Shape& shape, const json::Value& object) const {
   const Shape* known = &shape;
   std::string_view place = shape.place;
   if (!shape.tag.empty()) {
     const json::Value value = object[shape.tag];
-    std::string_view tag = value.string();
-    if (value.is_string()) checked_.add_tag(value);
-    for (const Variant& variant : shape.variants) {
-      if (!same_text(variant.tag, tag)) continue;
-      known = variant.shape;
+    if (const Variant* variant = find_variant(shape, value)) {
+      known = variant->shape;
+      std::string_view tag = variant->tag;
       if (tag.starts_with(shape.tag_prefix)) tag.remove_prefix(shape.tag_prefix.size());
       place = known->place.empty() ? tag : known->place;
-      break;
     }
   }
   FieldSearch search(known->fields);
@@ -140,7 +151,7 @@ void CheckedRecord::begin(std::uint64_t shape, std::string_view name, const Answ
   texts_.clear();
   wholes_.clear();
   carried_.clear();
-  name_ = name;
+  if (!same_text(name, name_)) name_ = name;
   is_new_ = shape != shape_;
   shape_ = shape;
   answer_ = facts.answer();
@@ -153,7 +164,10 @@ bool CheckedRecord::repeats(std::uint64_t shape, std::string_view name, AnswerFa
   for (const Decisive& tag : tags_) {
     const std::string_view text = tag.value.string();
     if (text.data() == tag.place) continue;
-    if (!same_text(text, {texts_.data() + tag.begin, tag.size})) return false;
+    if (!same_text(text, tag.text)) return false;
+  }
+  for (const Text& tag : texts_) {
+    if (!same_text(tag.value.string(), tag.text)) return false;
   }
   for (const Decisive& whole : wholes_) {
     if (whole.value.number_text().data() == whole.place) continue;
@@ -165,13 +179,14 @@ bool CheckedRecord::repeats(std::uint64_t shape, std::string_view name, AnswerFa
   return true;
 }
 
-void CheckedRecord::add_tag(const json::Value& value) {
+void CheckedRecord::add_tag(const json::Value& value, std::string_view tag) {
   if (tags_.size() == most_values) return spoil();
-  const std::string_view text = value.string();
-  tags_.push_back({value, is_new_ ? text.data() : nullptr,
-                   static_cast<std::uint32_t>(texts_.size()),
-                   static_cast<std::uint32_t>(text.size())});
-  texts_.append(text);
+  tags_.push_back({value, is_new_ ? value.string().data() : nullptr, tag});
+}
+
+void CheckedRecord::add_text(const json::Value& value) {
+  if (texts_.size() == most_values) return spoil();
+  texts_.push_back({value, std::string(value.string())});
 }
 
 void CheckedRecord::add_carried(const json::Value& object, const json::Member& member) {
@@ -181,7 +196,7 @@ void CheckedRecord::add_carried(const json::Value& object, const json::Member& m
 
 void CheckedRecord::add_whole(const json::Value& value) {
   if (wholes_.size() == most_values) return spoil();
-  wholes_.push_back({value, is_new_ ? value.number_text().data() : nullptr, 0, 0});
+  wholes_.push_back({value, is_new_ ? value.number_text().data() : nullptr, {}});
 }
 
 void check_record(const Report& report, const Shape& shape, const json::Value& record) {

@@ -75,8 +75,10 @@ class CheckedRecord {
   // Whether the document's record is known, which gives its carried members to the facts.
   [[nodiscard]] bool repeats(std::uint64_t shape, std::string_view name, AnswerFacts& facts) const;
 
-  // Notes a value that decided: a text, or a number that had to be 0, 1, 2 ...
-  void add_tag(const json::Value& value);
+  // Notes a value that decided: a text that is the tag of a variant, another text, or a number that
+  // had to be 0, 1, 2 ...
+  void add_tag(const json::Value& value, std::string_view tag);
+  void add_text(const json::Value& value);
   void add_whole(const json::Value& value);
   // Notes a member of an object whose value goes into the details of the answer.
   void add_carried(const json::Value& object, const json::Member& member);
@@ -89,16 +91,19 @@ class CheckedRecord {
   // is the same; what differs between records stands elsewhere.
   struct Decisive {
     json::Value value;
-    const char* place;    // or null
-    std::uint32_t begin;  // of a tag's text in texts_
-    std::uint32_t size;
+    const char* place;      // or null
+    std::string_view text;  // of a tag
+  };
+  struct Text {
+    json::Value value;
+    std::string text;
   };
   struct Carried {
     json::Value object;
     json::Member member;
   };
   std::vector<Decisive> tags_;
-  std::string texts_;
+  std::vector<Text> texts_;  // that are no tags of variants
   std::vector<Decisive> wholes_;
   std::vector<Carried> carried_;
   std::string name_;

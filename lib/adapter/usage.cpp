@@ -306,6 +306,7 @@ void merge_usage(std::string& usage_json, const json::Value& later) {
 // differ in texts and numbers alone.
 void LatestUsage::take(const json::Value& usage, std::uint64_t shape) {
   const bool is_first = json_.empty();
+  if (std::exchange(is_merged_, false)) name_merged();
   std::size_t at = 0;
   const bool is_same =
       !is_first && (shape == shape_ || (follows(names_, at, usage) && at == names_.size()));
@@ -320,12 +321,19 @@ void LatestUsage::take(const json::Value& usage, std::uint64_t shape) {
   json::Document document(json::data_depth_limit);
   const auto before = document.parse(json_);
   json_ = merged_object(before ? before.value() : json::Value(), usage, true);
+  is_merged_ = true;
+}
+
+// Mostly the last report is the one that has more.
+void LatestUsage::name_merged() {
+  json::Document document(json::data_depth_limit);
   names_.clear();
   if (const auto merged = document.parse(json_)) append_names(names_, merged.value());
 }
 
 std::string LatestUsage::take_json() {
   names_.clear();
+  is_merged_ = false;
   return std::exchange(json_, {});
 }
 

@@ -48,9 +48,12 @@ class LatestUsage {
   std::string take_json();
 
  private:
+  void name_merged();
+
   std::string json_;
   std::string names_;        // of its members, those of objects within as well
   std::uint64_t shape_ = 0;  // of the document with the latest one, where it has them all
+  bool is_merged_ = false;   // json_ has more members than names_
 };
 
 // The usage of an answer that was given last. Some servers end an answer twice, and what they

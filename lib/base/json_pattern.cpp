@@ -137,11 +137,14 @@ bool Pattern::add_slot(std::size_t at, std::string_view rest, std::size_t from,
   for (std::uint32_t i = 0; i < nodes.size(); ++i) {
     const Node& node = nodes[i];
     const bool is_value = (node.type == Type::string && !node.is_key) || node.type == Type::number;
-    const auto is_node = [i](const Slot& other) { return other.node == i; };
-    if (!is_value || std::any_of(slots_.begin(), slots_.end(), is_node)) continue;
-    const auto begin =
-        static_cast<std::size_t>(node.text - parsed_) - (node.type == Type::string ? 1U : 0U);
+    if (!is_value) continue;
+    // The text of a node that has a slot stands elsewhere.
+    const std::size_t place =
+        reinterpret_cast<std::uintptr_t>(node.text) - reinterpret_cast<std::uintptr_t>(parsed_);
+    if (place > source.size()) continue;
+    const std::size_t begin = place - (node.type == Type::string ? 1U : 0U);
     if (begin > difference) break;
+    if (begin < from) continue;
     slot.node = i;
     slot.begin = static_cast<std::uint32_t>(begin);
   }

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <string>
+#include <string_view>
 
 using namespace millrace;
 
@@ -15,6 +17,16 @@ void add(adapter::GeminiArguments& arguments, const std::string& path, int value
                                     std::to_string(value) + "}");
   ASSERT_TRUE(piece.ok()) << path;
   EXPECT_TRUE(arguments.add(piece.value())) << path;
+}
+
+std::string joined(adapter::GeminiArguments& arguments,
+                   std::initializer_list<std::string_view> pieces) {
+  json::Document document;
+  for (const std::string_view piece : pieces) {
+    const auto value = document.parse(piece);
+    if (!value || !arguments.add(value.value())) return "rejected: " + std::string(piece);
+  }
+  return arguments.take();
 }
 
 }  // namespace
@@ -39,4 +51,17 @@ TEST(GeminiArguments, AreLinearInTheirMembers) {
   constexpr int members = 200'000;
   for (int at = 0; at < members; ++at) add(arguments, "$.m" + std::to_string(at), at);
   EXPECT_TRUE(arguments.take().ends_with(R"("m199999":199999})"));
+}
+
+TEST(GeminiArguments, JoinPiecesOfOnePathAlsoBehindThoseOfAnother) {
+  adapter::GeminiArguments arguments;
+  constexpr std::string_view a1 = R"({"jsonPath":"$.a[1].b","stringValue":"x"})";
+  constexpr std::string_view a2 = R"({"jsonPath":"$.a[1].b","stringValue":"y"})";
+  constexpr std::string_view c = R"({"jsonPath":"$.c","numberValue":1})";
+  constexpr std::string_view d = R"({"jsonPath":"$.a[0]","boolValue":true})";
+  EXPECT_EQ(joined(arguments, {a1, a2, c, a2, d, a1}), R"({"a":[true,{"b":"xyyx"}],"c":1})");
+  // The next call has values of its own.
+  EXPECT_EQ(joined(arguments, {a1}), R"({"a":[null,{"b":"x"}]})");
+  EXPECT_EQ(joined(arguments, {c, R"({"jsonPath":"$.c.d","numberValue":1})"}),
+            R"(rejected: {"jsonPath":"$.c.d","numberValue":1})");
 }

@@ -94,6 +94,28 @@ TEST(JsonDocument, RefusesEachControlCharacterInAString) {
   }
 }
 
+// The reader looks at blocks of bytes, which end anywhere in a string.
+TEST(JsonDocument, EndsStringsAtEveryPlace) {
+  for (std::size_t before = 0; before < 17; ++before) {
+    const std::string head = "[\"" + std::string(before, 'y') + "\",\"";
+    for (std::size_t size = 0; size < 35; ++size) {
+      const std::string text(size, 'x');
+      EXPECT_EQ(round_trip(head + text + "\",\"\"]"), head + text + "\",\"\"]");
+      EXPECT_EQ(round_trip(head + text), "invalid_json");
+      for (std::size_t at = 0; at <= size; ++at) {
+        const auto with = [&](std::string_view piece) {
+          return head + std::string(text).insert(at, piece) + "\"]";
+        };
+        for (const std::string_view piece :
+             {"\\n", "\xC3\xA9", "\\\"", "\xF0\x9F\x91\x8D", "\x7F"}) {
+          EXPECT_EQ(round_trip(with(piece)), with(piece));
+        }
+        EXPECT_EQ(round_trip(with("\t")), "invalid_json");
+      }
+    }
+  }
+}
+
 TEST(JsonDocument, KeepsLoneSurrogates) {
   EXPECT_EQ(round_trip(R"(["\ud800x\udc00","\ud83d\ude00"])"),
             "[\"\\ud800x\\udc00\",\"\xF0\x9F\x98\x80\"]");
