@@ -8,6 +8,7 @@
 #include "adapter/further_members.hpp"
 #include "base/error.hpp"
 #include "base/json_depth.hpp"
+#include "base/json_members.hpp"
 
 namespace millrace::adapter {
 
@@ -55,7 +56,7 @@ void Anthropic::open_block(Block& block, const json::Value& content) {
                                                   "signature"};
   // Other blocks are kept whole.
   if (block.kind == Kind::text || block.kind == Kind::thinking) {
-    block.rest = further_members(content, known);
+    block.rest = json::further_members(content, known);
   }
   switch (block.kind) {
     case Kind::text:

@@ -4,21 +4,17 @@
 // of that name: `{"zz": 1, "function": {"zz": 2}}`.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 
-#include "base/json.hpp"
+#include "base/json_members.hpp"
 
 namespace millrace::adapter {
 
 inline constexpr std::string_view members_kind = "members";
 
-// The members of an object that are none of `known` and not null, as `"key":value,...`; "" for
-// none.
-std::string further_members(const json::Value& object, std::span<const std::string_view> known);
-
-// Appends members in that form to others. Of two with one name the first counts.
+// Appends members in the form of json::further_members to others. Of two with one name the first
+// counts.
 void add_further(std::string& members, std::string_view more);
 
 }  // namespace millrace::adapter

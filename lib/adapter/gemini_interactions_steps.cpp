@@ -6,6 +6,7 @@
 #include "adapter/further_members.hpp"
 #include "adapter/gemini_interactions.hpp"
 #include "base/error.hpp"
+#include "base/json_members.hpp"
 
 namespace millrace::adapter {
 namespace {
@@ -100,7 +101,7 @@ void GeminiInteractions::open_step(Step& step, const json::Value& value) {
 void GeminiInteractions::keep_members(const json::Value& step) {
   constexpr std::array<std::string_view, 6> known{"type",        "content", "text",
                                                   "annotations", "error",   "signature"};
-  const std::string members = further_members(step, known);
+  const std::string members = json::further_members(step, known);
   if (!members.empty()) keep_state(members_kind, answer_.message_id(), "{" + members + "}");
 }
 

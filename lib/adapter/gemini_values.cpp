@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "adapter/adapter.hpp"
+#include "base/json_members.hpp"
 
 namespace millrace::adapter {
 namespace {
@@ -47,12 +48,10 @@ constexpr std::string_view call_member = "functionCall";
 // Appends the members of an object that are none of these.
 void append_others(std::string& out, const json::Value& object,
                    std::initializer_list<std::string_view> known) {
-  for (const json::Member& member : object.members()) {
-    const bool is_known = std::find(known.begin(), known.end(), member.key) != known.end();
-    if (is_known || member.value.is_null()) continue;
+  json::each_further(object, known, [&](const json::Member& member) {
     if (out.empty()) out.push_back('{');
     json::append_member(out, member);
-  }
+  });
 }
 
 }  // namespace

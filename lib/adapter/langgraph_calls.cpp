@@ -7,6 +7,7 @@
 #include "adapter/langgraph.hpp"
 #include "adapter/langgraph_message.hpp"
 #include "adapter/usage.hpp"
+#include "base/json_members.hpp"
 
 namespace millrace::adapter {
 namespace {
@@ -39,7 +40,7 @@ void LangGraph::give_calls(const json::Value& body, bool complete) {
 void LangGraph::note_call_members(const json::Value& call, std::string_view id) {
   constexpr std::array<std::string_view, 4> known{"id", "name", "args", "type"};
   if (!services_.gives_all() || id.empty()) return;
-  const std::string members = further_members(call, known);
+  const std::string members = json::further_members(call, known);
   if (members.empty()) return;
   services_.parts.pass(event::ProviderState{"langgraph", members_kind, id, "{" + members + "}"});
 }

@@ -8,6 +8,7 @@
 #include "adapter/openai_chat.hpp"
 #include "base/error.hpp"
 #include "base/json_depth.hpp"
+#include "base/json_members.hpp"
 
 namespace millrace::adapter {
 namespace {
@@ -148,8 +149,8 @@ void OpenAiChat::note_unknown_call(const json::Value& entry, const json::Value& 
 
 // What a call begins with is its own; what comes with further pieces may be a piece as well.
 void OpenAiChat::take_further(Call& call, const json::Value& entry, const json::Value& function) {
-  std::string members = further_members(entry, known_of_call);
-  const std::string inner = further_members(function, known_of_function);
+  std::string members = json::further_members(entry, known_of_call);
+  const std::string inner = json::further_members(function, known_of_function);
   if (!inner.empty()) {
     json::append_raw_member(members, is_custom(entry) ? "custom" : "function", "{" + inner + "}");
   }
@@ -158,7 +159,7 @@ void OpenAiChat::take_further(Call& call, const json::Value& entry, const json::
 
 // A message in one piece has members that are its own; of several pieces the first gives them.
 void OpenAiChat::give_further(const json::Value& message) {
-  const std::string members = further_members(message, chat_delta_members);
+  const std::string members = json::further_members(message, chat_delta_members);
   if (members.empty()) return;
   if (message_id_.empty() || has_further_ || !services_.gives_all()) {
     return UnknownMembers::note(services_.facts, "message", message, chat_delta_members);

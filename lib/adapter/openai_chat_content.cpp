@@ -6,6 +6,7 @@
 #include "adapter/openai_chat.hpp"
 #include "adapter/skipped_members.hpp"
 #include "base/error.hpp"
+#include "base/json_members.hpp"
 
 namespace millrace::adapter {
 namespace {
@@ -187,9 +188,9 @@ bool OpenAiChat::on_image(const json::Value& image) {
   const std::array<std::string_view, 2> known_of_image{"type", place};
   std::string state = R"({"type":"image_url","image_url":{)";
   json::append_member(state, "url", *url);
-  append_members(state, further_members(inner, known_of_address));
+  append_members(state, json::further_members(inner, known_of_address));
   state.push_back('}');
-  append_members(state, further_members(image, known_of_image));
+  append_members(state, json::further_members(image, known_of_image));
   services_.parts.pass(event::ProviderState{chat_provider, "image", message_id_, state + "}"});
   return true;
 }

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "adapter/further_members.hpp"
+#include "base/json_members.hpp"
 #include "base/text_hash.hpp"
 
 namespace millrace::adapter::openai {
@@ -341,7 +342,7 @@ std::string content_of(const json::Value& message, const std::map<std::int64_t, 
     const std::string_view text = part[type == "refusal" ? "refusal" : "text"].string();
     const json::Value annotations = part["annotations"];
     const json::Value logprobs = part["logprobs"];
-    const std::string further = further_members(part, known);
+    const std::string further = json::further_members(part, known);
     is_plain = is_plain && (type == "output_text" || type.empty()) && annotations.size() == 0 &&
                logprobs.size() == 0 && further.empty();
     if (parts.back() == '}') parts.push_back(',');

@@ -6,6 +6,7 @@
 #include "adapter/further_members.hpp"
 #include "adapter/openai_responses.hpp"
 #include "base/json_depth.hpp"
+#include "base/json_members.hpp"
 
 namespace millrace::adapter {
 namespace {
@@ -47,7 +48,8 @@ void add_pieces(std::string& members, std::string_view name, const json::Value& 
   bool has_any = false;
   for (const json::Value piece : list.items()) {
     if (piece["text"].string().empty()) continue;
-    const std::string further = piece.size() > 2 ? further_members(piece, of_piece) : std::string();
+    const std::string further =
+        piece.size() > 2 ? json::further_members(piece, of_piece) : std::string();
     has_any = has_any || !further.empty();
     if (pieces.size() > 1) pieces.push_back(',');
     pieces.append("{").append(further).append("}");
@@ -61,7 +63,7 @@ void add_pieces(std::string& members, std::string_view name, const json::Value& 
 void OpenAiResponses::take_further(Item& item, const json::Value& value) {
   const auto known = known_members(*item.type);
   if (known.empty() || !services_.gives_all()) return;
-  std::string members = further_members(value, known);
+  std::string members = json::further_members(value, known);
   if (item.type->group == ItemGroup::reasoning) {
     add_pieces(members, "summary", value["summary"]);
     add_pieces(members, "content", value["content"]);

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "base/json_members.hpp"
 #include "base/text_hash.hpp"
 #include "format/further_members.hpp"
 #include "format/openai_names.hpp"
@@ -270,13 +271,11 @@ bool is_own_id(std::string_view id) {
 
 std::string members_of(const json::Value& item, std::initializer_list<std::string_view> known) {
   std::string members;
-  for (const auto& [key, value] : item.members()) {
-    const bool is_known = std::find(known.begin(), known.end(), key) != known.end();
+  json::each_further(item, known, [&](const json::Member& member) {
     // The API takes its own ids alone.
-    const bool is_left_out = key == "id" && !is_own_id(value.string());
-    if (is_known || is_left_out || value.is_null()) continue;
-    json::append_member(members, json::Member{key, value});
-  }
+    const bool is_left_out = member.key == "id" && !is_own_id(member.value.string());
+    if (!is_left_out) json::append_member(members, member);
+  });
   return members;
 }
 
