@@ -107,10 +107,9 @@ bool has_image(const Message& result) {
   return is_screenshot(result_text(result));
 }
 
-// The API takes an image alone: what went wrong is a message behind it.
-void write_failure(JsonBuilder& out, const Message& result) {
-  std::string text = "The computer gave no image: ";
-  text.append(result_text(result));
+// The API takes an image alone, or a list of tools: what else a result has is a message behind it.
+void write_remark(JsonBuilder& out, std::string text, std::string_view remark) {
+  text.append(remark);
   out.open_object();
   out.text("role", "user");
   out.text("content", text);
@@ -145,6 +144,24 @@ std::string sent_text(const Message& result) {
   return result_text(SentResult(result).message());
 }
 
+bool is_list_text(std::string_view text) {
+  json::Document document(message::depth_limit);
+  const auto value = document.parse(text);
+  return value && value.value().is_array();
+}
+
+// What a search for tools says beside the list of those that it found.
+std::string remark_of_search(const Message& result) {
+  const std::string text = message::text_of(result.content);
+  if (!is_list_text(text)) return sent_text(result);
+  return result.error.value_or("") == text ? std::string() : result.error.value_or("");
+}
+
+void write_found_tools(JsonBuilder& out, const Message& result) {
+  const std::string text = message::text_of(result.content);
+  out.raw("tools", is_list_text(text) ? text : "[]");
+}
+
 // Programs that are no shell give one text.
 void write_shell_output(JsonBuilder& out, const Message& result) {
   const std::string text = result_text(result);
@@ -173,7 +190,7 @@ void write_output(JsonBuilder& out, const CallType& type, const Message& result)
   switch (type.output) {
     case OutputKind::screenshot: write_screenshot(out, result); break;
     case OutputKind::shell: write_shell_output(out, result); break;
-    case OutputKind::tools: write_json(out, "tools", result_text(result), "[]"); break;
+    case OutputKind::tools: write_found_tools(out, result); break;
     case OutputKind::patch: out.filled("output", sent_text(result)); break;
     case OutputKind::text: out.text("output", sent_text(result)); break;
     case OutputKind::in_call: break;
@@ -289,7 +306,12 @@ void write_item_output(JsonBuilder& out, const CallType& type, const Message& re
     out.value("status", item["status"]);
   }
   out.close_object();
-  if (type.output == OutputKind::screenshot && !has_image(result)) write_failure(out, result);
+  if (type.output == OutputKind::screenshot && !has_image(result)) {
+    write_remark(out, "The computer gave no image: ", result_text(result));
+  } else if (type.output == OutputKind::tools) {
+    const std::string remark = remark_of_search(result);
+    if (!remark.empty()) write_remark(out, "The search for tools answered: ", remark);
+  }
 }
 
 }  // namespace millrace::format::openai

@@ -56,6 +56,27 @@ TEST_P(SentResults, HasAnErrorBesideMedia) {
   EXPECT_NE(sent.find("Error: TERR"), std::string::npos) << sent;
 }
 
+// The API takes a list of tools alone: words of a search are a message behind it.
+TEST(ToolSearch, KeepsWhatIsNoListOfTools) {
+  const auto sent = [](std::string_view result) {
+    const std::string messages =
+        R"([{"id":"a","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{)"
+        R"("name":"tool_search","arguments":"{}"},"metadata":{"millrace":{"providerState":[{)"
+        R"("provider":"openai_responses","kind":"item","state":{"type":"tool_search_call",)"
+        R"("call_id":"c1","execution":"client"}}]}}}]},{"id":"t","role":"tool","toolCallId":"c1",)" +
+        std::string(result) + "}]";
+    return format::to_api(*format::find_format("openai_conversation"), messages).value();
+  };
+  const std::string words = sent(R"("content":"None fits.")");
+  EXPECT_NE(words.find(R"("tools":[])"), std::string::npos) << words;
+  EXPECT_NE(words.find("answered: None fits."), std::string::npos) << words;
+  const std::string list = sent(R"("content":"[{\"type\":\"function\",\"name\":\"f\"}]")");
+  EXPECT_NE(list.find(R"("tools":[{"type":"function","name":"f"}])"), std::string::npos) << list;
+  EXPECT_EQ(list.find("answered"), std::string::npos) << list;
+  const std::string both = sent(R"("content":"[]","error":"TERR")");
+  EXPECT_NE(both.find("answered: TERR"), std::string::npos) << both;
+}
+
 INSTANTIATE_TEST_SUITE_P(Formats, SentResults,
                          testing::ValuesIn(std::array{
                              SentRow{"openai", R"("content":"R1\nError: TERR")"},
