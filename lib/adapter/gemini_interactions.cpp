@@ -164,6 +164,7 @@ void GeminiInteractions::note_end() {
 }
 
 void GeminiInteractions::note_facts(const json::Value& interaction) {
+  if (const auto model = interaction["model"].filled_string()) model_ = *model;
   if (services_.facts == nullptr) return;
   services_.facts->note(interaction, interactions_fact_names, interactions_left_out);
 }
@@ -237,8 +238,8 @@ void GeminiInteractions::give_usage(const json::Value& interaction) {
   if (!usage.is_object() && latest) usage = latest.value();
   if (!usage.is_object()) return;
   const std::string reported = usage.to_json();
-  services_.parts.pass(read_usage(UsageDialect::gemini_interactions, provider,
-                                  interaction["model"].string(), usage, reported));
+  services_.parts.pass(
+      read_usage(UsageDialect::gemini_interactions, provider, model_, usage, reported));
 }
 
 // Without the input, which the provider has: a request that stores nothing adds it as it was.

@@ -90,6 +90,7 @@ class GeminiInteractions final : public Adapter {
   std::string event_id_;    // of the last event, with which a reader goes on
   std::string steps_json_;  // what the ends of steps report of their usage, as `{...},...`
   std::string usage_json_;  // the latest of the interaction as far as it went
+  std::string model_;       // that answers; a status does not repeat it
   bool has_steps_ = false;
   bool is_cut_ = false;    // a call whose end did not come
   bool is_whole_ = false;  // a step comes in one piece

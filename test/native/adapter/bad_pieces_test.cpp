@@ -458,6 +458,22 @@ TEST(Counts, KeepWhatALaterReportLacks) {
   }
 }
 
+// The model is in the first record, the counts of an interaction that a status ends in the last.
+TEST(Interactions, CountForTheModelAlsoWhereAStatusEndsThem) {
+  const std::string events = decode_records(
+      "gemini_interactions",
+      {R"({"event_type":"interaction.created","interaction":{"id":"i","model":"gemini-x",)"
+       R"("status":"in_progress"}})",
+       R"({"event_type":"interaction.status_update","interaction_id":"i","status":"completed",)"
+       R"("usage":{"total_tokens":3}})"});
+  const std::size_t usage = events.find(R"("total_tokens":3)");
+  ASSERT_NE(usage, std::string::npos) << events;
+  const std::size_t line = events.rfind('\n', usage) + 1;
+  EXPECT_NE(events.substr(line, events.find('\n', usage) - line).find("gemini-x"),
+            std::string::npos)
+      << events;
+}
+
 TEST(Interactions, KeepFurtherMembersOfOutput) {
   const std::string events = decode_records(
       "gemini_interactions",
