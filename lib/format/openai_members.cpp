@@ -1,10 +1,10 @@
 #include "format/openai_members.hpp"
 
-#include <algorithm>
 #include <array>
 #include <span>
 #include <string>
 
+#include "base/json_members.hpp"
 #include "format/further_members.hpp"
 #include "format/openai_names.hpp"
 
@@ -19,39 +19,35 @@ void keep_further(message::Metadata& metadata, const std::string& members) {
   if (!members.empty()) metadata.add(openai::provider, further_kind, "{" + members + "}");
 }
 
-void append_further(std::string& out, const json::Value& object,
-                    std::span<const std::string_view> known) {
-  for (const auto& [key, value] : object.members()) {
-    const bool is_known = std::find(known.begin(), known.end(), key) != known.end();
-    if (!is_known && !value.is_null()) json::append_member(out, json::Member{key, value});
-  }
-}
-
-// Members that are read, or that an answer has and no request.
-constexpr std::array<std::string_view, 17> message_members{"role",
-                                                           "content",
-                                                           "name",
-                                                           "id",
-                                                           "refusal",
-                                                           "tool_calls",
-                                                           "function_call",
-                                                           "tool_call_id",
-                                                           "audio",
-                                                           "images",
-                                                           "prefix",
-                                                           "partial",
-                                                           "reasoning",
-                                                           "reasoning_content",
-                                                           "reasoning_details",
-                                                           "annotations",
-                                                           "cache_control"};
+// Members that are read of every message.
+constexpr std::array<std::string_view, 6> message_members{"role", "content",      "name",
+                                                          "id",   "tool_call_id", "cache_control"};
+// Members that are read of an answer, or that it has and no request.
+constexpr std::array<std::string_view, 17> answer_members{"role",
+                                                          "content",
+                                                          "name",
+                                                          "id",
+                                                          "refusal",
+                                                          "tool_calls",
+                                                          "function_call",
+                                                          "tool_call_id",
+                                                          "audio",
+                                                          "images",
+                                                          "prefix",
+                                                          "partial",
+                                                          "reasoning",
+                                                          "reasoning_content",
+                                                          "reasoning_details",
+                                                          "annotations",
+                                                          "cache_control"};
 
 }  // namespace
 
 void openai::keep_message_members(Message& message, const json::Value& value) {
-  std::string members;
-  append_further(members, value, message_members);
-  keep_further(message.metadata, members);
+  const bool is_answer = message.role == message::Role::assistant;
+  const std::span<const std::string_view> known =
+      is_answer ? std::span<const std::string_view>(answer_members) : message_members;
+  keep_further(message.metadata, json::further_members(value, known));
 }
 
 // Those of a call and of its function, which are in a member of that name.
@@ -60,10 +56,8 @@ void openai::keep_call_members(ToolCall& call, const json::Value& value, std::st
   constexpr std::array<std::string_view, 7> call_members{
       "id", "type", "function", "custom", "index", "extra_content", "thoughtSignature"};
   constexpr std::array<std::string_view, 3> body_members{"name", "arguments", "input"};
-  std::string members;
-  append_further(members, value, call_members);
-  std::string inner;
-  append_further(inner, body, body_members);
+  std::string members = json::further_members(value, call_members);
+  const std::string inner = json::further_members(body, body_members);
   if (!inner.empty()) json::append_raw_member(members, body_key, "{" + inner + "}");
   keep_further(call.metadata, members);
 }

@@ -10,6 +10,7 @@
 #include "format/anthropic.hpp"
 #include "message/body_size.hpp"
 #include "model/payload/cache_marks.hpp"
+#include "model/payload/payload_format.hpp"
 #include "model/payload/payload_messages.hpp"
 #include "model/payload/payload_reasoning.hpp"
 #include "model/payload/payload_tools.hpp"
@@ -206,40 +207,6 @@ Result<void> read_stop(const json::Value& stop, ChatPayload& payload) {
   return {};
 }
 
-Result<void> read_response_format(const json::Value& format, ResponseFormat& out) {
-  using Kind = ResponseFormat::Kind;
-  if (format.is_nothing()) return {};
-  const std::string_view type = format["type"].string();
-  out.extra = further_members(format, {"type", "json_schema"});
-  if (type == "text") {
-    out.kind = Kind::text;
-  } else if (const json::Value schema = format["json_schema"];
-             type == "json_object" && schema.is_object()) {
-    // Cohere's way to give a schema.
-    out.kind = Kind::json_schema;
-    out.name = "answer";
-    out.schema = schema.to_json();
-  } else if (type == "json_object") {
-    out.kind = Kind::json_object;
-  } else if (type == "json_schema") {
-    const json::Value wanted = format["json_schema"];
-    if (!wanted["schema"].is_object()) {
-      return invalid_member("response_format.json_schema.schema", "must be a JSON Schema",
-                            wanted["schema"]);
-    }
-    out.kind = Kind::json_schema;
-    out.name = wanted["name"].filled_string().value_or("answer");
-    out.description = wanted["description"].string();
-    out.schema = wanted["schema"].to_json();
-    MILLRACE_TRY(read_flag(wanted["strict"], "response_format.json_schema.strict", out.strict));
-    out.schema_extra = further_members(wanted, {"type", "name", "description", "schema", "strict"});
-  } else {
-    return invalid_member("response_format.type",
-                          "must be \"text\", \"json_object\" or \"json_schema\"", format["type"]);
-  }
-  return {};
-}
-
 // Members that are read one by one have one of the types that vendors document.
 Result<void> check_types(const json::Value& root) {
   struct Member {
@@ -302,46 +269,12 @@ Result<void> read_flags(const json::Value& root, ChatPayload& payload) {
   return {};
 }
 
-// `text.format` is what Responses calls `response_format`; its members are not nested.
-Result<void> read_text_format(const json::Value& format, ResponseFormat& out) {
-  if (format.is_nothing()) return {};
-  if (out.kind != ResponseFormat::Kind::unset) {
-    return invalid_member("text.format", "contradicts `response_format`: give one of them");
-  }
-  const std::string_view type = format["type"].string();
-  if (type != "json_schema") return read_response_format(format, out);
-  message::JsonBuilder nested;
-  nested.open_object();
-  nested.text("type", type);
-  nested.value("json_schema", format);
-  nested.close_object();
-  json::Document document(message::depth_limit);
-  const std::string text = nested.take();
-  auto parsed = document.parse(text);
-  if (!parsed) return std::move(parsed).error();
-  return read_response_format(parsed.value(), out);
-}
-
 void read_extra(const json::Value& root, ChatPayload& payload) {
   for (const auto& [key, value] : root.members()) {
     // The provider's name is for others; OpenRouter's choice of providers is an object.
     const bool is_choice = key == "provider" && value.is_object();
     if ((is_payload_member(key) && !is_choice) || value.is_null()) continue;
     payload.extra.emplace_back(key, value.to_json());
-  }
-}
-
-// Ollama's name of `response_format`: a schema, or the word for any JSON. Its other values are
-// formats of messages.
-constexpr std::string_view any_json = "json";
-void read_answer_format(const json::Value& format, ResponseFormat& out) {
-  if (out.kind != ResponseFormat::Kind::unset) return;
-  if (format.is_object()) {
-    out.kind = ResponseFormat::Kind::json_schema;
-    out.name = "answer";
-    out.schema = format.to_json();
-  } else if (format.string() == any_json) {
-    out.kind = ResponseFormat::Kind::json_object;
   }
 }
 
@@ -361,9 +294,7 @@ Result<ChatPayload> read_rest(const json::Value& root) {
   MILLRACE_TRY(read_tools(root["tools"], payload));
   MILLRACE_TRY(read_tool_choice(root["tool_choice"], payload.tool_choice));
   ResponseFormat format;
-  MILLRACE_TRY(read_response_format(root["response_format"], format));
-  MILLRACE_TRY(read_text_format(root["text"]["format"], format));
-  read_answer_format(root["format"], format);
+  MILLRACE_TRY(read_answer_format(root, format));
   if (format.kind != ResponseFormat::Kind::unset) payload.response_format = std::move(format);
   MILLRACE_TRY(check_types(root));
   Reasoning reasoning;
@@ -385,7 +316,7 @@ Result<ChatPayload> read_payload(std::string_view text, IdSource& ids) {
   auto payload = read_rest(root);
   if (!payload) return payload;
   std::string_view message_format = root["format"].string();
-  if (message_format == any_json) message_format = {};
+  if (message_format == any_json_format) message_format = {};
   auto messages = read_payload_messages(root["messages"], message_format, ids);
   if (!messages) return std::move(messages).error();
   message::Messages all = std::move(messages).value();

@@ -13,6 +13,8 @@
 #include "message/parts.hpp"
 #include "model/call/scope.hpp"
 #include "model/payload/cache_marks.hpp"
+#include "model/payload/message_checks.hpp"
+#include "model/payload/row_members.hpp"
 #include "model/provider/providers.hpp"
 
 namespace millrace::model {
@@ -285,38 +287,6 @@ Messages read_lobe(const json::Value& array, Messages read, IdSource& ids) {
   return out;
 }
 
-constexpr std::array<std::string_view, 6> roles{"system",    "developer", "user",
-                                                "assistant", "tool",      "function"};
-constexpr std::array<std::string_view, 11> part_types{
-    "text",     "input_text",  "image_url", "video_url", "audio_url",   "file_url",
-    "thinking", "input_audio", "file",      "reference", "document_url"};
-
-Error unknown_word(const std::string& where, std::string_view what, std::string_view word,
-                   std::span<const std::string_view> known) {
-  constexpr std::size_t most = 64;
-  std::string list;
-  for (const std::string_view one : known) {
-    list.append(list.empty() ? "" : ", ").append(one);
-  }
-  return make_error(Errc::invalid_messages, where + " has the unknown " + std::string(what) +
-                                                " \"" + redacted(word, most) + "\". Known are " +
-                                                list + ".");
-}
-
-// Rows of a program's own have members for itself, which APIs reject. A caller who names the format
-// has messages of the API.
-void drop_row_members(Messages& messages) {
-  const auto drop = [](message::Metadata& metadata) {
-    std::erase_if(metadata.provider_state, [](const message::ProviderState& state) {
-      return state.provider == format::openai::provider && state.kind == format::further_kind;
-    });
-  };
-  for (Message& message : messages) {
-    drop(message.metadata);
-    for (message::ToolCall& call : message.tool_calls) drop(call.metadata);
-  }
-}
-
 // True for AG-UI's messages, as folded events are: they name what OpenAI's name otherwise.
 bool is_canonical(const json::Value& messages) {
   bool is_found = false;
@@ -337,47 +307,6 @@ Result<Messages> read_canonical_messages(const json::Value& messages) {
   return adopted ? message::parse_messages(adopted.value()) : adopted.error();
 }
 
-// What a user says must not turn into something else on its way.
-Result<void> check_part(const json::Value& part, const std::string& where) {
-  // A text needs no type to be known.
-  if (part["type"].is_nothing() && part["text"].is_string()) return {};
-  const std::string_view type = part["type"].string();
-  if (std::find(part_types.begin(), part_types.end(), type) == part_types.end()) {
-    return unknown_word(where, "type", type, part_types);
-  }
-  const json::Value medium = part[type];
-  // Mistral gives the id without an object around it.
-  if (type == "file" && part["file_id"].string().empty() &&
-      part["file"]["file_id"].string().empty() && part["file"]["file_data"].string().empty()) {
-    return make_error(Errc::invalid_messages, where + " needs file.file_id or file.file_data.");
-  }
-  // One that is "" was left empty by a form: such media are left out.
-  if (type.ends_with("_url") && !medium.is_string() && !medium["url"].is_string()) {
-    return make_error(Errc::invalid_messages, where + " needs " + std::string(type) + ".url.");
-  }
-  return {};
-}
-
-// The format reads any other role as the system's, which must not be had by mistake.
-Result<void> check_message(const json::Value& message, const std::string& where) {
-  const std::string_view role = message["role"].string();
-  if (std::find(roles.begin(), roles.end(), role) == roles.end()) {
-    return unknown_word(where, "role", role, roles);
-  }
-  if (role != "user") return {};
-  const json::Value content = message["content"];
-  if (!content.is_string() && !content.is_array()) {
-    return make_error(
-        Errc::invalid_messages,
-        where + ".content must be a string or a list of parts, not " + shown_value(content) + ".");
-  }
-  std::size_t at = 0;
-  for (const json::Value part : content.items()) {
-    MILLRACE_TRY(check_part(part, where + ".content[" + std::to_string(at++) + "]"));
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<Messages> read_payload_messages(const json::Value& messages, std::string_view format,
@@ -393,19 +322,10 @@ Result<Messages> read_payload_messages(const json::Value& messages, std::string_
     return row->read(messages, ids);
   }
   if (is_canonical(messages)) return read_canonical_messages(messages);
-  std::size_t at = 0;
-  for (const json::Value message : messages.items()) {
-    if (!message.is_object() || !message["role"].is_string()) {
-      return make_error(Errc::invalid_messages, "messages[" + std::to_string(at) +
-                                                    "] must be an object with a `role`, not " +
-                                                    shown_value(message) + ".");
-    }
-    MILLRACE_TRY(check_message(message, "messages[" + std::to_string(at) + "]"));
-    ++at;
-  }
+  MILLRACE_TRY(check_messages(messages));
   auto read = format::read_openai(messages, ids);
   if (!read) return std::move(read).error();
-  drop_row_members(read.value());
+  leave_out_row_members(read.value());
   return read_lobe(messages, std::move(read).value(), ids);
 }
 

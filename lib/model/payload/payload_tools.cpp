@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_set>
 
+#include "base/json_members.hpp"
 #include "base/shown.hpp"
 #include "message/body_size.hpp"
 #include "model/schema/tool_schema.hpp"
@@ -125,10 +126,9 @@ Result<Tool> read_tool(const json::Value& value) {
 FurtherMembers further_members(const json::Value& object,
                                std::initializer_list<std::string_view> known) {
   FurtherMembers out;
-  for (const auto& [key, value] : object.members()) {
-    const bool is_known = std::find(known.begin(), known.end(), key) != known.end();
-    if (!is_known && !value.is_null()) out.emplace_back(key, value.to_json());
-  }
+  json::each_further(object, known, [&](const json::Member& member) {
+    out.emplace_back(member.key, member.value.to_json());
+  });
   return out;
 }
 

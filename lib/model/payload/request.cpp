@@ -16,6 +16,8 @@
 #include "model/body/media.hpp"
 #include "model/call/call_ids.hpp"
 #include "model/call/scope.hpp"
+#include "model/payload/notes.hpp"
+#include "model/payload/row_members.hpp"
 #include "model/payload/tool_names.hpp"
 #include "model/payload/unfit_signatures.hpp"
 #include "model/payload/vendor_calls.hpp"
@@ -187,16 +189,11 @@ void drop_silent(message::SharedMessages& messages, const Quirks& quirks,
     before = message.role;
     return may_be && has_no_content(message);
   };
-  if (const std::size_t empty = drop_empty_media(messages); empty > 0) {
-    notes.push_back({"messages",
-                     "Media without address or bytes are left out: " + std::to_string(empty) + ".",
-                     true});
-  }
+  note_count(notes, "Media without address or bytes are", drop_empty_media(messages), {}, true);
   if (std::none_of(messages.begin(), messages.end(), is_silent)) return;
   before = Role::system;
   const std::size_t dropped = std::erase_if(messages.edit(), is_silent);
-  notes.push_back(
-      {"messages", "Messages that say nothing are left out: " + std::to_string(dropped) + "."});
+  note_count(notes, "Messages that say nothing are", dropped, {});
 }
 
 // APIs that keep the system prompt apart refuse a request in which nobody else speaks; others
@@ -260,7 +257,7 @@ void note_repairs(message::SharedMessages& messages, IdSource& ids, Dialect dial
   if (message::is_paired(messages)) return;
   const message::RepairOptions options{
       is_claude(dialect) ? message::Unmatched::as_user_text : message::Unmatched::dropped,
-      has_ordered_answers(dialect), takes_open_server_calls(dialect)};
+      has_ordered_answers(dialect), takes_open_server_calls(dialect), is_claude(dialect)};
   for (const message::Change& change : message::repair_history(messages.edit(), ids, options)) {
     notes.push_back({"messages", message::describe(change), false});
   }
@@ -284,15 +281,6 @@ std::optional<ChatPayload> without_between_tools(const ChatPayload& payload, Dia
 constexpr std::string_view short_ids =
     "The API takes ids of calls of nine letters and digits alone: others are sent as such.";
 
-void note_orders(const message::SharedMessages& messages, std::vector<Note>& notes) {
-  const std::size_t count = message::OrderedAnswers(messages.list()).unfit();
-  if (count == 0) return;
-  notes.push_back({"messages",
-                   "The recorded order of earlier answers is left out: " + std::to_string(count) +
-                       ". Their messages are no longer what they were.",
-                   false});
-}
-
 }  // namespace
 
 Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& given,
@@ -315,6 +303,7 @@ Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& 
   const Traits traits = traits_of(payload.model);
   chat.streamed = is_streamed(config, payload, traits);
   message::SharedMessages messages = payload.messages;
+  note_row_members(messages, chat.notes);
   drop_unfit_signatures(messages, chat.notes);
   spell_vendor_calls(messages, config, chat.dialect, chat.model, chat.notes);
   note_withheld(messages, config, chat.dialect, chat.notes);
@@ -329,7 +318,9 @@ Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& 
     return make_error(Errc::invalid_body,
                       "`messages` has no content to send: add a text, an image or a file.");
   if (keeps_prompt_apart(chat.dialect)) add_user_turn(messages, chat.notes);
-  note_orders(messages, chat.notes);
+  note_count(chat.notes, "The recorded order of earlier answers is",
+             message::OrderedAnswers(messages.list()).unfit(),
+             "Their messages are no longer what they were.");
   MILLRACE_TRY(check_context(config, payload, chat.model, messages));
   if (to_claude) fill_empty_results(messages);
   if (chat.dialect == Dialect::mistral || traits.has(Trait::mistral_rules)) {

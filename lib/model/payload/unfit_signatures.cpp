@@ -9,6 +9,7 @@
 #include "base/json_tree.hpp"
 #include "format/openai_names.hpp"
 #include "message/shown_hash.hpp"
+#include "model/payload/notes.hpp"
 
 namespace millrace::model {
 namespace {
@@ -100,11 +101,8 @@ void drop_item_ids(message::SharedMessages& messages, std::vector<Note>& notes) 
       if (unbound.lacks_reasoning(call.metadata) && drop_item_id(call.metadata)) ++count;
     }
   }
-  if (count == 0) return;
-  notes.push_back({"messages",
-                   "Ids of earlier items are left out: " + std::to_string(count) +
-                       ". The reasoning that they came with is gone or was changed.",
-                   false});
+  note_count(notes, "Ids of earlier items are", count,
+             "The reasoning that they came with is gone or was changed.");
 }
 
 }  // namespace
@@ -121,12 +119,8 @@ void drop_unfit_signatures(message::SharedMessages& messages, std::vector<Note>&
     std::erase_if(message.metadata.provider_state,
                   [&](const ProviderState& state) { return is_of_signature(state, message.role); });
   }
-  if (!found.empty()) {
-    notes.push_back({"messages",
-                     "Signatures of earlier answers are left out: " + std::to_string(found.size()) +
-                         ". What they sign was changed since.",
-                     true});
-  }
+  note_count(notes, "Signatures of earlier answers are", found.size(),
+             "What they sign was changed since.", true);
   drop_item_ids(messages, notes);
 }
 

@@ -79,6 +79,30 @@ TEST(Payload, LeavesOutWhatHasNoLimit) {
   EXPECT_NE(body.find(R"("max_tokens":7)"), std::string::npos) << body;
 }
 
+// Nothing says whose they are: a program's own rows have members for itself.
+TEST(Payload, NamesMembersOfMessagesThatAreLeftOut) {
+  const std::string messages =
+      R"("messages":[{"role":"user","content":"Hi","images":["AAAA"],"mine":1},)"
+      R"({"role":"assistant","content":"","tool_calls":[{"id":"c1","type":"function","own":2,)"
+      R"("function":{"name":"f","arguments":"{}","inner":3}}]},)"
+      R"({"role":"tool","tool_call_id":"c1","content":"Done","mine":4}])";
+  const auto plain = test::build(test::settings_of("openai"), R"({"model":"m",)" + messages + "}");
+  EXPECT_FALSE(test::has(test::body_of(plain), "AAAA"));
+  std::vector<std::string> sentences;
+  for (const model::Note& note : plain.value().notes) sentences.push_back(note.sentence);
+  ASSERT_EQ(sentences.size(), 1U);
+  EXPECT_TRUE(
+      test::has(sentences.front(),
+                "images, mine, tool_calls.own, tool_calls.function.inner. Name the `format`"))
+      << sentences.front();
+  const auto named = test::build(test::settings_of("openai"),
+                                 R"({"model":"m","format":"openai",)" + messages + "}");
+  EXPECT_TRUE(named.value().notes.empty());
+  for (const char* member : {R"("images":["AAAA"])", R"("mine":1)", R"("own":2)", R"("inner":3)"}) {
+    EXPECT_TRUE(test::has(test::body_of(named), member)) << test::body_of(named);
+  }
+}
+
 TEST(Payload, ReadsTextsWithoutAType) {
   const std::string body = test::body_of(
       test::build(test::settings_of("openai"),
@@ -439,6 +463,25 @@ TEST(Payload, SendsTheContainerOfAnAnswerThatPaused) {
   };
   EXPECT_NE(body("").find(R"("container":"cont_1")"), std::string::npos) << body("");
   EXPECT_EQ(body(R"(,{"id":"3","role":"user","content":"z"})").find("cont_1"), std::string::npos);
+}
+
+// The API rejects a call of its own without its result, which it alone can make.
+TEST(Payload, LeavesOutCallsOfTheProviderWhoseResultIsGone) {
+  const std::string searched =
+      R"({"model":"claude-sonnet-4-5","format":"anthropic","messages":[{"role":"user","content":"a"},)"
+      R"({"role":"assistant","content":[{"type":"text","text":"Let me see."},)"
+      R"({"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"q"}}]})";
+  const auto paused = test::build(test::settings_of("anthropic"), searched + "]}");
+  EXPECT_TRUE(test::has(test::body_of(paused), "srvtoolu_1"));
+  EXPECT_TRUE(paused.value().notes.empty());
+  const auto went_on =
+      test::build(test::settings_of("anthropic"), searched + R"(,{"role":"user","content":"z"}]})");
+  EXPECT_FALSE(test::has(test::body_of(went_on), "srvtoolu_1")) << test::body_of(went_on);
+  EXPECT_TRUE(test::has(test::body_of(went_on), "Let me see."));
+  ASSERT_FALSE(went_on.value().notes.empty());
+  EXPECT_TRUE(test::has(went_on.value().notes.front().sentence,
+                        "\"srvtoolu_1\" was dropped: its provider ran it"))
+      << went_on.value().notes.front().sentence;
 }
 
 TEST(Payload, WritesSchemasAsAllProvidersTakeThem) {
