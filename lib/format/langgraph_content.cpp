@@ -88,6 +88,11 @@ class RetainedBlocks {
   // True when their texts are still those of the message.
   bool read(std::string_view text);
   void write(JsonBuilder& out, std::string_view text, const std::vector<ToolCall>& calls) const;
+  // Whether there are blocks that show no text.
+  [[nodiscard]] bool has_others() const;
+  // Writes these around a text that was changed since, which stands where the first one stood.
+  void write_around(JsonBuilder& out, std::string_view text,
+                    const std::vector<ToolCall>& calls) const;
 
  private:
   struct Block {
@@ -95,6 +100,7 @@ class RetainedBlocks {
     std::size_t size = 0;  // of its text
   };
 
+  static bool is_words(const json::Value& block);
   static std::size_t size_of(const json::Value& block);
   static void write_block(JsonBuilder& out, const Block& block, std::string_view piece);
   static bool write_call(JsonBuilder& out, const json::Value& block,
@@ -149,6 +155,34 @@ void RetainedBlocks::write(JsonBuilder& out, std::string_view text,
     if (!write_call(out, block.value, calls)) write_block(out, block, text.substr(0, block.size));
     text.remove_prefix(block.size);
   }
+  out.close_array();
+}
+
+bool RetainedBlocks::is_words(const json::Value& block) {
+  const std::string_view type = block["type"].string();
+  return block.is_string() || type == "text" || type == "refusal";
+}
+
+bool RetainedBlocks::has_others() const {
+  return !std::all_of(blocks_.begin(), blocks_.end(),
+                      [](const Block& block) { return is_words(block.value); });
+}
+
+void RetainedBlocks::write_around(JsonBuilder& out, std::string_view text,
+                                  const std::vector<ToolCall>& calls) const {
+  const auto write_words = [&] {
+    if (!text.empty()) message::write_text_part(out, text);
+    text = {};
+  };
+  out.open_array("content");
+  for (const Block& block : blocks_) {
+    if (is_words(block.value)) {
+      write_words();
+    } else if (!write_call(out, block.value, calls)) {
+      write_block(out, block, {});
+    }
+  }
+  write_words();
   out.close_array();
 }
 
@@ -210,6 +244,7 @@ void langgraph::write_content(JsonBuilder& out, const Message& given) {
       message.role == Role::tool ? result_text(message) : message::text_of(message.content);
   RetainedBlocks blocks(message);
   if (blocks.read(text)) return blocks.write(out, text, message.tool_calls);
+  if (blocks.has_others()) return blocks.write_around(out, text, message.tool_calls);
   if (write_list(out, "content", message.metadata, langgraph::provider, text)) return;
   const auto* list = message.metadata.find(langgraph::provider, list_kind);
   if (text.empty() && list != nullptr && list->json == "[]") {

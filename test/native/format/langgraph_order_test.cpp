@@ -215,13 +215,14 @@ TEST(LangGraphOrder, IsRecordedInTheFoldedMessages) {
       << messages;
 }
 
-// Its other blocks have no place in a text that somebody wrote anew.
-TEST(LangGraphOrder, IsGoneWhereTheTextIsAnother) {
+// The other blocks stand around a text that somebody wrote anew.
+TEST(LangGraphOrder, IsThatOfTheBlocksAlsoWhereTheTextIsAnother) {
   std::string messages = folded(answer(list({text_a, image, text_b})), Mode::strict);
   const auto at = messages.find(R"("content":"B")");
   ASSERT_NE(at, std::string::npos) << messages;
   messages.replace(at, 13, R"("content":"Bye")");
-  EXPECT_EQ(sent_again(messages), R"([{"type":"ai","content":"ABye","id":"a1"}])");
+  EXPECT_EQ(sent_again(messages), R"([{"type":"ai","content":[{"type":"text","text":"ABye"},)" +
+                                      std::string(image) + R"(],"id":"a1"}])");
 }
 
 }  // namespace millrace::langgraph_order_test

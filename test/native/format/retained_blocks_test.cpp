@@ -8,6 +8,7 @@
 
 #include "base/json_tree.hpp"
 #include "format/format.hpp"
+#include "message/message.hpp"
 #include "retained_histories.hpp"
 
 using namespace millrace;
@@ -39,6 +40,29 @@ TEST(RetainedBlocks, GiveWayToATextThatWasEdited) {
   EXPECT_EQ(
       edited("anthropic", claude_user(R"({"type":"hologram","text":"Seen."})"), "Seen.", "Other."),
       R"({"messages":[{"role":"user","content":[{"type":"text","text":"Other."}]}]})");
+}
+
+// The blocks beside the texts of an answer are no words that an edit takes away.
+TEST(RetainedBlocks, StandAroundATextOfLangGraphThatWasEdited) {
+  const format::Format* format = format::find_format("langgraph");
+  CountingIds ids("id-");
+  const std::string image = R"({"type":"image_url","image_url":{"url":"https://e.com/a.png"}})";
+  const auto edit = [&](const std::string& content) {
+    const auto read =
+        format::from_api(*format, R"([{"type":"ai","id":"a","content":)" + content + "}]", ids);
+    auto messages = message::parse_messages(read.value()).value();
+    messages.back().content = message::Content::of_text("Edited.");
+    return format::to_api(*format, message::to_json(messages)).value();
+  };
+  const std::string text = R"({"type":"text","text":"Edited."})";
+  EXPECT_NE(edit(R"([)" + image + R"(,{"type":"text","text":"A"},{"type":"text","text":"B"},)" +
+                 image + "]")
+                .find(R"("content":[)" + image + "," + text + "," + image + "]"),
+            std::string::npos);
+  EXPECT_NE(edit("[" + image + "]").find(R"("content":[)" + image + "," + text + "]"),
+            std::string::npos);
+  EXPECT_NE(edit(R"([{"type":"text","text":"A"}])").find(R"("content":"Edited.")"),
+            std::string::npos);
 }
 
 // A part comes from whoever wrote the message: it makes no call and no result.
