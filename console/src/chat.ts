@@ -5,7 +5,7 @@ import {
   changed,
   emptyEntry,
   entriesOfHistory,
-  entriesOfJobs,
+  entriesOfPage,
   type Entry,
   latestOf,
   question,
@@ -73,8 +73,7 @@ export class Chat extends Store<ChatState> {
     const jobs = await api.activeJobs(id);
     const page = await api.history(id);
     if (signal.aborted) return;
-    const active = entriesOfJobs(jobs);
-    const entries = [...entriesOfHistory(page.items, active), ...active];
+    const entries = entriesOfPage(page.items, jobs);
     this.set({ entries, before: page.next_before, isLoading: false });
     if (jobs[0]) void this.#follow(jobs[0].job_id);
   }

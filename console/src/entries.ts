@@ -54,8 +54,8 @@ export function emptyEntry(job: string, isQueued = false, began?: TakenMessage):
 }
 
 function entryOf(item: HistoryItem): Entry {
-  const { message_id: key, content, attachments = [], webchat } = item;
-  if (item.role === 'user') return question(key, content, attachments);
+  const { message_id: key, content, attachments = [], pending, webchat } = item;
+  if (item.role === 'user') return question(key, content, attachments, pending);
   const job = webchat?.job_id ?? '';
   const answer = answerOfHistory(item);
   return { ...emptyEntry(job), key, answer, item, isShort: job !== '' };
@@ -68,6 +68,14 @@ export function entriesOfJobs(jobs: readonly Job[]): Entry[] {
     if (!message) return [answer];
     return [question(message.message_id, message.content, message.attachments), answer];
   });
+}
+
+/** The latest page of the history, with the jobs that are not over: what waits for them is behind their answers. */
+export function entriesOfPage(items: readonly HistoryItem[], jobs: readonly Job[]): Entry[] {
+  const active = entriesOfJobs(jobs);
+  const waiting = items.filter(({ pending }) => pending);
+  const others = items.filter(({ pending }) => !pending);
+  return [...entriesOfHistory(others, active), ...active, ...entriesOfHistory(waiting, [])];
 }
 
 /** Items of the history that are not among the entries: what a log brings is there once. */
@@ -117,7 +125,8 @@ function withMessage(entries: readonly Entry[], job: string, message: TakenMessa
   const answer = settled(before.answer, message.elapsedMs);
   const whole = answer.parts.length > 0 ? [{ ...before, answer, actions: [] }] : [];
   const next = emptyEntry(job, false, message);
-  return others.toSpliced(at, 1, ...whole, question(message.id, message.text), next);
+  const asked = question(message.id, message.text, message.attachments);
+  return others.toSpliced(at, 1, ...whole, asked, next);
 }
 
 /** The entries with more of the log of a job, whose answer is among them. */

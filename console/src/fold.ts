@@ -274,6 +274,7 @@ export function isLast({ event }: JobEvent): boolean {
 export interface TakenMessage {
   id: string;
   text: string;
+  attachments: readonly Attachment[];
   /** Since the job began. */
   elapsedMs: number;
 }
@@ -291,9 +292,11 @@ export function turnsOf(events: readonly JobEvent[]): Turn[] {
   const turns = [turn];
   for (const event of events) {
     if (event.event === 'user_message') {
-      const { id, content, elapsed_ms: elapsed } = event.payload;
+      const { id, content, attachments, elapsed_ms: elapsed } = event.payload;
       const elapsedMs = typeof elapsed === 'number' ? elapsed : 0;
-      turn = { message: { id: text(id), text: text(content), elapsedMs }, events: [] };
+      const given = Array.isArray(attachments) ? (attachments as Attachment[]) : [];
+      const message = { id: text(id), text: text(content), attachments: given, elapsedMs };
+      turn = { message, events: [] };
       turns.push(turn);
     }
     turn.events.push(event);

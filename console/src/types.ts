@@ -67,6 +67,8 @@ export interface HistoryItem {
   role: 'user' | 'bot';
   content: string;
   attachments?: Attachment[];
+  /** The run at work has not taken it yet. */
+  pending?: boolean;
   webchat?: {
     job_id: string;
     status: JobStatus;

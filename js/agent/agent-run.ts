@@ -4,6 +4,7 @@ import { AsyncResource } from 'node:async_hooks';
 
 import type { RunCheckpoint } from '../../types/agent-run';
 import type { AGUIEvent, ResumeEntry, RunEvent } from '../../types/events';
+import type { UserMessage } from '../../types/messages';
 import { onAbort } from '../abort';
 import { EngineEventReader } from '../adapters/engine-events';
 import { errorFromNative, MillraceError } from '../errors';
@@ -234,15 +235,16 @@ export class AgentRun implements AsyncIterable<RunEvent> {
 
   /**
    * Gives the run a message of the user, which the model gets with its next request. An answer that would have been the
-   * last is followed by another one. Rejects with `invalid_state` when the run is over or waits.
+   * last is followed by another one. The content is that of a user message: a text, or parts with media. Rejects with
+   * `invalid_state` when the run is over or waits.
    */
-  send(text: string): Promise<void> {
-    return this.#messages.send('send', text);
+  send(content: UserMessage['content']): Promise<void> {
+    return this.#messages.send('send', content);
   }
 
   /** The same at once: the answer is cut, what was shown of it is kept, and the calls at work are aborted. */
-  interrupt(text: string): Promise<void> {
-    return this.#messages.send('interrupt', text);
+  interrupt(content: UserMessage['content']): Promise<void> {
+    return this.#messages.send('interrupt', content);
   }
 
   // When it can be given a message.
@@ -368,7 +370,7 @@ export class AgentRun implements AsyncIterable<RunEvent> {
         this.#seq = item.seq;
         break;
       case '@sent':
-        this.#messages.answered(item.id, item.taken);
+        this.#messages.answered(item);
         break;
       case '@result': {
         const { type: _type, ...result } = item;

@@ -4,6 +4,7 @@ import type { AGUIEvent } from '../../types/events';
 import type { HostRequest } from '../model/fetch-transfer';
 import type { AgentResultBase } from './agent-result';
 import type { ToolRequest } from './host-calls';
+import type { SentAnswer } from './sent-messages';
 
 // The result as the engine tells it, without the error of a run that failed.
 export type ReportedResult = Omit<AgentResultBase, 'threadId' | 'runId'> & {
@@ -23,7 +24,7 @@ export type Item =
   | { type: '@failed'; error: object }
   | ({ type: '@run' } & Begun)
   | { type: '@seq'; seq: number }
-  | { type: '@sent'; id: number; taken: boolean }
+  | ({ type: '@sent' } & SentAnswer)
   | ({ type: '@result' } & ReportedResult);
 
 // A durable run as the engine found or made it.

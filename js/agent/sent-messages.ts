@@ -1,13 +1,22 @@
 // Messages that are sent to a run at work, until the engine has taken them.
+import type { UserMessage } from '../../types/messages';
 import type { RunInfo } from '../../types/runtime';
-import { MillraceError } from '../errors';
+import { errorFromNative, MillraceError } from '../errors';
 import type { AgentCall } from '../model/call';
+import { toJson } from '../serialize';
 import { shown } from '../shown';
 import type { DurablePart } from './durable-types';
 
 /** Why a run takes no message. */
 function notTaken(): MillraceError {
   return new MillraceError('invalid_state', 'The run takes no message: it is over, or it waits.');
+}
+
+/** What became of one; with an error, it is none. */
+export interface SentAnswer {
+  id: number;
+  taken: boolean;
+  error?: object;
 }
 
 /** The run that gets them. */
@@ -21,7 +30,7 @@ interface Receiver {
 
 export class SentMessages {
   readonly #to: Receiver;
-  readonly #open = new Map<number, (isTaken: boolean) => void>();
+  readonly #open = new Map<number, (problem: MillraceError | undefined) => void>();
   #last = 0;
 
   constructor(to: Receiver) {
@@ -29,33 +38,40 @@ export class SentMessages {
   }
 
   /** Resolves when the run has taken the message; rejects with `invalid_state` when it does not. */
-  async send(command: 'send' | 'interrupt', text: string): Promise<void> {
-    if (typeof text !== 'string' || text === '') {
-      throw new MillraceError('invalid_argument', `${command}() takes a text, not ${shown(text)}.`);
+  async send(command: 'send' | 'interrupt', content: UserMessage['content']): Promise<void> {
+    const isContent = typeof content === 'string' || Array.isArray(content);
+    if (!isContent || content.length === 0) {
+      throw new MillraceError(
+        'invalid_argument',
+        `${command}() takes a text or an array of parts, not ${shown(content)}.`,
+      );
     }
+    const json = toJson(content, `The content of ${command}()`);
     const { call, durable, ready, isOver } = this.#to;
     await ready();
     if (durable) {
       const interrupt = command === 'interrupt';
-      await durable.runtime.ask<RunInfo>('message', { run: durable.id, text, interrupt });
+      const message = { run: durable.id, content: JSON.parse(json) as unknown, interrupt };
+      await durable.runtime.ask<RunInfo>('message', message);
       return;
     }
     if (isOver()) throw notTaken();
     const id = (this.#last += 1);
     await new Promise<void>((resolve, reject) => {
-      this.#open.set(id, (isTaken) => (isTaken ? resolve() : reject(notTaken())));
-      call.message(command, id, text);
+      this.#open.set(id, (problem) => (problem ? reject(problem) : resolve()));
+      call.message(command, id, json);
     });
   }
 
-  answered(id: number, isTaken: boolean): void {
-    this.#open.get(id)?.(isTaken);
+  answered({ id, taken, error }: SentAnswer): void {
+    const problem = error ? errorFromNative(JSON.stringify(error)) : notTaken();
+    this.#open.get(id)?.(taken ? undefined : problem);
     this.#open.delete(id);
   }
 
   /** The run is over. */
   end(): void {
-    for (const answer of this.#open.values()) answer(false);
+    for (const answer of this.#open.values()) answer(notTaken());
     this.#open.clear();
   }
 }

@@ -58,8 +58,8 @@ export interface AgentCall extends Call {
   beginRun(reads: RunReads): void;
   /** Whether somebody reads what comes, which counts for a run that outlives its readers. */
   watch(isWatched: boolean): void;
-  /** Gives a run that is not recorded a message of the user; an `@sent` item answers it. */
-  message(command: 'send' | 'interrupt', id: number, text: string): void;
+  /** Gives a run that is not recorded a message of the user, its content as JSON; an `@sent` item answers it. */
+  message(command: 'send' | 'interrupt', id: number, contentJson: string): void;
 }
 
 export function startAgentCall(start: (native: Addon, deliver: Deliver) => number): AgentCall {

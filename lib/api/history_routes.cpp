@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -207,6 +208,28 @@ Tree page_json(const HistoryRequest& request, const Records& records, const chat
   return body;
 }
 
+// What jobs at work were sent and have not taken.
+Tree sent_to(const std::vector<JobPtr>& jobs) {
+  Tree sent = Tree::array();
+  for (const JobPtr& job : jobs) {
+    for (const Tree& message : job->log().sent_messages()) sent.push(message);
+  }
+  return sent;
+}
+
+// Behind all others, but for those that were taken since.
+void add_pending(Records& records, const Tree& sent) {
+  if (sent.items().empty()) return;
+  std::set<std::string, std::less<>> known;
+  for (const auto& record : records) known.emplace(record.item["message_id"].string());
+  for (chat::HistoryRecord& record :
+       chat::history_records(sent, utc_offset_minutes(store::system_clock()()))) {
+    if (known.contains(record.item["message_id"].string())) continue;
+    record.item.set("pending", Tree::flag(true));
+    records.push_back(std::move(record));
+  }
+}
+
 JobsByRun by_run(const std::vector<JobPtr>& jobs) {
   JobsByRun by;
   for (const JobPtr& job : jobs) by.emplace(job->run().text(), job);
@@ -219,6 +242,7 @@ struct HistoryService {
   std::shared_ptr<SilentRuns> silent = std::make_shared<SilentRuns>();
 
   void on_read(const http::Request& request, const ResponsePtr& response) const;
+  void read(const HistoryRequest& wanted, const Tree& sent) const;
   void answer(const HistoryRequest& request, Records records) const;
   void on_clear(const http::Request& request, const ResponsePtr& response) const;
 };
@@ -236,17 +260,26 @@ void HistoryService::on_read(const http::Request& request, const ResponsePtr& re
   wanted.before = request.query_value("before").value_or("");
   wanted.before_id = request.query_value("before_id").value_or("");
   wanted.response = response;
+  // Before the messages are read: one that is taken in between is among them.
+  jobs->active(wanted.principal, wanted.conversation,
+               [service = *this, wanted](const std::vector<JobPtr>& active) {
+                 service.read(wanted, sent_to(active));
+               });
+}
+
+void HistoryService::read(const HistoryRequest& wanted, const Tree& sent) const {
   using Loaded = Result<std::optional<Records>>;
   context->read_store<Loaded>(
       [wanted](store::StorageBackend& backend) { return load_records(backend, wanted); },
-      [service = *this, wanted](Loaded loaded) {
+      [service = *this, wanted, sent](Loaded loaded) {
         if (!loaded) return send_failure(wanted.response, loaded.error());
         if (!loaded.value()) return send_refusal(wanted.response, 404, missing_thread);
         auto records = std::make_shared<Records>(std::move(*loaded.value()));
         service.jobs->find_all(runs_without_answer(*records, *service.silent), wanted.principal,
-                               [service, wanted, records](const std::vector<JobPtr>& found) {
+                               [service, wanted, records, sent](const std::vector<JobPtr>& found) {
                                  learn(*service.silent, found);
                                  add_records_without_text(*records, *service.silent);
+                                 add_pending(*records, sent);
                                  service.answer(wanted, std::move(*records));
                                });
       });

@@ -12,6 +12,16 @@ namespace millrace::api {
 
 using json::Tree;
 
+namespace {
+
+void add_addresses(Tree& message) {
+  Tree known = Tree::array();
+  for (const Tree& item : message["attachments"].items()) known.push(with_addresses(item));
+  message.set("attachments", std::move(known));
+}
+
+}  // namespace
+
 Tree snapshot_of(const Job& job) {
   return job.log().snapshot(store::system_clock()());
 }
@@ -20,12 +30,9 @@ void show_job(const JobsPtr& jobs, const JobPtr& job, std::function<void(Tree)> 
   jobs->count_before(job, [job, shown = std::move(shown)](std::optional<std::int64_t> before) {
     Tree snapshot = snapshot_of(*job);
     snapshot.set("queue_position", before ? Tree::integer(*before) : Tree());
-    if (Tree* message = snapshot.find("queued_message");
-        message != nullptr && message->is_object()) {
-      Tree known = Tree::array();
-      for (const Tree& item : (*message)["attachments"].items()) known.push(with_addresses(item));
-      message->set("attachments", std::move(known));
-    }
+    if (Tree* message = snapshot.find("queued_message"); message != nullptr && message->is_object())
+      add_addresses(*message);
+    for (Tree& message : snapshot.at("sent_messages").items()) add_addresses(message);
     shown(std::move(snapshot));
   });
 }

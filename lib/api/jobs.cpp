@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "api/attachment_routes.hpp"
 #include "os/event_loop.hpp"
 #include "os/timer.hpp"
 #include "run/durable/function_session.hpp"
@@ -34,6 +35,7 @@ chat::JobOptions options_of(const store::RunRow& row, const ApiOptions& api) {
   options.permission = api.permission;
   options.has_deltas = true;
   options.byte_limit = api.job_log_bytes;
+  options.attachment = with_addresses;
   return options;
 }
 

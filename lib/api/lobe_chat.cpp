@@ -7,7 +7,7 @@
 #include "api/conversations.hpp"
 #include "api/lobe_answers.hpp"
 #include "base/shown.hpp"
-#include "run/durable/chat_storage.hpp"
+#include "run/stored_members.hpp"
 
 namespace millrace::api {
 namespace {
@@ -95,7 +95,7 @@ Tree LobeSending::assistant_message(const std::string& id, const std::string& pa
 Tree shown_message(const store::MessageRow& row) {
   Tree message = parsed_json(row.json);
   Tree created = message["createdAt"];
-  run::front::leave_out_own_members(message);
+  run::leave_out_stored_members(message);
   if (created.is_number()) message.set("createdAt", std::move(created));
   return message;
 }

@@ -13,8 +13,8 @@
 #include "base/shown.hpp"
 #include "base/tool_name_separator.hpp"
 #include "os/random_ids.hpp"
-#include "run/durable/chat_storage.hpp"
 #include "run/input.hpp"
+#include "run/stored_members.hpp"
 
 namespace millrace::api {
 namespace {
@@ -201,7 +201,7 @@ void LobeOperations::Creating::prepare(store::StorageBackend& backend) {
   for (const store::MessageRow& row : rows.value()) {
     Tree message = parsed_json(row.json);
     if (message["displayOnly"].is_true()) continue;
-    run::front::prepare_for_model(message);
+    run::prepare_for_model(message);
     history.push(std::move(message));
   }
 }
@@ -302,7 +302,7 @@ void LobeOperations::begin(const std::shared_ptr<Creating>& creating) {
   }
   for (const Tree& message : creation.messages.items()) creating->history.push(message);
   if (!creating->outcome.ran.items().empty()) {
-    run::front::prepare_for_model(creating->history.items().back());
+    run::prepare_for_model(creating->history.items().back());
   }
   body.set("messages", std::move(creating->history));
   if (!creation.tools.is_null()) body.set("tools", creation.tools);

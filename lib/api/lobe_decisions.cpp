@@ -8,8 +8,8 @@
 #include "base/sha256.hpp"
 #include "base/shown.hpp"
 #include "os/random_ids.hpp"
-#include "run/durable/chat_storage.hpp"
 #include "run/input.hpp"
+#include "run/stored_members.hpp"
 
 namespace millrace::api {
 namespace {
@@ -232,7 +232,7 @@ Result<bool> LobeOperations::Giving::keep(store::StorageBackend& backend) {
     }
     if (message["role"].string() == "tool") std::erase(open, id);
     if (message["displayOnly"].is_true()) continue;
-    run::front::prepare_for_model(message);
+    run::prepare_for_model(message);
     history.push(std::move(message));
   }
   if (!is_known) {

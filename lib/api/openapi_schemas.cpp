@@ -116,7 +116,8 @@ constexpr auto schemas = std::to_array<SchemaRow>({
       "message_id":{"type":"string"},"role":{"type":"string","enum":["user","bot"]},
       "content":{"type":"string"},"timestamp":{"type":"string"},
       "attachments":{"type":"array","items":{"type":"object"}},
-      "references":{"type":"array","items":{"type":"object"}},"webchat":{"type":"object"}}}},
+      "references":{"type":"array","items":{"type":"object"}},"pending":{"type":"boolean"},
+      "webchat":{"type":"object"}}}},
       "limit":{"type":"integer"},"before":{"type":"integer","nullable":true},
       "has_more":{"type":"boolean"},"next_before":{"type":"integer","nullable":true},
       "next_before_id":{"type":"string","nullable":true},
@@ -144,6 +145,9 @@ constexpr auto schemas = std::to_array<SchemaRow>({
       "queued_message":{"type":"object","nullable":true,"properties":{
       "message_id":{"type":"string"},"content":{"type":"string"},
       "attachments":{"type":"array","items":{"type":"object"}}}},
+      "sent_messages":{"type":"array","items":{"type":"object","properties":{
+      "message_id":{"type":"string"},"content":{"type":"string"},
+      "attachments":{"type":"array","items":{"type":"object"}}}}},
       "usage":{"type":"object","nullable":true,"properties":{"input_tokens":{"type":"integer"},
       "output_tokens":{"type":"integer"},"total_tokens":{"type":"integer"}}},
       "cost":{"type":"object","nullable":true,"properties":{"total":{"type":"number"},

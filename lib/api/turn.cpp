@@ -1,12 +1,13 @@
 #include "api/turn.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "api/attachment_routes.hpp"
 #include "base/sha256.hpp"
 #include "chat/ids.hpp"
-#include "run/durable/chat_storage.hpp"
+#include "run/stored_members.hpp"
 
 namespace millrace::api {
 namespace {
@@ -49,28 +50,40 @@ void Turns::Turn::prepare(store::StorageBackend& backend) {
   auto active = active_runs(backend, request.principal, request.conversation);
   if (!active) return reject(500, active.error().message);
   if (is_repeated(backend)) return;
-  if (!active.value().empty() && !take_busy(active.value())) return;
+  const bool is_busy = !active.value().empty();
+  if (is_busy && !take_busy(active.value())) {
+    if (joins) message = new_message(message_id(), *joins, backend.now());
+    return;
+  }
   if (!read_history(backend)) return;
-
-  const std::int64_t now = backend.now();
-  const std::string content = request.message.stored_text();
   if (request.reuses_previous) return add_content();
-  message = Tree::object();
-  message.set("id", "msg_" + hex_id());
-  message.set("role", "user");
-  message.set("content", content);
-  if (!hooks.notes.items().empty()) message.set("notes", hooks.notes);
+  message = new_message("msg_" + hex_id(), run, backend.now());
   Tree read = message;
-  run::front::prepare_for_model(read);
+  run::prepare_for_model(read);
   history.push(std::move(read));
   if (!attachments.items().empty()) attached.push_back({history.items().size() - 1, attachments});
-  if (!hooks.ran.items().empty()) message.set("pipelines", hooks.ran);
-  message.set("createdAt", Tree::integer(now));
-  message.set("run", run.text());
-  if (!attachments.items().empty()) message.set("attachments", attachments);
-  const Tree& references = request.message.references;
-  if (!references.items().empty()) message.set("references", references);
   add_content();
+}
+
+// The message as the conversation has it.
+Tree Turns::Turn::new_message(const std::string& id, const store::RunId& of,
+                              std::int64_t now) const {
+  Tree row = Tree::object();
+  row.set("id", id);
+  row.set("role", "user");
+  row.set("content", request.message.stored_text());
+  row.set("createdAt", Tree::integer(now));
+  row.set("run", of.text());
+  const std::array<std::pair<std::string_view, const Tree*>, 4> lists{{
+      {"notes", &hooks.notes},
+      {"pipelines", &hooks.ran},
+      {"attachments", &attachments},
+      {"references", &request.message.references},
+  }};
+  for (const auto& [name, list] : lists) {
+    if (!list->items().empty()) row.set(name, *list);
+  }
+  return row;
 }
 
 // A function reads its attachments itself; for a model they are read with each request.
@@ -152,6 +165,8 @@ bool Turns::Turn::take_busy(const std::vector<store::RunRow>& active) {
   if (busy == active.end()) return true;
   // An interrupt ends a run that waits for the user: the message takes the place of the decision.
   const bool leaves = busy == waiting && request.on_busy == OnBusy::interrupt;
+  // An answer that is known is a run of its own, behind the one at work.
+  if (!leaves && hooks.reply) return true;
   (leaves ? ends : joins) = busy->run.id;
   return false;
 }
@@ -170,10 +185,7 @@ bool Turns::Turn::take_media(std::int64_t now) {
   // Those of a message that is answered again are there.
   if (request.reuses_previous) return true;
   media = std::move(taken.value().media);
-  const bool joins_job = request.on_busy == OnBusy::interrupt || request.on_busy == OnBusy::steer;
-  if (media.empty() || !joins_job) return true;
-  reject(400, joins_text_only);
-  return false;
+  return true;
 }
 
 bool Turns::Turn::take_attachments(store::StorageBackend& backend) {
@@ -217,7 +229,7 @@ bool Turns::Turn::read_history(store::StorageBackend& backend) {
     }
     const bool is_question = !question.empty() && chat::message_id_of(row.id) == question;
     if (is_question && !take_hooked(stored.value())) return false;
-    run::front::prepare_for_model(stored.value());
+    run::prepare_for_model(stored.value());
     history.push(std::move(stored).value());
   }
   return true;

@@ -28,7 +28,7 @@ struct Turns::Turn {
   Begun begun;
   store::RunId run = store::RunId::next();
   std::optional<TurnRefusal> refusal;
-  std::optional<store::RunId> joins;  // the run that gets the message
+  std::optional<store::RunId> joins;  // the run that gets `message`
   std::optional<store::RunId> ends;   // the run that waits for the user, and ends before the turn
   std::optional<store::RunId> known;  // the run that got it before
   bool waits = false;                 // behind the runs of the conversation
@@ -56,6 +56,8 @@ struct Turns::Turn {
   bool is_known(store::StorageBackend& backend);
   [[nodiscard]] std::string key_prefix() const;
   [[nodiscard]] std::string message_id() const;
+  [[nodiscard]] json::Tree new_message(const std::string& id, const store::RunId& of,
+                                       std::int64_t now) const;
   bool take_busy(const std::vector<store::RunRow>& active);
   bool read_history(store::StorageBackend& backend);
   bool cut_rows(MessageRows& rows);

@@ -10,7 +10,6 @@
 #include "chat/ids.hpp"
 #include "chat/titles.hpp"
 #include "os/random_ids.hpp"
-#include "run/durable/chat_storage.hpp"
 #include "run/input.hpp"
 
 namespace millrace::api {
@@ -57,8 +56,10 @@ std::variant<TurnRequest, TurnRefusal> read_turn(const Tree& body, const std::st
   }
   turn.on_busy = static_cast<OnBusy>(std::distance(busy_words.begin(), word));
   const bool joins = turn.on_busy == OnBusy::interrupt || turn.on_busy == OnBusy::steer;
-  if (joins && (turn.reuses_previous || !turn.message.is_text_only())) {
-    return TurnRefusal{400, std::string(joins_text_only)};
+  if (joins && turn.reuses_previous) {
+    return TurnRefusal{400,
+                       "on_busy interrupt and steer take a message of their own: leave out "
+                       "reuse_previous_user_message"};
   }
   return turn;
 }
@@ -90,9 +91,7 @@ void Turns::prepare(const std::shared_ptr<Turn>& turn) {
         if (const auto run = std::exchange(turn->ends, std::nullopt)) {
           return self->stop_first(turn, *run, "superseded");
         }
-        // An answer that is known is a run of its own, behind the one at work.
-        const bool is_answered = turn->hooks.reply.has_value();
-        turn->joins && !is_answered ? self->join(turn) : self->store_media(turn);
+        self->store_media(turn);
       });
 }
 
@@ -117,12 +116,8 @@ void Turns::run_hooks(const std::shared_ptr<Turn>& turn) {
 void Turns::join(const std::shared_ptr<Turn>& turn) {
   const store::RunId run = *std::exchange(turn->joins, std::nullopt);
   const TurnRequest& request = turn->request;
-  Tree message = Tree::object();
-  message.set("id", turn->message_id());
-  message.set("role", "user");
-  message.set("content", run::front::with_notes(request.message.stored_text(), turn->hooks.notes));
   context_->runs->send_message(
-      run, message, request.on_busy == OnBusy::interrupt, request.principal,
+      run, turn->message, request.on_busy == OnBusy::interrupt, request.principal,
       [weak = weak_from_this(), turn, run](const Result<bool>& sent) {
         const auto self = weak.lock();
         if (!self) return;
@@ -163,18 +158,23 @@ void Turns::replace(const std::shared_ptr<Turn>& turn) {
   prepare(turn);
 }
 
-// A turn that is rejected leaves nothing.
+// A turn that is rejected before leaves nothing. Of a run that takes no message they stay as an
+// upload does.
 void Turns::store_media(const std::shared_ptr<Turn>& turn) {
-  if (turn->media.empty()) return start(turn);
+  if (turn->media.empty()) return go_on(turn);
   context_->with_store<Result<void>>(
       [turn](store::StorageBackend& backend) { return put_media(backend, turn->media); },
       [weak = weak_from_this(), turn](const Result<void>& stored) {
         const auto self = weak.lock();
         if (!self) return;
-        if (stored) return self->start(turn);
+        if (stored) return self->go_on(turn);
         const int status = row_of(stored.error().code).http_status;
         turn->begun(TurnRefusal{status, stored.error().message});
       });
+}
+
+void Turns::go_on(const std::shared_ptr<Turn>& turn) {
+  turn->joins ? join(turn) : start(turn);
 }
 
 // A message that is a slash command is for the command, not for the agent.

@@ -40,9 +40,6 @@ struct TurnRequest {
   std::string trace;      // `traceparent` of the request; "" is none
 };
 
-inline constexpr std::string_view joins_text_only =
-    "on_busy interrupt and steer only support text-only messages";
-
 // Why no turn begins.
 struct TurnRefusal {
   int status = 400;
@@ -78,6 +75,7 @@ class Turns final : public std::enable_shared_from_this<Turns> {
   void stop_first(const std::shared_ptr<Turn>& turn, const store::RunId& run,
                   const std::string& reason);
   void store_media(const std::shared_ptr<Turn>& turn);
+  void go_on(const std::shared_ptr<Turn>& turn);
   void start(const std::shared_ptr<Turn>& turn);
   void run(const std::shared_ptr<Turn>& turn, const chat::CommandDecision& decision);
   void give(const std::shared_ptr<Turn>& turn, const store::RunId& run);

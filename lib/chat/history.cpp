@@ -20,13 +20,9 @@ using json::Tree;
 constexpr std::size_t hexadecimal_digits = 32;
 constexpr std::string_view id_prefix = "msg_";
 
-// The text of a message, also of one that has parts. Outputs are trimmed.
+// Outputs are trimmed.
 std::string content_of(const Tree& message) {
-  const Tree& content = message["content"];
-  std::string text(content.string());
-  for (const Tree& part : content.items()) {
-    if (part["type"].string() == "text") text.append(part["text"].string());
-  }
+  std::string text = text_of_content(message["content"]);
   return message["role"].string() == "user" ? text : std::string(json::trim(text));
 }
 
@@ -85,6 +81,14 @@ std::optional<std::int64_t> read_number(std::string_view text) {
 }
 
 }  // namespace
+
+std::string text_of_content(const Tree& content) {
+  std::string text(content.string());
+  for (const Tree& part : content.items()) {
+    if (part["type"].string() == "text") text.append(part["text"].string());
+  }
+  return text;
+}
 
 std::vector<HistoryRecord> history_records(const Tree& messages, std::int64_t utc_offset_minutes) {
   std::vector<HistoryRecord> records;

@@ -17,13 +17,17 @@ namespace millrace::chat {
 struct HistoryRecord {
   bool is_user = false;
   std::string run;  // that wrote it or was started with it; "" is unknown
-  // Shape: {message_id, role: "user" | "bot", content, timestamp, attachments?, references?}.
+  // Shape: {message_id, role: "user" | "bot", content, timestamp, attachments?, references?}; with
+  // pending: true where the run at work has not taken it yet.
   json::Tree item;
   json::Tree block;              // what its run did, where the message has it; null otherwise
   bool is_display_only = false;  // no part of what a model sees
   std::int64_t at_ms = 0;        // when it was written; 0 is unknown
   bool is_edited = false;        // its text is no longer what its run wrote
 };
+
+// The text of a message's content, also of one that has parts.
+std::string text_of_content(const json::Tree& content);
 
 // The messages of a thread, in their order, as records. Messages of tools, of the system and of
 // reasoning belong to the turn that they are in.

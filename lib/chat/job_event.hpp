@@ -60,6 +60,8 @@ struct JobOptions {
   // Shapes an output: media within it become attachments. Called in the order of the outputs; the
   // same text must give the same output for ever.
   std::function<Output(std::string_view)> output = {};
+  // An attachment of a message of the user as readers see it, of what the conversation stores.
+  std::function<json::Tree(json::Tree)> attachment = {};
 };
 
 }  // namespace millrace::chat

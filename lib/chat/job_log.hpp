@@ -63,6 +63,8 @@ class JobLog {
   [[nodiscard]] std::vector<std::string> messages() const;
   // The messages joined by blank lines.
   [[nodiscard]] std::string reply() const;
+  // Those that it has not taken yet, as conversations have them. None once it is over.
+  [[nodiscard]] const json::Tree::Items& sent_messages() const;
   // The messages that the run took while it worked, with the numbers of their events.
   struct TakenMessage {
     std::string id;

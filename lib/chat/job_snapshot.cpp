@@ -104,9 +104,15 @@ Tree JobLog::snapshot(std::int64_t now_ms) const {
   redact(waiting);
   shown.set("waiting_input", std::move(waiting));
   shown.set("queued_message", has_ended ? Tree() : state.queued_message);
+  Tree& sent = shown.set("sent_messages", Tree::array());
+  for (const Tree& message : state.sent) sent.push(shown_message(message));
   shown.set("usage", tokens_of(state.usage));
   shown.set("cost", price_of(state.cost));
   return shown;
+}
+
+const Tree::Items& JobLog::sent_messages() const {
+  return state_->sent;
 }
 
 std::vector<JobLog::TakenMessage> JobLog::taken_messages() const {

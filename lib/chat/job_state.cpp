@@ -72,13 +72,7 @@ Tree queued_message_of(std::string_view input_json) {
   const Tree& update = input["queued"]["thread"];
   if (!update["cutBehind"].string().empty() || update["messages"].items().empty()) return {};
   const Tree message = object_of(update["messages"].items().back()["json"].string());
-  if (message["role"].string() != "user") return {};
-  Tree shown = Tree::object();
-  shown.set("message_id", message_id_of(message["id"].string()));
-  shown.set("content", message["content"].string());
-  const Tree& attachments = message["attachments"];
-  if (!attachments.items().empty()) shown.set("attachments", attachments);
-  return shown;
+  return message["role"].string() == "user" ? shown_message(message) : Tree();
 }
 
 std::string detail_text(const Tree& detail) {
@@ -86,6 +80,15 @@ std::string detail_text(const Tree& detail) {
 }
 
 }  // namespace
+
+Tree shown_message(const Tree& message) {
+  Tree shown = Tree::object();
+  shown.set("message_id", message_id_of(message["id"].string()));
+  shown.set("content", text_of_content(message["content"]));
+  const Tree& attachments = message["attachments"];
+  if (!attachments.items().empty()) shown.set("attachments", attachments);
+  return shown;
+}
 
 std::string_view name_of(JobStatus status) {
   constexpr auto names =
@@ -151,7 +154,27 @@ void JobLog::State::take_fact(std::uint32_t branch, const Fact& fact) {
     // The process that could end these calls is gone.
     for (const CallEvent& event : calls.close_of_host(at_ms_)) add(event);
   }
+  if (const auto* message = std::get_if<journal::MessageSent>(&fact)) keep_sent(*message);
   if (const auto* terminal = std::get_if<journal::Terminal>(&fact)) finish(*terminal);
+}
+
+// A request that comes again brings the same message.
+void JobLog::State::keep_sent(const journal::MessageSent& fact) {
+  const auto is_same = [&](const Tree& known) { return known["id"].string() == fact.id; };
+  if (std::any_of(sent.begin(), sent.end(), is_same)) return;
+  Tree message = object_of(fact.message_json);
+  if (!message["createdAt"].is_number()) message.set("createdAt", Tree::integer(at_ms_));
+  sent.push_back(std::move(message));
+}
+
+void JobLog::State::take_sent(Tree message) {
+  const std::string_view id = message["id"].string();
+  std::erase_if(sent, [id](const Tree& known) { return known["id"].string() == id; });
+  message.set("content", text_of_content(message["content"]));
+  if (options.attachment && message["attachments"].is_array()) {
+    for (Tree& item : message.at("attachments").items()) item = options.attachment(std::move(item));
+  }
+  add("user_message", std::move(message));
 }
 
 void JobLog::State::take_event(std::uint32_t branch, const event::Event& event) {
@@ -201,7 +224,7 @@ void JobLog::State::take_host_event(const event::Stage& event) {
        [](State& state, const Tree& given) {
          // The answer before it was cut there, and is not taken back any more.
          state.texts.release();
-         state.add("user_message", given);
+         state.take_sent(given);
        }},
   });
   const auto* row = std::find_if(
@@ -236,6 +259,8 @@ void JobLog::State::finish(const journal::Terminal& fact) {
     }
     if (!is_cancelled) error = error_text(fact);
   }
+  // The conversation has them.
+  sent.clear();
   finished_ms = at_ms_;
   Tree last = Tree::object();
   if (is_done) {

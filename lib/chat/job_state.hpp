@@ -22,6 +22,10 @@ namespace millrace::chat {
 enum class JobStatus : std::uint8_t { queued, running, done, error, cancelled };
 std::string_view name_of(JobStatus status);
 
+// A message of the user as the snapshot of a job has it.
+// Shape: {message_id, content, attachments?}.
+json::Tree shown_message(const json::Tree& message);
+
 class JobLog::State final : public JobActions {
  public:
   explicit State(JobOptions given)
@@ -63,6 +67,8 @@ class JobLog::State final : public JobActions {
   json::Tree cost;
   // Shape: {message_id, content, attachments?}; null once its turn has come, or without one.
   json::Tree queued_message;
+  // Messages to the run at work that it has not taken yet, as conversations have them.
+  json::Tree::Items sent;
   struct Stage {
     std::string name = "queued";
     std::string detail;
@@ -75,6 +81,8 @@ class JobLog::State final : public JobActions {
   void work();
   void take_fact(std::uint32_t branch, const journal::Fact& fact);
   void take_event(std::uint32_t branch, const event::Event& event);
+  void keep_sent(const journal::MessageSent& fact);
+  void take_sent(json::Tree message);
   void take_host_event(const event::Stage& event);
   void take_spent(std::string_view usage_json, std::string_view cost_json);
   void finish(const journal::Terminal& fact);

@@ -10,6 +10,7 @@
 #include "model/call/chain.hpp"
 #include "model/call/clock.hpp"
 #include "run/run_end.hpp"
+#include "run/sent_message.hpp"
 
 namespace millrace::host {
 namespace {
@@ -168,18 +169,17 @@ void AgentStream::command(const HostCommand& command) {
   const bool interrupts = command.name == "interrupt";
   if (!interrupts && command.name != "send") return;
   const auto self = shared_from_this();
-  const bool is_taken = session_ && session_->takes_messages();
+  auto content = Tree::parse(command.text);
+  IdSource& ids = services_.call.ids;
+  auto message = content ? run::read_sent_message(content.value(), ids.next_id(), {}, ids)
+                         : Result<Tree>(content.error());
+  const bool is_taken = message && session_ && session_->takes_messages();
   std::string item = R"({"type":"@sent")";
   json::append_member(item, "id", static_cast<std::int64_t>(command.id));
   json::append_raw_member(item, "taken", is_taken ? "true" : "false");
+  if (!message) json::append_raw_member(item, "error", error_json(message.error()));
   items_->add(item + "}");
-  if (is_taken) {
-    Tree message = Tree::object();
-    message.set("id", services_.call.ids.next_id());
-    message.set("role", "user");
-    message.set("content", command.text);
-    session_->send(message, interrupts);
-  }
+  if (is_taken) session_->send(message.value(), interrupts);
   if (!closed_) deliver(false);
 }
 

@@ -56,8 +56,8 @@ Result<AgentSpec> read_agent_spec(std::shared_ptr<const run::AgentPlan> plan,
 // those of steps and further attempts. Where the host sends the requests, HostSender's items and
 // answers come too.
 //
-// The commands "send" and "interrupt" give it a message of the user, their text (RunWork::send);
-// {"type":"@sent","id","taken": boolean} answers them.
+// The commands "send" and "interrupt" give it a message of the user, whose content is their text as
+// JSON (RunWork::send); {"type":"@sent","id","taken": boolean,"error"?: error_json} answers them.
 //
 // The head comes when the input is read. A run that waits begins with the command "begin", so that
 // its host can ask for its bytes before the first event (AgentBytesTask). With the text "bytes" the

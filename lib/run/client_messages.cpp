@@ -4,6 +4,7 @@
 
 #include "agent/state_messages.hpp"
 #include "message/message.hpp"
+#include "run/stored_members.hpp"
 
 namespace millrace::run {
 namespace {
@@ -25,7 +26,7 @@ std::string client_messages(const json::Tree& state_messages, const json::Tree::
     if (!is_added(row)) rows.push(row);
   }
   for (const json::Tree& row : sent) {
-    if (!ids.contains(row["id"].string())) rows.push(row);
+    if (!ids.contains(row["id"].string())) rows.push(as_state_message(row));
   }
   if (rows.items().empty()) return {};
   const auto messages = agent::messages_of(rows);

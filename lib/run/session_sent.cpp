@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "run/children.hpp"
 #include "run/session.hpp"
+#include "run/stored_members.hpp"
 
 namespace millrace::run {
 namespace {
@@ -35,6 +36,15 @@ std::vector<std::string> unanswered(const Tree::Items& rows) {
     if (!has_result) calls.emplace_back(id);
   }
   return calls;
+}
+
+// As readers of the run get it.
+Tree shown_message(const Tree& row) {
+  Tree shown = Tree::object();
+  for (const std::string_view name : {"id", "content", "attachments", "references"}) {
+    if (!row[name].is_null()) shown.set(name, row[name]);
+  }
+  return shown;
 }
 
 }  // namespace
@@ -110,12 +120,9 @@ void AgentSession::add_sent() {
     const std::string id(row["id"].string());
     task_.used->insert(id);
     state_.at(taken_ids).push(Tree::text(id));
-    Tree shown = Tree::object();
-    shown.set("id", id);
-    shown.set("content", row["content"]);
-    emit(event::Stage{"user_message", shown.to_json(json::Surrogates::replace)});
+    emit(event::Stage{"user_message", shown_message(row).to_json(json::Surrogates::replace)});
     if (owner_ != nullptr) owner_->message_taken(row);
-    state_.at("messages").push(std::move(row));
+    state_.at("messages").push(as_state_message(std::move(row)));
   }
 }
 

@@ -18,6 +18,7 @@
 #include "message/message.hpp"
 #include "run/durable/chat_options.hpp"
 #include "run/durable/thread_messages.hpp"
+#include "run/stored_members.hpp"
 
 namespace millrace::run::front {
 namespace {
@@ -28,10 +29,6 @@ using store::StorageBackend;
 constexpr std::array active_states{journal::RunState::queued, journal::RunState::running,
                                    journal::RunState::waiting, journal::RunState::sleeping,
                                    journal::RunState::parked};
-
-constexpr std::array<std::string_view, 11> own_members{
-    "createdAt",   "run",       "status",  "attachments", "references", "edited",
-    "displayOnly", "timestamp", "webchat", "notes",       "pipelines"};
 
 // --- threads
 
@@ -153,7 +150,7 @@ Result<store::MessageRow> row_of_message(const Tree& given, const Tree& old, std
   auto trusted = without_untrusted_state(given, old);
   if (!trusted) return std::move(trusted).error();
   Tree message = std::move(trusted).value();
-  for (const std::string_view name : own_members) {
+  for (const std::string_view name : stored_members) {
     if (!old[name].is_null()) message.set(name, old[name]);
   }
   if (!message["createdAt"].is_number()) message.set("createdAt", Tree::integer(now));
@@ -198,7 +195,7 @@ Result<Tree> list_messages(StorageBackend& backend, const Tree& options) {
   for (const store::MessageRow& row : rows.value()) {
     auto message = Tree::parse(row.json);
     if (!message) return make_error(Errc::store_damaged, "A message is not JSON.");
-    leave_out_own_members(message.value());
+    leave_out_stored_members(message.value());
     list.push(std::move(message).value());
   }
   return list;
@@ -338,25 +335,6 @@ Work find_work(std::string_view name) {
   const auto* row =
       std::find_if(rows.begin(), rows.end(), [&](const Row& one) { return one.name == name; });
   return row == rows.end() ? nullptr : row->work;
-}
-
-std::string with_notes(std::string text, const Tree& notes) {
-  for (const Tree& note : notes.items()) {
-    if (!text.empty()) text.append("\n\n");
-    text.append(note.string());
-  }
-  return text;
-}
-
-void prepare_for_model(Tree& message) {
-  if (message["content"].is_string() && !message["notes"].items().empty()) {
-    message.set("content", with_notes(std::string(message["content"].string()), message["notes"]));
-  }
-  leave_out_own_members(message);
-}
-
-void leave_out_own_members(Tree& message) {
-  for (const std::string_view name : own_members) message.erase(name);
 }
 
 }  // namespace millrace::run::front

@@ -51,13 +51,4 @@ Result<ThreadPage> thread_page(store::StorageBackend& backend, const std::string
 // The cursor of what is behind a thread.
 std::string cursor_at(const store::ThreadRow& row);
 
-// A text with notes of the host behind it, which a model reads and histories do not show.
-std::string with_notes(std::string text, const json::Tree& notes);
-
-// A stored message as a model reads it: with its notes, without the members of ours.
-void prepare_for_model(json::Tree& message);
-
-// Leaves out the members of a stored message that no message of AG-UI has.
-void leave_out_own_members(json::Tree& message);
-
 }  // namespace millrace::run::front

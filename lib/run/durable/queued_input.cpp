@@ -9,7 +9,7 @@
 
 #include "base/json.hpp"
 #include "journal/facts.hpp"
-#include "run/durable/chat_storage.hpp"
+#include "run/stored_members.hpp"
 
 namespace millrace::run {
 namespace {
@@ -112,7 +112,7 @@ std::string with_thread_messages(std::string_view messages_json,
   for (auto row = first; row != thread.end(); ++row) {
     auto message = Tree::parse(row->json);
     if (!message || message.value()["displayOnly"].is_true()) continue;
-    front::prepare_for_model(message.value());
+    prepare_for_model(message.value());
     between.push_back(std::move(message).value());
   }
   auto place = messages.begin();

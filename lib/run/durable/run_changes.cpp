@@ -11,6 +11,7 @@
 #include "run/durable/run_fork.hpp"
 #include "run/durable/run_place.hpp"
 #include "run/durable/run_requests.hpp"
+#include "run/sent_message.hpp"
 
 namespace millrace::run {
 namespace {
@@ -35,20 +36,22 @@ Result<void> check_is_over(const store::RunRow& row) {
                                              ": only one that is over is deleted. Stop it first.");
 }
 
-// As RunWork::send takes it.
-Result<Tree> read_sent_message(const Tree& body) {
-  const std::string_view text = body["text"].string();
+// Shape: as RunWork::send takes it.
+Result<Tree> message_in(const Tree& body) {
   const Tree& id = body["id"];
-  if (text.empty() || !(id.is_null() || id.is_string())) {
+  const bool has_text = !body["text"].is_null();
+  const Tree& content = body[has_text ? "text" : "content"];
+  const bool is_filled = has_text ? !content.string().empty() : !content.is_null();
+  if (!is_filled || !(id.is_null() || id.is_string())) {
     return make_error(Errc::invalid_body,
-                      "A message to a run is {\"text\": string, \"interrupt\"?: boolean, \"id\"?: "
-                      "string}, and its text is not empty.");
+                      "A message to a run is {\"text\": string} or {\"content\": string or parts}, "
+                      "with \"interrupt\"?: boolean and \"id\"?: string, and is not empty.");
   }
-  Tree message = Tree::object();
-  message.set("id", id.string().empty() ? "msg_" + os::RandomIds().next_id() : id.string());
-  message.set("role", "user");
-  message.set("content", text);
-  return message;
+  os::RandomIds ids;
+  std::string own = id.string().empty() ? "msg_" + ids.next_id() : std::string(id.string());
+  InputOptions options;
+  options.from_client = true;
+  return read_sent_message(content, std::move(own), options, ids);
 }
 
 }  // namespace
@@ -192,7 +195,7 @@ void RunRequests::fork(const Text& id, const Text& principal, const Tree& body, 
 
 void RunRequests::send_message(const Text& id, const Text& principal, const Tree& body,
                                Done<Text> done) {
-  auto message = read_sent_message(body);
+  auto message = message_in(body);
   if (!message) return done(std::move(message).error());
   read_store<RunPlace>(
       *writer_, loop_,

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/json_tree.hpp"
-#include "run/durable/chat_storage.hpp"
+#include "run/stored_members.hpp"
 
 namespace millrace::run {
 namespace {
@@ -67,7 +67,7 @@ Result<ThreadView> view_thread(store::StorageBackend& backend, const std::string
     view.run = run.value()->run.id;
     leave_out_answers(messages.items(), *run.value());
   }
-  for (Tree& message : messages.items()) front::leave_out_own_members(message);
+  for (Tree& message : messages.items()) leave_out_stored_members(message);
   view.messages_json = messages.to_json(json::Surrogates::keep);
   return view;
 }

@@ -172,6 +172,43 @@ describe.each(['in memory', 'recorded'])('a message to a run at work, %s', (kind
     expect(await (await run.resume(true)).text()).toBe('done');
   });
 
+  it('may have media, which the model gets', async () => {
+    const script = [{ text: 'a b', hang: true }, { text: 'c' }];
+    const { model, agent } = await agentOf(kind, script);
+    const run = agent.run('go');
+    const events = eventsOf(run);
+    const value = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex').toString('base64');
+    for await (const event of run) {
+      if (event.type !== 'TEXT_MESSAGE_CONTENT') continue;
+      const source = { type: 'data' as const, value, mimeType: 'image/png' };
+      await run.interrupt([
+        { type: 'text', text: 'like this' },
+        { type: 'image', source },
+      ]);
+      break;
+    }
+    expect(await run.text()).toBe('c');
+    await events;
+    expect(messagesOf(model, 1).at(-1)?.content).toEqual([
+      { type: 'text', text: 'like this' },
+      { type: 'image_url', image_url: { url: `data:image/png;base64,${value}` } },
+    ]);
+  });
+
+  it('is rejected where it has no content', async () => {
+    const { agent } = await agentOf(kind, [{ text: 'a b', hang: true }]);
+    const run = agent.run('go');
+    const { result } = run;
+    for await (const event of run) if (event.type === 'TEXT_MESSAGE_CONTENT') break;
+    for (const content of ['', [], undefined, { text: 'x' }] as never[]) {
+      await expect(run.send(content)).rejects.toMatchObject({ code: 'invalid_argument' });
+    }
+    const parts = [{ type: 'image' }] as never;
+    await expect(run.send(parts)).rejects.toMatchObject({ code: 'invalid_messages' });
+    run.stop();
+    await result;
+  });
+
   it('is rejected by a run that is over', async () => {
     const { agent } = await agentOf(kind, [{ text: 'done' }]);
     const run = agent.run('go');

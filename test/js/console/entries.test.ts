@@ -5,6 +5,7 @@ import {
   emptyEntry,
   entriesOfHistory,
   entriesOfJobs,
+  entriesOfPage,
   type Entry,
   question,
   withLog,
@@ -102,6 +103,16 @@ describe('a run that took messages', () => {
       ...['(you): Shorter.', '(you): And in French.'],
     ]);
     expect(shown(withLog(sent, 'j', log))).toEqual([...whole, 'you: Later.', 'queued: ']);
+  });
+
+  it('has behind its answer what the history says is on its way', () => {
+    const wait = { ...item('msg_8', 'user', 'Shorter.'), pending: true } as HistoryItem;
+    const first = items.slice(0, 1);
+    const entries = entriesOfPage([...first, wait], [{ job_id: 'j' } as Job]);
+    expect(shown(withLog(entries, 'j', log.slice(0, 4)))).toEqual([
+      ...['you: Count.', 'working: One, t', '(you): Shorter.'],
+    ]);
+    expect(shown(withLog(entries, 'j', log))).toEqual(whole);
   });
 });
 

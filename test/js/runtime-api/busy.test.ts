@@ -225,6 +225,87 @@ describe.each(hosts)('a conversation that is busy (%s)', (host) => {
     expect(shown).toMatchObject([{ payload: { content: 'more' } }]);
   });
 
+  it.each([['steer'], ['interrupt']])(
+    'gives attachments, media and references to the job at work (%s)',
+    async (on_busy) => {
+      const { api, model, gate } = await chatOf(host);
+      const { job_id: id } = await startJob(api, { message: 'one' });
+      await untilShown(api, id);
+      const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
+      const form = new FormData();
+      form.append('file', new Blob(['milk & eggs']), 'notes.txt');
+      const upload = { method: 'POST', body: form };
+      const { attachment } = await api.json('/api/v1/chat/attachments', 201, upload);
+      const message = {
+        text: `Look [CQ:image,file=base64://${png.toString('base64')},name=dot.png]`,
+        attachment_ids: [attachment.id],
+        references: [{ kind: 'message', source_message_id: 'msg_1', selected_text: 'quoted' }],
+      };
+      const call = { method: 'POST', json: { message, on_busy } };
+      expect(await api.json('/api/v1/chat/jobs', 202, call)).toMatchObject({ job_id: id });
+      gate.open();
+      expect(await ended(api, id)).toMatchObject({ status: 'done' });
+      const content = JSON.stringify(model.chatBodies[1]?.messages.at(-1)?.content);
+      for (const part of [png.toString('base64'), 'milk & eggs', 'quoted', 'dot.png']) {
+        expect(content).toContain(part);
+      }
+      expect(content).not.toContain('CQ:image');
+      const names = ['notes.txt', 'dot.png'];
+      const attachments = names.map((display_name) => ({ display_name }));
+      const { items } = await api.json('/api/v1/chat/history', 200);
+      const stored = items.find(({ content: text }: Json) => text.includes('Look'));
+      expect(stored).toMatchObject({ attachments, references: [{ selected_text: 'quoted' }] });
+      expect(stored.pending).toBeUndefined();
+      const { events } = await api.json(`/api/v1/chat/jobs/${id}/events`, 200);
+      const shown = events.find(({ event }: Json) => event === 'user_message');
+      expect(shown.payload).toMatchObject({ attachments, content: stored.content });
+      for (const { download_url: path } of shown.payload.attachments) {
+        expect((await api.send(path)).status).toBe(200);
+      }
+    },
+  );
+
+  it('shows a message in the history before the job has taken it', async () => {
+    const { api, gate } = await chatOf(host);
+    const { job_id: id } = await startJob(api, { message: 'one' });
+    await untilShown(api, id);
+    const steered = await create(api, 'more', { on_busy: 'steer' });
+    expect(steered.sent_messages).toMatchObject([{ content: 'more', attachments: [] }]);
+    const { message_id: place } = steered.sent_messages[0];
+    const history = await api.json('/api/v1/chat/history', 200);
+    expect(history).toMatchObject({ count: 2, total: 2 });
+    expect(history.items[1]).toMatchObject({
+      ...{ message_id: place, role: 'user', content: 'more', pending: true },
+    });
+    gate.open();
+    expect(await ended(api, id)).toMatchObject({ status: 'done', sent_messages: [] });
+    const { items } = await api.json('/api/v1/chat/history', 200);
+    expect(items.map(({ content, pending }: Json) => [content, pending])).toEqual([
+      ...[['one'], ['answer 0'], ['more'], ['answer 1']].map(([text]) => [text, undefined]),
+    ]);
+    expect(items[2]).toMatchObject({
+      ...{ message_id: place, timestamp: history.items[1].timestamp },
+    });
+  });
+
+  it('keeps notes of hooks out of the history, and their answer in a job of its own', async () => {
+    const { api, model, gate } = await chatOf(host);
+    api.runtime.pipeline('notes', ({ text }) =>
+      text === 'known' ? { reply: 'as before' } : { note: 'a note' },
+    );
+    const { job_id: id } = await startJob(api, { message: 'one' });
+    await untilShown(api, id);
+    await create(api, 'more', { on_busy: 'steer' });
+    const answered = await create(api, 'known', { on_busy: 'steer' });
+    expect(answered.job_id).not.toBe(id);
+    gate.open();
+    expect(await ended(api, answered.job_id)).toMatchObject({ reply: 'as before' });
+    expect(model.chatBodies[1]?.messages.at(-1)?.content).toBe('more\n\na note');
+    expect(await historyOf(api)).toEqual([
+      ...['one', 'answer 0', 'more', 'answer 1', 'known', 'as before'],
+    ]);
+  });
+
   it('cuts the answer for a message, once for each key', async () => {
     const { api, model } = await chatOf(host);
     const first = await startJob(api, { message: 'one' });
@@ -414,7 +495,9 @@ describe.each(hosts)('a conversation that is busy (%s)', (host) => {
       });
     await steer();
     await steer();
-    const waiting = (await api.json('/api/v1/chat/history', 200)).items.at(-1);
+    const sentTo = await api.json('/api/v1/chat/history', 200);
+    expect(sentTo.items.at(-1)).toMatchObject({ content: 'in euros', pending: true });
+    const waiting = (await api.json('/api/v1/chat/history', 200)).items.at(-2);
     expect(waiting.webchat).toMatchObject({
       ...{ status: 'running', finished_at: null, duration_ms: null },
     });
