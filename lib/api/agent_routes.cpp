@@ -18,6 +18,7 @@
 #include "api/sse_response.hpp"
 #include "base/json_tree.hpp"
 #include "base/shown.hpp"
+#include "http/response.hpp"
 #include "os/random_ids.hpp"
 
 namespace millrace::api {
@@ -111,6 +112,17 @@ std::string scope_text(std::string_view scope) {
   return "The key does not have the scope '" + std::string(scope) + "'";
 }
 
+Error unknown_agent(const ApiContext& context, std::string_view name) {
+  std::string known;
+  for (const std::string& one : context.runs->names()) {
+    if (one.starts_with(own_prefix) || context.runs->kind_of(one) == run::RunKind::job) continue;
+    known.append(known.empty() ? "" : ", ").append(shown_text(one));
+  }
+  return make_error(Errc::agent_not_registered,
+                    "There is no agent " + shown_text(name) + "; there " +
+                        (known.empty() ? "is none." : "are: " + known + "."));
+}
+
 Error scope_missing(std::string_view scope) {
   return make_error(Errc::not_authorized, scope_text(scope) + ".");
 }
@@ -134,6 +146,7 @@ struct AgentService : std::enable_shared_from_this<AgentService> {
   void open(const std::shared_ptr<http::Request>& request, const ResponsePtr& response) const;
   void answer(const http::Request& request, run::AgentInput input,
               const ResponsePtr& response) const;
+  void send_unknown_agent(const std::string& name, const ResponsePtr& response) const;
   void read(const run::FoundRun& found, const ResponsePtr& response,
             encoder::RecordedOptions options) const;
   void connect(const http::Request& request, const ResponsePtr& response) const;
@@ -172,21 +185,28 @@ void AgentService::answer(const http::Request& request, run::AgentInput input,
   const bool is_binary = wants_binary(request, input.protocol_version);
   run::StartRequest start;
   start.name = request.query_value("agent").value_or(context->options.agent);
-  if (start.name.starts_with(own_prefix)) {
-    return (void)response->send_error(make_error(
-        Errc::agent_not_registered, "There is no agent " + shown_text(start.name) + "."));
-  }
+  if (start.name.starts_with(own_prefix)) return send_unknown_agent(start.name, response);
   start.principal = caller_of(request);
   start.input = std::move(input);
   start.on_disconnect = wanted.value();
   start.may_wait = may_wait.value();
-  requests->open(std::move(start),
-                 [self = shared_from_this(), is_binary, response](Result<run::FoundRun> found) {
-                   if (!found) return (void)response->send_error(found.error());
-                   encoder::RecordedOptions options;
-                   options.is_binary = is_binary;
-                   self->read(found.value(), response, std::move(options));
-                 });
+  // The agent that is configured may be registered later; one that a client names is not there.
+  const std::string named = request.query_value("agent").value_or("");
+  requests->open(std::move(start), [self = shared_from_this(), is_binary, named,
+                                    response](Result<run::FoundRun> found) {
+    if (!found && !named.empty() && found.error().code == Errc::agent_not_registered) {
+      return self->send_unknown_agent(named, response);
+    }
+    if (!found) return (void)response->send_error(found.error());
+    encoder::RecordedOptions options;
+    options.is_binary = is_binary;
+    self->read(found.value(), response, std::move(options));
+  });
+}
+
+// What is not there is not there later either: unlike a run whose agent comes back.
+void AgentService::send_unknown_agent(const std::string& name, const ResponsePtr& response) const {
+  (void)response->send(404, json_headers(), http::error_body(unknown_agent(*context, name)));
 }
 
 void AgentService::read(const run::FoundRun& found, const ResponsePtr& response,
@@ -276,9 +296,7 @@ void AgentService::capabilities(const std::string& agent, const ResponsePtr& res
         agent_capabilities(*plan->second, context->options.version, plan->second->max_turns));
   }
   const bool is_function = context->runs->kind_of(agent) == run::RunKind::function;
-  if (!is_function || agent.starts_with(own_prefix)) {
-    return (void)response->send_error(run::unknown_name(agent));
-  }
+  if (!is_function || agent.starts_with(own_prefix)) return send_unknown_agent(agent, response);
   (void)response->send(200, json_headers(), function_capabilities(context->options.version));
 }
 

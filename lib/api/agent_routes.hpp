@@ -26,6 +26,8 @@ inline constexpr std::string_view approve_scope = "approve";
 // Why a key is not enough.
 std::string scope_text(std::string_view scope);
 Error scope_missing(std::string_view scope);
+// Names those that clients may start.
+Error unknown_agent(const ApiContext& context, std::string_view name);
 
 // Gives a callback that sends the text of a run with this status, or why there is none.
 std::function<void(Result<std::string>)> send_run(const ResponsePtr& response, int status);

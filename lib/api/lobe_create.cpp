@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "api/agent_routes.hpp"
 #include "api/api_answers.hpp"
 #include "api/command_routes.hpp"
 #include "api/conversations.hpp"
@@ -324,7 +325,7 @@ void LobeOperations::begin(const std::shared_ptr<Creating>& creating) {
   // The agent that is configured may be registered later; one that a client names is not there.
   const bool is_missing = !kind && !creation.agent.empty() && !creating->is_known;
   if (is_reserved || is_missing) {
-    const Error error = run::unknown_name(start.name);
+    const Error error = unknown_agent(*context_, start.name);
     return creating->done(Created(TurnRefusal{404, error.message, std::string(error.code_name())}));
   }
   if (creation.context.is_object()) start.context_json = creation.context.to_json();

@@ -120,9 +120,10 @@ describe.each(hosts)('POST /agent (%s)', (host) => {
     );
     for (const name of ['nobody', 'millrace:tool']) {
       const rejected = await post(`?agent=${name}`, { threadId: 't2', runId: 'r2' });
+      expect(rejected.status).toBe(404);
       const { error }: Json = await rejected.json();
       expect(error).toMatchObject({ code: 'agent_not_registered' });
-      expect(error.message).toContain(name);
+      expect(error.message).toContain(`no agent '${name}'; there are: 'agent', 'other'.`);
     }
     // The name is part of the request.
     expect((await post('?agent=agent')).status).toBe(409);
@@ -140,9 +141,9 @@ describe.each(hosts)('POST /agent (%s)', (host) => {
     expect(other).toMatchObject({ transport: { streaming: true }, humanInTheLoop: {} });
     expect(other.tools).toBeUndefined();
     for (const name of ['nobody', 'millrace:tool']) {
-      const { error } = await api.json(`/agent/capabilities?agent=${name}`, 503);
+      const { error } = await api.json(`/agent/capabilities?agent=${name}`, 404);
       expect(error).toMatchObject({ code: 'agent_not_registered' });
-      expect(error.message).toContain(name);
+      expect(error.message).toContain(`no agent '${name}'; there are: 'agent', 'other'.`);
     }
   });
 
