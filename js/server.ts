@@ -128,7 +128,9 @@ export interface McpServerStatus {
 /** Why a run is parked, or none is taken over. */
 export interface RunProblem {
   run?: string;
-  code: string;
+  /** What is lost; without it, runs cannot be gone on with. */
+  what?: string;
+  code?: string;
   message: string;
 }
 

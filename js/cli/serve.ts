@@ -82,7 +82,7 @@ function urlOf(host: string, server: Server): string {
 
 const problemPollMs = 250;
 
-/** Answers MCP servers, and reports runs that cannot be gone on with, each once. */
+/** Answers MCP servers, and reports runs that cannot be gone on with and what is lost, each once. */
 function attend(
   server: Server,
   plan: McpPlan,
@@ -92,9 +92,9 @@ function attend(
   const mcp = attendMcp(server, plan, report);
   if (!isRecording) return mcp;
   const look = (): void => {
-    for (const { run, code, message } of server.problems()) {
-      const what = run === undefined ? 'Runs cannot be taken over' : `The run ${run} is parked`;
-      report(shownError(`${what}: ${message}`, code));
+    for (const { run, what, code, message } of server.problems()) {
+      const left = run === undefined ? 'Runs cannot be taken over' : `The run ${run} is parked`;
+      report(shownError(`${what ?? left}: ${message}`, code));
     }
   };
   const timer = setInterval(look, problemPollMs);

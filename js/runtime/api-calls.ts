@@ -95,6 +95,11 @@ export class ApiCalls {
       process.emitWarning(`The callback of a tool has not arrived: ${reason}`, {
         code: 'MILLRACE_RUNTIME',
       }),
+    media_lost: ({ run, reason }: { run: string; reason: string }) =>
+      process.emitWarning(
+        `A medium in the text of the run ${run} is not stored, and readers get 404 for it: ${reason}`,
+        { code: 'MILLRACE_RUNTIME' },
+      ),
     pipeline: (turn: Parameters<Pipelines['run']>[0]) => this.pipelines.run(turn),
     commands: (revision: number) => this.commands.declared(revision),
     object: (request: ObjectRequest) => this.#options.object?.(request),

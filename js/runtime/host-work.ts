@@ -46,6 +46,7 @@ export class HostWork {
   #isOver = false;
   #hasWarned = false;
   #wasStopped = false;
+  #hasResult = false;
   // Characters that were given to the engine, for which it was asked to acknowledge, that it has.
   #given = 0;
   #requested = 0;
@@ -77,6 +78,7 @@ export class HostWork {
     try {
       const result = await work();
       if (this.#isOver && this.#wasStopped && result != null) this.warn();
+      this.#hasResult = result != null;
       this.#end(`{"result":${storedJson(result ?? null, `The result of ${this.name}`)}}`);
     } catch (thrown) {
       if (!this.#isOver && !this.signal.aborted) {
@@ -108,6 +110,12 @@ export class HostWork {
     this.#leave();
     if (!isLeft) this.#abort();
     for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  /** It ended after the engine had gone on without it. */
+  lost(): void {
+    this.#wasStopped = true;
+    if (this.#hasResult) this.warn();
   }
 
   /** Resolves when the engine has it, which is not yet the store. */

@@ -46,6 +46,9 @@ export interface StreamHost {
   onEnd(error: MillraceError | undefined): void;
 }
 
+// A withdrawal is on its way for a moment only.
+const mostEnded = 64;
+
 /** One opening of a store. */
 export class RuntimeStream {
   readonly #host: StreamHost;
@@ -56,6 +59,8 @@ export class RuntimeStream {
   readonly #calls = new Map<string, HostCalls>();
   readonly #callOf = new Map<number, HostCalls>();
   readonly #functions = new Map<number, HostWork>();
+  // The latest that have ended, the oldest first.
+  readonly #ended = new Map<number, HostWork>();
   #lastCommand = 0;
   #isOver = false;
   // Why it could not be opened has reached somebody.
@@ -160,6 +165,8 @@ export class RuntimeStream {
       case '@withdraw':
         this.#functions.get(item.id)?.withdraw();
         this.#functions.delete(item.id);
+        this.#ended.get(item.id)?.lost();
+        this.#ended.delete(item.id);
         this.#callOf.get(item.id)?.withdraw(item.id);
         this.#callOf.delete(item.id);
         break;
@@ -211,7 +218,7 @@ export class RuntimeStream {
   // As a tool, in the scope of the runtime.
   #startFunction(agent: string, id: number, request: FunctionRequest | JobRequest): void {
     const complete = (json: string): void => {
-      if (!json.startsWith('{"progress"')) this.#functions.delete(id);
+      if (!json.startsWith('{"progress"')) this.#hasEnded(id);
       if (!this.#isOver) this.#native.completeHook(this.#id, id, json);
     };
     const { work, unknown = 'report' } = this.#host.agents.get(agent) ?? {};
@@ -224,6 +231,16 @@ export class RuntimeStream {
         ? runJob(running, work.job, request as JobRequest, { unknown, startChild })
         : runFunction(running, work.run, request as FunctionRequest),
     );
+  }
+
+  // A withdrawal that was on its way says that the engine had gone on without it.
+  #hasEnded(id: number): void {
+    const work = this.#functions.get(id);
+    if (!work) return;
+    this.#functions.delete(id);
+    this.#ended.set(id, work);
+    const [oldest] = this.#ended.keys();
+    if (this.#ended.size > mostEnded && oldest !== undefined) this.#ended.delete(oldest);
   }
 
   #end(error: MillraceError | undefined): void {

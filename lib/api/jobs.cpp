@@ -231,11 +231,12 @@ void Jobs::open(const store::RunRow& row, const Found& found) {
         if (const auto known = self->jobs_.find(row.run.id); known != self->jobs_.end()) {
           return found(known->second);
         }
-        const auto job = std::make_shared<Job>(row, options_of(row, self->context_->options),
-                                               [weak](std::vector<InlineMedium> media) {
-                                                 if (const auto jobs = weak.lock())
-                                                   jobs->store_media(std::move(media));
-                                               });
+        const auto job =
+            std::make_shared<Job>(row, options_of(row, self->context_->options),
+                                  [weak, id = row.run.id](std::vector<InlineMedium> media) {
+                                    if (const auto jobs = weak.lock())
+                                      jobs->store_media(id, std::move(media));
+                                  });
         job->read(run.value().hub, [weak, job, found] {
           if (const auto jobs = weak.lock()) jobs->keep(job);
           found(job);
@@ -244,11 +245,17 @@ void Jobs::open(const store::RunRow& row, const Found& found) {
 }
 
 // Readers that come by what is shown afterwards find them: the store does one thing after another.
-void Jobs::store_media(std::vector<InlineMedium> media) {
+void Jobs::store_media(const store::RunId& run, std::vector<InlineMedium> media) {
   const auto shared = std::make_shared<std::vector<InlineMedium>>(std::move(media));
-  context_->with_store<bool>(
-      [shared](store::StorageBackend& backend) { return put_media(backend, *shared).ok(); },
-      [](bool) {});
+  context_->with_store<Result<void>>(
+      [shared](store::StorageBackend& backend) { return put_media(backend, *shared); },
+      [context = context_, run](const Result<void>& stored) {
+        if (stored) return;
+        json::Tree problem = json::Tree::object();
+        problem.set("run", run.text());
+        problem.set("reason", stored.error().message);
+        context->ask("media_lost", std::move(problem), [](const Result<json::Tree>&) {});
+      });
 }
 
 // The log of a run that works is kept until its end, and that of one that waits for somebody while

@@ -117,7 +117,7 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
               std::function<void(std::vector<JobPtr>)> found);
 
  private:
-  void store_media(std::vector<InlineMedium> media);
+  void store_media(const store::RunId& run, std::vector<InlineMedium> media);
   void open(const store::RunRow& row, const Found& found);
   void keep(const JobPtr& job);
   void forget(const store::RunId& run);

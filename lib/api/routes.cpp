@@ -90,6 +90,7 @@ void Routes::set_plan(std::shared_ptr<const run::AgentPlan> plan, bool settled) 
 
 void Routes::record_runs(const RecordingOptions& options, ApiOptions api) {
   runs_.open(services(), options);
+  on_loss_ = options.on_loss;
   api.version = served_.version;
   tools_.limit(api.tools.timeout);
   tools_.serve(runs_.registry(), served_.version);
@@ -107,7 +108,7 @@ void Routes::record_runs(const RecordingOptions& options, ApiOptions api) {
 void Routes::do_for_routes(std::string_view kind, const json::Tree& value,
                            const ApiContext::Reply& reply) {
   using Work = void (*)(Routes&, const json::Tree&, const ApiContext::Reply&);
-  static constexpr std::array<std::pair<std::string_view, Work>, 6> works{{
+  static constexpr std::array<std::pair<std::string_view, Work>, 8> works{{
       {"tools",
        [](Routes& own, const json::Tree&, const ApiContext::Reply& answer) {
          json::Tree known = json::Tree::object();
@@ -132,6 +133,18 @@ void Routes::do_for_routes(std::string_view kind, const json::Tree& value,
          none.set("revision", json::Tree::integer(0));
          answer(std::move(none));
        }},
+      {"callback_failed",
+       [](Routes& own, const json::Tree& why, const ApiContext::Reply& answer) {
+         own.report_loss("The callback of a tool has not arrived", why.string());
+         answer(json::Tree());
+       }},
+      {"media_lost",
+       [](Routes& own, const json::Tree& lost, const ApiContext::Reply& answer) {
+         own.report_loss("A medium in the text of the run " + std::string(lost["run"].string()) +
+                             " is not stored, and readers get 404 for it",
+                         lost["reason"].string());
+         answer(json::Tree());
+       }},
       {"title", [](Routes& own, const json::Tree& first,
                    const ApiContext::Reply& answer) { own.make_title(first, answer); }},
       {"object",
@@ -145,6 +158,10 @@ void Routes::do_for_routes(std::string_view kind, const json::Tree& value,
       std::find_if(works.begin(), works.end(), [&](const auto& row) { return row.first == kind; });
   if (found == works.end()) return reply(make_error(Errc::tool_not_found));
   found->second(*this, value, reply);
+}
+
+void Routes::report_loss(const std::string& what, std::string_view why) const {
+  if (on_loss_) on_loss_(what, why);
 }
 
 void Routes::make_title(const json::Tree& first, const ApiContext::Reply& reply) {

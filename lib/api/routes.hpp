@@ -84,6 +84,7 @@ class Routes {
   // Does what the routes would have a host do.
   void do_for_routes(std::string_view kind, const json::Tree& value,
                      const ApiContext::Reply& reply);
+  void report_loss(const std::string& what, std::string_view why) const;
   void make_title(const json::Tree& first, const ApiContext::Reply& reply);
   void make_object(ObjectWork work, const ApiContext::Reply& reply);
   void on_agent(const std::shared_ptr<http::Request>& request, Response response);
@@ -104,6 +105,7 @@ class Routes {
   ServedTools tools_;
   ModelAnswers answers_;
   ServedRuns runs_;
+  std::function<void(const std::string& what, std::string_view why)> on_loss_;
   std::shared_ptr<AccessLog> log_;
   std::string skills_;
   std::optional<ApiRoutes> api_;             // where runs are recorded

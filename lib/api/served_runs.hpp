@@ -27,6 +27,8 @@ struct RecordingOptions {
   store::SweepPolicy retention = {};
   // Called with what keeps runs from being taken over, on the engine thread; may be empty.
   run::RunRegistry::OnError on_error = {};
+  // Called with what is lost and why, as a sentence each, on the engine thread; may be empty.
+  std::function<void(const std::string& what, std::string_view why)> on_loss = {};
 };
 
 // Thread: engine thread, but for open(), which comes before the first request.

@@ -109,6 +109,12 @@ Result<void> AgentServer::State::open_storage() {
   recording.on_error = [this](const std::optional<store::RunId>& run, const Error& error) {
     note_problem(run, error);
   };
+  recording.on_loss = [this](const std::string& what, std::string_view why) {
+    std::string problem = "{";
+    json::append_member(problem, "what", what);
+    json::append_member(problem, "message", why);
+    note(problem + "}");
+  };
   routes.record_runs(recording, api_options_of(options));
   auto opened = StoreControl::open(loop, options.storage, [this] { return routes.run_requests(); });
   if (!opened) return std::move(opened).error();
@@ -123,6 +129,10 @@ void AgentServer::State::note_problem(const std::optional<store::RunId>& run, co
     json::append_member(problem, "run", run->text());
     problem.push_back('}');
   }
+  note(std::move(problem));
+}
+
+void AgentServer::State::note(std::string problem) {
   const std::lock_guard lock(noting);
   if (noted.insert(problem).second) problems.push_back(std::move(problem));
 }

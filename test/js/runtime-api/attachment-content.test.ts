@@ -162,8 +162,9 @@ describe.each(hosts)('media in the text of a message (%s)', (host) => {
     }
     const many = Array.from({ length: 17 }, (_, at) => `[CQ:file,file=data:text/plain,${at}]`);
     expect(await post(many.join(''))).toMatchObject({ code: 'invalid_body' });
-    expect(await post(segment, { on_busy: 'steer' })).toMatchObject({
-      error: expect.stringContaining('text-only'),
+    const again = { on_busy: 'steer', reuse_previous_user_message: true };
+    expect(await post('Look', again)).toMatchObject({
+      error: expect.stringContaining('a message of their own'),
     });
     expect((await api.json('/api/v1/chat/history', 200)).total).toBe(0);
   });
@@ -222,4 +223,33 @@ describe('what is no content for a model', () => {
       '> 引用 message:msg_1\n> first\n\n> 引用 message:msg_2\n> second\n\nAnd?',
     );
   });
+});
+
+// A store whose blobs cannot be written any more: another connection has it reject them.
+interface SQLite {
+  DatabaseSync: new (path: string) => { exec(sql: string): void; close(): void };
+}
+const sqlite = process.getBuiltinModule?.('node:sqlite') as SQLite | undefined;
+
+(sqlite ? it : it.skip)('reports media of an answer that cannot be stored', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-lost-'));
+  const path = join(folder, 'store.db');
+  const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+  const segment = `[CQ:image,file=base64://${png.toString('base64')}]`;
+  const agent = () => Promise.resolve(`Look ${segment}`);
+  const api = await serve('listen', { agent, storage: `file:${path}` });
+  const other = new (sqlite as SQLite).DatabaseSync(path);
+  other.exec(
+    "CREATE TRIGGER no_room BEFORE INSERT ON blobs BEGIN SELECT RAISE(FAIL, 'no room'); END",
+  );
+  other.close();
+  const { job_id: id } = await runJob(api, 'go');
+  const texts = (): string[] => warned.mock.calls.map(([text]) => String(text));
+  while (!texts().some((text) => text.includes('is not stored'))) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  expect(texts().find((text) => text.includes('is not stored'))).toContain(`the run run_${id}`);
+  warned.mockRestore();
+  await cleanUp();
+  rmSync(folder, { recursive: true });
 });

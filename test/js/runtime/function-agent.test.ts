@@ -158,6 +158,32 @@ describe('a function as an agent', () => {
     expect(() => runtime.agent('x', () => 1, { onRestart: 'again' as never })).toThrow(/onRestart/);
   });
 
+  it('warns of a result that comes in the moment in which its run ends without it', async () => {
+    const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    const runtime = runtimeOf();
+    let begin = (): void => undefined;
+    const begun = new Promise<void>((resolve) => (begin = resolve));
+    let go = (): void => undefined;
+    const gone = new Promise<void>((resolve) => (go = resolve));
+    const agent = runtime.agent('work', async () => {
+      begin();
+      await gone;
+      // The engine gives a stopped function a tenth of a second, and it does not see that it is stopped.
+      const end = performance.now() + 1000;
+      while (performance.now() < end);
+      return 'late';
+    });
+    const run = agent.run('go');
+    const { result } = run;
+    await begun;
+    run.stop();
+    go();
+    expect(await result).toMatchObject({ status: 'cancelled', text: '' });
+    while (warned.mock.calls.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(warned).toHaveBeenCalledTimes(1);
+    expect(warned.mock.calls[0]?.[1]).toEqual({ code: 'MILLRACE_RUN_OVER' });
+  });
+
   it('asks a person while it is at work', async () => {
     const runtime = runtimeOf();
     const agent = runtime.agent('work', async (_turn, ctx) => {
