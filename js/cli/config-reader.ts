@@ -12,6 +12,7 @@ import {
   type SettingType,
   type SettingValue,
 } from './config-settings';
+import { keyScopes } from './key-scopes';
 
 /** What a file has. */
 export interface FileConfig {
@@ -21,7 +22,6 @@ export interface FileConfig {
   providers: Map<string, Record<string, SettingValue>>;
 }
 
-const scopes = ['read', 'chat', 'tools', 'approve'];
 const sha256 = /^[0-9a-f]{64}$/u;
 const providersTable = 'providers';
 const keysArray = 'api.keys';
@@ -151,8 +151,8 @@ function readKey(reader: Reader, table: FileTable): ServerKey | undefined {
   }
   const text = (member: string): string | undefined => found.get(member) as string | undefined;
   const held = found.get('scopes') as readonly string[] | undefined;
-  if (held && (held.length === 0 || held.some((scope) => !scopes.includes(scope)))) {
-    reader.add(table, `scopes of ${keysArray} must be one or more of ${scopes.join(', ')}.`);
+  if (held && (held.length === 0 || held.some((scope) => !keyScopes.includes(scope)))) {
+    reader.add(table, `scopes of ${keysArray} must be one or more of ${keyScopes.join(', ')}.`);
   }
   const [key, hash, principal] = [text('key'), text('sha256'), text('principal')];
   const isKnown = hash === undefined ? (key ?? '') !== '' : key === undefined && sha256.test(hash);

@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import type { Command } from './command';
 import { integerOption, plain, readArgs, UsageError } from './command';
 import { hiddenInput } from './hidden-input';
+import { keyScopes } from './key-scopes';
 import { changeFile } from './locked-file';
 import { madeKeyFileOf } from './serve-keys';
 import { reporting, storeOf } from './store';
@@ -60,7 +61,6 @@ interface StoredKey {
   password?: string;
 }
 
-const scopes = ['read', 'chat', 'tools', 'approve'];
 const dayMs = 24 * 3600 * 1000;
 
 function storageOf(values: Values): string {
@@ -105,9 +105,9 @@ function noteOfMade(values: Values): string {
 
 function create(values: Values, name: string): number {
   const file = fileOf(values);
-  const unknown = values.scope?.find((scope) => !scopes.includes(scope));
+  const unknown = values.scope?.find((scope) => !keyScopes.includes(scope));
   if (unknown !== undefined) {
-    throw new UsageError(`--scope must be ${scopes.join(', ')}, not '${unknown}'.`);
+    throw new UsageError(`--scope must be ${keyScopes.join(', ')}, not '${unknown}'.`);
   }
   if (values.principal === '') throw new UsageError('--principal must not be empty.');
   const key = `mr_${randomBytes(24).toString('base64url')}`;

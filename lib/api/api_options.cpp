@@ -19,6 +19,18 @@ Error wrong(std::string_view name, std::string_view wanted) {
                     "`api." + std::string(name) + "` must be " + std::string(wanted) + ".");
 }
 
+bool is_scope(std::string_view name) {
+  return std::find(key_scopes.begin(), key_scopes.end(), name) != key_scopes.end();
+}
+
+std::string scope_names() {
+  std::string names;
+  for (const std::string_view name : key_scopes) {
+    names.append(names.empty() ? "" : ", ").append(name);
+  }
+  return names;
+}
+
 template <auto member, class Options>
 Result<void> read_text(Options& options, std::string_view name, const Tree& value) {
   if (!value.is_string()) return wrong(name, "a string");
@@ -216,7 +228,10 @@ Result<void> read_api_keys(ApiOptions& options, std::string_view name, const Tre
     key.principal = item["principal"].is_null() ? "local" : item["principal"].string();
     if (const Tree& scopes = item["scopes"]; !scopes.is_null()) {
       MILLRACE_TRY(read_texts<&ApiKey::scopes>(key, "keys[].scopes", scopes));
-      if (key.scopes.empty()) return wrong("keys[].scopes", "one scope or more");
+      const bool are_known = std::all_of(key.scopes.begin(), key.scopes.end(), is_scope);
+      if (key.scopes.empty() || !are_known) {
+        return wrong("keys[].scopes", "one or more of " + scope_names());
+      }
     }
     key.expires_ms = item["expiresAt"].integer_or(item["expiresAt"].is_null() ? 0 : -1);
     MILLRACE_TRY(read_limits(key.limits, item["limits"]));

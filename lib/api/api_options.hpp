@@ -1,6 +1,7 @@
 // What the Runtime API of a server is made with.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -18,12 +19,15 @@ struct KeyLimits {
   std::int64_t per_day = 0;
 };
 
+// What keys may be for.
+inline constexpr std::array<std::string_view, 4> key_scopes{"read", "chat", "tools", "approve"};
+
 // A key that requests are sent with.
 struct ApiKey {
   std::string name;
   std::string sha256;  // of the key, in hexadecimal digits
   std::string principal;
-  std::vector<std::string> scopes;  // none: all
+  std::vector<std::string> scopes;  // of key_scopes; none: all
   std::int64_t expires_ms = 0;      // 0: never
   KeyLimits limits = {};
   std::string password = {};  // of the same rights, as is_password() takes it; "" is none

@@ -24,7 +24,6 @@ constexpr std::string_view data_scheme = "data:";
 constexpr std::string_view comma_escape = "&#44;";
 constexpr std::string_view tag_begin = "<attachment uid=\"";
 constexpr std::string_view tag_end = "\"/>";
-constexpr std::string_view open_type = "application/octet-stream";
 constexpr std::size_t id_digits = 32;
 
 bool is_data_url(std::string_view text) {
@@ -71,7 +70,7 @@ struct Written {
 // Nothing for an address of another kind.
 std::optional<Written> read_written(std::string_view address) {
   if (address.starts_with(scheme)) {
-    return Written{std::string(address.substr(scheme.size())), std::string(open_type)};
+    return Written{std::string(address.substr(scheme.size())), std::string(open_media_type)};
   }
   message::Media media;
   media.value = address;
@@ -86,8 +85,8 @@ InlineMedium medium_of(std::string bytes, std::string_view named_type, std::stri
   InlineMedium medium;
   medium.bytes = std::move(bytes);
   const std::string_view by_name = media_type_of(name);
-  const std::string_view named = by_name == open_type ? named_type : by_name;
-  medium.row.media = checked_media_type(named.empty() ? open_type : named, medium.bytes);
+  const std::string_view named = by_name == open_media_type ? named_type : by_name;
+  medium.row.media = checked_media_type(named.empty() ? open_media_type : named, medium.bytes);
   const bool is_image = medium.row.media.starts_with("image/");
   medium.row.hash = sha256_hex(medium.bytes);
   medium.row.id = (is_image ? "pic_" : "file_") +

@@ -76,8 +76,6 @@ constexpr std::array<MediaRow, 58> media_types{{
     {"zip", "application/zip"},
 }};
 
-constexpr std::string_view open_type = "application/octet-stream";
-
 struct Signature {
   std::string_view type;
   std::string_view begin;
@@ -184,7 +182,7 @@ std::string_view checked_media_type(std::string_view named, std::string_view byt
   }
   const bool is_shown_by_browsers = named.starts_with("image/") || named == "application/pdf";
   const bool is_wrong = is_shown_by_browsers || (is_text(named) && is_binary(bytes));
-  return is_wrong ? open_type : named;
+  return is_wrong ? open_media_type : named;
 }
 
 std::string_view written_media_type(std::string_view named) {
@@ -199,7 +197,7 @@ std::string_view media_type_of(std::string_view name) {
       if (known == suffix) return type;
     }
   }
-  return "application/octet-stream";
+  return open_media_type;
 }
 
 }  // namespace millrace::api

@@ -8,6 +8,7 @@
 
 #include "api/agent_routes.hpp"
 #include "api/api_zone.hpp"
+#include "api/media_types.hpp"
 #include "api/openapi_texts.hpp"
 #include "api/trpc_answer.hpp"
 #include "base/ascii.hpp"
@@ -27,7 +28,7 @@ Tree content_of(std::string_view schema) {
   Tree content = Tree::object();
   std::string_view type = "application/json";
   if (schema == "Text") type = "text/plain";
-  if (schema == "Binary") type = "application/octet-stream";
+  if (schema == "Binary") type = open_media_type;
   if (schema == "AttachmentUpload") type = "multipart/form-data";
   content.at(type).set("schema", reference(schema));
   return content;

@@ -1,6 +1,5 @@
 #include "api/session_routes.hpp"
 
-#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,7 +15,6 @@ using ZonePtr = std::shared_ptr<ApiZone>;
 
 constexpr std::string_view foreign_page = "A session begins and ends on a page of this server";
 constexpr std::size_t longest_secret = 1024;
-constexpr std::array<std::string_view, 4> all_scopes{"read", "chat", "tools", "approve"};
 // A hash of no password: checking an unknown name takes as long as checking a wrong password.
 constexpr std::string_view no_password =
     "scrypt$32768$8$1$AAAAAAAAAAAAAAAAAAAAAA==$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
@@ -34,7 +32,7 @@ void describe(Tree& body, const http::Caller& caller) {
   Tree& scopes = body.set("scopes", Tree::array());
   for (const std::string& scope : caller.scopes) scopes.push(Tree::text(scope));
   if (!caller.scopes.empty()) return;
-  for (const std::string_view scope : all_scopes) scopes.push(Tree::text(scope));
+  for (const std::string_view scope : key_scopes) scopes.push(Tree::text(scope));
 }
 
 void send_with_cookie(const ResponsePtr& response, const Tree& body, std::string cookie) {

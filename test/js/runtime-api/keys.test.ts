@@ -115,6 +115,7 @@ describe.each(hosts)('keys of the routes (%s)', (host) => {
   it('are no keys where something about them is wrong', () => {
     const wrong = [
       ...[{ key: '' }, { key, scope: ['read'] }, { key, scopes: [] }, { key, scopes: 'read' }],
+      ...[{ key, scopes: ['read', 'raed'] }],
       ...[{ key, expiresAt: '2026-12-01' }, { key, principal: '' }, { sha256: 'abc' }],
     ];
     for (const one of wrong) {
