@@ -18,11 +18,19 @@
 #include <vector>
 
 #include "os/blocked_signals.hpp"
+#include "os/posts_together.hpp"
 #include "os/wake_up.hpp"
 
 namespace millrace::os {
 
 namespace asio = boost::asio;
+
+namespace {
+
+// Of this thread's PostsTogether; null without one.
+thread_local std::vector<std::function<void()>>* held_rings = nullptr;
+
+}  // namespace
 
 // Posted work waits in a list of its own: Asio wakes its thread while it holds the lock that the
 // thread takes first, so that each post to a sleeping loop would put it to sleep once more.
@@ -79,9 +87,21 @@ void LoopHandle::post(std::function<void()> work) const {
   }
   if (inbox_->on_loop_thread()) {
     asio::post(inbox_->context, [inbox = inbox_.get()] { inbox->run_posted(); });
+  } else if (held_rings != nullptr) {
+    held_rings->emplace_back([inbox = inbox_] { inbox->wake_up.ring(); });
   } else {
     inbox_->wake_up.ring();
   }
+}
+
+PostsTogether::PostsTogether() {
+  if (held_rings == nullptr) held_rings = &rings_;
+}
+
+PostsTogether::~PostsTogether() {
+  if (held_rings != &rings_) return;
+  held_rings = nullptr;
+  for (const std::function<void()>& ring : rings_) ring();
 }
 
 struct EventLoop::State {

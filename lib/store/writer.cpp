@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "os/posts_together.hpp"
 #include "store/rules.hpp"
 
 namespace millrace::store {
@@ -259,6 +260,7 @@ void Writer::Core::commit(std::vector<Item>& items, std::size_t from, std::size_
     }
   }
   backlog -= bytes;
+  const os::PostsTogether together;
   for (std::size_t at = from; at < to; ++at) {
     if (items[at].done) items[at].done(outcomes[at - from]);
   }

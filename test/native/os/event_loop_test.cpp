@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <exception>
 #include <future>
 #include <memory>
@@ -12,6 +13,8 @@
 #include <system_error>
 #include <thread>
 #include <vector>
+
+#include "os/posts_together.hpp"
 
 namespace millrace::os {
 namespace {
@@ -33,6 +36,25 @@ TEST(EventLoop, RunsWhatOneThreadPostsInItsOrderAlsoWhatWasPostedBeforeTheStart)
   wait_until_done(loop);
   ASSERT_EQ(order.size(), 1000U);
   for (int i = 0; i < 1000; ++i) EXPECT_EQ(order[static_cast<std::size_t>(i)], i);
+}
+
+TEST(EventLoop, IsWokenOnceForWhatIsPostedTogether) {
+  EventLoop loop;
+  loop.start();
+  wait_until_done(loop);
+  std::atomic<int> posted = 0;
+  std::vector<int> seen;
+  {
+    const PostsTogether together;
+    const PostsTogether within;
+    for (int i = 0; i < 3; ++i) {
+      loop.post([&] { seen.push_back(posted); });
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      ++posted;
+    }
+  }
+  wait_until_done(loop);
+  EXPECT_EQ(seen, (std::vector<int>{3, 3, 3}));
 }
 
 TEST(EventLoop, RunsWhatItsOwnThreadPostsAfterWhatWasPostedBefore) {
