@@ -18,7 +18,6 @@ using json::Tree;
 using Routes = std::vector<ApiRoute>;
 
 constexpr std::size_t names_place = 2;  // /trpc/lambda/<procedures>
-constexpr std::size_t most_calls = 32;  // of one request
 constexpr std::string_view id_parameter = "{operation_id}";
 
 // The topic is the thread, unless the request named both.
@@ -128,16 +127,6 @@ std::optional<CallRefusal> call_refusal(const http::Request& request, const Proc
   return std::nullopt;
 }
 
-// What a call takes: with superjson it is in {"json"}, also where the client says nothing of it.
-TrpcCall call_of(std::string path, const Tree& input) {
-  TrpcCall call;
-  call.path = std::move(path);
-  const bool is_plain = input.is_object() && input["json"].is_null() && !input.members().empty();
-  call.has_superjson = !is_plain;
-  call.input = is_plain ? input : input["json"];
-  return call;
-}
-
 void make_call(const Routes& routes, const http::Request& request, TrpcCall call, std::size_t at,
                bool is_alone, const std::shared_ptr<TrpcAnswer>& answer) {
   const auto* procedure = std::find_if(procedures.begin(), procedures.end(),
@@ -158,33 +147,20 @@ void make_call(const Routes& routes, const http::Request& request, TrpcCall call
   route->handler(std::move(own), answer->part(at, std::move(call)));
 }
 
-std::vector<std::string> split_names(std::string_view names) {
-  std::vector<std::string> list;
-  for (;;) {
-    const std::size_t end = names.find(',');
-    list.emplace_back(names.substr(0, end));
-    if (end == std::string_view::npos) return list;
-    names.remove_prefix(end + 1);
-  }
-}
-
 void answer_calls(const Routes& routes, const http::Request& request, const ResponsePtr& response) {
-  const std::vector<std::string> names = split_names(request.path_segment(names_place));
+  const std::string names = request.path_segment(names_place);
   const bool is_batch = request.query_value("batch").value_or("") == "1";
   const std::string given =
       request.method == "GET" ? request.query_value("input").value_or("") : request.body;
-  const auto inputs = given.empty() ? Result<Tree>(Tree()) : Tree::parse(given);
-  const std::size_t count = is_batch ? names.size() : 1;
-  const TrpcCall whole{request.path_segment(names_place), {}};
-  if (!inputs) return send_json(response, 400, trpc_error(whole, 400, "The input is no JSON"));
-  if (count > most_calls) {
-    return send_json(response, 400, trpc_error(whole, 400, "The batch has too many calls"));
+  auto calls = read_trpc_calls(names, is_batch, given);
+  if (!calls) {
+    const TrpcCall whole{names, {}};
+    return send_json(response, 400, trpc_error(whole, 400, calls.error().message));
   }
+  const std::size_t count = calls.value().size();
   const auto answer = std::make_shared<TrpcAnswer>(response, count, is_batch);
   for (std::size_t at = 0; at < count; ++at) {
-    const Tree& input = is_batch ? inputs.value()[std::to_string(at)] : inputs.value();
-    make_call(routes, request, call_of(is_batch ? names[at] : whole.path, input), at, count == 1,
-              answer);
+    make_call(routes, request, std::move(calls.value()[at]), at, count == 1, answer);
   }
 }
 

@@ -12,20 +12,12 @@
 #include <vector>
 
 #include "api/api_answers.hpp"
+#include "api/trpc_calls.hpp"
 #include "base/json_tree.hpp"
 
 namespace millrace::api {
 
 constexpr std::string_view trpc_prefix = "/trpc/lambda/";  // behind it, the names of procedures
-
-// One call of a request.
-struct TrpcCall {
-  std::string path;  // of the procedure
-  json::Tree input;
-  bool has_superjson = true;  // what it takes and gives is in {"json"}
-  // Gives the outcome as the client knows it; null leaves it as it is.
-  json::Tree (*shape)(json::Tree answer, const json::Tree& input) = nullptr;
-};
 
 // Thread: engine thread.
 class TrpcAnswer : public std::enable_shared_from_this<TrpcAnswer> {
