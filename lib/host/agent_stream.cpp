@@ -171,7 +171,7 @@ void AgentStream::command(const HostCommand& command) {
   const auto self = shared_from_this();
   auto content = Tree::parse(command.text);
   IdSource& ids = services_.call.ids;
-  auto message = content ? run::read_sent_message(content.value(), ids.next_id(), {}, ids)
+  auto message = content ? run::read_sent_message(content.value(), ids.next_id(), ids)
                          : Result<Tree>(content.error());
   const bool is_taken = message && session_ && session_->takes_messages();
   std::string item = R"({"type":"@sent")";

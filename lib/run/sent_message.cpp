@@ -3,13 +3,13 @@
 #include <utility>
 
 #include "base/shown.hpp"
+#include "run/input.hpp"
 
 namespace millrace::run {
 
 using json::Tree;
 
-Result<Tree> read_sent_message(const Tree& content, std::string id, const InputOptions& options,
-                               IdSource& ids) {
+Result<Tree> read_sent_message(const Tree& content, std::string id, IdSource& ids) {
   const bool is_text = !content.string().empty();
   if (!is_text && content.items().empty()) {
     return make_error(Errc::invalid_body,
@@ -24,7 +24,7 @@ Result<Tree> read_sent_message(const Tree& content, std::string id, const InputO
   if (is_text) return message;
   Tree body = Tree::object();
   body.set("messages", Tree::array()).push(std::move(message));
-  auto input = read_agent_input(body.to_json(json::Surrogates::keep), options, ids);
+  auto input = read_agent_input(body.to_json(json::Surrogates::keep), {}, ids);
   if (!input) return std::move(input).error();
   auto read = Tree::parse(input.value().messages_json);
   if (!read) return std::move(read).error();

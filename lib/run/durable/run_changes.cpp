@@ -49,9 +49,7 @@ Result<Tree> message_in(const Tree& body) {
   }
   os::RandomIds ids;
   std::string own = id.string().empty() ? "msg_" + ids.next_id() : std::string(id.string());
-  InputOptions options;
-  options.from_client = true;
-  return read_sent_message(content, std::move(own), options, ids);
+  return read_sent_message(content, std::move(own), ids);
 }
 
 }  // namespace
