@@ -21,6 +21,8 @@ import {
 } from './run-source';
 
 const keepAlive = ': keep-alive\n\n';
+// The same as a frame of protobuf, which has no comments: ag_ui_proto_keep_alive() of lib/encoder/ag_ui_proto.hpp.
+const keepAliveFrame = '0000001f5a1d0a02080a12136d696c6c726163652e6b6565705f616c6976651a020800';
 const keepAliveMs = 15_000;
 const eventStream = 'text/event-stream';
 
@@ -40,7 +42,7 @@ export class RunBytes implements Sink {
   /** Of the response that has the bytes. */
   readonly contentType: string;
   readonly #out: RunOut;
-  // The header of the client; frames of protobuf have no place for comments.
+  // The header of the client.
   readonly #accept: string | undefined;
   // Until it is opened, so that a Response is not kept for the bytes of its body.
   #source: RunSource | undefined;
@@ -127,17 +129,21 @@ export class RunBytes implements Sink {
     this.#wanted = this.#out.write(bytes);
   }
 
-  // One comment for each such time of silence; a reader that is slow gets none.
+  // One comment, or one event, for each such time of silence; a reader that is slow gets none.
   #waitForMore(): void {
     if (this.#silence) {
       this.#silence.refresh();
       return;
     }
     const wait = this.#options.keepAliveMs ?? keepAliveMs;
-    if (wait === 0 || this.contentType !== eventStream) return;
+    if (wait === 0) return;
+    const isText = this.contentType === eventStream;
     this.#silence = setTimeout(() => {
       // Fresh bytes each time, since a reader may take the memory over.
-      if (this.#wanted) this.#write(new TextEncoder().encode(keepAlive));
+      const bytes = isText
+        ? new TextEncoder().encode(keepAlive)
+        : Buffer.from(keepAliveFrame, 'hex');
+      if (this.#wanted) this.#write(bytes);
       this.#silence?.refresh();
     }, wait).unref();
   }

@@ -26,8 +26,7 @@ AgentReply::AgentReply(const model::DriverServices& services,
           {input.thread_id, input.run_id, input.parent_run_id, input.protocol_version, is_binary}),
       sink_(encoder_, model::secrets_of(plan_->chain)),
       keep_alive_(services.loop, [this] {
-        // Protobuf has no comments.
-        if (!is_binary_) response_->write(encoder::AgUiEncoder::keep_alive);
+        response_->write(ag_ui_keep_alive(is_binary_));
         wait_for_silence();
       }) {}
 

@@ -24,8 +24,7 @@ ModelReply::ModelReply(const model::DriverServices& services, model::CallOptions
           {input.thread_id, input.run_id, input.parent_run_id, input.protocol_version, is_binary}),
       sink_(encoder_, model::secrets_of(call)),
       keep_alive_(services.loop, [this] {
-        // Protobuf has no comments.
-        if (!is_binary_) response_->write(encoder::AgUiEncoder::keep_alive);
+        response_->write(ag_ui_keep_alive(is_binary_));
         wait_for_silence();
       }) {
   prepare(std::move(call), std::move(payload), sink_);

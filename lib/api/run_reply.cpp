@@ -21,8 +21,14 @@ http::Headers RunReply::headers() const {
 }
 
 std::string RunReply::keep_alive() const {
-  if (reading_.records.is_binary) return {};
-  return std::string(encoder::AgUiEncoder::keep_alive);
+  // No event comes before the start of a run.
+  if (reading_.records.is_binary && !has_sent_) return {};
+  return ag_ui_keep_alive(reading_.records.is_binary);
+}
+
+void RunReply::take_into(std::string& buffer) {
+  has_sent_ = true;
+  encoder_.take_into(buffer);
 }
 
 void RunReply::left() {

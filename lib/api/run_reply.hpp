@@ -29,13 +29,14 @@ class RunReply final : public RecordReply {
   void encode_end(const Error* error) override;
   [[nodiscard]] bool has_ended() const override { return encoder_.ended(); }
   [[nodiscard]] std::size_t output_bytes() const override { return encoder_.pending().size(); }
-  void take_into(std::string& buffer) override { encoder_.take_into(buffer); }
+  void take_into(std::string& buffer) override;
   [[nodiscard]] http::Headers headers() const override;
   [[nodiscard]] std::string keep_alive() const override;
   void left() override;
 
   RunReading reading_;
   encoder::RecordedAgUi encoder_;
+  bool has_sent_ = false;
 };
 
 }  // namespace millrace::api

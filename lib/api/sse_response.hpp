@@ -6,12 +6,13 @@
 #include <string_view>
 
 #include "base/ascii.hpp"
+#include "encoder/ag_ui.hpp"
 #include "encoder/ag_ui_proto.hpp"
 #include "http/response_stream.hpp"
 
 namespace millrace::api {
 
-// The silence after which a comment keeps proxies from giving up.
+// The silence after which a comment, or an event, keeps proxies from giving up.
 constexpr std::chrono::seconds keep_alive_interval{15};
 
 // Of a stream that nobody may store, change or hold back.
@@ -36,6 +37,12 @@ inline http::Headers ag_ui_headers(bool is_binary) {
   return {{"Content-Type", std::string(encoder::ag_ui_proto_type)},
           {"Cache-Control", "no-cache, no-transform"},
           {"X-Accel-Buffering", "no"}};
+}
+
+// What such a stream gets while nothing happens.
+inline std::string ag_ui_keep_alive(bool is_binary) {
+  return is_binary ? encoder::ag_ui_proto_keep_alive()
+                   : std::string(encoder::AgUiEncoder::keep_alive);
 }
 
 // Whether the client of a request wants frames of protobuf.

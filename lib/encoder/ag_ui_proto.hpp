@@ -19,4 +19,8 @@ bool wants_ag_ui_proto(std::string_view accept, std::string_view client_version)
 // Shape of a frame: its length in 32 bits, the highest byte first, then the message `Event`.
 void append_ag_ui_proto(std::string& out, std::string_view frames);
 
+// A frame that keeps proxies from closing an idle stream, which comments do for server-sent events:
+// the event CUSTOM `millrace.keep_alive`. A client takes it anywhere behind the start of a run.
+std::string ag_ui_proto_keep_alive();
+
 }  // namespace millrace::encoder

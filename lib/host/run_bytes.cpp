@@ -116,8 +116,10 @@ RunBytes::RunBytes(DrainQueue::StreamId id, HostServices& services,
       keep_alive_(services.loop,
                   [this] {
                     const auto self = shared_from_this();
-                    if (!closed_ && !spec_.records.is_binary)
-                      push(encoder::AgUiEncoder::keep_alive);
+                    if (closed_) return;
+                    const bool is_binary = spec_.records.is_binary;
+                    push(is_binary ? encoder::ag_ui_proto_keep_alive()
+                                   : std::string(encoder::AgUiEncoder::keep_alive));
                   }),
       room_(services.queue, id) {}
 

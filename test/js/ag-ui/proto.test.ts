@@ -7,6 +7,7 @@ import { HttpAgent } from '@ag-ui/client';
 import { decode, encode } from '@ag-ui/proto';
 import { createAgent, createRuntime, tool } from 'millrace';
 
+import { acceptedResponse } from '../../../dist/cjs/runs/ag-ui';
 import { framesOf, RecordedServer } from '../../support/recorded-server';
 import { startModel } from '../../support/scripted-model';
 import { loopback } from '../support/server';
@@ -169,4 +170,22 @@ describe.each(Object.entries({ ...hosts, ...unrecorded }))('protobuf of %s', (na
     expect(snapshot).toMatchObject({ messages: [{ role: 'user' }, {}, {}, { role: 'assistant' }] });
     expect(finished).toMatchObject({ type: 'RUN_FINISHED' });
   });
+});
+
+it('has an event where nothing happens, so that proxies leave it open', async () => {
+  async function* source() {
+    yield { type: 'TEXT_MESSAGE_START', messageId: 'm', role: 'assistant' };
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    yield { type: 'TEXT_MESSAGE_CONTENT', messageId: 'm', delta: 'Late.' };
+    yield { type: 'TEXT_MESSAGE_END', messageId: 'm' };
+  }
+  const options = { protocolVersion: '1.0', keepAliveMs: 20 };
+  const response = acceptedResponse(source() as never, options, protoType);
+  const agent = new HttpAgent({
+    ...{ url: 'http://localhost', threadId: 't', fetch: () => Promise.resolve(response) },
+  });
+  const names: string[] = [];
+  await agent.runAgent({}, { onCustomEvent: ({ event }) => void names.push(event.name) });
+  expect(names).toContain('millrace.keep_alive');
+  expect(agent.messages.map(({ content }) => content)).toEqual(['Late.']);
 });

@@ -58,6 +58,11 @@ const post = (body: object): RequestInit => ({
   body: JSON.stringify(body),
 });
 
+const question = {
+  ...{ messages: [{ id: '1', role: 'user', content: 'go' }], tools: [], context: [] },
+  ...{ state: {}, forwardedProps: {} },
+};
+
 describe.each([nginx, haproxy])('behind $program', ({ program, args, settings }) => {
   describeWith([program], program, () => {
     let api: Api;
@@ -113,6 +118,11 @@ describe.each([nginx, haproxy])('behind $program', ({ program, args, settings })
         () => fetch(`${url}/api/v1/chat`, post({ message: 'go', stream: true })),
       ],
       [
+        'POST /agent',
+        /first/,
+        () => fetch(`${url}/agent`, post({ threadId: 'ag-ui', runId: 'r', ...question })),
+      ],
+      [
         '/api/agent/stream',
         /first/,
         async () => {
@@ -124,6 +134,7 @@ describe.each([nginx, haproxy])('behind $program', ({ program, args, settings })
       ],
     ];
 
+    const isOver = /event: (done|agent_runtime_end)|RUN_FINISHED/;
     // The model goes on only once the client has what it wrote.
     it.each(streams)('%s passes each frame on at once', async (_name, early, open) => {
       const response = await open();
@@ -135,11 +146,11 @@ describe.each([nginx, haproxy])('behind $program', ({ program, args, settings })
         got += Buffer.from(piece).toString('utf8');
         if (wasEarly || !early.test(got)) continue;
         wasEarly = true;
-        expect(got).not.toMatch(/event: (done|agent_runtime_end)/);
+        expect(got).not.toMatch(isOver);
         gate.open();
       }
       expect(wasEarly).toBe(true);
-      expect(got).toMatch(/event: (done|agent_runtime_end)/);
+      expect(got).toMatch(isOver);
     });
 
     // A stage that lasts is repeated each second.

@@ -38,6 +38,12 @@ std::string framed(std::string_view json) {
 
 }  // namespace
 
+TEST(AgUiProto, HasAnEventWhereNothingHappens) {
+  // As js/runs/run-bytes.ts writes it.
+  EXPECT_EQ(digits_of(encoder::ag_ui_proto_keep_alive()),
+            "0000001f5a1d0a02080a12136d696c6c726163652e6b6565705f616c6976651a020800");
+}
+
 TEST(AgUiProto, WritesWhatTheReferenceWrites) {
   std::ifstream file(test::source_folder() / "test/golden/encoder/ag_ui_proto.json");
   std::stringstream text;
