@@ -186,7 +186,7 @@ std::string_view checked_media_type(std::string_view named, std::string_view byt
 }
 
 std::string_view written_media_type(std::string_view named) {
-  return is_media_type(named) ? named : open_type;
+  return is_media_type(named) ? named : open_media_type;
 }
 
 std::string_view media_type_of(std::string_view name) {

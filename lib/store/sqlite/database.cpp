@@ -79,9 +79,6 @@ Result<void> Database::open(const std::string& path, int flags, const std::strin
     return error;
   }
   sqlite3_extended_result_codes(handle_, 1);
-  // Plans do not depend on the values of parameters: else a statement is compiled again whenever
-  // one that a partial index could have asked for has changed.
-  sqlite3_db_config(handle_, SQLITE_DBCONFIG_ENABLE_QPSG, 1, nullptr);
   sqlite3_busy_timeout(handle_, busy_timeout_ms);
   // Without it a statement whose values could fit the condition of an index is compiled again each
   // time that it gets other values. Such conditions are written out in our statements.
