@@ -67,6 +67,7 @@ export class AgentRun implements AsyncIterable<RunEvent> {
   // What the engine asked for before it heard of the stop is not begun.
   #isStopped = false;
   #waiters = 0;
+  #otherReaders = 0;
   #isWatched = true;
   readonly #wakes = new Wakes();
   readonly #messages: SentMessages;
@@ -185,9 +186,23 @@ export class AgentRun implements AsyncIterable<RunEvent> {
     return this.#committed;
   }
 
+  /**
+   * Counts a reader that reads past this object; gives what ends that.
+   * @internal
+   */
+  protected readsElsewhere(): () => void {
+    this.#otherReaders += 1;
+    this.#watch(true);
+    return () => {
+      this.#otherReaders -= 1;
+      this.#stopUnread();
+    };
+  }
+
   // The last reader left. The engine knows whether a run that is recorded goes on.
   #stopUnread(): void {
-    if (this.#events.readers + this.#byteReaders.count + this.#waiters > 0) return;
+    const readers = this.#events.readers + this.#byteReaders.count + this.#otherReaders;
+    if (readers + this.#waiters > 0) return;
     if (this.#host.durable) this.#watch(false);
     else this.stop();
   }

@@ -39,7 +39,12 @@ export class DurableRun extends AgentRun {
   async *records({ after = 0 }: { after?: number } = {}): AsyncGenerator<RunRecord, undefined> {
     checkValues('records()', { after }, { after: cursor });
     await this.committed;
-    yield* recordsOf(this.durable.runtime, this.id, after);
+    const left = this.readsElsewhere();
+    try {
+      yield* recordsOf(this.durable, after);
+    } finally {
+      left();
+    }
     return undefined;
   }
 }

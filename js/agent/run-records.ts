@@ -1,10 +1,11 @@
 // The events of a durable run with the numbers of their records.
 import type { AGUIEvent } from '../../types/events';
+import { onAbort } from '../abort';
 import { EngineEventReader } from '../adapters/engine-events';
 import { errorFromNative } from '../errors';
 import { isEvent } from '../runs/engine-items';
 import { itemsOf } from '../transport/batches';
-import type { DurableRuntime, RunRecord } from './durable-types';
+import type { DurablePart, RunRecord } from './durable-types';
 
 type Item =
   | AGUIEvent
@@ -13,13 +14,17 @@ type Item =
   | { type: '@failed'; error: object }
   | { type: '@run' | '@result' | '@checkpoint' };
 
-/** Reads what is behind a record; at the end of the run, or where it waits for the user, that is all. */
+/**
+ * Reads what is behind a record; at the end of the run, where it waits for the user, or when its readers are to leave,
+ * that is all.
+ */
 export async function* recordsOf(
-  runtime: DurableRuntime,
-  run: string,
+  { runtime, id, leaves }: DurablePart,
   after: number,
 ): AsyncGenerator<RunRecord, undefined> {
-  const call = runtime.openRun({ plan: '', input: '', options: { run, after, seqs: true } });
+  const call = runtime.openRun({ plan: '', input: '', options: { run: id, after, seqs: true } });
+  const forget = onAbort(leaves, () => call.cancel());
+  if (leaves?.aborted) call.cancel();
   const reader = new EngineEventReader({ extended: true, logSkipped: false });
   let events: AGUIEvent[] = [];
   let hasResult = false;
@@ -41,6 +46,7 @@ export async function* recordsOf(
       }
     }
   } finally {
+    forget();
     call.cancel();
   }
   return undefined;

@@ -1,10 +1,17 @@
 // What a provider signed: `shown` and `reasoning` of `metadata.millrace`. The engine's (lib/message/shown_hash.hpp)
 // decides; a test gives the same events to both.
 import type { Entity, FoldedMessage } from './messages';
-import { textOf } from './messages';
+import { listOf, objectOf, textOf } from './messages';
 import { hashOf } from './text-hash';
 
-const hashOfText = (message: FoldedMessage): string => hashOf(textOf(message.content)).hash;
+const textIn = (part: unknown): string => {
+  const { type, text } = objectOf(part);
+  return type === 'text' ? textOf(text) : '';
+};
+
+// Of parts, the texts among them.
+const hashOfText = ({ content }: FoldedMessage): string =>
+  hashOf(textOf(content) || listOf(content).map(textIn).join('')).hash;
 
 /** What has an encrypted value of an event, and the answers that it is part of. */
 export class SignedParts {

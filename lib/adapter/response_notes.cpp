@@ -33,7 +33,7 @@ constexpr std::array<std::string_view, 20> repeated{"instructions",
 
 constexpr std::string_view number_member = "sequence_number";
 
-void append_kept(std::string& out, const json::Member& member) {
+void append_retained(std::string& out, const json::Member& member) {
   out.append(out.ends_with('{') ? "\"" : ",\"");
   json::append_escaped(out, member.key, json::Surrogates::keep);
   out.append("\":");
@@ -45,7 +45,7 @@ std::string response_of(const json::Value& response, bool has_items) {
   for (const json::Member& member : response.members()) {
     const bool is_repeated =
         std::find(repeated.begin(), repeated.end(), member.key) != repeated.end();
-    if (!is_repeated && !(has_items && member.key == "output")) append_kept(out, member);
+    if (!is_repeated && !(has_items && member.key == "output")) append_retained(out, member);
   }
   return out + "}";
 }
@@ -65,7 +65,7 @@ void ResponseNotes::add(const json::Value& record, const Kind& kind) {
     } else if (member.key == "response" && member.value.is_object()) {
       json::append_raw_member(members, "response", response_of(member.value, kind.has_items));
     } else {
-      append_kept(members, member);
+      append_retained(members, member);
     }
   }
   const bool has_logprobs = kind.keeps_logprobs && record["logprobs"].size() > 0;

@@ -7,6 +7,7 @@
 #include "api/attachment_routes.hpp"
 #include "base/sha256.hpp"
 #include "chat/ids.hpp"
+#include "run/durable/run_registry.hpp"
 #include "run/stored_members.hpp"
 
 namespace millrace::api {
@@ -168,6 +169,7 @@ bool Turns::Turn::take_busy(const std::vector<store::RunRow>& active) {
   // An answer that is known is a run of its own, behind the one at work.
   if (!leaves && hooks.reply) return true;
   (leaves ? ends : joins) = busy->run.id;
+  joins_agent = busy->run.kind == run::name_of(run::RunKind::agent);
   return false;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "api/stored_messages.hpp"
 #include "api/turn_hooks.hpp"
 #include "api/turns.hpp"
+#include "os/timer.hpp"
 #include "store/backend.hpp"
 
 namespace millrace::api {
@@ -29,10 +31,14 @@ struct Turns::Turn {
   store::RunId run = store::RunId::next();
   std::optional<TurnRefusal> refusal;
   std::optional<store::RunId> joins;  // the run that gets `message`
+  bool joins_agent = false;           // which takes messages while it is at work
   std::optional<store::RunId> ends;   // the run that waits for the user, and ends before the turn
   std::optional<store::RunId> known;  // the run that got it before
   bool waits = false;                 // behind the runs of the conversation
   int tries = 0;
+  // Until when a run that is being taken over may be given the message.
+  std::optional<os::Timer::Clock::time_point> joins_until{};
+  std::unique_ptr<os::Timer> next_try{};
   bool takes_content = false;  // its agent has a model that may take attachments as content
   std::vector<AttachedMessage> attached;         // of the history
   json::Tree attachments = json::Tree::array();  // of the message, as they are stored

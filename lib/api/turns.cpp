@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <memory>
 #include <utility>
 
 #include "api/turn.hpp"
@@ -10,6 +12,7 @@
 #include "chat/ids.hpp"
 #include "chat/titles.hpp"
 #include "os/random_ids.hpp"
+#include "os/timer.hpp"
 #include "run/input.hpp"
 
 namespace millrace::api {
@@ -122,9 +125,7 @@ void Turns::join(const std::shared_ptr<Turn>& turn) {
         const auto self = weak.lock();
         if (!self) return;
         if (sent) return self->give(turn, run);
-        if (++turn->tries < most_tries && !self->context_->runs->works_on(run)) {
-          return self->prepare(turn);
-        }
+        if (self->joins_later(turn, run)) return;
         if (turn->request.on_busy == OnBusy::steer) {
           const Error error = make_error(Errc::invalid_state);
           return turn->begun(
@@ -133,6 +134,28 @@ void Turns::join(const std::shared_ptr<Turn>& turn) {
         // A function does not go on with a message: it is stopped, and the turn begins behind it.
         self->stop_first(turn, run, "interrupted_by_message");
       });
+}
+
+// The run of an agent that takes no message ends in this moment, or is taken over after an approval
+// was decided: within some milliseconds it has ended, waits, or takes the message.
+bool Turns::joins_later(const std::shared_ptr<Turn>& turn, const store::RunId& run) {
+  constexpr std::chrono::seconds longest_wait{1};
+  constexpr std::chrono::milliseconds step{10};
+  const auto now = os::Timer::Clock::now();
+  if (!turn->joins_until) turn->joins_until = now + longest_wait;
+  const bool never_takes = !turn->joins_agent && context_->runs->works_on(run);
+  if (never_takes || now >= *turn->joins_until) return false;
+  turn->next_try = std::make_unique<os::Timer>(
+      context_->loop, [weak = weak_from_this(), held = std::weak_ptr(turn)] {
+        const auto self = weak.lock();
+        const auto waiting = held.lock();
+        if (!self || !waiting) return;
+        self->waiting_.erase(waiting);
+        self->prepare(waiting);
+      });
+  waiting_.insert(turn);
+  turn->next_try->start_at(now + step);
+  return true;
 }
 
 // The approvals of a run that waits can no longer be answered from then on.

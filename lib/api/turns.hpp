@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -71,6 +72,7 @@ class Turns final : public std::enable_shared_from_this<Turns> {
   void prepare(const std::shared_ptr<Turn>& turn);
   void run_hooks(const std::shared_ptr<Turn>& turn);
   void join(const std::shared_ptr<Turn>& turn);
+  bool joins_later(const std::shared_ptr<Turn>& turn, const store::RunId& run);
   void replace(const std::shared_ptr<Turn>& turn);
   void stop_first(const std::shared_ptr<Turn>& turn, const store::RunId& run,
                   const std::string& reason);
@@ -86,6 +88,7 @@ class Turns final : public std::enable_shared_from_this<Turns> {
   ApiContextPtr context_;
   JobsPtr jobs_;
   CommandsPtr commands_;
+  std::set<std::shared_ptr<Turn>> waiting_;  // for their next try
 };
 
 using TurnsPtr = std::shared_ptr<Turns>;

@@ -299,8 +299,8 @@ void append_ag_ui_proto(std::string& out, std::string_view frames) {
 
 std::string ag_ui_proto_keep_alive() {
   std::string frame;
-  append_ag_ui_proto(
-      frame, "data: {\"type\":\"CUSTOM\",\"name\":\"millrace.keep_alive\",\"value\":null}\n");
+  append_ag_ui_proto(frame, R"(data: {"type":"CUSTOM","name":"millrace.keep_alive","value":null})"
+                            "\n");
   return frame;
 }
 

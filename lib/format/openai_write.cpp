@@ -14,6 +14,7 @@
 #include "format/openai_shapes.hpp"
 #include "format/retained.hpp"
 #include "format/support.hpp"
+#include "message/ordered_answers.hpp"
 #include "message/parts.hpp"
 
 namespace millrace::format {
@@ -311,7 +312,12 @@ void write_openai(JsonBuilder& out, std::span<const Message> messages) {
   options.mistral_state = true;
   options.function_calls = true;
   options.answer_images = true;
-  write_openai(out, messages, options);
+  const message::OrderedAnswers recorded(messages);
+  bool has_record = false;
+  for (std::size_t at = 0; at < messages.size(); ++at) has_record |= recorded.covers(at);
+  if (has_record) return (void)write_openai(out, messages, options);
+  // Others message by message, as OpenUI writes this format.
+  (void)write_answers(out, messages, options);
 }
 
 OpenAiReasoning write_openai(JsonBuilder& out, std::span<const Message> messages,

@@ -98,7 +98,7 @@ constexpr std::array<StateRow, 7> api_rows{{
     {"openai_chat", "tool_name"},
     {"openai_chat", "function_call"},
     {"openai_chat", "reasoning_details", detail_members, detail_types},
-    {"openai_chat", "image", image_members, image_types},
+    {"openai_chat", "image", image_members, image_types, "url detail"},
     {"mistral", "index"},
 }};
 

@@ -266,7 +266,7 @@ std::string describe(const Change& change) {
       " was added: the conversation went on without one.",
       " was dropped: its message has another call of this id.",
       " became a message of the user: no call is known for it.",
-      " was dropped: its provider ran it, and its result is gone."};
+      " was dropped: its provider was to run it, and no result is there."};
   const bool is_of_call =
       change.kind == Change::Kind::dropped_call || change.kind == Change::Kind::dropped_open;
   std::string sentence = is_of_call ? "Tool call \"" : "The result of tool call \"";

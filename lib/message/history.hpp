@@ -26,7 +26,7 @@ struct Change {
     added_result,     // the conversation went on without it
     dropped_call,     // its message has a call of the same id before it
     reported_result,  // it answered no call, so the user says it
-    dropped_open,     // a call that the provider ran, whose result is gone
+    dropped_open,     // a call of the provider's own tool, without a result
   };
   Kind kind = Kind::dropped_result;
   std::string tool_call_id;

@@ -35,7 +35,8 @@ const textWords = new RegExp(
 );
 
 // Names that come from elsewhere.
-const foreign = new Set(['thoughtSignature', 'thought_signature', 'thoughtsTokenCount']);
+// Tell: of RapidJSON's streams.
+const foreign = new Set(['Tell', 'thoughtSignature', 'thought_signature', 'thoughtsTokenCount']);
 
 const spaced = (name) =>
   name.replace(/([a-z0-9])([A-Z])/g, '$1 $2').replace(/([A-Z])([A-Z][a-z])/g, '$1 $2');

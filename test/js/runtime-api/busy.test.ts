@@ -511,6 +511,22 @@ describe.each(hosts)('a conversation that is busy (%s)', (host) => {
     expect(await historyOf(api)).toEqual(expect.arrayContaining(['pay', 'in euros', 'answer 1']));
   });
 
+  it('takes messages that come while an approval is being decided', async () => {
+    const { api, id, action, answer } = await askingChat();
+    const decided = api.json(action, 200, answer(true));
+    const steered = Array.from({ length: 12 }, (_, at) =>
+      api.send('/api/v1/chat/jobs', {
+        method: 'POST',
+        json: { message: `more ${at}`, on_busy: 'steer' },
+      }),
+    );
+    expect((await Promise.all(steered)).map(({ status }) => status)).toEqual(
+      steered.map(() => 202),
+    );
+    await decided;
+    await ended(api, id);
+  });
+
   it('keeps a message in the conversation that a job took while it waited and never read', async () => {
     const { api, id } = await askingChat();
     await create(api, 'in euros', { on_busy: 'steer' });

@@ -117,8 +117,8 @@ describe.each(hosts)('the errors of the Runtime API (%s)', (host) => {
     const agent = await api.send('/agent', {
       ...{ method: 'POST', headers: withKey, body: new Uint8Array(body) },
     });
-    const refused = (await agent.json()) as { error: { code: string } };
-    expect([agent.status, refused.error.code]).toEqual([400, 'invalid_json']);
+    const rejected = (await agent.json()) as { error: { code: string } };
+    expect([agent.status, rejected.error.code]).toEqual([400, 'invalid_json']);
   });
 
   it('have no reason of a failure', async () => {

@@ -81,6 +81,32 @@ describe('the leaving of the last reader', () => {
     expect(await stateOf(runtime, id, true)).toBe('cancelled');
   });
 
+  it('counts loops over its records as readers', async () => {
+    const { agent, runtime } = await agentOf('stop');
+    const run = agent.run('go');
+    const records = run.records();
+    const other = runtime.attach((await run.started, run.id)).records();
+    await Promise.all([records.next(), other.next()]);
+    await records.return(undefined);
+    expect(await stateOf(runtime, run.id, false)).toBe('running');
+    await other.return(undefined);
+    expect(await stateOf(runtime, run.id, true)).toBe('cancelled');
+  });
+
+  it('ends a loop over its records by the signal of attach', async () => {
+    const { agent, runtime } = await agentOf('stop');
+    const run = agent.run('go');
+    await run.started;
+    const controller = new AbortController();
+    const types: string[] = [];
+    for await (const { event } of runtime.attach(run.id, { signal: controller.signal }).records()) {
+      types.push(event.type);
+      if (event.type === 'TEXT_MESSAGE_CONTENT') controller.abort();
+    }
+    expect(types).toContain('TEXT_MESSAGE_CONTENT');
+    expect(await stateOf(runtime, run.id, false)).toBe('running');
+  });
+
   it('does not stop a run that was begun without a reader', async () => {
     const { runtime } = await agentOf('stop');
     const { id } = await runtime.start('chat', 'go');

@@ -91,11 +91,11 @@ TEST(ChatWords, ThatStandBesideOthersAreNamed) {
        R"({"id":"x","choices":[{"index":0,"delta":{"content":"B"},"message":{"content":"AB"}}]})",
        end, "[DONE]"});
   EXPECT_EQ(count_in(repeated, "skippedMembers"), 0U) << repeated;
-  const std::string unsaid = events_of(
+  const std::string unreported = events_of(
       "openai_chat",
       {R"({"id":"x","choices":[{"index":0,"delta":{"role":"assistant"},"message":{"content":"B"}}]})",
        end, "[DONE]"});
-  EXPECT_EQ(count_in(unsaid, named("choice.message")), 1U) << unsaid;
+  EXPECT_EQ(count_in(unreported, named("choice.message")), 1U) << unreported;
   const std::string reasoning =
       events_of("openai_chat", {chunk(R"({"reasoning":"R","reasoning_content":"R"})"),
                                 chunk(R"({"content":"A"})"), end, "[DONE]"});

@@ -480,7 +480,7 @@ TEST(Payload, LeavesOutCallsOfTheProviderWhoseResultIsGone) {
   EXPECT_TRUE(test::has(test::body_of(went_on), "Let me see."));
   ASSERT_FALSE(went_on.value().notes.empty());
   EXPECT_TRUE(test::has(went_on.value().notes.front().sentence,
-                        "\"srvtoolu_1\" was dropped: its provider ran it"))
+                        "\"srvtoolu_1\" was dropped: its provider was to run it"))
       << went_on.value().notes.front().sentence;
 }
 

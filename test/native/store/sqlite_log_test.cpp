@@ -162,12 +162,12 @@ TEST_F(SqliteLog, ThatHadTheTablesIsNotReplacedByANewStore) {
   options.path = copy;
   for (const bool is_reader : {true, false}) {
     options.read_only = is_reader;
-    const auto refused = open_sqlite_backend(options);
-    ASSERT_FALSE(refused.ok());
-    EXPECT_EQ(refused.error().code, Errc::store_damaged);
-    EXPECT_NE(refused.error().message.find("the header of the write-ahead log is damaged"),
+    const auto rejected = open_sqlite_backend(options);
+    ASSERT_FALSE(rejected.ok());
+    EXPECT_EQ(rejected.error().code, Errc::store_damaged);
+    EXPECT_NE(rejected.error().message.find("the header of the write-ahead log is damaged"),
               std::string::npos)
-        << refused.error().message;
+        << rejected.error().message;
   }
   EXPECT_GT(frames_of(copy), 3U);
 }
