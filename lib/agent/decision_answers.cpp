@@ -53,7 +53,8 @@ std::string content_of(const Tree& result) {
   return text.is_string() ? std::string(text.string()) : text.to_json();
 }
 
-void write_result(Tree& state, const Tree& call, std::string content, const StateMessageIds& ids) {
+void write_result(Tree& state, const Tree& call, std::string_view content,
+                  const StateMessageIds& ids) {
   if (Tree* const waiting = find_tool_message(state, call["id"].string()); waiting != nullptr) {
     waiting->set("content", content);
     return;

@@ -162,23 +162,8 @@ class OllamaWriter {
       if (messages_[at + i].role == Role::reasoning) add_thinking(messages_[at + i]);
     }
     answer_.messages.push_back(&message);
-    if (!has_more(at)) close_answer();
+    close_answer();
     return behind;
-  }
-
-  // Whether messages of the same answer follow that have thinking or calls.
-  [[nodiscard]] bool has_more(std::size_t at) const {
-    bool is_thinking = false;
-    for (std::size_t next = at + 1; next < messages_.size(); ++next) {
-      const Message& message = messages_[next];
-      const bool is_of_answer = message.role == Role::reasoning || message.role == Role::activity ||
-                                message.role == Role::assistant;
-      if (!is_of_answer || answers_.covers(next)) return false;
-      is_thinking = is_thinking || message.role == Role::reasoning;
-      if (message.role != Role::assistant) continue;
-      if (is_thinking || !message.tool_calls.empty()) return true;
-    }
-    return false;
   }
 
   void write_recorded(std::span<const message::Part> parts) {

@@ -38,7 +38,6 @@ class Plan {
         unmatched_(options.unmatched),
         has_answers_(options.has_ordered_answers),
         takes_open_(options.takes_open_server_calls),
-        drops_open_(options.drops_open_server_calls),
         results_(messages.size()),
         open_calls_(messages.size()),
         done_(messages.size()),
@@ -111,7 +110,6 @@ class Plan {
       if (message.role != Role::reasoning && message.role != Role::activity) last_ = at;
     }
     for (const auto& [id, call] : open) left_open(call);
-    turn_ = turn;
   }
 
   void leave_out(Index at) {
@@ -195,9 +193,7 @@ class Plan {
       std::sort(open.begin(), open.end());
       for (const ToolCall* call : open) {
         if ((has_answers_ && is_server_call(*call)) != of_provider) continue;
-        const bool is_gone = of_provider && drops_open_ && at < turn_;
-        if (is_gone) change(Change::Kind::dropped_open, call->id, at);
-        if (of_provider && (takes_open_ || is_gone)) continue;
+        if (of_provider && takes_open_) continue;
         change(Change::Kind::added_result, call->id, at);
         steps_.push_back({0, call});
       }
@@ -212,8 +208,6 @@ class Plan {
   Unmatched unmatched_;
   bool has_answers_;
   bool takes_open_;                                       // calls that the provider ran
-  bool drops_open_;                                       // those of earlier turns
-  Index turn_ = 0;                                        // where the last one begins
   std::unordered_set<std::string_view> called_;           // ids of the calls so far
   std::vector<std::vector<Index>> results_;               // by the message of the call
   std::vector<std::vector<const ToolCall*>> open_calls_;  // by message
@@ -243,15 +237,6 @@ void append_error(Message& message) {
     message.content.text.append("\nError: ").append(error);
 }
 
-// `places` are those of the messages that the changes name by their old ones.
-void drop_open(Messages& messages, std::span<const Index> places, std::span<const Change> changes) {
-  for (const Change& change : changes) {
-    if (change.kind != Change::Kind::dropped_open) continue;
-    std::erase_if(messages[places[change.message]].tool_calls,
-                  [&](const ToolCall& call) { return call.id == change.tool_call_id; });
-  }
-}
-
 void drop_repeated(std::vector<ToolCall>& calls) {
   std::unordered_set<std::string> ids;
   std::erase_if(calls, [&](const ToolCall& call) { return !ids.insert(call.id).second; });
@@ -260,16 +245,13 @@ void drop_repeated(std::vector<ToolCall>& calls) {
 }  // namespace
 
 std::string describe(const Change& change) {
-  constexpr std::array<std::string_view, 6> rest{
-      " was dropped: no call is open for it.",
-      " was moved behind its call.",
+  constexpr std::array<std::string_view, 5> rest{
+      " was dropped: no call is open for it.", " was moved behind its call.",
       " was added: the conversation went on without one.",
       " was dropped: its message has another call of this id.",
-      " became a message of the user: no call is known for it.",
-      " was dropped: its provider was to run it, and no result is there."};
-  const bool is_of_call =
-      change.kind == Change::Kind::dropped_call || change.kind == Change::Kind::dropped_open;
-  std::string sentence = is_of_call ? "Tool call \"" : "The result of tool call \"";
+      " became a message of the user: no call is known for it."};
+  std::string sentence =
+      change.kind == Change::Kind::dropped_call ? "Tool call \"" : "The result of tool call \"";
   return sentence.append(change.tool_call_id)
       .append("\"")
       .append(rest[static_cast<std::size_t>(change.kind)]);
@@ -367,15 +349,12 @@ std::vector<Change> repair_history(Messages& messages, IdSource& ids,
     append_error(message);
   }
   Messages repaired;
-  std::vector<Index> places(messages.size());
   repaired.reserve(plan.steps().size());
   for (const Step& step : plan.steps()) {
-    if (step.interrupted == nullptr) places[step.message] = repaired.size();
     // The calls stay where they are in memory when their message moves.
     repaired.push_back(step.interrupted != nullptr ? interrupted(*step.interrupted, ids)
                                                    : std::move(messages[step.message]));
   }
-  drop_open(repaired, places, plan.changes());
   for (Message& message : repaired) drop_repeated(message.tool_calls);
   messages = std::move(repaired);
   return std::move(plan.changes());

@@ -26,7 +26,6 @@ struct Change {
     added_result,     // the conversation went on without it
     dropped_call,     // its message has a call of the same id before it
     reported_result,  // it answered no call, so the user says it
-    dropped_open,     // a call of the provider's own tool, without a result
   };
   Kind kind = Kind::dropped_result;
   std::string tool_call_id;
@@ -54,8 +53,6 @@ struct RepairOptions {
   // Such a call may lack its result, as that of an answer that paused does: the API takes results
   // of its own making alone, so that none is added.
   bool takes_open_server_calls = false;
-  // But only until the user speaks: then a call without its result is left out.
-  bool drops_open_server_calls = false;
 };
 
 // Whether a text has the words of an error: as its own, as a string of JSON in it, or, where they

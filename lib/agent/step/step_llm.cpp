@@ -168,7 +168,7 @@ void StepMachine::call_llm(const Tree& instruction) {
 }
 
 // Asks the model, and again when it fails in passing before anything of its answer came.
-void StepMachine::request_model(Tree action, Then then, Else otherwise) {
+void StepMachine::request_model(Tree action, const Then& then, const Else& otherwise) {
   has_answer_ = false;
   const std::int64_t retry = action["retry"].integer_or(0) + 1;
   Tree again = retry <= options_.model_retries ? action : Tree();

@@ -209,7 +209,7 @@ class StepMachine {
 
   // Model turns (step_llm.cpp)
   void call_llm(const Tree& instruction);
-  void request_model(Tree action, Then then, Else otherwise = nullptr);
+  void request_model(Tree action, const Then& then, const Else& otherwise = nullptr);
   [[nodiscard]] const Tree& model_setting(std::string_view member) const;
   void fill_call(Tree& payload);
   Tree write_answer(const Tree& payload, const Tree& result);

@@ -257,7 +257,7 @@ void note_repairs(message::SharedMessages& messages, IdSource& ids, Dialect dial
   if (message::is_paired(messages)) return;
   const message::RepairOptions options{
       is_claude(dialect) ? message::Unmatched::as_user_text : message::Unmatched::dropped,
-      has_ordered_answers(dialect), takes_open_server_calls(dialect), is_claude(dialect)};
+      has_ordered_answers(dialect), takes_open_server_calls(dialect)};
   for (const message::Change& change : message::repair_history(messages.edit(), ids, options)) {
     notes.push_back({"messages", message::describe(change), false});
   }

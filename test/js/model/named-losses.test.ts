@@ -80,18 +80,13 @@ const further = { id: 'v', role: 'user', content: 'and?' };
 
 describe('the notes of a request', () => {
   it('say of a paused answer nothing that did not happen', async () => {
-    const answer = await answered('anthropic', paused);
-    const continued = await next('anthropic', answer);
-    expect(continued.sent).toContain('server_tool_use');
-    expect(continued.notes).toEqual([]);
-    // The API rejects a call of its own without a result behind which the user goes on.
-    const { sent, notes } = await next('anthropic', [...answer, further]);
-    expect(sent).not.toContain('server_tool_use');
-    expect(sent).not.toContain('interrupted');
-    expect(notes).toEqual([
-      expect.stringMatching(/was to run it, and no result is there/u),
-      expect.stringMatching(/Messages that say nothing are left out: 1/u),
+    const { sent, notes } = await next('anthropic', [
+      ...(await answered('anthropic', paused)),
+      further,
     ]);
+    expect(sent).toContain('server_tool_use');
+    expect(sent).not.toContain('interrupted');
+    expect(notes).toEqual([]);
   });
 
   it('name citations that have no place', async () => {

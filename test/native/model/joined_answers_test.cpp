@@ -107,22 +107,6 @@ TEST(JoinedAnswers, WithoutARecordWhatIsBeforeAResultIsOfTheAnswerToo) {
   }
 }
 
-TEST(JoinedAnswers, OllamaGetsOneMessageOfSeveralWithThinkingAndCalls) {
-  const auto built = request_of(
-      test::settings_of("ollama"),
-      R"([{"id":"q","role":"user","content":"a"},{"id":"r1","role":"reasoning","content":"T1."},)"
-      R"({"id":"a1","role":"assistant","content":"One"},)"
-      R"({"id":"r2","role":"reasoning","content":"T2."},{"id":"a2","role":"assistant",)"
-      R"("content":"Two","toolCalls":[{"id":"c1","type":"function","function":)"
-      R"({"name":"f","arguments":"{}"}}]},{"id":"t1","role":"tool","toolCallId":"c1","content":"r"}])");
-  EXPECT_EQ(
-      messages_of(built),
-      R"([{"role":"user","content":"a"},{"role":"assistant","content":"OneTwo",)"
-      R"("thinking":"T1.T2.","tool_calls":[{"id":"c1","function":{"name":"f","arguments":{}}}]},)"
-      R"({"role":"tool","content":"r","tool_name":"f","tool_call_id":"c1"}])");
-  EXPECT_EQ(notes_with(built, joined), 1U);
-}
-
 TEST(JoinedAnswers, OllamaGetsThinkingBehindATextBeforeIt) {
   const auto built = request_of(test::settings_of("ollama"), thinking_behind());
   EXPECT_EQ(messages_of(built), R"([{"role":"user","content":"a"},)"

@@ -465,25 +465,6 @@ TEST(Payload, SendsTheContainerOfAnAnswerThatPaused) {
   EXPECT_EQ(body(R"(,{"id":"3","role":"user","content":"z"})").find("cont_1"), std::string::npos);
 }
 
-// The API rejects a call of its own without its result, which it alone can make.
-TEST(Payload, LeavesOutCallsOfTheProviderWhoseResultIsGone) {
-  const std::string searched =
-      R"({"model":"claude-sonnet-4-5","format":"anthropic","messages":[{"role":"user","content":"a"},)"
-      R"({"role":"assistant","content":[{"type":"text","text":"Let me see."},)"
-      R"({"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"q"}}]})";
-  const auto paused = test::build(test::settings_of("anthropic"), searched + "]}");
-  EXPECT_TRUE(test::has(test::body_of(paused), "srvtoolu_1"));
-  EXPECT_TRUE(paused.value().notes.empty());
-  const auto went_on =
-      test::build(test::settings_of("anthropic"), searched + R"(,{"role":"user","content":"z"}]})");
-  EXPECT_FALSE(test::has(test::body_of(went_on), "srvtoolu_1")) << test::body_of(went_on);
-  EXPECT_TRUE(test::has(test::body_of(went_on), "Let me see."));
-  ASSERT_FALSE(went_on.value().notes.empty());
-  EXPECT_TRUE(test::has(went_on.value().notes.front().sentence,
-                        "\"srvtoolu_1\" was dropped: its provider was to run it"))
-      << went_on.value().notes.front().sentence;
-}
-
 TEST(Payload, WritesSchemasAsAllProvidersTakeThem) {
   const std::string body = body_with(
       "groq", "m",
