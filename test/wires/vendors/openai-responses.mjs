@@ -292,7 +292,7 @@ export default {
     /\.(file_url|file_data|image_url)$/,
     /item:reasoning\.summary\[\]\.text$/,
     // A message without words shows nothing, not even its id.
-    /item:message\.content\[\]:(output_text\.text|refusal\.refusal)$/,
+    /(item|input):message\.content\[\]:(output_text\.text|refusal\.refusal)$/,
   ],
   carriers: [
     [/^response\.created_at$/, /^report\.response\.created$/],
