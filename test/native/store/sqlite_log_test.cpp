@@ -58,7 +58,7 @@ class SqliteLog : public SqliteRecent {
     file << std::string(4096, '\0');
   }
   // The files as a process leaves them that is killed after `texts` more commits.
-  std::string killed_again(const std::string& path, const std::string& name, std::int64_t run,
+  std::string killed_again(const std::string& path, const std::string& name, std::uint64_t run,
                            int texts) {
     const auto next = opened_copy(path);
     append(*next, accepting(new_run(run)));
