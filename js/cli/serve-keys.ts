@@ -7,32 +7,26 @@ import type { Config } from './config';
 
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/u;
 
-/** Keys, one a line; empty lines and those that begin with # do not count. `from` says in errors what named the file. */
-function keysIn(file: string, from = '--key-file: '): string[] {
+/** Keys, one a line; empty lines and those that begin with # do not count. Errors say what named the file. */
+function keysIn(file: string, { from = '--key-file:', fix = '' } = {}): string[] {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
   } catch (cause) {
-    throw new UsageError(`${from}${file} cannot be read.`, { cause });
+    throw new UsageError(`${from} ${file} cannot be read.`, { cause });
   }
   const keys = text
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#'));
-  if (keys.length === 0) throw new UsageError(`${from}${file} has no key.`);
+  if (keys.length === 0) throw new UsageError(`${from} ${file} has no key.${fix}`);
   return keys;
 }
 
-function madeKeysIn(file: string): string[] {
-  try {
-    return keysIn(file, 'The file of the key that the server made: ');
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    throw new UsageError(`${error.message} Remove it to have another key made.`, {
-      cause: error.cause,
-    });
-  }
-}
+const made = {
+  from: 'The file of the key that the server made:',
+  fix: ' Remove it to have another key made.',
+};
 
 export interface ServeKeys {
   keys: string[];
@@ -70,7 +64,7 @@ export function serveKeys(config: Config, storage: string | undefined, isCheck =
   if (count > 0 || storage === undefined) return { keys };
   const file = madeKeyFileOf(storage);
   // It stays valid beside those of `millrace keys`. A server for this machine alone needs a key only where there are such.
-  if (existsSync(file) && (hasStored || !isLocal)) return { keys: madeKeysIn(file), file };
+  if (existsSync(file) && (hasStored || !isLocal)) return { keys: keysIn(file, made), file };
   if (hasStored || isLocal) return { keys };
   if (isCheck) return { keys, file };
   const key = `mr_${randomBytes(24).toString('base64url')}`;

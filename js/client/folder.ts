@@ -206,14 +206,13 @@ export class Folder {
 
   #onEncrypted(event: Json): void {
     const id = textOf(event['entityId']);
-    const entity =
-      event['subtype'] === 'tool-call'
-        ? (this.#callOf(id) ?? this.#waitingFor(id))
-        : // Reasoning may have a value and no text.
-          ((this.#reasoning.has(id) ? undefined : this.#messages.get(id)) ??
-          this.#reasoningMessage(id, event));
-    entity.encryptedValue = textOf(event['encryptedValue']);
     const isOfCall = event['subtype'] === 'tool-call';
+    const entity = isOfCall
+      ? (this.#callOf(id) ?? this.#waitingFor(id))
+      : // Reasoning may have a value and no text.
+        ((this.#reasoning.has(id) ? undefined : this.#messages.get(id)) ??
+        this.#reasoningMessage(id, event));
+    entity.encryptedValue = textOf(event['encryptedValue']);
     this.#signed.sign(id, isOfCall ? undefined : this.#reasoning.get(id));
   }
 

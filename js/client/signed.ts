@@ -84,11 +84,11 @@ export class SignedParts {
   #shownOf(folded: readonly FoldedMessage[], at: number): string {
     const message = folded[at] as FoldedMessage;
     if (message.role === 'reasoning') {
-      const isNext = ({ id, role }: FoldedMessage, index: number): boolean =>
-        role === 'reasoning' && id === `${message.id}:${index + 1}`;
-      const rest = folded.slice(at + 1);
-      const end = rest.findIndex((next, index) => !isNext(next, index));
-      return [message, ...rest.slice(0, end === -1 ? undefined : end)].map(hashOfText).join(' ');
+      const isFurther = (end: number): boolean =>
+        folded[end]?.role === 'reasoning' && folded[end].id === `${message.id}:${end - at}`;
+      let end = at + 1;
+      while (isFurther(end)) end += 1;
+      return folded.slice(at, end).map(hashOfText).join(' ');
     }
     // OpenRouter's details sign the reasoning in front of their message.
     if (!message.encryptedValue?.startsWith('[')) return hashOfText(message);

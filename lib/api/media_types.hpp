@@ -12,7 +12,7 @@ inline constexpr std::string_view open_media_type = "application/octet-stream";
 // open_media_type for names that tell nothing.
 std::string_view media_type_of(std::string_view name);
 
-// "application/octet-stream" for a text that is not written as a media type.
+// open_media_type for a text that is not written as a media type.
 // Lifetime: of `named`.
 std::string_view written_media_type(std::string_view named);
 

@@ -45,6 +45,7 @@ struct Turns::Turn {
   // Media in the text of the message, which are stored before the turn begins.
   std::uint64_t most_media_bytes = 0;
   bool has_media_read = false;
+  bool has_media_stored = false;
   std::vector<InlineMedium> media;
   // What the host's hooks made of it (turn_hooks.hpp).
   bool has_hooks = false;  // there are some

@@ -184,12 +184,13 @@ void Turns::replace(const std::shared_ptr<Turn>& turn) {
 // A turn that is rejected before leaves nothing. Of a run that takes no message they stay as an
 // upload does.
 void Turns::store_media(const std::shared_ptr<Turn>& turn) {
-  if (turn->media.empty()) return go_on(turn);
+  if (turn->media.empty() || turn->has_media_stored) return go_on(turn);
   context_->with_store<Result<void>>(
       [turn](store::StorageBackend& backend) { return put_media(backend, turn->media); },
       [weak = weak_from_this(), turn](const Result<void>& stored) {
         const auto self = weak.lock();
         if (!self) return;
+        turn->has_media_stored = stored.ok();
         if (stored) return self->go_on(turn);
         const int status = row_of(stored.error().code).http_status;
         turn->begun(TurnRefusal{status, stored.error().message});

@@ -9,6 +9,7 @@
 
 #include "format/openai_names.hpp"
 #include "format/retained.hpp"
+#include "message/answer_ends.hpp"
 #include "message/ordered_answers.hpp"
 #include "message/parts.hpp"
 
@@ -18,8 +19,6 @@ namespace {
 using message::Content;
 using message::JsonBuilder;
 using message::Message;
-using message::Messages;
-using message::Metadata;
 using message::ProviderState;
 using message::Role;
 
@@ -35,22 +34,6 @@ std::size_t next_of_answer(std::span<const Message> messages, std::size_t at) {
   return is_same ? next : messages.size();
 }
 
-// Whether a result that follows the answer is of a call of the message at `at`.
-bool is_answered_behind(std::span<const Message> messages, std::size_t at) {
-  const auto& calls = messages[at].tool_calls;
-  std::size_t next = at + 1;
-  while (next < messages.size() &&
-         (is_beside(messages[next].role) || messages[next].role == Role::assistant)) {
-    ++next;
-  }
-  for (; next < messages.size() && messages[next].role == Role::tool; ++next) {
-    const std::string& id = messages[next].tool_call_id;
-    const auto answers = [&](const message::ToolCall& call) { return call.id == id; };
-    if (std::any_of(calls.begin(), calls.end(), answers)) return true;
-  }
-  return false;
-}
-
 void write_parts(JsonBuilder& out, const Content& content) {
   if (content.kind != Content::Kind::parts) {
     const std::string text = message::text_of(content);
@@ -61,88 +44,97 @@ void write_parts(JsonBuilder& out, const Content& content) {
   for (const json::Value part : parts.items()) out.value(part);
 }
 
-Content joined_content(const Content& first, const Content& second) {
-  using Kind = Content::Kind;
-  if (!message::has_content(second)) return first;
-  if (!message::has_content(first)) return second;
-  if (first.kind == Kind::text && second.kind == Kind::text) {
-    return Content::of_text(first.text + second.text);
+// The messages of one answer, which become its first one.
+using Pieces = std::vector<const Message*>;
+
+Content joined_content(const Pieces& pieces) {
+  Pieces filled;
+  std::copy_if(pieces.begin(), pieces.end(), std::back_inserter(filled),
+               [](const Message* piece) { return message::has_content(piece->content); });
+  if (filled.empty()) return pieces.front()->content;
+  if (filled.size() == 1) return filled.front()->content;
+  const bool are_texts = std::all_of(filled.begin(), filled.end(), [](const Message* piece) {
+    return piece->content.kind == Content::Kind::text;
+  });
+  if (are_texts) {
+    std::string text;
+    for (const Message* piece : filled) text.append(piece->content.text);
+    return Content::of_text(text);
   }
   JsonBuilder out(json::Surrogates::keep);
   out.open_array();
-  write_parts(out, first);
-  write_parts(out, second);
+  for (const Message* piece : filled) write_parts(out, piece->content);
   out.close_array();
   return Content::of_parts(out.take());
 }
 
-// The lengths of the texts of a message; all of it is one where it has no list.
-void add_lengths(std::string& out, const Message& message, std::string_view provider) {
-  const std::string text = message::text_of(message.content);
-  std::vector<std::string_view> texts = listed_texts(message.metadata, provider, text);
-  if (texts.empty() && !text.empty()) texts.emplace_back(text);
-  for (const std::string_view piece : texts) {
-    if (out.size() > 1) out.push_back(',');
-    out.append(std::to_string(piece.size()));
+// The lengths of the texts of all; what has no list is one text.
+std::string joined_lengths(const Pieces& pieces, std::string_view provider) {
+  std::string lengths = "[";
+  for (const Message* piece : pieces) {
+    const std::string text = message::text_of(piece->content);
+    std::vector<std::string_view> texts = listed_texts(piece->metadata, provider, text);
+    if (texts.empty() && !text.empty()) texts.emplace_back(text);
+    for (const std::string_view one : texts) {
+      if (lengths.size() > 1) lengths.push_back(',');
+      lengths.append(std::to_string(one.size()));
+    }
   }
+  return lengths + "]";
 }
 
-std::string joined_list(const std::string& first, const std::string& second) {
-  json::Document first_document(message::depth_limit);
-  json::Document second_document(message::depth_limit);
-  const auto before = first_document.parse(first);
-  const auto behind = second_document.parse(second);
-  if (!before || !behind) return first;
+// The items of the content states of all.
+std::string joined_items(const Pieces& pieces, std::string_view provider) {
   JsonBuilder out(json::Surrogates::keep);
   out.open_array();
-  for (const json::Value item : before.value().items()) out.value(item);
-  for (const json::Value item : behind.value().items()) out.value(item);
+  for (const Message* piece : pieces) {
+    const auto* state = piece->metadata.find(provider, openai::content_kind);
+    json::Document document(message::depth_limit);
+    const auto items = document.parse(state == nullptr ? std::string_view() : state->json);
+    if (!items) continue;
+    for (const json::Value item : items.value().items()) out.value(item);
+  }
   out.close_array();
   return out.take();
 }
 
-// The states of both messages; what describes their content describes that of both together.
-void join_states(Message& first, const Message& second) {
-  auto& states = first.metadata.provider_state;
-  const auto same = [&](const ProviderState& state) {
-    return std::find_if(states.begin(), states.end(), [&](const ProviderState& known) {
-      return known.provider == state.provider && known.kind == state.kind;
-    });
-  };
-  for (ProviderState& state : states) {
-    if (state.kind != list_kind) continue;
-    std::string lengths = "[";
-    add_lengths(lengths, first, state.provider);
-    add_lengths(lengths, second, state.provider);
-    state.json = lengths + "]";
-  }
-  for (const ProviderState& state : second.metadata.provider_state) {
-    const auto known = same(state);
-    if (state.kind == list_kind) {
-      if (known != states.end()) continue;
-      std::string lengths = "[";
-      add_lengths(lengths, first, state.provider);
-      add_lengths(lengths, second, state.provider);
-      states.push_back({state.provider, state.kind, lengths + "]"});
-    } else if (state.kind == openai::content_kind && known != states.end()) {
-      known->json = joined_list(known->json, state.json);
-    } else {
-      states.push_back(state);
+// The states of all; what describes the content describes that of all together.
+std::vector<ProviderState> joined_states(const Pieces& pieces) {
+  std::vector<ProviderState> states;
+  std::vector<std::string> described;  // providers and kinds
+  for (const Message* piece : pieces) {
+    for (const ProviderState& state : piece->metadata.provider_state) {
+      const bool is_list = state.kind == list_kind;
+      if (!is_list && state.kind != openai::content_kind) {
+        states.push_back(state);
+        continue;
+      }
+      std::string key = state.provider + " " + state.kind;
+      if (std::find(described.begin(), described.end(), key) != described.end()) continue;
+      described.push_back(std::move(key));
+      states.push_back({state.provider, state.kind,
+                        is_list ? joined_lengths(pieces, state.provider)
+                                : joined_items(pieces, state.provider)});
     }
   }
+  return states;
 }
 
-// Appends what the answer says further to its first message.
-void join_message(Message& first, const Message& second) {
-  join_states(first, second);
-  first.content = joined_content(first.content, second.content);
-  first.tool_calls.insert(first.tool_calls.end(), second.tool_calls.begin(),
-                          second.tool_calls.end());
-  Metadata& metadata = first.metadata;
-  metadata.citations.insert(metadata.citations.end(), second.metadata.citations.begin(),
-                            second.metadata.citations.end());
-  if (!first.encrypted_value) first.encrypted_value = second.encrypted_value;
-  if (!first.name) first.name = second.name;
+Message joined(const Pieces& pieces) {
+  Message answer = *pieces.front();
+  answer.content = joined_content(pieces);
+  answer.metadata.provider_state = joined_states(pieces);
+  for (auto at = std::next(pieces.begin()); at != pieces.end(); ++at) {
+    const Message& piece = **at;
+    answer.tool_calls.insert(answer.tool_calls.end(), piece.tool_calls.begin(),
+                             piece.tool_calls.end());
+    auto& citations = answer.metadata.citations;
+    citations.insert(citations.end(), piece.metadata.citations.begin(),
+                     piece.metadata.citations.end());
+    if (!answer.encrypted_value) answer.encrypted_value = piece.encrypted_value;
+    if (!answer.name) answer.name = piece.name;
+  }
+  return answer;
 }
 
 bool is_blank(const Message& message) {
@@ -172,9 +164,9 @@ std::optional<JoinedAnswers> join_answers(std::span<const Message> messages) {
   while (at < messages.size() && !goes_on_behind_calls(messages, at)) ++at;
   if (at == messages.size()) return std::nullopt;
   const message::OrderedAnswers answers(messages);
+  const std::vector<std::size_t> ends = message::answer_ends(messages);
   const auto is_one = [&](std::size_t first, std::size_t second) {
-    const bool is_recorded = answers.covers(first) && answers.covers(second);
-    return is_recorded || is_answered_behind(messages, first);
+    return (answers.covers(first) && answers.covers(second)) || ends[first] > first;
   };
   JoinedAnswers out;
   out.messages.reserve(messages.size());
@@ -183,7 +175,7 @@ std::optional<JoinedAnswers> join_answers(std::span<const Message> messages) {
       out.messages.push_back(messages[at]);
       continue;
     }
-    Message answer = messages[at];
+    Pieces pieces{&messages[at]};
     bool is_reordered = false;
     std::size_t next = next_of_answer(messages, at);
     for (; next < messages.size(); next = next_of_answer(messages, next)) {
@@ -192,10 +184,10 @@ std::optional<JoinedAnswers> join_answers(std::span<const Message> messages) {
         is_reordered = is_reordered || messages[at].role == Role::reasoning;
       }
       is_reordered = is_reordered || !is_blank(messages[next]);
-      join_message(answer, messages[next]);
+      pieces.push_back(&messages[next]);
     }
     if (is_reordered) ++out.reordered;
-    out.messages.push_back(std::move(answer));
+    out.messages.push_back(joined(pieces));
   }
   return out;
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/json_tree.hpp"
+#include "base/name_list.hpp"
 
 namespace millrace::message {
 namespace {
@@ -65,24 +66,15 @@ constexpr std::array list_rows{
     ListRow{"cache_blocks", {"anthropic", "type text cache_control ttl", "text ephemeral", ""}},
 };
 
-bool has_name(std::string_view list, std::string_view name) {
-  while (!list.empty()) {
-    const std::size_t end = std::min(list.find(' '), list.size());
-    if (list.substr(0, end) == name) return true;
-    list.remove_prefix(std::min(end + 1, list.size()));
-  }
-  return false;
-}
-
 bool fits(const Tree& value, const BlockRow& row) {
   for (const Tree& item : value.items()) {
     if (!fits(item, row)) return false;
   }
   for (const auto& [name, member] : value.members()) {
     const std::string_view key = name.view();
-    if (member.is_null() || has_name(row.open, key)) continue;
-    if (!has_name(row.members, key) || !fits(member, row)) return false;
-    if (key == "type" && !has_name(row.types, member.string())) return false;
+    if (member.is_null() || list_has_name(row.open, key)) continue;
+    if (!list_has_name(row.members, key) || !fits(member, row)) return false;
+    if (key == "type" && !list_has_name(row.types, member.string())) return false;
   }
   return true;
 }

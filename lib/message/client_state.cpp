@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "base/name_list.hpp"
 #include "base/shown.hpp"
 #include "message/client_parts.hpp"
 #include "message/known_states.hpp"
@@ -135,15 +136,6 @@ const StateRow* row_of(const ProviderState& state) {
   return row == api_rows.end() ? nullptr : row;
 }
 
-bool is_listed(std::string_view list, std::string_view name) {
-  while (!list.empty()) {
-    const std::size_t end = std::min(list.find(' '), list.size());
-    if (list.substr(0, end) == name) return true;
-    list.remove_prefix(std::min(end + 1, list.size()));
-  }
-  return false;
-}
-
 // Whether the objects within have members of these names alone.
 bool fits_below(const json::Value& value, std::string_view names) {
   if (names == any_name) return true;
@@ -151,7 +143,7 @@ bool fits_below(const json::Value& value, std::string_view names) {
     if (!fits_below(item, names)) return false;
   }
   for (const auto& [key, member] : value.members()) {
-    if (!is_listed(names, key) || !fits_below(member, names)) return false;
+    if (!list_has_name(names, key) || !fits_below(member, names)) return false;
   }
   return true;
 }

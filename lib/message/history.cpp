@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/json.hpp"
+#include "message/answer_ends.hpp"
 #include "message/ordered_answers.hpp"
 #include "message/parts.hpp"
 
@@ -59,32 +60,13 @@ class Plan {
   // The messages of a recorded answer are one message for the provider.
   void find_answers() {
     const OrderedAnswers answers(messages_);
+    const std::vector<Index> ends = answer_ends(messages_);
     for (Index at = 0; at < messages_.size(); ++at) {
       Index end = at;
       for (const Part& part : answers.at(at)) end = std::max(end, part.at);
-      if (end == at) end = end_of_run(at);
+      if (end == at) end = ends[at];
       if (end > at) answer_ends_.emplace(at, end);
     }
-  }
-
-  // The last message of the assistant before the results of this one's calls: what stands between
-  // calls and their results is of the same answer.
-  [[nodiscard]] Index end_of_run(Index at) const {
-    const auto& calls = messages_[at].tool_calls;
-    if (calls.empty()) return at;
-    Index end = at;
-    Index next = at + 1;
-    for (; next < messages_.size(); ++next) {
-      const Role role = messages_[next].role;
-      if (role == Role::assistant) end = next;
-      if (role != Role::assistant && role != Role::reasoning && role != Role::activity) break;
-    }
-    for (; next < messages_.size() && messages_[next].role == Role::tool; ++next) {
-      const std::string& id = messages_[next].tool_call_id;
-      const auto answers = [&](const ToolCall& call) { return call.id == id; };
-      if (std::any_of(calls.begin(), calls.end(), answers)) return end;
-    }
-    return at;
   }
 
   // Gives each result to the latest open call of its id.
@@ -211,7 +193,7 @@ class Plan {
   std::unordered_set<std::string_view> called_;           // ids of the calls so far
   std::vector<std::vector<Index>> results_;               // by the message of the call
   std::vector<std::vector<const ToolCall*>> open_calls_;  // by message
-  std::unordered_map<Index, Index> answer_ends_;  // of recorded answers, by their first message
+  std::unordered_map<Index, Index> answer_ends_;          // of several messages, by their first one
   std::vector<bool> done_;
   std::vector<bool> reported_;  // results that become words of the user
   Index last_ = 0;              // the last message that a provider would see

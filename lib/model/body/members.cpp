@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "base/name_list.hpp"
 #include "model/body/fields.hpp"
 
 namespace millrace::model {
@@ -108,16 +109,10 @@ void add_names(std::string_view list, std::vector<std::string_view>& names) {
   }
 }
 
-bool has_name(std::string_view list, std::string_view name) {
-  std::vector<std::string_view> names;
-  add_names(list, names);
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 template <class Rows>
 bool any_has_name(const Rows& rows, std::string_view name) {
   return std::any_of(rows.begin(), rows.end(),
-                     [&](const auto& row) { return has_name(row.names, name); });
+                     [&](const auto& row) { return list_has_name(row.names, name); });
 }
 
 // `max_tokens` of `maxTokens`.
@@ -151,7 +146,7 @@ std::vector<std::string_view> documented_members(Dialect dialect, std::string_vi
 
 bool is_documented_member(std::string_view name) {
   return any_has_name(dialect_members, name) || any_has_name(vendor_members, name) ||
-         has_name(placed_members, name);
+         list_has_name(placed_members, name);
 }
 
 void write_tool_members(message::JsonBuilder& out, const Draft& draft, const Tool& tool,
@@ -160,7 +155,7 @@ void write_tool_members(message::JsonBuilder& out, const Draft& draft, const Too
     const auto* row =
         std::find_if(tool_members.begin(), tool_members.end(),
                      [&](const ToolMembers& r) { return r.dialect == family_of(dialect); });
-    const bool is_own = row != tool_members.end() && has_name(row->names, key);
+    const bool is_own = row != tool_members.end() && list_has_name(row->names, key);
     const bool is_known = any_has_name(tool_members, key);
     // Each API has a type of its own for functions.
     if (key == "type" && !is_own) continue;

@@ -59,8 +59,7 @@ constexpr std::string_view citations_left =
 
 constexpr std::string_view unsigned_left =
     "Reasoning without a signature is left out: the API takes what a provider signed alone. It "
-    "stays in the "
-    "history.";
+    "stays in the history.";
 constexpr std::string_view prompt_media =
     "Images and files of a system or developer message are left out: the API takes text there.";
 

@@ -17,20 +17,6 @@ bool commit_parking(store::StorageBackend& backend, const store::AppendBatch& ba
   return status != store::AppendStatus::full && status != store::AppendStatus::failed;
 }
 
-// As give_back, for a run that is most likely as unreadable a moment later.
-void give_back_unread(store::StorageBackend& backend, const store::RunRow& row, const Error& error,
-                      const OnStranded& on_stranded) {
-  const store::RunId& run = row.run.id;
-  const std::int64_t now = backend.now();
-  store::AppendBatch batch = store::parking(run, row.epoch, error.code_name(), now);
-  const std::int64_t doublings = std::min<std::int64_t>(row.attempts, 16);
-  store::RunChange& change = batch.changes.back();
-  change.attempts = row.attempts + 1;
-  change.run_at = now + std::min(first_wait_ms << doublings, longest_wait_ms);
-  if (commit_parking(backend, batch) || !on_stranded) return;
-  on_stranded(run, row.epoch, error);
-}
-
 }  // namespace
 
 bool park_run(store::StorageBackend& backend, const store::RunId& run, std::int64_t epoch,
@@ -42,6 +28,19 @@ void give_back(store::StorageBackend& backend, const store::RunRow& row, const E
                const OnStranded& on_stranded) {
   const store::RunId& run = row.run.id;
   if (park_run(backend, run, row.epoch, error.code_name()) || !on_stranded) return;
+  on_stranded(run, row.epoch, error);
+}
+
+void give_back_unread(store::StorageBackend& backend, const store::RunRow& row, const Error& error,
+                      const OnStranded& on_stranded) {
+  const store::RunId& run = row.run.id;
+  const std::int64_t now = backend.now();
+  store::AppendBatch batch = store::parking(run, row.epoch, error.code_name(), now);
+  const std::int64_t doublings = std::min<std::int64_t>(row.attempts, 16);
+  store::RunChange& change = batch.changes.back();
+  change.attempts = row.attempts + 1;
+  change.run_at = now + std::min(first_wait_ms << doublings, longest_wait_ms);
+  if (commit_parking(backend, batch) || !on_stranded) return;
   on_stranded(run, row.epoch, error);
 }
 

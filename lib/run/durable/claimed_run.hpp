@@ -29,9 +29,12 @@ bool park_run(store::StorageBackend& backend, const store::RunId& run, std::int6
 // Gives back a claimed run that cannot go on because of this error.
 void give_back(store::StorageBackend& backend, const store::RunRow& row, const Error& error,
                const OnStranded& on_stranded);
+// The same of a run that is most likely as unreadable a moment later: it is not due again for a
+// minute, which doubles each time up to a day.
+void give_back_unread(store::StorageBackend& backend, const store::RunRow& row, const Error& error,
+                      const OnStranded& on_stranded);
 
-// As load_run; a run that cannot be read is given back, and not due again for a minute, which
-// doubles each time up to a day.
+// As load_run; a run that cannot be read is given back.
 Result<std::shared_ptr<StoredRun>> load_claimed(store::StorageBackend& backend, store::Claim claim,
                                                 const OnStranded& on_stranded);
 

@@ -163,8 +163,8 @@ Result<void> cancel_unread(store::StorageBackend& backend, const store::RunId& r
   return {};
 }
 
-// Of a run of which not all records can be read: nobody else would end it, and its thread would
-// stay busy.
+// The end of a run of which not all records can be read. Without it the run would stay parked, and
+// its thread busy.
 Result<store::AppendBatch> unread_end_batch(store::StorageBackend& backend,
                                             const store::RunRow& row, const LeftEnd& end) {
   auto children = backend.children(row.run.id);
@@ -200,6 +200,16 @@ Result<bool> commit_end(store::StorageBackend& backend, const store::RunRow& row
   return *std::move(error);
 }
 
+// Of a run that cannot be loaded.
+Result<bool> end_unread(store::StorageBackend& backend, const store::RunRow& row,
+                        const Error& error, const LeftEnd& end) {
+  if (end.ends_damaged && error.code == Errc::store_damaged) {
+    return commit_end(backend, row, unread_end_batch(backend, row, end), end);
+  }
+  give_back_unread(backend, row, error, end.on_stranded);
+  return error;
+}
+
 Result<bool> end_one(store::StorageBackend& backend, const LeftEnd& end) {
   auto claim = backend.claim_run(end.run, end.owner);
   if (!claim) return claim.error();
@@ -212,11 +222,7 @@ Result<bool> end_one(store::StorageBackend& backend, const LeftEnd& end) {
   const store::RunRow row = claim.value()->run;
   auto loaded = load_run(backend, std::move(*claim.value()));
   if (loaded) return commit_end(backend, row, end_batch(backend, *loaded.value(), end), end);
-  const bool is_damaged = end.ends_damaged && loaded.error().code == Errc::store_damaged;
-  return commit_end(
-      backend, row,
-      is_damaged ? unread_end_batch(backend, row, end) : Result<store::AppendBatch>(loaded.error()),
-      end);
+  return end_unread(backend, row, loaded.error(), end);
 }
 
 // Those at work are stopped where they are.

@@ -81,7 +81,8 @@ TEST_F(DurableClaims, EndADamagedRunThatIsStopped) {
   EXPECT_EQ(rig.state_of(run), RunState::cancelled);
   EXPECT_EQ(owner(), "");
   rig.on_store([&](store::StorageBackend& backend) {
-    for (const store::CallRow& call : backend.calls(run).value()) {
+    const auto calls = backend.calls(run);
+    for (const store::CallRow& call : calls.value()) {
       EXPECT_TRUE(journal::is_over(call.state)) << call.call;
     }
     EXPECT_TRUE(backend.approvals({"local", run, true}).value().empty());
