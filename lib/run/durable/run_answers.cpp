@@ -1,5 +1,6 @@
-// What the user answers to runs, at work or not.
+// What the user answers to the runs of agents.
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -11,6 +12,7 @@
 
 #include "base/shown.hpp"
 #include "os/event_loop.hpp"
+#include "os/timer.hpp"
 #include "run/durable/answered_before.hpp"
 #include "run/durable/run_records.hpp"
 #include "run/durable/run_registry.hpp"
@@ -26,9 +28,23 @@ namespace {
 using journal::RunState;
 using json::Tree;
 
+// Results of the client's own tools come without a list of answers.
+Result<Tree> resume_of(const std::string& json) {
+  return json.empty() ? Result<Tree>(Tree::array()) : Tree::parse(json);
+}
+
 Error not_waiting() {
   return make_error(Errc::approval_answered, "The run does not wait for an answer.");
 }
+
+Error still_at_work() {
+  return make_error(Errc::run_conflict,
+                    "The run is at work on what was answered before; answer it again once it "
+                    "waits.");
+}
+
+constexpr int most_looks = 600;
+constexpr std::chrono::milliseconds between_looks{50};
 
 // The hashes of the tools of now, by the approvals that are about them.
 using ToolsNow = std::map<std::string, std::string>;
@@ -52,6 +68,20 @@ std::vector<store::Decision> decisions_of(const Tree& resume, const store::RunId
   return decisions;
 }
 
+// Answers to what nobody asked are strays beside others: the run warns of them. True where some were
+// left out, and nothing was decided for them.
+bool leave_out_unknown(std::vector<store::Decision>& decisions,
+                       const std::vector<store::DecisionOutcome>& outcomes) {
+  std::vector<store::Decision> known;
+  for (std::size_t at = 0; at < decisions.size(); ++at) {
+    const bool is_known = outcomes[at].status != store::DecisionStatus::not_found;
+    if (is_known) known.push_back(decisions[at]);
+  }
+  if (known.empty() || known.size() == decisions.size()) return false;
+  decisions = std::move(known);
+  return true;
+}
+
 Error undecided(store::StorageBackend& backend, const store::Decision& decision,
                 store::DecisionStatus status) {
   if (status == store::DecisionStatus::mismatch) return other_tools();
@@ -70,11 +100,22 @@ Result<std::shared_ptr<StoredRun>> take_answered(store::StorageBackend& backend,
                                                  const std::string& resume_json,
                                                  const ToolsNow& tools, const std::string& owner,
                                                  const OnStranded& on_stranded) {
-  const auto resume = Tree::parse(resume_json);
+  const auto resume = resume_of(resume_json);
   if (!resume) return resume.error();
-  const auto decisions = decisions_of(resume.value(), run, principal, tools);
+  auto decisions = decisions_of(resume.value(), run, principal, tools);
+  // The state that the answers were checked against is that of a run that waits.
+  const auto row = backend.run(run);
+  if (!row) return row.error();
+  if (row.value() && !journal::is_over(row.value()->state) &&
+      row.value()->state != RunState::waiting) {
+    return still_at_work();
+  }
   auto outcomes = backend.decide(decisions);
   if (!outcomes) return outcomes.error();
+  if (leave_out_unknown(decisions, outcomes.value())) {
+    outcomes = backend.decide(decisions);
+    if (!outcomes) return outcomes.error();
+  }
   for (std::size_t at = 0; at < decisions.size(); ++at) {
     const store::DecisionStatus status = outcomes.value()[at].status;
     if (status != store::DecisionStatus::decided) return undecided(backend, decisions[at], status);
@@ -83,45 +124,6 @@ Result<std::shared_ptr<StoredRun>> take_answered(store::StorageBackend& backend,
   if (!claim) return claim.error();
   if (!claim.value()) return not_waiting();
   return load_claimed(backend, std::move(*claim.value()), on_stranded);
-}
-
-// Keeps an event for a job that cannot be taken over now: its thread is busy with another run.
-// False where it does not wait for its turn.
-Result<bool> keep_event(store::StorageBackend& backend, const store::RunId& run,
-                        const std::string& event, const Tree& payload) {
-  auto row = backend.run(run);
-  if (!row) return row.error();
-  const bool is_job = row.value() && row.value()->run.kind == name_of(RunKind::job);
-  if (!is_job || !store::waits_for_turn(*row.value())) return false;
-  auto calls = backend.calls(run);
-  if (!calls) return calls.error();
-  store::CallRow call;
-  call.run = run;
-  call.kind = journal::CallKind::step;
-  call.name = "event:" + event;
-  const std::int64_t occurrence =
-      1 + std::count_if(calls.value().begin(), calls.value().end(),
-                        [&](const store::CallRow& other) { return other.name == call.name; });
-  call.call = call.name + '#' + std::to_string(occurrence);
-  call.effect = journal::Effect::read;
-  call.state = journal::CallState::ok;
-  call.epoch = row.value()->epoch;
-  call.result = payload.to_json();
-  store::AppendBatch batch;
-  batch.run = run;
-  batch.epoch = row.value()->epoch;
-  batch.is_urgent = true;
-  const std::int64_t now = backend.now();
-  const journal::JobStep fact{call.name, occurrence, call.state, call.result};
-  batch.page = store::page_of(journal::Fact(fact), now);
-  batch.calls.push_back(call);
-  store::RunChange change;
-  change.run = run;
-  const bool is_parked = row.value()->state == RunState::parked;
-  change.state = is_parked ? RunState::parked : RunState::queued;
-  if (!is_parked) change.run_at = now;
-  batch.changes.push_back(std::move(change));
-  return backend.append_unowned(batch);
 }
 
 // The state of a run that waits. Where it does not ask anything, another checkpoint may be missing,
@@ -148,29 +150,61 @@ Result<StoredState> load_asking(store::StorageBackend& backend, const store::Run
 // leaves the run as it was.
 void RunRegistry::answer(const store::RunId& run, std::string principal, AgentInput input,
                          Done<StartedRun> done) {
+  look(std::make_shared<Answering>(
+      Answering{run, std::move(principal), std::move(input), std::move(done)}));
+}
+
+void RunRegistry::look(const std::shared_ptr<Answering>& answering) {
   const os::LoopHandle loop = services_.loop.handle();
-  auto answering = std::make_shared<Answering>(
-      Answering{run, std::move(principal), std::move(input), std::move(done)});
-  writer_->run([weak = weak_from_this(), loop, answering](store::StorageBackend& backend) mutable {
+  writer_->run([weak = weak_from_this(), loop, answering](store::StorageBackend& backend) {
     const auto row =
         std::make_shared<Result<std::optional<store::RunRow>>>(backend.run(answering->run));
     const auto state = std::make_shared<Result<StoredState>>(load_asking(backend, answering->run));
     store::ApprovalQuery open;
     open.run = answering->run;
+    answering->over.reset();
     if (auto approvals = backend.approvals(open)) {
       answering->open = approvals.value();
       answering->outcomes = std::move(approvals).value();
       std::erase_if(answering->outcomes,
                     [](const store::ApprovalRow& row) { return !is_about_outcome(row); });
     }
-    if (const auto resume = Tree::parse(answering->input.resume_json); resume && *row) {
+    if (const auto resume = resume_of(answering->input.resume_json); resume && *row) {
       const std::string& thread = row->value() ? row->value()->run.thread : std::string();
       auto over = find_answered(backend, resume.value(), answering->principal, thread);
       if (over) answering->over = std::move(over).value();
     }
-    loop.post([weak, answering = std::move(answering), row, state] {
+    loop.post([weak, answering, row, state] {
       if (const auto self = weak.lock()) self->check_answer(answering, *row, *state);
     });
+  });
+}
+
+// Each answer to a run takes effect at once: it may be at work on the one before.
+void RunRegistry::look_again(const std::shared_ptr<Answering>& answering, const Error& error) {
+  if (answering->looks >= most_looks) return answering->done(error);
+  ++answering->looks;
+  looking_.insert(answering);
+  answering->next_look = std::make_unique<os::Timer>(
+      services_.loop, [weak = weak_from_this(), held = std::weak_ptr(answering)] {
+        const auto self = weak.lock();
+        const auto answering = held.lock();
+        if (!self || !answering) return;
+        self->looking_.erase(answering);
+        self->look(answering);
+      });
+  answering->next_look->start_at(os::Timer::Clock::now() + between_looks);
+}
+
+// Whether one of the answers is to a question that is open.
+bool RunRegistry::answers_open(const Answering& answering) {
+  const auto resume = resume_of(answering.input.resume_json);
+  if (!resume) return false;
+  const auto& entries = resume.value().items();
+  return std::any_of(entries.begin(), entries.end(), [&](const Tree& entry) {
+    const std::string_view id = entry["interruptId"].string();
+    return std::any_of(answering.open.begin(), answering.open.end(),
+                       [&](const store::ApprovalRow& row) { return row.id == id; });
   });
 }
 
@@ -182,9 +216,14 @@ void RunRegistry::check_answer(const std::shared_ptr<Answering>& answering,
     return answering->done(store::no_run(answering->run));
   }
   const auto agent = agents_.find(row.value()->run.name);
-  if (agent == agents_.end()) return answering->done(unknown_name(row.value()->run.name));
-  if (!state) return answering->done(state.error());
+  if (agent == agents_.end()) return answer_elsewhere(answering, row.value()->run.name);
   const auto over = [&](const Error& error) { return answering->over.value_or(error); };
+  const bool is_at_work =
+      !journal::is_over(row.value()->state) && row.value()->state != RunState::waiting;
+  if (is_at_work && !answering->over && answers_open(*answering)) {
+    return look_again(answering, still_at_work());
+  }
+  if (!state) return answering->done(state.error());
   if (row.value()->state != RunState::waiting) return answering->done(over(not_waiting()));
   const AgentPlan& plan = *agent->second.plan;
   for (const store::ApprovalRow& row : answering->open) {
@@ -220,6 +259,9 @@ void RunRegistry::decide(const std::shared_ptr<Answering>& answering) {
     loop.post([weak, answering = std::move(answering), stored] {
       const auto self = weak.lock();
       if (!self) return;
+      if (!*stored && stored->error().code == Errc::run_conflict) {
+        return self->look_again(answering, stored->error());
+      }
       if (!*stored) {
         // What was decided before the failure lets the run go on all the same.
         self->recover();
@@ -227,134 +269,6 @@ void RunRegistry::decide(const std::shared_ptr<Answering>& answering) {
       }
       self->go_on(stored->value(), &answering->input, answering->done);
     });
-  });
-}
-
-void RunRegistry::answer_function(const store::RunId& run, std::string approval,
-                                  std::string principal, Tree entry, Done<bool> done) {
-  struct Found {
-    std::string name;
-    store::DecisionOutcome decided;
-  };
-  const os::LoopHandle loop = services_.loop.handle();
-  const auto answer = std::make_shared<Tree>(std::move(entry));
-  writer_->run([weak = weak_from_this(), loop, run, approval = std::move(approval),
-                principal = std::move(principal), answer,
-                done = std::move(done)](store::StorageBackend& backend) mutable {
-    const auto found = std::make_shared<Result<Found>>([&]() -> Result<Found> {
-      auto rows = backend.approvals({std::nullopt, run, false});
-      if (!rows) return rows.error();
-      const auto row = std::find_if(rows.value().begin(), rows.value().end(), [&](const auto& one) {
-        return one.id == approval || one.call == approval;
-      });
-      if (row == rows.value().end()) {
-        return make_error(Errc::approval_mismatch,
-                          "The run has no question " + shown_text(approval) + ".");
-      }
-      store::Decision decision;
-      decision.approval = row->id;
-      decision.principal = principal;
-      answer->set("interruptId", row->id);
-      decision.decision = answer->to_json();
-      decision.by = principal;
-      auto decided = backend.decide(decision);
-      if (!decided) return decided.error();
-      if (decided.value().status != store::DecisionStatus::decided) return answered_before(*row);
-      return Found{row->call, decided.value()};
-    }());
-    loop.post([weak, run, found, answer, done = std::move(done)] {
-      const auto self = weak.lock();
-      if (!self) return;
-      if (!*found) return done(found->error());
-      const auto log = self->logs_.find(run);
-      const bool is_taken =
-          log != self->logs_.end() &&
-          log->second->answered(found->value().name, *answer, found->value().decided);
-      if (is_taken) return done(true);
-      self->wake(run, nullptr, [weak, run, found, answer, done](const Result<bool>& woken) {
-        const auto registry = weak.lock();
-        if (registry && !(woken && woken.value())) {
-          registry->at_owner(run,
-                             [run, name = found->value().name, decided = found->value().decided,
-                              text = answer->to_json()](RunRegistry& owner) {
-                               const auto log = owner.logs_.find(run);
-                               const auto entry = Tree::parse(text);
-                               if (log != owner.logs_.end() && entry) {
-                                 log->second->answered(name, entry.value(), decided);
-                               }
-                             });
-        }
-        done(true);
-      });
-    });
-  });
-}
-
-void RunRegistry::wake(const store::RunId& run, First first, Done<bool> done) {
-  const os::LoopHandle loop = services_.loop.handle();
-  std::set<std::string, std::less<>> names;
-  for (const auto& [name, agent] : agents_) names.insert(name);
-  writer_->run([weak = weak_from_this(), loop, run, owner = owner_, names = std::move(names),
-                first = std::move(first), done = std::move(done),
-                on_stranded = on_stranded()](store::StorageBackend& backend) mutable {
-    using Loaded = Result<std::shared_ptr<StoredRun>>;
-    const auto stored = std::make_shared<Loaded>([&]() -> Loaded {
-      auto row = backend.run(run);
-      if (!row) return row.error();
-      if (!row.value()) return store::no_run(run);
-      const store::NewRun& of = row.value()->run;
-      if (of.kind != name_of(RunKind::job)) return std::shared_ptr<StoredRun>();
-      if (!names.contains(of.name)) return unknown_name(of.name);
-      auto claim = backend.claim_run(run, owner);
-      if (!claim) return claim.error();
-      if (!claim.value()) return std::shared_ptr<StoredRun>();
-      return load_claimed(backend, std::move(*claim.value()), on_stranded);
-    }());
-    loop.post([weak, stored, first = std::move(first), done = std::move(done)] {
-      const auto self = weak.lock();
-      if (!self) return;
-      if (!*stored) return done(stored->error());
-      if (!stored->value()) return done(false);
-      self->go_on(stored->value(), nullptr, nullptr, first);
-      done(true);
-    });
-  });
-}
-
-void RunRegistry::send(const store::RunId& run, std::string event, Tree payload, Done<bool> done) {
-  const auto keep = [event, payload](store::StorageBackend& backend, const store::RunId& job) {
-    return keep_event(backend, job, event, payload);
-  };
-  const auto log = logs_.find(run);
-  const auto stored = [done] { done(true); };
-  if (log != logs_.end() && log->second->take_event(event, payload, stored)) return;
-  const First first = [event = std::move(event), payload = std::move(payload),
-                       stored](RunLog& taken) { return taken.take_event(event, payload, stored); };
-  wake(run, first, [weak = weak_from_this(), run, first, keep, done](const Result<bool>& woken) {
-    if (!woken) return done(woken.error());
-    if (woken.value()) return;
-    const auto self = weak.lock();
-    if (!self) return;
-    // It may have begun work here meanwhile.
-    const auto log = self->logs_.find(run);
-    if (log != self->logs_.end() && first(*log->second)) return;
-    store::on_store<Result<bool>>(
-        *self->writer_, self->services_.loop,
-        [run, keep](store::StorageBackend& backend) { return keep(backend, run); },
-        [weak, run, done](const Result<bool>& added) {
-          const auto registry = weak.lock();
-          if (!registry) return;
-          if (!added) return done(added.error());
-          if (added.value()) {
-            // It goes on behind the run that its thread is busy with.
-            registry->queues_ = true;
-            registry->refresh(run);
-            registry->recover();
-            return done(true);
-          }
-          done(make_error(Errc::invalid_state,
-                          "Only a job that is not over takes events, where it is at work."));
-        });
   });
 }
 

@@ -119,10 +119,13 @@ void RunHub::advance(std::uint64_t committed, bool is_over) {
   if (is_over) end();
 }
 
-void RunHub::end(std::optional<Error> error) {
-  if (std::exchange(is_over_, true)) return;
-  error_ = std::move(error);
-  pump_all();
+void RunHub::end() {
+  if (!std::exchange(is_over_, true)) pump_all();
+}
+
+void RunHub::end(Error error) {
+  if (!is_over_) error_ = std::move(error);
+  end();
 }
 
 void RunHub::pump_all() {

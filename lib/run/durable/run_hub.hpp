@@ -61,7 +61,8 @@ class RunHub final : public std::enable_shared_from_this<RunHub> {
   void publish(store::StoredPage page);
   // The store has records up to this one, which others wrote.
   void advance(std::uint64_t committed, bool is_over);
-  void end(std::optional<Error> error = std::nullopt);
+  void end();
+  void end(Error error);
 
   [[nodiscard]] std::uint64_t committed() const { return committed_; }
   [[nodiscard]] bool is_over() const { return is_over_; }

@@ -1,6 +1,7 @@
 // How a run ends, or begins to wait for the user.
 #include <utility>
 
+#include "agent/interrupts.hpp"
 #include "base/error_json.hpp"
 #include "base/sha256.hpp"
 #include "run/durable/run_log.hpp"
@@ -30,7 +31,10 @@ void RunLog::put_messages(RunState state) {
 
 void RunLog::finish() {
   const AgentOutcome& outcome = session_->outcome();
-  const RunState state = state_of(outcome);
+  // Behind the calls that the client makes others may wait for the user.
+  const bool is_deferred = outcome.kind == AgentOutcome::Kind::delegated &&
+                           agent::must_be_suspended(session_->state());
+  const RunState state = is_deferred ? RunState::waiting : state_of(outcome);
   if (state == RunState::waiting) request_approvals(outcome);
   report_end(*session_, thread_shown_, line_.options.ag_ui_run, sink_);
   if (journal::is_over(state)) {

@@ -173,12 +173,13 @@ void RunRequests::decide_how(const std::shared_ptr<Opening>& opening,
        on_stranded = registry_->on_stranded()](store::StorageBackend& backend) {
         return end_left_run(backend, {run, owner, principal, "superseded", on_stranded, false});
       },
-      [weak, opening](Result<bool> ended) {
+      [weak, opening, run = *found.waiting](Result<bool> ended) {
         const auto self = weak.lock();
         if (!self) return;
         // A damaged run cannot be ended. It was parked, and holds the thread no longer.
         const bool is_parked = !ended && ended.error().code == Errc::store_damaged;
         if (!ended && !is_parked) return opening->done(ended.error());
+        self->registry_->refresh(run);
         self->begin(opening);
       });
 }

@@ -300,7 +300,21 @@ void RunRegistry::find(const store::RunId& run, Done<std::shared_ptr<RunHub>> do
       }
       // It may have begun work here meanwhile.
       const auto log = self->logs_.find(run);
-      done(log != self->logs_.end() ? log->second->hub() : self->hub_of(*row->value()));
+      if (log != self->logs_.end()) return done(log->second->hub());
+      auto hub = self->hub_of(*row->value());
+      if (row->value()->run.owner == self->owner_) self->refresh_later(run);
+      done(std::move(hub));
+    });
+  });
+}
+
+// What takes a run over to end it commits twice: a reader that comes between sees it at work, and
+// may come too late for the news of its end.
+void RunRegistry::refresh_later(const store::RunId& run) {
+  const os::LoopHandle loop = services_.loop.handle();
+  writer_->run([weak = weak_from_this(), loop, run](store::StorageBackend&) {
+    loop.post([weak, run] {
+      if (const auto self = weak.lock()) self->refresh(run);
     });
   });
 }

@@ -266,7 +266,13 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
     std::map<std::string, std::string> tools = {};
     std::vector<store::ApprovalRow> open = {};
     std::optional<Error> over = {};  // why an answer comes too late
+    int looks = 0;                   // for the moment in which the run waits again
+    std::unique_ptr<os::Timer> next_look = nullptr;
   };
+  static bool answers_open(const Answering& answering);
+  void look(const std::shared_ptr<Answering>& answering);
+  void look_again(const std::shared_ptr<Answering>& answering, const Error& error);
+  void answer_elsewhere(const std::shared_ptr<Answering>& answering, const std::string& name);
   void check_answer(const std::shared_ptr<Answering>& answering,
                     const Result<std::optional<store::RunRow>>& row,
                     const Result<StoredState>& state);
@@ -283,6 +289,7 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
   void forget_readers(const std::string& environment);
   std::shared_ptr<RunHub> hub_for(const store::RunId& run, std::uint64_t committed);
   std::shared_ptr<RunHub> hub_of(const store::RunRow& row);
+  void refresh_later(const store::RunId& run);
   std::shared_ptr<RunLog> make_log(const DurableAgent& agent, LogPlace place, LogOptions options,
                                    std::uint64_t committed);
   [[nodiscard]] std::shared_ptr<RunLog> log_of(const StoredRun& stored);
@@ -295,6 +302,8 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
 
   model::DriverServices services_;
   std::shared_ptr<store::Writer> writer_;
+  // Answers that wait until their runs wait again.
+  std::set<std::shared_ptr<Answering>> looking_;
   const std::shared_ptr<PageBudget> held_ = std::make_shared<PageBudget>();  // for all readers
   std::string owner_;
   OnError on_error_;

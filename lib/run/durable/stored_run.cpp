@@ -1,6 +1,7 @@
 #include "run/durable/stored_run.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 #include <set>
 #include <string_view>
@@ -70,8 +71,12 @@ void take_fact(StoredRun& run, const journal::Fact& fact) {
     if (auto message = Tree::parse(sent->message_json)) {
       run.sent.push_back(std::move(message).value());
     }
+  } else if (std::holds_alternative<journal::Claimed>(fact)) {
+    run.answers_taken = run.answers.size();
   } else if (std::holds_alternative<journal::Checkpoint>(fact)) {
-    run.answers.clear();
+    // It does not know those that came while the run was at work on others.
+    const auto taken = static_cast<std::ptrdiff_t>(std::exchange(run.answers_taken, 0));
+    run.answers.erase(run.answers.begin(), std::next(run.answers.begin(), taken));
   }
 }
 

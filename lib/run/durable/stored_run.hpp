@@ -1,6 +1,7 @@
 // What the store knows of a run that goes on: where it stood, and what its readers have half of.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -85,8 +86,10 @@ struct StoredRun {
   bool is_between_segments = false;  // its last AG-UI run has ended for the readers
   // By their branches: those that are not over, or whose end is not in their caller's checkpoint.
   std::map<std::uint32_t, StoredChild> children;
-  // Answers of the user since the last checkpoint, as AG-UI's resume entries.
+  // Answers of the user that the last checkpoint does not know, as AG-UI's resume entries, and how
+  // many of them were there when the run was last taken over.
   std::vector<std::string> answers;
+  std::size_t answers_taken = 0;
   std::map<std::string, RequestedCall, std::less<>> requested;  // by the ids of approvals
   json::Tree::Items sent;  // messages of the user to the run at work
   // By the ids of calls that have not begun again since.
