@@ -42,6 +42,22 @@ export class OpenRequest {
   }
 }
 
+const request = Symbol('request');
+
+// One getter for all: V8 keeps a shape of its own for each object whose getter is a function of its own.
+function signalOf(this: { [request]: OpenRequest }): AbortSignal {
+  return this[request].signal;
+}
+
+function withSignalOf(
+  open: OpenRequest,
+  context: Omit<AgentToolContext, 'signal'>,
+): AgentToolContext {
+  Object.defineProperty(context, request, { value: open });
+  Object.defineProperty(context, 'signal', { get: signalOf, enumerable: true, configurable: true });
+  return context as AgentToolContext;
+}
+
 /** Questions of the engine that are being answered. */
 export class HostRequests {
   readonly #call: Pick<Call, 'complete'>;
@@ -139,15 +155,12 @@ export class HostCalls {
     const tool = this.#requested?.get(toolCallId) ?? this.#tools.get(name);
     if (!tool) throw new Error(`There is no tool called ${name}.`);
     const input = await checkedInput(tool, JSON.parse(text));
-    const context: AgentToolContext = {
-      get signal() {
-        return open.signal;
-      },
+    const context = withSignalOf(open, {
       toolCallId,
       idempotencyKey,
       progress: (value) => report({ progress: value ?? null }),
       ...(run && { run }),
-    };
+    });
     try {
       return answerOf(await tool.run(input, context), name, tool.vendor !== undefined);
     } catch (thrown) {

@@ -19,6 +19,8 @@ export interface SentAnswer {
   error?: object;
 }
 
+type Answer = (problem: MillraceError | undefined) => void;
+
 /** The run that gets them. */
 interface Receiver {
   call: AgentCall;
@@ -30,7 +32,8 @@ interface Receiver {
 
 export class SentMessages {
   readonly #to: Receiver;
-  readonly #open = new Map<number, (problem: MillraceError | undefined) => void>();
+  // Few runs are sent any.
+  #open: Map<number, Answer> | undefined;
   #last = 0;
 
   constructor(to: Receiver) {
@@ -58,6 +61,7 @@ export class SentMessages {
     if (isOver()) throw notTaken();
     const id = (this.#last += 1);
     await new Promise<void>((resolve, reject) => {
+      this.#open ??= new Map<number, Answer>();
       this.#open.set(id, (problem) => (problem ? reject(problem) : resolve()));
       call.message(command, id, json);
     });
@@ -65,13 +69,13 @@ export class SentMessages {
 
   answered({ id, taken, error }: SentAnswer): void {
     const problem = error ? errorFromNative(JSON.stringify(error)) : notTaken();
-    this.#open.get(id)?.(taken ? undefined : problem);
-    this.#open.delete(id);
+    this.#open?.get(id)?.(taken ? undefined : problem);
+    this.#open?.delete(id);
   }
 
   /** The run is over. */
   end(): void {
-    for (const answer of this.#open.values()) answer(notTaken());
-    this.#open.clear();
+    for (const answer of this.#open?.values() ?? []) answer(notTaken());
+    this.#open = undefined;
   }
 }

@@ -37,7 +37,13 @@ export function eventsIn<Own extends { type: string }>(
   // The number of a record, at the end of each output of a durable run, is small.
   const isSmall = (item: AGUIEvent | Own | string) => isEvent(item) || item.type === '@seq';
   if (events.length === 0) return undefined;
-  return items.every(isSmall) ? output : JSON.stringify(events);
+  return items.every(isSmall) ? output : inOnePiece(JSON.stringify(events));
+}
+
+// V8 makes longer JSON as a tree of pieces, each with a node of its own, until a character is looked at.
+function inOnePiece(json: string): string {
+  json.charCodeAt(0);
+  return json;
 }
 
 /** The events of outputs that follow each other; the mark is where a reader stood before the first. */

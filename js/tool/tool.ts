@@ -64,7 +64,13 @@ function runOf(definition: Runnable): Run {
 }
 
 const isWhole = (context: Partial<AgentToolContext> | undefined): context is AgentToolContext =>
-  context?.signal !== undefined && context.progress !== undefined;
+  context?.progress !== undefined && hasSignal(context);
+
+// Without looking at it: the signal of a run is made when its tool asks for it.
+function hasSignal(context: object): boolean {
+  const signal = Object.getOwnPropertyDescriptor(context, 'signal');
+  return signal ? (signal.get ?? signal.value) !== undefined : 'signal' in context;
+}
 
 // A tool that is called by itself belongs to no run.
 function wholeContext(context: Partial<AgentToolContext> | undefined): AgentToolContext {

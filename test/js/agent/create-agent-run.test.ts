@@ -277,6 +277,27 @@ describe('a tool of the host', () => {
     );
   });
 
+  it('has a signal that is made when it is looked at, and that copies of its context share', async () => {
+    const made = jest.spyOn(globalThis, 'AbortController');
+    const seen: unknown[] = [];
+    const agent = await agentOf([call('f'), { text: 'ok' }], {
+      tools: [
+        tool({
+          name: 'f',
+          run: (_input, context) => {
+            seen.push(made.mock.calls.length);
+            made.mockRestore();
+            const { signal } = { ...context };
+            seen.push(signal instanceof AbortSignal, signal === context.signal);
+            return 'done';
+          },
+        }),
+      ],
+    });
+    expect(await agent.run('go').text()).toBe('ok');
+    expect(seen).toEqual([0, true, true]);
+  });
+
   it('runs beside others, or in order where it says so', async () => {
     let at = 0;
     let most = 0;
