@@ -37,7 +37,10 @@ void add_answers(Tree& report, const Tree& added, std::size_t known) {
     if (bytes > most_answer_bytes) {
       ++left_out;
     } else {
-      list.push(answers[at]);
+      // Most turns end as the one before did: a run holds what it reported of them once.
+      const auto& listed = std::as_const(list).items();
+      const bool is_as_before = !listed.empty() && listed.back() == answers[at];
+      list.push(is_as_before ? listed.back() : answers[at]);
     }
   }
   if (left_out == 0) return;

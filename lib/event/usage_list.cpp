@@ -1,5 +1,6 @@
 #include "event/usage_list.hpp"
 
+#include <cstddef>
 #include <utility>
 
 #include "base/json.hpp"
@@ -8,6 +9,8 @@
 
 namespace millrace::event {
 namespace {
+
+constexpr std::size_t longest_fitted = 4096;
 
 // The members of an object with `marks`, an object's as well, beside what their metadata has.
 std::string marked(std::string_view members, const std::string& marks) {
@@ -41,6 +44,8 @@ std::string UsageList::add(const Usage& usage) {
   if (tokens == "{}") return tokens;
   if (!items_.empty()) items_.push_back(',');
   items_.append(tokens);
+  // What a run counted of its first turns is held without room for more while it waits.
+  if (items_.size() < longest_fitted) items_.shrink_to_fit();
   estimated_ = estimated_ || usage.estimated;
   return tokens;
 }

@@ -89,8 +89,9 @@ Result<AgentSpec> read_agent_spec(std::shared_ptr<const run::AgentPlan> plan,
   AgentSpec spec;
   spec.plan = std::move(plan);
   if (options.value()["readsLater"].truthy()) {
-    spec.input.thread_id = options.value()["threadId"].string();
-    spec.input.run_id = options.value()["runId"].string();
+    run::AgentInput& later = spec.input.emplace();
+    later.thread_id = options.value()["threadId"].string();
+    later.run_id = options.value()["runId"].string();
     spec.read_input = input_reader(input_json, read_as);
   } else {
     auto input = run::read_agent_input(input_json, read_as, ids);
@@ -188,17 +189,15 @@ void AgentStream::begin(Reads reads) {
   if (!is_read_ || closed_ || std::exchange(begun_, true)) return;
   reads_ = reads;
   if (reads != Reads::items) items_->write_no_events();
-  const run::AgentInput& input = spec_.input;
-  items_->on_event({event::RunStart{input.thread_id, input.run_id, input.parent_run_id}});
+  const run::AgentInput& input = *spec_.input;
+  thread_id_ = input.thread_id;
+  run_id_ = input.run_id;
+  items_->on_event({event::RunStart{thread_id_, run_id_, input.parent_run_id}});
   if (input_error_) return fail(*input_error_);
   auto task = take_task();
   if (!task) return fail(task.error());
-  // They are in the task, which a waiting run holds once.
-  for (std::string* text :
-       {&spec_.input.messages_json, &spec_.input.tools_json, &spec_.input.resume_json}) {
-    std::string().swap(*text);
-  }
-  spec_.input.state_messages = {};
+  // It is in the task, which a waiting run holds once.
+  spec_.input.reset();
   if (spec_.host_fetch) {
     sender_ = std::make_shared<HostSender>(
         services_.loop, [this](const std::string& item) { items_->add(item); },
@@ -225,15 +224,15 @@ void AgentStream::leave(const AgentBytes& reader) {
 Result<run::AgentTask> AgentStream::take_task() {
   if (spec_.stopped) {
     // Of answers that nobody takes there is no state: the one that asks is kept.
-    spec_.wants_checkpoints = spec_.wants_checkpoints && spec_.input.resume_json.empty();
-    return run::stopped_task(std::move(spec_.state), std::move(spec_.context), spec_.input,
+    spec_.wants_checkpoints = spec_.wants_checkpoints && spec_.input->resume_json.empty();
+    return run::stopped_task(std::move(spec_.state), std::move(spec_.context), *spec_.input,
                              model::now_ms());
   }
   if (spec_.state.is_object()) {
-    return run::saved_task(std::move(spec_.state), std::move(spec_.context), spec_.input,
+    return run::saved_task(std::move(spec_.state), std::move(spec_.context), *spec_.input,
                            *spec_.plan, model::now_ms(), services_.call.ids);
   }
-  return suspended_.task_for(spec_.input, *spec_.plan, model::now_ms(), services_.call.ids);
+  return suspended_.task_for(*spec_.input, *spec_.plan, model::now_ms(), services_.call.ids);
 }
 
 void AgentStream::resume() {
@@ -311,7 +310,7 @@ void AgentStream::finish() {
   const run::AgentOutcome& outcome = session_->outcome();
   const Tree& state = session_->state();
   if (agent::must_be_suspended(state))
-    suspended_.keep(spec_.input.thread_id, state, *spec_.plan, model::now_ms());
+    suspended_.keep(thread_id_, state, *spec_.plan, model::now_ms());
   RunResult result{status_of(outcome), outcome.reason, state, {}, {}};
   result.has_text = reads_ != Reads::response;
   if (outcome.kind == run::AgentOutcome::Kind::waiting) result.interrupts = outcome.interrupts;
@@ -320,7 +319,7 @@ void AgentStream::finish() {
   }
   items_->add(result_item(result));
   if (outcome.error) items_->add(failed_item(failure_json(outcome)));
-  run::report_end(*session_, spec_.input.thread_id, spec_.input.run_id, sink_);
+  run::report_end(*session_, thread_id_, run_id_, sink_);
 }
 
 void AgentStream::fail(const Error& error) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/optional_box.hpp"
 #include "event/batch.hpp"
 #include "host/agent_bytes.hpp"
 #include "host/host_sender.hpp"
@@ -24,8 +25,8 @@ namespace millrace::host {
 // A run as a host wants it.
 struct AgentSpec {
   std::shared_ptr<const run::AgentPlan> plan;
-  run::AgentInput input;
-  json::Tree state;  // of a run that goes on; null for a new one
+  OptionalBox<run::AgentInput> input;  // until the run begins
+  json::Tree state;                    // of a run that goes on; null for a new one
   json::Tree context;
   bool wants_checkpoints = false;  // the host is given the state after each step
   // The host sends the requests, with a fetch function of its own.
@@ -111,6 +112,8 @@ class AgentStream final : public HostTask,
   HostServices& services_;
   run::SuspendedRuns& suspended_;
   AgentSpec spec_;
+  std::string thread_id_;
+  std::string run_id_;
   std::string output_;
   Throttle throttle_;
   std::shared_ptr<Items> items_;
@@ -119,7 +122,7 @@ class AgentStream final : public HostTask,
   std::shared_ptr<run::AgentSession> session_;
   std::vector<std::shared_ptr<AgentBytes>> readers_;  // of the run's bytes
   std::optional<Reads> wanted_begin_;                 // before the input was read
-  std::optional<Error> input_error_;
+  OptionalBox<Error> input_error_;
   bool is_read_ = false;
   bool begun_ = false;
   Reads reads_ = Reads::items;

@@ -95,7 +95,7 @@ void AgentSession::Child::start(const model::DriverServices& services, AgentTask
   if (is_known) started_ms = recorded->started_ms;
   if (!is_known) run_id_ = services.call.ids.next_id();
   task.run_id = run_id_;
-  if (Recorder* recorder = parent_.task_.recorder) {
+  if (Recorder* recorder = parent_.settings_.recorder) {
     task.recorder = &recorder->begin_child(call_id_, agent_.name, run_id_);
   }
   if (!is_known) {
@@ -164,10 +164,10 @@ void AgentSession::Child::rest(const Tree& state, const Tree& context) {
 
 void AgentSession::call_agent(std::uint64_t action, const SubAgent& agent, const Tree& call) {
   AgentTask task;
-  task.thread_id = task_.thread_id;
-  task.trace = task_.trace;
-  task.used = task_.used;
-  task.interrupt_lifetime = task_.interrupt_lifetime;
+  task.thread_id = settings_.thread_id;
+  task.trace = settings_.trace;
+  task.used = settings_.used;
+  task.interrupt_lifetime = settings_.interrupt_lifetime;
   task.state_messages = Tree::array();
   if (agent.inherit_messages) {
     for (const Tree& state_message : inherited_.items()) {
@@ -195,8 +195,8 @@ void AgentSession::start_child(std::uint64_t action, const SubAgent& agent, std:
   };
   // One that the user answered begins anew for the readers.
   std::optional<RecordedChild> recorded;
-  if (task_.recorder != nullptr && !task.state.is_object()) {
-    if (const RecordedChild* known = task_.recorder->child_of(call_id)) recorded = *known;
+  if (settings_.recorder != nullptr && !task.state.is_object()) {
+    if (const RecordedChild* known = settings_.recorder->child_of(call_id)) recorded = *known;
   }
   auto child = std::make_unique<Child>(*this, action, agent, std::move(call_id));
   Child& started = *child;
@@ -274,7 +274,7 @@ std::optional<agent::ReachedLimit> AgentSession::reached_limit() const {
     for (const std::string_view member : {"limits", "costLimit"}) held.set(member, state[member]);
     if (auto reached = agent::reached_limit(held)) return reached;
   }
-  return task_.above ? task_.above() : std::nullopt;
+  return settings_.above ? settings_.above() : std::nullopt;
 }
 
 void AgentSession::report_child_end(const Child& child, const tool::ToolOutcome& outcome) {

@@ -70,7 +70,7 @@ void ModelTurn::on_event(const event::Event& event) {
   // What is the matter with the conversation is told once a run.
   const auto* warning = std::get_if<event::Warning>(&event.body);
   if (warning != nullptr && warning->code == row_of(Errc::capability_not_supported).code &&
-      !used_.insert(std::string(warning->message)).second) {
+      !used_.insert(warning->message)) {
     return;
   }
   // The conversation before the turn, which follows a reset, is no part of the turn. The one of the
@@ -94,7 +94,7 @@ void ModelTurn::on_event(const event::Event& event) {
 std::string_view ModelTurn::shown(std::string_view id) {
   if (id.empty()) return id;
   const auto [at, is_new] = shown_.try_emplace(std::string(id), id);
-  if (is_new && !used_.insert(at->second).second) {
+  if (is_new && !used_.insert(at->second)) {
     at->second = ids_.next_id();
     used_.insert(at->second);
   }
@@ -167,6 +167,7 @@ Tree ModelTurn::report() const {
   member("incomplete", reported.incomplete);
   member("alternatives", others.empty() ? others : "[" + others + "]");
   made.set("answers", Tree::array()).push(std::move(answer));
+  made.fit();
   return made;
 }
 

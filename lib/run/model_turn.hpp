@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "base/json_tree.hpp"
 #include "base/optional_box.hpp"
@@ -15,11 +14,9 @@
 #include "journal/answer_trace.hpp"
 #include "message/fold.hpp"
 #include "model/call/call_driver.hpp"
+#include "run/used_ids.hpp"
 
 namespace millrace::run {
-
-// Ids that a reader of the run has seen. A model may repeat those of an earlier turn.
-using UsedIds = std::unordered_set<std::string>;
 
 // How a turn failed.
 struct TurnFailure {

@@ -51,56 +51,67 @@ tool::ToolOutcome outcome_of(const agent::CallEnd& end) {
 
 AgentSession::AgentSession(const model::DriverServices& services,
                            std::shared_ptr<const AgentPlan> plan, AgentTask task, AgentOwner& owner)
-    : services_(services), plan_(std::move(plan)), task_(std::move(task)), owner_(&owner) {}
+    : services_(services),
+      plan_(std::move(plan)),
+      settings_{std::move(task.thread_id), std::move(task.trace),   std::move(task.used),
+                std::move(task.above),     task.interrupt_lifetime, task.recorder},
+      task_(std::make_unique<AgentTask>(std::move(task))),
+      owner_(&owner) {}
 
 AgentSession::~AgentSession() = default;
 
 void AgentSession::start() {
+  const auto self = shared_from_this();
+  begin();
+  task_.reset();
+}
+
+void AgentSession::begin() {
   prepare_state();
-  if (task_.failure) {
-    return end({AgentOutcome::Kind::failed, "error", std::move(task_.failure), {}});
+  if (task_->failure) {
+    return end({AgentOutcome::Kind::failed, "error", task_->failure.copy(), {}});
   }
-  if (!task_.used) task_.used = std::make_shared<UsedIds>();
+  if (!settings_.used) settings_.used = std::make_shared<UsedIds>();
   for (const Tree& state_message : state_["messages"].items()) {
-    task_.used->insert(std::string(state_message["id"].string()));
+    settings_.used->insert(state_message["id"].string());
     for (const Tree& call : state_message["tool_calls"].items()) {
-      task_.used->insert(std::string(call["id"].string()));
+      settings_.used->insert(call["id"].string());
     }
   }
   // A call that compression took out of the state is in the ledger: its id stands for its result.
-  if (task_.recorder != nullptr) {
-    for (std::string& id : task_.recorder->call_ids()) task_.used->insert(std::move(id));
+  if (settings_.recorder != nullptr) {
+    for (const std::string& id : settings_.recorder->call_ids()) settings_.used->insert(id);
   }
-  for (const std::string& unmatched : task_.unmatched) {
+  for (const std::string& unmatched : task_->unmatched) {
     owner_->on_event(
         {event::Warning{row_of(Errc::approval_mismatch).code, agent::unmatched_sentence(unmatched)},
          {}});
   }
-  if (task_.withheld.count > 0) {
+  if (task_->withheld.count > 0) {
     owner_->on_event(
-        {event::Warning{row_of(Errc::invalid_messages).code, withheld_sentence(task_.withheld)},
+        {event::Warning{row_of(Errc::invalid_messages).code, withheld_sentence(task_->withheld)},
          {}});
   }
-  if (task_.unfit_records > 0) {
+  if (task_->unfit_records > 0) {
     owner_->on_event(
-        {event::Warning{row_of(Errc::invalid_messages).code, unfit_sentence(task_.unfit_records)},
+        {event::Warning{row_of(Errc::invalid_messages).code, unfit_sentence(task_->unfit_records)},
          {}});
   }
   // A run that goes on in the middle of a turn says so to readers of its own.
-  is_in_step_ = task_.recorder != nullptr && task_.recorder->is_in_step();
+  is_in_step_ = settings_.recorder != nullptr && settings_.recorder->is_in_step();
   const bool is_open = context_.is_object() && state_["modelStep"]["open"].is_true();
   if (is_open && !is_in_step_) report_step();
-  for (const auto& [call_id, text] : task_.results) report_result(call_id, {text, true});
-  for (const agent::Answered::State& state : task_.states) {
+  for (const auto& [call_id, text] : task_->results) report_result(call_id, {text, true});
+  for (const agent::Answered::State& state : task_->states) {
     emit(event::ProviderState{state.provider, state.kind, state.message_id, state.json});
   }
   load_sent();
   take_recorded();
-  if (!task_.children.members().empty()) return resume_children();
+  if (!task_->children.members().empty()) return resume_children();
   if (!context_.is_object() && !goes_on()) return;
   if (!context_.is_object() || may_add_sent()) add_sent();
   // What a crash before the first step goes back to.
-  if (task_.recorder != nullptr) owner_->rest(state_, context_);
+  if (settings_.recorder != nullptr) owner_->rest(state_, context_);
   next_step();
   pump();
 }
@@ -133,13 +144,13 @@ bool AgentSession::goes_on() {
 
 void AgentSession::prepare_state() {
   const std::int64_t now = services_.now_ms();
-  context_ = std::move(task_.context);
-  if (task_.state.is_object()) {
-    state_ = std::move(task_.state);
+  context_ = std::move(task_->context);
+  if (task_->state.is_object()) {
+    state_ = std::move(task_->state);
     waiting_children_ = state_["subAgentRuns"];
   } else {
     state_ = agent::initial_state(plan_->state, now);
-    state_.set("operationId", task_.run_id);
+    state_.set("operationId", task_->run_id);
     Tree messages = Tree::array();
     if (!plan_->instructions.empty()) {
       Tree state_message = Tree::object();
@@ -148,8 +159,8 @@ void AgentSession::prepare_state() {
       state_message.set("content", plan_->instructions);
       messages.push(std::move(state_message));
     }
-    agent::deny_left_requests(task_.state_messages);
-    for (Tree& state_message : task_.state_messages.items())
+    agent::deny_left_requests(task_->state_messages);
+    for (Tree& state_message : task_->state_messages.items())
       messages.push(std::move(state_message));
     state_.set("messages", std::move(messages));
     state_.set("modelTurns", Tree::integer(0));
@@ -160,16 +171,16 @@ void AgentSession::prepare_state() {
   state_.set("tools", plan_->definitions);
   state_.set("toolManifestMap", plan_->manifests);
   agent::mark_rejected_calls(state_);
-  for (const Tree& tool : task_.client_tools.items()) leave_to_client(name_of_client_tool(tool));
+  for (const Tree& tool : task_->client_tools.items()) leave_to_client(name_of_client_tool(tool));
   for (const Tree& tool : plan_->provider_tools.items()) {
     leave_to_client(std::string(message::call_name_of(tool)));
   }
-  if (task_.client_tools.items().empty()) {
+  if (task_->client_tools.items().empty()) {
     request_ = plan_->request;
-  } else if (task_.request) {
-    request_ = std::move(task_.request);
+  } else if (task_->request) {
+    request_ = std::move(task_->request);
   } else {
-    request_ = request_with(*plan_->offer, task_.client_tools);
+    request_ = request_with(*plan_->offer, task_->client_tools);
   }
   state_.fit();
 }
@@ -204,7 +215,7 @@ void AgentSession::next_step() {
     const bool safe = tool != nullptr && tool->spec().effect != tool::Effect::once;
     return safe ? tool->spec().retries : 0;
   };
-  options.above = task_.above;
+  options.above = settings_.above;
   options.decide = [this](Tree& state, const Tree& context) { return decide(state, context); };
   if (plan_->rounds) {
     options.raw_arguments = true;
@@ -341,7 +352,7 @@ void AgentSession::finish() {
 // What people are asked; from here on the run waits for them, also when an agent it calls asks.
 Tree AgentSession::take_interrupts() {
   Tree interrupts = agent::open_interrupts(state_, services_.now_ms(), services_.call.ids,
-                                           task_.interrupt_lifetime);
+                                           settings_.interrupt_lifetime);
   if (!interrupts.items().empty() && state_["humanWaitingSince"].is_null()) {
     state_.set("humanWaitingSince", Tree::integer(services_.now_ms()));
   }

@@ -65,7 +65,17 @@ struct AgentTask {
   std::chrono::milliseconds interrupt_lifetime = agent::interrupt_lifetime;
   // Lifetime: as the owner.
   Recorder* recorder = nullptr;
-  std::optional<Error> failure = std::nullopt;  // why it cannot go on from its state
+  OptionalBox<Error> failure = std::nullopt;  // why it cannot go on from its state
+};
+
+// What a run reads of its task until it ends.
+struct RunSettings {
+  std::string thread_id;
+  std::string trace;
+  std::shared_ptr<UsedIds> used;
+  std::function<std::optional<agent::ReachedLimit>()> above;
+  std::chrono::milliseconds interrupt_lifetime;
+  Recorder* recorder;
 };
 
 // How a run ended.
@@ -229,6 +239,7 @@ class AgentSession final : public RunWork, public std::enable_shared_from_this<A
   using Tree = json::Tree;
   class Child;
 
+  void begin();
   void prepare_state();
   void leave_to_client(const std::string& name);
   // The loop (agent_session.cpp)
@@ -321,7 +332,8 @@ class AgentSession final : public RunWork, public std::enable_shared_from_this<A
 
   model::DriverServices services_;
   std::shared_ptr<const AgentPlan> plan_;
-  AgentTask task_;
+  RunSettings settings_;
+  std::unique_ptr<AgentTask> task_;  // until the run has begun
   AgentOwner* owner_;
   std::set<std::string, std::less<>> client_names_;
   // Of the plan, with the tools of the client.

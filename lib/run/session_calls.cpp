@@ -84,10 +84,10 @@ void AgentSession::close_step() {
 // Does `begin` once the call is recorded, or ends it with what it came to before.
 void AgentSession::begin_call(std::uint64_t action, CallIntent intent,
                               std::function<void(AgentSession&)> begin) {
-  if (task_.recorder == nullptr) return begin(*this);
+  if (settings_.recorder == nullptr) return begin(*this);
   unrecorded_.insert(action);
   const std::weak_ptr<AgentSession> weak = weak_from_this();
-  task_.recorder->before_call(
+  settings_.recorder->before_call(
       intent, [weak, action, begin = std::move(begin)](const tool::ToolOutcome* known) {
         const auto self = weak.lock();
         if (!self || self->unrecorded_.erase(action) == 0) return;
@@ -138,8 +138,8 @@ void AgentSession::begin_agent(std::uint64_t action, const SubAgent& agent, cons
   intent.name = agent.name;
   intent.arguments = call["arguments"].string();
   intent.is_agent = true;
-  if (task_.recorder != nullptr) {
-    const RecordedChild* recorded = task_.recorder->child_of(intent.id);
+  if (settings_.recorder != nullptr) {
+    const RecordedChild* recorded = settings_.recorder->child_of(intent.id);
     // Its call is answered by the ledger, and what it spent is in no checkpoint of this run.
     if (recorded != nullptr && recorded->is_over) spent_.push_back(without_waits(recorded->state));
   }
@@ -153,10 +153,10 @@ void AgentSession::run_tool(std::uint64_t action, const tool::Spec& spec, const 
   wanted.name = spec.name;
   wanted.arguments = call["arguments"].string();
   if (wanted.arguments.empty()) wanted.arguments = "{}";
-  wanted.idempotency_key = task_.thread_id + ":" + operation_id_ + ":" + wanted.id;
-  if (task_.recorder == nullptr) return start_job(action, spec, std::move(wanted));
+  wanted.idempotency_key = settings_.thread_id + ":" + operation_id_ + ":" + wanted.id;
+  if (settings_.recorder == nullptr) return start_job(action, spec, std::move(wanted));
   // A fork has an id of its own, and repeats what the run that it is made from had begun.
-  if (std::string key = task_.recorder->key_of(wanted.id); !key.empty()) {
+  if (std::string key = settings_.recorder->key_of(wanted.id); !key.empty()) {
     wanted.idempotency_key = std::move(key);
   }
   CallIntent intent{wanted.id, wanted.name, wanted.arguments, wanted.idempotency_key, spec.effect};
@@ -239,7 +239,8 @@ void AgentSession::reject(std::uint64_t action, const Error& error) {
 // told before.
 bool AgentSession::report_result(const std::string& call_id, const tool::ToolOutcome& outcome) {
   std::erase(open_calls_, call_id);
-  if (task_.recorder != nullptr && !task_.recorder->call_ended(call_id, outcome)) return false;
+  if (settings_.recorder != nullptr && !settings_.recorder->call_ended(call_id, outcome))
+    return false;
   event::ToolResult result;
   const std::string message_id = agent::result_message_id(call_id);
   result.message_id = message_id;

@@ -86,6 +86,7 @@ void AgentSession::end(AgentOutcome outcome) {
 
 void AgentSession::end_at_once() {
   prepare_state();
+  task_.reset();
   owner_->rest(state_, context_);
   end({AgentOutcome::Kind::cancelled, "user_aborted", {}, {}});
 }
@@ -108,12 +109,12 @@ void AgentSession::leave() {
 
 // What is recorded goes on in another process.
 void AgentSession::stop_recording() {
-  if (std::exchange(task_.recorder, nullptr) != nullptr && turn_) turn_->leave_background();
+  if (std::exchange(settings_.recorder, nullptr) != nullptr && turn_) turn_->leave_background();
   for (const auto& [action, child] : children_) child->stop_recording();
 }
 
 void AgentSession::record_rest(const Tree& state, const Tree& context) {
-  if (task_.recorder != nullptr) task_.recorder->rest(state, context);
+  if (settings_.recorder != nullptr) settings_.recorder->rest(state, context);
 }
 
 void AgentSession::cancel_action(std::uint64_t action) {
@@ -160,12 +161,13 @@ void AgentSession::drop_child(Child& child) {
 }
 
 void AgentSession::record_child_end(const Child& child) {
-  if (task_.recorder == nullptr) return;
+  if (settings_.recorder == nullptr) return;
   const AgentSession& session = child.session();
   const AgentOutcome cut{
       AgentOutcome::Kind::cancelled, child.timed_out() ? "timeout" : "user_aborted", {}, {}};
   const bool was_cut = child.timed_out() || !session.ended();
-  task_.recorder->end_child(child.call_id(), was_cut ? cut : session.outcome(), session.state());
+  settings_.recorder->end_child(child.call_id(), was_cut ? cut : session.outcome(),
+                                session.state());
 }
 
 }  // namespace millrace::run

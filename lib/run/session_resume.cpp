@@ -35,8 +35,8 @@ bool record_answers(Recorder& recorder, const Tree& answers) {
 void AgentSession::resume_children() {
   agent::end_human_wait(state_, services_.now_ms());
   keep_time(agent::deadline_of(state_));
-  const Tree answers = std::move(task_.children);
-  if (task_.recorder != nullptr && record_answers(*task_.recorder, answers)) {
+  const Tree answers = std::move(task_->children);
+  if (settings_.recorder != nullptr && record_answers(*settings_.recorder, answers)) {
     owner_->rest(state_, context_);
   }
   std::size_t index = 0;
@@ -45,10 +45,10 @@ void AgentSession::resume_children() {
     for (const SubAgent& agent : plan_->sub_agents) {
       if (agent.name != name) continue;
       AgentTask task;
-      task.thread_id = task_.thread_id;
-      task.trace = task_.trace;
-      task.used = task_.used;
-      task.interrupt_lifetime = task_.interrupt_lifetime;
+      task.thread_id = settings_.thread_id;
+      task.trace = settings_.trace;
+      task.used = settings_.used;
+      task.interrupt_lifetime = settings_.interrupt_lifetime;
       task.state = answer["state"];
       task.context = answer["context"];
       task.children = answer["children"];
@@ -61,13 +61,13 @@ void AgentSession::resume_children() {
 
 // Agents that were at work when the process ended go on beside those that were answered.
 void AgentSession::take_recorded() {
-  if (task_.recorder == nullptr) return;
+  if (settings_.recorder == nullptr) return;
   for (const auto& [call_id, run] : waiting_children_.members()) {
-    const RecordedChild* recorded = task_.recorder->child_of(call_id);
+    const RecordedChild* recorded = settings_.recorder->child_of(call_id);
     if (recorded == nullptr || recorded->is_waiting) continue;
-    if (task_.children[call_id].is_object()) continue;
-    if (!task_.children.is_object()) task_.children = Tree::object();
-    task_.children.set(call_id, Tree::object());
+    if (task_->children[call_id].is_object()) continue;
+    if (!task_->children.is_object()) task_->children = Tree::object();
+    task_->children.set(call_id, Tree::object());
   }
 }
 

@@ -65,7 +65,7 @@ void AgentSession::send(const Tree& message, bool interrupts) {
 // What an earlier process, or the run before it waited, has not taken yet.
 void AgentSession::load_sent() {
   for (const Tree& id : state_[taken_ids].items()) sent_ids_.emplace(id.string());
-  Tree::Items rows = std::exchange(task_.sent, {});
+  Tree::Items rows = std::exchange(task_->sent, {});
   Tree waiting = state_[waiting_rows];
   state_.erase(waiting_rows);
   rows.insert(rows.begin(), waiting.items().begin(), waiting.items().end());
@@ -118,7 +118,7 @@ void AgentSession::keep_sent() {
 void AgentSession::add_sent() {
   for (Tree& row : std::exchange(sent_, {})) {
     const std::string id(row["id"].string());
-    task_.used->insert(id);
+    settings_.used->insert(id);
     state_.at(taken_ids).push(Tree::text(id));
     emit(event::Stage{"user_message", shown_message(row).to_json(json::Surrogates::replace)});
     if (owner_ != nullptr) owner_->message_taken(row);

@@ -20,29 +20,29 @@ namespace {
 using json::Tree;
 
 // Rounds may end before a step begins.
-bool opens_step_early(const AgentTask& task, const AgentPlan& plan, const Tree& payload) {
+bool opens_step_early(const Recorder* recorder, const AgentPlan& plan, const Tree& payload) {
   const bool silent = payload["purpose"].string() == "compression";
-  return task.recorder != nullptr && !silent && !plan.rounds;
+  return recorder != nullptr && !silent && !plan.rounds;
 }
 
 }  // namespace
 
 void AgentSession::begin_model(std::uint64_t action, const Tree& payload) {
-  if (task_.recorder == nullptr) return call_model(action, payload, {});
+  if (settings_.recorder == nullptr) return call_model(action, payload, {});
   unrecorded_.insert(action);
   const std::weak_ptr<AgentSession> weak = weak_from_this();
   const model::CallChain& chain = plan_->chain;
   const FirstModel first{chain.size() > 0 ? chain.front().config.id : std::string_view(),
                          plan_->model, payload["purpose"].string() == "compression"};
-  task_.recorder->before_model(step_ + 1, first,
-                               [weak, action, payload](const model::KnownAnswer& known) {
-                                 const auto self = weak.lock();
-                                 if (!self || self->unrecorded_.erase(action) == 0) return;
-                                 self->call_model(action, payload, known);
-                                 self->pump();
-                               });
+  settings_.recorder->before_model(step_ + 1, first,
+                                   [weak, action, payload](const model::KnownAnswer& known) {
+                                     const auto self = weak.lock();
+                                     if (!self || self->unrecorded_.erase(action) == 0) return;
+                                     self->call_model(action, payload, known);
+                                     self->pump();
+                                   });
   // Stored with the request for the model: the first piece of the answer waits for no commit of it.
-  if (opens_step_early(task_, *plan_, payload)) open_step();
+  if (opens_step_early(settings_.recorder, *plan_, payload)) open_step();
 }
 
 void AgentSession::call_model(std::uint64_t action, const Tree& payload,
@@ -52,7 +52,7 @@ void AgentSession::call_model(std::uint64_t action, const Tree& payload,
     const auto room = agent::check_room(payload["messages"], plan_->definitions, *plan_->rounds);
     if (!room) return machine_->fail(action, agent::error_tree(room.error()), services_.now_ms());
   }
-  if (!silent && !opens_step_early(task_, *plan_, payload)) open_step();
+  if (!silent && !opens_step_early(settings_.recorder, *plan_, payload)) open_step();
   if (plan_->host_model) return request_from_host(action, payload["messages"]);
   if (!*request_)
     return machine_->fail(action, agent::error_tree(request_->error()), services_.now_ms());
@@ -63,7 +63,7 @@ void AgentSession::call_model(std::uint64_t action, const Tree& payload,
     self->pump();
   };
   const bool waits =
-      task_.recorder != nullptr && task_.recorder->attach(payload["messages"], attached);
+      settings_.recorder != nullptr && settings_.recorder->attach(payload["messages"], attached);
   if (waits) return (void)unrecorded_.insert(action);
   request_model(action, payload, payload["messages"], known);
 }
@@ -78,21 +78,23 @@ void AgentSession::request_model(std::uint64_t action, const Tree& payload,
   requested.messages = std::move(messages).value();
   if (!payload["tools"].is_true()) requested.tools.clear();
   model::CallOptions call;
-  call.chain = task_.trace.empty() ? plan_->chain
-                                   : model::with_header(plan_->chain, "traceparent", task_.trace);
+  call.chain = settings_.trace.empty()
+                   ? plan_->chain
+                   : model::with_header(plan_->chain, "traceparent", settings_.trace);
   call.retry.after_first_token = plan_->retry_after_first_token;
   call.decoder = plan_->decoder;
   if (!silent) call.known = known;
-  if (!silent && task_.recorder != nullptr) {
+  if (!silent && settings_.recorder != nullptr) {
     call.on_progress = [weak = weak_from_this()](const model::AnswerProgress& progress) {
       const auto self = weak.lock();
-      if (self && self->task_.recorder != nullptr) self->task_.recorder->answer_read(progress);
+      if (self && self->settings_.recorder != nullptr)
+        self->settings_.recorder->answer_read(progress);
     };
   }
   turn_action_ = action;
   if (owner_ == nullptr) return;
   turn_ = std::make_shared<ModelTurn>(services_, std::move(call), std::move(requested), *owner_,
-                                      *task_.used, silent);
+                                      *settings_.used, silent);
   const std::weak_ptr<AgentSession> weak = weak_from_this();
   const auto turn = turn_;
   turn->start(

@@ -17,9 +17,10 @@ ToolJob::ToolJob(os::EventLoop& loop, const tool::Spec& spec, Events events)
     : name_(spec.name),
       timeout_(spec.timeout),
       result_limit_(spec.result_limit),
-      events_(std::move(events)),
-      timer_(loop, [this] { on_timeout(); }) {
-  if (timeout_.count() > 0) timer_.start_at(os::Timer::Clock::now() + timeout_);
+      events_(std::move(events)) {
+  if (timeout_.count() <= 0) return;
+  timer_.emplace(loop, [this] { on_timeout(); });
+  timer_->start_at(os::Timer::Clock::now() + timeout_);
 }
 
 void ToolJob::start(tool::Tool& tool, tool::ToolCall call) {
@@ -30,7 +31,7 @@ void ToolJob::start(tool::Tool& tool, tool::ToolCall call) {
 // What runs is let go by the caller, after everything else: it may hold this object.
 std::unique_ptr<tool::RunningTool> ToolJob::close() {
   over_ = true;
-  timer_.cancel();
+  if (timer_) timer_->cancel();
   return std::move(running_);
 }
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -42,7 +43,7 @@ class ToolJob final : public tool::ToolHost, public std::enable_shared_from_this
   std::chrono::milliseconds timeout_;
   std::size_t result_limit_;
   Events events_;
-  os::Timer timer_;
+  std::optional<os::Timer> timer_;  // of a tool with a limit
   std::unique_ptr<tool::RunningTool> running_;
   bool over_ = false;
 };

@@ -30,6 +30,7 @@
 #include "agent/step_news.hpp"
 #include "base/ids.hpp"
 #include "base/json_tree.hpp"
+#include "base/optional_box.hpp"
 #include "base/result.hpp"
 
 namespace millrace::agent {
@@ -312,7 +313,7 @@ class StepMachine {
     std::size_t running = 0;
     std::size_t over = 0;
   };
-  std::optional<SubAgents> sub_agents_;
+  OptionalBox<SubAgents> sub_agents_;
 };
 
 }  // namespace millrace::agent

@@ -1,0 +1,21 @@
+#include "run/used_ids.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace millrace::run {
+namespace {
+
+TEST(UsedIds, TakeEachOnce) {
+  UsedIds used;
+  for (int at = 0; at < 1000; ++at) {
+    const std::string id = "id " + std::to_string(at);
+    EXPECT_TRUE(used.insert(id));
+    EXPECT_FALSE(used.insert(id));
+  }
+  EXPECT_FALSE(used.insert("id 0"));
+}
+
+}  // namespace
+}  // namespace millrace::run
