@@ -75,6 +75,8 @@ struct Writer::Core {
   std::vector<Work> reads;
   std::size_t queued_bytes = 0;
   bool is_urgent = false;
+  bool has_text = false;                 // some of the queue
+  Now::time_point queued_at;             // the first of the queue
   std::optional<Now::time_point> begun;  // the last commit
   bool follows_crowd = false;            // of runs with text
   bool follows_one = false;              // of one run, waited for, behind which a text is the first
@@ -105,10 +107,13 @@ void Writer::append(AppendBatch batch, Done done) {
     core_->queued_bytes += bytes;
     const bool is_urgent = core_->is_urgent || core_->queued_bytes >= most_bytes;
     const bool was_empty = core_->queue.empty();
+    const bool brings_text = batch.has_text && !core_->has_text;
+    if (was_empty) core_->queued_at = Now::now();
+    core_->has_text = core_->has_text || batch.has_text;
     // Before the writer can see the batch: it subtracts what it commits.
     core_->backlog += bytes;
     core_->queue.push_back({std::move(batch), std::move(done), {}});
-    needs_wake = was_empty || (is_urgent && !was_urgent) || core_->is_first_text();
+    needs_wake = was_empty || (is_urgent && !was_urgent) || brings_text || core_->is_first_text();
   }
   if (needs_wake) worker_.wake();
 }
@@ -174,6 +179,7 @@ std::chrono::milliseconds Writer::Core::turn(bool is_closing) {
       items.swap(queue);
       queued_bytes = 0;
       is_urgent = false;
+      has_text = false;
       begin(items);
     }
   }
@@ -189,7 +195,9 @@ std::chrono::milliseconds Writer::Core::until_due(bool is_closing) const {
   if (is_closing || is_full || is_first_text() || !begun) return std::chrono::milliseconds::zero();
   auto window = options.window;
   if (is_urgent) window = follows_crowd ? options.crowd_window : std::chrono::milliseconds::zero();
-  const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(Now::now() - *begun);
+  const bool waits_from_now = !is_urgent && !has_text;
+  const auto since = waits_from_now ? std::max(*begun, queued_at) : *begun;
+  const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(Now::now() - since);
   return age >= window ? std::chrono::milliseconds::zero() : window - age;
 }
 

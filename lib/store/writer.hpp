@@ -17,7 +17,8 @@ struct WriterOptions {
   // The least time between the beginnings of two commits of mere progress; a batch that something
   // waits for, and a lot of bytes, end the wait for all. The first text of one run behind what it
   // waited for, as the first piece of an answer behind its request, does not wait while there is no
-  // more. A call of a tool does: the commit that lets it begin is near.
+  // more. A call of a tool waits that long itself, however old the last commit is: the one that
+  // lets the call begin is near.
   std::chrono::milliseconds window{10};
   std::size_t most_bytes = std::size_t{1} << 20U;
   // Behind a commit with text of so many runs, what something waits for is committed only so much

@@ -305,6 +305,28 @@ TEST(Writer, LetsACallOfAToolWaitForTheCommitThatItNeeds) {
   EXPECT_TRUE(is_committed);
 }
 
+// A model that takes longer than the window changes nothing about that.
+TEST(Writer, LetsALateCallOfAToolWaitAsWell) {
+  const std::chrono::milliseconds window(1000);
+  Writer writer(make_memory_backend(), {.window = window});
+  Outcomes accepted(1);
+  writer.append(accepting(new_run(1)), accepted.next());
+  accepted.wait();
+  std::this_thread::sleep_for(window);
+  std::atomic<bool> is_committed = false;
+  AppendBatch call = text_batch(1, "x");
+  call.has_text = false;
+  AppendBatch begins = call;
+  begins.is_urgent = true;
+  writer.append(std::move(call), [&](const auto& /*outcome*/) { is_committed = true; });
+  wait_for_a_read(writer);
+  EXPECT_FALSE(is_committed);
+  Outcomes begun(1);
+  writer.append(std::move(begins), begun.next());
+  begun.wait();
+  EXPECT_TRUE(is_committed);
+}
+
 // Progress that waits for its window does not hold up the text behind it.
 TEST(Writer, CommitsTheFirstTextBehindProgressAtOnce) {
   Writer writer(make_memory_backend(), {.window = std::chrono::hours(1)});
