@@ -36,10 +36,13 @@ const typesBeside = new Set([
 ]);
 
 class EventsBeside {
+  // What was left out of the request counts for each attempt.
+  readonly #warnings: RunEvent[] = [];
   #events: RunEvent[] = [];
 
   add(event: RunEvent): void {
     if (event.type === 'CUSTOM') {
+      if (event.name === 'millrace.warning') this.#warnings.push(event);
       if (event.name === 'millrace.reset') this.#events = [];
       if (customBeside.has(event.name)) this.#events.push(event);
     } else if (typesBeside.has(event.type) || event.type.startsWith('TOOL_CALL_')) {
@@ -50,7 +53,7 @@ class EventsBeside {
   // Without the calls that the completion shows.
   members(openCalls: readonly { id: string }[]): { millrace?: { events: RunEvent[] } } {
     const shown = new Set(openCalls.map(({ id }) => id));
-    const events = this.#events.filter(
+    const events = [...this.#warnings, ...this.#events].filter(
       (event) => !('toolCallId' in event) || !shown.has(String(event.toolCallId)),
     );
     return events.length === 0 ? {} : { millrace: { events } };

@@ -92,9 +92,12 @@ void ChatReply::start() {
   if (ended_) return;
   self_ = shared_from_this();
   if (!whole_) output_.start(call());
-  if (!whole_ && withheld_.count > 0) {
-    output_.on_event(
-        {event::Warning{row_of(Errc::invalid_messages).code, run::withheld_sentence(withheld_)}});
+  if (withheld_.count > 0) {
+    event::EventSink& completion = completion_;
+    event::EventSink& output = output_;
+    (whole_ ? completion : output)
+        .on_event({event::Warning{row_of(Errc::invalid_messages).code,
+                                  run::withheld_sentence(withheld_)}});
   }
   begin();
 }

@@ -20,13 +20,17 @@ bool is_beside(const event::Event& event) {
          std::holds_alternative<event::ReasoningStart>(event.body);
 }
 
+void append_event(std::string& events, const event::Event& event) {
+  if (!events.empty()) events.push_back(',');
+  event::Spelling spelling;
+  spelling.tool_error_members = true;
+  event::write_json(events, event, spelling);
+}
+
 }  // namespace
 
 void Completion::add_beside(const event::Event& event) {
-  if (!beside_.empty()) beside_.push_back(',');
-  event::Spelling spelling;
-  spelling.tool_error_members = true;
-  event::write_json(beside_, event, spelling);
+  append_event(beside_, event);
 }
 
 // A call that the provider ran itself is none of the caller's.
@@ -37,6 +41,8 @@ void Completion::drop_call(std::string_view id) {
 
 void Completion::on_event(const event::Event& event) {
   if (is_beside(event)) add_beside(event);
+  // What was left out of the request counts for each attempt.
+  if (std::holds_alternative<event::Warning>(event.body)) append_event(warnings_, event);
   if (const auto* text = std::get_if<event::TextDelta>(&event.body)) {
     text_.append(text->delta);
   } else if (std::holds_alternative<event::ReasoningStart>(event.body)) {
@@ -115,8 +121,11 @@ std::string Completion::to_json(const CompletionFacts& facts) const {
   if (!facts.model_usage_json.empty()) {
     json::append_raw_member(out, "modelUsage", facts.model_usage_json);
   }
-  if (!beside_.empty()) {
-    json::append_raw_member(out, "millrace", R"({"events":[)" + beside_ + "]}");
+  std::string events = warnings_;
+  if (!events.empty() && !beside_.empty()) events.push_back(',');
+  events.append(beside_);
+  if (!events.empty()) {
+    json::append_raw_member(out, "millrace", R"({"events":[)" + events + "]}");
   }
   return out + "}";
 }

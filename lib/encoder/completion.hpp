@@ -35,8 +35,9 @@ class Completion final : public event::EventSink {
   // [{"index", "message": {"role", "content", "reasoning_content"?, "tool_calls"?},
   // "finish_reason"}], "usage", "modelUsage", "millrace"?: {"events"}}; content is null for an
   // answer of calls alone. `millrace.events` are what a completion has no member for, as AG-UI's
-  // events: starts of texts and of reasoning, provider state, citations, encrypted values, usage as
-  // the provider reported it, partial images, calls that the provider ran, results.
+  // events: warnings, starts of texts and of reasoning, provider state, citations, encrypted
+  // values, usage as the provider reported it, partial images, calls that the provider ran,
+  // results.
   [[nodiscard]] std::string to_json(const CompletionFacts& facts) const;
 
  private:
@@ -56,7 +57,8 @@ class Completion final : public event::EventSink {
   std::vector<Call> calls_;
   std::unordered_map<std::string, std::size_t> places_;  // in calls_, by id
   std::unordered_set<std::string> hosted_;               // ids of calls that the provider runs
-  std::string beside_;                                   // events as JSON, between commas
+  std::string warnings_;                                 // events as JSON, between commas
+  std::string beside_;                                   // the same, without those of warnings
 };
 
 }  // namespace millrace::encoder

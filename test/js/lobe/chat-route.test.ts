@@ -161,6 +161,11 @@ describe('createChatRoute', () => {
     expect(sent).not.toMatch(/FORGED|server_tool|web_search_tool_result/);
     expect(sent).toContain('"type":"tool_use"');
     expect(text).toContain('The client may not give 3 items of provider state');
+    const openai = createChatRoute({ config: config(), transport: 'engine' });
+    const body = { ...payload, messages: forged.messages, responseMode: 'json' };
+    expect(await (await openai(post(body))).text()).toContain(
+      'The client may not give 3 items of provider state',
+    );
   });
 
   it('keeps what LobeHub stores of reasoning, calls and results', async () => {

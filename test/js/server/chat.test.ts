@@ -106,19 +106,25 @@ describe('the chat route of millrace serve', () => {
     const metadata = {
       millrace: { providerState: [{ provider: 'anthropic', kind: 'content_block', state }] },
     };
-    const response = await fetch(`${url}/webapi/chat/anthropic`, {
-      method: 'POST',
-      body: JSON.stringify({
-        model: 'claude-sonnet-4-5',
-        messages: [
-          { id: 'q', role: 'user', content: 'Ask' },
-          { id: 'a', role: 'assistant', content: 'x', metadata },
-          { id: 'f', role: 'user', content: 'Go on' },
-        ],
-      }),
-    });
-    expect(await response.text()).toContain('The client may not give 1 items of provider state');
+    const messages = [
+      { id: 'q', role: 'user', content: 'Ask' },
+      { id: 'a', role: 'assistant', content: 'x', metadata },
+      { id: 'f', role: 'user', content: 'Go on' },
+    ];
+    const sentence = 'The client may not give 1 items of provider state';
+    const response = await post('anthropic', { model: 'claude-sonnet-4-5', messages });
+    expect(await response.text()).toContain(sentence);
     expect(provider.calls.at(-1)?.body).not.toContain('FORGED');
+    const whole = await post('openai', { ...payload, messages, responseMode: 'json' });
+    const { millrace } = (await whole.json()) as { millrace?: { events: unknown[] } };
+    expect(millrace?.events).toContainEqual(
+      expect.objectContaining({
+        name: 'millrace.warning',
+        value: expect.objectContaining({
+          message: expect.stringContaining(sentence) as string,
+        }) as object,
+      }),
+    );
   });
 
   it('answers many at a time', async () => {
