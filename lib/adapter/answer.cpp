@@ -1,11 +1,20 @@
 #include "adapter/answer.hpp"
 
+#include "base/error.hpp"
+#include "event/unsigned_reasoning.hpp"
+
 namespace millrace::adapter {
 namespace {
 
 constexpr std::string_view answer_reasoning_key = "thought";
 
 }  // namespace
+
+void warn_of_second_result(const Services& services, std::string_view call_id) {
+  services.parts.pass(event::Warning{row_of(Errc::record_skipped).code,
+                                     "A call has two results, of which the last one counts.",
+                                     call_id});
+}
 
 void Answer::name(std::string_view id) {
   if (first_id_.empty() && message_id_.empty()) first_id_ = id;
@@ -67,6 +76,12 @@ void Answer::keep_for_reasoning(std::string_view value) {
   services_.parts.reasoning_encrypted(answer_reasoning_key, value);
 }
 
+void Answer::mark_unsigned(std::string_view provider) {
+  const std::string id = reasoning_id();
+  if (id.empty() || !services_.gives_all()) return;
+  services_.parts.pass(event::ProviderState{provider, event::unsigned_kind, id, "true"});
+}
+
 void Answer::end_reasoning() {
   services_.parts.reasoning_close(answer_reasoning_key);
 }
@@ -114,6 +129,7 @@ void Answer::keep_for_call(std::string_view id, std::string_view value) {
 void Answer::result(std::string_view call_id, std::string_view content, bool failed,
                     std::string_view error) {
   if (call_id.empty()) return;
+  if (!answered_calls_.emplace(call_id).second) warn_of_second_result(services_, call_id);
   const std::string id = services_.ids.next_id();
   event::ToolResult result{id, call_id, content};
   result.role = "tool";

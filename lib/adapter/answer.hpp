@@ -12,6 +12,9 @@
 
 namespace millrace::adapter {
 
+// Readers have one result for each call.
+void warn_of_second_result(const Services& services, std::string_view call_id);
+
 // A message holds text first, then calls, and no result stands between two calls of one message:
 // text behind a call, a result or a thought begins the next message. The first has the provider's
 // id of the answer.
@@ -33,6 +36,8 @@ class Answer {
   void reasoning_part(std::string_view delta);
   // Gives the opaque value of the thought, which may have no text.
   void keep_for_reasoning(std::string_view value);
+  // Marks the reasoning that is open as the provider's, which did not sign it (by now).
+  void mark_unsigned(std::string_view provider);
   void end_reasoning();
   // The id of the reasoning part that is open, or "".
   [[nodiscard]] std::string reasoning_id() const;
@@ -72,6 +77,7 @@ class Answer {
 
   Services services_;
   std::unordered_set<std::string> message_ids_;
+  std::unordered_set<std::string> answered_calls_;
   std::string first_id_;
   std::string message_id_;  // "" until something needs it
   std::uint64_t calls_seen_ = 0;

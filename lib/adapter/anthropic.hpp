@@ -137,7 +137,8 @@ class Anthropic final : public Adapter {
   std::vector<std::string> reasoning_since_;  // their ids
   std::string reasoning_id_;                  // of the latest thought, while nothing follows
   Rare<std::unordered_map<std::string, std::string>> call_ids_;  // by the provider's: the last one
-  std::string last_reason_;                                      // to stop
+  Rare<std::unordered_set<std::string>> answered_calls_;
+  std::string last_reason_;  // to stop
   std::string cut_code_;
   std::string cut_message_;
   std::uint64_t parts_seen_ = 0;

@@ -2,9 +2,11 @@
 // itself.
 #include <array>
 
+#include "adapter/answer.hpp"
 #include "adapter/anthropic.hpp"
 #include "adapter/anthropic_values.hpp"
 #include "adapter/further_members.hpp"
+#include "event/unsigned_reasoning.hpp"
 
 namespace millrace::adapter {
 namespace {
@@ -46,6 +48,10 @@ void Anthropic::close_thinking(const Block& block) {
   reasoning_id_ = parts.id_of(thinking_key);
   note_id(reasoning_id_);
   if (!call_id_.empty() && !reasoning_id_.empty()) reasoning_since_.push_back(reasoning_id_);
+  if (block.kind == Kind::thinking && block.held.empty() && services_.gives_all()) {
+    parts.pass(
+        event::ProviderState{anthropic_provider, event::unsigned_kind, reasoning_id_, "true"});
+  }
   parts.reasoning_close(thinking_key);
   if (block.rest.empty()) return;
   if (!block.has_content && block.held.empty()) return name_rest("thinking", block);
@@ -127,6 +133,7 @@ void Anthropic::add_result(const json::Value& block) {
     result.error = code.empty() ? std::string_view(text) : code;
   }
   note_id(id);
+  if (!answered_calls_.edit().emplace(call_id).second) warn_of_second_result(services_, call_id);
   services_.parts.close_texts();
   services_.parts.tool_result(result);
   // A list without hits shows nothing that it could be made of again.

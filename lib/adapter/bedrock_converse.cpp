@@ -245,12 +245,13 @@ void BedrockConverse::close_image(const Block& block) {
 }
 
 void BedrockConverse::close_text(Block& block) {
-  if (!block.cited.is_cited()) return;
+  if (!block.cited.is_cited() && !block.has_no_citations) return;
   tagged_.flush(*this);
   if (answer_.text_bytes() < block.cited.text.size()) return;
   block.cited.begin = answer_.text_bytes() - block.cited.text.size();
+  const std::string_view empty = block.has_no_citations ? R"("citations":[])" : "";
   services_.parts.pass(event::ProviderState{bedrock_provider, cited_text_kind, answer_.message_id(),
-                                            block.cited.state()});
+                                            block.cited.state(empty)});
 }
 
 // The content is kept where its text does not show the whole of it.
@@ -281,6 +282,7 @@ void BedrockConverse::close_block(Block& block) {
       if (!block.redacted.empty()) {
         answer_.keep_for_reasoning(labelled("redactedContent", block.redacted));
       }
+      if (block.held.empty() && block.redacted.empty()) answer_.mark_unsigned(bedrock_provider);
       answer_.end_reasoning();
       break;
     case Kind::call: {
@@ -372,6 +374,7 @@ void BedrockConverse::give_block(const json::Value& content) {
       block.cited.text.add(piece["text"].string());
       answer_.text(piece["text"].string());
     }
+    block.has_no_citations = cited["citations"].size() == 0;
     for (const json::Value citation : cited["citations"].items()) {
       ++block.cited.citations;
       answer_.cite(citation.to_json());

@@ -49,7 +49,8 @@ class BedrockConverse final : public Adapter, private TaggedReader {
     JsonBalance balance = {};  // call: of its arguments
     bool failed = false;
     bool has_bytes = false;
-    CitedText cited = {};  // text
+    CitedText cited = {};           // text
+    bool has_no_citations = false;  // text: its list of citations is empty
     // Result: its content, where the text leaves out some of it, and how many of its items do.
     std::string content = {};
     std::size_t items = 0;

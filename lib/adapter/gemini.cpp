@@ -193,7 +193,10 @@ void Gemini::on_text(const json::Value& value, const json::Value& part) {
   const bool is_other = !text_members_.json.empty() && members != text_members_.json;
   if (part["thought"].is_true()) {
     if (is_other) answer_.end_reasoning();
+    const bool is_new = answer_.reasoning_id().empty();
     answer_.reasoning_part(value.string());
+    // A signature may come with a later piece; this says whose the reasoning is without one.
+    if (is_new && signature.empty()) answer_.mark_unsigned(gemini_provider);
     if (is_other || !members.empty()) own_members(answer_.reasoning_id(), std::move(members));
     if (!signature.empty()) {
       answer_.keep_for_reasoning(signature);

@@ -150,7 +150,7 @@ class OpenAiResponses final : public Adapter {
   void complete_reasoning(Item& item, Part part, std::int64_t number, std::string_view whole,
                           const json::Value& end);
   void finish_reasoning(Item& item, const json::Value& value);
-  void give_reasoning_state(const Item& item, const json::Value& value);
+  void give_reasoning_state(Item& item, const json::Value& value);
   Item* call_of(const json::Value& record);
   void open_call(Item& item, const json::Value& value);
   void end_call(Item& item);

@@ -42,14 +42,14 @@ std::span<const std::string_view> known_members(const ItemType& type) {
   return {};
 }
 
-// Further members of the pieces of reasoning, at the places of those that have a text.
+// Further members of the pieces of reasoning. One without words shows nothing: it is kept with its
+// text.
 void add_pieces(std::string& members, std::string_view name, const json::Value& list) {
   std::string pieces = "[";
   bool has_any = false;
   for (const json::Value piece : list.items()) {
-    if (piece["text"].string().empty()) continue;
-    const std::string further =
-        piece.size() > 2 ? json::further_members(piece, of_piece) : std::string();
+    std::string further = piece.size() > 2 ? json::further_members(piece, of_piece) : std::string();
+    if (piece["text"].string().empty()) json::append_member(further, "text", "");
     has_any = has_any || !further.empty();
     if (pieces.size() > 1) pieces.push_back(',');
     pieces.append("{").append(further).append("}");

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "encoder/lobe.hpp"
+#include "event/unsigned_reasoning.hpp"
 
 namespace millrace::encoder {
 namespace {
@@ -39,9 +40,9 @@ Inline find_inline(std::string_view text) {
 }
 
 // State that says of a text what its own events show as well: in which pieces it came, with which
-// citations.
+// citations, and that no signature of it came.
 bool is_about_shown(std::string_view kind) {
-  return kind == "cited_text";
+  return kind == "cited_text" || kind == event::unsigned_kind;
 }
 
 // What a part of Gemini has beside its image, as a part of those members; "" for nothing.

@@ -78,7 +78,10 @@ void PartTracker::claim_id(Part& part) {
   do {
     part.id = ids_.next_id();
   } while (!used_ids_.insert(part.id).second);
-  if (part.kind == Kind::tool) renamed_calls_.edit().insert_or_assign(part.vendor_id, part.id);
+  if (part.kind != Kind::tool) return;
+  renamed_calls_.edit().insert_or_assign(part.vendor_id, part.id);
+  emit(Warning{row_of(Errc::record_skipped).code,
+               "Two calls have one id; the second got another one.", part.vendor_id});
 }
 
 void PartTracker::start(Part& part) {

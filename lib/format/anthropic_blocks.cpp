@@ -250,7 +250,7 @@ std::string block_of(const json::Value& part, json::Surrogates surrogates) {
 }
 
 void write_thinking(JsonBuilder& out, const message::Message& reasoning) {
-  const std::string& signature = *reasoning.encrypted_value;
+  const std::string signature = reasoning.encrypted_value.value_or("");
   json::Document document;
   const auto block = document.parse(signature);
   if (block && block.value()["type"].string() == "redacted_thinking") {

@@ -289,6 +289,8 @@ void AnthropicReader::read_thinking(const json::Value& block) {
   message.content = Content::of_text(block["thinking"].string());
   if (const auto signature = block["signature"].filled_string()) {
     message.encrypted_value = *signature;
+  } else {
+    mark_unsigned(message, anthropic_provider);
   }
   keep_members(message.metadata, further_kind, block, {"type", "thinking", "signature"});
   order_.add_reasoning(messages_.size() - 1);

@@ -233,7 +233,7 @@ class AnthropicWriter final : public TurnWriter {
   }
 
   void write_reasoning_alone(const Message& message) override {
-    if (!is_signed_here(message)) return;
+    if (!is_signed_here(message) && !is_own_unsigned(message, anthropic_provider)) return;
     enter(Turn::assistant);
     write_thinking(out_, message);
   }

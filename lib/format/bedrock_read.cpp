@@ -225,7 +225,7 @@ class BedrockReader {
     append_inner(further, "reasoningContent", inner);
     keep_members(message.metadata, further);
     const json::Value retained = redacted.is_string() ? redacted : text["signature"];
-    if (!retained.is_string()) return;
+    if (!retained.is_string()) return mark_unsigned(message, bedrock::provider);
     std::string value = R"({"bedrock":{)";
     json::append_member(value, redacted.is_string() ? "redactedContent" : "signature",
                         retained.string(), json::Surrogates::keep);

@@ -132,7 +132,8 @@ class BedrockWriter final : public TurnWriter {
   }
 
   void write_piece(const Message& message, const TextPiece& piece) {
-    if (!piece.is_cited()) return write_text_block(piece.text);
+    // The members of a block that has no citations say that it could have some.
+    if (!piece.is_cited() && piece.members.empty()) return write_text_block(piece.text);
     out_.open_object();
     out_.open_object("citationsContent");
     out_.open_array("content");
@@ -184,11 +185,11 @@ class BedrockWriter final : public TurnWriter {
   void write_reasoning(const Message& message) override {
     json::Document document;
     const auto value = document.parse(message.encrypted_value.value_or(""));
-    if (!value) return;
-    const json::Value retained = value.value()["bedrock"];
+    const json::Value retained = value ? value.value()["bedrock"] : json::Value();
     const json::Value signature = retained["signature"];
     const json::Value redacted = retained["redactedContent"];
-    if (!signature.is_string() && !redacted.is_string()) return;
+    const bool is_signed = signature.is_string() || redacted.is_string();
+    if (!is_signed && !is_own_unsigned(message, bedrock::provider)) return;
     enter(Turn::assistant);
     const FurtherMembers further(message.metadata, bedrock::provider);
     const json::Value inner = further["reasoningContent"];
@@ -199,7 +200,7 @@ class BedrockWriter final : public TurnWriter {
     } else {
       out_.open_object("reasoningText");
       out_.text("text", message::text_of(message.content));
-      out_.value("signature", signature);
+      if (signature.is_string()) out_.value("signature", signature);
       write_further(out_, inner["reasoningText"], {"text", "signature"});
       out_.close_object();
     }
@@ -256,7 +257,7 @@ class BedrockWriter final : public TurnWriter {
         words_of_result(given["content"]) == result_text(SentResult(result).message())) {
       write_given_result(result, call.id, given);
     } else {
-      write_result_block(result, call.id, given["type"]);
+      write_result_block(result, call.id, given);
     }
   }
 
@@ -278,7 +279,7 @@ class BedrockWriter final : public TurnWriter {
     for (const auto& [key, value] : given.members()) {
       if (key != "toolUseId" && key != "status") out_.value(key, value);
     }
-    if (message.error && !turns_.no_status) out_.text("status", "error");
+    write_status(message, given["status"]);
     out_.close_object();
     FurtherMembers(message.metadata, bedrock::provider).write(out_, {"toolResult"});
     out_.close_object();
@@ -290,8 +291,19 @@ class BedrockWriter final : public TurnWriter {
     write_result_block(message, id, {});
   }
 
-  // `type` is that of a tool which Bedrock ran, or nothing.
-  void write_result_block(const Message& result, std::string_view id, const json::Value& type) {
+  // Of a result that Bedrock gave the status is said again while it is true.
+  void write_status(const Message& message, const json::Value& given) {
+    if (turns_.no_status) return;
+    if (message.error) {
+      out_.text("status", "error");
+    } else if (given.is_string() && given.string() != "error") {
+      out_.value("status", given);
+    }
+  }
+
+  // `given` is what Bedrock said of a tool which it ran, or nothing.
+  void write_result_block(const Message& result, std::string_view id, const json::Value& given) {
+    const json::Value type = given["type"];
     const SentResult sent(result);
     const Message& message = sent.message();
     out_.open_object();
@@ -314,7 +326,9 @@ class BedrockWriter final : public TurnWriter {
     for (const std::string_view piece : texts) write_text_block(piece);
     if (!any && texts.empty() && !text.empty()) write_text_block(text);
     out_.close_array();
-    if (message.error && !turns_.no_status) out_.text("status", "error");
+    const bool is_written =
+        message.metadata.find(bedrock::provider, bedrock::result_kind) != nullptr;
+    write_status(message, is_written ? json::Value() : given["status"]);
     out_.close_object();
     FurtherMembers(message.metadata, bedrock::provider).write(out_, {"toolResult"});
     out_.close_object();

@@ -238,7 +238,11 @@ void GeminiReader::read_text(const json::Value& value, const json::Value& part) 
     in_assistant_ = false;
     Message& message = add(Role::reasoning);
     message.content = Content::of_text(value.string());
-    if (signature) message.encrypted_value = gemini::encrypted_value(*signature);
+    if (signature) {
+      message.encrypted_value = gemini::encrypted_value(*signature);
+    } else {
+      mark_unsigned(message, gemini::provider);
+    }
     keep_part_members(message.metadata, members);
     order_.add_reasoning(messages_.size() - 1);
     return;

@@ -116,10 +116,10 @@ class GeminiWriter final : public TurnWriter {
     }
   }
 
-  // A thought whose signature is kept for it; one without text was no thought but a bare signature.
+  // A thought of Gemini's; one without text was no thought but a bare signature.
   void write_reasoning(const Message& message) override {
     const std::string signature = gemini::signature_of(message.encrypted_value);
-    if (signature.empty()) return;
+    if (signature.empty() && !is_own_unsigned(message, gemini::provider)) return;
     const std::string text = message::text_of(message.content);
     enter(Turn::assistant);
     gemini::write_text(out_, text, signature, !text.empty(), &message.metadata);

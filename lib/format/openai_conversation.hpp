@@ -2,8 +2,9 @@
 //
 // Writes a flat array of items; reads an array or a list object `{ "data": [...] }`. A reasoning
 // item becomes one reasoning message a part ("rs_1", "rs_1:1" ...), the first with the encrypted
-// content, and goes back when it was encrypted. Provider state under "openai_responses": `item`
-// says what an item was or had besides (of a call `{"type":"custom_tool_call"}`,
+// content, and goes back when it was encrypted or its state says so. Provider state under
+// "openai_responses": `item` says what an item was or had besides (of a call
+// `{"type":"custom_tool_call"}`,
 // `{"type":"mcp_call",...}` or a `namespace`; of an assistant message `phase`; of a reasoning
 // message that it goes back although it was not encrypted, and as which type of text); on an
 // assistant message a state whose kind is an item's type is that item, which has no canonical form
@@ -11,23 +12,20 @@
 // Source: OpenAI API reference, Responses and Conversations (2026).
 #pragma once
 
-#include <cstddef>
 #include <span>
 
 #include "base/ids.hpp"
 #include "base/json.hpp"
 #include "base/result.hpp"
+#include "format/openai_conversation_reasoning.hpp"
 #include "message/message.hpp"
 
 namespace millrace::format {
 
 void write_openai_conversation(message::JsonBuilder& out,
                                std::span<const message::Message> messages);
-
-// How many thoughts the writer leaves out: what the API did not encrypt itself can be found by its
-// id only where it was stored, and the thoughts of another API are nothing to it.
-// Source: OpenAI API reference, Responses: `include: reasoning.encrypted_content` (2026).
-std::size_t reasoning_left_out(std::span<const message::Message> messages);
+void write_openai_items(message::JsonBuilder& out, std::span<const message::Message> messages,
+                        PlainReasoning plain);
 
 // Errors: invalid_messages when `data` is neither an array nor a list object.
 Result<message::Messages> read_openai_conversation(const json::Value& data, IdSource& ids);

@@ -207,6 +207,12 @@ void ItemReader::read_reasoning(const json::Value& item) {
   for (const std::string_view list : {"summary", "content"}) {
     openai::append_part_members(members, list, item[list]);
   }
+  // One part without words is not none.
+  const bool is_one = messages_.size() == first + 1 && head.content.text.empty();
+  const bool is_only_summary = is_one && item["summary"].size() == 1;
+  if (is_only_summary && members.find(R"("summary":)") == std::string::npos) {
+    json::append_raw_member(members, "summary", "[{}]");
+  }
   if (!members.empty()) {
     head.metadata.add(openai::items_provider, further_kind, "{" + members + "}");
   }

@@ -9,6 +9,7 @@
 #include "format/further_members.hpp"
 #include "format/openai_content.hpp"
 #include "format/openai_conversation.hpp"
+#include "format/openai_conversation_reasoning.hpp"
 #include "format/openai_item_state.hpp"
 #include "format/openai_items.hpp"
 #include "format/openai_names.hpp"
@@ -28,30 +29,11 @@ using message::Role;
 using message::ToolCall;
 using openai::ItemState;
 
-// What the API made: the encrypted values of other providers look different and would be refused.
-bool is_encrypted_here(const Message& message) {
-  constexpr std::string_view fernet = "gAAAA";  // the version and the high bytes of the time
-  return message.encrypted_value &&
-         (message.id.starts_with("rs_") || message.encrypted_value->starts_with(fernet));
-}
-
-// How many messages from `at` on are parts of one reasoning item.
-std::size_t count_parts(std::span<const Message> messages, std::size_t at) {
-  std::size_t count = 1;
-  while (at + count < messages.size()) {
-    const Message& next = messages[at + count];
-    if (next.role != Role::reasoning) break;
-    if (next.id != messages[at].id + ":" + std::to_string(count)) break;
-    ++count;
-  }
-  return count;
-}
-
 // Writes the items of one conversation.
 class ItemWriter {
  public:
-  ItemWriter(JsonBuilder& out, std::span<const Message> messages)
-      : out_(out), messages_(messages), answers_(messages) {
+  ItemWriter(JsonBuilder& out, std::span<const Message> messages, PlainReasoning plain)
+      : out_(out), messages_(messages), plain_(plain), answers_(messages) {
     for (const Message& message : messages) {
       if (message.role == Role::tool) results_.try_emplace(message.tool_call_id, &message);
     }
@@ -78,7 +60,7 @@ class ItemWriter {
       case Role::assistant: write_assistant(message); break;
       case Role::tool: write_result(message); break;
       case Role::reasoning: {
-        const std::size_t parts = count_parts(messages_, at);
+        const std::size_t parts = count_reasoning_parts(messages_, at);
         write_reasoning(messages_.subspan(at, parts));
         return parts;
       }
@@ -97,7 +79,7 @@ class ItemWriter {
         case PartKind::call: write_call(*part.call); break;
         case PartKind::result: write_result(*part.message); break;
         case PartKind::reasoning: {
-          const std::size_t count = count_parts(messages_, part.at);
+          const std::size_t count = count_reasoning_parts(messages_, part.at);
           write_reasoning(messages_.subspan(part.at, count));
           // The others are parts of the same item.
           while (i + 1 < parts.size() && parts[i + 1].kind == PartKind::reasoning &&
@@ -190,7 +172,7 @@ class ItemWriter {
   }
 
   void write_retained_item(const ProviderState& state) {
-    if (!may_be_retained_item(state)) return;
+    if (!may_be_retained_item(state) || is_left_silent(state, plain_)) return;
     json::Document document(message::depth_limit);
     const auto item = document.parse(state.json);
     if (item && item.value()["type"].string() == state.kind) out_.value(item.value());
@@ -317,9 +299,7 @@ class ItemWriter {
   void write_reasoning(std::span<const Message> parts) {
     const Message& first = parts.front();
     const ItemState item(first.metadata);
-    // What has an item's state was made here.
-    const bool encrypted = is_encrypted_here(first) || (item.exists() && first.encrypted_value);
-    if (!encrypted && !item.exists()) return;
+    if (!is_reasoning_written(first, plain_)) return;
     const bool is_content = item.is("reasoning_text");
     const auto given = static_cast<std::size_t>(item["summary"].integer().value_or(0));
     const std::size_t summaries = is_content ? std::min(given, parts.size()) : parts.size();
@@ -330,36 +310,48 @@ class ItemWriter {
     out_.open_array("summary");
     write_reasoning_parts("summary_text", parts.first(summaries), further["summary"]);
     out_.close_array();
-    if (is_content) {
+    if (is_content && (summaries < parts.size() || further["content"].exists())) {
       out_.open_array("content");
       write_reasoning_parts("reasoning_text", parts.subspan(summaries), further["content"]);
       out_.close_array();
     }
-    if (encrypted) out_.text("encrypted_content", *first.encrypted_value);
+    if (first.encrypted_value) out_.text("encrypted_content", *first.encrypted_value);
     if (item["status"].is_string()) out_.value("status", item["status"]);
     further.write(out_, {"type", "id", "summary", "content", "encrypted_content"});
     out_.close_object();
   }
 
-  // `further` has the further members of each part.
+  // `further` has the further members of each part; one with a text shows nothing, and is no
+  // message.
   void write_reasoning_parts(std::string_view type, std::span<const Message> parts,
                              const json::Value& further) {
-    std::vector<json::Value> members;
-    for (const json::Value one : further.items()) members.push_back(one);
-    members.resize(parts.size());
-    for (std::size_t at = 0; at < parts.size(); ++at) {
-      const std::string text = message::text_of(parts[at].content);
-      if (text.empty()) continue;
-      out_.open_object();
-      out_.text("type", type);
-      out_.text("text", text);
-      write_further(out_, members[at], {"type", "text"});
-      out_.close_object();
+    std::size_t written = 0;
+    for (const json::Value members : further.items()) {
+      if (members["text"].is_string()) {
+        write_reasoning_part(type, members["text"].string(), members);
+      } else if (written < parts.size()) {
+        write_reasoning_part(type, message::text_of(parts[written++].content), members);
+      }
     }
+    for (const Message& part : parts.subspan(written)) {
+      const std::string text = message::text_of(part.content);
+      // The only message may stand for an item without parts.
+      if (!text.empty() || parts.size() > 1) write_reasoning_part(type, text, {});
+    }
+  }
+
+  void write_reasoning_part(std::string_view type, std::string_view text,
+                            const json::Value& further) {
+    out_.open_object();
+    out_.text("type", type);
+    out_.text("text", text);
+    write_further(out_, further, {"type", "text"});
+    out_.close_object();
   }
 
   JsonBuilder& out_;
   std::span<const Message> messages_;
+  PlainReasoning plain_;
   message::OrderedAnswers answers_;
   std::unordered_map<std::string_view, const Message*> results_;
   struct ItemCall {
@@ -380,22 +372,13 @@ bool openai::is_custom_call(const ToolCall& call) {
          ItemState(call.metadata).is("custom_tool_call");
 }
 
-std::size_t reasoning_left_out(std::span<const Message> messages) {
-  std::size_t count = 0;
-  for (std::size_t at = 0; at < messages.size(); ++at) {
-    const Message& first = messages[at];
-    if (first.role != Role::reasoning) continue;
-    const bool goes_back = is_encrypted_here(first) || ItemState(first.metadata).exists();
-    const bool has_more = first.encrypted_value && !first.encrypted_value->empty();
-    if (!goes_back && (has_more || !message::text_of(first.content).empty())) ++count;
-    at += count_parts(messages, at) - 1;
-  }
-  return count;
+void write_openai_conversation(JsonBuilder& out, std::span<const Message> messages) {
+  write_openai_items(out, messages, PlainReasoning::sent);
 }
 
-void write_openai_conversation(JsonBuilder& out, std::span<const Message> messages) {
+void write_openai_items(JsonBuilder& out, std::span<const Message> messages, PlainReasoning plain) {
   out.open_array();
-  ItemWriter(out, messages).write();
+  ItemWriter(out, messages, plain).write();
   out.close_array();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/shown.hpp"
+#include "event/unsigned_reasoning.hpp"
 #include "message/history.hpp"
 #include "message/parts.hpp"
 
@@ -85,6 +86,15 @@ std::string read_arguments(const json::Value& object) {
   const json::Value unparsed = object[raw_arguments_key];
   const bool is_raw = object.size() == 1 && unparsed.is_string();
   return is_raw ? std::string(unparsed.string()) : arguments_of(object);
+}
+
+void mark_unsigned(message::Message& reasoning, std::string_view provider) {
+  reasoning.metadata.add(provider, event::unsigned_kind, "true");
+}
+
+bool is_own_unsigned(const message::Message& reasoning, std::string_view provider) {
+  return reasoning.encrypted_value.value_or("").empty() &&
+         reasoning.metadata.find(provider, event::unsigned_kind) != nullptr;
 }
 
 bool is_blank(std::string_view text) {

@@ -55,6 +55,10 @@ void write_arguments(message::JsonBuilder& out, std::string_view key, std::strin
 // Reads what write_arguments wrote.
 std::string read_arguments(const json::Value& object);
 
+// Reasoning that came without a signature is its own provider's by a mark alone.
+void mark_unsigned(message::Message& reasoning, std::string_view provider);
+bool is_own_unsigned(const message::Message& reasoning, std::string_view provider);
+
 // True for a text that most APIs refuse: it must hold more than white space.
 bool is_blank(std::string_view text);
 

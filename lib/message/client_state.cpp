@@ -11,6 +11,7 @@
 #include "base/json.hpp"
 #include "base/name_list.hpp"
 #include "base/shown.hpp"
+#include "event/unsigned_reasoning.hpp"
 #include "message/client_parts.hpp"
 #include "message/known_states.hpp"
 
@@ -63,8 +64,11 @@ constexpr std::string_view medium_names =
     "mimeType data displayName startOffset endOffset fps text languageCode finished";
 constexpr std::string_view any_name = "*";
 
-constexpr std::array<StateRow, 19> state_rows{{
+constexpr std::array<StateRow, 22> state_rows{{
     {"millrace", "issuer"},
+    {"anthropic", event::unsigned_kind},
+    {"google", event::unsigned_kind},
+    {"bedrock", event::unsigned_kind},
     {"anthropic", "after_call"},
     {"anthropic", "cache_control", cache_members, cache_types},
     {"anthropic", "compaction", compaction_members, compaction_types},

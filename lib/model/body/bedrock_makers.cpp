@@ -1,5 +1,6 @@
 #include "model/body/bedrock_makers.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "model/body/result_media.hpp"
@@ -71,6 +72,16 @@ constexpr std::array makers{
 constexpr BedrockMaker any_maker{"",   user_first,  certain_tool,
                                  true, no_thinking, BedrockTopK::root};
 
+// Makers whose models take their reasoning back, which they never sign. Claude wants a signature.
+// DeepSeek R1, Nova and models that do not reason reject any ("User messages cannot contain
+// reasoning content"); nobody has tried the others, and a model behind an ARN may be any of these.
+// Sources: https://github.com/earendil-works/pi/pull/727 (2026-01, all models tried at Bedrock),
+// https://github.com/can1357/oh-my-pi/pull/9086 (2026-08, Nova),
+// https://github.com/strands-agents/harness-sdk/issues/651 (2025-08, DeepSeek R1),
+// https://github.com/maximhq/bifrost/pull/6942 (2026-09, Claude and MiniMax).
+constexpr std::array<std::string_view, 4> unsigned_makers{"minimax.", "moonshot", "openai.",
+                                                          "qwen."};
+
 bool stays(BedrockResults results, const message::Media& media) {
   using Kind = message::Media::Kind;
   switch (results) {
@@ -93,6 +104,12 @@ const BedrockMaker& bedrock_maker(std::string_view sent, std::string_view named)
     if (fits && maker.name.size() > best->name.size()) best = &maker;
   }
   return *best;
+}
+
+bool bedrock_takes_unsigned_reasoning(std::string_view sent, std::string_view named) {
+  const std::string_view name = bedrock_maker(sent, named).name;
+  return std::any_of(unsigned_makers.begin(), unsigned_makers.end(),
+                     [&](std::string_view maker) { return name.starts_with(maker); });
 }
 
 const BedrockMaker& bedrock_maker(const Draft& draft) {

@@ -37,6 +37,9 @@ struct BedrockMaker {
 const BedrockMaker& bedrock_maker(std::string_view sent, std::string_view named);
 const BedrockMaker& bedrock_maker(const Draft& draft);
 
+// Whether reasoning that the model did not sign may come back to it.
+bool bedrock_takes_unsigned_reasoning(std::string_view sent, std::string_view named);
+
 // The messages with the media behind the results that must not hold them.
 message::Messages with_bedrock_results(const BedrockMaker& maker,
                                        std::span<const message::Message> messages);

@@ -16,6 +16,7 @@
 #include "model/body/members.hpp"
 #include "model/body/sampling.hpp"
 #include "model/body/tools.hpp"
+#include "model/payload/item_ids.hpp"
 
 namespace millrace::model {
 namespace {
@@ -213,10 +214,11 @@ void write_user(JsonBuilder& out, const Draft& draft) {
 }
 
 void note_reasoning(const Draft& draft) {
-  const std::size_t count = format::reasoning_left_out(draft.messages);
+  const std::size_t count = format::reasoning_left_out(
+      draft.messages.list(), plain_reasoning(draft.config, draft.payload));
   if (count == 0) return;
   draft.note("messages", "Thoughts of earlier turns are left out: " + std::to_string(count) +
-                             ". The API takes back only what it encrypted itself.");
+                             ". The API takes back only what it encrypted or stored itself.");
 }
 
 }  // namespace
@@ -226,7 +228,8 @@ Result<std::string> openai_responses_body(const Draft& draft) {
   MILLRACE_TRY(check_background(draft));
   MILLRACE_TRY(check_media(draft, refusal, FileNames::demanded));
   JsonBuilder items(json::Surrogates::replace);
-  format::write_openai_conversation(items, draft.messages);
+  format::write_openai_items(items, draft.messages.list(),
+                             plain_reasoning(draft.config, draft.payload));
   note_reasoning(draft);
   std::string truncation = draft.payload.truncation;
   if (truncation.empty() && draft.model.starts_with("computer-use")) truncation = "auto";

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <unordered_set>
 
 #include "base/json.hpp"
 #include "base/json_tree.hpp"
@@ -16,10 +15,13 @@
 #include "model/body/media.hpp"
 #include "model/call/call_ids.hpp"
 #include "model/call/scope.hpp"
+#include "model/payload/item_ids.hpp"
 #include "model/payload/notes.hpp"
 #include "model/payload/row_members.hpp"
+#include "model/payload/silent_messages.hpp"
 #include "model/payload/tool_names.hpp"
 #include "model/payload/unfit_signatures.hpp"
+#include "model/payload/unsigned_reasoning.hpp"
 #include "model/payload/vendor_calls.hpp"
 #include "model/payload/vendor_tools.hpp"
 #include "model/payload/withheld.hpp"
@@ -146,76 +148,6 @@ bool is_claude(Dialect dialect) {
   return dialect == Dialect::anthropic || dialect == Dialect::vertex_anthropic;
 }
 
-// Claude answers better to a word than to nothing. What the provider's own tools returned is sent
-// as it came.
-void fill_empty_results(message::SharedMessages& messages) {
-  std::unordered_set<std::string> server_calls;
-  for (std::size_t at = 0; at < messages.size(); ++at) {
-    const message::Message& message = messages[at];
-    for (const message::ToolCall& call : message.tool_calls) {
-      if (call.metadata.find("anthropic", "server_tool") != nullptr) server_calls.insert(call.id);
-    }
-    if (message.role != message::Role::tool || message.error) continue;
-    if (server_calls.contains(message.tool_call_id)) continue;
-    if (message.content.kind == message::Content::Kind::parts || !message.content.text.empty()) {
-      continue;
-    }
-    messages.edit()[at].content = message::Content::of_text("<empty_content>");
-  }
-}
-
-bool has_no_content(const message::Message& message) {
-  using Kind = message::Content::Kind;
-  const message::Content& content = message.content;
-  // Who asks nothing in so many words may mean it.
-  const bool has_content = content.kind == Kind::text
-                               ? !content.text.empty() || message.role == message::Role::user
-                               : content.kind != Kind::absent && content.text != "[]";
-  return !has_content && message.tool_calls.empty() && message.metadata.provider_state.empty() &&
-         !message.encrypted_value;
-}
-
-// An answer that was stopped before its first word, a question whose parts are none or empty:
-// providers refuse the whole history for one. Reasoning belongs to the answer behind it, which
-// stays.
-void drop_silent(message::SharedMessages& messages, const Quirks& quirks,
-                 std::vector<Note>& notes) {
-  using message::Role;
-  Role before = Role::system;
-  const auto is_silent = [&](const message::Message& message) {
-    const bool may_be = message.role == Role::user ||
-                        (message.role == Role::assistant && before != Role::reasoning &&
-                         !quirks.has(Quirk::blank_assistant_content));
-    before = message.role;
-    return may_be && has_no_content(message);
-  };
-  note_count(notes, "Media without address or bytes are", drop_empty_media(messages), {}, true);
-  if (std::none_of(messages.begin(), messages.end(), is_silent)) return;
-  before = Role::system;
-  const std::size_t dropped = std::erase_if(messages.edit(), is_silent);
-  note_count(notes, "Messages that say nothing are", dropped, {});
-}
-
-// APIs that keep the system prompt apart refuse a request in which nobody else speaks; others
-// answer to it. The user says the last of the prompts then. Sources:
-// https://docs.anthropic.com/en/api/messages, langchain-ai/langchain-google#1298 (2026-11).
-void add_user_turn(message::SharedMessages& messages, std::vector<Note>& notes) {
-  using message::Message;
-  using message::Role;
-  const auto is_prompt = [](const Message& message) {
-    return message.role == Role::system || message.role == Role::developer;
-  };
-  const auto speaks = [&](const Message& message) {
-    return !is_prompt(message) && message.role != Role::activity;
-  };
-  if (std::any_of(messages.begin(), messages.end(), speaks)) return;
-  if (std::none_of(messages.begin(), messages.end(), is_prompt)) return;
-  message::Messages& own = messages.edit();
-  std::find_if(own.rbegin(), own.rend(), is_prompt)->role = Role::user;
-  notes.push_back(
-      {"messages", "The API answers to a user: the system prompt is what the user says.", false});
-}
-
 bool keeps_prompt_apart(Dialect dialect) {
   return is_claude(dialect) || dialect == Dialect::gemini || dialect == Dialect::vertex_gemini ||
          dialect == Dialect::bedrock_converse;
@@ -306,8 +238,14 @@ Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& 
   note_row_members(messages, chat.notes);
   drop_unfit_signatures(messages, chat.notes);
   spell_vendor_calls(messages, config, chat.dialect, chat.model, chat.notes);
-  note_withheld(messages, config, chat.dialect, chat.notes);
+  const bool takes_unsigned =
+      takes_unsigned_reasoning(config, chat.dialect, chat.model, payload.model);
+  note_withheld(messages, config, chat.dialect, takes_unsigned, chat.notes);
   drop_foreign_state(messages, config.id);
+  if (!takes_unsigned) drop_unsigned_marks(messages);
+  if (chat.dialect == Dialect::openai_responses) {
+    drop_item_ids(messages, plain_reasoning(config, payload), chat.notes);
+  }
   if (is_chat_completion(chat.dialect) && !names_gemini(chat.model)) {
     drop_unclaimed_signatures(messages);
   }

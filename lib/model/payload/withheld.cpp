@@ -6,8 +6,10 @@
 #include <string_view>
 #include <utility>
 
+#include "event/unsigned_reasoning.hpp"
 #include "format/openai_names.hpp"
 #include "format/retained.hpp"
+#include "format/support.hpp"
 #include "format/turn_blocks.hpp"
 #include "message/parts.hpp"
 #include "model/body/chat_messages.hpp"
@@ -40,10 +42,22 @@ constexpr std::array readers{
 };
 
 // Marks and notes of the engine's own, and of servers: no reader misses them.
-constexpr std::array<std::string_view, 15> plain_kinds{
-    "issuer", "begun",         "custom",        "reasoning_content", "reasoning",
-    "list",   "cache_control", "cache_blocks",  "refusal",           "tool_name",
-    "hosted", "index",         "function_call", "call_id",           "call_type"};
+constexpr std::array<std::string_view, 16> plain_kinds{"issuer",
+                                                       "begun",
+                                                       event::unsigned_kind,
+                                                       "custom",
+                                                       "reasoning_content",
+                                                       "reasoning",
+                                                       "list",
+                                                       "cache_control",
+                                                       "cache_blocks",
+                                                       "refusal",
+                                                       "tool_name",
+                                                       "hosted",
+                                                       "index",
+                                                       "function_call",
+                                                       "call_id",
+                                                       "call_type"};
 
 // Dialects that send reasoning only with their own signature, and have no note of their own.
 constexpr std::array signed_dialects{Dialect::anthropic, Dialect::vertex_anthropic, Dialect::gemini,
@@ -57,8 +71,10 @@ constexpr std::string_view citations_left =
     "Citations of earlier answers are left out: the API has no place for them. They stay in the "
     "history.";
 
+constexpr std::string_view blank_texts =
+    "Texts of white space alone are left out: the API rejects them. They stay in the history.";
 constexpr std::string_view unsigned_left =
-    "Reasoning without a signature is left out: the API takes what a provider signed alone. It "
+    "Reasoning without a signature is left out: the model takes only what it signed itself. It "
     "stays in the history.";
 constexpr std::string_view prompt_media =
     "Images and files of a system or developer message are left out: the API takes text there.";
@@ -76,8 +92,9 @@ std::string_view maker_of(const Message& reasoning) {
 
 class Withheld {
  public:
-  Withheld(const ProviderConfig& config, Dialect dialect)
+  Withheld(const ProviderConfig& config, Dialect dialect, bool takes_unsigned)
       : dialect_(dialect),
+        takes_unsigned_(takes_unsigned),
         provider_id_(config.id),
         takes_parts_(dialect != Dialect::mistral && takes_openai_parts(config)),
         takes_images_(config.quirks.has(Quirk::image_config)) {
@@ -93,6 +110,7 @@ class Withheld {
       add(call.metadata, is_issued_elsewhere(call.metadata));
     }
     if (message.role == Role::reasoning) add_reasoning(message);
+    has_blank_texts_ = has_blank_texts_ || leaves_blank_text(message);
     if (message.role == Role::system || message.role == Role::developer) add_prompt(message);
     // It takes other messages out of a graph's state.
     if (message.activity_type == "langgraph.remove") name("langgraph", "remove");
@@ -112,6 +130,7 @@ class Withheld {
   // Whether a prompt has media that are not sent.
   [[nodiscard]] bool has_prompt_media() const { return has_prompt_media_; }
   [[nodiscard]] bool has_unsigned() const { return has_unsigned_; }
+  [[nodiscard]] bool has_blank_texts() const { return has_blank_texts_; }
 
  private:
   [[nodiscard]] bool is_own(std::string_view provider) const {
@@ -194,6 +213,27 @@ class Withheld {
     }
   }
 
+  // Whether a text, or one of the parts, is left out as blank; blocks that came as they are go
+  // back.
+  [[nodiscard]] bool leaves_blank_text(const Message& message) const {
+    const bool is_claude = dialect_ == Dialect::anthropic || dialect_ == Dialect::vertex_anthropic;
+    const bool may_be = message.role == Role::user || message.role == Role::assistant;
+    if ((!is_claude && dialect_ != Dialect::bedrock_converse) || !may_be) return false;
+    const auto is_blank = [](std::string_view text) {
+      return !text.empty() && format::is_blank(text);
+    };
+    if (message.content.kind == Content::Kind::text) {
+      const bool has_blocks = message.metadata.find("anthropic", "text") != nullptr ||
+                              message.metadata.find("bedrock", "blocks") != nullptr;
+      return !has_blocks && is_blank(message.content.text);
+    }
+    const message::Parts parts(message.content);
+    for (const json::Value part : parts.items()) {
+      if (part["type"].string() == "text" && is_blank(part["text"].string())) return true;
+    }
+    return false;
+  }
+
   void add_part(const json::Value& part) {
     const json::Value states = part["metadata"]["millrace"]["providerState"];
     for (const json::Value state : states.items()) {
@@ -217,8 +257,16 @@ class Withheld {
     }
     const bool is_signed_only = std::find(signed_dialects.begin(), signed_dialects.end(),
                                           dialect_) != signed_dialects.end();
-    const bool is_left_out = is_signed_only && !message::text_of(message.content).empty();
+    const bool is_left_out =
+        is_signed_only && !is_sent_unsigned(message) && !message::text_of(message.content).empty();
     has_unsigned_ = has_unsigned_ || is_left_out;
+  }
+
+  [[nodiscard]] bool is_sent_unsigned(const Message& reasoning) const {
+    return takes_unsigned_ && !is_issued_elsewhere(reasoning.metadata) &&
+           std::any_of(own_.begin(), own_.end(), [&](std::string_view provider) {
+             return format::is_own_unsigned(reasoning, provider);
+           });
   }
 
   void name(std::string_view provider, std::string_view kind) {
@@ -238,6 +286,7 @@ class Withheld {
   }
 
   Dialect dialect_;
+  bool takes_unsigned_;
   std::string_view provider_id_;
   bool takes_parts_;
   bool takes_images_;
@@ -248,6 +297,7 @@ class Withheld {
   bool has_turn_blocks_ = false;
   bool has_prompt_media_ = false;
   bool has_unsigned_ = false;
+  bool has_blank_texts_ = false;
 };
 
 // Whether the message shows nothing: no text, no medium, no call.
@@ -274,8 +324,8 @@ bool reads_state_of(Dialect dialect, std::string_view provider) {
 }
 
 void note_withheld(message::SharedMessages& messages, const ProviderConfig& config, Dialect dialect,
-                   std::vector<Note>& notes) {
-  Withheld withheld(config, dialect);
+                   bool takes_unsigned, std::vector<Note>& notes) {
+  Withheld withheld(config, dialect, takes_unsigned);
   for (std::size_t at = 0; at < messages.size(); ++at) {
     withheld.add(messages[at]);
     const std::string names = withheld.take_new();
@@ -285,6 +335,7 @@ void note_withheld(message::SharedMessages& messages, const ProviderConfig& conf
   }
   if (withheld.has_turn_blocks()) notes.push_back({"messages", std::string(turn_blocks), false});
   if (withheld.has_prompt_media()) notes.push_back({"messages", std::string(prompt_media), false});
+  if (withheld.has_blank_texts()) notes.push_back({"messages", std::string(blank_texts), false});
   if (withheld.has_unsigned()) notes.push_back({"messages", std::string(unsigned_left), false});
   if (withheld.has_citations()) notes.push_back({"messages", std::string(citations_left), false});
   if (withheld.names().empty()) return;

@@ -16,8 +16,8 @@ namespace millrace::model {
 bool reads_state_of(Dialect dialect, std::string_view provider);
 
 // Adds the note. A message that would say nothing without what is withheld gets a text that names
-// it, so that no turn of the conversation is lost.
+// it, so that no turn of the conversation is lost. `takes_unsigned`: see unsigned_reasoning.hpp.
 void note_withheld(message::SharedMessages& messages, const ProviderConfig& config, Dialect dialect,
-                   std::vector<Note>& notes);
+                   bool takes_unsigned, std::vector<Note>& notes);
 
 }  // namespace millrace::model

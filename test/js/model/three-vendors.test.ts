@@ -116,7 +116,7 @@ const ran = (names: string, images = 0): string =>
 const withheld = (names: string): string =>
   `\`messages\`: The API does not read what other providers made: ${names}. It stays in the history.`;
 const reasoningLeftOut = (left: number): string =>
-  `\`messages\`: Thoughts of earlier turns are left out: ${left}. The API takes back only what it encrypted itself.`;
+  `\`messages\`: Thoughts of earlier turns are left out: ${left}. The API takes back only what it encrypted or stored itself.`;
 const ranBy = {
   anthropic:
     'web_search, web_fetch, bash_code_execution, text_editor_code_execution, tool_search_tool_regex, ask',
