@@ -7,6 +7,7 @@ import {
   entriesOfHistory,
   entriesOfPage,
   type Entry,
+  isAlive,
   latestOf,
   question,
   withLog,
@@ -75,7 +76,8 @@ export class Chat extends Store<ChatState> {
     if (signal.aborted) return;
     const entries = entriesOfPage(page.items, jobs);
     this.set({ entries, before: page.next_before, isLoading: false });
-    if (jobs[0]) void this.#follow(jobs[0].job_id);
+    const atWork = jobs.find(isAlive);
+    if (atWork) void this.#follow(atWork.job_id);
   }
 
   async loadOlder(): Promise<void> {
@@ -96,7 +98,7 @@ export class Chat extends Store<ChatState> {
     if (id === undefined || isLoading || isSending || this.active) return;
     const { signal } = this.#reading;
     try {
-      if ((await api.activeJobs(id)).length > 0) await this.#load(id, signal);
+      if ((await api.activeJobs(id)).some(isAlive)) await this.#load(id, signal);
     } catch {
       // The list is read again soon.
     }

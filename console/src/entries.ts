@@ -63,11 +63,22 @@ function entryOf(item: HistoryItem): Entry {
 
 /** What jobs that are not over show, the one at work first; the log of it brings the rest. */
 export function entriesOfJobs(jobs: readonly Job[]): Entry[] {
-  return jobs.flatMap(({ job_id: job, queued_message: message }, at) => {
-    const answer = emptyEntry(job, at > 0);
+  const atWork = jobs.find(isAlive);
+  return jobs.flatMap((one) => {
+    const { job_id: job, queued_message: message } = one;
+    if (!isAlive(one)) return [endedEntry(one)];
+    const answer = emptyEntry(job, one !== atWork);
     if (!message) return [answer];
     return [question(message.message_id, message.content, message.attachments), answer];
   });
+}
+
+/** False for a job that cannot go on, since its records are damaged. */
+export const isAlive = ({ status }: Job): boolean => status !== 'error';
+
+function endedEntry({ job_id: job, error }: Job): AnswerEntry {
+  const entry = emptyEntry(job);
+  return { ...entry, answer: { ...entry.answer, state: 'error', error: error ?? '' } };
 }
 
 /** The latest page of the history, with the jobs that are not over: what waits for them is behind their answers. */

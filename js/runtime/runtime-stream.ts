@@ -28,7 +28,7 @@ type Item =
   | { type: '@withdraw'; id: number }
   | { type: '@answer'; id: number; value: unknown }
   | { type: '@refused'; id: number; error: object }
-  | { type: '@problem'; run?: string; error: { code: string; message: string } };
+  | { type: '@problem'; run?: string; what?: string; error: { code: string; message: string } };
 
 interface Waiting {
   resolve: (value: unknown) => void;
@@ -178,9 +178,9 @@ export class RuntimeStream {
         this.#settleCommand(item.id)?.reject(errorFromNative(JSON.stringify(item.error)));
         break;
       case '@problem': {
-        const { run, error } = item;
-        const place = run === undefined ? 'Runs cannot be taken over' : `The run ${run} is parked`;
-        process.emitWarning(`createRuntime(): ${place}: ${error.message}`, {
+        const { run, what, error } = item;
+        const left = run === undefined ? 'Runs cannot be taken over' : `The run ${run} is parked`;
+        process.emitWarning(`createRuntime(): ${what ?? left}: ${error.message}`, {
           code: 'MILLRACE_RUNTIME',
         });
         break;

@@ -89,7 +89,7 @@ Outcome delete_conversation(store::StorageBackend& backend, const std::string& p
   auto found = backend.thread(principal, id);
   if (!found) return rejected(found.error());
   if (!found.value()) return rejected(404, missing);
-  auto active = active_runs(backend, principal, id);
+  auto active = busy_runs(backend, principal, id);
   if (!active) return rejected(active.error());
   if (!active.value().empty()) return rejected(409, running);
   if (auto gone = backend.delete_thread(principal, id); !gone) return rejected(gone.error());
@@ -113,7 +113,7 @@ struct Listing {
 // Conversations of the next slice, with how many messages each has and whether a job works in it.
 Result<void> list_on(store::StorageBackend& backend, const ApiOptions& options, Listing& listing) {
   if (!listing.busy) {
-    auto active = active_runs(backend, listing.principal, {});
+    auto active = busy_runs(backend, listing.principal, {});
     if (!active) return active.error();
     listing.busy.emplace();
     for (const store::RunRow& row : active.value()) listing.busy->insert(row.run.thread);

@@ -319,7 +319,7 @@ Cleared clear(store::StorageBackend& backend, const std::string& principal, cons
   auto found = load_conversation(backend, principal, id);
   if (!found) return {500, found.error().message};
   if (!found.value() && id != chat::default_conversation) return {404, std::string(missing_thread)};
-  auto active = active_runs(backend, principal, id);
+  auto active = busy_runs(backend, principal, id);
   if (!active) return {500, active.error().message};
   if (!active.value().empty()) return {409, "Chat job is still running"};
   auto rows = backend.messages(principal, id);

@@ -30,6 +30,17 @@ bool is_data_url(std::string_view text) {
   return equal_ignoring_case(text.substr(0, data_scheme.size()), data_scheme);
 }
 
+// Where the first one begins, or npos.
+std::size_t find_data_url(std::string_view text) {
+  constexpr std::size_t name = data_scheme.size() - 1;  // without the colon
+  std::size_t colon = text.find(':');
+  while (colon != std::string_view::npos) {
+    if (colon >= name && is_data_url(text.substr(colon - name))) return colon - name;
+    colon = text.find(':', colon + 1);
+  }
+  return colon;
+}
+
 // As segments write what would end a value.
 std::string unescaped(std::string_view text) {
   static constexpr std::array<std::pair<std::string_view, char>, 4> escapes{
@@ -137,13 +148,16 @@ class UserMedia {
 
  private:
   // Each is looked for again only behind where it was.
-  std::size_t find_segment() { return find(mark, segment_at_); }
-  std::size_t find_address() { return find(data_scheme, address_at_); }
-  std::size_t find(std::string_view what, std::size_t& known) {
+  std::size_t find_segment() {
+    return find([](std::string_view text) { return text.find(mark); }, segment_at_);
+  }
+  std::size_t find_address() { return find(find_data_url, address_at_); }
+  template <typename Find>
+  std::size_t find(const Find& look, std::size_t& known) {
     const std::size_t here = size_ - rest_.size();
     if (known != std::string_view::npos && known < here) known = npos_unknown;
     if (known == npos_unknown) {
-      const std::size_t at = rest_.find(what);
+      const std::size_t at = look(rest_);
       known = at == std::string_view::npos ? at : here + at;
     }
     return known == std::string_view::npos ? known : known - here;
@@ -182,7 +196,11 @@ class UserMedia {
     constexpr std::string_view ends = " \t\r\n\"'()<>[]`\\";
     const std::size_t end = std::min(rest_.find_first_of(ends), rest_.size());
     const std::string_view address = rest_.substr(0, end);
-    const bool is_base64 = address.substr(0, address.find(',')).ends_with(";base64");
+    const std::string_view head = address.substr(0, address.find(','));
+    constexpr std::string_view base64_mark = ";base64";
+    const bool is_base64 =
+        head.size() >= base64_mark.size() &&
+        equal_ignoring_case(head.substr(head.size() - base64_mark.size()), base64_mark);
     const auto written = is_base64 ? read_written(address) : std::nullopt;
     auto bytes = written ? base64::decode(written->base64) : std::nullopt;
     if (!bytes || message::type_by_content(*bytes).empty()) {
@@ -199,17 +217,16 @@ class UserMedia {
                                                   std::to_string(medium.bytes.size()) + " bytes; " +
                                                   std::to_string(most_bytes_) + " are allowed.");
     }
-    if (taken_.media.size() == most_inline_media) {
+    const auto is_same = [&](const InlineMedium& one) { return one.row.id == medium.row.id; };
+    const auto& media = taken_.media;
+    const bool is_known = std::any_of(media.begin(), media.end(), is_same);
+    if (!is_known && media.size() == most_inline_media) {
       return make_error(Errc::invalid_body, "A `message` has at most " +
                                                 std::to_string(most_inline_media) +
                                                 " media in its text. Upload the others.");
     }
     taken_.text += tag_of(medium);
-    const auto is_same = [&](const InlineMedium& one) { return one.row.id == medium.row.id; };
-    const auto& known = taken_.media;
-    if (std::none_of(known.begin(), known.end(), is_same)) {
-      taken_.media.push_back(std::move(medium));
-    }
+    if (!is_known) taken_.media.push_back(std::move(medium));
     return {};
   }
 
@@ -261,6 +278,12 @@ chat::Output shape_output(std::string_view text, const MediaOrigin& origin,
 Result<TakenMedia> take_inline_media(std::string_view text, const MediaOrigin& origin,
                                      std::uint64_t most_bytes) {
   return UserMedia(text, origin, most_bytes).take();
+}
+
+json::Tree references_of(const std::vector<InlineMedium>& media) {
+  json::Tree references = json::Tree::array();
+  for (const InlineMedium& medium : media) references.push(attachment_reference(medium.row));
+  return references;
 }
 
 std::string without_media(std::string_view text) {

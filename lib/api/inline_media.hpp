@@ -40,10 +40,13 @@ inline constexpr std::size_t most_inline_media = 16;
 
 // The same of a text of the user: segments with `base64://` or a `data:` URL as their `file` or
 // `url`, and `data:` URLs in base64 elsewhere whose bytes are of a medium that models take.
-// Errors: invalid_body for a segment that is not base64, and for more media than
+// Errors: invalid_body for a segment that is not base64, and for more different media than
 // most_inline_media; body_too_large for one beyond `most_bytes`.
 Result<TakenMedia> take_inline_media(std::string_view text, const MediaOrigin& origin,
                                      std::uint64_t most_bytes);
+
+// What a message has of them in `attachments`.
+json::Tree references_of(const std::vector<InlineMedium>& media);
 
 // The text without what stands for its media, for a title.
 std::string without_media(std::string_view text);

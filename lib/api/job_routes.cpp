@@ -149,8 +149,14 @@ std::vector<journal::RunState> states_of(std::string_view status) {
   if (status == "running") return {RunState::running, RunState::waiting, RunState::sleeping};
   if (status == "done") return {RunState::completed};
   if (status == "cancelled") return {RunState::cancelled};
-  if (status == "error") return {RunState::failed, RunState::dead};
+  if (status == "error") return {RunState::failed, RunState::dead, RunState::parked};
   return {};
+}
+
+// A parked run is queued, or an error.
+bool has_status(const store::RunRow& row, std::string_view status) {
+  if (row.state != journal::RunState::parked || status.empty()) return true;
+  return is_damaged(row) == (status == "error");
 }
 
 // The newest first.
@@ -174,10 +180,12 @@ void JobService::list(const http::Request& request, const ResponsePtr& response)
       [query](store::StorageBackend& backend) {
         return run::runs_without(backend, query, std::string(tool_agent));
       },
-      [jobs = jobs, principal = *query.principal, response](const Listed& listed) {
+      [jobs = jobs, principal = *query.principal, status, response](const Listed& listed) {
         if (!listed) return send_failure(response, listed.error());
         std::vector<store::RunId> runs;
-        for (const store::RunRow& row : listed.value().runs) runs.push_back(row.run.id);
+        for (const store::RunRow& row : listed.value().runs) {
+          if (has_status(row, status)) runs.push_back(row.run.id);
+        }
         jobs->find_all(
             runs, principal,
             [jobs, response, next = listed.value().next](const std::vector<JobPtr>& found) {
@@ -265,7 +273,7 @@ void JobService::cancel(const http::Request& request, const ResponsePtr& respons
   find(
       request, response, [context = context, jobs = jobs, response, takes_back](const JobPtr& job) {
         const auto answer = [jobs, response, job] { send_job(jobs, job, response, 200); };
-        if (job->log().is_over()) return answer();
+        if (job->log().is_over() && !job->is_cut()) return answer();
         // The message of one that has begun is part of the conversation.
         const bool leaves_nothing = takes_back && job->log().is_queued();
         context->requests->stop(
@@ -273,6 +281,11 @@ void JobService::cancel(const http::Request& request, const ResponsePtr& respons
             std::string(leaves_nothing ? run::taken_back : "user_aborted"),
             [context, jobs, response, job, answer](const Result<std::string>& stopped) {
               if (!stopped) return send_failure(response, stopped.error());
+              if (job->is_cut()) {
+                return jobs->find(job->id(), job->principal(), [jobs, response](const JobPtr& now) {
+                  now ? send_job(jobs, now, response, 200) : send_refusal(response, 404, no_job);
+                });
+              }
               // One that waited for an action reads no further by itself.
               jobs->refresh(job, [context, job, answer] { when_over(context->loop, job, answer); });
             });

@@ -23,6 +23,12 @@ constexpr std::size_t most_ended_logs = 4;
 constexpr std::array<RunState, 5> active_states{
     RunState::queued, RunState::running, RunState::waiting, RunState::sleeping, RunState::parked};
 
+constexpr std::string_view damaged =
+    "store_damaged: Records of the job are damaged. A new message of its conversation, or a stop, "
+    "ends it; `millrace storage check` names them.";
+constexpr std::string_view damaged_and_over =
+    "store_damaged: Records of the job are damaged. `millrace storage check` names them.";
+
 chat::JobOptions options_of(const store::RunRow& row, const ApiOptions& api) {
   chat::JobOptions options;
   options.job_id = job_id(row.run.id);
@@ -100,6 +106,18 @@ Result<std::vector<store::RunRow>> active_runs(store::StorageBackend& backend,
   return active;
 }
 
+bool is_damaged(const store::RunRow& row) {
+  return row.state == RunState::parked && row.head == row_of(Errc::store_damaged).code;
+}
+
+Result<std::vector<store::RunRow>> busy_runs(store::StorageBackend& backend,
+                                             const std::string& principal,
+                                             const std::string& thread) {
+  auto active = active_runs(backend, principal, thread);
+  if (active) std::erase_if(active.value(), is_damaged);
+  return active;
+}
+
 Job::Job(const store::RunRow& row, chat::JobOptions options, TakeMedia take_media)
     : run_(row.run.id),
       id_(options.job_id),
@@ -124,6 +142,19 @@ void Job::read(const std::shared_ptr<run::RunHub>& hub, Listener ready) {
   if (const auto attached = hub->attach(shared_from_this(), last_, counts_); !attached) {
     on_end(&attached.error());
   }
+}
+
+// A run at work goes on, whatever its readers cannot read.
+void Job::check(const store::RunRow& row) {
+  const bool is_unread = is_unreadable_ && row.state != RunState::running;
+  if (log_.is_over() || (!is_unread && !is_damaged(row))) return;
+  has_failed_ = true;
+  if (const auto hub = std::exchange(hub_, nullptr)) hub->detach(*this);
+  const bool is_cancelled = row.state == RunState::cancelled;
+  log_.end_unread({is_cancelled ? RunState::cancelled : RunState::failed,
+                   journal::is_over(row.state) ? damaged_and_over : damaged, row.created,
+                   row.ended.value_or(0)});
+  notify();
 }
 
 void Job::count() {
@@ -153,7 +184,10 @@ bool Job::on_record(const journal::Record& record) {
 
 void Job::on_end(const Error* error) {
   const auto self = shared_from_this();
-  if (error != nullptr) has_failed_ = true;
+  if (error != nullptr && !log_.is_over()) {
+    has_failed_ = true;
+    is_unreadable_ = error->code == Errc::store_damaged;
+  }
   hub_ = nullptr;
   settle(wanted_);
   notify();
@@ -215,7 +249,10 @@ void Jobs::refresh(const JobPtr& job, std::function<void()> ready) {
                            [job, ready = std::move(ready)](const Result<run::FoundRun>& run) {
                              // Others may have come first.
                              if (!run || !job->is_waiting()) return ready();
-                             job->read(run.value().hub, ready);
+                             job->read(run.value().hub, [job, row = run.value().row, ready] {
+                               job->check(row);
+                               ready();
+                             });
                            });
 }
 
@@ -237,7 +274,8 @@ void Jobs::open(const store::RunRow& row, const Found& found) {
                                     if (const auto jobs = weak.lock())
                                       jobs->store_media(id, std::move(media));
                                   });
-        job->read(run.value().hub, [weak, job, found] {
+        job->read(run.value().hub, [weak, job, found, now = run.value().row] {
+          job->check(now);
           if (const auto jobs = weak.lock()) jobs->keep(job);
           found(job);
         });
@@ -335,7 +373,7 @@ void Jobs::active(const std::string& principal, const std::string& conversation,
         std::vector<store::RunId> runs;
         for (const store::RunRow& row : rows.value()) runs.push_back(row.run.id);
         self->find_all(runs, principal, [found](std::vector<JobPtr> jobs) {
-          std::erase_if(jobs, [](const JobPtr& job) { return job->is_over(); });
+          std::erase_if(jobs, [](const JobPtr& job) { return job->is_over() && !job->is_cut(); });
           found(std::move(jobs));
         });
       });

@@ -47,7 +47,7 @@ class Job final : public run::RunReader, public std::enable_shared_from_this<Job
   // Nothing more comes.
   [[nodiscard]] bool is_over() const { return has_failed_ || log_.is_over(); }
   // Its records could not be read to their end; the run may go on.
-  [[nodiscard]] bool is_cut() const { return has_failed_ && !log_.is_over(); }
+  [[nodiscard]] bool is_cut() const { return has_failed_; }
   // Nothing comes before somebody answers what the run waits for; it is read again then.
   [[nodiscard]] bool is_waiting() const { return !is_over() && !hub_ && !ready_; }
 
@@ -60,6 +60,8 @@ class Job final : public run::RunReader, public std::enable_shared_from_this<Job
   // Reads the run from where the log ends; `ready` is called once the log has all that was
   // committed then.
   void read(const std::shared_ptr<run::RunHub>& hub, Listener ready);
+  // Ends the log where the run is damaged as its row is.
+  void check(const store::RunRow& row);
   // Called after the log has got more, and at the end.
   void listen(const void* who, Listener listener);
   void unlisten(const void* who) { listeners_.erase(who); }
@@ -88,7 +90,8 @@ class Job final : public run::RunReader, public std::enable_shared_from_this<Job
   std::uint64_t wanted_ = 0;
   Listener ready_;
   std::map<const void*, Listener> listeners_;
-  bool has_failed_ = false;  // it cannot be read
+  bool has_failed_ = false;     // it cannot be read
+  bool is_unreadable_ = false;  // since records are damaged
 };
 
 using JobPtr = std::shared_ptr<Job>;
@@ -137,9 +140,17 @@ void when_over(os::EventLoop& loop, const JobPtr& job, std::function<void()> don
 std::string job_id(const store::RunId& run);
 std::optional<store::RunId> run_of_job(std::string_view id);
 
-// The runs of a principal that keep this thread busy, or any ("").
+// Whether a run is parked since what it has in the store is damaged. Its job is an error, and
+// keeps its conversation busy no longer.
+bool is_damaged(const store::RunRow& row);
+
+// The runs of a principal that are not over, of this thread or of any ("").
 Result<std::vector<store::RunRow>> active_runs(store::StorageBackend& backend,
                                                const std::string& principal,
                                                const std::string& thread);
+// The same without those that are damaged: what keeps the thread busy.
+Result<std::vector<store::RunRow>> busy_runs(store::StorageBackend& backend,
+                                             const std::string& principal,
+                                             const std::string& thread);
 
 }  // namespace millrace::api

@@ -8,6 +8,7 @@
 
 #include "api/api_answers.hpp"
 #include "api/conversations.hpp"
+#include "api/inline_media.hpp"
 #include "api/stored_messages.hpp"
 #include "base/sha256.hpp"
 #include "chat/ids.hpp"
@@ -33,18 +34,27 @@ struct MessageOutcome {
   std::string refusal;                // "" is none
   std::string question;               // the message that is answered again
   std::optional<store::RunId> known;  // a request that comes again began this run
+  std::string code;                   // of the error that is the refusal; "" is not shown
+  TakenMedia given;                   // text of the message then
 };
 
 MessageOutcome outcome_of(int status) {
-  return {status, Tree::object(), {}, {}, {}};
+  return {status, Tree::object(), {}, {}, {}, {}, {}};
 }
 
 MessageOutcome no_outcome(int status, std::string_view why) {
-  return {status, {}, std::string(why), {}, {}};
+  return {status, {}, std::string(why), {}, {}, {}, {}};
 }
 
 MessageOutcome failed(const Error& error) {
   return no_outcome(row_of(error.code).http_status, error.message);
+}
+
+// Of what the request has.
+MessageOutcome rejected(const Error& error) {
+  MessageOutcome outcome = failed(error);
+  outcome.code = error.code_name();
+  return outcome;
 }
 
 struct MessagePlace {
@@ -83,7 +93,7 @@ std::variant<Found, MessageOutcome> find_message(store::StorageBackend& backend,
   const auto span = span_of(rows.value(), place.message);
   if (!span) return no_outcome(404, no_message);
   if (is_changed) {
-    auto active = active_runs(backend, place.principal, place.thread);
+    auto active = busy_runs(backend, place.principal, place.thread);
     if (!active) return failed(active.error());
     if (!active.value().empty()) return no_outcome(409, thread_busy);
   }
@@ -104,8 +114,12 @@ MessageOutcome edit_message(store::StorageBackend& backend, const MessagePlace& 
                             std::string_view text, const ApiOptions& options) {
   auto found = find_message(backend, place, true);
   if (auto* refusal = std::get_if<MessageOutcome>(&found)) return std::move(*refusal);
+  auto given = take_inline_media(text, {place.principal, backend.now()}, options.attachment_bytes);
+  if (!given) return rejected(given.error());
+  const auto& media = given.value().media;
+  if (auto stored = put_media(backend, media); !stored) return failed(stored.error());
   auto& [rows, span] = std::get<Found>(found);
-  put_text(rows, span, text);
+  put_text(rows, span, {given.value().text, references_of(media)});
   auto put = backend.set_messages(place.principal, place.thread, rows);
   return put ? item_of(rows, span, options) : failed(put.error());
 }
@@ -157,6 +171,7 @@ MessageOutcome branch(store::StorageBackend& backend, const MessagePlace& place,
 // A request to answer again, which is known by its key when it comes once more.
 struct AgainRequest {
   std::string text;  // of the question then; "" leaves it
+  std::uint64_t most_media_bytes = 0;
   std::string idem_key;
   std::string idem_hash;
 };
@@ -199,7 +214,10 @@ MessageOutcome find_question(store::StorageBackend& backend, const MessagePlace&
     if (question == 0) return no_outcome(400, "No question comes before the message");
     --question;
   }
-  static_cast<void>(cut_behind(rows, question, again.text));
+  auto given =
+      take_inline_media(again.text, {place.principal, backend.now()}, again.most_media_bytes);
+  if (!given) return rejected(given.error());
+  static_cast<void>(cut_behind(rows, question, {given.value().text, Tree()}));
   const auto records = records_of({rows.back()});
   if (records.empty()) return no_outcome(404, no_message);
   MessageOutcome outcome = outcome_of(202);
@@ -207,6 +225,7 @@ MessageOutcome find_question(store::StorageBackend& backend, const MessagePlace&
   outcome.body.set("conversation_id", place.thread);
   outcome.body.set("reuse_previous_user_message", Tree::flag(true));
   outcome.question = rows.back().id;
+  outcome.given = std::move(given).value();
   return outcome;
 }
 
@@ -223,7 +242,7 @@ struct MessageService {
   static std::function<void(MessageOutcome)> sender(const ResponsePtr& response) {
     return [response](const MessageOutcome& outcome) {
       if (outcome.refusal.empty()) return send_json(response, outcome.status, outcome.body);
-      send_refusal(response, outcome.status, outcome.refusal);
+      send_refusal(response, {outcome.status, outcome.refusal, outcome.code});
     };
   }
   void answer(const ResponsePtr& response, Work work) const {
@@ -303,7 +322,10 @@ void MessageService::on_branch(const http::Request& request, const ResponsePtr& 
 void MessageService::on_again(const http::Request& request, const ResponsePtr& response) const {
   const auto text = optional_text(request, response, "text");
   if (!text) return;
-  AgainRequest again{*text, std::string(request.headers.find("Idempotency-Key").value_or("")), {}};
+  AgainRequest again{*text,
+                     context->options.attachment_bytes,
+                     std::string(request.headers.find("Idempotency-Key").value_or("")),
+                     {}};
   if (!again.idem_key.empty()) again.idem_hash = sha256_hex(request.path + "\n" + request.body);
   context->read_store<MessageOutcome>(
       [place = place_of(request), again](store::StorageBackend& backend) {
@@ -312,7 +334,7 @@ void MessageService::on_again(const http::Request& request, const ResponsePtr& r
       [service = *this, again, principal = place_of(request).principal,
        response](const MessageOutcome& outcome) {
         if (!outcome.refusal.empty()) {
-          return send_refusal(response, outcome.status, outcome.refusal);
+          return send_refusal(response, {outcome.status, outcome.refusal, outcome.code});
         }
         if (!outcome.known) return service.answer_again(principal, again, outcome, response);
         service.jobs->find(job_id(*outcome.known), principal,
@@ -331,7 +353,8 @@ void MessageService::answer_again(const std::string& principal, const AgainReque
   wanted.idem_key = again.idem_key;
   wanted.idem_hash = again.idem_hash;
   wanted.answers_again = outcome.question;
-  wanted.other_text = again.text;
+  wanted.other_text = outcome.given.text;
+  wanted.other_media = outcome.given.media;
   turns->begin(std::move(wanted), [response](const std::variant<JobPtr, TurnRefusal>& begun) {
     const auto* refusal = std::get_if<TurnRefusal>(&begun);
     if (refusal != nullptr) return send_refusal(response, *refusal);

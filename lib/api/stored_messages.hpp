@@ -22,8 +22,14 @@ struct MessageSpan {
 json::Tree message_of(const store::MessageRow& row);
 bool is_question(const store::MessageRow& row);
 
+struct NewText {
+  std::string_view text;
+  // References of the media that it has; those of the message stay.
+  const json::Tree& attachments;
+};
+
 // The text of an answer of several parts becomes that of its last one.
-void put_text(MessageRows& rows, const MessageSpan& span, std::string_view text);
+void put_text(MessageRows& rows, const MessageSpan& span, const NewText& given);
 
 // The history shows what the run of a question did where its answer is missing. One that was
 // removed is not shown: the questions that it is missing behind, from this one back, leave it.
@@ -31,6 +37,6 @@ void leave_run(MessageRows& rows, std::size_t question);
 
 // What removes everything behind a question, which gets the text unless that is "". `rows` are
 // those of the conversation, and become what is left of them.
-store::ThreadUpdate cut_behind(MessageRows& rows, std::size_t question, std::string_view text);
+store::ThreadUpdate cut_behind(MessageRows& rows, std::size_t question, const NewText& given);
 
 }  // namespace millrace::api

@@ -4,9 +4,11 @@
 #include <array>
 #include <utility>
 
+#include "agent/state_messages.hpp"
 #include "api/attachment_routes.hpp"
 #include "base/sha256.hpp"
 #include "chat/ids.hpp"
+#include "os/random_ids.hpp"
 #include "run/durable/run_registry.hpp"
 #include "run/stored_members.hpp"
 
@@ -51,19 +53,55 @@ void Turns::Turn::prepare(store::StorageBackend& backend) {
   auto active = active_runs(backend, request.principal, request.conversation);
   if (!active) return reject(500, active.error().message);
   if (is_repeated(backend)) return;
+  if (finds_damaged(active.value())) return;
   const bool is_busy = !active.value().empty();
   if (is_busy && !take_busy(active.value())) {
     if (joins) message = new_message(message_id(), *joins, backend.now());
     return;
   }
-  if (!read_history(backend)) return;
-  if (request.reuses_previous) return add_content();
-  message = new_message("msg_" + hex_id(), run, backend.now());
-  Tree read = message;
-  run::prepare_for_model(read);
-  history.push(std::move(read));
-  if (!attachments.items().empty()) attached.push_back({history.items().size() - 1, attachments});
+  if (read_messages(backend)) read_input();
+}
+
+// What the model reads.
+bool Turns::Turn::read_messages(store::StorageBackend& backend) {
+  if (!read_history(backend)) return false;
+  if (!request.reuses_previous) {
+    message = new_message("msg_" + hex_id(), run, backend.now());
+    Tree read = message;
+    run::prepare_for_model(read);
+    history.push(std::move(read));
+    if (!attachments.items().empty()) attached.push_back({history.items().size() - 1, attachments});
+  }
   add_content();
+  return true;
+}
+
+void Turns::Turn::read_input() {
+  Tree body = Tree::object();
+  body.set("threadId", request.conversation);
+  body.set("runId", run.text().substr(4));
+  body.set("messages", std::exchange(history, Tree::array()));
+  os::RandomIds ids;
+  auto read = run::read_agent_input(body.to_json(), {}, ids);
+  if (!read) return reject(400, read.error().message);
+  input = std::move(read).value();
+  input.thread = std::make_shared<const store::ThreadUpdate>(thread_update());
+  input.trace = request.trace;
+  // A function gets the text.
+  if (!takes_content) return;
+  auto state_messages = agent::state_messages_of(input.messages_json);
+  if (!state_messages) return reject(400, state_messages.error().message);
+  input.state_messages = std::move(state_messages).value();
+}
+
+store::ThreadUpdate Turns::Turn::thread_update() const {
+  store::ThreadUpdate update = changes;
+  if (!message.is_object()) return update;
+  const std::string id(message["id"].string());
+  std::erase_if(update.messages, [&](const store::ThreadEntry& entry) { return entry.id == id; });
+  const auto rule = request.reuses_previous ? store::MessageRule::put : store::MessageRule::add;
+  update.messages.push_back({id, message.to_json(json::Surrogates::keep), rule});
+  return update;
 }
 
 // The message as the conversation has it.
@@ -131,6 +169,15 @@ bool Turns::Turn::is_repeated(store::StorageBackend& backend) {
   return false;
 }
 
+void Turns::Turn::look_among(const std::vector<std::string>& ids, const store::RunId& of) {
+  const std::string prefix = key_prefix();
+  const auto found = std::find_if(ids.begin(), ids.end(),
+                                  [&](const std::string& id) { return id.starts_with(prefix); });
+  if (found == ids.end()) return;
+  if (*found != message_id()) return reject(409, other_request);
+  known = of;
+}
+
 // Whether a run began with this key. Neither do hooks run for it again, nor does a run at work get
 // its message.
 bool Turns::Turn::is_known(store::StorageBackend& backend) {
@@ -140,6 +187,19 @@ bool Turns::Turn::is_known(store::StorageBackend& backend) {
     known = run.value()->run.id;
   } else {
     reject(409, other_request);
+  }
+  return true;
+}
+
+// One that is parked for what it has in the store would be in the way for ever.
+bool Turns::Turn::finds_damaged(const std::vector<store::RunRow>& active) {
+  const auto found = std::find_if(active.begin(), active.end(), is_damaged);
+  if (found == active.end()) return false;
+  // It does not end.
+  if (ended_damaged == found->run.id) {
+    reject(409, still_busy);
+  } else {
+    damaged = found->run.id;
   }
   return true;
 }
@@ -184,8 +244,11 @@ bool Turns::Turn::take_media(std::int64_t now) {
     return false;
   }
   request.message.text = std::move(taken.value().text);
-  // Those of a message that is answered again are there.
-  if (request.reuses_previous) return true;
+  // Those of a message that is answered again are there, but for those of its new text.
+  if (request.reuses_previous) {
+    media = std::move(request.other_media);
+    return true;
+  }
   media = std::move(taken.value().media);
   return true;
 }
@@ -247,7 +310,7 @@ bool Turns::Turn::cut_rows(MessageRows& rows) {
     return false;
   }
   const auto question = static_cast<std::size_t>(std::distance(rows.begin(), found));
-  changes = cut_behind(rows, question, request.other_text);
+  changes = cut_behind(rows, question, {request.other_text, attachments});
   return true;
 }
 

@@ -14,6 +14,7 @@
 #include "api/turn_hooks.hpp"
 #include "api/turns.hpp"
 #include "os/timer.hpp"
+#include "run/input.hpp"
 #include "store/backend.hpp"
 
 namespace millrace::api {
@@ -30,11 +31,13 @@ struct Turns::Turn {
   Begun begun;
   store::RunId run = store::RunId::next();
   std::optional<TurnRefusal> refusal;
-  std::optional<store::RunId> joins;  // the run that gets `message`
-  bool joins_agent = false;           // which takes messages while it is at work
-  std::optional<store::RunId> ends;   // the run that waits for the user, and ends before the turn
-  std::optional<store::RunId> known;  // the run that got it before
-  bool waits = false;                 // behind the runs of the conversation
+  std::optional<store::RunId> joins;    // the run that gets `message`
+  bool joins_agent = false;             // which takes messages while it is at work
+  std::optional<store::RunId> ends;     // the run that waits for the user, and ends before the turn
+  std::optional<store::RunId> damaged;  // a run that has to end before all else
+  std::optional<store::RunId> ended_damaged;  // the latest of these that was ended
+  std::optional<store::RunId> known;          // the run that got it before
+  bool waits = false;                         // behind the runs of the conversation
   int tries = 0;
   // Until when a run that is being taken over may be given the message.
   std::optional<os::Timer::Clock::time_point> joins_until{};
@@ -54,17 +57,26 @@ struct Turns::Turn {
   json::Tree message;           // the user's, as it is stored; null where it is there already
   store::ThreadUpdate changes;  // of the messages that are there
   json::Tree history = json::Tree::array();
+  run::AgentInput input;  // of the run that begins
 
   void reject(int status, std::string_view why) { refusal = TurnRefusal{status, std::string(why)}; }
-  // From the beginning, also where it was done before.
+  // From the beginning, also where it was done before. What takes long where the conversation is
+  // long is done here, so that the engine's thread finds it done.
+  // Thread: the store's.
   void prepare(store::StorageBackend& backend);
+  bool read_messages(store::StorageBackend& backend);
+  void read_input();
+  [[nodiscard]] store::ThreadUpdate thread_update() const;
   bool is_repeated(store::StorageBackend& backend);
+  // The same among messages that a run has, and its conversation may not have yet.
+  void look_among(const std::vector<std::string>& ids, const store::RunId& of);
   void add_content();
   bool is_known(store::StorageBackend& backend);
   [[nodiscard]] std::string key_prefix() const;
   [[nodiscard]] std::string message_id() const;
   [[nodiscard]] json::Tree new_message(const std::string& id, const store::RunId& of,
                                        std::int64_t now) const;
+  bool finds_damaged(const std::vector<store::RunRow>& active);
   bool take_busy(const std::vector<store::RunRow>& active);
   bool read_history(store::StorageBackend& backend);
   bool cut_rows(MessageRows& rows);

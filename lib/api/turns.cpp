@@ -13,7 +13,6 @@
 #include "chat/titles.hpp"
 #include "os/random_ids.hpp"
 #include "os/timer.hpp"
-#include "run/input.hpp"
 
 namespace millrace::api {
 namespace {
@@ -90,9 +89,13 @@ void Turns::prepare(const std::shared_ptr<Turn>& turn) {
         const auto self = weak.lock();
         if (!self) return;
         if (turn->known) return self->give(turn, *turn->known);
+        if (const auto run = std::exchange(turn->damaged, std::nullopt)) {
+          turn->ended_damaged = run;
+          return self->stop_first(turn, *run, "superseded", &Turns::prepare);
+        }
         if (turn->has_hooks && !turn->is_hooked) return self->run_hooks(turn);
         if (const auto run = std::exchange(turn->ends, std::nullopt)) {
-          return self->stop_first(turn, *run, "superseded");
+          return self->stop_first(turn, *run, "superseded", &Turns::replace);
         }
         self->store_media(turn);
       });
@@ -115,15 +118,36 @@ void Turns::run_hooks(const std::shared_ptr<Turn>& turn) {
                 });
 }
 
-// Gives the message to the run at work. Where that has just ended, a turn begins.
+// A run has messages that the conversation does not have yet: those that it has not taken.
 void Turns::join(const std::shared_ptr<Turn>& turn) {
   const store::RunId run = *std::exchange(turn->joins, std::nullopt);
+  if (turn->request.idem_key.empty()) return send(turn, run);
+  jobs_->find(job_id(run), turn->request.principal,
+              [weak = weak_from_this(), turn, run](const JobPtr& job) {
+                const auto self = weak.lock();
+                if (!self) return;
+                if (job) turn->look_among(job->log().message_ids(), run);
+                if (turn->known) return self->give(turn, run);
+                // What is on its way to a run is not in its log.
+                const auto known = self->sending_.find(turn->key_prefix());
+                if (known != self->sending_.end() && known->second != turn->message_id()) {
+                  turn->look_among({known->second}, run);
+                }
+                if (turn->refusal) return turn->begun(*turn->refusal);
+                self->sending_.insert_or_assign(turn->key_prefix(), turn->message_id());
+                self->send(turn, run);
+              });
+}
+
+// Gives the message to the run at work. Where that has just ended, a turn begins.
+void Turns::send(const std::shared_ptr<Turn>& turn, const store::RunId& run) {
   const TurnRequest& request = turn->request;
   context_->runs->send_message(
       run, turn->message, request.on_busy == OnBusy::interrupt, request.principal,
       [weak = weak_from_this(), turn, run](const Result<bool>& sent) {
         const auto self = weak.lock();
         if (!self) return;
+        if (!turn->request.idem_key.empty()) self->sending_.erase(turn->key_prefix());
         if (sent) return self->give(turn, run);
         if (self->joins_later(turn, run)) return;
         if (turn->request.on_busy == OnBusy::steer) {
@@ -132,7 +156,7 @@ void Turns::join(const std::shared_ptr<Turn>& turn) {
               TurnRefusal{409, std::string(takes_no_messages), std::string(error.code_name())});
         }
         // A function does not go on with a message: it is stopped, and the turn begins behind it.
-        self->stop_first(turn, run, "interrupted_by_message");
+        self->stop_first(turn, run, "interrupted_by_message", &Turns::replace);
       });
 }
 
@@ -160,10 +184,10 @@ bool Turns::joins_later(const std::shared_ptr<Turn>& turn, const store::RunId& r
 
 // The approvals of a run that waits can no longer be answered from then on.
 void Turns::stop_first(const std::shared_ptr<Turn>& turn, const store::RunId& run,
-                       const std::string& reason) {
+                       const std::string& reason, Next next) {
   context_->requests->stop(
       run.text(), turn->request.principal, {}, reason,
-      [weak = weak_from_this(), turn, run](const Result<std::string>& stopped) {
+      [weak = weak_from_this(), turn, run, next](const Result<std::string>& stopped) {
         const auto self = weak.lock();
         if (!self) return;
         if (!stopped) {
@@ -172,7 +196,7 @@ void Turns::stop_first(const std::shared_ptr<Turn>& turn, const store::RunId& ru
         }
         // Readers of its job get the end.
         self->jobs_->find(job_id(run), turn->request.principal,
-                          [self, turn](const JobPtr&) { self->replace(turn); });
+                          [self, turn, next](const JobPtr&) { ((*self).*next)(turn); });
       });
 }
 
@@ -236,24 +260,6 @@ Tree command_context(const chat::CommandDecision& decision,
 }
 
 void Turns::run(const std::shared_ptr<Turn>& turn, const chat::CommandDecision& decision) {
-  Tree body = Tree::object();
-  body.set("threadId", turn->request.conversation);
-  body.set("runId", turn->run.text().substr(4));
-  body.set("messages", turn->history);
-  os::RandomIds ids;
-  auto input = run::read_agent_input(body.to_json(), {}, ids);
-  if (!input) return turn->begun(TurnRefusal{400, input.error().message});
-  auto thread = std::make_shared<store::ThreadUpdate>(turn->changes);
-  if (turn->message.is_object()) {
-    const bool is_there = turn->request.reuses_previous;
-    const std::string id(turn->message["id"].string());
-    std::erase_if(thread->messages,
-                  [&](const store::ThreadEntry& entry) { return entry.id == id; });
-    thread->messages.push_back({id, turn->message.to_json(json::Surrogates::keep),
-                                is_there ? store::MessageRule::put : store::MessageRule::add});
-  }
-  input.value().thread = std::move(thread);
-  input.value().trace = turn->request.trace;
   run::StartRequest start;
   start.name = context_->options.agent;
   if (decision.kind != chat::CommandDecision::Kind::message) {
@@ -266,7 +272,7 @@ void Turns::run(const std::shared_ptr<Turn>& turn, const chat::CommandDecision& 
     start.name = pipeline_agent;
     start.context_json = answer.to_json();
   }
-  start.input = std::move(input).value();
+  start.input = std::move(turn->input);
   start.principal = turn->request.principal;
   start.id = turn->run;
   start.idem_key = turn->request.idem_key;

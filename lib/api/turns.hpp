@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -34,7 +35,8 @@ struct TurnRequest {
   // Of it, the message of the user that becomes the last one: what follows it is removed in the
   // commit that begins the run. "" is the last one there is.
   std::string answers_again;
-  std::string other_text;  // of that message; "" leaves its text
+  std::string other_text;                      // of that message; "" leaves its text
+  std::vector<InlineMedium> other_media = {};  // in it, which has `<attachment>` in their places
   OnBusy on_busy = OnBusy::reject;
   std::string idem_key;   // by which a request that comes again is known; "" is none
   std::string idem_hash;  // of its body
@@ -69,13 +71,15 @@ class Turns final : public std::enable_shared_from_this<Turns> {
 
  private:
   struct Turn;
+  using Next = void (Turns::*)(const std::shared_ptr<Turn>&);
   void prepare(const std::shared_ptr<Turn>& turn);
   void run_hooks(const std::shared_ptr<Turn>& turn);
   void join(const std::shared_ptr<Turn>& turn);
+  void send(const std::shared_ptr<Turn>& turn, const store::RunId& run);
   bool joins_later(const std::shared_ptr<Turn>& turn, const store::RunId& run);
   void replace(const std::shared_ptr<Turn>& turn);
   void stop_first(const std::shared_ptr<Turn>& turn, const store::RunId& run,
-                  const std::string& reason);
+                  const std::string& reason, Next next);
   void store_media(const std::shared_ptr<Turn>& turn);
   void go_on(const std::shared_ptr<Turn>& turn);
   void start(const std::shared_ptr<Turn>& turn);
@@ -89,6 +93,8 @@ class Turns final : public std::enable_shared_from_this<Turns> {
   JobsPtr jobs_;
   CommandsPtr commands_;
   std::set<std::shared_ptr<Turn>> waiting_;  // for their next try
+  // Ids of messages on their way to runs, by what those of their keys begin with.
+  std::map<std::string, std::string, std::less<>> sending_;
 };
 
 using TurnsPtr = std::shared_ptr<Turns>;

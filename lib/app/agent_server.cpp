@@ -96,6 +96,9 @@ Result<void> AgentServer::State::open_storage() {
   MILLRACE_TRY(check_reach(options));
   auto store = store_options();
   if (!store) return std::move(store).error();
+  store.value().on_lost_commits = [this](const Error& error) {
+    note_loss("Commits are missing", error.message);
+  };
   auto writer = open_store(store.value());
   if (!writer) return std::move(writer).error();
   api::RecordingOptions recording;
@@ -110,10 +113,7 @@ Result<void> AgentServer::State::open_storage() {
     note_problem(run, error);
   };
   recording.on_loss = [this](const std::string& what, std::string_view why) {
-    std::string problem = "{";
-    json::append_member(problem, "what", what);
-    json::append_member(problem, "message", why);
-    note(problem + "}");
+    note_loss(what, why);
   };
   routes.record_runs(recording, api_options_of(options));
   auto opened = StoreControl::open(loop, options.storage, [this] { return routes.run_requests(); });
@@ -130,6 +130,13 @@ void AgentServer::State::note_problem(const std::optional<store::RunId>& run, co
     problem.push_back('}');
   }
   note(std::move(problem));
+}
+
+void AgentServer::State::note_loss(std::string_view what, std::string_view why) {
+  std::string problem = "{";
+  json::append_member(problem, "what", what);
+  json::append_member(problem, "message", why);
+  note(problem + "}");
 }
 
 void AgentServer::State::note(std::string problem) {

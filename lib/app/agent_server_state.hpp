@@ -83,6 +83,7 @@ struct AgentServer::State {
                           std::vector<std::string>& names, std::string& instructions);
   void renew_plan();
   void note_problem(const std::optional<store::RunId>& run, const Error& error);
+  void note_loss(std::string_view what, std::string_view why);
   void note(std::string problem);
   void close_mcp();
   void close_routes();

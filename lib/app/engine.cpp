@@ -169,7 +169,15 @@ Result<Engine::StreamId> Engine::start_runtime(std::string_view options_json) {
     return make_runtime_api(std::move(services), api, log);
   };
   spec.open = [state = state_.get(), id, options = std::move(options).value()] {
-    auto opened = open_store(options);
+    StoreOptions own = options;
+    own.on_lost_commits = [state, id](const Error& error) {
+      state->loop.post([state, id, error] {
+        const auto found = state->runtimes.find(id);
+        const auto stream = found == state->runtimes.end() ? nullptr : found->second.lock();
+        if (stream) stream->report_loss("Commits are missing", error);
+      });
+    };
+    auto opened = open_store(own);
     // Before the runtime that ends by it: readers that come later get the reason as well.
     if (!opened)
       state->loop.post([state, id, error = opened.error()] { state->failed(id, error); });

@@ -176,6 +176,7 @@ Result<std::shared_ptr<store::Writer>> open_store(const StoreOptions& options) {
   file.read_only = options.read_only;
   file.open_timeout = options.open_timeout;
   file.allow_network = options.allow_network;
+  file.on_lost_commits = options.on_lost_commits;
   if (options.read_only) {
     auto backend = store::open_sqlite_backend(file);
     if (!backend) return std::move(backend).error();

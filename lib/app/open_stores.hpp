@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,6 +28,8 @@ struct StoreOptions {
   run::StartRules starts = {};
   bool demands_versions = false;  // as run::RunRegistry
   store::SweepPolicy retention = {};
+  // As that of store::SqliteOptions.
+  std::function<void(const Error& error)> on_lost_commits = {};
 };
 
 // Reads the options from a JSON object; unknown members are errors.

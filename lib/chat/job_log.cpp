@@ -20,6 +20,10 @@ void JobLog::take(const journal::Record& record) {
   state_->take(record);
 }
 
+void JobLog::end_unread(const Unread& unread) {
+  state_->end_unread(unread);
+}
+
 std::vector<JobEvent> JobLog::events_after(std::uint64_t seq, std::size_t most) const {
   // All deltas of an event come before the event behind it.
   return state_->events.after({seq, UINT64_MAX}, false, state_->payload(), most);

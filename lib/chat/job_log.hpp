@@ -31,6 +31,14 @@ class JobLog {
 
   // The records of the root run in their order, each once.
   void take(const journal::Record& record);
+  // Ends the log of a run whose further records cannot be read, with an event that no record has.
+  struct Unread {
+    journal::RunState state = journal::RunState::failed;  // cancelled, or failed with the reason
+    std::string_view reason;
+    std::int64_t created_ms = 0;
+    std::int64_t ended_ms = 0;
+  };
+  void end_unread(const Unread& unread);
 
   // The events behind a number, without deltas, `most` at most.
   [[nodiscard]] std::vector<JobEvent> events_after(std::uint64_t seq,
@@ -71,6 +79,8 @@ class JobLog {
     std::uint64_t seq = 0;
   };
   [[nodiscard]] std::vector<TakenMessage> taken_messages() const;
+  // The ids of all messages that it got while it worked or waited.
+  [[nodiscard]] std::vector<std::string> message_ids() const;
   // The block of the answer in the history (call_tree.hpp), of the events that `shows` chooses;
   // null where they are none.
   [[nodiscard]] json::Tree history_block(

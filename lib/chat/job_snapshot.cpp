@@ -124,6 +124,13 @@ std::vector<JobLog::TakenMessage> JobLog::taken_messages() const {
   return taken;
 }
 
+std::vector<std::string> JobLog::message_ids() const {
+  std::vector<std::string> ids;
+  for (TakenMessage& taken : taken_messages()) ids.push_back(std::move(taken.id));
+  for (const Tree& message : state_->sent) ids.emplace_back(message["id"].string());
+  return ids;
+}
+
 Tree JobLog::history_block(const std::function<bool(std::uint64_t)>& shows) const {
   const State& state = *state_;
   const std::vector<JobEvent> events = events_after(std::uint64_t{0});

@@ -116,6 +116,14 @@ void JobLog::State::take(const journal::Record& record) {
   }
 }
 
+void JobLog::State::end_unread(const Unread& unread) {
+  if (is_over()) return;
+  at_ms_ = std::max(at_ms_, unread.created_ms);
+  begin(nullptr);
+  at_ms_ = std::max(at_ms_, unread.ended_ms);
+  finish({unread.state, unread.reason, {}, {}, {}});
+}
+
 void JobLog::State::begin(const journal::Accepted* accepted) {
   if (std::exchange(has_begun_, true)) return;
   waits_ = accepted != nullptr && accepted->input_json.starts_with(journal::queued_prefix);

@@ -35,6 +35,7 @@ class JobLog::State final : public JobActions {
         run(*this) {}
 
   void take(const journal::Record& record);
+  void end_unread(const Unread& unread);
   // Milliseconds since the job was made; they end with the job.
   [[nodiscard]] std::int64_t elapsed(std::int64_t now_ms) const;
   [[nodiscard]] bool is_over() const { return status > JobStatus::running; }

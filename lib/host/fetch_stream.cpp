@@ -10,6 +10,7 @@
 #include "base/json_tree.hpp"
 #include "host/runtime_stream.hpp"
 #include "http/body_decoder.hpp"
+#include "http/request_head.hpp"
 #include "http/response.hpp"
 #include "http/syntax.hpp"
 
@@ -37,6 +38,15 @@ http::Answer no_connection() {
   return {426,
           {{"Content-Type", "application/json"}, {"Upgrade", "websocket"}},
           R"({"error":"No route uses WebSockets"})"};
+}
+
+// What the server's reader says, which looks at nothing else of such a request.
+std::optional<Error> long_target(const http::RequestHead& head) {
+  constexpr http::HeadLimits limits;
+  if (head.target.size() <= limits.target_bytes) return std::nullopt;
+  auto parsed =
+      http::parse_request_head(head.method + " " + head.target + " HTTP/1.1\r\n\r\n", limits);
+  return parsed ? std::nullopt : std::optional(std::move(parsed).error());
 }
 
 }  // namespace
@@ -214,6 +224,11 @@ void FetchStream::start() {
 void FetchStream::route() {
   const http::Router& router = runtime_->routes();
   http::RequestHead& head = spec_.head;
+  if (const auto error = long_target(head)) {
+    const auto response = std::make_shared<Response>(shared_from_this());
+    response_ = response;
+    return (void)response->send_error(*error, {});
+  }
   const http::Router::Match match = router.find(head.method, head.path);
   path_ = head.path;
   is_head_ = head.method == "HEAD";

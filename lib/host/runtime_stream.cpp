@@ -110,6 +110,13 @@ void RuntimeStream::opened(Result<std::shared_ptr<store::Writer>> writer) {
   settle_waiting(nullptr);
 }
 
+void RuntimeStream::report_loss(std::string_view what, const Error& error) {
+  std::string item = R"({"type":"@problem")";
+  json::append_member(item, "what", what);
+  json::append_raw_member(item, "error", error_json(error));
+  push(item + "}");
+}
+
 void RuntimeStream::open_control() {
   if (!spec_.control) return;
   auto opened = spec_.control([weak = weak_from_this()]() -> std::shared_ptr<run::RunRequests> {

@@ -72,6 +72,8 @@ class RuntimeStream final : public HostTask, public std::enable_shared_from_this
   RuntimeStream& operator=(const RuntimeStream&) = delete;
 
   void start();
+  // Reports what is gone for good, which stops nothing.
+  void report_loss(std::string_view what, const Error& error);
   // Makes runs of the name possible, and goes on with those that were left.
   void add(const std::string& name, run::DurableAgent agent);
 

@@ -94,18 +94,6 @@ void end_agents(const StoredRun& stored, std::string_view reason, store::AppendB
   }
 }
 
-// A run that waits for its turn is not taken over where its thread is another one's.
-Result<std::shared_ptr<StoredRun>> load_unowned_run(store::StorageBackend& backend,
-                                                    const store::RunId& run) {
-  auto row = backend.run(run);
-  if (!row) return row.error();
-  const bool waits = row.value() && store::waits_for_turn(*row.value());
-  if (!waits) return std::shared_ptr<StoredRun>();
-  store::Claim claim;
-  claim.run = std::move(*row.value());
-  return load_run(backend, std::move(claim));
-}
-
 store::AppendBatch end_batch(store::StorageBackend& backend, const StoredRun& stored,
                              const LeftEnd& end) {
   const store::RunRow& row = stored.claim.run;
@@ -210,15 +198,25 @@ Result<bool> end_unread(store::StorageBackend& backend, const store::RunRow& row
   return error;
 }
 
+// A run that waits for its turn is not taken over where its thread is another one's.
+Result<bool> end_unowned(store::StorageBackend& backend, const LeftEnd& end) {
+  auto row = backend.run(end.run);
+  if (!row) return row.error();
+  if (!row.value() || !store::waits_for_turn(*row.value())) return false;
+  store::Claim claim;
+  claim.run = *row.value();
+  auto loaded = load_run(backend, std::move(claim));
+  if (loaded) return backend.append_unowned(end_batch(backend, *loaded.value(), end));
+  if (!end.ends_damaged || loaded.error().code != Errc::store_damaged) return loaded.error();
+  auto batch = unread_end_batch(backend, *row.value(), end);
+  if (!batch) return batch.error();
+  return backend.append_unowned(batch.value());
+}
+
 Result<bool> end_one(store::StorageBackend& backend, const LeftEnd& end) {
   auto claim = backend.claim_run(end.run, end.owner);
   if (!claim) return claim.error();
-  if (!claim.value()) {
-    auto waiting = load_unowned_run(backend, end.run);
-    if (!waiting) return waiting.error();
-    if (!waiting.value()) return false;
-    return backend.append_unowned(end_batch(backend, *waiting.value(), end));
-  }
+  if (!claim.value()) return end_unowned(backend, end);
   const store::RunRow row = claim.value()->run;
   auto loaded = load_run(backend, std::move(*claim.value()));
   if (loaded) return commit_end(backend, row, end_batch(backend, *loaded.value(), end), end);

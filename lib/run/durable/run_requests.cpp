@@ -34,7 +34,7 @@ void RunRequests::find(const Text& id, const Text& principal, const Text& thread
             place->row.run.id, [place, done](Result<std::shared_ptr<RunHub>> hub) {
               if (!hub) return done(hub.error());
               done(FoundRun{place->row.run.id, std::move(hub).value(), place->before,
-                            place->one_run, place->row.run.thread});
+                            place->one_run, place->row.run.thread, place->row});
             });
       });
 }

@@ -28,6 +28,7 @@ struct FoundRun {
   std::uint64_t before = 0;  // the last record before those that are of interest
   bool one_run = false;      // of one AG-UI run only
   std::string thread_id;
+  store::RunRow row{};  // as it was when it was looked for
 };
 
 // A thread as a reader that comes to it is shown.

@@ -128,7 +128,9 @@ class Backend final : public StorageBackend {
 
   Result<void> open_file();
   Result<void> connect();
-  void note_passed_over(const std::optional<PassedOver>& passed);
+  // True where commits are lost that were shown.
+  bool note_passed_over(const std::optional<PassedOver>& passed);
+  [[nodiscard]] Error lost_commits(const PassedOver& passed) const;
   bool is_damage(const PassedOver& passed);
   bool has_durability(Durability durability);
   Result<void> check_tables();

@@ -134,10 +134,11 @@ Result<void> Backend::open_file() {
   MILLRACE_TRY(connect());
   if (options_.read_only) return {};
   const bool is_as_before = has_durability(options_.durability);
+  bool is_lost = false;
   {
     // Nobody else can have them: this process has the lock.
     Transaction transaction(database_);
-    note_passed_over(passed);
+    is_lost = note_passed_over(passed);
     database_.run("UPDATE runs SET owner=NULL, run_at=min(run_at, ?1) WHERE owner IS NOT NULL",
                   now());
     database_.run("UPDATE meta SET v=v+1 WHERE k='open_epoch'");
@@ -146,7 +147,14 @@ Result<void> Backend::open_file() {
   // The next start must not find what was passed over behind what this process writes; and it must
   // know the durability, and the tables, also where the whole log is damaged.
   if ((passed || !is_as_before) && database_.ok()) checkpoint_log(SQLITE_CHECKPOINT_TRUNCATE);
+  if (is_lost && options_.on_lost_commits) options_.on_lost_commits(lost_commits(*passed));
   return finish();
+}
+
+Error Backend::lost_commits(const PassedOver& passed) const {
+  return make_error(Errc::store_damaged, "The store '" + options_.path +
+                                             "' has lost commits: " + sentence_of(passed) +
+                                             ". Runs that were at work are damaged.");
 }
 
 bool Backend::has_durability(Durability durability) {
@@ -156,8 +164,9 @@ bool Backend::has_durability(Durability durability) {
 
 // Where each commit had reached the disk, no power cut explains what is missing, and each run that
 // was at work may lack records.
-void Backend::note_passed_over(const std::optional<PassedOver>& passed) {
-  if (passed && is_damage(*passed)) {
+bool Backend::note_passed_over(const std::optional<PassedOver>& passed) {
+  const bool is_lost = passed && is_damage(*passed);
+  if (is_lost) {
     settle_all();
     for (const auto& [run, at_work] : runs_at_work()) mark_damaged(run);
     database_.run(
@@ -170,6 +179,7 @@ void Backend::note_passed_over(const std::optional<PassedOver>& passed) {
   }
   database_.run("INSERT OR REPLACE INTO meta VALUES('durability', ?1)", options_.durability);
   has_unsynced_ = false;
+  return is_lost;
 }
 
 // Of a log of which no owner knows yet.

@@ -32,6 +32,8 @@ struct SqliteOptions {
   // So many commits later, some runs with each commit, so that none has to do it for all.
   std::int64_t recent_commits = 256;
   std::string vfs;  // of SQLite; "" is the system's
+  // Called while the file is opened where the log had commits that were shown and cannot be read.
+  std::function<void(const Error& error)> on_lost_commits = {};
   Clock clock = system_clock();
 };
 

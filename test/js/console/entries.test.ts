@@ -116,6 +116,19 @@ describe('a run that took messages', () => {
   });
 });
 
+describe('a job that is damaged', () => {
+  it('is an error, and not what the others wait for', () => {
+    const jobs = [
+      { job_id: 'a', status: 'error', error: 'store_damaged: gone' },
+      { job_id: 'b', status: 'running' },
+      { job_id: 'c', status: 'queued' },
+    ] as Job[];
+    const entries = entriesOfJobs(jobs);
+    expect(shown(entries)).toEqual(['error: ', 'working: ', 'queued: ']);
+    expect(entries[0]).toMatchObject({ answer: { error: 'store_damaged: gone' } });
+  });
+});
+
 describe('an answer that was changed', () => {
   it('keeps its text, and gets its reasoning from the log', () => {
     const changed = item('msg_a', 'bot', 'One, two.', 2) as HistoryItem;

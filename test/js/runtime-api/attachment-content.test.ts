@@ -147,6 +147,55 @@ describe.each(hosts)('media in the text of a message (%s)', (host) => {
     expect(items).toMatchObject([{ attachments: [{ display_name: 'dot.png' }] }]);
   });
 
+  const textOf = (uid: string): string => `Then <attachment uid="${uid}"/>`;
+
+  it('are attachments of the new text of a message that is answered again', async () => {
+    const { api, model } = await serveModel(host);
+    const made = await api.json('/api/v1/chat/conversations', 201, { method: 'POST', json: {} });
+    const conversation_id: string = made.conversation.id;
+    const json = { message: 'Look', conversation_id };
+    await api.json('/api/v1/chat', 200, { method: 'POST', json });
+    const history = `/api/v1/chat/history?conversation_id=${conversation_id}`;
+    const [question] = (await api.json(history, 200)).items;
+    const path = `/api/v1/chat/conversations/${conversation_id}/messages/${question.message_id}`;
+    const again = (text: string, status: number) =>
+      api.json(`${path}/regenerate`, status, { method: 'POST', json: { text } });
+    expect(await again('Then [CQ:image,file=base64://%%%]', 400)).toMatchObject({
+      code: 'invalid_body',
+    });
+    await ended(api, (await again(`Then ${segment}`, 202)).job_id as string);
+    expect(JSON.stringify(contentIn(model))).toContain(png.toString('base64'));
+    const [item] = (await api.json(history, 200)).items;
+    expect(item.attachments).toMatchObject([{ display_name: 'dot.png' }]);
+    const [attachment] = item.attachments;
+    expect(item.content).toBe(textOf(attachment.uid as string));
+    const bytes = await (await api.send(attachment.download_url as string)).arrayBuffer();
+    expect(Buffer.from(bytes).equals(png)).toBe(true);
+  });
+
+  it('are attachments of a message that is edited', async () => {
+    const api = await serve(host, { agent: () => Promise.resolve('Seen') });
+    const made = await api.json('/api/v1/chat/conversations', 201, { method: 'POST', json: {} });
+    const conversation_id: string = made.conversation.id;
+    const json = { message: 'Look', conversation_id };
+    await api.json('/api/v1/chat', 200, { method: 'POST', json });
+    const history = `/api/v1/chat/history?conversation_id=${conversation_id}`;
+    for (const { message_id } of (await api.json(history, 200)).items as Json[]) {
+      const path = `/api/v1/chat/conversations/${conversation_id}/messages/${message_id}`;
+      const edit = (text: string, status: number) =>
+        api.json(path, status, { method: 'PATCH', json: { text } });
+      expect(await edit('Then [CQ:image,file=base64://%%%]', 400)).toMatchObject({
+        code: 'invalid_body',
+      });
+      const { message } = await edit(`Then ${segment}`, 200);
+      expect(message.attachments).toMatchObject([{ display_name: 'dot.png' }]);
+      const { uid } = message.attachments[0];
+      expect(message.message).toBe(textOf(uid as string));
+      const bytes = await api.send(`/api/v1/chat/attachments/${uid}`);
+      expect(Buffer.from(await bytes.arrayBuffer()).equals(png)).toBe(true);
+    }
+  });
+
   it('are rejected where they are broken, and leave nothing', async () => {
     const { api } = await serveModel(host);
     const post = (message: unknown, more: object = {}) =>

@@ -495,6 +495,12 @@ describe.each(hosts)('a conversation that is busy (%s)', (host) => {
       });
     await steer();
     await steer();
+    const others = await Promise.all(
+      ['in pounds', 'in francs'].map((message) =>
+        api.json('/api/v1/chat/jobs', 409, { ...call, json: { ...call.json, message } }),
+      ),
+    );
+    expect(others[0]).toEqual({ error: 'Another request has the Idempotency-Key' });
     const sentTo = await api.json('/api/v1/chat/history', 200);
     expect(sentTo.items.at(-1)).toMatchObject({ content: 'in euros', pending: true });
     const waiting = (await api.json('/api/v1/chat/history', 200)).items.at(-2);

@@ -1,6 +1,17 @@
 // What each route answers to what it cannot do: status and body, the same on both hosts.
 // Source: contract of the Runtime API of Undefined 3.12.0.
-import { cleanUp, ended, hosts, key, serve, startJob, withKey, type Api, type Call } from './kit';
+import {
+  cleanUp,
+  ended,
+  hosts,
+  key,
+  serve,
+  startJob,
+  withKey,
+  type Api,
+  type Call,
+  type Json,
+} from './kit';
 
 afterEach(cleanUp);
 
@@ -119,6 +130,17 @@ describe.each(hosts)('the errors of the Runtime API (%s)', (host) => {
     });
     const rejected = (await agent.json()) as { error: { code: string } };
     expect([agent.status, rejected.error.code]).toEqual([400, 'invalid_json']);
+  });
+
+  it('are for a target beyond its limit, too', async () => {
+    const api = await serve(host, {});
+    const get = (bytes: number) => api.send(`/health?${'x'.repeat(bytes - '/health?'.length)}`);
+    expect((await get(8192)).status).toBe(200);
+    const answer = await get(8193);
+    const { error } = (await answer.json()) as Json;
+    expect([answer.status, error.code, error.message]).toEqual([
+      ...[414, 'target_too_long', 'The request target is longer than 8192 bytes.'],
+    ]);
   });
 
   it('have no reason of a failure', async () => {

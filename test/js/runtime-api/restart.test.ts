@@ -1,4 +1,8 @@
 // A server that is killed in the middle of a job: what its clients have read stays true.
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
 import { type ScriptedModel, startModel } from '../../support/scripted-model';
 import { type Child, cleanUp, makeStore, startChild } from '../support/durable-child';
 import type { Json } from './kit';
@@ -91,5 +95,88 @@ describe('a server that was killed', () => {
     });
     const { items } = await second.get('/history');
     expect(items.map(({ content }: Json) => content)).toEqual(['find it', 'here it is']);
+  });
+});
+
+const cli = join(__dirname, '../../../dist/cjs/cli/main.js');
+
+/** Changes a byte of what a run has recorded. */
+function damage(store: string, planted: string): void {
+  // Brings what was written into the file itself.
+  spawnSync(process.execPath, [cli, 'storage', 'vacuum', '--storage', `file:${store}`]);
+  const bytes = readFileSync(store);
+  const at = bytes.lastIndexOf(planted);
+  expect(at).toBeGreaterThan(0);
+  bytes.write('x', at);
+  writeFileSync(store, bytes);
+}
+
+async function jobWith(server: Server, id: string, status: string): Promise<Json> {
+  for (;;) {
+    const job = await server.get(`/jobs/${id}`);
+    if (job.status === status) return job;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+describe('a job whose records are damaged', () => {
+  const planted = 'planted'.repeat(20);
+
+  async function damagedServer(): Promise<{ server: Server; id: string }> {
+    const model = await startModel((_body, index) =>
+      index === 0 ? { text: planted, hang: true } : { text: 'here it is' },
+    );
+    models.push(model);
+    const { store } = makeStore();
+    const first = await startServer({ store, model: model.url });
+    const { job_id: id } = await first.post('/jobs', { message: 'find it' });
+    await eventsWith(first, id as string, 'message_delta');
+    await first.child.kill();
+    damage(store, 'plantedplanted');
+    return { server: await startServer({ store, model: model.url }), id: id as string };
+  }
+
+  it('is an error with its reason, and ends for the next message', async () => {
+    const { server, id } = await damagedServer();
+    const shown = await jobWith(server, id, 'error');
+    expect(shown.error).toMatch(/^store_damaged: .*`millrace storage check`/u);
+    expect(shown.created_at).toBeGreaterThan(1e9);
+    const { events } = await server.get(`/jobs/${id}/events`);
+    expect(events.at(-1)).toMatchObject({ event: 'error', payload: { error: shown.error } });
+    const listed = async (status: string): Promise<string[]> =>
+      (await server.get(`/jobs?status=${status}`)).jobs.map(({ job_id: job }: Json) => job);
+    expect(await listed('error')).toEqual([id]);
+    expect(await listed('queued')).toEqual([]);
+    expect((await server.get('/jobs/active')).jobs).toMatchObject([
+      { job_id: id, status: 'error' },
+    ]);
+
+    const { job_id: next } = await server.post('/jobs', { message: 'next' });
+    expect((await jobWith(server, next as string, 'done')).reply).toBe('here it is');
+    expect(await server.get(`/jobs/${id}`)).toMatchObject({ status: 'cancelled', error: null });
+    expect((await server.get('/jobs/active')).jobs).toEqual([]);
+  });
+
+  it('can be stopped', async () => {
+    const { server, id } = await damagedServer();
+    await jobWith(server, id, 'error');
+    expect(await server.post(`/jobs/${id}/cancel`, {})).toMatchObject({ status: 'cancelled' });
+    expect((await server.get('/jobs/active')).jobs).toEqual([]);
+  });
+
+  it('can be stopped while it waits for its turn', async () => {
+    const model = await startModel(() => ({ text: 'let me', hang: true }));
+    models.push(model);
+    const { store } = makeStore();
+    const first = await startServer({ store, model: model.url });
+    const { job_id: ahead } = await first.post('/jobs', { message: 'find it' });
+    await eventsWith(first, ahead as string, 'message_delta');
+    const { job_id: id } = await first.post('/jobs', { message: planted, on_busy: 'queue' });
+    await first.child.kill();
+    damage(store, 'plantedplanted');
+    const second = await startServer({ store, model: model.url });
+    expect((await jobWith(second, id as string, 'error')).error).toMatch(/^store_damaged: /u);
+    expect(await second.post(`/jobs/${id}/cancel`, {})).toMatchObject({ status: 'cancelled' });
+    expect((await second.get('/jobs/active')).jobs).toMatchObject([{ job_id: ahead }]);
   });
 });

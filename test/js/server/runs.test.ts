@@ -200,6 +200,22 @@ describe('a recorded run', () => {
     });
   });
 
+  it('is reported where commits are lost, also where none was at work', async () => {
+    const { server } = await serve([{ text: 'Hello.' }]);
+    await (await server.post(input('r1', 'Go.'))).text();
+    await server.end();
+    const log = `${server.store}-wal`;
+    const bytes = readFileSync(log);
+    // In a page of its fourth frame.
+    const at = 32 + 3 * (24 + 4096) + 2000;
+    bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
+    writeFileSync(log, bytes);
+    server.isQuiet = true;
+    await server.start();
+    await until(() => server.reported.includes('Commits are missing'));
+    expect(server.reported).toMatch(/^Commits are missing: .*has lost commits: frame \d+/mu);
+  });
+
   it('runs no tool twice after kill -9 in the middle of it', async () => {
     let pay = { witness: '', go: '' };
     const { server } = await serve(

@@ -61,6 +61,7 @@ TEST(InlineMedia, OfTheUserBecomeAttachments) {
            "[CQ:file,name=a.txt,file=base64://" + file + "]",
            "data:image/png;base64," + file,
            "data:;base64," + file,
+           "DATA:image/png;BASE64," + file,
        }) {
     const auto taken = api::take_inline_media("a " + text + " b", {"ada", 1}, 100);
     ASSERT_TRUE(taken.ok()) << text;
@@ -115,6 +116,16 @@ TEST(InlineMedia, OfTheUserAreRejectedWhereTheyAreBroken) {
     many += "[CQ:file,file=data:text/plain," + std::to_string(at) + "]";
   }
   EXPECT_EQ(api::take_inline_media(many, {"ada", 1}, 100).error().code, Errc::invalid_body);
+}
+
+TEST(InlineMedia, OfTheUserAreCountedOnce) {
+  std::string text;
+  for (std::size_t at = 0; at < 2 * api::most_inline_media; ++at) {
+    text += "[CQ:file,file=data:text/plain," + std::to_string(at % api::most_inline_media) + "]";
+  }
+  const auto taken = api::take_inline_media(text, {"ada", 1}, 100);
+  ASSERT_TRUE(taken.ok()) << taken.error().message;
+  EXPECT_EQ(taken.value().media.size(), api::most_inline_media);
 }
 
 }  // namespace

@@ -86,12 +86,14 @@ class SqliteRecent : public SqliteStore {
     options.read_only = read_only;
     options.crowd = crowd_;
     options.recent_commits = recent_commits_;
+    options.on_lost_commits = [this](const Error& error) { lost_.push_back(error); };
     auto backend = open_sqlite_backend(options);
     EXPECT_TRUE(backend.ok()) << (backend.ok() ? "" : backend.error().message);
     return backend ? std::move(backend).value() : nullptr;
   }
 
   std::map<std::uint64_t, std::string> expected_;
+  std::vector<Error> lost_;  // commits, as opened_copy() reported them
   int texts_ = 0;
   std::int64_t epoch_ = 1;
 };

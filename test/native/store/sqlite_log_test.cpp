@@ -87,6 +87,7 @@ TEST_F(SqliteLog, ThatIsWholeHidesNothing) {
   const auto next = opened_copy(copy);
   EXPECT_EQ(found_in(*next), "");
   EXPECT_EQ(texts_of(*next, 2), "#|0|1|2|3|4|5|6|7");
+  EXPECT_TRUE(lost_.empty());
 }
 
 TEST_F(SqliteLog, WithAFlippedByteNamesWhatIsMissing) {
@@ -106,8 +107,12 @@ TEST_F(SqliteLog, WithAFlippedByteNamesWhatIsMissing) {
     flip(copy, at);
     EXPECT_NE(found_in(*opened_copy(copy, true)).find("of the write-ahead log is damaged"),
               std::string::npos);
+    lost_.clear();
     auto next = opened_copy(copy);
     ASSERT_NE(next, nullptr);
+    ASSERT_EQ(lost_.size(), 1U);
+    EXPECT_EQ(lost_[0].code, Errc::store_damaged);
+    EXPECT_NE(lost_[0].message.find("has lost commits"), std::string::npos);
     EXPECT_NE(found_in(*next).find("commits are missing"), std::string::npos);
     EXPECT_EQ(texts_of(*next, 1), "#|#");
     // Where a run was at work, what it lacks is not done again.
@@ -124,6 +129,7 @@ TEST_F(SqliteLog, WithAFlippedByteNamesWhatIsMissing) {
     }
     next = opened_copy(again);
     EXPECT_NE(found_in(*next).find("commits are missing"), std::string::npos);
+    EXPECT_EQ(lost_.size(), 1U);
     EXPECT_EQ(texts_of(*next, 3), "#");
     next.reset();
     for (const char* end : {"", "-wal", "-shm", ".lock"}) {
