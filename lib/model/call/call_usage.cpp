@@ -13,12 +13,20 @@ namespace {
 // Role and separators of a message, as the vendors' templates write them.
 constexpr std::int64_t message_overhead_tokens = 4;
 
+// Above it, a text is estimated for itself, which takes less time.
+constexpr std::size_t short_bytes = std::size_t{64} << 10U;
+
 std::int64_t estimated_input(const ChatPayload& payload) {
   TokenEstimator text(payload.model);
   std::int64_t overhead = 0;
   for (const message::Message& message : payload.messages) {
     overhead += message_overhead_tokens;
-    text.add(message::text_of(message.content));
+    const std::string content = message::text_of(message.content);
+    if (content.size() > short_bytes) {
+      overhead += estimate_tokens(content, payload.model);
+    } else {
+      text.add(content);
+    }
     for (const message::ToolCall& call : message.tool_calls) {
       text.add(call.name);
       text.add(call.arguments);

@@ -228,6 +228,25 @@ TEST(TokenEstimate, CountsLettersWithoutSpaces) {
   }
 }
 
+// Of these, pieces stand for the whole.
+TEST(TokenEstimate, IsTheSameForLongTexts) {
+  std::string all;
+  for (const auto& sample : samples) {
+    std::string text;
+    while (text.size() < 400'000) text.append(sample.text).append("\n");
+    all += text;
+    TokenEstimator whole;
+    whole.add(text);
+    const auto expected = static_cast<double>(whole.tokens());
+    EXPECT_NEAR(static_cast<double>(estimate_tokens(text)) / expected, 1, 0.05) << sample.text;
+  }
+  TokenEstimator whole;
+  whole.add(all);
+  const auto expected = static_cast<double>(whole.tokens());
+  EXPECT_NEAR(static_cast<double>(estimate_tokens(all)) / expected, 1, 0.25);
+  EXPECT_GT(estimate_tokens(std::string(1'000'000, '\x80')), 0);
+}
+
 TEST(TokenEstimate, CountsOneLetterAgainAndAgainLow) {
   EXPECT_LT(estimate_tokens(std::string(65'536, 'x')), 17'000);
   EXPECT_LT(estimate_tokens(std::string(65'536, 'X')), 17'000);
