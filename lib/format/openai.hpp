@@ -34,6 +34,8 @@ struct OpenAiWriteOptions {
   std::optional<std::string_view> only_member = {};
   // Every assistant message has that member, "" where nothing was thought.
   bool always_reasoning = false;
+  // What it has instead of "" (Kimi takes no empty one).
+  std::string_view no_reasoning = {};
   // All reasoning goes back as `reasoning_details` of this format instead (MiniMax).
   std::string_view details_format = {};
   // Images of answers go back as `images` of their messages (OpenRouter).

@@ -117,7 +117,7 @@ bool write_reasoning_part(JsonBuilder& out, const Message& message,
   const std::string_view member =
       reasoning_part.member.empty() ? "" : options.only_member.value_or(reasoning_part.member);
   if (!member.empty() && (goes_back || options.always_reasoning))
-    out.text(member, reasoning_part.text);
+    out.text(member, reasoning_part.text.empty() ? options.no_reasoning : reasoning_part.text);
   if (!options.only_member) write_details(out, message, reasoning_part.text);
   return !member.empty() || (!options.only_member && has_details(message));
 }

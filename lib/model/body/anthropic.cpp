@@ -153,7 +153,7 @@ void write_tool(JsonBuilder& out, const Draft& draft, const Tool& tool, bool mar
                 bool knows_strict) {
   if (tool.name.empty()) return write_own_tool(out, tool, marked);
   out.open_object();
-  write_function(out, tool, "input_schema", knows_strict);
+  write_function(out, draft, tool, "input_schema", knows_strict);
   const std::string_view mark = marked ? cache_mark : std::string_view(tool.cache_control);
   if (!mark.empty()) out.raw("cache_control", mark);
   write_tool_members(out, draft, tool, Dialect::anthropic);
@@ -195,11 +195,11 @@ void write_tool_choice(JsonBuilder& out, const Draft& draft, bool is_thinking) {
 void write_sampling(JsonBuilder& out, const Draft& draft, bool is_thinking) {
   const ChatPayload& payload = draft.payload;
   Sampling s = sampling_of(draft, 1.0);
-  if (is_thinking && (s.temperature || s.top_p || payload.top_k)) {
+  const bool rejected = draft.is(Trait::no_sampling);
+  if (is_thinking && !rejected && (s.temperature || s.top_p || payload.top_k)) {
     draft.note("temperature", "A model that thinks takes no sampling settings.");
   }
   if (s.frequency_penalty || s.presence_penalty) draft.note("penalties", "The API has none.");
-  const bool rejected = draft.is(Trait::no_sampling);
   if (rejected && payload.top_k) draft.note("top_k", "The model refuses it.");
   if (!is_thinking && !rejected) {
     write_number(out, "temperature", s.temperature);

@@ -183,7 +183,10 @@ void read_thinking(ModelFields& fields, const Draft& draft) {
   switch (bedrock_maker(draft).thinking) {
     case BedrockThinking::claude:
       fields.thinking = claude_thinking(draft, claude_limit(draft));
-      if (fields.thinking.type == "disabled") fields.thinking.type.clear();  // unless asked for
+      // Models that think only when they are asked to need no word about it.
+      if (fields.thinking.type == "disabled" && !draft.is(Trait::thinking_by_default)) {
+        fields.thinking.type.clear();
+      }
       fields.effort = claude_effort(draft);
       break;
     case BedrockThinking::nova: fields.nova = plain_effort(draft); break;

@@ -312,11 +312,15 @@ Result<std::string> chat_messages(const Draft& draft) {
   leave_names_out(draft, options);
   options.answer_images = draft.has(Quirk::image_config);
   options.cache_marks = draft.has(Quirk::cache_control_parts);
-  const bool is_thinking = draft.is(Trait::reasoning_back) && !is_disabled(draft.payload.reasoning);
+  const bool always_thinks = draft.is(Trait::always_thinking);
+  const bool is_thinking =
+      draft.is(Trait::reasoning_back) && (always_thinks || !is_disabled(draft.payload.reasoning));
   if (is_thinking || draft.has(Quirk::reasoning_content_back) || draft.payload.preserve_thinking) {
     options.reasoning_member = "reasoning_content";
   }
   options.always_reasoning = is_thinking;
+  // Of those models, Kimi's are the ones that always think.
+  if (always_thinks) options.no_reasoning = " ";
   if (draft.has(Quirk::reasoning_member)) options.only_member = reasoning_member(draft);
   if (draft.has(Quirk::reasoning_details_back)) options.details_format = "MiniMax-response-v1";
   JsonBuilder out(json::Surrogates::replace);

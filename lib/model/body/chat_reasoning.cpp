@@ -12,9 +12,20 @@ namespace {
 
 using message::JsonBuilder;
 
-// Whether the payload says what becomes of earlier thoughts, and the provider takes it.
+// Whether the reasoning of earlier turns is dropped, where the payload says so.
+std::optional<bool> clearing_of(const Draft& draft) {
+  const std::optional<bool>& clear = draft.payload.reasoning->clear_thinking;
+  if (!clear && draft.payload.preserve_thinking) return false;
+  return clear;
+}
+
+// Whether the payload says so, and the provider takes it.
 bool sets_clearing(const Draft& draft) {
-  return draft.payload.reasoning->clear_thinking && draft.has(Quirk::clear_thinking);
+  return clearing_of(draft) && draft.has(Quirk::clear_thinking);
+}
+
+bool is_glm(const Draft& draft) {
+  return draft.model.find("glm") != draft.model.npos;
 }
 
 void write_thinking_object(JsonBuilder& out, const Draft& draft) {
@@ -28,7 +39,7 @@ void write_thinking_object(JsonBuilder& out, const Draft& draft) {
     if (!reasoning.type.empty() || clears) {
       out.open_object("thinking");
       out.filled("type", reasoning.type == "adaptive" ? "auto" : reasoning.type);
-      if (clears) out.flag("clear_thinking", *reasoning.clear_thinking);
+      if (clears) out.flag("clear_thinking", *clearing_of(draft));
       out.close_object();
     }
   }
@@ -39,10 +50,45 @@ void write_thinking_object(JsonBuilder& out, const Draft& draft) {
   out.filled("reasoning_effort", effort_of(draft));
 }
 
+void write_plain_reasoning(JsonBuilder& out, const Draft& draft) {
+  const Reasoning& reasoning = draft.payload.reasoning;
+  if (is_glm_by_member(draft) && is_disabled(reasoning)) {
+    return out.text("reasoning_effort", "none");
+  }
+  out.filled("reasoning_effort", effort_of(draft));
+  if (reasoning.type.empty() && !reasoning.budget) return;
+  draft.note("thinking",
+             "The provider has no such setting; `reasoning_effort` is what it may know.");
+}
+
+// MiniMax-M3 can be kept from thinking; the models before it always think.
+void write_adaptive_object(JsonBuilder& out, const Draft& draft) {
+  if (!draft.is(Trait::adaptive_thinking)) return write_plain_reasoning(out, draft);
+  const Reasoning& reasoning = draft.payload.reasoning;
+  const bool is_off = is_disabled(reasoning) || reasoning.budget == 0;
+  if (!is_off && (reasoning.budget || !reasoning.effort.empty())) {
+    draft.note("thinking", "The model decides itself how much it thinks.");
+  }
+  out.open_object("thinking");
+  out.text("type", is_off ? "disabled" : "adaptive");
+  out.close_object();
+}
+
+// A budget alone does not switch: not every model there has the switch.
 void write_enable_thinking(JsonBuilder& out, const Draft& draft) {
   const Reasoning& reasoning = draft.payload.reasoning;
-  out.flag("enable_thinking", !is_disabled(reasoning));
-  if (!is_disabled(reasoning)) write_integer(out, "thinking_budget", reasoning.budget);
+  const bool takes_effort = draft.model.find("deepseek-v4") != draft.model.npos;
+  const bool always_thinks = draft.model.find("-thinking") != draft.model.npos;
+  const bool is_off = is_disabled(reasoning) && !always_thinks;
+  if (is_off != is_disabled(reasoning)) draft.note("thinking", "The model always thinks.");
+  const bool is_on =
+      always_thinks || !reasoning.type.empty() || (!takes_effort && !reasoning.effort.empty());
+  if (is_off || is_on) out.flag("enable_thinking", !is_off);
+  if (is_off) return;
+  write_integer(out, "thinking_budget", reasoning.budget);
+  if (takes_effort) return out.filled("reasoning_effort", effort_of(draft));
+  if (reasoning.effort.empty() || reasoning.effort == "none") return;
+  draft.note("reasoning_effort", "The provider takes no effort: set `thinking.budget_tokens`.");
 }
 
 void write_template_thinking(JsonBuilder& out, const Draft& draft) {
@@ -50,6 +96,9 @@ void write_template_thinking(JsonBuilder& out, const Draft& draft) {
   out.open_object("chat_template_kwargs");
   out.flag("thinking", on);
   out.flag("enable_thinking", on);
+  const bool by_nvidia = draft.config.provider->id == "nvidia";
+  const std::optional<bool> clears = clearing_of(draft);
+  if (is_glm(draft) && (clears || by_nvidia)) out.flag("clear_thinking", clears.value_or(false));
   out.close_object();
   // Templates that know levels, as gpt-oss's, are given this one by vLLM.
   const std::string effort = effort_of(draft);
@@ -110,17 +159,6 @@ void write_reasoning_object(JsonBuilder& out, const Draft& draft) {
   out.close_object();
 }
 
-void write_plain_reasoning(JsonBuilder& out, const Draft& draft) {
-  const Reasoning& reasoning = draft.payload.reasoning;
-  if (is_glm_by_member(draft) && is_disabled(reasoning)) {
-    return out.text("reasoning_effort", "none");
-  }
-  out.filled("reasoning_effort", effort_of(draft));
-  if (reasoning.type.empty() && !reasoning.budget) return;
-  draft.note("thinking",
-             "The provider has no such setting; `reasoning_effort` is what it may know.");
-}
-
 // Qwen's models think or do not; others there have levels.
 void write_effort_switch(JsonBuilder& out, const Draft& draft) {
   if (draft.model.find("qwen3") == draft.model.npos) {
@@ -140,6 +178,7 @@ struct ReasoningWay {
 };
 constexpr std::array reasoning_ways{
     ReasoningWay{Quirk::thinking_object, write_thinking_object},
+    ReasoningWay{Quirk::adaptive_object, write_adaptive_object},
     ReasoningWay{Quirk::enable_thinking, write_enable_thinking},
     ReasoningWay{Quirk::template_thinking, write_template_thinking},
     ReasoningWay{Quirk::reasoning_object, write_reasoning_object},
@@ -149,7 +188,7 @@ constexpr std::array reasoning_ways{
 }  // namespace
 
 bool is_glm_by_member(const Draft& draft) {
-  return draft.has(Quirk::clear_thinking_member) && draft.model.find("glm") != draft.model.npos;
+  return draft.has(Quirk::clear_thinking_member) && is_glm(draft);
 }
 
 bool is_volcengine(const Draft& draft) {
@@ -162,8 +201,14 @@ bool takes_clear_thinking(const Draft& draft) {
 
 void write_chat_reasoning(message::JsonBuilder& out, const Draft& draft) {
   if (draft.has(Quirk::reasoning_split)) out.flag("reasoning_split", true);
-  const std::optional<bool>& clear = draft.payload.reasoning->clear_thinking;
-  if (clear && is_glm_by_member(draft)) out.flag("clear_thinking", *clear);
+  const std::optional<bool> clears = clearing_of(draft);
+  if (clears && is_glm_by_member(draft)) out.flag("clear_thinking", *clears);
+  const std::string_view provider = draft.config.provider->id;
+  const bool is_qwen = provider == "qwen" || provider == "bailiancodingplan";
+  const bool preserves = draft.payload.preserve_thinking && draft.is(Trait::preserves_thinking);
+  if (preserves && is_qwen && extra_of(draft.payload, "preserve_thinking").empty()) {
+    out.flag("preserve_thinking", true);
+  }
   if (draft.payload.reasoning->empty() && !sets_clearing(draft)) return;
   for (const ReasoningWay& way : reasoning_ways) {
     if (!draft.has(way.quirk)) continue;

@@ -20,15 +20,36 @@ constexpr std::int64_t least_budget = 1024;
 constexpr std::int64_t usual_limit = 8192;
 constexpr std::int64_t thinking_limit = 32'000;
 
+bool demands_call(const ToolChoice& choice) {
+  return choice.kind == ToolChoice::Kind::required || choice.kind == ToolChoice::Kind::tool;
+}
+
+// The effort `none` switches thinking off, unless a kind of thinking is given beside it.
+bool is_off_by_effort(const Reasoning& wanted) {
+  return wanted.effort == "none" && wanted.type.empty() && !wanted.budget;
+}
+
+// The kind of thinking that the payload asks for, or else the model's own, so that what its
+// reasoning shall look like can be said. A demand for a call goes without: not every model takes
+// both, and the model's own way is known to be taken.
+std::string wanted_type(const Draft& draft) {
+  const Reasoning& wanted = draft.payload.reasoning;
+  const bool by_default = draft.is(Trait::thinking_by_default);
+  if (!wanted.type.empty()) return wanted.type;
+  if (wanted.budget) return *wanted.budget > 0 ? "enabled" : "disabled";
+  if (is_off_by_effort(wanted)) return "disabled";
+  const bool demands = demands_call(draft.payload.tool_choice) && !draft.is(Trait::no_demands);
+  return by_default && !demands ? "adaptive" : "";
+}
+
 // The kind of thinking, whatever its budget.
 std::string type_of(const Draft& draft) {
   const Reasoning& wanted = draft.payload.reasoning;
-  std::string type = wanted.type;
+  std::string type = wanted_type(draft);
   if (type == "between_tools" && !draft.is(Trait::interleaved_thinking)) {
     draft.note("thinking", "The model does not think between its calls alone.");
     type = "disabled";
   }
-  if (type.empty() && wanted.budget) type = *wanted.budget > 0 ? "enabled" : "disabled";
   if (type == "adaptive" && !draft.is(Trait::adaptive_thinking)) {
     draft.note("thinking", "The model does not decide itself; a budget is given.");
     return "enabled";
@@ -86,6 +107,13 @@ void trim_end(Content& content) {
   content.text = out.take();
 }
 
+// Newer models think, and bill it, and send none of it unless they are asked to.
+// Source: Claude docs, Thinking, Controlling thinking display (2026-11).
+std::string display_of(const Draft& draft) {
+  const std::string& wanted = draft.payload.reasoning->display;
+  return wanted.empty() && draft.is(Trait::display_omitted) ? "summarized" : wanted;
+}
+
 // An instruction that changes, a further tool, a history that was shortened: the API refuses a
 // thought behind it, unless it may leave it out.
 // Source: Claude docs, Preserved thinking (2026-09).
@@ -129,15 +157,17 @@ std::int64_t claude_limit(const Draft& draft) {
   }
   if (most > 0) return most;
   const std::string& type = draft.payload.reasoning->type;
+  // A Claude model without a card is a newer one, which may think by itself.
   const bool is_thinking = type == "enabled" || type == "adaptive" ||
-                           draft.payload.reasoning->budget || draft.is(Trait::always_thinking);
+                           draft.payload.reasoning->budget || draft.is(Trait::adaptive_only) ||
+                           draft.is(Trait::always_thinking);
   return is_thinking ? thinking_limit : usual_limit;
 }
 
 ClaudeThinking claude_thinking(const Draft& draft, std::int64_t limit) {
   ClaudeThinking thinking;
   thinking.type = type_of(draft);
-  if (thinking.on()) thinking.display = draft.payload.reasoning->display;
+  if (thinking.on()) thinking.display = display_of(draft);
   thinking.block_binding = block_binding(draft);
   if (thinking.type != "enabled") return thinking;
   if (limit <= least_budget) {
@@ -167,6 +197,9 @@ void write_claude_thinking(message::JsonBuilder& out, const ClaudeThinking& thin
 std::string_view claude_effort(const Draft& draft) {
   const std::string& effort = draft.payload.reasoning->effort;
   if (effort.empty()) return {};
+  if (is_off_by_effort(draft.payload.reasoning)) {
+    return draft.is(Trait::always_thinking) ? "low" : "";
+  }
   if (draft.is(Trait::no_effort)) {
     draft.note("effort", "The model takes no effort: `thinking` has a budget instead.");
     return {};
@@ -180,7 +213,7 @@ std::string_view claude_effort(const Draft& draft) {
   constexpr std::array<std::string_view, 5> efforts{"low", "medium", "high", "xhigh", "max"};
   if (std::find(efforts.begin(), efforts.end(), effort) != efforts.end()) return effort;
   draft.note("effort", "The API begins at `low`.");
-  return {};
+  return effort == "minimal" ? "low" : "";
 }
 
 bool claude_takes_schemas(const ProviderConfig& config, Traits traits) {
@@ -190,8 +223,8 @@ bool claude_takes_schemas(const ProviderConfig& config, Traits traits) {
 ToolChoice::Kind claude_tool_choice(const Draft& draft, bool is_thinking) {
   using Kind = ToolChoice::Kind;
   const Kind kind = draft.payload.tool_choice.kind;
-  const bool demands = kind == Kind::required || kind == Kind::tool;
-  if (!demands || !(is_thinking || draft.is(Trait::no_demands))) return kind;
+  if (!demands_call(draft.payload.tool_choice) || !(is_thinking || draft.is(Trait::no_demands)))
+    return kind;
   draft.note("tool_choice", "A model that thinks chooses itself: the demand is left out.");
   return Kind::any_or_none;
 }

@@ -7,10 +7,12 @@
 #include "format/gemini.hpp"
 #include "model/body/bodies.hpp"
 #include "model/body/fields.hpp"
+#include "model/body/gemini_thinking.hpp"
 #include "model/body/media.hpp"
 #include "model/body/members.hpp"
 #include "model/body/sampling.hpp"
 #include "model/body/tools.hpp"
+#include "model/schema/fitted_schema.hpp"
 
 namespace millrace::model {
 namespace {
@@ -168,69 +170,6 @@ void write_tool_config(JsonBuilder& out, const Draft& draft) {
   if (text != "{}") out.written("toolConfig", text);
 }
 
-std::string_view level_of(const Draft& draft, const Reasoning& reasoning) {
-  const std::string_view effort = reasoning.effort;
-  const std::string_view lowest = draft.is(Trait::no_minimal_level) ? "low" : "minimal";
-  if (is_disabled(reasoning)) {
-    draft.note("thinkingLevel", "The model always thinks; the lowest level was taken.");
-    return lowest;
-  }
-  if (effort == "minimal" && effort != lowest) {
-    draft.note("thinkingLevel", "The model does not know this level; the nearest was taken.");
-    return lowest;
-  }
-  if (effort == "xhigh" || effort == "max") return "high";
-  return effort;
-}
-
-// Gemini 2.5 has no levels: an effort becomes a budget.
-std::optional<std::int64_t> budget_of(const Draft& draft) {
-  constexpr std::int64_t least = 128;  // of models that always think
-  const Reasoning& reasoning = draft.payload.reasoning;
-  if (is_disabled(reasoning) || reasoning.budget == 0) {
-    if (!draft.is(Trait::always_thinking)) return 0;
-    draft.note("thinking", "The model always thinks; the least budget was taken.");
-    return least;
-  }
-  if (reasoning.budget) return reasoning.budget;
-  struct Level {
-    std::string_view effort;
-    std::int64_t budget;
-  };
-  constexpr std::array levels{Level{"minimal", 512}, Level{"low", 1024},     Level{"medium", 8192},
-                              Level{"high", 24'576}, Level{"xhigh", 24'576}, Level{"max", 24'576}};
-  for (const Level& level : levels) {
-    if (level.effort == reasoning.effort) return level.budget;
-  }
-  if (reasoning.type == "adaptive") return -1;  // the model decides
-  return std::nullopt;
-}
-
-void write_thinking(JsonBuilder& out, const Draft& draft) {
-  const Reasoning& reasoning = draft.payload.reasoning;
-  const bool by_level = draft.is(Trait::thinking_level);
-  if (!by_level && !draft.is(Trait::thinking_budget)) {
-    if (!reasoning.empty()) draft.note("thinking", "The model has no such setting.");
-    return;
-  }
-  if (reasoning.empty() && !extra_of(draft.payload, "thinkingConfig").empty()) return;
-  if (reasoning.empty()) {
-    // Thoughts are only told when they are asked for.
-    out.raw("thinkingConfig", R"({"includeThoughts":true})");
-    return;
-  }
-  out.open_object("thinkingConfig");
-  if (by_level && (!reasoning.effort.empty() || is_disabled(reasoning))) {
-    out.flag("includeThoughts", !is_disabled(reasoning));
-    out.text("thinkingLevel", level_of(draft, reasoning));
-  } else {
-    const std::optional<std::int64_t> budget = budget_of(draft);
-    out.flag("includeThoughts", !is_disabled(reasoning) && budget != 0);
-    write_integer(out, "thinkingBudget", budget);
-  }
-  out.close_object();
-}
-
 void write_format(JsonBuilder& out, const Draft& draft) {
   const ResponseFormat& format = draft.payload.response_format;
   const bool has_schema = format.kind == ResponseFormat::Kind::json_schema;
@@ -240,7 +179,10 @@ void write_format(JsonBuilder& out, const Draft& draft) {
     return;
   }
   out.text("responseMimeType", "application/json");
-  if (has_schema) out.raw("responseJsonSchema", format.schema);
+  if (!has_schema) return;
+  SchemaRules rules;
+  rules.const_as_enum = true;
+  out.raw("responseJsonSchema", fitted_schema(format.schema, rules).json);
 }
 
 void write_images(JsonBuilder& out, const Draft& draft) {
@@ -298,7 +240,7 @@ void write_generation(JsonBuilder& out, const Draft& draft) {
     write_integer(config, "logprobs", payload.top_logprobs);
   }
   write_format(config, draft);
-  write_thinking(config, draft);
+  write_gemini_thinking(config, draft);
   write_images(config, draft);
   write_generation_members(config, draft);
   config.close_object();

@@ -66,6 +66,10 @@ constexpr std::array search_ways{
               R"("web_search":{"enable":true,"enable_citation":true,"enable_trace":true})", "", ""},
     SearchWay{Quirk::search_tool, "",
               R"({"type":"web_search","web_search":{"enable":true,"search_result":true}})", ""},
+    SearchWay{
+        Quirk::search_engine, "",
+        R"({"type":"web_search","web_search":{"enable":true,"search_engine":"search_std","search_result":true,"result_sequence":"before"}})",
+        ""},
     SearchWay{Quirk::search_builtin, "",
               R"({"type":"builtin_function","function":{"name":"$web_search"}})", ""},
     SearchWay{Quirk::search_suffix, "", "", ":online"},
@@ -156,12 +160,30 @@ void write_response_format(JsonBuilder& out, const Draft& draft, bool is_reporte
     out.text("name", wanted.name);
     out.filled("description", wanted.description);
     if (wanted.strict) out.flag("strict", *wanted.strict);
-    out.raw("schema", wanted.schema);
+    out.raw("schema", sent_schema(draft, "response_format", wanted.schema, wanted.strict == true));
     write_members(out, wanted.schema_extra);
     out.close_object();
   }
   write_members(out, wanted.extra);
   out.close_object();
+}
+
+// The limit that the payload sets, at most that of a model which refuses higher ones.
+// Source: the tests of LobeHub's model-runtime, zhipu (2026-11).
+std::optional<std::int64_t> limit_of(const Draft& draft) {
+  struct Limit {
+    std::string_view model;
+    std::int64_t most;
+  };
+  constexpr std::array limits{Limit{"glm-4v", 1024}, Limit{"glm-zero-preview", 15'300}};
+  const std::optional<std::int64_t>& wanted = draft.payload.max_tokens;
+  if (!wanted || draft.config.provider->id != "zhipu") return wanted;
+  for (const Limit& limit : limits) {
+    if (draft.model.find(limit.model) == draft.model.npos || *wanted <= limit.most) continue;
+    draft.note("max_tokens", "The model writes at most " + std::to_string(limit.most) + " tokens.");
+    return limit.most;
+  }
+  return wanted;
 }
 
 void write_limit(JsonBuilder& out, const Draft& draft) {
@@ -170,7 +192,7 @@ void write_limit(JsonBuilder& out, const Draft& draft) {
     name = "max_completion_tokens";
   }
   if (draft.has(Quirk::max_new_tokens)) name = "max_new_tokens";
-  write_integer(out, name, draft.payload.max_tokens);
+  write_integer(out, name, limit_of(draft));
 }
 
 void write_answers(JsonBuilder& out, const Draft& draft) {
@@ -217,10 +239,15 @@ void write_image_options(JsonBuilder& out, const Draft& draft) {
   if (!draft.has(Quirk::image_config) || (!has_image_options && !draft.is(Trait::image_output)))
     return;
   if (extra_of(payload, "modalities").empty()) out.raw("modalities", R"(["image","text"])");
-  if (!has_image_options || !extra_of(payload, "image_config").empty()) return;
+  // `auto` is what the model does by itself, and the smallest size has a name of its own.
+  const std::string& ratio = payload.image_aspect_ratio;
+  const std::string& size = payload.image_resolution;
+  const bool is_auto = ratio == "auto" || ratio.empty();
+  if (!has_image_options || (is_auto && size.empty())) return;
+  if (!extra_of(payload, "image_config").empty()) return;
   out.open_object("image_config");
-  out.filled("aspect_ratio", payload.image_aspect_ratio);
-  out.filled("image_size", payload.image_resolution);
+  if (!is_auto) out.text("aspect_ratio", ratio);
+  out.filled("image_size", size == "512" ? "0.5K" : size);
   out.close_object();
 }
 

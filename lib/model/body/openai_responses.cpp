@@ -47,7 +47,7 @@ void write_tools(JsonBuilder& out, const Draft& draft) {
     }
     out.open_object();
     out.text("type", "function");
-    write_function(out, tool, "parameters");
+    write_function(out, draft, tool, "parameters");
     // The API's own default is true, which refuses many schemas.
     if (!tool.strict) out.flag("strict", false);
     write_tool_members(out, draft, tool, Dialect::openai_responses);
@@ -91,7 +91,8 @@ void write_text(JsonBuilder& out, const Draft& draft) {
       out.text("name", format.name);
       out.filled("description", format.description);
       if (format.strict) out.flag("strict", *format.strict);
-      out.raw("schema", format.schema);
+      out.raw("schema",
+              sent_schema(draft, "response_format", format.schema, format.strict == true));
     }
     write_members(out, format.schema_extra);
     write_members(out, format.extra);
@@ -119,7 +120,12 @@ bool write_switch(JsonBuilder& out, const Draft& draft) {
 
 void write_reasoning(JsonBuilder& out, const Draft& draft) {
   const Reasoning& reasoning = draft.payload.reasoning;
-  const std::string effort = effort_of(draft);
+  std::string effort = effort_of(draft);
+  // Volcengine takes `max` in its chat API alone.
+  if (effort == "max" && is_volcengine(draft)) {
+    draft.note("reasoning_effort", "The Responses API here ends at `high`.");
+    effort = "high";
+  }
   const bool has_switch = write_switch(out, draft);
   const bool is_left_out = !reasoning.type.empty() && effort.empty() && !has_switch;
   if (reasoning.budget || is_left_out) {

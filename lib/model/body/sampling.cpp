@@ -31,7 +31,7 @@ std::string_view taken_effort(const Draft& draft) {
   if (effort.empty() || reasoning.type == "disabled") return {};
   if (draft.is(Trait::rejects_effort)) return {};
   const Efforts known = draft.traits.efforts();
-  if (known.empty()) return effort == "max" ? "xhigh" : effort;
+  if (known.empty()) return effort;
   const auto* name = std::find(effort_names.begin(), effort_names.end(), effort);
   const auto wanted = static_cast<Effort>(name - effort_names.begin());
   return effort_names[static_cast<std::size_t>(known.nearest(wanted))];
@@ -84,13 +84,14 @@ void apply_temperature(const Draft& draft, Sampling& s, double most) {
   const bool halves = to_one && lobe_scale(draft);
   clamp_setting(draft, "temperature", s.temperature, 0.0, to_one && !halves ? 1.0 : 2.0);
   if (s.temperature && halves) s.temperature = *s.temperature / 2.0;
-  if (s.temperature && *s.temperature <= 0.0 && draft.has(Quirk::no_zero_temperature)) {
+  if (s.temperature && *s.temperature <= 0.0 && draft.has(Quirk::no_zero_temperature) &&
+      !draft.is(Trait::zero_temperature)) {
     drop(draft, "temperature", s.temperature, "The provider takes values above 0 only.");
   }
   if (s.temperature && *s.temperature >= 2.0 && draft.has(Quirk::temperature_below_two)) {
     drop(draft, "temperature", s.temperature, "The provider takes values below 2 only.");
   }
-  if (draft.has(Quirk::open_temperature)) {
+  if (draft.has(Quirk::open_temperature) || draft.is(Trait::open_sampling)) {
     clamp_setting(draft, "temperature", s.temperature, lowest_open, highest_open);
   }
 }
@@ -125,8 +126,10 @@ Sampling sampling_of(const Draft& draft, double most) {
              payload.presence_penalty};
   drop_for_model(draft, s);
   apply_temperature(draft, s, most);
-  const bool is_open = draft.has(Quirk::open_top_p);
-  clamp_setting(draft, "top_p", s.top_p, is_open ? lowest_open : 0.0, is_open ? highest_open : 1.0);
+  const bool is_open = draft.has(Quirk::open_top_p) || draft.is(Trait::open_sampling);
+  const bool is_above_zero = is_open || draft.has(Quirk::top_p_above_zero);
+  clamp_setting(draft, "top_p", s.top_p, is_above_zero ? lowest_open : 0.0,
+                is_open ? highest_open : 1.0);
   apply_penalties(draft, s);
   fix_sampling(draft, s);
   if (!s.stop && !payload.stop.empty()) draft.note("stop", "The model refuses it.");

@@ -1,11 +1,14 @@
 #include "model/body/tools.hpp"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "message/tool_name.hpp"
 #include "model/body/fields.hpp"
 #include "model/body/members.hpp"
 #include "model/payload/payload_tools.hpp"
+#include "model/schema/fitted_schema.hpp"
 
 namespace millrace::model {
 namespace {
@@ -128,11 +131,27 @@ void write_certain_choice(JsonBuilder& out, const ChatPayload& payload, ToolShap
   out.written("tool_choice", written.take());
 }
 
-void write_function(message::JsonBuilder& out, const Tool& tool, std::string_view schema_key,
-                    bool knows_strict) {
+// Source: platform.openai.com, Structured outputs, Supported schemas; the tests of AI SDK's openai
+// and moonshotai packages (2026-11).
+std::string sent_schema(const Draft& draft, std::string_view what, std::string_view schema,
+                        bool is_strict) {
+  const std::string_view provider = draft.config.provider->id;
+  SchemaRules rules;
+  rules.no_lookaround = is_strict && (provider == "openai" || provider == "azure");
+  rules.prefix_items = rules.type_in_branches = provider == "moonshot";
+  FittedSchema fitted = fitted_schema(schema, rules);
+  if (fitted.patterns_left_out > 0) {
+    draft.note(what, "Patterns that look around are refused under `strict` and left out: " +
+                         std::to_string(fitted.patterns_left_out) + ".");
+  }
+  return std::move(fitted.json);
+}
+
+void write_function(message::JsonBuilder& out, const Draft& draft, const Tool& tool,
+                    std::string_view schema_key, bool knows_strict) {
   out.text("name", tool.name);
   out.filled("description", tool.description);
-  out.raw(schema_key, tool.parameters);
+  out.raw(schema_key, sent_schema(draft, "tools", tool.parameters, tool.strict == true));
   if (tool.strict && knows_strict) out.flag("strict", *tool.strict);
 }
 
@@ -152,7 +171,7 @@ void write_chat_tool(message::JsonBuilder& out, const Draft& draft, const Tool& 
   out.open_object();
   out.text("type", "function");
   out.open_object("function");
-  write_function(out, tool, "parameters");
+  write_function(out, draft, tool, "parameters");
   write_tool_members(out, draft, tool, Dialect::openai_chat);
   out.close_object();
   out.close_object();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "message/json_builder.hpp"
@@ -11,8 +12,12 @@ namespace millrace::model {
 
 // Writes the members of a function: name, description, parameters under `schema_key`, and strict
 // where that is known.
-void write_function(message::JsonBuilder& out, const Tool& tool, std::string_view schema_key,
-                    bool knows_strict = true);
+void write_function(message::JsonBuilder& out, const Draft& draft, const Tool& tool,
+                    std::string_view schema_key, bool knows_strict = true);
+
+// A schema as the provider takes it; what a strict one cannot hold is noted under `what`.
+std::string sent_schema(const Draft& draft, std::string_view what, std::string_view schema,
+                        bool is_strict);
 
 // Notes that tools which demand it are not held to their schemas.
 void note_no_strict(const Draft& draft);

@@ -22,6 +22,7 @@ struct Family {
 using enum Trait;
 constexpr Efforts low_to_high(Effort::low, Effort::high);
 constexpr Efforts low_to_xhigh(Effort::low, Effort::xhigh);
+constexpr Efforts low_to_max(Effort::low, Effort::max);
 constexpr Efforts medium_only(Effort::medium, Effort::medium);
 constexpr Efforts medium_to_xhigh(Effort::medium, Effort::xhigh);
 constexpr Efforts none_to_high = low_to_high.with(Effort::none);
@@ -38,14 +39,19 @@ constexpr std::uint64_t grok_4 = grok_reasoning | bits(rejects_effort);
 constexpr std::uint64_t claude_4 = bits(no_effort, no_schema);
 constexpr std::uint64_t claude_4_5 = bits(one_sampling, no_effort);
 constexpr std::uint64_t claude_4_6 = bits(one_sampling, adaptive_thinking, no_prefill);
-constexpr std::uint64_t claude_4_7 =
-    bits(no_sampling, adaptive_thinking, adaptive_only, no_prefill, no_bedrock_schema);
-constexpr std::uint64_t claude_5 = claude_4_7 | bits(high_without_thinking);
-constexpr std::uint64_t claude_5_5 =
-    claude_4_7 | bits(always_thinking, no_demands, bound_reasoning);
+constexpr std::uint64_t claude_4_7 = bits(no_sampling, adaptive_thinking, adaptive_only, no_prefill,
+                                          no_bedrock_schema, display_omitted);
+constexpr std::uint64_t sonnet_5 = claude_4_7 | bits(thinking_by_default);
+constexpr std::uint64_t claude_5 = sonnet_5 | bits(high_without_thinking);
+constexpr std::uint64_t fable_5 = sonnet_5 | bits(always_thinking);
+constexpr std::uint64_t claude_5_5 = fable_5 | bits(no_demands, bound_reasoning);
 constexpr std::uint64_t sonnet_5_5 =
     claude_5 | bits(interleaved_thinking, no_demands, bound_reasoning);
 constexpr std::uint64_t haiku_5_5 = claude_5 | bits(bound_reasoning);
+// Of a Claude model by another name: what it takes is that of the newest, but whether it thinks by
+// itself is not known.
+constexpr std::uint64_t other_claude = claude_4_7 | bits(high_without_thinking);
+constexpr std::uint64_t gemini_low = bits(thinking_level, no_minimal_level);
 constexpr std::uint64_t kimi_k2 = bits(fixed_sampling, no_demands, one_answer, switch_only);
 
 // The longest name that fits counts alone.
@@ -84,12 +90,16 @@ constexpr std::array families{
     Family{"gpt-5-chat", bits(completion_tokens, cache_key)},
     Family{"gpt-5-search-api", bits(no_sampling, completion_tokens, cache_key)},
     Family{"codex-mini-latest", gpt_5 | bits(responses_only)},
-    Family{"computer-use-preview", bits(responses_only)},
-    Family{"gpt-4o-search-preview", bits(no_sampling)},
-    Family{"gpt-4o-mini-search-preview", bits(no_sampling)},
+    Family{"computer-use-preview", bits(no_sampling, responses_only)},
+    Family{"gpt-4o-search", bits(no_sampling)},
+    Family{"gpt-4o-mini-search", bits(no_sampling)},
     Family{"gpt-4", bits(cache_key)},
     Family{"gpt-4o", bits(cache_key)},
+    Family{"claude", other_claude},
+    Family{"claude-1", claude_4},
+    Family{"claude-v1", claude_4},
     Family{"claude-2", claude_4},
+    Family{"claude-v2", claude_4},
     Family{"claude-instant", claude_4},
     Family{"claude-3", claude_4},
     Family{"claude-3-5", claude_4},
@@ -104,6 +114,10 @@ constexpr std::array families{
     Family{"claude-sonnet-4.5", claude_4_5},
     Family{"claude-haiku-4-5", claude_4_5},
     Family{"claude-haiku-4.5", claude_4_5},
+    Family{"claude-4", claude_4},
+    Family{"claude-4.6", claude_4_6},
+    Family{"claude-4.7", claude_4_7},
+    Family{"claude-4.8", claude_4_7},
     Family{"claude-4.5-opus", bits(one_sampling)},
     Family{"claude-4.5-sonnet", claude_4_5},
     Family{"claude-4.5-haiku", claude_4_5},
@@ -116,9 +130,10 @@ constexpr std::array families{
     Family{"claude-opus-4-8", claude_4_7},
     Family{"claude-opus-4.8", claude_4_7},
     Family{"claude-opus-5", claude_5},
-    Family{"claude-sonnet-5", claude_4_7},
-    Family{"claude-fable-5", claude_4_7 | bits(always_thinking)},
-    Family{"claude-mythos-5", claude_4_7 | bits(always_thinking)},
+    Family{"claude-sonnet-5", sonnet_5},
+    Family{"claude-fable-5", fable_5},
+    Family{"claude-mythos-preview", fable_5},
+    Family{"claude-mythos-5", fable_5},
     Family{"claude-mythos-5-1", claude_5_5},
     Family{"claude-mythos-5.1", claude_5_5},
     Family{"claude-opus-5-5", claude_5_5},
@@ -131,16 +146,14 @@ constexpr std::array families{
     Family{"claude-fable-5.1", claude_5_5},
     Family{"claude-fable-5-2", claude_5_5},
     Family{"claude-fable-5.2", claude_5_5},
-    Family{"gemini-3", bits(thinking_level)},
-    Family{"gemini-3-pro-image", bits(thinking_level, image_output)},
-    Family{"gemini-3-pro", bits(thinking_level, no_minimal_level)},
-    Family{"gemini-3.1-pro", bits(thinking_level, no_minimal_level)},
-    Family{"gemini-3.7-flash", bits(thinking_level, no_minimal_level)},
-    Family{"gemini-3.7-flash-lite", bits(thinking_level)},
+    Family{"gemini-pro-latest", gemini_low},
+    Family{"gemini-flash-latest", gemini_low},
+    Family{"gemini-flash-lite-latest", bits(thinking_level)},
     Family{"gemini-2.5", bits(thinking_budget, no_penalties)},
     Family{"gemini-2.5-pro", bits(thinking_budget, no_penalties, always_thinking)},
+    Family{"gemini-2.5-flash-lite", bits(thinking_budget, no_penalties, thinking_off_by_default)},
     Family{"gemma", bits(no_system_instruction)},
-    Family{"gemma-4", 0},
+    Family{"gemma-4", bits(level_on_request)},
     Family{"gemini-2.5-flash-image", bits(image_output)},
     Family{"gemini-2.0-flash-preview-image-generation", bits(image_output)},
     Family{"grok", grok_reasoning},
@@ -174,22 +187,118 @@ constexpr std::array families{
     Family{"deepseek-reasoner", bits(reasoning_back)},
     Family{"deepseek-v4", bits(reasoning_back)},
     Family{"deepseek-flash", bits(reasoning_back)},
+    Family{"hy3-preview", bits(reasoning_back)},
+    Family{"glm-4-alltools", bits(open_sampling)},
+    Family{"minimax-m3", bits(adaptive_thinking, completion_tokens, zero_temperature)},
     Family{"kimi-k2.5", kimi_k2},
     Family{"kimi-k2.6", kimi_k2},
-    Family{"kimi-k2.7", kimi_k2 | bits(always_thinking)},
-    Family{"kimi-k3", bits(no_sampling, always_thinking, one_answer),
+    Family{"kimi-k2.7", kimi_k2 | bits(always_thinking, reasoning_back)},
+    Family{"kimi-k3",
+           bits(no_sampling, always_thinking, one_answer, completion_tokens, reasoning_back),
            low_or_high.with(Effort::max)},
 };
 
-// True when `name` stands in `model` as whole words, not behind a longer name's dash.
+// Models by their version, for those that came later than the rows above: `stem`, a version of at
+// least this number (506 is 5.6), and behind it `word`. The longest fit counts, of two such the
+// first, and a row above before them.
+// Sources: the tests of AI SDK's openai and google packages and of LobeHub's model-runtime, for
+// the models that came after those of the vendors' pages (2026-11).
+struct Pattern {
+  std::string_view stem;
+  unsigned least;
+  std::string_view word;
+  std::uint64_t traits;
+  Efforts efforts = {};
+};
+
+constexpr std::array patterns{
+    Pattern{"o", 500, "", o_series, low_to_high},
+    Pattern{"o", 100, "-pro", o_series | bits(responses_only), low_to_high},
+    Pattern{"o", 100, "-deep-research", o_series | bits(responses_only), medium_only},
+    Pattern{"gpt-", 600, "-sol", gpt_5, none_to_max},
+    Pattern{"gpt-", 600, "-luna", gpt_5, none_to_max},
+    Pattern{"gpt-", 600, "", gpt_5, low_to_max},
+    Pattern{"gpt-", 501, "", gpt_5_5, none_to_max},
+    Pattern{"gpt-", 501, "-chat", gpt_5, medium_only},
+    Pattern{"gpt-", 500, "-pro", gpt_5 | bits(responses_only), medium_to_xhigh},
+    Pattern{"gpt-", 500, "-codex", gpt_5 | bits(responses_only), low_to_xhigh},
+    Pattern{"gpt-", 500, "-search", bits(no_sampling, completion_tokens, cache_key)},
+    Pattern{"gpt-", 400, "-search", bits(no_sampling)},
+    Pattern{"claude-opus-", 506, "", claude_5_5},
+    Pattern{"claude-sonnet-", 506, "", sonnet_5_5},
+    Pattern{"claude-haiku-", 506, "", haiku_5_5},
+    Pattern{"claude-fable-", 503, "", claude_5_5},
+    Pattern{"claude-mythos-", 502, "", claude_5_5},
+    Pattern{"qwen", 307, "-max", bits(preserves_thinking)},
+    Pattern{"gemini-", 300, "", bits(thinking_level)},
+    Pattern{"gemini-", 300, "-pro", gemini_low},
+    Pattern{"gemini-", 300, "-pro-image", bits(thinking_level, image_output)},
+    Pattern{"gemini-", 300, "-flash-image", bits(thinking_level, image_output)},
+    Pattern{"gemini-", 307, "-flash", gemini_low},
+    Pattern{"gemini-", 300, "-flash-lite", bits(thinking_level)},
+};
+
+// Whether a name may begin here: not inside a word, nor behind a longer name's dash.
+bool begins_at(std::string_view model, std::size_t at) {
+  return at == 0 || (!is_ascii_alphanumeric(model[at - 1]) && model[at - 1] != '-');
+}
+
+bool ends_at(std::string_view model, std::size_t at) {
+  return at == model.size() || !is_ascii_alphanumeric(model[at]);
+}
+
+// True when `name` stands in `model` as whole words.
 bool names(std::string_view model, std::string_view name) {
   for (std::size_t at = model.find(name); at != std::string_view::npos;
        at = model.find(name, at + 1)) {
-    const std::size_t end = at + name.size();
-    const bool begins = at == 0 || (!is_ascii_alphanumeric(model[at - 1]) && model[at - 1] != '-');
-    if (begins && (end == model.size() || !is_ascii_alphanumeric(model[end]))) return true;
+    if (begins_at(model, at) && ends_at(model, at + name.size())) return true;
   }
   return false;
+}
+
+struct Number {
+  unsigned value = 0;
+  std::size_t end = 0;  // where it began when there is none
+};
+
+// A number of one or two digits; the longer ones are dates.
+Number short_number(std::string_view model, std::size_t at) {
+  Number number{0, at};
+  while (number.end < model.size() && is_ascii_digit(model[number.end])) {
+    if (number.end - at == 2) return {0, at};
+    number.value = number.value * 10 + static_cast<unsigned>(model[number.end++] - '0');
+  }
+  return ends_at(model, number.end) ? number : Number{0, at};
+}
+
+// A version as patterns have it: `5.6`, and Claude's `5-6`.
+Number version_at(std::string_view model, std::size_t at) {
+  constexpr unsigned major_unit = 100;
+  const Number major = short_number(model, at);
+  if (major.end == at) return major;
+  Number version{major.value * major_unit, major.end};
+  if (major.end == model.size() || (model[major.end] != '.' && model[major.end] != '-')) {
+    return version;
+  }
+  const Number minor = short_number(model, major.end + 1);
+  if (minor.end == major.end + 1) return version;
+  return {version.value + minor.value, minor.end};
+}
+
+// How much of `model` is what the pattern names, or 0.
+std::size_t fit_of(std::string_view model, const Pattern& pattern) {
+  for (std::size_t at = model.find(pattern.stem); at != std::string_view::npos;
+       at = model.find(pattern.stem, at + 1)) {
+    if (!begins_at(model, at)) continue;
+    const std::size_t number_at = at + pattern.stem.size();
+    const Number version = version_at(model, number_at);
+    if (version.end == number_at || version.value < pattern.least) continue;
+    if (pattern.word.empty()) return version.end - at;
+    const std::size_t word = model.find(pattern.word, version.end);
+    if (word == std::string_view::npos) continue;
+    if (ends_at(model, word + pattern.word.size())) return word + pattern.word.size() - at;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -208,12 +317,20 @@ Effort Efforts::nearest(Effort wanted) const {
 
 Traits traits_of(std::string_view model) {
   const std::string lower = lowered(model);
-  const Family* best = nullptr;
+  std::size_t longest = 0;
+  Traits best;
   for (const Family& family : families) {
-    const bool longer = best == nullptr || family.name.size() > best->name.size();
-    if (longer && names(lower, family.name)) best = &family;
+    if (family.name.size() <= longest || !names(lower, family.name)) continue;
+    longest = family.name.size();
+    best = Traits(family.traits, family.efforts);
   }
-  return best == nullptr ? Traits() : Traits(best->traits, best->efforts);
+  for (const Pattern& pattern : patterns) {
+    const std::size_t fit = fit_of(lower, pattern);
+    if (fit <= longest) continue;
+    longest = fit;
+    best = Traits(pattern.traits, pattern.efforts);
+  }
+  return best;
 }
 
 }  // namespace millrace::model

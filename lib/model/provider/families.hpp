@@ -19,6 +19,8 @@ enum class Trait : std::uint8_t {
   reasons,                // takes an effort
   adaptive_thinking,      // decides itself how much it thinks
   adaptive_only,          // takes no budget of thoughts
+  thinking_by_default,    // Claude: it thinks unless it is told not to
+  display_omitted,        // Claude: its reasoning is only sent where `display` requests it
   always_thinking,        // its thinking cannot be switched off
   interleaved_thinking,   // Claude: switched off, it still thinks between calls
   high_without_thinking,  // Claude: it takes no effort above `high` where it shall not think
@@ -27,6 +29,7 @@ enum class Trait : std::uint8_t {
   rejects_effort,         // the same, where its vendor's API refuses the member (xAI)
   no_demands,             // cannot be made to call a tool, at least while it thinks
   thinking_level,         // Gemini 3: a level instead of a budget
+  level_on_request,       // Gemma 4: a level, sent only where an effort is given
   thinking_budget,        // Gemini 2.5: a budget
   no_minimal_level,       // Gemini: the lowest level is `low`
   no_system_instruction,  // Gemma: a system prompt is said by the user
@@ -37,6 +40,9 @@ enum class Trait : std::uint8_t {
   thinking_off_by_default,   // it does not think unless it is told to
   cache_key,                 // takes prompt_cache_key
   mistral_rules,             // ids of calls are nine letters and digits, results are answered
+  zero_temperature,          // MiniMax-M3: takes a temperature of 0, which others there refuse
+  open_sampling,             // GLM: temperature and top_p lie between 0.01 and 0.99
+  preserves_thinking,        // Qwen: `preserve_thinking` keeps the reasoning of earlier turns
   no_schema,                 // Claude: no constrained decoding, for answers and for tools
   no_bedrock_schema,         // the same, on Bedrock only: it checks fields by an older list
   one_answer,                // `n` other than 1 is refused

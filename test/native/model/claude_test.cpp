@@ -48,7 +48,7 @@ TEST(Claude, WritesAsMuchAsTheModelsCardSays) {
            Row{"claude-3-haiku-20240307", "", "4096"},
            Row{"claude-3-haiku-20240307", R"("max_tokens":8192)", "4096"},
            Row{"claude-sonnet-4-5", R"("max_tokens":100)", "100"},
-           Row{"claude-of-tomorrow", "", "8192"},
+           Row{"claude-of-tomorrow", "", "32000"},
            Row{"claude-of-tomorrow", R"("thinking":{"type":"adaptive"})", "32000"},
            Row{"claude-of-tomorrow", R"("max_tokens":200000)", "200000"},
        }) {

@@ -1,0 +1,116 @@
+#include "model/body/gemini_thinking.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "model/body/fields.hpp"
+
+namespace millrace::model {
+namespace {
+
+using message::JsonBuilder;
+
+std::string_view level_of(const Draft& draft, const Reasoning& reasoning) {
+  const std::string_view effort = reasoning.effort;
+  const std::string_view lowest = draft.is(Trait::no_minimal_level) ? "low" : "minimal";
+  if (is_disabled(reasoning)) {
+    draft.note("thinkingLevel", "The model always thinks; the lowest level was taken.");
+    return lowest;
+  }
+  if (effort == "minimal" && effort != lowest) {
+    draft.note("thinkingLevel", "The model does not know this level; the nearest was taken.");
+    return lowest;
+  }
+  if (effort == "xhigh" || effort == "max") return "high";
+  return effort;
+}
+
+// The budgets that a model of Gemini 2.5 takes beside 0 and -1.
+// Source: Gemini API, Thinking (2026-11).
+struct Budgets {
+  std::int64_t least;
+  std::int64_t most;
+};
+
+Budgets budgets_of(const Draft& draft) {
+  if (draft.is(Trait::always_thinking)) return {128, 32'768};
+  if (draft.is(Trait::thinking_off_by_default)) return {512, 24'576};
+  return {1, 24'576};
+}
+
+std::int64_t taken_budget(const Draft& draft, std::int64_t wanted) {
+  if (wanted < 0) return wanted;  // the model decides
+  const Budgets budgets = budgets_of(draft);
+  const std::int64_t taken = std::clamp(wanted, budgets.least, budgets.most);
+  if (taken != wanted) {
+    draft.note("thinkingBudget", "The budget went to the nearest the model takes.");
+  }
+  return taken;
+}
+
+// Gemini 2.5 has no levels: an effort becomes a budget. Gemini 3 still takes budgets.
+std::optional<std::int64_t> budget_of(const Draft& draft) {
+  const Reasoning& reasoning = draft.payload.reasoning;
+  const bool by_budget = draft.is(Trait::thinking_budget);
+  if (is_disabled(reasoning) || reasoning.budget == 0) {
+    if (!draft.is(Trait::always_thinking)) return 0;
+    draft.note("thinking", "The model always thinks; the least budget was taken.");
+    return budgets_of(draft).least;
+  }
+  if (reasoning.budget)
+    return by_budget ? taken_budget(draft, *reasoning.budget) : reasoning.budget;
+  struct Level {
+    std::string_view effort;
+    std::int64_t budget;
+  };
+  constexpr std::array levels{Level{"minimal", 512}, Level{"low", 1024},     Level{"medium", 8192},
+                              Level{"high", 24'576}, Level{"xhigh", 24'576}, Level{"max", 24'576}};
+  for (const Level& level : levels) {
+    if (level.effort == reasoning.effort) return level.budget;
+  }
+  // -1 leaves it to the model; one that does not think by itself has to be told a budget.
+  const bool is_on = reasoning.type == "enabled" && draft.is(Trait::thinking_off_by_default);
+  if (reasoning.type == "adaptive" || is_on) return -1;
+  return std::nullopt;
+}
+
+// What is sent where the payload asks for nothing: reasoning is only sent when it is requested.
+void write_usual_thinking(JsonBuilder& out, const Draft& draft) {
+  if (draft.is(Trait::level_on_request) || !extra_of(draft.payload, "thinkingConfig").empty()) {
+    return;
+  }
+  out.raw("thinkingConfig", draft.is(Trait::thinking_off_by_default)
+                                ? R"({"thinkingBudget":0})"
+                                : R"({"includeThoughts":true})");
+}
+
+}  // namespace
+
+void write_gemini_thinking(JsonBuilder& out, const Draft& draft) {
+  const Reasoning& reasoning = draft.payload.reasoning;
+  const bool on_request = draft.is(Trait::level_on_request);
+  const bool by_level = draft.is(Trait::thinking_level) || on_request;
+  if (!by_level && !draft.is(Trait::thinking_budget)) {
+    if (!reasoning.empty()) draft.note("thinking", "The model has no such setting.");
+    return;
+  }
+  if (reasoning.empty()) return write_usual_thinking(out, draft);
+  const bool has_level = !reasoning.effort.empty() || is_disabled(reasoning);
+  if (on_request && !has_level) {
+    return draft.note("thinking", "The model takes a level: set `reasoning_effort`.");
+  }
+  out.open_object("thinkingConfig");
+  if (by_level && has_level) {
+    out.flag("includeThoughts", !is_disabled(reasoning));
+    out.text("thinkingLevel", level_of(draft, reasoning));
+  } else {
+    const std::optional<std::int64_t> budget = budget_of(draft);
+    out.flag("includeThoughts", !is_disabled(reasoning) && budget != 0);
+    write_integer(out, "thinkingBudget", budget);
+  }
+  out.close_object();
+}
+
+}  // namespace millrace::model
