@@ -66,11 +66,24 @@ bool Gemini::on_record(std::string_view /*name*/, const json::Value& record) {
   if (const auto model = record["modelVersion"].filled_string()) model_ = *model;
   // Some chunks of Vertex AI count nothing.
   if (usage.is_object()) usage_.take(usage, services_.document->shape());
-  note_count(usage, candidates);
-  on_candidates(candidates);
-  if (services_.facts != nullptr) note_facts(record);
   if (feedback.is_object()) on_feedback(feedback);
+  if (block_.empty()) {
+    note_count(usage, candidates);
+    on_candidates(candidates);
+  } else {
+    skip_candidates(candidates);
+  }
+  if (services_.facts != nullptr) note_facts(record);
   return true;
+}
+
+// What follows a blocked prompt is no answer to it.
+void Gemini::skip_candidates(const json::Value& candidates) {
+  for (const json::Value candidate : candidates.items()) {
+    if (candidate["content"]["parts"].size() == 0 || warned_of_block_) continue;
+    warned_of_block_ = true;
+    warn("An answer behind a blocked prompt was skipped.", candidate);
+  }
 }
 
 void Gemini::on_candidates(const json::Value& candidates) {
@@ -294,10 +307,13 @@ void Gemini::on_other(const json::Value& part) {
 
 void Gemini::on_feedback(const json::Value& feedback) {
   const auto reason = feedback["blockReason"].filled_string();
-  if (!reason || *reason == "BLOCK_REASON_UNSPECIFIED") return;
-  blocked_ = true;
-  finish_ = *reason;
-  finish_message_ = feedback["blockReasonMessage"].string();
+  // Vertex AI spells it in a way of its own.
+  constexpr std::array<std::string_view, 2> unspecified{"BLOCK_REASON_UNSPECIFIED",
+                                                        "BLOCKED_REASON_UNSPECIFIED"};
+  if (!reason) return;
+  if (std::find(unspecified.begin(), unspecified.end(), *reason) != unspecified.end()) return;
+  block_ = *reason;
+  block_message_ = feedback["blockReasonMessage"].string();
 }
 
 void Gemini::on_error(const json::Value& error) {
@@ -329,20 +345,22 @@ void Gemini::on_end() {
   if (is_complete()) {
     end_call();
     services_.parts.close_all();
+    const std::string& reason = block_.empty() ? finish_ : block_;
+    const bool goes_on = reason == gemini_continuation;
     std::string members;
-    if (finish_ == gemini_continuation && !continuation_.empty()) {
+    if (goes_on && !continuation_.empty()) {
       members = "{";
       json::append_member(members, "continuationToken", continuation_);
       members.push_back('}');
     }
-    services_.parts.pass(event::Finish{finish_, finish_ == gemini_continuation, members});
+    services_.parts.pass(event::Finish{reason, goes_on, members});
   }
   flush_usage();
   alternatives_.give(services_.parts);
-  if (blocked_) {
-    services_.parts.fail(finish_, finish_message_.empty()
-                                      ? "The provider blocked the prompt (" + finish_ + ")."
-                                      : finish_message_);
+  if (!block_.empty()) {
+    services_.parts.fail(block_, block_message_.empty()
+                                     ? "The provider blocked the prompt (" + block_ + ")."
+                                     : block_message_);
     return;
   }
   const std::string_view sentence = gemini_sentence(finish_);

@@ -29,7 +29,7 @@ class Gemini final : public Adapter {
   bool on_record(std::string_view name, const json::Value& record) override;
   void on_only_object() override { counted_ = counts_; }
   void on_end() override;
-  [[nodiscard]] bool is_complete() const override { return !finish_.empty() || blocked_; }
+  [[nodiscard]] bool is_complete() const override { return !finish_.empty() || !block_.empty(); }
   [[nodiscard]] bool may_be_complete() const override {
     return is_complete() || (counted_ && open_key_.empty());
   }
@@ -58,6 +58,7 @@ class Gemini final : public Adapter {
   void on_error(const json::Value& error);
 
   void on_candidates(const json::Value& candidates);
+  void skip_candidates(const json::Value& candidates);
   void note_facts(const json::Value& record);
   void keep_members(std::string_view kind, std::string_view entity_id, std::string_view members);
   void own_members(std::string_view id, std::string members);
@@ -92,11 +93,13 @@ class Gemini final : public Adapter {
   std::string continuation_;  // with which a further request goes on
   std::string finish_;
   std::string finish_message_;
-  bool blocked_ = false;
+  std::string block_;  // why the prompt is blocked, or ""
+  std::string block_message_;
   bool spoke_ = false;    // a piece of the answer has come
   bool counts_ = false;   // the tokens of an answer have been counted
   bool counted_ = false;  // the last record looks like a count at the end
   bool warned_of_candidates_ = false;
+  bool warned_of_block_ = false;
   bool has_facts_ = false;  // of the first record
 };
 
