@@ -75,6 +75,14 @@ std::string words_in(std::string_view body) {
 }  // namespace
 
 ErrorRecord read_error(const json::Value& error, std::string_view otherwise) {
+  // Bedrock writes the object of an error as a text.
+  if (error.string().starts_with('{')) {
+    json::Document document;
+    const auto parsed = document.parse(error.string());
+    const json::Value whole = parsed ? parsed.value() : json::Value();
+    const json::Value inner = whole["error"].is_object() ? whole["error"] : whole;
+    if (inner["message"].filled_string()) return read_error(inner, otherwise);
+  }
   const std::string_view message = error.is_string() ? error.string() : error["message"].string();
   return {std::string(message.empty() ? otherwise : message), code_text(error["code"]),
           std::string(error["type"].string())};

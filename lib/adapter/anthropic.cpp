@@ -95,7 +95,8 @@ void Anthropic::start(const json::Value& message) {
   stopped_ = false;
   has_reason_ = false;
   usage_given_ = false;
-  merge_usage(usage_json_, message["usage"]);
+  // What a message counts at its start it counts once.
+  if (!repeated || usage_json_.empty()) merge_usage(usage_json_, message["usage"]);
   note_facts(message);
   if (repeated) return;
   keep_transformations(message);

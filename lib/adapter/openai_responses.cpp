@@ -22,6 +22,11 @@ bool is_refusal(const json::Value& part) {
   return part["type"].string() == refusal_kind;
 }
 
+// Bedrock's errors are a record of a message alone.
+bool is_bare_error(const json::Value& record) {
+  return record.size() == 1 && record["message"].filled_string().has_value();
+}
+
 // Whether what an event reports is also in the item that it is about, or is about no answer.
 // Source: openai-node 7.57.0, `ResponseStreamEvent`.
 bool is_progress(std::string_view type) {
@@ -74,7 +79,7 @@ bool OpenAiResponses::on_record(std::string_view /*name*/, const json::Value& re
       {"cancelled", &Self::on_cancelled},
   }};
   std::string_view type = record["type"].string();
-  if (type == "error" || (type.empty() && error_of(record))) {
+  if (type == "error" || (type.empty() && (error_of(record) || is_bare_error(record)))) {
     on_error(record);
     return true;
   }

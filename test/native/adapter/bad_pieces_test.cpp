@@ -290,6 +290,23 @@ TEST(UnknownMembers, OfDeltasAndEventsAreNamed) {
   }
 }
 
+TEST(SecondStarts, OfAMessageCountNothing) {
+  const auto start = [](std::string_view input) {
+    return std::string(R"({"type":"message_start","message":{"id":"m","content":[],"usage":)")
+        .append(R"({"input_tokens":)")
+        .append(input)
+        .append(R"(,"output_tokens":1}}})");
+  };
+  const std::string events =
+      decode_records("anthropic", {start("10"), start("99"),
+                                   R"({"type":"content_block_delta","index":0,)"
+                                   R"("delta":{"type":"text_delta","text":"A"}})",
+                                   R"({"type":"message_delta","delta":{"stop_reason":"end_turn"},)"
+                                   R"("usage":{"output_tokens":2}})",
+                                   R"({"type":"message_stop"})"});
+  EXPECT_EQ(count_of(events, R"("inputTokens":10,"outputTokens":2)"), 1U) << events;
+}
+
 // What a second end says again was paid for once.
 TEST(SecondEnds, CountTheirUsageOnce) {
   struct Case {
