@@ -29,7 +29,7 @@ class BedrockConverse final : public Adapter, private TaggedReader {
   explicit BedrockConverse(const Services& services)
       : services_(services),
         answer_(services),
-        tagged_(reasoning_tags(services), TaggedText::Tags::as_text) {}
+        tagged_(reasoning_tags(services), TaggedText::Calls::as_text) {}
 
   bool on_record(std::string_view name, const json::Value& record) override;
   void on_end() override;

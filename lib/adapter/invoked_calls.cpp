@@ -46,9 +46,10 @@ std::string_view attribute_of(std::string_view attributes, std::string_view name
 // Models put values on lines of their own. MiniMax's parser strips them; DeepSeek's format says of
 // a value by `string="true"` that it is exact. Sources: docs/tool_calling_guide.md of
 // MiniMax-AI/MiniMax-M2.5 (2026); encoding_dsv32.py of deepseek-ai/DeepSeek-V3.2 (2025).
-void append_value(std::string& json, std::string_view name, const Element& parameter) {
+void append_value(std::string& json, std::string_view name, const Element& parameter,
+                  bool unmarked_json) {
   const std::string_view is_string = attribute_of(parameter.attributes, "string");
-  if (is_string == "false") {
+  if (is_string == "false" || (is_string.empty() && unmarked_json)) {
     json::Document document;
     if (const auto value = document.parse(json::trim(parameter.content))) {
       json::append_raw_member(json, name, value.value().to_json(json::Surrogates::keep));
@@ -59,7 +60,7 @@ void append_value(std::string& json, std::string_view name, const Element& param
   json::append_member(json, name, is_exact ? parameter.content : json::trim(parameter.content));
 }
 
-std::optional<InvokedCall> read_call(const Element& invoke) {
+std::optional<InvokedCall> read_call(const Element& invoke, bool unmarked_json) {
   InvokedCall call{std::string(attribute_of(invoke.attributes, "name")), "{"};
   if (call.name.empty()) return std::nullopt;
   std::string_view rest = invoke.content;
@@ -68,7 +69,7 @@ std::optional<InvokedCall> read_call(const Element& invoke) {
     if (!parameter) return std::nullopt;
     const std::string_view name = attribute_of(parameter->attributes, "name");
     if (name.empty()) return std::nullopt;
-    append_value(call.arguments_json, name, *parameter);
+    append_value(call.arguments_json, name, *parameter, unmarked_json);
   }
   call.arguments_json.push_back('}');
   return call;
@@ -76,11 +77,12 @@ std::optional<InvokedCall> read_call(const Element& invoke) {
 
 }  // namespace
 
-std::vector<InvokedCall> read_invoked_calls(std::string_view text) {
+std::vector<InvokedCall> read_invoked_calls(std::string_view text, CallForm form) {
+  const bool is_function = form == CallForm::function;
   std::vector<InvokedCall> calls;
   while (!json::trim(text).empty()) {
-    const auto invoke = take_element(text, "invoke");
-    auto call = invoke ? read_call(*invoke) : std::nullopt;
+    const auto invoke = take_element(text, is_function ? "function" : "invoke");
+    auto call = invoke ? read_call(*invoke, is_function) : std::nullopt;
     if (!call) return {};
     calls.push_back(std::move(*call));
   }

@@ -1,11 +1,19 @@
-// Calls that a model writes as elements: `<invoke name="..">` with a `<parameter name="..">` each.
+// Calls that a model writes as elements: `<invoke name="..">` with a `<parameter name="..">` for
+// each argument.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace millrace::adapter {
+
+enum class CallForm : std::uint8_t {
+  invoke,
+  function,  // the element is `<function name="..">`, and a value without a mark JSON where it can
+             // be
+};
 
 struct InvokedCall {
   std::string name;
@@ -15,6 +23,7 @@ struct InvokedCall {
 // The calls of a text that holds nothing else; none when it holds anything else. Values are texts,
 // as the models write them without quotes, without the white space around them; one marked
 // `string="true"` keeps it, one marked `string="false"` is JSON where it can be.
-std::vector<InvokedCall> read_invoked_calls(std::string_view text);
+std::vector<InvokedCall> read_invoked_calls(std::string_view text,
+                                            CallForm form = CallForm::invoke);
 
 }  // namespace millrace::adapter

@@ -18,7 +18,7 @@ class Ollama final : public Adapter, private TaggedReader {
   explicit Ollama(const Services& services)
       : services_(services),
         answer_(services),
-        tagged_(reasoning_tags(services), TaggedText::Tags::read) {}
+        tagged_(reasoning_tags(services), TaggedText::Calls::local_models) {}
 
   bool on_record(std::string_view name, const json::Value& record) override;
   void on_end() override { tagged_.flush(*this); }

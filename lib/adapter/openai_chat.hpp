@@ -16,6 +16,7 @@
 #include "adapter/alternatives.hpp"
 #include "adapter/chat_choice.hpp"
 #include "adapter/content_list.hpp"
+#include "adapter/invoked_calls.hpp"
 #include "adapter/json_balance.hpp"
 #include "adapter/reasoning_details.hpp"
 #include "adapter/resent_text.hpp"
@@ -24,6 +25,9 @@
 #include "base/optional_box.hpp"
 
 namespace millrace::adapter {
+
+// The wire of a model that may write its calls into the text.
+inline constexpr std::string_view seed_chat_wire = "openai_chat_seed";
 
 // Names its states.
 inline constexpr std::string_view chat_provider = "openai_chat";
@@ -45,10 +49,9 @@ inline constexpr std::array<std::string_view, 17> chat_delta_members{
 // are `members` of the message that came whole, or of the call (further_members.hpp).
 class OpenAiChat final : public Adapter, private TaggedReader {
  public:
-  explicit OpenAiChat(const Services& services)
-      : services_(services),
-        tagged_(reasoning_tags(services), TaggedText::Tags::as_text),
-        choice_(services.answers) {}
+  explicit OpenAiChat(const Services& services,
+                      TaggedText::Calls calls = TaggedText::Calls::as_text)
+      : services_(services), tagged_(reasoning_tags(services), calls), choice_(services.answers) {}
 
   bool on_record(std::string_view name, const json::Value& record) override;
   void on_sentinel() override;
@@ -75,7 +78,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
 
   void on_text(std::string_view text) override;
   void on_reasoning_part(std::string_view text) override;
-  bool on_call(std::string_view /*content*/) override { return false; }
+  bool on_call(std::string_view content) override;
 
   // What of an answer has come.
   struct Given {
@@ -109,6 +112,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void on_reasoning_text(std::string_view text);
   void skip_member(std::string_view name);
   void on_tool_call(const json::Value& entry, std::optional<std::int64_t> index);
+  void on_written_call(const InvokedCall& written);
   void add_name(Call& call, std::string_view piece);
   void open_call(Call& call);
   void open_named_calls();

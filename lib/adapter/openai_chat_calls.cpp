@@ -47,6 +47,27 @@ void OpenAiChat::on_tool_calls(const json::Value& calls, std::optional<std::int6
   }
 }
 
+// Calls that the model writes into its text. False where it is none.
+bool OpenAiChat::on_call(std::string_view content) {
+  const std::vector<InvokedCall> calls = read_invoked_calls(content, CallForm::function);
+  for (const InvokedCall& call : calls) on_written_call(call);
+  return !calls.empty();
+}
+
+void OpenAiChat::on_written_call(const InvokedCall& written) {
+  std::string text = "{";
+  json::append_member(text, "id", services_.ids.next_id());
+  std::string function = "{";
+  json::append_member(function, "name", written.name);
+  json::append_member(function, "arguments", written.arguments_json);
+  json::append_raw_member(text, "function", function + "}");
+  text.push_back('}');
+  json::Document document(json::data_depth_limit);
+  // No server numbers a call so.
+  const std::int64_t index = -2 - static_cast<std::int64_t>(given_.calls);
+  if (const auto entry = document.parse(text)) on_tool_call(entry.value(), index);
+}
+
 // Calls that come side by side without numbers keep their places.
 bool OpenAiChat::has_no_number(const json::Value& entry) const {
   if (!entry["index"].is_nothing()) return false;

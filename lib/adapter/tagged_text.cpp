@@ -9,12 +9,8 @@ namespace {
 
 constexpr std::string_view think_open = "<think>";
 constexpr std::string_view think_close = "</think>";
-struct CallTag {
-  std::string_view open;
-  std::string_view close;
-};
-constexpr std::array call_tags{CallTag{"<tool_call>", "</tool_call>"},
-                               CallTag{"<minimax:tool_call>", "</minimax:tool_call>"}};
+// What tags of calls begin with.
+constexpr std::string_view firsts = "<s";
 constexpr std::string_view blanks = " \t\r\n";
 // A call that is longer is none.
 constexpr std::size_t call_limit_bytes = std::size_t{1} << 20U;
@@ -29,9 +25,26 @@ std::size_t begun(std::string_view text, std::string_view tag) {
 
 }  // namespace
 
+// Source: recorded answers of doubao-seed-2.0 in tests of lobehub/lobehub (2026).
+std::span<const TaggedText::CallTag> TaggedText::tags_of(Calls calls) {
+  static constexpr std::array local_tags{CallTag{"<tool_call>", "</tool_call>"},
+                                         CallTag{"<minimax:tool_call>", "</minimax:tool_call>"}};
+  static constexpr std::string_view seed_close = "</seed:tool_call>";
+  static constexpr std::string_view function = "<function";
+  static constexpr std::array seed_tags{CallTag{"seed:tool_call<function", seed_close, function},
+                                        CallTag{"seed:tool_call\n<function", seed_close, function},
+                                        CallTag{"<seed:tool_call>", seed_close}};
+  switch (calls) {
+    case Calls::as_text: return {};
+    case Calls::local_models: return local_tags;
+    case Calls::seed: return seed_tags;
+  }
+  return {};
+}
+
 void TaggedText::feed(std::string_view delta, TaggedReader& reader) {
   if (delta.empty()) return;
-  const bool has_tag = reads_calls_ && delta.find('<') != std::string_view::npos;
+  const bool has_tag = !call_tags_.empty() && delta.find_first_of(firsts) != delta.npos;
   if (state_ == State::text && waiting_.empty() && !has_tag) {
     reader.on_text(delta);
     return;
@@ -49,7 +62,7 @@ void TaggedText::flush(TaggedReader& reader) {
   at_ = 0;
   searched_ = 0;
   if (state_ == State::call) {
-    reader.on_text(std::string(call_tags[call_tag_].open).append(rest));
+    reader.on_text(std::string(call_tags_[call_tag_].open).append(rest));
     state_ = State::text;
   } else if (!rest.empty() && state_ == State::reasoning_part) {
     reader.on_reasoning_part(rest);
@@ -105,10 +118,11 @@ bool TaggedText::read_reasoning(TaggedReader& reader) {
 
 // Where the first tag of calls begins, and which it is.
 std::size_t TaggedText::find_call(std::string_view text) {
-  for (std::size_t at = text.find('<'); reads_calls_ && at != text.npos;
-       at = text.find('<', at + 1)) {
-    for (std::size_t tag = 0; tag < call_tags.size(); ++tag) {
-      if (!text.substr(at).starts_with(call_tags[tag].open)) continue;
+  if (call_tags_.empty()) return text.npos;
+  for (std::size_t at = text.find_first_of(firsts); at != text.npos;
+       at = text.find_first_of(firsts, at + 1)) {
+    for (std::size_t tag = 0; tag < call_tags_.size(); ++tag) {
+      if (!text.substr(at).starts_with(call_tags_[tag].open)) continue;
       call_tag_ = tag;
       return at;
     }
@@ -121,18 +135,18 @@ bool TaggedText::read_text(TaggedReader& reader) {
   const std::size_t found = find_call(rest);
   const bool is_call = found != std::string_view::npos;
   std::size_t retained = 0;
-  for (const CallTag& tag : call_tags) {
-    if (reads_calls_ && !is_call) retained = std::max(retained, begun(rest, tag.open));
+  for (const CallTag& tag : call_tags_) {
+    if (!is_call) retained = std::max(retained, begun(rest, tag.open));
   }
   const std::size_t size = is_call ? found : rest.size() - retained;
   if (size > 0) reader.on_text(rest.substr(0, size));
-  at_ += is_call ? size + call_tags[call_tag_].open.size() : size;
+  at_ += is_call ? size + call_tags_[call_tag_].open.size() : size;
   if (is_call) state_ = State::call;
   return is_call;
 }
 
 bool TaggedText::read_call(TaggedReader& reader) {
-  const CallTag& tag = call_tags[call_tag_];
+  const CallTag& tag = call_tags_[call_tag_];
   const std::size_t end = waiting_.find(tag.close, std::max(at_, searched_));
   if (end == std::string::npos) {
     // The tag may come in pieces.
@@ -143,7 +157,7 @@ bool TaggedText::read_call(TaggedReader& reader) {
   state_ = State::text;
   const std::string content = waiting_.substr(at_, end - at_);
   at_ = end + tag.close.size();
-  if (!reader.on_call(content)) {
+  if (!reader.on_call(std::string(tag.kept).append(content))) {
     reader.on_text(std::string(tag.open).append(content).append(tag.close));
   }
   return true;

@@ -1,12 +1,14 @@
 // Text whose model writes thoughts and calls between tags of its own.
 //
 // Local servers hand on what a reasoning model writes: `<think>..</think>` before the answer. Some
-// write `<tool_call>{..}</tool_call>` where others have a member for it, or `<minimax:tool_call>`.
-// A tag may come in pieces.
+// write `<tool_call>{..}</tool_call>` where others have a member for it, or `<minimax:tool_call>`,
+// and Doubao's Seed models `seed:tool_call<function ..>..</seed:tool_call>`. A tag may come in
+// pieces.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -29,9 +31,11 @@ class TaggedReader {
 class TaggedText {
  public:
   enum class Tags : std::uint8_t { as_text, read };
+  // Whose tags of calls are read.
+  enum class Calls : std::uint8_t { as_text, local_models, seed };
 
-  TaggedText(Tags reasoning_parts, Tags calls)
-      : reads_calls_(calls == Tags::read),
+  TaggedText(Tags reasoning_parts, Calls calls)
+      : call_tags_(tags_of(calls)),
         first_(reasoning_parts == Tags::read ? State::start : State::text),
         state_(first_) {}
 
@@ -44,6 +48,14 @@ class TaggedText {
  private:
   enum class State : std::uint8_t { start, reasoning_part, reasoning_ended, text, call };
 
+  // A tag begins with one of a few characters. What the opening one has of the content is `kept`.
+  struct CallTag {
+    std::string_view open;
+    std::string_view close;
+    std::string_view kept = {};
+  };
+  static std::span<const CallTag> tags_of(Calls calls);
+
   bool step(TaggedReader& reader);
   bool read_start();
   bool read_reasoning(TaggedReader& reader);
@@ -51,7 +63,7 @@ class TaggedText {
   bool read_call(TaggedReader& reader);
   std::size_t find_call(std::string_view text);
 
-  bool reads_calls_;
+  std::span<const CallTag> call_tags_;
   State first_;  // of a message
   State state_;
   std::size_t call_tag_ = 0;  // which of the tags of calls is open

@@ -22,6 +22,11 @@ std::unique_ptr<Adapter> make(const Services& services) {
   return std::make_unique<T>(services);
 }
 
+// Doubao's Seed models write calls into their text at times.
+std::unique_ptr<Adapter> make_seed(const Services& services) {
+  return std::make_unique<OpenAiChat>(services, TaggedText::Calls::seed);
+}
+
 constexpr std::array table{
     Wire{"ag_ui", FramingKind::sse_records, done_payload, false, true, "Failed to parse SSE event",
          make<AgUi>, nullptr},
@@ -46,6 +51,8 @@ constexpr std::array table{
          "Failed to parse OpenAI SSE event", make<OpenAiChat>, shapes::check_chat},
     Wire{"openai_chat_ndjson", FramingKind::ndjson, "", false, false,
          "Failed to parse OpenAI NDJSON chunk", make<OpenAiChat>, shapes::check_chat},
+    Wire{seed_chat_wire, FramingKind::sse_records, done_payload, true, false,
+         "Failed to parse OpenAI SSE event", make_seed, shapes::check_chat},
     Wire{"openai_responses", FramingKind::sse_records, done_payload, true, false,
          "Failed to parse OpenAI Responses SSE event", make<OpenAiResponses>,
          shapes::check_responses},

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "adapter/openai_chat.hpp"
+#include "base/ascii.hpp"
 #include "model/call/call_state.hpp"
 
 namespace millrace::model {
@@ -23,6 +25,11 @@ bool wants_logprobs(const ChatPayload& payload) {
   });
 }
 
+bool is_doubao_seed(std::string_view model) {
+  const std::string name = lowered(model);
+  return name.find("doubao-seed") != name.npos || name.find("doubao_seed") != name.npos;
+}
+
 }  // namespace
 
 void ModelCall::State::make_events() {
@@ -39,7 +46,11 @@ void ModelCall::State::make_decoder() {
   decoding.logprobs = wants_logprobs(*payload_);
   decoding.background = background_.has_value();
   IdSource& ids = background_ ? static_cast<IdSource&>(answer_ids_) : services_.ids;
-  decoder_ = std::make_unique<adapter::Decoder>(*wire_, decoding, ids, *events_);
+  const bool may_write_calls =
+      wire() == "openai_chat" && !payload_->tools.empty() && is_doubao_seed(attempts_.back().model);
+  const adapter::Wire& read =
+      may_write_calls ? *adapter::find_wire(adapter::seed_chat_wire) : *wire_;
+  decoder_ = std::make_unique<adapter::Decoder>(read, decoding, ids, *events_);
 }
 
 void ModelCall::State::read_answer(std::string_view decoded, Moment now) {
