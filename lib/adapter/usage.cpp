@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "base/bytes.hpp"
@@ -18,6 +19,13 @@ struct Path {
   std::string_view key;
 };
 
+// Where cached tokens count.
+enum class CachedTokens : std::uint8_t {
+  in_input,
+  beside_input,  // and so do written ones
+  guessed,       // beside an input that they exceed, as xAI counts, else in it
+};
+
 struct Row {
   Path input;
   Path output;
@@ -25,10 +33,10 @@ struct Row {
   Path reasoning;
   Path cached;
   Path cache_write;
-  bool cached_beside_input = false;       // cached and written tokens are not in the input count
+  CachedTokens cached_tokens = CachedTokens::in_input;
   Path more_input = {};                   // tokens that are not in the input count
   bool reasoning_beside_output = false;   // reasoning tokens are not in the output count
-  std::array<Path, 2> other_cached = {};  // where else cached tokens may stand
+  std::array<Path, 4> other_cached = {};  // where else cached tokens may stand
   std::array<Path, 2> other_cache_write = {};
   Path other_reasoning = {};          // the greater count of both holds
   std::string_view other_group = {};  // in place of the counts' group, where that is missing
@@ -43,10 +51,14 @@ constexpr std::array<Row, 9> rows{{
      {"completion_tokens_details", "reasoning_tokens"},
      {"", "prompt_cache_hit_tokens"},
      {"prompt_tokens_details", "cache_write_tokens"},
-     false,
+     CachedTokens::guessed,
      {"", "citation_tokens"},
      false,
-     {{{"prompt_tokens_details", "cached_tokens"}, {"", "cached_tokens"}}},
+     // The first and the group in the singular are Mistral's.
+     {{{"", "num_cached_tokens"},
+       {"prompt_tokens_details", "cached_tokens"},
+       {"prompt_token_details", "cached_tokens"},
+       {"", "cached_tokens"}}},
      // Alibaba's explicit caches, and Claude on GitHub Copilot.
      {{{"prompt_tokens_details", "cache_creation_tokens"},
        {"prompt_tokens_details", "cache_creation_input_tokens"}}},
@@ -60,28 +72,28 @@ constexpr std::array<Row, 9> rows{{
      {"output_tokens_details", "reasoning_tokens"},
      {"input_tokens_details", "cached_tokens"},
      {"input_tokens_details", "cache_write_tokens"},
-     false},
+     CachedTokens::guessed},
     {{"", "input_tokens"},
      {"", "output_tokens"},
      {},
      {"output_tokens_details", "thinking_tokens"},
      {"", "cache_read_input_tokens"},
      {"", "cache_creation_input_tokens"},
-     true},
+     CachedTokens::beside_input},
     {{"", "input_tokens"},
      {"", "output_tokens"},
      {"", "total_tokens"},
      {"output_token_details", "reasoning"},
      {"input_token_details", "cache_read"},
      {"input_token_details", "cache_creation"},
-     false},
+     CachedTokens::in_input},
     {{"", "promptTokenCount"},
      {"", "candidatesTokenCount"},
      {"", "totalTokenCount"},
      {"", "thoughtsTokenCount"},
      {"", "cachedContentTokenCount"},
      {},
-     false,
+     CachedTokens::in_input,
      {"", "toolUsePromptTokenCount"},
      true},
     {{"", "total_input_tokens"},
@@ -90,7 +102,7 @@ constexpr std::array<Row, 9> rows{{
      {"", "total_thought_tokens"},
      {"", "total_cached_tokens"},
      {},
-     false,
+     CachedTokens::in_input,
      {"", "total_tool_use_tokens"},
      true},
     {{"", "prompt_eval_count"}, {"", "eval_count"}, {}, {}, {}, {}},
@@ -100,14 +112,14 @@ constexpr std::array<Row, 9> rows{{
      {},
      {"", "cacheReadInputTokens"},
      {"", "cacheWriteInputTokens"},
-     true},
+     CachedTokens::beside_input},
     {{"tokens", "input_tokens"},
      {"tokens", "output_tokens"},
      {},
      {},
      {"", "cached_tokens"},
      {},
-     false,
+     CachedTokens::in_input,
      {},
      false,
      {},
@@ -124,7 +136,7 @@ std::optional<std::int64_t> count_at(const json::Value& usage, const Path& path)
 
 // The count at the first of the paths that has one.
 std::optional<std::int64_t> first_count(const json::Value& usage, const Path& path,
-                                        const std::array<Path, 2>& others) {
+                                        std::span<const Path> others) {
   auto count = count_at(usage, path);
   for (const Path& other : others) {
     if (!count) count = count_at(usage, other);
@@ -140,6 +152,19 @@ Path given_path(const json::Value& usage, const Row& row, Path path) {
 
 }  // namespace
 
+bool exceeds_output(std::int64_t reasoning, std::int64_t output) {
+  // DeepSeek counts one token more than the limit at which it stopped.
+  constexpr std::int64_t miscounted = 8;
+  return reasoning - miscounted > output;
+}
+
+bool is_cache_beside(std::int64_t input, std::int64_t cached, std::int64_t output,
+                     std::int64_t reasoning, std::optional<std::int64_t> total) {
+  if (cached <= input) return false;
+  const std::int64_t sum = input + cached + output;
+  return !total || total == sum || total == sum + reasoning;
+}
+
 event::Usage read_usage(UsageDialect dialect, std::string_view provider, std::string_view model,
                         const json::Value& usage, std::string_view usage_json) {
   const Row& row = rows[static_cast<std::size_t>(dialect)];
@@ -154,9 +179,15 @@ event::Usage read_usage(UsageDialect dialect, std::string_view provider, std::st
   result.cached_input_tokens = first_count(usage, row.cached, row.other_cached);
   result.cache_write_input_tokens = first_count(usage, row.cache_write, row.other_cache_write);
   result.json = usage_json;
-  if (row.cached_beside_input && result.input_tokens) {
+  if (row.cached_tokens == CachedTokens::beside_input && result.input_tokens) {
     *result.input_tokens += result.cached_input_tokens.value_or(0);
     *result.input_tokens += result.cache_write_input_tokens.value_or(0);
+  }
+  const std::int64_t cached = result.cached_input_tokens.value_or(0);
+  if (row.cached_tokens == CachedTokens::guessed && result.input_tokens &&
+      is_cache_beside(*result.input_tokens, cached, result.output_tokens.value_or(0),
+                      result.reasoning_tokens.value_or(0), result.total_tokens)) {
+    *result.input_tokens += cached;
   }
   const std::int64_t more = count_at(usage, row.more_input).value_or(0);
   if (result.input_tokens) *result.input_tokens += more;
@@ -166,8 +197,10 @@ event::Usage read_usage(UsageDialect dialect, std::string_view provider, std::st
                                    result.input_tokens.value_or(0) -
                                    result.output_tokens.value_or(0);
   const bool in_total =
-      result.total_tokens ? unexplained == result.reasoning_tokens
-                          : row.guesses_reasoning && result.reasoning_tokens > result.output_tokens;
+      result.total_tokens
+          ? unexplained == result.reasoning_tokens
+          : row.guesses_reasoning && exceeds_output(result.reasoning_tokens.value_or(0),
+                                                    result.output_tokens.value_or(0));
   const bool left_out = result.input_tokens && result.output_tokens &&
                         result.reasoning_tokens.value_or(0) > 0 && in_total;
   if (left_out && !row.reasoning_beside_output) *result.output_tokens += *result.reasoning_tokens;

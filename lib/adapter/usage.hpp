@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,12 @@ enum class UsageDialect : std::uint8_t {
 // Lifetime: the result views its arguments.
 event::Usage read_usage(UsageDialect dialect, std::string_view provider, std::string_view model,
                         const json::Value& usage, std::string_view usage_json);
+
+// Whether reasoning tokens cannot be part of the output, which they clearly exceed.
+bool exceeds_output(std::int64_t reasoning, std::int64_t output);
+// Whether cached tokens cannot be part of the input, and no total contradicts.
+bool is_cache_beside(std::int64_t input, std::int64_t cached, std::int64_t output,
+                     std::int64_t reasoning, std::optional<std::int64_t> total);
 
 // Merges the members of a later report into `usage_json`, "" or the JSON text of an earlier one:
 // what both have is taken from the later, of objects each member.

@@ -57,7 +57,7 @@ event::Usage RecordedUsage::view(std::string_view provider, std::string_view mod
   usage.cached_input_tokens = cached_input_tokens;
   usage.cache_write_input_tokens = cache_write_input_tokens;
   usage.estimated = source == UsageSource::estimated;
-  if (!usage.estimated) usage.json = reported;
+  usage.json = reported;
   return usage;
 }
 

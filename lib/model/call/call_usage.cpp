@@ -50,6 +50,12 @@ void drop_false_zeros(RecordedUsage& usage, std::int64_t generated) {
   if (usage.output_tokens == 0 && generated > 0) usage.output_tokens.reset();
 }
 
+// A total that is the input's says of an answer without words that it has no tokens.
+void note_silence(RecordedUsage& usage, std::int64_t generated) {
+  if (usage.output_tokens || !usage.input_tokens || generated > 0) return;
+  if (usage.total_tokens == usage.input_tokens) usage.output_tokens = 0;
+}
+
 // Whether what the provider counts itself names the tool of an item already.
 bool is_counted_tool(const ModelUsage& usage, std::string_view item_type) {
   const std::string counted =
@@ -67,6 +73,7 @@ RecordedUsage record_usage(const AttemptEvents& events, const ChatPayload& paylo
   const std::int64_t reasoning = events.estimated_reasoning();
   const std::int64_t generated = events.estimated_text() + reasoning;
   drop_false_zeros(usage, generated);
+  note_silence(usage, generated);
   const bool has_both = usage.input_tokens && usage.output_tokens;
   if (has_both && complete) return usage;
   if (!usage.input_tokens) usage.input_tokens = estimated_input(payload);

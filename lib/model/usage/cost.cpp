@@ -17,6 +17,7 @@ constexpr double rounding = 1e-6;
 // How long what was written stays in a cache.
 constexpr std::string_view ttl = "ttl";
 constexpr std::string_view hour_ttl = "1h";
+constexpr std::string_view token_unit = "millionTokens";
 
 using Count = std::optional<std::int64_t>;
 
@@ -113,7 +114,7 @@ Count plain(const PriceCard& /*card*/, const ModelUsage& usage) {
 Count generated_video(const PriceCard& card, const ModelUsage& usage) {
   const bool by_token =
       std::any_of(card.units.begin(), card.units.end(), [](const PriceUnit& unit) {
-        return unit.name == "videoGeneration" && unit.unit == "millionTokens";
+        return unit.name == "videoGeneration" && unit.unit == token_unit;
       });
   return by_token ? usage[Tokens::output_video] : std::nullopt;
 }
@@ -270,7 +271,7 @@ Result<void> read_lookup(PriceUnit& unit, const json::Value& lookup) {
 Result<PriceUnit> read_unit(const json::Value& value) {
   PriceUnit unit;
   unit.name = value["name"].string();
-  unit.unit = value["unit"].filled_string().value_or("millionTokens");
+  unit.unit = value["unit"].filled_string().value_or(token_unit);
   if (unit.name.empty()) return bad_card("has a unit without a name.");
   const std::string_view strategy = value["strategy"].filled_string().value_or("fixed");
   if (strategy == "tiered") {
@@ -352,6 +353,11 @@ Result<std::optional<ChatCost>> compute_chat_cost(const PriceCard& card, const M
   for (const PriceUnit& unit : card.units) {
     Count quantity = quantity_of(unit, card, usage);
     if (!quantity || *quantity <= 0) continue;
+    if (unit.strategy == PriceUnit::Strategy::fixed && unit.unit != token_unit) {
+      return make_error(Errc::invalid_argument, "The price of '" + unit.name + "' is for '" +
+                                                    unit.unit + "'; tokens have one for '" +
+                                                    std::string(token_unit) + "'.");
+    }
     if (is_split_by_time && has_hour_price(unit)) {
       const std::int64_t hour = std::min(written_for_an_hour(usage, options), *quantity);
       CostOptions by_hour = options;

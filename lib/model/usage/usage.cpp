@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/counts.hpp"
+#include "model/usage/estimated_output.hpp"
 
 namespace millrace::model {
 namespace {
@@ -57,6 +58,9 @@ ModelUsage read_usage(const json::Value& usage) {
   for (std::size_t index = 0; index < tokens_count; ++index) {
     result.counts[index] = count_of(usage[counter_names[index]]);
   }
+  // Newer versions of LobeHub.
+  auto& long_writes = result[Tokens::input_write_cache_long];
+  if (!long_writes) long_writes = count_of(usage["inputWriteCacheTokens1h"]);
   const auto cost = usage["cost"].number();
   if (cost && *cost >= 0) result.cost = cost;
   for (const json::Value member : usage["unpriced"].items()) {
@@ -126,6 +130,20 @@ void add(ModelUsage& sum, const ModelUsage& more) {
     if (!known) sum.unpriced.push_back(member);
   }
   sum.source = std::min(sum.source, more.source);
+}
+
+void set_estimated_output(ModelUsage& usage, std::int64_t output, std::int64_t reasoning) {
+  constexpr std::array outputs{Tokens::output_text,        Tokens::output_image,
+                               Tokens::output_audio,       Tokens::output_video,
+                               Tokens::output_reasoning,   Tokens::accepted_prediction,
+                               Tokens::rejected_prediction};
+  for (const Tokens tokens : outputs) usage[tokens].reset();
+  if (output > reasoning) usage[Tokens::output_text] = output - reasoning;
+  if (reasoning > 0) usage[Tokens::output_reasoning] = reasoning;
+  usage[Tokens::total_output] = output;
+  usage[Tokens::total] = usage[Tokens::total_input].value_or(0) + output;
+  usage.cost.reset();
+  usage.source = UsageSource::estimated;
 }
 
 ModelUsage estimated_usage(std::optional<std::int64_t> input, std::int64_t text,

@@ -2,11 +2,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <initializer_list>
 
 #include "adapter/usage.hpp"
 #include "base/ascii.hpp"
 #include "base/counts.hpp"
 #include "message/json_builder.hpp"
+#include "model/usage/estimated_output.hpp"
 #include "model/usage/usage.hpp"
 
 namespace millrace::model {
@@ -95,7 +97,28 @@ bool reasoning_is_beside(std::string_view provider, std::int64_t prompt, std::in
                          std::int64_t reasoning, Count total) {
   if (reasoning == 0) return false;
   if (total) return is_total_with(reasoning, prompt, completion, total);
-  return provider == "xai" || reasoning > completion;
+  return provider == "xai" || adapter::exceeds_output(reasoning, completion);
+}
+
+// Cached tokens that are not in the input, or 0. xAI counts so at times.
+std::int64_t cached_beside(std::int64_t input, Count cached, std::int64_t output,
+                           std::int64_t reasoning, Count total) {
+  const std::int64_t count = cached.value_or(0);
+  return adapter::is_cache_beside(input, count, output, reasoning, total) ? count : 0;
+}
+
+struct Place {
+  std::string_view group;
+  std::string_view key;
+};
+
+// The count at the first of the places that has one.
+Count first_count(const json::Value& usage, std::initializer_list<Place> places) {
+  for (const Place& place : places) {
+    const json::Value group = place.group.empty() ? usage : usage[place.group];
+    if (const Count count = member_count(group, place.key)) return count;
+  }
+  return std::nullopt;
 }
 
 ModelUsage openai_chat(std::string_view provider, const json::Value& v) {
@@ -103,18 +126,21 @@ ModelUsage openai_chat(std::string_view provider, const json::Value& v) {
   const json::Value in = v["prompt_tokens_details"];
   const json::Value out = v["completion_tokens_details"];
   const std::int64_t citation = number(v, "citation_tokens");
-  const std::int64_t prompt = number(v, "prompt_tokens");
+  std::int64_t prompt = number(v, "prompt_tokens");
   const std::int64_t completion = number(v, "completion_tokens");
   const std::int64_t reasoning =
       std::max(number(out, "reasoning_tokens"), number(v, "reasoning_tokens"));
   const Count total = member_count(v, "total_tokens");
+  const Count cached = first_count(v, {{"", "prompt_cache_hit_tokens"},
+                                       {"", "num_cached_tokens"},  // Mistral's, as the group in the singular
+                                       {"prompt_tokens_details", "cached_tokens"},
+                                       {"prompt_token_details", "cached_tokens"},
+                                       {"", "cached_tokens"}});
+  prompt += cached_beside(prompt, cached, completion, reasoning, total);
   const bool beside = reasoning_is_beside(provider, prompt, completion, reasoning, total);
   set(usage, Tokens::input_text, prompt);
   set(usage, Tokens::input_citation, citation);
   set_openai_details(usage, in, out);
-  Count cached = member_count(v, "prompt_cache_hit_tokens");
-  if (!cached) cached = member_count(in, "cached_tokens");
-  if (!cached) cached = member_count(v, "cached_tokens");
   Count written = member_count(in, "cache_write_tokens");
   if (!written) written = member_count(in, "cache_creation_tokens");
   // Alibaba's explicit caches, and Claude on GitHub Copilot.
@@ -134,19 +160,20 @@ ModelUsage openai_responses(std::string_view, const json::Value& v) {
   ModelUsage usage;
   const json::Value in = v["input_tokens_details"];
   const json::Value out = v["output_tokens_details"];
-  const std::int64_t input = number(v, "input_tokens");
   const std::int64_t output = number(v, "output_tokens");
   const std::int64_t cached = number(in, "cached_tokens");
+  const std::int64_t reasoning = number(out, "reasoning_tokens");
+  const Count total = member_count(v, "total_tokens");
+  std::int64_t input = number(v, "input_tokens");
+  input += cached_beside(input, cached, output, reasoning, total);
   const Count written = member_count(in, "cache_write_tokens");
   set(usage, Tokens::input_text,
       in["image_tokens"].exists() ? member_count(in, "text_tokens") : input);
   set_openai_details(usage, in, out);
   set_openai_cache(usage, input, cached,
                    std::max<std::int64_t>(0, input - cached - written.value_or(0)), written);
-  const std::int64_t reasoning = number(out, "reasoning_tokens");
   set(usage, Tokens::output_reasoning, reasoning);
   const std::int64_t other = number(out, "audio_tokens") + number(out, "image_tokens");
-  const Count total = member_count(v, "total_tokens");
   const bool beside = is_total_with(reasoning, input, output, total);
   set(usage, Tokens::output_text, positive(output - (beside ? 0 : reasoning) - other));
   set_totals(usage, input, output + (beside ? reasoning : 0), total);
@@ -392,7 +419,14 @@ ModelUsage read_vendor_usage(const event::Usage& usage) {
   json::Document document;
   if (const auto reported = document.parse(usage.json)) {
     ModelUsage result = read_vendor_usage(usage.provider, reported.value());
-    if (result.source == UsageSource::reported) return result;
+    const bool is_reported = result.source == UsageSource::reported;
+    if (is_reported && !usage.estimated) return result;
+    // The input that a report has stays as it is.
+    if (is_reported && result[Tokens::total_input] == usage.input_tokens) {
+      set_estimated_output(result, usage.output_tokens.value_or(0),
+                           usage.reasoning_tokens.value_or(0));
+      return result;
+    }
   }
   ModelUsage result;
   set(result, Tokens::input_text, usage.input_tokens);

@@ -3,6 +3,7 @@
 
 #include "build.hpp"
 #include "call_rig.hpp"
+#include "model/call/call_usage.hpp"
 
 namespace millrace::model {
 namespace {
@@ -338,6 +339,74 @@ TEST(ModelCall, EstimatesAnAnswerThatFailsBehindItsReasonToFinish) {
            "\n\ndata: {\"error\":{\"message\":\"Broken.\",\"code\":\"500\"}}\n\n");
   ASSERT_TRUE(rig.call.error());
   EXPECT_EQ(rig.call.attempts().back().usage->source, UsageSource::estimated);
+}
+
+TEST(ModelCall, ReadsTheWrittenCallsOfSeedModelsThatHaveTools) {
+  constexpr std::string_view tools =
+      R"([{"type":"function","function":{"name":"look","parameters":{"type":"object"}}}])";
+  const auto events_of = [](std::string model, std::string_view with) {
+    std::vector<CallLink> links{link("volcengine", std::move(model), 0)};
+    CallRig rig(CallOptions{std::move(links), {}, {}, {}, {}}, "Look.", std::nullopt, with);
+    rig.start();
+    rig.head(200);
+    rig.data(R"(data: {"choices":[{"index":0,"delta":{"content":"seed:tool_call<function )"
+             R"(name=\"look\"><parameter name=\"at\" string=\"true\">7</parameter></function>)"
+             R"(</seed:tool_call>"},"finish_reason":"stop"}]})"
+             "\n\n");
+    rig.done();
+    return rig.log.all();
+  };
+  const std::string called = events_of("Doubao-Seed-2.0-pro", tools);
+  EXPECT_NE(called.find(R"("toolCallName":"look")"), std::string::npos) << called;
+  EXPECT_EQ(called.find("TEXT_MESSAGE_CONTENT"), std::string::npos) << called;
+  for (const std::string& text :
+       {events_of("doubao-pro-32k", tools), events_of("doubao-seed-2.0-pro", "[]")}) {
+    EXPECT_EQ(text.find("TOOL_CALL_START"), std::string::npos) << text;
+    EXPECT_NE(text.find("</seed:tool_call>"), std::string::npos) << text;
+  }
+}
+
+// Source: a recorded answer in tests of lobehub/lobehub (2026).
+constexpr std::string_view silent_counts =
+    R"("usageMetadata":{"promptTokenCount":266,"totalTokenCount":266,"promptTokensDetails":[)"
+    R"({"modality":"TEXT","tokenCount":8},{"modality":"IMAGE","tokenCount":258}]}})";
+
+TEST(ModelCall, TakesATotalOfTheInputAloneForAnAnswerWithoutTokens) {
+  CallRig rig(link("google", "gemini-2.5-flash", 0));
+  rig.start();
+  rig.head(200);
+  rig.data(std::string(R"(data: {"candidates":[{"content":{"role":"model"},)")
+               .append(R"("finishReason":"STOP","index":0}],)")
+               .append(silent_counts)
+               .append("\n\n"));
+  rig.done();
+  const Attempt& attempt = rig.call.attempts().back();
+  EXPECT_EQ(attempt.usage->source, UsageSource::reported);
+  EXPECT_EQ(attempt.usage->output_tokens, 0);
+  EXPECT_EQ(attempt.usage->total_tokens, 266);
+  const ModelUsage usage = model_usage(attempt);
+  EXPECT_EQ(usage[Tokens::input_text], 8);
+  EXPECT_EQ(usage[Tokens::input_image], 258);
+}
+
+TEST(ModelCall, KeepsWhatWasReportedOfTheInputBesideAnEstimate) {
+  CallRig rig(link("google", "gemini-2.5-flash", 0));
+  rig.start();
+  rig.head(200);
+  rig.data(std::string(R"(data: {"candidates":[{"content":{"parts":[{"text":"A few words."}]},)")
+               .append(R"("finishReason":"STOP","index":0}],)")
+               .append(silent_counts)
+               .append("\n\n"));
+  rig.done();
+  const Attempt& attempt = rig.call.attempts().back();
+  EXPECT_EQ(attempt.usage->source, UsageSource::estimated);
+  EXPECT_FALSE(attempt.usage->view("google", "m").json.empty());
+  const ModelUsage usage = model_usage(attempt);
+  EXPECT_EQ(usage.source, UsageSource::estimated);
+  EXPECT_EQ(usage[Tokens::input_text], 8);
+  EXPECT_EQ(usage[Tokens::input_image], 258);
+  EXPECT_GT(usage[Tokens::output_text], 0);
+  EXPECT_EQ(usage[Tokens::total], 266 + *usage[Tokens::output_text]);
 }
 
 TEST(ModelCall, EstimatesAnAnswerWhoseConnectionBroke) {

@@ -108,17 +108,20 @@ inline CallOptions chain(std::vector<CallLink> links) {
 // A call of one user message, and hands to play its provider.
 struct CallRig {
   explicit CallRig(CallOptions options, std::string_view content = "Say hello.",
-                   std::optional<std::int64_t> answers = std::nullopt)
-      : call(std::move(options), payload(content, answers), services, host, log) {}
+                   std::optional<std::int64_t> answers = std::nullopt,
+                   std::string_view tools = "[]")
+      : call(std::move(options), payload(content, answers, tools), services, host, log) {}
   explicit CallRig(CallLink only, std::string_view content = "Say hello.")
       : CallRig(CallOptions{std::vector<CallLink>{std::move(only)}, {}, {}, {}, {}}, content) {}
 
   // The text of the message, or its parts as JSON, of which may be left out what nobody can take.
-  ChatPayload payload(std::string_view content, std::optional<std::int64_t> answers) {
+  ChatPayload payload(std::string_view content, std::optional<std::int64_t> answers,
+                      std::string_view tools) {
     const bool is_parts = content.starts_with('[');
     const std::string json = is_parts ? std::string(content) : '"' + std::string(content) + '"';
-    auto read = read_payload(
-        R"({"model":"gpt-4o-mini","messages":[{"role":"user","content":)" + json + "}]}", ids);
+    auto read = read_payload(R"({"model":"gpt-4o-mini","messages":[{"role":"user","content":)" +
+                                 json + R"(}],"tools":)" + std::string(tools) + "}",
+                             ids);
     EXPECT_TRUE(read.ok());
     read.value().leaves_out = is_parts;
     read.value().n = answers;

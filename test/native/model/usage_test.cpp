@@ -70,7 +70,8 @@ const Counts vendor_counts[] = {
       "prompt_tokens_details.cache_creation_tokens",
       "prompt_tokens_details.cache_creation_input_tokens",
       "completion_tokens_details.reasoning_tokens", "reasoning_tokens", "prompt_cache_hit_tokens",
-      "cached_tokens", "citation_tokens"}},
+      "cached_tokens", "citation_tokens", "num_cached_tokens",
+      "prompt_token_details.cached_tokens"}},
     {adapter::UsageDialect::openai_responses,
      "openai",
      "input_tokens",
@@ -200,6 +201,21 @@ TEST(ModelUsage, AgreesWithTheEvents) {
       }
     }
   }
+}
+
+TEST(ModelUsage, AgreesWithTheEventsOnWhatWasCachedBesideTheInput) {
+  for (const std::string_view chat :
+       {R"({"prompt_tokens":4142,"completion_tokens":254,"total_tokens":8724,)",
+        R"({"prompt_tokens":4142,"completion_tokens":254,"total_tokens":4396,)",
+        R"({"prompt_tokens":4142,"completion_tokens":254,)"}) {
+    expect_equal_counts(vendor_counts[0],
+                        std::string(chat) + R"("prompt_tokens_details":{"cached_tokens":4328}})");
+  }
+  expect_equal_counts(vendor_counts[0],
+                      R"({"prompt_tokens":951,"completion_tokens":6000,)"
+                      R"("completion_tokens_details":{"reasoning_tokens":6001}})");
+  expect_equal_counts(vendor_counts[1], R"({"input_tokens":4142,"output_tokens":254,)"
+                                        R"("input_tokens_details":{"cached_tokens":4328}})");
 }
 
 TEST(ModelUsage, CountsCompactionsOfARawReportOnce) {
