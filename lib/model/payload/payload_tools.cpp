@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "base/json_members.hpp"
 #include "base/shown.hpp"
@@ -148,14 +148,18 @@ Result<void> read_tools(const json::Value& tools, ChatPayload& payload) {
                           tools);
   }
   MILLRACE_TRY(message::check_tool_count(tools));
-  std::unordered_set<std::string> names;
+  // Lists that are put together may have a tool from each of their sources.
+  std::unordered_map<std::string, json::Value> named;
   for (const json::Value value : tools.items()) {
     auto tool = read_tool(value);
     if (!tool) return std::move(tool).error();
     const std::string& name = tool.value().name;
-    const bool repeated = !name.empty() && !names.insert(name).second;
-    if (repeated)
-      return invalid_member("tools", "has \"" + name + "\" twice; rename one of the two");
+    if (!name.empty()) {
+      const auto [first, is_new] = named.try_emplace(name, value);
+      if (!is_new && first->second.to_json() == value.to_json()) continue;
+      if (!is_new)
+        return invalid_member("tools", "has \"" + name + "\" twice; rename one of the two");
+    }
     payload.tools.push_back(std::move(tool).value());
   }
   return {};

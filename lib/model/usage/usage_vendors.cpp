@@ -131,11 +131,12 @@ ModelUsage openai_chat(std::string_view provider, const json::Value& v) {
   const std::int64_t reasoning =
       std::max(number(out, "reasoning_tokens"), number(v, "reasoning_tokens"));
   const Count total = member_count(v, "total_tokens");
-  const Count cached = first_count(v, {{"", "prompt_cache_hit_tokens"},
-                                       {"", "num_cached_tokens"},  // Mistral's, as the group in the singular
-                                       {"prompt_tokens_details", "cached_tokens"},
-                                       {"prompt_token_details", "cached_tokens"},
-                                       {"", "cached_tokens"}});
+  const Count cached =
+      first_count(v, {{"", "prompt_cache_hit_tokens"},
+                      {"", "num_cached_tokens"},  // Mistral's, as the group in the singular
+                      {"prompt_tokens_details", "cached_tokens"},
+                      {"prompt_token_details", "cached_tokens"},
+                      {"", "cached_tokens"}});
   prompt += cached_beside(prompt, cached, completion, reasoning, total);
   const bool beside = reasoning_is_beside(provider, prompt, completion, reasoning, total);
   set(usage, Tokens::input_text, prompt);

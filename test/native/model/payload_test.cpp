@@ -44,7 +44,7 @@ TEST(Payload, NamesWhatIsWrong) {
               ".strict` must be true or false, not 0"},
           Row{R"("system":3)", "`system` must be a string or a list of text blocks"},
           Row{R"("prompt":"x")", "`prompt` is not a member of a chat"},
-          Row{R"("tools":[{"name":"a"},{"name":"a"}])", "has \"a\" twice"},
+          Row{R"("tools":[{"name":"a"},{"name":"a","description":"b"}])", "has \"a\" twice"},
           Row{R"("tool_choice":"perhaps")", "`tool_choice` must be"},
           Row{R"("response_format":{"type":"xml"})", "`response_format.type`"},
           Row{R"("response_format":{"type":"json_schema"})", "must be a JSON Schema"},
@@ -60,6 +60,19 @@ TEST(Payload, NamesWhatIsWrong) {
   EXPECT_TRUE(code_of(R"({"model":"m","messages":[7]})").starts_with("invalid_messages"));
   EXPECT_TRUE(code_of(R"({"model":"m","format":"x","messages":[]})").starts_with("unknown_format"));
   EXPECT_EQ(code_of(test::question("m", R"("temperature":null,"apiMode":null)")), "ok");
+}
+
+// As of a list that is put together from several.
+TEST(Payload, TakesAToolThatIsDeclaredTwiceAlikeForOne) {
+  constexpr std::string_view once = R"({"type":"function","function":{"name":"look"}})";
+  const std::string twice = std::string(once).append(", ").append(once);
+  const auto with = [](std::string_view tools) {
+    return test::body_of(
+        test::build(test::settings_of("google"),
+                    test::question("m", std::string("\"tools\":[").append(tools).append("]"))));
+  };
+  EXPECT_EQ(with(twice), with(once));
+  EXPECT_NE(with(twice).find("look"), std::string::npos);
 }
 
 // LM Studio writes no limit of tokens as -1, vLLM no limit of candidates.
