@@ -105,7 +105,8 @@ Result<std::vector<DecisionOutcome>> Backend::decide(std::span<const Decision> d
   for (const Decision& decision : decisions) {
     approvals.push_back(found_in(tables_.approvals, decision.approval));
   }
-  auto outcomes = outcomes_of(approvals, decisions, at);
+  // Expiries are by the clock as it is, which may have been ahead before.
+  auto outcomes = outcomes_of(approvals, decisions, clock_());
   if (!all_decided(outcomes)) return outcomes;
   for (std::size_t one = 0; one < decisions.size(); ++one) {
     outcomes[one].seq = tables_.decide(decisions[one], at);
