@@ -157,7 +157,7 @@ bool TaggedText::read_call(TaggedReader& reader) {
   state_ = State::text;
   const std::string content = waiting_.substr(at_, end - at_);
   at_ = end + tag.close.size();
-  if (!reader.on_call(std::string(tag.kept).append(content))) {
+  if (!reader.on_call(std::string(tag.retained).append(content))) {
     reader.on_text(std::string(tag.open).append(content).append(tag.close));
   }
   return true;

@@ -48,11 +48,12 @@ class TaggedText {
  private:
   enum class State : std::uint8_t { start, reasoning_part, reasoning_ended, text, call };
 
-  // A tag begins with one of a few characters. What the opening one has of the content is `kept`.
+  // A tag begins with one of a few characters. What the opening one has of the content is
+  // `retained`.
   struct CallTag {
     std::string_view open;
     std::string_view close;
-    std::string_view kept = {};
+    std::string_view retained = {};
   };
   static std::span<const CallTag> tags_of(Calls calls);
 

@@ -1,6 +1,7 @@
 // Decisions that every backend takes the same way.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -96,6 +97,12 @@ void answer_waiting(RunRow& row, std::int64_t now);
 // Whether a commit has its run wait for the user. What the user answered before, while the run was
 // at work, does not wake it again.
 bool begins_to_wait(const AppendBatch& batch);
+
+// When an approval expires by the store's time, which may be ahead of the clock that its time comes
+// from.
+constexpr std::int64_t expiry_of(const ApprovalRow& row, std::int64_t now, std::int64_t clock) {
+  return row.expires == 0 ? 0 : row.expires + std::max<std::int64_t>(now - clock, 0);
+}
 
 // The ids of attachments that a message of a thread refers to: `attachments[].uid`.
 std::vector<std::string> attachments_in(std::string_view message_json);

@@ -38,7 +38,7 @@ class SchemaFitter {
  public:
   explicit SchemaFitter(const SchemaRules& rules) : rules_(rules) {}
 
-  // A schema, with this type unless it says one.
+  // A schema, with this type unless it has one.
   void write(JsonBuilder& out, const Value& schema, const Value& type = {}) {
     out.open_object();
     write_members(out, schema, type);
@@ -49,13 +49,13 @@ class SchemaFitter {
 
  private:
   void write_members(JsonBuilder& out, const Value& schema, const Value& type) {
-    const bool says_type = schema["type"].exists() || schema["$ref"].exists();
+    const bool has_type = schema["type"].exists() || schema["$ref"].exists();
     const bool by_branch = rules_.type_in_branches && schema["anyOf"].is_array();
-    if (!says_type && !by_branch && type.exists()) out.value("type", type);
+    if (!has_type && !by_branch && type.exists()) out.value("type", type);
     for (const auto& [key, value] : schema.members()) {
       if (key == "type" && by_branch) continue;
       if (key == "anyOf" && by_branch) {
-        write_list(out, key, value, says_type ? schema["type"] : type);
+        write_list(out, key, value, has_type ? schema["type"] : type);
       } else {
         write_member(out, schema, key, value);
       }
@@ -72,7 +72,7 @@ class SchemaFitter {
       out.value(value);
       out.close_array();
     } else if (key == "enum" && rules_.const_as_enum && schema["const"].exists()) {
-      return;  // the one value says more
+      return;  // the one value is narrower
     } else if (key == "prefixItems" && has_tuple) {
       return;  // it is written with the others
     } else if (key == "items" && has_tuple) {

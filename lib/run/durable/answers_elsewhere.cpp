@@ -27,7 +27,8 @@ class Reply {
   // True for the first one that asks.
   bool take() { return !is_taken_.exchange(true); }
   void give(Result<StartedRun> result) {
-    loop_.post([done = std::exchange(done_, nullptr), result = std::move(result)] { done(result); });
+    loop_.post(
+        [done = std::exchange(done_, nullptr), result = std::move(result)] { done(result); });
   }
 
  private:
@@ -43,17 +44,17 @@ void RunRegistry::answer_elsewhere(const std::shared_ptr<Answering>& answering,
                                    const std::string& name) {
   const auto reply = std::make_shared<Reply>(services_.loop.handle(), std::move(answering->done),
                                              unknown_name(name));
-  run_owners::post_others(
-      *writer_, owner_,
-      [reply, name, run = answering->run, principal = answering->principal,
-       input = answering->input](RunRegistry& other) {
-        if (!other.agents_.contains(name) || !reply->take()) return;
-        other.answer(run, principal, input, [reply](Result<StartedRun> started) {
-          // Readers find its records here.
-          if (started) started.value().hub = nullptr;
-          reply->give(std::move(started));
-        });
-      });
+  run_owners::post_others(*writer_, owner_,
+                          [reply, name, run = answering->run, principal = answering->principal,
+                           input = answering->input](RunRegistry& other) {
+                            if (!other.agents_.contains(name) || !reply->take()) return;
+                            other.answer(run, principal, input,
+                                         [reply](Result<StartedRun> started) {
+                                           // Readers find its records here.
+                                           if (started) started.value().hub = nullptr;
+                                           reply->give(std::move(started));
+                                         });
+                          });
 }
 
 }  // namespace millrace::run

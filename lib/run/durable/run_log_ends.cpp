@@ -32,8 +32,8 @@ void RunLog::put_messages(RunState state) {
 void RunLog::finish() {
   const AgentOutcome& outcome = session_->outcome();
   // Behind the calls that the client makes others may wait for the user.
-  const bool is_deferred = outcome.kind == AgentOutcome::Kind::delegated &&
-                           agent::must_be_suspended(session_->state());
+  const bool is_deferred =
+      outcome.kind == AgentOutcome::Kind::delegated && agent::must_be_suspended(session_->state());
   const RunState state = is_deferred ? RunState::waiting : state_of(outcome);
   if (state == RunState::waiting) request_approvals(outcome);
   report_end(*session_, thread_shown_, line_.options.ag_ui_run, sink_);

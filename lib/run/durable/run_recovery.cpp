@@ -64,14 +64,14 @@ std::vector<std::string> answers_now(const StoredRun& stored, const AgentPlan& p
 }
 
 // Answers of a request to what nobody asked: the run warns of them.
-void add_strays(const StoredRun& stored, const AgentInput* segment,
-                std::vector<std::string>& answers) {
+void add_unmatched(const StoredRun& stored, const AgentInput* segment,
+                   std::vector<std::string>& answers) {
   if (segment == nullptr || answers.empty()) return;
   const auto resume = Tree::parse(segment->resume_json);
   if (!resume) return;
   for (const Tree& entry : resume.value().items()) {
-    const bool is_stray = !stored.requested.contains(entry["interruptId"].string());
-    if (is_stray) answers.push_back(entry.to_json());
+    const bool is_unmatched = !stored.requested.contains(entry["interruptId"].string());
+    if (is_unmatched) answers.push_back(entry.to_json());
   }
 }
 
@@ -172,7 +172,7 @@ Result<AgentTask> RunRegistry::agent_task_of(const StoredRun& stored, const Agen
     }
     input.thread_id = stored.claim.run.run.thread;
     auto answers = answers_now(stored, plan);
-    add_strays(stored, segment, answers);
+    add_unmatched(stored, segment, answers);
     input.resume_json = list_of(answers);
     auto answered = saved_task(stored.joined["state"], stored.joined["context"], input, plan,
                                services_.now_ms(), services_.call.ids);

@@ -30,8 +30,8 @@ void add_checkpoint(std::vector<CheckpointRow>& list, CheckpointRow row) {
 // Everything that can go wrong is looked at before anything changes.
 class Append {
  public:
-  Append(Tables& tables, const AppendBatch& batch, std::int64_t now)
-      : tables_(tables), batch_(batch), now_(now) {
+  Append(Tables& tables, const AppendBatch& batch, std::int64_t now, std::int64_t clock)
+      : tables_(tables), batch_(batch), now_(now), clock_(clock) {
     outcome_.run = batch.run;
   }
 
@@ -147,7 +147,10 @@ class Append {
       if (journal::is_over(row.state)) close_approvals(row.run.id);
     }
     for (const CallRow& row : batch_.calls) tables_.put_call(row);
-    for (const ApprovalRow& row : batch_.approvals) tables_.add_approval(row);
+    for (ApprovalRow row : batch_.approvals) {
+      row.expires = expiry_of(row, now_, clock_);
+      tables_.add_approval(row);
+    }
     if (begins_to_wait(batch_)) wake_answered(root);
     for (CheckpointRow row : batch_.checkpoints) {
       row.seq = root.last;
@@ -189,23 +192,26 @@ class Append {
   Tables& tables_;
   const AppendBatch& batch_;
   std::int64_t now_;
+  std::int64_t clock_;
   AppendOutcome outcome_;
 };
 
 }  // namespace
 
-AppendOutcome append(Tables& tables, const AppendBatch& batch, std::int64_t now) {
-  return Append(tables, batch, now).run();
+AppendOutcome append(Tables& tables, const AppendBatch& batch, std::int64_t now,
+                     std::int64_t clock) {
+  return Append(tables, batch, now, clock).run();
 }
 
 std::vector<AppendOutcome> Backend::append(std::span<const AppendBatch> batches) {
   const std::int64_t at = now();
+  const std::int64_t clock = clock_();
   std::vector<AppendOutcome> outcomes;
   outcomes.reserve(batches.size());
   std::set<RunId> broken;
   for (const AppendBatch& batch : batches) {
     outcomes.push_back(broken.contains(batch.run) ? behind_failure(batch)
-                                                  : memory::append(tables_, batch, at));
+                                                  : memory::append(tables_, batch, at, clock));
     if (outcomes.back().status != AppendStatus::committed) broken.insert(batch.run);
   }
   return outcomes;

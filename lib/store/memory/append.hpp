@@ -5,6 +5,8 @@
 
 namespace millrace::store::memory {
 
-AppendOutcome append(Tables& tables, const AppendBatch& batch, std::int64_t now);
+// `clock` is the time as it is, `now` that of the store, which never goes back.
+AppendOutcome append(Tables& tables, const AppendBatch& batch, std::int64_t now,
+                     std::int64_t clock);
 
 }  // namespace millrace::store::memory

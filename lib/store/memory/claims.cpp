@@ -73,7 +73,7 @@ Result<bool> Backend::append_unowned(const AppendBatch& batch) {
   const bool waits = row != nullptr && takes_unowned(*row) && row->epoch == batch.epoch;
   if (!waits) return false;
   row->run.owner = "append_unowned";
-  AppendOutcome outcome = memory::append(tables_, batch, now());
+  AppendOutcome outcome = memory::append(tables_, batch, now(), clock_());
   row->run.owner.clear();
   if (outcome.status == AppendStatus::committed) return true;
   return outcome.error.value_or(make_error(Errc::store_failed));
@@ -105,8 +105,7 @@ Result<std::vector<DecisionOutcome>> Backend::decide(std::span<const Decision> d
   for (const Decision& decision : decisions) {
     approvals.push_back(found_in(tables_.approvals, decision.approval));
   }
-  // Expiries are by the clock as it is, which may have been ahead before.
-  auto outcomes = outcomes_of(approvals, decisions, clock_());
+  auto outcomes = outcomes_of(approvals, decisions, at);
   if (!all_decided(outcomes)) return outcomes;
   for (std::size_t one = 0; one < decisions.size(); ++one) {
     outcomes[one].seq = tables_.decide(decisions[one], at);

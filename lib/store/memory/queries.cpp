@@ -40,7 +40,7 @@ Result<std::optional<std::int64_t>> Backend::next_due() {
     if (waits && !row->run.root) take(row->run.run_at + (sleeps ? set_back : 0));
   }
   for (const auto& [id, row] : tables_.approvals) {
-    if (!row.decided && !row.has_expired && row.expires != 0) take(row.expires + set_back);
+    if (!row.decided && !row.has_expired && row.expires != 0) take(row.expires);
   }
   return first;
 }

@@ -10,7 +10,7 @@ Result<SweepReport> Backend::sweep(const SweepPolicy& policy) {
   forget_starts(longest_rate);
   SweepReport report;
   for (auto& [id, row] : tables_.approvals) {
-    const bool is_late = row.expires != 0 && row.expires <= clock_();
+    const bool is_late = row.expires != 0 && row.expires <= at;
     if (row.decided || row.has_expired || !is_late) continue;
     row.has_expired = true;
     RunRow& root = *tables_.find(row.run);

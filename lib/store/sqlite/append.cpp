@@ -311,12 +311,14 @@ bool Backend::write_calls(const AppendBatch& batch, AppendOutcome& outcome) {
 }
 
 void Backend::write_approvals(const AppendBatch& batch, const Live& root) {
+  if (batch.approvals.empty()) return;
+  const std::int64_t at = now();
   for (const ApprovalRow& row : batch.approvals) {
     database_.run(
         "INSERT INTO approvals(id, run, call, kind, principal, args_hash, tools_hash, shown,"
         " expires) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT(id) DO NOTHING",
         row.id, root.no, row.call, row.kind, name(row.principal), Bytes{row.args_hash},
-        Bytes{row.tools_hash}, Bytes{row.shown}, row.expires);
+        Bytes{row.tools_hash}, Bytes{row.shown}, expiry_of(row, at, options_.clock()));
   }
 }
 

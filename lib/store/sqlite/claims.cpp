@@ -262,8 +262,7 @@ Result<std::vector<DecisionOutcome>> Backend::decide(std::span<const Decision> d
     approvals.emplace_back();
     if (rows.next()) approvals.back() = read_approval(rows);
   }
-  // Expiries are by the clock as it is, which may have been ahead before.
-  auto outcomes = outcomes_of(approvals, decisions, options_.clock());
+  auto outcomes = outcomes_of(approvals, decisions, at);
   if (!all_decided(outcomes)) return finish(std::move(outcomes));
   for (std::size_t one = 0; one < decisions.size(); ++one) {
     auto row = load_run(outcomes[one].run);

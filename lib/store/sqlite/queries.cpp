@@ -142,10 +142,7 @@ Result<std::optional<std::int64_t>> Backend::next_due() {
   }
   const auto expiry = database_.number(
       "SELECT min(expires) FROM approvals WHERE decided IS NULL AND expired=0 AND expires<>0");
-  if (expiry) {
-    const std::int64_t at = *expiry + set_back;
-    first = std::min(first.value_or(at), at);
-  }
+  if (expiry) first = std::min(first.value_or(*expiry), *expiry);
   return finish(first);
 }
 

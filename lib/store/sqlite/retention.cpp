@@ -56,7 +56,7 @@ bool Backend::expire_approvals(std::int64_t at, SweepReport& report) {
     Rows rows = database_.rows(MILLRACE_SELECT_APPROVAL
                                " WHERE a.decided IS NULL AND a.expired=0 AND a.expires<>0"
                                " AND a.expires<=?1 LIMIT ?2",
-                               options_.clock(), most);
+                               at, most);
     while (rows.next()) late.push_back(read_approval(rows));
   }
   if (late.empty()) return false;

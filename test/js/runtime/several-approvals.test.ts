@@ -9,6 +9,7 @@ afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one.close();
 });
 
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
 type Json = Record<string, any>;
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -148,7 +149,7 @@ const approve = (events: Json[]): Json[] =>
 describe.each(['without a runtime', 'with a runtime'])('%s, an approval', (how) => {
   const runtime = () => (how === 'with a runtime' ? runtimeOf() : undefined);
 
-  it('is asked for behind the result of a client tool of the same answer', async () => {
+  it('is requested behind the result of a client tool of the same answer', async () => {
     const { pay, made, release } = slowTool();
     release();
     const script = [calls('pay', 'look'), { text: 'Done.' }];
@@ -172,7 +173,12 @@ describe.each(['without a runtime', 'with a runtime'])('%s, an approval', (how) 
     const inner = await agentWith([calls('pay'), { text: 'Inner.' }], { tools: [pay] });
     const agents = [{ name: 'helper', description: 'h', agent: inner.agent }];
     const script = [
-      { calls: [{ id: 'h', name: 'helper', args: { task: 'Pay.' } }, { id: 'l', name: 'look', args: {} }] },
+      {
+        calls: [
+          { id: 'h', name: 'helper', args: { task: 'Pay.' } },
+          { id: 'l', name: 'look', args: {} },
+        ],
+      },
       { text: 'Done.' },
     ];
     const { agent } = await agentWith(script, { agents }, runtime());
@@ -181,21 +187,21 @@ describe.each(['without a runtime', 'with a runtime'])('%s, an approval', (how) 
     const history = [question, assistantOf(first, /helper|look/), resultOf('l')];
     const second = await send({ messages: history });
     expect(second.at(-1)).toMatchObject({ type: 'RUN_FINISHED' });
-    const asked = approve(second).length > 0 ? second : first;
-    const third = await send({ messages: history, resume: approve(asked) });
+    const source = approve(second).length > 0 ? second : first;
+    const third = await send({ messages: history, resume: approve(source) });
     expect(third.at(-1)).toMatchObject({ type: 'RUN_FINISHED' });
     expect(made).toEqual(['pay0']);
   });
 
-  it('is given beside an answer to what nobody asked, with a warning', async () => {
+  it('is given beside an answer to an unknown interrupt, with a warning', async () => {
     const { pay, made, release } = slowTool();
     release();
     const script = [calls('pay'), { text: 'Done.' }];
     const { agent } = await agentWith(script, { tools: [pay] }, runtime());
     const send = clientOf(agent, []);
     const first = await send({ messages: [question] });
-    const stray = { interruptId: 'zz', status: 'resolved', payload: { approved: true } };
-    const second = await send({ resume: [stray, ...approve(first)] });
+    const other = { interruptId: 'zz', status: 'resolved', payload: { approved: true } };
+    const second = await send({ resume: [other, ...approve(first)] });
     expect(second.filter(({ name }) => name === 'millrace.warning')).toHaveLength(1);
     expect(second.at(-1)).toMatchObject({ type: 'RUN_FINISHED' });
     expect(made).toEqual(['pay0']);
