@@ -104,10 +104,10 @@ describe('openaiCompatibleFactory', () => {
   });
 
   it.each([
-    [{}, 'o9-pro', undefined, '/responses'],
+    [{}, 'o9x-pro', undefined, '/responses'],
     [{}, 'small', undefined, '/chat/completions'],
     [{}, 'small', 'responses', '/chat/completions'],
-    [{}, 'o9-pro', 'chatCompletion', '/chat/completions'],
+    [{}, 'o9x-pro', 'chatCompletion', '/chat/completions'],
     [{ useResponse: true, useResponseModels: [] }, 'small', undefined, '/responses'],
   ])('chooses the API: %j %s %s -> %s', async (chat, model, apiMode, path) => {
     const Acme = openaiCompatibleFactory({
