@@ -205,9 +205,8 @@ AppendOutcome append(Tables& tables, const AppendBatch& batch, std::int64_t now,
 
 std::vector<AppendOutcome> Backend::append(std::span<const AppendBatch> batches) {
   const std::int64_t at = now();
-  const bool asks = std::any_of(batches.begin(), batches.end(), [](const AppendBatch& batch) {
-    return !batch.approvals.empty();
-  });
+  const bool asks = std::any_of(batches.begin(), batches.end(),
+                                [](const AppendBatch& batch) { return !batch.approvals.empty(); });
   const std::int64_t clock = asks ? clock_() : at;
   std::vector<AppendOutcome> outcomes;
   outcomes.reserve(batches.size());
