@@ -230,6 +230,12 @@ Tree attachment_reference(const store::AttachmentRow& row) {
   return reference;
 }
 
+Tree references_of(const std::vector<InlineMedium>& media) {
+  Tree references = Tree::array();
+  for (const InlineMedium& medium : media) references.push(attachment_reference(medium.row));
+  return references;
+}
+
 Tree with_addresses(Tree attachment) {
   const std::string url = std::string(root) + std::string(attachment["uid"].string());
   attachment.set("id", attachment["uid"]);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "api/api_context.hpp"
+#include "api/inline_media.hpp"
 
 namespace millrace::api {
 
@@ -15,6 +16,8 @@ json::Tree attachment_json(const store::AttachmentRow& row);
 // As a message keeps it.
 // Shape: {uid, kind, media_type, display_name, source_kind, source_ref}.
 json::Tree attachment_reference(const store::AttachmentRow& row);
+// What a message has of these media in `attachments`.
+json::Tree references_of(const std::vector<InlineMedium>& media);
 // What a message keeps, with where its bytes are.
 json::Tree with_addresses(json::Tree attachment);
 

@@ -280,12 +280,6 @@ Result<TakenMedia> take_inline_media(std::string_view text, const MediaOrigin& o
   return UserMedia(text, origin, most_bytes).take();
 }
 
-json::Tree references_of(const std::vector<InlineMedium>& media) {
-  json::Tree references = json::Tree::array();
-  for (const InlineMedium& medium : media) references.push(attachment_reference(medium.row));
-  return references;
-}
-
 std::string without_media(std::string_view text) {
   std::string out;
   for (std::size_t begin = text.find(tag_begin); begin != std::string_view::npos;

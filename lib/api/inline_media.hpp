@@ -45,9 +45,6 @@ inline constexpr std::size_t most_inline_media = 16;
 Result<TakenMedia> take_inline_media(std::string_view text, const MediaOrigin& origin,
                                      std::uint64_t most_bytes);
 
-// What a message has of them in `attachments`.
-json::Tree references_of(const std::vector<InlineMedium>& media);
-
 // The text without what stands for its media, for a title.
 std::string without_media(std::string_view text);
 

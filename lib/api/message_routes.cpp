@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/api_answers.hpp"
+#include "api/attachment_routes.hpp"
 #include "api/conversations.hpp"
 #include "api/inline_media.hpp"
 #include "api/stored_messages.hpp"
