@@ -9,8 +9,6 @@ namespace {
 
 constexpr std::string_view think_open = "<think>";
 constexpr std::string_view think_close = "</think>";
-// What tags of calls begin with.
-constexpr std::string_view firsts = "<s";
 constexpr std::string_view blanks = " \t\r\n";
 // A call that is longer is none.
 constexpr std::size_t call_limit_bytes = std::size_t{1} << 20U;
@@ -44,7 +42,7 @@ std::span<const TaggedText::CallTag> TaggedText::tags_of(Calls calls) {
 
 void TaggedText::feed(std::string_view delta, TaggedReader& reader) {
   if (delta.empty()) return;
-  const bool has_tag = !call_tags_.empty() && delta.find_first_of(firsts) != delta.npos;
+  const bool has_tag = !call_tags_.empty() && delta.find_first_of(firsts_) != delta.npos;
   if (state_ == State::text && waiting_.empty() && !has_tag) {
     reader.on_text(delta);
     return;
@@ -119,8 +117,8 @@ bool TaggedText::read_reasoning(TaggedReader& reader) {
 // Where the first tag of calls begins, and which it is.
 std::size_t TaggedText::find_call(std::string_view text) {
   if (call_tags_.empty()) return text.npos;
-  for (std::size_t at = text.find_first_of(firsts); at != text.npos;
-       at = text.find_first_of(firsts, at + 1)) {
+  for (std::size_t at = text.find_first_of(firsts_); at != text.npos;
+       at = text.find_first_of(firsts_, at + 1)) {
     for (std::size_t tag = 0; tag < call_tags_.size(); ++tag) {
       if (!text.substr(at).starts_with(call_tags_[tag].open)) continue;
       call_tag_ = tag;

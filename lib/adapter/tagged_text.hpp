@@ -36,6 +36,7 @@ class TaggedText {
 
   TaggedText(Tags reasoning_parts, Calls calls)
       : call_tags_(tags_of(calls)),
+        firsts_(calls == Calls::seed ? "<s" : "<"),
         first_(reasoning_parts == Tags::read ? State::start : State::text),
         state_(first_) {}
 
@@ -65,7 +66,8 @@ class TaggedText {
   std::size_t find_call(std::string_view text);
 
   std::span<const CallTag> call_tags_;
-  State first_;  // of a message
+  std::string_view firsts_;  // with which those tags begin
+  State first_;              // of a message
   State state_;
   std::size_t call_tag_ = 0;  // which of the tags of calls is open
   std::string waiting_;

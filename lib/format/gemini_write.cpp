@@ -116,7 +116,7 @@ class GeminiWriter final : public TurnWriter {
     }
   }
 
-  // A thought of Gemini's; one without text was no thought but a bare signature.
+  // Reasoning that Gemini made. Without a text it is a signature alone, and not marked as thought.
   void write_reasoning(const Message& message) override {
     const std::string signature = gemini::signature_of(message.encrypted_value);
     if (signature.empty() && !is_own_unsigned(message, gemini::provider)) return;

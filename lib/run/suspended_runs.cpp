@@ -163,6 +163,10 @@ std::string known_of_tools(const Tree& state, const AgentPlan& plan, std::string
 
 }  // namespace
 
+Result<Tree> resume_entries(std::string_view resume_json) {
+  return resume_json.empty() ? Result<Tree>(Tree::array()) : Tree::parse(resume_json);
+}
+
 Result<Tree> messages_in(const AgentInput& input) {
   return input.state_messages.is_array() ? Result<Tree>(input.state_messages)
                                          : agent::state_messages_of(input.messages_json);
@@ -277,8 +281,7 @@ Result<AgentTask> SuspendedRuns::pass_over(const AgentInput& input, const Tree& 
 Result<AgentTask> SuspendedRuns::task_for(const AgentInput& input, const AgentPlan& plan,
                                           std::int64_t now_ms, IdSource& ids) {
   expire(now_ms);
-  auto resume =
-      input.resume_json.empty() ? Result<Tree>(Tree::array()) : Tree::parse(input.resume_json);
+  auto resume = resume_entries(input.resume_json);
   if (!resume) return std::move(resume).error();
   const auto suspended = threads_.find(input.thread_id);
   Result<AgentTask> task{AgentTask()};
@@ -325,8 +328,7 @@ Result<AgentTask> saved_task(Tree state, Tree context, const AgentInput& input,
   if (!loaded) return std::move(loaded).error();
   auto state_messages = messages_in(input);
   if (!state_messages) return std::move(state_messages).error();
-  auto resume =
-      input.resume_json.empty() ? Result<Tree>(Tree::array()) : Tree::parse(input.resume_json);
+  auto resume = resume_entries(input.resume_json);
   if (!resume) return std::move(resume).error();
   AgentTask task;
   if (context.is_object()) {

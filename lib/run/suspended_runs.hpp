@@ -81,6 +81,10 @@ std::string tools_requested(const json::Tree& state, const AgentPlan& plan,
 // Why an answer does not count where that hash has changed: approval_mismatch.
 Error other_tools();
 
+// The answers of a request, AG-UI's resume entries; none for "", as beside results of the client's
+// own tools.
+// Errors: those of Tree::parse.
+Result<json::Tree> resume_entries(std::string_view resume_json);
 // The messages of an input, as agent/state_messages.hpp has them.
 // Errors: those of Tree::parse.
 Result<json::Tree> messages_in(const AgentInput& input);

@@ -70,7 +70,7 @@ std::optional<std::int64_t> budget_of(const Draft& draft) {
   for (const Level& level : levels) {
     if (level.effort == reasoning.effort) return level.budget;
   }
-  // -1 leaves it to the model; one that does not think by itself has to be told a budget.
+  // -1 leaves it to the model; one that does not think by default needs a budget.
   const bool is_on = reasoning.type == "enabled" && draft.is(Trait::thinking_off_by_default);
   if (reasoning.type == "adaptive" || is_on) return -1;
   return std::nullopt;

@@ -1,4 +1,4 @@
-// How Gemini's models are told to think: by a level, or by a budget.
+// The reasoning settings of a Gemini request: a level, or a budget.
 #pragma once
 
 #include "message/json_builder.hpp"
@@ -6,7 +6,7 @@
 
 namespace millrace::model {
 
-// Writes `thinkingConfig`, a member of `generationConfig`; what the model cannot be told is noted.
+// Writes `thinkingConfig`, a member of `generationConfig`; what the model does not take is noted.
 void write_gemini_thinking(message::JsonBuilder& out, const Draft& draft);
 
 }  // namespace millrace::model

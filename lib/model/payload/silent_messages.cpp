@@ -62,8 +62,8 @@ void drop_silent(message::SharedMessages& messages, const Quirks& quirks,
   note_count(notes, "Messages that say nothing are", dropped, {});
 }
 
-// APIs that keep the system prompt apart refuse a request in which nobody else speaks; others
-// answer to it. The user says the last of the prompts then. Sources:
+// APIs that keep the system prompt apart refuse a request without other messages; others answer
+// it. The last prompt becomes a message of the user then. Sources:
 // https://docs.anthropic.com/en/api/messages, langchain-ai/langchain-google#1298 (2026-11).
 void add_user_turn(message::SharedMessages& messages, std::vector<Note>& notes) {
   using message::Message;

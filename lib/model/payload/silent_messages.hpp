@@ -1,4 +1,4 @@
-// Messages that say nothing, and histories in which no user speaks: APIs reject them.
+// Messages without content, and histories of system prompts alone: APIs reject them.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ void fill_empty_results(message::SharedMessages& messages);
 // them.
 void drop_silent(message::SharedMessages& messages, const Quirks& quirks, std::vector<Note>& notes);
 
-// Lets the user say the last of the prompts where nobody else speaks, with a note.
+// Gives the last system prompt to the user where a history has no other message; adds a note.
 void add_user_turn(message::SharedMessages& messages, std::vector<Note>& notes);
 
 }  // namespace millrace::model

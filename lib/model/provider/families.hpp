@@ -19,7 +19,7 @@ enum class Trait : std::uint8_t {
   reasons,                // takes an effort
   adaptive_thinking,      // decides itself how much it thinks
   adaptive_only,          // takes no budget of thoughts
-  thinking_by_default,    // Claude: it thinks unless it is told not to
+  thinking_by_default,    // Claude: it thinks unless the request disables it
   display_omitted,        // Claude: its reasoning is only sent where `display` requests it
   always_thinking,        // its thinking cannot be switched off
   interleaved_thinking,   // Claude: switched off, it still thinks between calls

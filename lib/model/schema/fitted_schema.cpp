@@ -12,7 +12,7 @@ namespace {
 using json::Value;
 using message::JsonBuilder;
 
-// What stands in these is data, whatever it looks like.
+// The values of these are data, also where they look like a schema.
 constexpr std::array<std::string_view, 4> data_keywords{"const", "enum", "default", "examples"};
 // Names of the user's, and a schema for each.
 constexpr std::array<std::string_view, 5> name_maps{"properties", "patternProperties", "$defs",

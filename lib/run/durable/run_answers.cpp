@@ -28,11 +28,6 @@ namespace {
 using journal::RunState;
 using json::Tree;
 
-// Results of the client's own tools come without a list of answers.
-Result<Tree> resume_of(const std::string& json) {
-  return json.empty() ? Result<Tree>(Tree::array()) : Tree::parse(json);
-}
-
 Error not_waiting() {
   return make_error(Errc::approval_answered, "The run does not wait for an answer.");
 }
@@ -41,6 +36,11 @@ Error still_at_work() {
   return make_error(Errc::run_conflict,
                     "The run is at work on what was answered before; answer it again once it "
                     "waits.");
+}
+
+// One that is parked does not come to wait by itself.
+bool is_at_work(const store::RunRow& row) {
+  return row.state == RunState::running || row.state == RunState::queued;
 }
 
 constexpr int most_looks = 600;
@@ -100,16 +100,13 @@ Result<std::shared_ptr<StoredRun>> take_answered(store::StorageBackend& backend,
                                                  const std::string& resume_json,
                                                  const ToolsNow& tools, const std::string& owner,
                                                  const OnStranded& on_stranded) {
-  const auto resume = resume_of(resume_json);
+  const auto resume = resume_entries(resume_json);
   if (!resume) return resume.error();
   auto decisions = decisions_of(resume.value(), run, principal, tools);
   // The state that the answers were checked against is that of a run that waits.
   const auto row = backend.run(run);
   if (!row) return row.error();
-  if (row.value() && !journal::is_over(row.value()->state) &&
-      row.value()->state != RunState::waiting) {
-    return still_at_work();
-  }
+  if (row.value() && is_at_work(*row.value())) return still_at_work();
   auto outcomes = backend.decide(decisions);
   if (!outcomes) return outcomes.error();
   if (leave_out_unknown(decisions, outcomes.value())) {
@@ -169,7 +166,7 @@ void RunRegistry::look(const std::shared_ptr<Answering>& answering) {
       std::erase_if(answering->outcomes,
                     [](const store::ApprovalRow& row) { return !is_about_outcome(row); });
     }
-    if (const auto resume = resume_of(answering->input.resume_json); resume && *row) {
+    if (const auto resume = resume_entries(answering->input.resume_json); resume && *row) {
       const std::string& thread = row->value() ? row->value()->run.thread : std::string();
       auto over = find_answered(backend, resume.value(), answering->principal, thread);
       if (over) answering->over = std::move(over).value();
@@ -198,7 +195,7 @@ void RunRegistry::look_again(const std::shared_ptr<Answering>& answering, const 
 
 // Whether one of the answers is to a question that is open.
 bool RunRegistry::answers_open(const Answering& answering) {
-  const auto resume = resume_of(answering.input.resume_json);
+  const auto resume = resume_entries(answering.input.resume_json);
   if (!resume) return false;
   const auto& entries = resume.value().items();
   return std::any_of(entries.begin(), entries.end(), [&](const Tree& entry) {
@@ -218,9 +215,7 @@ void RunRegistry::check_answer(const std::shared_ptr<Answering>& answering,
   const auto agent = agents_.find(row.value()->run.name);
   if (agent == agents_.end()) return answer_elsewhere(answering, row.value()->run.name);
   const auto over = [&](const Error& error) { return answering->over.value_or(error); };
-  const bool is_at_work =
-      !journal::is_over(row.value()->state) && row.value()->state != RunState::waiting;
-  if (is_at_work && !answering->over && answers_open(*answering)) {
+  if (is_at_work(*row.value()) && !answering->over && answers_open(*answering)) {
     return look_again(answering, still_at_work());
   }
   if (!state) return answering->done(state.error());

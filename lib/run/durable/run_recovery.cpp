@@ -67,7 +67,7 @@ std::vector<std::string> answers_now(const StoredRun& stored, const AgentPlan& p
 void add_unmatched(const StoredRun& stored, const AgentInput* segment,
                    std::vector<std::string>& answers) {
   if (segment == nullptr || answers.empty()) return;
-  const auto resume = Tree::parse(segment->resume_json);
+  const auto resume = resume_entries(segment->resume_json);
   if (!resume) return;
   for (const Tree& entry : resume.value().items()) {
     const bool is_unmatched = !stored.requested.contains(entry["interruptId"].string());

@@ -8,6 +8,7 @@
 #include "agent/state.hpp"
 #include "base/shown.hpp"
 #include "run/durable/ledger_rows.hpp"
+#include "run/suspended_runs.hpp"
 
 namespace millrace::run {
 namespace {
@@ -72,7 +73,7 @@ bool is_about_outcome(const store::ApprovalRow& approval) {
 
 Result<void> check_outcome_answers(const std::vector<store::ApprovalRow>& approvals,
                                    std::string_view resume_json) {
-  const auto resume = Tree::parse(resume_json);
+  const auto resume = resume_entries(resume_json);
   if (!resume) return resume.error();
   for (const Tree& entry : resume.value().items()) {
     const std::string_view id = entry["interruptId"].string();

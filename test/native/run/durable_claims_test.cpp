@@ -1,4 +1,5 @@
 // Claims of recorded runs that lead to nothing: the run is given back, and goes on once it can.
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
@@ -71,6 +72,17 @@ TEST_F(DurableClaims, GiveARunBackThatCannotBeReadWhenItIsAnswered) {
   EXPECT_EQ(rig.answer(run, resume).error().code, Errc::store_damaged);
   wait_for(RunState::parked);
   EXPECT_EQ(owner(), "");
+}
+
+// It does not come to wait by itself: nobody waits for that.
+TEST_F(DurableClaims, GiveNoAnswerToARunThatIsParked) {
+  wait_for_user();
+  damage(unreadable);
+  ASSERT_FALSE(rig.answer(run, resume).ok());
+  wait_for(RunState::parked);
+  const auto begun = std::chrono::steady_clock::now();
+  EXPECT_FALSE(rig.answer(run, resume).ok());
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(20));
 }
 
 // Nothing else would ever end it, and its thread would stay busy.
