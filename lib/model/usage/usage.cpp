@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/counts.hpp"
-#include "model/usage/estimated_output.hpp"
 
 namespace millrace::model {
 namespace {

@@ -104,5 +104,8 @@ void add(ModelUsage& sum, const ModelUsage& more);
 // Usage of a call whose provider reported none, from estimates of what was sent and streamed.
 ModelUsage estimated_usage(std::optional<std::int64_t> input, std::int64_t text,
                            std::int64_t reasoning);
+// Puts estimates in place of what a report counts of an output that it does not have whole; what it
+// has of the input stays.
+void set_estimated_output(ModelUsage& usage, std::int64_t output, std::int64_t reasoning);
 
 }  // namespace millrace::model

@@ -8,7 +8,6 @@
 #include "base/ascii.hpp"
 #include "base/counts.hpp"
 #include "message/json_builder.hpp"
-#include "model/usage/estimated_output.hpp"
 #include "model/usage/usage.hpp"
 
 namespace millrace::model {
