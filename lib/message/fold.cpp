@@ -127,19 +127,17 @@ Messages Folder::messages() const {
     message.content = {Content::Kind::object, {}};
     entry->activity->write(message.content.text, json::Surrogates::keep);
   }
-  record_shown(messages);
-  if (order_.is_shown()) {
-    give_rest(messages, waiting_);
-    return messages;
-  }
   Index<Waiting> rest = waiting_;
-  const bool is_new = anchor == nullptr;
-  if (const std::string id = id_of_items(); is_new && !id.empty()) {
-    anchor = &messages.emplace_back();
-    anchor->role = Role::assistant;
-    anchor->id = id;
+  if (!order_.is_shown()) {
+    const bool is_new = anchor == nullptr;
+    if (const std::string id = id_of_items(); is_new && !id.empty()) {
+      anchor = &messages.emplace_back();
+      anchor->role = Role::assistant;
+      anchor->id = id;
+    }
+    if (anchor != nullptr) close_into(*anchor, is_new, rest);
   }
-  if (anchor != nullptr) close_into(*anchor, is_new, rest);
+  record_shown(messages);
   give_rest(messages, rest);
   return messages;
 }

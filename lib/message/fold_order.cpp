@@ -152,8 +152,11 @@ std::vector<std::size_t> Folder::give_items(Message& anchor, bool is_new,
 void Folder::record_shown(Messages& messages) const {
   if (signed_.empty()) return;
   std::vector<FoldedMessage> rows;
-  auto message = messages.begin();
-  for (const Entry& entry : entries_) rows.push_back({&*message++, entry.answer});
+  auto entry = entries_.begin();
+  // The message that holds items which came alone has no entry, and is part of no answer.
+  for (Message& message : messages) {
+    rows.push_back({&message, entry == entries_.end() ? 0 : (entry++)->answer});
+  }
   record_shown(rows);
 }
 

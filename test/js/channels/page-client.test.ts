@@ -168,6 +168,44 @@ describe('the fold of a page', () => {
     }
   });
 
+  it.each<[string, object[]]>([
+    [
+      'an item that came alone, with a value for its id',
+      [
+        {
+          type: 'REASONING_ENCRYPTED_VALUE',
+          subtype: 'tool-call',
+          entityId: 'a',
+          encryptedValue: 't',
+        },
+        {
+          type: 'CUSTOM',
+          name: 'millrace.provider_state',
+          value: { entityId: 'a', provider: 'openai_responses', kind: 'part', state: 's' },
+        },
+      ],
+    ],
+    [
+      'text for the id of an activity',
+      [
+        { type: 'ACTIVITY_SNAPSHOT', messageId: 'a', activityType: 't', content: { b: 1 } },
+        {
+          type: 'REASONING_ENCRYPTED_VALUE',
+          subtype: 'message',
+          entityId: 'a',
+          encryptedValue: 't',
+        },
+        { type: 'TEXT_MESSAGE_CONTENT', messageId: 'a', delta: 'x' },
+        { type: 'MESSAGES_SNAPSHOT', messages: [{ id: 'a', role: 'user', content: null }] },
+      ],
+    ],
+  ])('records what was shown beside a signature as the engine does: %s', (_, given) => {
+    const events = given as unknown as AGUIEvent[];
+    const messages = engineFold(events);
+    expect(messages).toHaveProperty('0.metadata.millrace.shown', '4b95f515');
+    expect(plain(client.foldEvents(events))).toEqual(messages);
+  });
+
   it('takes a stream, and leaves what it was given as it was', async () => {
     const events = randomEvents(17);
     const before = JSON.stringify(events);
