@@ -34,7 +34,7 @@ Holds every wire against the types of the vendors' own SDKs. See docs/internals/
   --write        takes out of the lists what is no longer lost, and writes docs/wires
   --add          puts into the lists what is lost
   --update       raises the pinned SDKs first, and prints the members that are new or gone
-  --seed N       repeats the self-test of that seed
+  --seed N       another seed for the self-test (1)
   --help         prints this text
 
 MILLRACE_RECORDINGS names the folder of recorded answers. Ends with "N passed, N failed".`;
@@ -46,7 +46,7 @@ const { values } = parseArgs({
     write: { type: 'boolean', default: false },
     add: { type: 'boolean', default: false },
     update: { type: 'boolean', default: false },
-    seed: { type: 'string', default: `${Math.floor(Math.random() * 1e9)}` },
+    seed: { type: 'string', default: '1' },
   },
 });
 

@@ -18,9 +18,10 @@ import {
   geminiRules,
   responsesRules,
 } from '../../support/wire-rules';
+import { testSeed } from '../support/seed';
 
 const cases = Number(process.env.MILLRACE_CASES ?? 60);
-const firstSeed = Number(process.env.MILLRACE_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const firstSeed = testSeed();
 
 // mulberry32
 function randomOf(seed: number) {

@@ -4,9 +4,10 @@ import * as millrace from 'millrace';
 
 import { randomPieces } from '../../support/recordings';
 import { all, named, responseOf } from '../support/responses';
+import { testSeed } from '../support/seed';
 
 const rounds = 150;
-const seed = Math.floor(Math.random() * 2 ** 32);
+const seed = testSeed();
 
 type Random = () => number;
 

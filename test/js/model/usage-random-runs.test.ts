@@ -1,6 +1,7 @@
 // Tokens of random runs: what a provider reported is booked to the token, what it did not is estimated,
 // every request is booked, and the rows are the sum. MILLRACE_BOOKS_RUNS and MILLRACE_SEED choose others.
 import { playTotals } from '../../support/books';
+import { testSeed } from '../support/seed';
 
 jest.setTimeout(600_000);
 
@@ -8,7 +9,7 @@ jest.setTimeout(600_000);
 // of the pages, and up to 29 in 15,134 estimates of random runs, of which three were off by more than 24.
 const fewTokens = 32;
 const runs = Number(process.env['MILLRACE_BOOKS_RUNS'] ?? 250);
-const seed = Number(process.env['MILLRACE_SEED'] ?? Date.now() % 1_000_000);
+const seed = testSeed();
 
 it(`${runs} random runs are booked as the provider's own books say`, async () => {
   console.info(`MILLRACE_SEED=${seed}, ${runs} runs`);

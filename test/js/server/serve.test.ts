@@ -17,6 +17,7 @@ import { reference } from '../../support/reference';
 import { startServer } from '../../../dist/cjs/server';
 import type { Provider } from '../../support/provider';
 import { startProvider, stream } from '../../support/provider';
+import { testSeed } from '../support/seed';
 
 const cli = join(__dirname, '../../../dist/cjs/cli/main.js');
 const children: ChildProcess[] = [];
@@ -288,7 +289,7 @@ described(
       '%s',
       async (_name, recording) => {
         const bytes = framed(recording);
-        const seed = Math.floor(Math.random() * 2 ** 32);
+        const seed = testSeed();
         const ways: Record<string, Iterable<Uint8Array>> = {
           whole: [bytes],
           [`random splits, seed ${seed}`]: randomPieces(bytes, seed),

@@ -286,7 +286,8 @@ export default {
   ),
   // Requests have no annotations, and of the audio its id alone. The records of a stream here are made of known members.
   further: { without: [/\.(annotations|audio)\b/, /^stream message:(\.function_call)?$/] },
-  structural: [/\.(id|name|schema)$/],
+  // A list of a refusal that refuses nothing is no message.
+  structural: [/\.(id|name|schema)$/, /list\[\]:refusal\.refusal$/],
   carriers: [
     [/\.system_fingerprint$/, /^report\.response\.fingerprint$/],
     [/message:(text|calls)\.content$/, /^TEXT_MESSAGE_CONTENT\.delta$/],
