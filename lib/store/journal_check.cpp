@@ -31,9 +31,14 @@ std::size_t hash_of_result(std::string_view json) {
 }
 
 std::size_t hash_of_request(std::string_view call, std::string_view args_hash,
-                            std::string_view tools_hash, std::string_view principal,
-                            std::int64_t expires) {
-  return hash_of({call, args_hash, tools_hash, principal, std::to_string(expires)});
+                            std::string_view tools_hash, std::string_view principal) {
+  return hash_of({call, args_hash, tools_hash, principal});
+}
+
+// The row counts by the store's time, which may have been ahead of the clock that the journal's
+// time is from.
+bool is_same_expiry(std::int64_t row, std::int64_t recorded) {
+  return recorded == 0 ? row == 0 : row >= recorded;
 }
 
 }  // namespace
@@ -107,9 +112,10 @@ void JournalCheck::add_repeated(Checked& run, std::uint32_t branch, const journa
     const std::string call = std::string(step->name) + '#' + std::to_string(step->occurrence);
     run.results[{branch, call}] = {true, hash_of({step->result_json})};
   } else if (const auto* requested = std::get_if<journal::ApprovalRequested>(&fact)) {
-    run.approvals[std::string(requested->id)].request =
-        hash_of_request(requested->call, requested->args_hash, requested->tools_hash,
-                        requested->principal, requested->expires_ms);
+    Approval& approval = run.approvals[std::string(requested->id)];
+    approval.request = hash_of_request(requested->call, requested->args_hash, requested->tools_hash,
+                                       requested->principal);
+    approval.expires = requested->expires_ms;
   } else if (const auto* decided = std::get_if<journal::ApprovalDecided>(&fact)) {
     const auto found = run.approvals.find(decided->id);
     if (found == run.approvals.end()) return;
@@ -124,10 +130,10 @@ void JournalCheck::check_approval(const ApprovalRow& row) {
   if (found == run->second.approvals.end()) return;
   std::optional<std::size_t> decision;
   if (row.decided) decision = hash_of({row.decision, row.decided_by});
-  const bool is_same =
-      found->second.decision == decision &&
-      found->second.request ==
-          hash_of_request(row.call, row.args_hash, row.tools_hash, row.principal, row.expires);
+  const bool is_same = found->second.decision == decision &&
+                       is_same_expiry(row.expires, found->second.expires) &&
+                       found->second.request ==
+                           hash_of_request(row.call, row.args_hash, row.tools_hash, row.principal);
   if (is_same) return;
   problems_.push_back({row.run, "the approval '" + row.id + "' differs from the journal"});
 }

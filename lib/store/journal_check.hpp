@@ -56,7 +56,8 @@ class JournalCheck {
     journal::Effect effect = journal::Effect::once;
   };
   struct Approval {
-    std::size_t request = 0;                // a hash
+    std::size_t request = 0;  // a hash
+    std::int64_t expires = 0;
     std::optional<std::size_t> decision{};  // a hash
   };
   // What the journal of one run holds, as far as it can be read.

@@ -86,7 +86,7 @@ std::optional<std::int64_t> Model::next_due() const {
     if (run.state == State::queued) take(run.due);
     for (const Question& question : run.questions) {
       const bool is_open = !question.is_decided && !question.has_expired;
-      if (is_open && question.expires != 0) take(question.expires);
+      if (is_open && question.ends != 0) take(question.ends);
     }
   }
   return first;
@@ -195,7 +195,7 @@ std::string Model::sweep() {
   for (Run& run : runs_) {
     for (Question& question : run.questions) {
       const bool is_open = !question.is_decided && !question.has_expired;
-      if (!is_open || question.expires == 0 || question.expires > now_) continue;
+      if (!is_open || question.ends == 0 || question.ends > now_) continue;
       question.has_expired = true;
       run.last_at = std::max(run.last_at, now_);
       wake_answered(run);
@@ -211,7 +211,7 @@ std::string Model::decide(const Action& action) {
   if (action.is_other_user) return "not_found";
   if (question.has_expired) return "expired";
   if (question.is_decided) return "answered";
-  if (question.expires != 0 && question.expires <= now_) return "expired";
+  if (question.ends != 0 && question.ends <= now_) return "expired";
   if (action.flag) return "mismatch";
   question.is_decided = true;
   run.last_at = std::max(run.last_at, now_);
@@ -305,6 +305,7 @@ void Model::change_calls(const Action& action, Run& run, Branch& branch) {
       question.id = "q" + std::to_string(action.run) + "-" + std::to_string(run.questions.size());
       question.call = call.id;
       question.expires = action.number;
+      if (action.number != 0) question.ends = action.number + now_ - clock_;
       run.questions.push_back(std::move(question));
       break;
     }

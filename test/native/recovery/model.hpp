@@ -85,7 +85,8 @@ struct Call {
 struct Question {
   std::string id;
   std::string call;
-  std::int64_t expires = 0;  // 0: never
+  std::int64_t expires = 0;  // by the clock, as the journal has it; 0: never
+  std::int64_t ends = 0;     // the same by the store's time, which may be ahead of the clock
   bool is_decided = false;
   bool has_expired = false;
 };
