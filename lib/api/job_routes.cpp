@@ -73,6 +73,7 @@ bool has_answer(const Job& job) {
 
 // The whole answer, or why there is none.
 void answer_chat(const Job& job, const ApiOptions& options, const ResponsePtr& response) {
+  if (const Error* error = job.cut()) return send_failure(response, *error);
   const Tree snapshot = snapshot_of(job);
   const std::string_view status = snapshot["status"].string();
   if (!job.is_over()) {

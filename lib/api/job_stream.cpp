@@ -73,7 +73,19 @@ void JobStream::advance() {
       return;
     }
   }
+  if (const Error* error = job_->cut()) write_error(*error);
   if (job_->is_over()) end();
+}
+
+// The job may go on: who comes again with the last id gets the rest.
+void JobStream::write_error(const Error& error) {
+  json::Tree payload = json::Tree::object();
+  payload.set("job_id", job_->id());
+  payload.set("error", error.message);
+  payload.set("code", error.code_name());
+  std::string frame = "event: error\ndata: ";
+  payload.write(frame);
+  response_->write(frame.append("\n\n"));
 }
 
 std::vector<chat::JobEvent> JobStream::next_events() const {

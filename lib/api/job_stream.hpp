@@ -28,6 +28,7 @@ class JobStream final : public std::enable_shared_from_this<JobStream> {
   [[nodiscard]] std::vector<chat::JobEvent> next_events() const;
   bool write(const chat::JobEvent& event);
   void tick();
+  void write_error(const Error& error);
   void end();
   void wait();
 

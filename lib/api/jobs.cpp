@@ -23,6 +23,7 @@ constexpr std::size_t most_ended_logs = 4;
 constexpr std::array<RunState, 5> active_states{
     RunState::queued, RunState::running, RunState::waiting, RunState::sleeping, RunState::parked};
 
+constexpr std::string_view thread_deleted = "thread_deleted";
 constexpr std::string_view damaged =
     "store_damaged: Records of the job are damaged. A new message of its conversation, or a stop, "
     "ends it; `millrace storage check` names them.";
@@ -157,6 +158,11 @@ void Job::check(const store::RunRow& row) {
   notify();
 }
 
+void Job::remove() {
+  log_.end_unread({RunState::cancelled, thread_deleted, 0, store::system_clock()()});
+  notify();
+}
+
 void Job::count() {
   counts_ = true;
   if (hub_) hub_->count(*this, true);
@@ -186,6 +192,7 @@ void Job::on_end(const Error* error) {
   const auto self = shared_from_this();
   if (error != nullptr && !log_.is_over()) {
     has_failed_ = true;
+    cut_ = *error;
     is_unreadable_ = error->code == Errc::store_damaged;
   }
   hub_ = nullptr;
@@ -218,7 +225,12 @@ void Jobs::find(std::string_view id, const std::string& principal, Found found) 
   if (const auto known = jobs_.find(*run); known != jobs_.end()) {
     const JobPtr job = known->second;
     if (job->principal() != principal) return found(nullptr);
-    if (!job->is_over()) return refresh(job, [job, found = std::move(found)] { found(job); });
+    if (!job->is_over()) {
+      return refresh(job, [weak = weak_from_this(), job, found = std::move(found)] {
+        const auto self = weak.lock();
+        found(self && self->jobs_.contains(job->run()) ? job : nullptr);
+      });
+    }
   }
   // A run that ended may have been deleted since.
   using Row = Result<std::optional<store::RunRow>>;
@@ -245,15 +257,24 @@ void Jobs::forget(const store::RunId& run) {
 
 void Jobs::refresh(const JobPtr& job, std::function<void()> ready) {
   if (!job->is_waiting()) return ready();
-  context_->requests->find(job->run().text(), job->principal(), "",
-                           [job, ready = std::move(ready)](const Result<run::FoundRun>& run) {
-                             // Others may have come first.
-                             if (!run || !job->is_waiting()) return ready();
-                             job->read(run.value().hub, [job, row = run.value().row, ready] {
-                               job->check(row);
-                               ready();
-                             });
-                           });
+  context_->requests->find(
+      job->run().text(), job->principal(), "",
+      [weak = weak_from_this(), job, ready = std::move(ready)](const Result<run::FoundRun>& run) {
+        // Others may have come first.
+        if (!job->is_waiting()) return ready();
+        if (!run) {
+          const auto self = weak.lock();
+          if (self && run.error().code == Errc::run_not_found) {
+            job->remove();
+            self->forget(job->run());
+          }
+          return ready();
+        }
+        job->read(run.value().hub, [job, row = run.value().row, ready] {
+          job->check(row);
+          ready();
+        });
+      });
 }
 
 void Jobs::open(const store::RunRow& row, const Found& found) {

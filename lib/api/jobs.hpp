@@ -48,6 +48,8 @@ class Job final : public run::RunReader, public std::enable_shared_from_this<Job
   [[nodiscard]] bool is_over() const { return has_failed_ || log_.is_over(); }
   // Its records could not be read to their end; the run may go on.
   [[nodiscard]] bool is_cut() const { return has_failed_; }
+  // Why, where the log has no end; null otherwise.
+  [[nodiscard]] const Error* cut() const { return cut_ && !log_.is_over() ? &*cut_ : nullptr; }
   // Nothing comes before somebody answers what the run waits for; it is read again then.
   [[nodiscard]] bool is_waiting() const { return !is_over() && !hub_ && !ready_; }
 
@@ -62,6 +64,8 @@ class Job final : public run::RunReader, public std::enable_shared_from_this<Job
   void read(const std::shared_ptr<run::RunHub>& hub, Listener ready);
   // Ends the log where the run is damaged as its row is.
   void check(const store::RunRow& row);
+  // Ends the log, since the conversation was deleted and the run with it.
+  void remove();
   // Called after the log has got more, and at the end.
   void listen(const void* who, Listener listener);
   void unlisten(const void* who) { listeners_.erase(who); }
@@ -91,6 +95,7 @@ class Job final : public run::RunReader, public std::enable_shared_from_this<Job
   Listener ready_;
   std::map<const void*, Listener> listeners_;
   bool has_failed_ = false;     // it cannot be read
+  std::optional<Error> cut_;    // why
   bool is_unreadable_ = false;  // since records are damaged
 };
 

@@ -69,9 +69,11 @@ void RunRequests::stop(const Text& id, const Text& principal, const Text& thread
         if (!self) return;
         if (!found) return done(found.error());
         const store::RunId run = found.value().row.run.id;
-        if (self->registry_->stop(run, principal, reason)) {
-          return self->describe_run(run, principal, done);
-        }
+        const auto stored = [weak, run, principal, done](const Error* error) {
+          if (error != nullptr) return done(*error);
+          if (const auto again = weak.lock()) again->describe_run(run, principal, done);
+        };
+        if (self->registry_->stop(run, principal, reason, stored)) return;
         on_store<bool>(
             *self->writer_, self->loop_,
             [run, owner = self->registry_->owner(), principal, reason,
@@ -82,7 +84,7 @@ void RunRequests::stop(const Text& id, const Text& principal, const Text& thread
               if (!row.value() || journal::is_over(row.value()->state)) return false;
               return end_left_run(backend, {run, owner, principal, reason, on_stranded});
             },
-            [weak, run, principal, reason, done](Result<bool> ended) {
+            [weak, run, principal, reason, stored, done](Result<bool> ended) {
               const auto again = weak.lock();
               if (!again) return;
               if (!ended) return done(ended.error());
@@ -93,8 +95,9 @@ void RunRequests::stop(const Text& id, const Text& principal, const Text& thread
                 again->registry_->recover();
               } else {
                 // It may have begun work meanwhile, here or elsewhere.
-                const bool is_here = again->registry_->stop(run, principal, reason);
-                if (!is_here) again->registry_->stop_elsewhere(run, principal, reason);
+                const bool is_here = again->registry_->stop(run, principal, reason, stored);
+                if (!is_here) again->registry_->stop_elsewhere(run, principal, reason, stored);
+                return;
               }
               again->describe_run(run, principal, done);
             });

@@ -149,17 +149,34 @@ void RunLog::park(std::string_view reason) {
   flush();
 }
 
-void RunLog::stop(std::string_view by, std::string_view reason) {
-  if (line_.is_over || line_.is_lost || !session_) return;
+void RunLog::stop(std::string_view by, std::string_view reason, Stored stored) {
+  if (line_.is_lost) {
+    const Error error = lost_error_.value_or(make_error(Errc::store_failed));
+    return stored(&error);
+  }
+  if (line_.is_over || !session_) return stored(nullptr);
   note(journal::StopRequested{by, reason});
   store::RunChange change;
   change.run = line_.root;
   change.stop = true;
   line_.batch.changes.push_back(std::move(change));
-  line_.gates.emplace_back([weak = weak_from_this()] {
-    if (const auto self = weak.lock(); self && self->session_) self->session_->stop();
+  add_gate(std::move(stored), [](RunLog& self) {
+    if (self.session_) self.session_->stop();
   });
   flush();
+}
+
+// What is done once the records so far are safe.
+void RunLog::add_gate(Stored stored, void (*then)(RunLog& self)) {
+  const auto place = unstored_.insert(unstored_.end(), std::move(stored));
+  line_.gates.emplace_back([weak = weak_from_this(), place, then] {
+    const auto self = weak.lock();
+    if (!self) return;
+    const Stored done = std::move(*place);
+    self->unstored_.erase(place);
+    if (then != nullptr) then(*self);
+    done(nullptr);
+  });
 }
 
 void RunLog::complete(std::uint64_t id, std::string_view json) {
@@ -171,14 +188,7 @@ bool RunLog::send(const Tree& message, bool interrupts, std::string_view by, Sto
   if (line_.is_over || line_.is_lost || !session_ || !session_->takes_messages()) return false;
   const std::string json = message.to_json(json::Surrogates::replace);
   note(journal::MessageSent{message["id"].string(), json, interrupts, by});
-  const auto place = unstored_.insert(unstored_.end(), std::move(stored));
-  line_.gates.emplace_back([weak = weak_from_this(), place] {
-    const auto self = weak.lock();
-    if (!self) return;
-    const Stored done = std::move(*place);
-    self->unstored_.erase(place);
-    done(nullptr);
-  });
+  add_gate(std::move(stored), nullptr);
   session_->send(message, interrupts);
   flush();
   return true;

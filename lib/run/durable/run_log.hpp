@@ -84,11 +84,11 @@ class RunLog final : public AgentOwner, public std::enable_shared_from_this<RunL
   // Lets go of a run that cannot go on here, instead of `go_on`: its readers stay. No claim finds
   // it.
   void park(std::string_view reason);
-  void stop(std::string_view by, std::string_view reason);
   void complete(std::uint64_t id, std::string_view json);
-  // Gives the run a message of the user, as RunWork::send; `stored` is called when that is safe, or
-  // with why it is not. False where it takes none.
+  // Called when the record of something is safe, or with why it is not.
   using Stored = std::function<void(const Error* error)>;
+  void stop(std::string_view by, std::string_view reason, Stored stored);
+  // Gives the run a message of the user, as RunWork::send. False where it takes none.
   bool send(const json::Tree& message, bool interrupts, std::string_view by, Stored stored);
   // The user answered a question of a function; `decided` has the record of it. False where it is
   // not at work any more.
@@ -134,6 +134,7 @@ class RunLog final : public AgentOwner, public std::enable_shared_from_this<RunL
 
   [[nodiscard]] std::int64_t now() const { return services_.now_ms(); }
   [[nodiscard]] std::string with_run(std::string json, HostWork work) const;
+  void add_gate(Stored stored, void (*then)(RunLog& self));
   void open_segment();
   BranchLog::TakeBack hold_answer(const StoredRun& stored, const journal::RecoveryPlan& plan,
                                   std::uint32_t branch);
@@ -171,7 +172,7 @@ class RunLog final : public AgentOwner, public std::enable_shared_from_this<RunL
   std::shared_ptr<RunWork> session_;
 
   json::Tree::Items sent_before_;  // to a run that does not go on here
-  std::list<Stored> unstored_;     // of messages whose record is not safe yet
+  std::list<Stored> unstored_;     // of messages and stops whose record is not safe yet
   std::optional<Error> lost_error_;
   std::size_t in_flight_ = 0;
   bool is_text_in_flight_ = false;

@@ -319,20 +319,19 @@ void RunRegistry::refresh_later(const store::RunId& run) {
   });
 }
 
-bool RunRegistry::stop(const store::RunId& run, std::string_view by, std::string_view reason) {
+bool RunRegistry::stop(const store::RunId& run, std::string_view by, std::string_view reason,
+                       const Stored& stored) {
   const auto found = logs_.find(run);
-  if (found == logs_.end()) return stop_lost(run, by, reason);
+  if (found == logs_.end()) {
+    const bool is_lost = stop_lost(run, by, reason);
+    if (is_lost) stored(nullptr);
+    return is_lost;
+  }
   const auto log = found->second;
   // One that has come to its end, or to wait, may not be stored so yet: the store knows then.
   if (log->is_suspended() || log->has_come_to_rest()) return false;
-  log->stop(by, reason);
+  log->stop(by, reason, stored);
   return true;
-}
-
-void RunRegistry::stop_elsewhere(const store::RunId& run, std::string by, std::string reason) {
-  at_owner(run, [run, by = std::move(by), reason = std::move(reason)](RunRegistry& owner) {
-    owner.stop(run, by, reason);
-  });
 }
 
 void RunRegistry::at_owner(const store::RunId& run, run_owners::Work work) {

@@ -179,10 +179,17 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
   // The readers' side of a run, also of one that is over.
   // Errors: run_not_found.
   void find(const store::RunId& run, Done<std::shared_ptr<RunHub>> done);
-  // False when the run is not at work here.
-  bool stop(const store::RunId& run, std::string_view by, std::string_view reason);
-  // The same where another environment of this process works on it, which hears of it later.
-  void stop_elsewhere(const store::RunId& run, std::string by, std::string reason);
+  // Called when the record of something is safe, or with why it is not.
+  using Stored = std::function<void(const Error* error)>;
+  // False when the run is not at work here; `stored` is not called then.
+  bool stop(
+      const store::RunId& run, std::string_view by, std::string_view reason,
+      const Stored& stored = [](const Error*) {});
+  // The same where another environment of this process works on it. `stored` is called also where
+  // none does.
+  void stop_elsewhere(
+      const store::RunId& run, std::string by, std::string reason,
+      Stored stored = [](const Error*) {});
   // The last reader here has left a run that another environment of this process may work on, which
   // stops it where it is to be stopped then and has no other reader.
   void readers_left(const store::RunId& run);

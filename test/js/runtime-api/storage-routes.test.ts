@@ -60,10 +60,15 @@ describe.each(hosts)('the storage endpoints (%s)', (host) => {
   ])('delete a thread, and stop what %s', async (_what, agent, messages, states) => {
     const api = await serve(host, { agent });
     const threadId = await created(api);
+    const jobs: string[] = [];
     for (const message of messages) {
       const job = { message, conversation_id: threadId, on_busy: 'queue' };
-      await api.json('/api/v1/chat/jobs', 202, post(job));
+      jobs.push((await api.json('/api/v1/chat/jobs', 202, post(job))).job_id);
     }
+    const accept = { headers: { accept: 'text/event-stream' } };
+    const streams = await Promise.all(
+      jobs.map((id) => api.send(`/api/v1/chat/jobs/${id}/events`, accept)),
+    );
     const statesOf = async (): Promise<string> =>
       (await api.runtime.list({ threadId })).runs.map(({ state }) => state).join();
     while ((await statesOf()) !== states);
@@ -71,6 +76,11 @@ describe.each(hosts)('the storage endpoints (%s)', (host) => {
     expect(gone.status).toBe(204);
     expect(await statesOf()).toBe('');
     expect(await api.json(`/api/storage/get/${threadId}`, 200)).toEqual([]);
+    for (const stream of streams) {
+      const events = (await stream.text()).match(/event: (?:done|error)\ndata: .*/g);
+      expect(events).toEqual([expect.stringContaining('"error":"cancelled"')]);
+    }
+    for (const id of jobs) await api.json(`/api/v1/chat/jobs/${id}`, 404);
   });
 
   it('answer 404 for a message that the thread does not have', async () => {

@@ -261,6 +261,15 @@ TEST(RunRequests, StopsARunThatIsAtWork) {
   wait_for(rig, opened.value().run, RunState::cancelled);
 }
 
+TEST(RunRequests, AcknowledgesNoStopThatWasNotRecorded) {
+  DurableRig rig;
+  rig.provider.answers = {begun("Hel")};
+  const auto opened = rig.open_run("r1", "Go.", "1");
+  ASSERT_TRUE(opened.ok());
+  rig.on_store([&](store::StorageBackend&) { rig.disk->cut(0, true); });
+  EXPECT_EQ(stop(rig, opened.value().run.text()).error().code, Errc::store_failed);
+}
+
 TEST(RunRequests, StopsARunWhoseAgentIsGone) {
   DurableRig rig;
   rig.provider.answers = {calls({{"p", "pay"}})};
