@@ -2,6 +2,7 @@
 import { MillraceError } from '../errors';
 import { gathered, jsonOf, rejectCoding, unreadable } from '../request-body';
 import { type NodeResponse, pipeAccepted } from '../runs/ag-ui';
+import { endOf, usualStallMs, writeTo } from '../runs/response-room';
 import { answerOf, bodyLimit } from './agent-route';
 import type { StreamAnswer } from './route-types';
 import type { RunnableAgent } from './types';
@@ -59,7 +60,10 @@ export async function answerNode(
   response.end(JSON.stringify(plain));
 }
 
-/** Writes an answer as it comes. A client that leaves ends the reading, not the run. */
+/**
+ * Writes an answer as it comes. A client that leaves ends the reading, not the run, and one that takes nothing for
+ * `stallMs` loses its connection.
+ */
 export async function pipeAnswer(
   {
     status,
@@ -67,33 +71,25 @@ export async function pipeAnswer(
     stream,
   }: Omit<StreamAnswer, 'headers'> & { headers: Record<string, string | string[]> },
   response: NodeResponse,
+  stallMs: number = usualStallMs,
 ): Promise<void> {
   response.writeHead(status, headers);
   response.flushHeaders?.();
   const reader = stream?.getReader();
   const leave = (): void => void reader?.cancel().catch(() => undefined);
   response.on('close', leave).on('error', leave);
+  // The rest of the answer is missing: the connection shows it, also while the client has no room.
+  void reader?.closed.catch(() => response.destroy());
   try {
     for (let read = await reader?.read(); read?.value; read = await reader?.read()) {
-      if (!response.write(read.value)) await roomIn(response);
+      await writeTo(response, read.value, stallMs);
     }
   } catch {
-    // The rest of the answer is missing: the connection shows it.
     response.destroy();
     return;
   }
   response.off('close', leave);
-  response.end();
-}
-
-function roomIn(response: NodeResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      response.off('drain', done).off('close', done);
-      resolve();
-    };
-    response.on('drain', done).on('close', done);
-  });
+  endOf(response, stallMs);
 }
 
 // A middleware leaves undefined, or an empty object, where it did not read the body: the type was not its own.

@@ -7,6 +7,7 @@ import type { RunOut } from './run-bytes';
 import { RunBytes } from './run-bytes';
 import type { RunOptions, RunSource } from './run-source';
 import { shown } from '../shown';
+import { endOf, roomIn, usualStallMs } from './response-room';
 
 const headersOf = (run: RunBytes): Record<string, string> => ({
   'Content-Type': run.contentType,
@@ -60,8 +61,8 @@ export interface NodeResponse extends Writable {
 }
 
 /**
- * As toAGUIResponse, into a Node response. Resolves when the run is written or the client is gone;
- * never rejects for what the source does.
+ * As toAGUIResponse, into a Node response. Resolves when the run is written or the client is gone, which one is that
+ * takes nothing for a minute; never rejects for what the source does.
  */
 export function pipeAGUI(
   source: RunSource,
@@ -118,13 +119,15 @@ class NodeOut implements RunOut {
   write(bytes: Uint8Array): boolean {
     if (this.#isGone()) return false;
     if (this.#response.write(bytes)) return true;
-    this.#response.once('drain', () => this.#run?.resume());
+    void roomIn(this.#response, usualStallMs).then(() => {
+      if (!this.#isGone()) this.#run?.resume();
+    });
     return false;
   }
 
   end(): void {
     this.#response.off('close', this.#leave);
-    if (!this.#isGone()) this.#response.end();
+    if (!this.#isGone()) endOf(this.#response, usualStallMs);
     this.#resolve();
   }
 

@@ -7,22 +7,25 @@ import { answerRoute, refusal, type RouteRequest } from './api';
 type Fields = Record<string, string | string[] | undefined>;
 
 /**
- * Answers one request by the routes of the runtime that `open` gives.
+ * Answers one request by the routes of the runtime that `open` gives. A client that takes nothing for `stallMs` loses
+ * its connection.
  * Errors: throws for what is no pair of a Node server; never rejects.
  */
 export function answerNodeRoute(
   open: () => number,
   request: NodeRequest,
   response: NodeResponse,
+  stallMs: number | undefined,
 ): Promise<void> {
   checkNodePair('runtime', request, response);
-  return answered(open, request, response);
+  return answered(open, request, response, stallMs);
 }
 
 async function answered(
   open: () => number,
   request: NodeRequest,
   response: NodeResponse,
+  stallMs: number | undefined,
 ): Promise<void> {
   const gone = new AbortController();
   const leave = (): void => gone.abort();
@@ -46,7 +49,7 @@ async function answered(
   if (body.isBegun() && !body.isOver()) headers['connection'] = 'close';
   const stream = answer.body ?? undefined;
   if (gone.signal.aborted) return void stream?.cancel().catch(() => undefined);
-  return pipeAnswer({ status: answer.status, headers, stream }, response);
+  return pipeAnswer({ status: answer.status, headers, stream }, response, stallMs);
 }
 
 function invalid(target: string): Response {

@@ -37,21 +37,32 @@ export function engineResponse<Head>(
   options: ResponseOptions = {},
 ): Promise<EngineResponse<Head>> {
   return new Promise(
-    (resolve, reject) => new ResponseReader<Head>(start, resolve, reject, options),
+    (resolve, reject) => new ResponseReader<Head>(start, { resolve, reject }, options),
   );
 }
 
 // As the engine writes it; see lib/host/fetch_stream.hpp.
 const roomHead = '{"hasRoom":true}';
 
+// When nobody can read a body any more, its stream ends, and nothing is made for it.
+const unread = new FinalizationRegistry<() => void>((leave) => leave());
+
+interface Opening<Head> {
+  resolve(response: EngineResponse<Head>): void;
+  reject(error: unknown): void;
+}
+
+type Controller = ReadableStreamDefaultController<Uint8Array>;
+
 class ResponseReader<Head> {
   readonly #native = engine();
   readonly #id: number;
-  readonly #resolve: (response: EngineResponse<Head>) => void;
-  readonly #reject: (error: unknown) => void;
+  // Until there is a head. Behind it, it would hold the body as what its promise gave.
+  #opening: Opening<Head> | undefined;
   readonly #onRoom: (() => void) | undefined;
-  #controller!: ReadableStreamDefaultController<Uint8Array>;
-  #hasHead = false;
+  // The engine holds this. A body that is not being read is held by its reader alone, so that it can be collected.
+  #read: Controller | undefined;
+  #unread: WeakRef<Controller> | undefined;
   #isOver = false;
   // The engine calls when something comes.
   #isAwaited = true;
@@ -59,12 +70,10 @@ class ResponseReader<Head> {
 
   constructor(
     start: (deliver: Deliver) => number,
-    resolve: (response: EngineResponse<Head>) => void,
-    reject: (error: unknown) => void,
+    opening: Opening<Head>,
     { onRoom, signal }: ResponseOptions,
   ) {
-    this.#resolve = resolve;
-    this.#reject = reject;
+    this.#opening = opening;
     this.#onRoom = onRoom;
     try {
       this.#id = start(this.#deliver);
@@ -80,28 +89,38 @@ class ResponseReader<Head> {
     this.#isAwaited = false;
     if (head === roomHead) this.#onRoom?.();
     else if (head !== undefined) this.#open(JSON.parse(head) as Head);
-    if (data !== undefined && !this.#isOver) this.#controller.enqueue(data as Buffer);
+    if (data !== undefined && !this.#isOver) this.#controller()?.enqueue(data as Buffer);
     if (end !== undefined) this.#end(end);
-    this.#isAwaited = !this.#isOver && (!this.#hasHead || (this.#controller.desiredSize ?? 0) > 0);
+    // A reader that waits for more has asked for it meanwhile.
+    if (this.#opening && !this.#isOver) this.#isAwaited = true;
+    if (!this.#isAwaited) this.#read = undefined;
     return this.#isAwaited;
   };
 
   #open(head: Head): void {
-    this.#hasHead = true;
     const body = new ReadableStream<Uint8Array>(
       {
-        start: (controller) => void (this.#controller = controller),
-        pull: () => this.#pull(),
+        start: (controller) => {
+          this.#unread = new WeakRef(controller);
+        },
+        pull: (controller) => this.#pull(controller),
         cancel: () => this.#cancel(),
       },
       { highWaterMark: 0 },
     );
-    this.#resolve({ head, body });
+    unread.register(body, () => this.#cancel(), this);
+    this.#opening?.resolve({ head, body });
+    this.#opening = undefined;
   }
 
-  #pull(): void {
+  #controller(): Controller | undefined {
+    return this.#read ?? this.#unread?.deref();
+  }
+
+  #pull(controller: Controller): void {
     if (this.#isAwaited || this.#isOver) return;
     this.#isAwaited = true;
+    this.#read = controller;
     this.#native.take(this.#id);
   }
 
@@ -113,20 +132,24 @@ class ResponseReader<Head> {
 
   #leave(reason: Error): void {
     if (this.#isOver) return;
+    const controller = this.#controller();
     this.#cancel();
-    if (this.#hasHead) this.#controller.error(reason);
-    else this.#reject(reason);
+    if (this.#opening) this.#opening.reject(reason);
+    else controller?.error(reason);
   }
 
   #finish(): void {
     this.#isOver = true;
+    this.#read = undefined;
     this.#endListening();
+    unread.unregister(this);
   }
 
   #end(error: string): void {
-    if (!this.#hasHead) this.#reject(errorFromNative(error));
-    else if (!this.#isOver && error === '') this.#controller.close();
-    else if (!this.#isOver) this.#controller.error(errorFromNative(error));
+    const controller = this.#controller();
+    if (this.#opening) this.#opening.reject(errorFromNative(error));
+    else if (!this.#isOver && error === '') controller?.close();
+    else if (!this.#isOver) controller?.error(errorFromNative(error));
     this.#finish();
   }
 }

@@ -146,6 +146,11 @@ export interface ApiOptions {
    * oldest events, and a reader behind them gets `gap`.
    */
   jobLogBytes?: number | undefined;
+  /**
+   * How long a reader may take nothing of what waits for it; 60,000 when absent. Then its answer is cut off, and a job or
+   * a run goes on without it. Units: milliseconds.
+   */
+  readerStallMs?: number | undefined;
   /** The number by which clients know who writes; 42 when absent. */
   userId?: number | undefined;
   /** The permission by which clients know who writes; `superadmin` when absent. */

@@ -288,7 +288,7 @@ export class Runtime implements DurableJobRuntime {
    * Resolves when the answer is written or the client is gone; never rejects.
    */
   readonly nodeHandler = (request: NodeRequest, response: NodeResponse): Promise<void> =>
-    answerNodeRoute(this.#reader, request, response);
+    answerNodeRoute(this.#reader, request, response, this.#options.api?.readerStallMs);
 
   /** Serves the routes of the runtime by the engine, beside the main thread. */
   listen(options: ListenOptions = {}): Promise<RuntimeServer> {

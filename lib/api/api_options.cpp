@@ -165,6 +165,13 @@ Result<void> read_log_bytes(ApiOptions& options, std::string_view name, const Tr
   return {};
 }
 
+Result<void> read_stall(ApiOptions& options, std::string_view name, const Tree& value) {
+  const std::int64_t time = value.integer_or(0);
+  if (time <= 0) return wrong(name, "milliseconds, and more than 0");
+  options.reader_stall = std::chrono::milliseconds(time);
+  return {};
+}
+
 template <std::int64_t ApiOptions::*member>
 Result<void> read_id(ApiOptions& options, std::string_view name, const Tree& value) {
   if (!value.is_number()) return wrong(name, "a number");
@@ -246,7 +253,7 @@ Result<void> read_api_keys(ApiOptions& options, std::string_view name, const Tre
 }
 
 Result<ApiOptions> read_api_options(const Tree& options) {
-  static const std::array<OptionRow<ApiOptions>, 21> rows{{
+  static const std::array<OptionRow<ApiOptions>, 22> rows{{
       {"agent", read_text<&ApiOptions::agent>},
       {"keys", read_api_keys},
       {"keysFile", read_text<&ApiOptions::keys_file>},
@@ -261,6 +268,7 @@ Result<ApiOptions> read_api_options(const Tree& options) {
       {"makesObjects", read_flag<&ApiOptions::makes_objects>},
       {"memoryMax", read_most_facts},
       {"jobLogBytes", read_log_bytes},
+      {"readerStallMs", read_stall},
       {"userId", read_id<&ApiOptions::user_id>},
       {"superadminId", read_id<&ApiOptions::superadmin_id>},
       {"adminIds", read_ids},

@@ -70,23 +70,25 @@ struct ApiOptions {
   ToolExposure tools;
   std::size_t most_facts = 500;                        // that are remembered; the oldest one goes
   std::size_t job_log_bytes = std::size_t{16} << 20U;  // that the log of a job takes in memory
-  std::string page;                                    // the folder of the page at `/`; "" is none
-  bool shows_page = true;                              // where there is one
-  std::string files;  // what stands before the names of files beside the store; "" is none
-  json::Tree probes;  // what the probes report of models, and what they reach for
+  // That a reader may take nothing of its answer.
+  std::chrono::milliseconds reader_stall{60'000};
+  std::string page;        // the folder of the page at `/`; "" is none
+  bool shows_page = true;  // where there is one
+  std::string files;       // what stands before the names of files beside the store; "" is none
+  json::Tree probes;       // what the probes report of models, and what they reach for
   std::string principal = "local";  // of requests that need no key
 };
 
 // Shape: {"agent"?: string, "keys"?: [{"name"?, "key": string or "sha256": string, "principal"?:
 // string, "scopes"?: [string], "expiresAt"?: milliseconds, "limits"?: {"perMinute"?, "perDay"?}}],
 // "origins"?: [string], "openapi"?: boolean, "version"?: string,
-// "attachmentBytes"?: number, "memoryMax"?: number, "jobLogBytes"?: number, "userId"?: number,
-// "permission"?: string, "superadminId"?: number, "adminIds"?: [number], "makesTitles"?: boolean,
-// "makesObjects"?: boolean, "keysFile"?: string, "accessLog"?: string, "trustedProxies"?: [string],
-// "webhooks"?: {"secret"?: string or [string], "retryDelaysMs"?: [number]}, "tools"?: {"enabled"?:
-// boolean, "expose"?: string, "allow"?: [string], "deny"?: [string], "timeoutMs"?: number,
-// "callbackTimeoutMs"?: number, "callbackAllow"?: [string]}, "probes"?: object, "page"?: folder};
-// null is all defaults.
+// "attachmentBytes"?: number, "memoryMax"?: number, "jobLogBytes"?: number, "readerStallMs"?:
+// number, "userId"?: number, "permission"?: string, "superadminId"?: number, "adminIds"?: [number],
+// "makesTitles"?: boolean, "makesObjects"?: boolean, "keysFile"?: string, "accessLog"?: string,
+// "trustedProxies"?: [string], "webhooks"?: {"secret"?: string or [string], "retryDelaysMs"?:
+// [number]}, "tools"?: {"enabled"?: boolean, "expose"?: string, "allow"?: [string], "deny"?:
+// [string], "timeoutMs"?: number, "callbackTimeoutMs"?: number, "callbackAllow"?: [string]},
+// "probes"?: object, "page"?: folder}; null is all defaults.
 // Errors: invalid_option.
 Result<ApiOptions> read_api_options(const json::Tree& options);
 

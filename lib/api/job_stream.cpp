@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::chrono::seconds tick_every{1};
 constexpr int silence = 10;  // ticks after which a comment keeps proxies from giving up
-constexpr std::chrono::seconds job_stall_limit{60};
 // Made at once: a response takes a few hundred at most before its client has to read.
 constexpr std::size_t slice_events = 256;
 // A line of the first frame: some clients take a frame without data for an event.
@@ -27,25 +26,19 @@ JobStream::JobStream(os::EventLoop& loop, JobsPtr jobs, JobPtr job, ResponsePtr 
       response_(std::move(response)),
       at_(after),
       has_deltas_(has_deltas),
-      tick_(loop, [this] { tick(); }),
-      stalled_(loop, [this] {
-        const auto self = shared_from_this();
-        end();
-      }) {}
+      tick_(loop, [this] { tick(); }) {}
 
 void JobStream::start() {
   const auto self = shared_from_this();
   if (!response_->start(200, stream_headers())) return;
   // The response holds what it calls, and this holds the job.
   response_->on_drain([self] {
-    self->stalled_.cancel();
     self->is_full_ = false;
     self->advance();
   });
   response_->on_close([self] {
     self->is_over_ = true;
     self->tick_.cancel();
-    self->stalled_.cancel();
     self->job_->unlisten(self.get());
   });
   job_->listen(this, [weak = weak_from_this()] {
@@ -69,7 +62,6 @@ void JobStream::advance() {
       at_ = event.cursor();
       if (write(event)) continue;
       is_full_ = true;
-      if (response_->is_open()) stalled_.start_at(os::Timer::Clock::now() + job_stall_limit);
       return;
     }
   }
@@ -123,7 +115,6 @@ void JobStream::tick() {
 void JobStream::end() {
   if (std::exchange(is_over_, true)) return;
   tick_.cancel();
-  stalled_.cancel();
   job_->unlisten(this);
   response_->end();
 }

@@ -14,7 +14,7 @@ namespace millrace::api {
 
 // Stages that last are repeated each second with the time that has passed, under the place of the
 // last event or delta that the reader got, so that who comes again with it gets the rest. A reader
-// that lags behind reads later; one that takes nothing for a minute is cut off.
+// that lags behind reads later; the response ends one that takes nothing.
 // Thread: engine thread.
 class JobStream final : public std::enable_shared_from_this<JobStream> {
  public:
@@ -42,7 +42,6 @@ class JobStream final : public std::enable_shared_from_this<JobStream> {
   bool is_over_ = false;
   int silent_ticks_ = 0;
   os::Timer tick_;
-  os::Timer stalled_;
 };
 
 }  // namespace millrace::api

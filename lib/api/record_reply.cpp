@@ -1,6 +1,5 @@
 #include "api/record_reply.hpp"
 
-#include <chrono>
 #include <utility>
 
 #include "api/sse_response.hpp"
@@ -9,7 +8,6 @@
 namespace millrace::api {
 namespace {
 
-constexpr std::chrono::seconds stall_limit{60};
 // What records that come together give is sent in such pieces.
 constexpr std::size_t piece_bytes = std::size_t{16} << 10U;
 
@@ -24,17 +22,9 @@ void add_run_id(http::Headers& headers, const std::string& run_id) {
 }  // namespace
 
 RecordReply::RecordReply(os::EventLoop& loop, std::shared_ptr<http::ResponseStream> response)
-    : response_(std::move(response)),
-      silence_(loop,
-               [this] {
-                 if (const std::string sign = keep_alive(); !sign.empty()) response_->write(sign);
-                 wait_for_silence();
-               }),
-      stalled_(loop, [this] {
-        // The run goes on without it.
-        const auto self = shared_from_this();
-        leave();
-        response_->end();
+    : response_(std::move(response)), silence_(loop, [this] {
+        if (const std::string sign = keep_alive(); !sign.empty()) response_->write(sign);
+        wait_for_silence();
       }) {}
 
 Result<void> RecordReply::start(const run::FoundRun& found) {
@@ -46,7 +36,6 @@ Result<void> RecordReply::start(const run::FoundRun& found) {
   response_->on_drain([weak] {
     const auto self = weak.lock();
     if (!self || self->ended_) return;
-    self->stalled_.cancel();
     self->hub_->resume(*self);
   });
   response_->on_close([weak] {
@@ -98,9 +87,7 @@ bool RecordReply::send() {
   std::string piece;
   take_into(piece);
   wait_for_silence();
-  const bool has_room = response_->write(piece);
-  if (!has_room) stalled_.start_at(os::Timer::Clock::now() + stall_limit);
-  return has_room;
+  return response_->write(piece);
 }
 
 void RecordReply::on_end(const Error* error) {
@@ -119,7 +106,6 @@ void RecordReply::on_end(const Error* error) {
 void RecordReply::close() {
   if (std::exchange(ended_, true)) return;
   silence_.cancel();
-  stalled_.cancel();
   if (has_begun_) {
     response_->end();
   } else {
@@ -133,7 +119,6 @@ void RecordReply::leave() {
   if (std::exchange(ended_, true)) return;
   const auto self = shared_from_this();
   silence_.cancel();
-  stalled_.cancel();
   if (hub_) hub_->detach(*this);
   left();
 }

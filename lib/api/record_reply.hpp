@@ -18,8 +18,8 @@ class EventLoop;
 namespace millrace::api {
 
 // Answers with what is made of the records as they are committed. For a reader that lags behind the
-// records are read from the store, and other readers do not wait; one that takes nothing for a
-// minute is cut off. The run goes on when a reader leaves. Where nothing more is there for the
+// records are read from the store, and other readers do not wait; the response ends one that takes
+// nothing. The run goes on when a reader leaves. Where nothing more is there for the
 // reader, the answer is 204.
 // Thread: engine thread.
 class RecordReply : public run::RunReader, public std::enable_shared_from_this<RecordReply> {
@@ -65,7 +65,6 @@ class RecordReply : public run::RunReader, public std::enable_shared_from_this<R
 
   std::shared_ptr<http::ResponseStream> response_;
   os::Timer silence_;
-  os::Timer stalled_;
   std::shared_ptr<run::RunHub> hub_;
   std::string run_id_;
   bool has_begun_ = false;

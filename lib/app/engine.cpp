@@ -152,6 +152,7 @@ Result<Engine::StreamId> Engine::start_runtime(std::string_view options_json) {
   spec.owner = owner_name();
   spec.is_shared = options.value().storage != "memory";
   spec.left.most_time = options.value().left_timeout.value_or(spec.left.most_time);
+  spec.reader_stall = api.value().reader_stall;
   spec.starts = options.value().starts;
   spec.demands_versions = options.value().demands_versions;
   spec.retention = options.value().retention;

@@ -1,5 +1,6 @@
 #include "app/runtime_api.hpp"
 
+#include <chrono>
 #include <map>
 #include <utility>
 
@@ -21,6 +22,7 @@ class EngineApi final : public host::RuntimeApi {
             std::shared_ptr<api::AccessLog> log)
       : loop_(services.loop),
         log_(std::move(log)),
+        reader_stall_(options.reader_stall),
         routes_({std::move(services), options}),
         router_(make_router()) {}
   ~EngineApi() override { routes_.close(); }
@@ -31,6 +33,7 @@ class EngineApi final : public host::RuntimeApi {
 
   Result<Tree> listen(const Tree& options) override {
     http::ServerOptions server;
+    server.times.write_stall = reader_stall_;
     const std::int64_t port =
         options["port"].is_null() ? default_port : options["port"].integer_or(-1);
     if (port < 0 || port > last_port) {
@@ -81,6 +84,7 @@ class EngineApi final : public host::RuntimeApi {
 
   os::EventLoop& loop_;
   std::shared_ptr<api::AccessLog> log_;
+  std::chrono::milliseconds reader_stall_;
   api::ApiRoutes routes_;
   http::Router router_;
   std::map<std::uint16_t, std::unique_ptr<http::Server>> servers_;

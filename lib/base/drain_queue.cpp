@@ -85,6 +85,27 @@ void DrainQueue::end(StreamId stream, std::string end) {
   report(wake_request);
 }
 
+void DrainQueue::abort(StreamId stream, std::string end) {
+  std::unique_lock lock(mutex_);
+  const auto at = streams_.find(stream);
+  if (at == streams_.end()) return;
+  Stream& entry = at->second;
+  buffered_bytes_ -= entry.data.size();
+  std::string().swap(entry.data);
+  entry.end = std::move(end);
+  await(entry);
+  const WakeRequest wake_request = offer(stream, entry);
+  lock.unlock();
+  report(wake_request);
+}
+
+DrainQueue::Reading DrainQueue::reading(StreamId stream) const {
+  const std::lock_guard lock(mutex_);
+  const auto at = streams_.find(stream);
+  if (at == streams_.end()) return {};
+  return {at->second.has_something(), at->second.takes};
+}
+
 DrainQueue::Batch DrainQueue::collect(Streams::iterator at) {
   Stream& stream = at->second;
   Batch batch;
@@ -94,6 +115,7 @@ DrainQueue::Batch DrainQueue::collect(Streams::iterator at) {
   batch.end = std::exchange(stream.end, {});
   batch.was_paused = std::exchange(stream.paused, false);
   buffered_bytes_ -= batch.data.size();
+  ++stream.takes;
   unawait(stream);
   stream.is_ready = false;
   batch.is_urgent = std::exchange(stream.is_urgent, false);

@@ -39,8 +39,8 @@ struct DrainLimits {
   std::size_t floor_bytes = std::size_t{16} << 10U;
 };
 
-// Thread: push_head, allow, push, end and flush from the producing thread; everything else from the
-// reader's.
+// Thread: push_head, allow, push, end, abort, reading and flush from the producing thread; everything
+// else from the reader's.
 // Lifetime: the waker outlives the queue.
 class DrainQueue {
  public:
@@ -61,7 +61,7 @@ class DrainQueue {
   // Makes a stream known, with a reader that waits.
   void open(StreamId stream);
 
-  // These ignore a stream that was dropped, as does flush.
+  // These ignore a stream that was dropped, as do abort and flush.
   void push_head(StreamId stream, std::string head);
   // How much one stream may hold before it pauses, in place of `stream_bytes`.
   void allow(StreamId stream, std::size_t bytes);
@@ -69,6 +69,15 @@ class DrainQueue {
   // reader that waits is woken at once.
   [[nodiscard]] bool push(StreamId stream, std::string_view data);
   void end(StreamId stream, std::string end);
+  // Ends a stream whose reader takes nothing: what waited is dropped, and the end is handed over to
+  // a reader that does not wait, too.
+  void abort(StreamId stream, std::string end);
+
+  struct Reading {
+    bool has_unread = false;
+    std::uint64_t takes = 0;  // how often the reader got something
+  };
+  [[nodiscard]] Reading reading(StreamId stream) const;
 
   // Gives what is there, or nothing and notes that the reader waits.
   std::optional<Batch> take(StreamId stream);
@@ -102,6 +111,7 @@ class DrainQueue {
     std::string data;
     std::optional<std::string> end;
     std::size_t limit = 0;  // in place of stream_bytes, where there is one
+    std::uint64_t takes = 0;
     bool reader_waits = false;
     bool is_quiet = false;
     bool paused = false;

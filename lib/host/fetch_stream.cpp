@@ -207,7 +207,12 @@ class FetchStream::Response final : public http::ResponseStream,
 
 FetchStream::FetchStream(DrainQueue::StreamId id, HostServices& services,
                          std::shared_ptr<RuntimeStream> runtime, FetchSpec spec)
-    : id_(id), services_(services), runtime_(std::move(runtime)), spec_(std::move(spec)) {}
+    : id_(id),
+      services_(services),
+      runtime_(std::move(runtime)),
+      spec_(std::move(spec)),
+      room_(services.queue, id),
+      stall_(services.loop, services.queue, id, runtime_->reader_stall(), [this] { let_go(); }) {}
 
 void FetchStream::start() {
   runtime_->join(id_, [weak = weak_from_this()](const Error& error) {
@@ -370,13 +375,26 @@ bool FetchStream::push(std::string_view bytes) {
   if (closed_) return false;
   if (observed_) observed_->report.bytes += bytes.size();
   services_.on_output(bytes.size());
-  is_full_ = !services_.queue.push(id_, bytes);
-  return !is_full_;
+  stall_.watch();
+  return services_.queue.push(id_, bytes);
+}
+
+void FetchStream::let_go() {
+  if (std::exchange(closed_, true)) return;
+  const auto self = shared_from_this();
+  observed_.reset();
+  sink_.reset();
+  runtime_->leave(id_);
+  services_.queue.abort(id_, error_json(stall_.error()));
+  services_.forget(id_);
+  if (const auto response = response_.lock()) response->closed();
+  feeding_.reset();
 }
 
 void FetchStream::close(std::string end) {
   if (std::exchange(closed_, true)) return;
   const auto self = shared_from_this();
+  stall_.cancel();
   if (observed_) observed_->report.is_complete = end.empty();
   observed_.reset();
   runtime_->leave(id_);
@@ -385,7 +403,7 @@ void FetchStream::close(std::string end) {
 }
 
 void FetchStream::resume() {
-  is_full_ = false;
+  room_.grow();
   if (const auto response = response_.lock()) response->drained();
 }
 
@@ -399,6 +417,7 @@ void FetchStream::silence() {
 
 void FetchStream::cancel() {
   if (std::exchange(closed_, true)) return;
+  stall_.cancel();
   observed_.reset();
   sink_.reset();
   runtime_->leave(id_);

@@ -10,6 +10,8 @@
 #include <string_view>
 
 #include "host/host_task.hpp"
+#include "host/reader_room.hpp"
+#include "host/reader_stall.hpp"
 #include "http/router.hpp"
 
 namespace millrace::host {
@@ -37,7 +39,8 @@ Result<FetchSpec> read_fetch(std::string_view json, std::string body);
 // The head is {"status", "headers": [[name, value]]}, then the bytes of the body. A look ahead that
 // is not rejected gives {"bodyBytes": how many may come, "isFed": whether they are to be fed}
 // alone. A request whose body is fed has a head {"hasRoom": true} whenever a piece may come. What
-// keeps the runtime from answering is the end of the stream.
+// keeps the runtime from answering is the end of the stream. One whose reader takes nothing of what
+// waits for it is ended with connection_lost, and what waited is dropped.
 // Thread: engine thread.
 class FetchStream final : public HostTask, public std::enable_shared_from_this<FetchStream> {
  public:
@@ -64,6 +67,7 @@ class FetchStream final : public HostTask, public std::enable_shared_from_this<F
   void open(int status, const http::Headers& headers);
   bool push(std::string_view bytes);
   void close(std::string end);
+  void let_go();
 
   DrainQueue::StreamId id_;
   HostServices& services_;
@@ -82,7 +86,8 @@ class FetchStream final : public HostTask, public std::enable_shared_from_this<F
   http::Handler handler_;
   std::uint64_t fed_bytes_ = 0;
   std::uint64_t most_bytes_ = 0;
-  bool is_full_ = false;
+  ReaderRoom room_;
+  ReaderStall stall_;
   bool closed_ = false;
 };
 

@@ -121,7 +121,8 @@ RunBytes::RunBytes(DrainQueue::StreamId id, HostServices& services,
                     push(is_binary ? encoder::ag_ui_proto_keep_alive()
                                    : std::string(encoder::AgUiEncoder::keep_alive));
                   }),
-      room_(services.queue, id) {}
+      room_(services.queue, id),
+      stall_(services.loop, services.queue, id, runtime_->reader_stall(), [this] { let_go(); }) {}
 
 void RunBytes::start() {
   // Only runs that begin have an order.
@@ -232,6 +233,7 @@ bool RunBytes::push(std::string_view bytes) {
   open_head(200);
   keep_alive_.start_at(os::Timer::Clock::now() + keep_alive_every);
   services_.on_output(bytes.size());
+  stall_.watch();
   is_full_ = !services_.queue.push(id_, bytes);
   return !is_full_;
 }
@@ -279,6 +281,7 @@ void RunBytes::close(std::string end) {
   const auto self = shared_from_this();
   runtime_->leave(id_);
   keep_alive_.cancel();
+  stall_.cancel();
   if (const auto hub = std::exchange(hub_, nullptr)) hub->detach(*this);
   services_.queue.end(id_, std::move(end));
   services_.forget(id_);
@@ -296,10 +299,19 @@ void RunBytes::silence() {
   if (const auto hub = std::exchange(hub_, nullptr)) hub->detach(*this);
 }
 
+// As a reader that went away.
+void RunBytes::let_go() {
+  const auto self = shared_from_this();
+  cancel();
+  services_.queue.abort(id_, error_json(stall_.error()));
+  services_.forget(id_);
+}
+
 void RunBytes::cancel() {
   if (std::exchange(closed_, true)) return;
   runtime_->leave(id_);
   keep_alive_.cancel();
+  stall_.cancel();
   const auto hub = std::exchange(hub_, nullptr);
   if (!hub) return;
   hub->detach(*this);

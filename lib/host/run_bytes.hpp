@@ -11,6 +11,7 @@
 #include "host/host_task.hpp"
 #include "host/input_reading.hpp"
 #include "host/reader_room.hpp"
+#include "host/reader_stall.hpp"
 #include "os/timer.hpp"
 #include "run/durable/run_requests.hpp"
 
@@ -45,7 +46,7 @@ Result<RunBytesSpec> read_run_bytes(const std::shared_ptr<const run::AgentPlan>&
 
 // The head is { "run": string, "status": 200 | 204, "type": of the content }, where a run is found;
 // "run" is "" where only messages are shown. What is wrong before is the end of the stream. Leaving
-// is as RunRequests::left.
+// is as RunRequests::left; a reader that takes nothing of what waits for it is taken to have left.
 // Thread: engine thread.
 class RunBytes final : public HostTask,
                        public run::RunReader,
@@ -78,6 +79,7 @@ class RunBytes final : public HostTask,
   bool push_pending();
   void fail(const Error& error);
   void close(std::string end);
+  void let_go();
 
   DrainQueue::StreamId id_;
   HostServices& services_;
@@ -86,6 +88,7 @@ class RunBytes final : public HostTask,
   encoder::RecordedAgUi encoder_;
   os::Timer keep_alive_;
   ReaderRoom room_;
+  ReaderStall stall_;
   std::shared_ptr<run::RunHub> hub_;
   store::RunId run_;
   bool has_head_ = false;

@@ -2,6 +2,7 @@
 // their runs ask of JavaScript, whether anybody reads the runs or not.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -31,6 +32,7 @@ struct RuntimeSpec {
   std::string owner;       // the name of this environment in the store
   bool is_shared = false;  // others of this process may have it open
   run::LeftLimits left = {};
+  std::chrono::milliseconds reader_stall{60'000};  // that a reader may leave its bytes unread
   run::StartRules starts = {};
   bool demands_versions = false;  // as run::RunRegistry
   store::SweepPolicy retention = {};
@@ -80,6 +82,7 @@ class RuntimeStream final : public HostTask, public std::enable_shared_from_this
   // Calls `ready` once the store is open, at once where it is.
   void when_open(Ready ready);
   [[nodiscard]] const std::shared_ptr<OpeningOrder>& openings() const { return openings_; }
+  [[nodiscard]] std::chrono::milliseconds reader_stall() const { return spec_.reader_stall; }
   // Only while the store is open.
   [[nodiscard]] run::RunRegistry& runs() { return *runs_; }
   [[nodiscard]] run::RunRequests& requests() { return *requests_; }

@@ -74,6 +74,29 @@ TEST(DrainQueue, GivesHeadDataAndEndAndForgetsTheStream) {
   EXPECT_EQ(queue.waiting(), 0U);
 }
 
+TEST(DrainQueue, EndsAStreamWhoseReaderTakesNothing) {
+  CountingWaker waker;
+  DrainQueue queue(waker, {});
+  queue.open(1);
+  EXPECT_TRUE(queue.push(1, "a"));
+  queue.drain();
+  EXPECT_EQ(queue.reading(1).takes, 1U);
+  EXPECT_FALSE(queue.reading(1).has_unread);
+  EXPECT_TRUE(queue.push(1, "unread"));
+  EXPECT_TRUE(queue.reading(1).has_unread);
+  EXPECT_EQ(waker.wakes, 1);
+  queue.abort(1, "error");
+  EXPECT_EQ(queue.buffered_bytes(), 0U);
+  EXPECT_EQ(waker.wakes, 2);
+  const auto batches = queue.drain();
+  ASSERT_EQ(batches.size(), 1U);
+  EXPECT_EQ(batches[0].data, "");
+  EXPECT_EQ(batches[0].end, "error");
+  EXPECT_EQ(queue.waiting(), 0U);
+  queue.abort(1, "gone");
+  EXPECT_TRUE(queue.drain().empty());
+}
+
 TEST(DrainQueue, PausesAStreamAtItsLimitAndSaysSoWhenItIsRead) {
   CountingWaker waker;
   DrainQueue queue(waker, {.stream_bytes = 10});
