@@ -106,6 +106,7 @@ const sentences: Record<string, (wait: Wait) => string> = {
   approval: ({ owner }) => `an approval${by(owner)}`,
   prompt: ({ owner }) => `an answer${by(owner)}`,
   select: ({ owner }) => `a choice${by(owner)}`,
+  client: () => 'what its client sends',
   queue: ({ limit, priority = 'normal' }) =>
     limit === 'thread' ? 'the run of its thread' : `its turn, with the priority ${priority}`,
   timer: () => 'its time',

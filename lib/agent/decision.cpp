@@ -363,6 +363,7 @@ void abort_waiting(Tree& state, std::string_view content, std::int64_t now_ms, I
   abort_calls(state, content, now_ms, {ids, result_ids});
   state.erase("pendingHumanPrompt");
   state.erase("pendingHumanSelect");
+  forget_deferred(state);
 }
 
 Result<Tree> apply_decision(Tree state, const Tree& decision, std::int64_t now_ms, IdSource& ids,

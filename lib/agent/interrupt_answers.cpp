@@ -66,8 +66,8 @@ Tree without_repeats(const Tree& resume) {
 // Applies the answers to one state.
 class Answers {
  public:
-  Answers(Tree state, const Tree& rows, std::int64_t now_ms, IdSource& ids)
-      : messages_(rows), now_ms_(now_ms), ids_(ids) {
+  Answers(Tree state, const Tree& rows, std::int64_t now_ms, IdSource& ids, Expiry expiry)
+      : messages_(rows), now_ms_(now_ms), ids_(ids), expiry_(expiry) {
     made_.state = std::move(state);
     made_.children = Tree::object();
     approved_ = Tree::array();
@@ -154,8 +154,9 @@ class Answers {
       return make_error(Errc::approval_answered,
                         "The interrupt '" + id + "' is answered twice; answer it once.");
     }
-    if (question["expiresAtMs"].integer_or(0) < now_ms_ &&
-        entry["status"].string() != "cancelled") {
+    const bool is_late =
+        expiry_ == Expiry::counts && question["expiresAtMs"].integer_or(0) < now_ms_;
+    if (is_late && entry["status"].string() != "cancelled") {
       return make_error(Errc::approval_answered,
                         "The interrupt '" + id + "' has expired; it can only be cancelled.");
     }
@@ -321,7 +322,7 @@ class Answers {
         own.push(entry);
       }
       if (own.items().empty() || stopped_) continue;
-      auto answered = take_answers(run["state"], own, Tree::array(), now_ms_, ids_);
+      auto answered = take_answers(run["state"], own, Tree::array(), now_ms_, ids_, expiry_);
       if (!answered) return std::move(answered).error();
       // To stop is meant for all of it.
       if (answered.value().state["endReason"].string() == "user_aborted") {
@@ -342,6 +343,7 @@ class Answers {
   const Tree& messages_;
   std::int64_t now_ms_;
   IdSource& ids_;
+  Expiry expiry_;
   std::set<std::string> known_;
   Tree approved_;
   Tree existing_;
@@ -351,8 +353,8 @@ class Answers {
 }  // namespace
 
 Result<Answered> take_answers(Tree state, const Tree& resume, const Tree& rows, std::int64_t now_ms,
-                              IdSource& ids) {
-  return Answers(std::move(state), rows, now_ms, ids).run(resume);
+                              IdSource& ids, Expiry expiry) {
+  return Answers(std::move(state), rows, now_ms, ids, expiry).run(resume);
 }
 
 }  // namespace millrace::agent

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "agent/approval/vendor_approvals.hpp"
+#include "agent/approval/waiting.hpp"
 #include "agent/state.hpp"
 #include "agent/state_messages.hpp"
 #include "agent/vendor_calls.hpp"
@@ -127,7 +128,7 @@ std::string unmatched_sentence(std::string_view interrupt_id) {
 
 bool must_be_suspended(const Tree& state) {
   const agent::Status status = agent::status_of(state);
-  return status == agent::Status::waiting_for_human || state["deferredHumanApproval"].is_object() ||
+  return status == agent::Status::waiting_for_human || has_deferred(state) ||
          !state["subAgentRuns"].members().empty();
 }
 

@@ -44,6 +44,9 @@ struct Answered {
   std::vector<std::string> unmatched;  // ids of questions that nobody asked
 };
 
+// Answers that a store has accepted count, however long the run took to go on with them.
+enum class Expiry { counts, was_checked };
+
 // Says that nobody asked the question.
 std::string unmatched_sentence(std::string_view interrupt_id);
 
@@ -54,7 +57,8 @@ std::string unmatched_sentence(std::string_view interrupt_id);
 // Errors: approval_mismatch, approval_answered (also when it is too late), invalid_argument.
 // Nothing ran then, and the state may be answered again.
 Result<Answered> take_answers(json::Tree state, const json::Tree& resume,
-                              const json::Tree& state_messages, std::int64_t now_ms, IdSource& ids);
+                              const json::Tree& state_messages, std::int64_t now_ms, IdSource& ids,
+                              Expiry expiry = Expiry::counts);
 
 // True when a run that ended can only go on from its own state.
 bool must_be_suspended(const json::Tree& state);

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "agent/approval/vendor_approvals.hpp"
+#include "agent/approval/waiting.hpp"
 #include "agent/interrupts.hpp"
 #include "agent/state.hpp"
 #include "agent/vendor_calls.hpp"
@@ -331,7 +332,10 @@ void AgentSession::take_outcome(agent::StepOutcome outcome) {
 // The run may go on from here elsewhere.
 void AgentSession::report_checkpoint() {
   // The questions have their ids before anybody keeps the state.
-  if (!context_.is_object()) take_interrupts();
+  if (!context_.is_object()) {
+    take_interrupts();
+    defer_question();
+  }
   if (owner_ != nullptr) owner_->rest(state_, context_);
 }
 
@@ -357,6 +361,17 @@ Tree AgentSession::take_interrupts() {
     state_.set("humanWaitingSince", Tree::integer(services_.now_ms()));
   }
   return interrupts;
+}
+
+// The user is asked once the client's results are there, so that the state must be kept until then.
+void AgentSession::defer_question() {
+  if (plan_->tools.find(ask_user_name) == nullptr ||
+      agent::status_of(state_) != agent::Status::waiting_for_async_tool) {
+    return;
+  }
+  Tree question = pending_input(state_);
+  const std::string_view member = agent::deferred_member(question["type"].string());
+  if (!member.empty()) state_.set(member, std::move(question));
 }
 
 void AgentSession::end_waiting() {

@@ -249,6 +249,7 @@ class AgentSession final : public RunWork, public std::enable_shared_from_this<A
   void start_deadline(std::int64_t at_ms);
   void watch_deadline(std::int64_t at_ms);
   json::Tree take_interrupts();
+  void defer_question();
   void report_checkpoint();
   void pump();
   void perform(const agent::StepAction& action);

@@ -323,7 +323,8 @@ Result<AgentTask> stopped_task(Tree state, Tree context, const AgentInput& input
 }
 
 Result<AgentTask> saved_task(Tree state, Tree context, const AgentInput& input,
-                             const AgentPlan& plan, std::int64_t now_ms, IdSource& ids) {
+                             const AgentPlan& plan, std::int64_t now_ms, IdSource& ids,
+                             agent::Expiry expiry) {
   auto loaded = agent::load_state(std::move(state), Tree(), now_ms);
   if (!loaded) return std::move(loaded).error();
   auto state_messages = messages_in(input);
@@ -337,7 +338,7 @@ Result<AgentTask> saved_task(Tree state, Tree context, const AgentInput& input,
   } else {
     MILLRACE_TRY(check_edits(loaded.value(), resume.value(), plan));
     auto answered = agent::take_answers(std::move(loaded).value(), resume.value(),
-                                        state_messages.value(), now_ms, ids);
+                                        state_messages.value(), now_ms, ids, expiry);
     if (!answered) return std::move(answered).error();
     task = task_of(std::move(answered).value());
     add_new_messages(task.state, state_messages.value(), ids);

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/interrupts.hpp"
 #include "base/ids.hpp"
 #include "base/json_tree.hpp"
 #include "base/result.hpp"
@@ -96,6 +97,7 @@ Result<AgentTask> stopped_task(json::Tree state, json::Tree context, const Agent
 // A run that goes on from a state of the host's, with the answers of the input.
 // Errors: those of take_answers and load_state, and of a person's arguments as above.
 Result<AgentTask> saved_task(json::Tree state, json::Tree context, const AgentInput& input,
-                             const AgentPlan& plan, std::int64_t now_ms, IdSource& ids);
+                             const AgentPlan& plan, std::int64_t now_ms, IdSource& ids,
+                             agent::Expiry expiry = agent::Expiry::counts);
 
 }  // namespace millrace::run

@@ -45,6 +45,7 @@ void apply_change(RunRow& row, const RunChange& change, std::int64_t now) {
   if (change.head) row.head = *change.head;
   if (!change.state) return;
   row.state = *change.state;
+  if (row.state == RunState::waiting) row.run.deadline = change.deadline;
   if (row.state != RunState::running) row.run.owner.clear();
   if (journal::is_over(row.state)) row.ended = now;
 }
@@ -176,8 +177,17 @@ void answer_waiting(RunRow& row, std::int64_t now) {
 
 bool begins_to_wait(const AppendBatch& batch) {
   return std::any_of(batch.changes.begin(), batch.changes.end(), [&](const RunChange& change) {
-    return change.run == batch.run && change.state == RunState::waiting;
+    return change.run == batch.run && change.state == RunState::waiting && !change.deadline;
   });
+}
+
+bool is_client_late(const RunRow& row, std::int64_t until) {
+  return row.state == RunState::waiting && row.run.deadline && *row.run.deadline <= until;
+}
+
+// It was due then, and before that when it began.
+bool goes_on_without_client(const RunRow& row) {
+  return row.run.deadline && *row.run.deadline <= row.run.run_at;
 }
 
 AppendOutcome behind_failure(const AppendBatch& batch) {

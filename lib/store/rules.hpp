@@ -94,9 +94,15 @@ std::vector<DecisionOutcome> outcomes_of(std::span<const std::optional<ApprovalR
 bool all_decided(std::span<const DecisionOutcome> outcomes);
 // An answer, or the end of the time for one, lets a waiting run go on.
 void answer_waiting(RunRow& row, std::int64_t now);
-// Whether a commit has its run wait for the user. What the user answered before, while the run was
+// Whether a commit has its run wait for approvals. What the user answered before, while the run was
 // at work, does not wake it again.
 bool begins_to_wait(const AppendBatch& batch);
+
+// Whether a run has waited for its client for long enough; `until` is no later than the clock that
+// its deadline comes from.
+bool is_client_late(const RunRow& row, std::int64_t until);
+// Whether it goes on since it has.
+bool goes_on_without_client(const RunRow& row);
 
 // When an approval expires by the store's time, which may be ahead of the clock that its time comes
 // from.

@@ -74,7 +74,7 @@ struct NewRun {
   std::string idem_hash;
   std::string owner;  // not "": it runs from its first commit on, at epoch 1
   std::int64_t run_at = 0;
-  std::optional<std::int64_t> deadline;
+  std::optional<std::int64_t> deadline;  // until when it waits for its client
   Lane lane = Lane::normal;
   bool may_wait = true;  // where its thread is busy and it has no owner; not stored
 };
@@ -109,6 +109,9 @@ struct RunChange {
   std::optional<std::int64_t> step = {};
   std::optional<std::int64_t> attempts = {};
   std::optional<std::int64_t> run_at = {};
+  // Of one that begins to wait: when it goes on without what its client has not sent. Without, it
+  // waits for its approvals.
+  std::optional<std::int64_t> deadline = {};
   std::optional<bool> stop = {};
   std::optional<std::string> head = {};
 };
@@ -362,7 +365,7 @@ struct SweepPolicy {
   bool is_idle = false;
 };
 struct SweepReport {
-  std::vector<RunHead> expired;  // runs whose approvals expired
+  std::vector<RunHead> expired;  // runs whose approvals expired, or whose clients are late
   std::size_t compacted = 0;     // runs
   std::size_t journals = 0;      // runs whose records were removed
   std::size_t blobs = 0;

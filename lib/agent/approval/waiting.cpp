@@ -1,6 +1,7 @@
 #include "agent/approval/waiting.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -15,6 +16,16 @@ using json::Tree;
 
 constexpr Status for_human = Status::waiting_for_human;
 constexpr Status for_result = Status::waiting_for_async_tool;
+
+struct Deferred {
+  std::string_view type;  // of the instruction
+  std::string_view member;
+};
+constexpr std::array<Deferred, 3> deferred{{
+    {"request_human_approve", "deferredHumanApproval"},
+    {"request_human_prompt", "deferredHumanPrompt"},
+    {"request_human_select", "deferredHumanSelect"},
+}};
 
 // What the state knows of one call; a call that was approved and is open still was begun.
 Status status_of_call(Tree& state, const Tree& call, Status unknown) {
@@ -92,6 +103,21 @@ bool waits_for_result(Tree& state, const Tree& call) {
   const Status status = status_of(state);
   return (status == for_human || status == for_result) &&
          status_of_call(state, call, status) == for_result;
+}
+
+std::string_view deferred_member(std::string_view instruction_type) {
+  const auto* row = std::find_if(deferred.begin(), deferred.end(),
+                                 [&](const Deferred& one) { return one.type == instruction_type; });
+  return row == deferred.end() ? std::string_view() : row->member;
+}
+
+bool has_deferred(const Tree& state) {
+  return std::any_of(deferred.begin(), deferred.end(),
+                     [&](const Deferred& one) { return state[one.member].is_object(); });
+}
+
+void forget_deferred(Tree& state) {
+  for (const Deferred& one : deferred) state.erase(one.member);
 }
 
 Tree waiting_events_of(Tree& state) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "agent/state.hpp"
 #include "base/json_tree.hpp"
@@ -29,6 +30,14 @@ bool keep_waiting(json::Tree& state, Status unknown, std::int64_t now_ms);
 
 // Whether a call of `pendingToolsCalling` waits for its result, not for its approval.
 bool waits_for_result(json::Tree& state, const json::Tree& call);
+
+// Requests to the user wait in the state while calls of the client are open: where the state has an
+// instruction of this type, or "" for those that do not wait.
+std::string_view deferred_member(std::string_view instruction_type);
+// What the client's results let the run ask.
+bool has_deferred(const json::Tree& state);
+// The user is asked.
+void forget_deferred(json::Tree& state);
 
 // The events that name what is open, as when it was asked for first.
 json::Tree waiting_events_of(json::Tree& state);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "agent/approval/approvals.hpp"
+#include "agent/approval/waiting.hpp"
 #include "agent/open_calls.hpp"
 #include "agent/state.hpp"
 #include "agent/step/step_machine.hpp"
@@ -43,7 +44,7 @@ void StepMachine::wait_for_human(std::string_view counter) {
   human.set(counter, Tree::integer(human[counter].integer_or(0) + 1));
   state_.set("humanWaitingSince", Tree::integer(now_ms_));
   set_status(state_, Status::waiting_for_human);
-  state_.erase("deferredHumanApproval");
+  forget_deferred(state_);
   next_context_ = Tree();
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "agent/approval/waiting.hpp"
 #include "agent/first_context.hpp"
 #include "agent/state.hpp"
 #include "agent/turn_reports.hpp"
@@ -224,7 +225,8 @@ void StepMachine::advance() {
     const Tree instruction = options_.lean ? std::move(requested) : requested;
     const std::string_view type = instruction["type"].string();
     if (parked && next_ > 1 && type != "resolve_blocked_tools") {
-      if (type == "request_human_approve") state_.set("deferredHumanApproval", instruction);
+      const std::string_view member = deferred_member(type);
+      if (!member.empty()) state_.set(member, instruction);
       continue;
     }
     executing_ = true;

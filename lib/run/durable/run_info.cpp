@@ -27,7 +27,10 @@ Tree what_it_waits_for(const store::RunRow& row) {
       waits.set("reason", row.run.owner.empty() ? "claim" : "work");
       set_text(waits, "owner", row.run.owner);
       break;
-    case RunState::waiting: waits.set("reason", "approval"); break;
+    case RunState::waiting:
+      waits.set("reason", row.run.deadline ? "client" : "approval");
+      if (row.run.deadline) waits.set("until", Tree::integer(*row.run.deadline));
+      break;
     case RunState::queued:
       waits.set("reason", "queue");
       waits.set("priority", store::name_of(row.run.lane));

@@ -42,6 +42,8 @@ void RunLog::finish() {
     root_.note_terminal(outcome, session_->state());
   }
   change_state(state);
+  // Without an approval that could expire nothing else would ever end the wait.
+  if (is_deferred) line_.batch.changes.back().deadline = now() + line_.options.approval_ms;
   if (!outcome.value_json.empty()) line_.batch.changes.back().head = outcome.value_json;
   line_.is_over = true;
 }
@@ -90,7 +92,8 @@ void RunLog::ask(const std::vector<UnknownCall>& calls) {
 void RunLog::request_approvals(const AgentOutcome& outcome) {
   for (const Tree& interrupt : outcome.interrupts.items()) {
     const std::string_view call = interrupt["toolCallId"].string();
-    const bool is_prompt = call.empty();
+    // A model asks by a call, which needs no approval.
+    const bool is_prompt = call.empty() || interrupt["reason"].string() == "input_required";
     add_approval(interrupt, call,
                  is_prompt ? journal::ApprovalKind::prompt : journal::ApprovalKind::approval,
                  now() + line_.options.approval_ms,

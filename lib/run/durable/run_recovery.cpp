@@ -14,6 +14,7 @@
 #include "run/durable/run_registry.hpp"
 #include "run/durable/unknown_outcomes.hpp"
 #include "run/suspended_runs.hpp"
+#include "store/rules.hpp"
 
 namespace millrace::run {
 namespace {
@@ -87,6 +88,24 @@ LogPlace place_of(const StoredRun& stored) {
   return place;
 }
 
+// In place of the results that the client has not sent in time, so that the run goes on: for the
+// task, and for readers.
+void answer_for_client(const Tree& state, AgentInput& input,
+                       std::vector<std::pair<std::string, std::string>>& results) {
+  constexpr std::string_view late = "The client did not send the result of the call in time.";
+  input.state_messages = Tree::array();
+  for (const Tree& call : state["pendingToolsCalling"].items()) {
+    const std::string_view id = call["id"].string();
+    if (!state["subAgentRuns"][id].is_null()) continue;
+    Tree message = Tree::object();
+    message.set("role", "tool");
+    message.set("content", late);
+    message.set("tool_call_id", id);
+    input.state_messages.push(std::move(message));
+    results.emplace_back(id, late);
+  }
+}
+
 // What the run was given is the thread's from here on. A function has no state: an empty checkpoint
 // keeps that it has begun.
 void begin_queued(RunLog& log, const StoredRun& stored) {
@@ -156,7 +175,11 @@ Result<RunTask> RunRegistry::task_of(const StoredRun& stored, const AgentInput* 
 Result<AgentTask> RunRegistry::agent_task_of(const StoredRun& stored, const AgentInput* segment,
                                              const AgentPlan& plan) {
   AgentTask task;
-  if (stored.answers.empty() && segment == nullptr) {
+  const bool is_client_late =
+      segment == nullptr && store::goes_on_without_client(stored.claim.run) &&
+      !stored.joined["context"].is_object() &&
+      agent::status_of(stored.joined["state"]) == agent::Status::waiting_for_async_tool;
+  if (stored.answers.empty() && segment == nullptr && !is_client_late) {
     task.state = stored.joined["state"];
     agent::leave_out_time(task.state, stored.claim.downtime_ms);
     task.context = stored.joined["context"];
@@ -174,10 +197,13 @@ Result<AgentTask> RunRegistry::agent_task_of(const StoredRun& stored, const Agen
     auto answers = answers_now(stored, plan);
     add_unmatched(stored, segment, answers);
     input.resume_json = list_of(answers);
+    std::vector<std::pair<std::string, std::string>> late;
+    if (is_client_late) answer_for_client(stored.joined["state"], input, late);
     auto answered = saved_task(stored.joined["state"], stored.joined["context"], input, plan,
-                               services_.now_ms(), services_.call.ids);
+                               services_.now_ms(), services_.call.ids, agent::Expiry::was_checked);
     if (!answered) return answered;
     task = std::move(answered).value();
+    task.results.insert(task.results.end(), late.begin(), late.end());
   }
   task.sent = stored.sent;
   if (task.trace.empty()) task.trace = stored.trace;

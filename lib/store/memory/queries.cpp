@@ -38,6 +38,9 @@ Result<std::optional<std::int64_t>> Backend::next_due() {
     const bool sleeps = row->state == journal::RunState::sleeping;
     const bool waits = row->state == journal::RunState::queued || sleeps;
     if (waits && !row->run.root) take(row->run.run_at + (sleeps ? set_back : 0));
+    if (row->state == journal::RunState::waiting && row->run.deadline) {
+      take(*row->run.deadline + set_back);
+    }
   }
   for (const auto& [id, row] : tables_.approvals) {
     if (!row.decided && !row.has_expired && row.expires != 0) take(row.expires);

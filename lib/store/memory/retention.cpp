@@ -1,5 +1,7 @@
 // What becomes of old rows: approvals expire, the records of runs that ended take less room and are
 // removed later, and blobs that nothing refers to go.
+#include <algorithm>
+
 #include "store/memory/backend_impl.hpp"
 #include "store/rules.hpp"
 
@@ -18,6 +20,11 @@ Result<SweepReport> Backend::sweep(const SweepPolicy& policy) {
     tables_.write(root, page_of(fact, at));
     answer_waiting(root, at);
     report.expired.push_back({root.run.id, root.last, root.state});
+  }
+  for (auto& [id, row] : tables_.unfinished) {
+    if (!is_client_late(*row, std::min(at, clock_()))) continue;
+    answer_waiting(*row, at);
+    report.expired.push_back({id, row->last, row->state});
   }
   sweep_records(policy, at, report);
   if (policy.blobs_ms) report.blobs = tables_.remove_blobs(at - *policy.blobs_ms);

@@ -264,6 +264,7 @@ class Backend final : public StorageBackend {
     std::uint64_t last = 0;
   };
   bool expire_approvals(std::int64_t at, SweepReport& report);
+  bool wake_late(std::int64_t at, SweepReport& report);
   std::vector<std::pair<std::int64_t, RunId>> ended_runs(std::int64_t until, StoredRecords records,
                                                          std::size_t most);
   void remove_records(std::int64_t until, SweepRoom& room, SweepReport& report);

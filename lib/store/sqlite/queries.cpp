@@ -143,6 +143,10 @@ Result<std::optional<std::int64_t>> Backend::next_due() {
   const auto expiry = database_.number(
       "SELECT min(expires) FROM approvals WHERE decided IS NULL AND expired=0 AND expires<>0");
   if (expiry) first = std::min(first.value_or(*expiry), *expiry);
+  const auto client = database_.number(
+      "SELECT min(deadline) FROM runs INDEXED BY runs_client"
+      " WHERE deadline IS NOT NULL AND state=2");
+  if (client) first = std::min(first.value_or(*client + set_back), *client + set_back);
   return finish(first);
 }
 

@@ -16,6 +16,8 @@ namespace {
 
 // Free pages of the file that are kept for what comes.
 constexpr std::int64_t spare_pages = 1024;
+// Runs that a commit wakes.
+constexpr std::size_t most_late = 200;
 
 }  // namespace
 
@@ -38,6 +40,7 @@ Result<SweepReport> Backend::sweep(const SweepPolicy& policy) {
   forget_starts(longest_rate);
   SweepReport report;
   report.has_more = expire_approvals(at, report);
+  report.has_more = wake_late(at, report) || report.has_more;
   SweepRoom room{policy.most_runs, policy.most_bytes};
   remove_rest(room);
   if (policy.events_ms) remove_records(at - *policy.events_ms, room, report);
@@ -50,13 +53,12 @@ Result<SweepReport> Backend::sweep(const SweepPolicy& policy) {
 
 // True where more are late: a commit takes some of them, so that no run waits long for it.
 bool Backend::expire_approvals(std::int64_t at, SweepReport& report) {
-  constexpr std::size_t most = 200;
   std::vector<ApprovalRow> late;
   {
     Rows rows = database_.rows(MILLRACE_SELECT_APPROVAL
                                " WHERE a.decided IS NULL AND a.expired=0 AND a.expires<>0"
                                " AND a.expires<=?1 LIMIT ?2",
-                               at, most);
+                               at, most_late);
     while (rows.next()) late.push_back(read_approval(rows));
   }
   if (late.empty()) return false;
@@ -71,7 +73,28 @@ bool Backend::expire_approvals(std::int64_t at, SweepReport& report) {
     report.expired.push_back({row->run.id, row->last, row->state});
   }
   transaction.commit();
-  return late.size() == most;
+  return late.size() == most_late;
+}
+
+// Runs go on without what their clients have not sent. True as above.
+bool Backend::wake_late(std::int64_t at, SweepReport& report) {
+  std::vector<RunRow> late;
+  {
+    Rows rows = database_.rows(MILLRACE_SELECT_RUN
+                               " WHERE r.deadline IS NOT NULL AND r.state=2 AND r.deadline<=?1"
+                               " LIMIT ?2",
+                               std::min(at, options_.clock()), most_late);
+    while (rows.next()) late.push_back(read_run(rows));
+  }
+  if (late.empty()) return false;
+  Transaction transaction(database_);
+  for (RunRow& row : late) {
+    answer_waiting(row, at);
+    store_run(row);
+    report.expired.push_back({row.run.id, row.last, row.state});
+  }
+  transaction.commit();
+  return late.size() == most_late;
 }
 
 // Roots that ended until then, and whose records are in this form.

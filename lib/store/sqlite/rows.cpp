@@ -141,9 +141,10 @@ void Backend::store_run(const RunRow& row) {
   const std::uint64_t reserved = row.reserved > row.last ? row.reserved : 0;
   database_.run(
       "UPDATE runs SET state=?2, owner=?3, epoch=?4, last=?5, reserved=?6, step=?7, attempts=?8,"
-      " recoveries=?9, run_at=?10, stop=?11, ended=?12, head=?13 WHERE id=?1",
+      " recoveries=?9, run_at=?10, stop=?11, ended=?12, head=?13, deadline=?14 WHERE id=?1",
       Bytes{row.run.id.bytes()}, row.state, owner, row.epoch, row.last, reserved, row.step,
-      row.attempts, row.recoveries, row.run.run_at, row.stop, row.ended, filled_bytes(row.head));
+      row.attempts, row.recoveries, row.run.run_at, row.stop, row.ended, filled_bytes(row.head),
+      row.run.deadline);
 }
 
 }  // namespace millrace::store::sqlite

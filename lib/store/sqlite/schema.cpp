@@ -129,9 +129,14 @@ constexpr const char* recent_schema = MILLRACE_RECENT_TABLE R"sql(
 UPDATE meta SET v = 6 WHERE k = 'min_reader';
 )sql";
 
+// Runs that wait for a client are few among those that wait.
+constexpr const char* clients_schema = R"sql(
+CREATE INDEX runs_client ON runs(deadline) WHERE deadline IS NOT NULL AND state = 2;
+)sql";
+
 // Row n brings a file of version n to n + 1.
-constexpr std::array migrations{first_schema, lanes_schema,     retention_schema,
-                                lists_schema, checksums_schema, recent_schema};
+constexpr std::array migrations{first_schema,     lanes_schema,  retention_schema, lists_schema,
+                                checksums_schema, recent_schema, clients_schema};
 static_assert(migrations.size() == schema_version);
 
 Error foreign() {

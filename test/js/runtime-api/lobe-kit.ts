@@ -39,7 +39,7 @@ const send = tool({ name: 'send', approval: true, run: () => 'sent' });
 
 /**
  * Serves an agent that finds and sends what it is told to: 'find', 'send', 'send twice' (both calls wait), 'locate'
- * (a tool of the client), else it answers at once.
+ * (a tool of the client), 'ask' (a question and such a tool), else it answers at once.
  */
 export async function serveLobe(host: HostName, setUp: ApiSetUp = {}): Promise<LobeApi> {
   const requests: ModelRequest[] = [];
@@ -48,13 +48,15 @@ export async function serveLobe(host: HostName, setUp: ApiSetUp = {}): Promise<L
     const last = body.messages.at(-1);
     if (last?.role !== 'user') return { text: 'all done' };
     const [name = '', times] = String(last.content).split(' ');
+    const questionOf = (id: string) => ({ id, name: 'ask_user', args: { prompt: 'Where to?' } });
+    if (name === 'ask') return { calls: [questionOf('q'), { id: 'l', name: 'locate' }] };
     if (!['find', 'send', 'locate'].includes(name)) return { text: `you said ${name}` };
     const call = (id: string) => ({ id: `${id}${models.length}-${body.messages.length}`, name });
     return { text: 'let me', calls: times === 'twice' ? [call('a'), call('b')] : [call('a')] };
   });
   models.push(model);
   const provider = { baseURL: model.url, apiKey: 'k', maxRetries: 0 };
-  const agent = { model: 'openai:scripted', provider, tools: [find, send] };
+  const agent = { model: 'openai:scripted', provider, tools: [find, send, 'ask_user'] };
   return lobeOf(await serve(host, { agent, ...setUp }), requests);
 }
 

@@ -248,6 +248,29 @@ describe.each(hosts)('operations (%s)', (host) => {
     expect(api.requests).toHaveLength(2);
   });
 
+  it('ask what the model asked beside a tool of the client, once its result is there', async () => {
+    const api = await serveLobe(host);
+    const tools = [
+      { type: 'function', function: { name: 'locate', parameters: { type: 'object' } } },
+    ];
+    const first = await api.post('operations', { prompt: 'ask', tools });
+    const [end] = (await api.events(first.operationId)).slice(-1);
+    expect(end?.data.data.reason).toBe('waiting_for_async_tool');
+    const result = { operationId: first.operationId, toolCallId: 'l', content: 'here' };
+    const { operationId } = await api.post('tool-result', result);
+    await api.events(operationId);
+    const query = `?operationId=${operationId}`;
+    expect(await api.get(`human-intervention${query}`)).toMatchObject({
+      pendingInterventions: [{ type: 'human_prompt' }],
+    });
+    const answer = { operationId, action: 'input', data: { input: 'north' } };
+    const next = await api.post('human-intervention', answer);
+    expect(textOf(await api.events(next.operationId ?? operationId))).toContain('all done');
+    const results = api.requests.at(-1)?.messages.filter(({ role }) => role === 'tool');
+    expect(results?.map(({ content }) => content).sort()).toEqual(['here', 'north']);
+    expect(api.requests).toHaveLength(2);
+  });
+
   it('are created once for each name, with the messages of LobeHub', async () => {
     const api = await serveLobe(host);
     const messages = [

@@ -207,3 +207,92 @@ describe.each(['without a runtime', 'with a runtime'])('%s, an approval', (how) 
     expect(made).toEqual(['pay0']);
   });
 });
+
+/** A turn whose model asks the user beside calls. */
+const asking = (args: object, ...names: string[]): Turn => ({
+  calls: [
+    { id: 'q', name: 'ask_user', args },
+    ...names.map((name) => ({ id: `of-${name}`, name, args: {} })),
+  ],
+});
+const answerWith = (events: Json[], value: string): Json[] =>
+  (events.at(-1)?.['outcome']?.interrupts ?? []).map(({ id }: Json) => ({
+    ...{ interruptId: id, status: 'resolved', payload: { value } },
+  }));
+
+describe.each(['without a runtime', 'with a runtime'])('%s, a question of the model', (how) => {
+  const runtime = () => (how === 'with a runtime' ? runtimeOf() : undefined);
+
+  it.each([
+    ['a text', { prompt: 'Where to?' }],
+    ['a choice', { prompt: 'Where to?', options: [{ value: 'north' }, { value: 'south' }] }],
+  ])('is asked behind the result of a client tool of the same answer: %s', async (_, args) => {
+    const script = [asking(args, 'look'), { text: 'Done.' }];
+    const { agent, model } = await agentWith(script, { tools: ['ask_user'] }, runtime());
+    const send = clientOf(agent, clientTools);
+    const first = await send({ messages: [question] });
+    const history = [question, assistantOf(first, /./), resultOf('of-look')];
+    const second = await send({ messages: history });
+    expect(second.at(-1)?.['outcome']).toMatchObject({
+      type: 'interrupt',
+      interrupts: [{ reason: 'input_required', message: 'Where to?' }],
+    });
+    const third = await send({ resume: answerWith(second, 'north') });
+    expect(third.at(-1)).toMatchObject({ type: 'RUN_FINISHED' });
+    expect(model.calls).toHaveLength(2);
+    const results = (model.chatBodies[1]?.messages ?? []).filter(({ role }) => role === 'tool');
+    const contents = Object.fromEntries(
+      results.map(({ tool_call_id: id, content }: Json) => [id, content]),
+    );
+    expect(contents).toEqual({ q: 'north', 'of-look': 'seen' });
+  });
+
+  it('is asked behind an approval of the same answer, too', async () => {
+    const { pay, made, release } = slowTool();
+    release();
+    const script = [asking({ prompt: 'Where to?' }, 'pay', 'look'), { text: 'Done.' }];
+    const { agent, model } = await agentWith(script, { tools: [pay, 'ask_user'] }, runtime());
+    const send = clientOf(agent, clientTools);
+    const first = await send({ messages: [question] });
+    const history = [question, assistantOf(first, /./), resultOf('of-look')];
+    const second = await send({ messages: history });
+    const third = await send({ resume: approve(second) });
+    expect(made).toHaveLength(1);
+    const fourth = await send({ resume: answerWith(third, 'north') });
+    expect(fourth.at(-1)).toMatchObject({ type: 'RUN_FINISHED' });
+    expect(model.calls).toHaveLength(2);
+  });
+
+  it('is left by a new message', async () => {
+    const script = [asking({ prompt: 'Where to?' }, 'look'), { text: 'As you like.' }];
+    const { agent, model } = await agentWith(script, { tools: ['ask_user'] }, runtime());
+    const send = clientOf(agent, clientTools);
+    const first = await send({ messages: [question] });
+    const other = { id: 'u2', role: 'user', content: 'Never mind.' };
+    const second = await send({ messages: [question, assistantOf(first, /./), other] });
+    expect(second.at(-1)).toMatchObject({ type: 'RUN_FINISHED' });
+    expect(second.at(-1)?.['outcome']?.type).not.toBe('interrupt');
+    expect(model.calls).toHaveLength(2);
+  });
+});
+
+it('waits for its client as long as for an approval, and says so', async () => {
+  const runtime = runtimeOf();
+  const script = [asking({ prompt: 'Where to?' }, 'look'), { text: 'Done.' }];
+  const { agent } = await agentWith(
+    script,
+    { tools: ['ask_user'], approvalTimeoutMs: 300 },
+    runtime,
+  );
+  await clientOf(agent, clientTools)({ messages: [question] });
+  const [run] = (await runtime.list()).runs;
+  expect(run).toMatchObject({
+    state: 'waiting',
+    waitsFor: { reason: 'client', until: expect.any(Number) as number },
+  });
+  const [open] = await openApprovals(runtime, 1);
+  expect(open).toMatchObject({ kind: 'prompt', toolCallId: 'q' });
+  const id = run?.id as string;
+  await runtime.approvals.decide(open?.id as string, { value: 'north' });
+  expect(await ended(runtime, id)).toBe('completed');
+});

@@ -153,6 +153,46 @@ TEST_P(StorageConformance, LetsApprovalsExpireAndTheirRunsGoOn) {
   EXPECT_EQ(claim().size(), 1U);
 }
 
+TEST_P(StorageConformance, LetsRunsGoOnWhoseClientsAreLate) {
+  append(accepting(new_run(1)));
+  AppendBatch answered = text_batch(1, "asked");
+  answered.approvals = {approval("a")};
+  append(answered);
+  ASSERT_EQ(backend().decide(decision("a")).value().status, DecisionStatus::decided);
+  AppendBatch batch = text_batch(1, "waits");
+  batch.changes.push_back({.run = id_of(1), .state = RunState::waiting, .deadline = now_ + 50});
+  append(batch);
+  const auto row = [&] { return *backend().run(id_of(1)).value(); };
+  EXPECT_EQ(row().state, RunState::waiting);
+  EXPECT_EQ(row().run.deadline, now_ + 50);
+  EXPECT_EQ(backend().next_due().value(), std::optional(now_ + 50));
+  EXPECT_TRUE(backend().sweep({}).value().expired.empty());
+  EXPECT_TRUE(claim().empty());
+  now_ += 50;
+  const auto report = backend().sweep({});
+  ASSERT_TRUE(report.ok());
+  ASSERT_EQ(report.value().expired.size(), 1U);
+  EXPECT_EQ(report.value().expired[0].run, id_of(1));
+  EXPECT_TRUE(backend().sweep({}).value().expired.empty());
+  const auto claims = claim();
+  ASSERT_EQ(claims.size(), 1U);
+  EXPECT_TRUE(goes_on_without_client(claims[0].run));
+}
+
+// The deadline is a time of the clock, which the store's own time may be ahead of.
+TEST_P(StorageConformance, LetsClientsHaveTheirTimeOnceAClockIsRightAgain) {
+  now_ += 1'000'000;
+  append(accepting(new_run(1)));
+  now_ -= 1'000'000;
+  AppendBatch batch = text_batch(1, "waits");
+  batch.changes.push_back({.run = id_of(1), .state = RunState::waiting, .deadline = now_ + 50});
+  append(batch);
+  EXPECT_TRUE(backend().sweep({}).value().expired.empty());
+  EXPECT_EQ(backend().next_due().value(), std::optional(backend().now() + 50));
+  now_ += 50;
+  EXPECT_EQ(backend().sweep({}).value().expired.size(), 1U);
+}
+
 TEST_P(StorageConformance, LetsNoRunWaitForWhatWasAnsweredWhileItWorked) {
   for (const std::uint64_t number : {1U, 2U, 3U, 4U}) append(accepting(new_run(number)));
   for (const std::uint64_t number : {1U, 2U, 3U}) {

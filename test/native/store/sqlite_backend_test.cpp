@@ -121,7 +121,8 @@ TEST_F(SqliteStore, LeavesForeignFilesAlone) {
 constexpr const char* without_retention =
     "DROP INDEX runs_list; DROP INDEX runs_new; DROP INDEX runs_thread; DROP INDEX runs_owner;"
     "DROP INDEX threads_id; DROP INDEX attachments_thread; DROP INDEX blobs_created;"
-    "DROP INDEX outbox_run; CREATE INDEX runs_list ON runs(principal, created);"
+    "DROP INDEX outbox_run; DROP INDEX runs_client;"
+    "CREATE INDEX runs_list ON runs(principal, created);"
     "DROP TABLE key_uses; DROP TABLE attachment_uses;"
     "DROP TABLE recent; DROP TABLE starts; ALTER TABLE checkpoints DROP COLUMN crc;"
     "CREATE TABLE before(id TEXT PRIMARY KEY, thread INTEGER NOT NULL, type TEXT NOT NULL,"
