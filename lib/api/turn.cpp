@@ -53,7 +53,7 @@ void Turns::Turn::prepare(store::StorageBackend& backend) {
   auto active = active_runs(backend, request.principal, request.conversation);
   if (!active) return reject(500, active.error().message);
   if (is_repeated(backend)) return;
-  if (finds_damaged(active.value())) return;
+  if (finds_damaged(backend, active.value())) return;
   const bool is_busy = !active.value().empty();
   if (is_busy && !take_busy(active.value())) {
     if (joins) message = new_message(message_id(), *joins, backend.now());
@@ -191,9 +191,14 @@ bool Turns::Turn::is_known(store::StorageBackend& backend) {
   return true;
 }
 
-// One that is parked for what it has in the store would be in the way for ever.
-bool Turns::Turn::finds_damaged(const std::vector<store::RunRow>& active) {
-  const auto found = std::find_if(active.begin(), active.end(), is_damaged);
+// One that is parked for what it has in the store would be in the way for ever, and so would one
+// that waits for an answer that it cannot take.
+bool Turns::Turn::finds_damaged(store::StorageBackend& backend,
+                                const std::vector<store::RunRow>& active) {
+  const auto found = std::find_if(active.begin(), active.end(), [&](const store::RunRow& row) {
+    const bool waits = row.state == journal::RunState::waiting;
+    return is_damaged(row) || (waits && !readable->holds(backend, row));
+  });
   if (found == active.end()) return false;
   // It does not end.
   if (ended_damaged == found->run.id) {

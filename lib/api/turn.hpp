@@ -29,6 +29,7 @@ struct AttachedMessage {
 struct Turns::Turn {
   TurnRequest request;
   Begun begun;
+  std::shared_ptr<ReadableRuns> readable{};
   store::RunId run = store::RunId::next();
   std::optional<TurnRefusal> refusal;
   std::optional<store::RunId> joins;    // the run that gets `message`
@@ -76,7 +77,7 @@ struct Turns::Turn {
   [[nodiscard]] std::string message_id() const;
   [[nodiscard]] json::Tree new_message(const std::string& id, const store::RunId& of,
                                        std::int64_t now) const;
-  bool finds_damaged(const std::vector<store::RunRow>& active);
+  bool finds_damaged(store::StorageBackend& backend, const std::vector<store::RunRow>& active);
   bool take_busy(const std::vector<store::RunRow>& active);
   bool read_history(store::StorageBackend& backend);
   bool cut_rows(MessageRows& rows);

@@ -70,6 +70,7 @@ void Turns::begin(TurnRequest request, Begun begun) {
   auto turn = std::make_shared<Turn>();
   turn->request = std::move(request);
   turn->begun = std::move(begun);
+  turn->readable = readable_;
   turn->takes_content =
       context_->runs->kind_of(context_->options.agent).value_or(run::RunKind::agent) ==
       run::RunKind::agent;

@@ -15,6 +15,7 @@
 #include "api/command_routes.hpp"
 #include "api/conversations.hpp"
 #include "api/jobs.hpp"
+#include "api/readable_runs.hpp"
 #include "chat/references.hpp"
 
 namespace millrace::api {
@@ -92,6 +93,7 @@ class Turns final : public std::enable_shared_from_this<Turns> {
   ApiContextPtr context_;
   JobsPtr jobs_;
   CommandsPtr commands_;
+  std::shared_ptr<ReadableRuns> readable_ = std::make_shared<ReadableRuns>();
   std::set<std::shared_ptr<Turn>> waiting_;  // for their next try
   // Ids of messages on their way to runs, by what those of their keys begin with.
   std::map<std::string, std::string, std::less<>> sending_;

@@ -33,6 +33,14 @@ Error answered_before(const store::ApprovalRow& approval) {
                         (word.empty() ? std::string() : ": " + std::string(word)) + ".");
 }
 
+Error unanswerable(Error error) {
+  if (error.code != Errc::store_damaged) return error;
+  error.message.append(
+      " The run cannot take an answer. A new message in its thread goes on without it, and a stop "
+      "ends it.");
+  return error;
+}
+
 Result<std::optional<Error>> find_answered(store::StorageBackend& backend, const Tree& resume,
                                            std::string_view principal, std::string_view thread) {
   for (const Tree& entry : resume.items()) {
@@ -43,6 +51,12 @@ Result<std::optional<Error>> find_answered(store::StorageBackend& backend, const
       auto run = backend.run(row.run);
       if (!run) return run.error();
       if (!run.value() || run.value()->run.thread != thread) continue;
+      const bool is_damaged = run.value()->state == journal::RunState::parked &&
+                              run.value()->head == row_of(Errc::store_damaged).code;
+      if (is_damaged) {
+        return std::optional(unanswerable(make_error(
+            Errc::store_damaged, "Records of the run " + row.run.text() + " are damaged.")));
+      }
       const bool has_expired =
           row.has_expired || (row.expires != 0 && row.expires <= backend.now());
       if (row.decided || has_expired || journal::is_over(run.value()->state)) {

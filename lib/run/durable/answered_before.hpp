@@ -13,8 +13,12 @@ namespace millrace::run {
 // approval_answered with what was decided, or that nobody waits for an answer any more.
 Error answered_before(const store::ApprovalRow& approval);
 
-// The same for the first entry of a resume list whose interrupt belongs to the thread and the
-// principal and is over; nothing where there is none.
+// With what the user can do about a run that is damaged; other errors as they are.
+Error unanswerable(Error error);
+
+// Why the first entry of a resume list does not count whose interrupt belongs to the thread and the
+// principal and is over: as answered_before, or store_damaged where its run is parked for that;
+// nothing where there is none.
 // Errors: those of the backend.
 Result<std::optional<Error>> find_answered(store::StorageBackend& backend, const json::Tree& resume,
                                            std::string_view principal, std::string_view thread);

@@ -218,7 +218,7 @@ void RunRegistry::check_answer(const std::shared_ptr<Answering>& answering,
   if (is_at_work(*row.value()) && !answering->over && answers_open(*answering)) {
     return look_again(answering, still_at_work());
   }
-  if (!state) return answering->done(state.error());
+  if (!state) return answering->done(unanswerable(state.error()));
   if (row.value()->state != RunState::waiting) return answering->done(over(not_waiting()));
   const AgentPlan& plan = *agent->second.plan;
   for (const store::ApprovalRow& row : answering->open) {
@@ -260,7 +260,7 @@ void RunRegistry::decide(const std::shared_ptr<Answering>& answering) {
       if (!*stored) {
         // What was decided before the failure lets the run go on all the same.
         self->recover();
-        return answering->done(stored->error());
+        return answering->done(unanswerable(stored->error()));
       }
       self->go_on(stored->value(), &answering->input, answering->done);
     });

@@ -191,7 +191,7 @@ Result<bool> commit_end(store::StorageBackend& backend, const store::RunRow& row
 // Of a run that cannot be loaded.
 Result<bool> end_unread(store::StorageBackend& backend, const store::RunRow& row,
                         const Error& error, const LeftEnd& end) {
-  if (end.ends_damaged && error.code == Errc::store_damaged) {
+  if (error.code == Errc::store_damaged) {
     return commit_end(backend, row, unread_end_batch(backend, row, end), end);
   }
   give_back_unread(backend, row, error, end.on_stranded);
@@ -207,7 +207,7 @@ Result<bool> end_unowned(store::StorageBackend& backend, const LeftEnd& end) {
   claim.run = *row.value();
   auto loaded = load_run(backend, std::move(claim));
   if (loaded) return backend.append_unowned(end_batch(backend, *loaded.value(), end));
-  if (!end.ends_damaged || loaded.error().code != Errc::store_damaged) return loaded.error();
+  if (loaded.error().code != Errc::store_damaged) return loaded.error();
   auto batch = unread_end_batch(backend, *row.value(), end);
   if (!batch) return batch.error();
   return backend.append_unowned(batch.value());

@@ -21,12 +21,11 @@ struct LeftEnd {
   std::string_view by;
   std::string_view reason;
   OnStranded on_stranded = {};
-  // Also where not all of its records can be read; else it is parked, and may be whole in a backup.
-  bool ends_damaged = true;
 };
 
 // Ends it as cancelled: what is open in its answer is closed, calls that had begun are unknown,
-// others cancelled, and its open approvals can no longer be answered. The runs that work for it end
+// others cancelled, and its open approvals can no longer be answered; also where not all of its
+// records can be read. The runs that work for it end
 // as well, but for those that somebody works on. False when it is over already, or at work.
 // Errors: run_not_found; those of the backend.
 Result<bool> end_left_run(store::StorageBackend& backend, const LeftEnd& end);

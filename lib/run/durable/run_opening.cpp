@@ -114,7 +114,8 @@ void RunRequests::open(StartRequest request, Done<FoundRun> done) {
           Error error = why_nothing_waits(backend, request);
           // The new run warns of answers that nothing waits for.
           situation.is_answer = false;
-          const bool is_unknown = error.code == Errc::approval_mismatch;
+          const bool is_unknown =
+              error.code == Errc::approval_mismatch || error.code == Errc::store_damaged;
           if (is_unknown && has_new_message(input)) return situation;
           return error;
         }
@@ -125,7 +126,7 @@ void RunRequests::open(StartRequest request, Done<FoundRun> done) {
                             ? Result<Tree>(input.state_messages)
                             : agent::state_messages_of(input.messages_json);
         if (!messages) return std::move(messages).error();
-        // Nobody can answer it, and the thread is not held by it for ever.
+        // Nobody can answer it, and it ends as one that was left.
         if (!state && state.error().code == Errc::store_damaged) return situation;
         if (!state) return state.error();
         situation.is_answer =
@@ -171,14 +172,12 @@ void RunRequests::decide_how(const std::shared_ptr<Opening>& opening,
       *writer_, loop_,
       [run = *found.waiting, owner = registry_->owner(), principal = request.principal,
        on_stranded = registry_->on_stranded()](store::StorageBackend& backend) {
-        return end_left_run(backend, {run, owner, principal, "superseded", on_stranded, false});
+        return end_left_run(backend, {run, owner, principal, "superseded", on_stranded});
       },
       [weak, opening, run = *found.waiting](Result<bool> ended) {
         const auto self = weak.lock();
         if (!self) return;
-        // A damaged run cannot be ended. It was parked, and holds the thread no longer.
-        const bool is_parked = !ended && ended.error().code == Errc::store_damaged;
-        if (!ended && !is_parked) return opening->done(ended.error());
+        if (!ended) return opening->done(ended.error());
         self->registry_->refresh(run);
         self->begin(opening);
       });

@@ -100,14 +100,13 @@ describe('a server that was killed', () => {
 
 const cli = join(__dirname, '../../../dist/cjs/cli/main.js');
 
-/** Changes a byte of what a run has recorded. */
+/** Changes a byte of what a run has recorded, wherever it is. */
 function damage(store: string, planted: string): void {
   // Brings what was written into the file itself.
   spawnSync(process.execPath, [cli, 'storage', 'vacuum', '--storage', `file:${store}`]);
   const bytes = readFileSync(store);
-  const at = bytes.lastIndexOf(planted);
-  expect(at).toBeGreaterThan(0);
-  bytes.write('x', at);
+  expect(bytes.indexOf(planted)).toBeGreaterThan(0);
+  for (let at = 0; (at = bytes.indexOf(planted, at)) >= 0;) bytes.write('x', at);
   writeFileSync(store, bytes);
 }
 
@@ -155,6 +154,26 @@ describe('a job whose records are damaged', () => {
     expect((await jobWith(server, next as string, 'done')).reply).toBe('here it is');
     expect(await server.get(`/jobs/${id}`)).toMatchObject({ status: 'cancelled', error: null });
     expect((await server.get('/jobs/active')).jobs).toEqual([]);
+  });
+
+  it('ends for the next message where it waits for an approval, whatever that does when it is busy', async () => {
+    const model = await startModel((_body, index) =>
+      index === 0 ? { text: planted, calls: [{ id: 'c1', name: 'send' }] } : { text: 'here it is' },
+    );
+    models.push(model);
+    const { store } = makeStore();
+    const first = await startServer({ store, model: model.url });
+    const { job_id: id } = await first.post('/jobs', { message: 'send it' });
+    await eventsWith(first, id as string, 'requires_action');
+    expect(await first.post('/jobs', { message: 'too early' })).toMatchObject({
+      error: 'Chat job is still running',
+    });
+    await first.child.kill();
+    damage(store, 'plantedplanted');
+    const second = await startServer({ store, model: model.url });
+    const { job_id: next } = await second.post('/jobs', { message: 'next', on_busy: 'reject' });
+    expect((await jobWith(second, next as string, 'done')).reply).toBe('here it is');
+    expect(await second.get(`/jobs/${id}`)).toMatchObject({ status: 'cancelled' });
   });
 
   it('can be stopped', async () => {

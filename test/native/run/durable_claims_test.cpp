@@ -69,7 +69,9 @@ class DurableClaims : public testing::Test {
 TEST_F(DurableClaims, GiveARunBackThatCannotBeReadWhenItIsAnswered) {
   wait_for_user();
   damage(unreadable);
-  EXPECT_EQ(rig.answer(run, resume).error().code, Errc::store_damaged);
+  const auto answered = rig.answer(run, resume);
+  EXPECT_EQ(answered.error().code, Errc::store_damaged);
+  EXPECT_NE(answered.error().message.find("A new message in its thread"), std::string::npos);
   wait_for(RunState::parked);
   EXPECT_EQ(owner(), "");
 }
@@ -81,7 +83,10 @@ TEST_F(DurableClaims, GiveNoAnswerToARunThatIsParked) {
   ASSERT_FALSE(rig.answer(run, resume).ok());
   wait_for(RunState::parked);
   const auto begun = std::chrono::steady_clock::now();
-  EXPECT_FALSE(rig.answer(run, resume).ok());
+  const auto again = rig.answer(run, resume);
+  EXPECT_EQ(again.error().code, Errc::store_damaged);
+  EXPECT_NE(again.error().message.find("A new message in its thread"), std::string::npos);
+  EXPECT_EQ(rig.open_run("r3", "", "", resume).error().code, Errc::store_damaged);
   EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(20));
 }
 
@@ -226,28 +231,27 @@ TEST_F(DurableClaims, ParkARunWhoseLastCheckpointHadAnAnswer) {
   }
 }
 
-TEST_F(DurableClaims, ParkARunThatWaitsWithoutItsCheckpoint) {
+TEST_F(DurableClaims, EndARunThatWaitsWithoutItsCheckpointForANewMessage) {
   wait_for_user();
   rig.on_store([&](store::StorageBackend&) { rig.disk->lose_checkpoints(true); });
   const auto answered = rig.answer(run, resume);
   ASSERT_FALSE(answered.ok());
   EXPECT_EQ(answered.error().code, Errc::store_damaged);
+  EXPECT_NE(answered.error().message.find("A new message in its thread"), std::string::npos);
+  EXPECT_EQ(rig.state_of(run), RunState::waiting);
   const auto next = rig.open_run("r2", "Hello?", "");
   ASSERT_TRUE(next.ok()) << next.error().message;
-  EXPECT_EQ(rig.state_of(run), RunState::parked);
-  rig.on_store([&](store::StorageBackend& backend) {
-    EXPECT_EQ(backend.run(run).value()->head, "store_damaged");
-    rig.disk->lose_checkpoints(false);
-  });
+  EXPECT_EQ(rig.state_of(run), RunState::cancelled);
+  rig.on_store([&](store::StorageBackend&) { rig.disk->lose_checkpoints(false); });
   EXPECT_EQ(rig.read(next.value().run, 0)->text, "Sent.");
   EXPECT_EQ(rig.tools["send"]->started, 0U);
 }
 
-TEST_F(DurableClaims, ParkADamagedRunForANewMessageOfItsThread) {
+TEST_F(DurableClaims, EndADamagedRunForANewMessageOfItsThread) {
   wait_for_user();
   rig.on_store([&](store::StorageBackend&) { rig.disk->damage_checkpoints(true); });
   const auto next = rig.open_run("r2", "Hello?", "");
-  EXPECT_EQ(rig.state_of(run), RunState::parked);
+  EXPECT_EQ(rig.state_of(run), RunState::cancelled);
   rig.on_store([&](store::StorageBackend&) { rig.disk->damage_checkpoints(false); });
   ASSERT_TRUE(next.ok()) << next.error().message;
   EXPECT_EQ(rig.read(next.value().run, 0)->text, "Sent.");
