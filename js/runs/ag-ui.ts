@@ -7,7 +7,7 @@ import type { RunOut } from './run-bytes';
 import { RunBytes } from './run-bytes';
 import type { RunOptions, RunSource } from './run-source';
 import { shown } from '../shown';
-import { endOf, roomIn, usualStallMs } from './response-room';
+import { endOf, roomIn, stallOf } from './response-room';
 
 const headersOf = (run: RunBytes): Record<string, string> => ({
   'Content-Type': run.contentType,
@@ -62,7 +62,7 @@ export interface NodeResponse extends Writable {
 
 /**
  * As toAGUIResponse, into a Node response. Resolves when the run is written or the client is gone, which one is that
- * takes nothing for a minute; never rejects for what the source does.
+ * takes less than 16 KB in a minute; never rejects for what the source does.
  */
 export function pipeAGUI(
   source: RunSource,
@@ -119,7 +119,7 @@ class NodeOut implements RunOut {
   write(bytes: Uint8Array): boolean {
     if (this.#isGone()) return false;
     if (this.#response.write(bytes)) return true;
-    void roomIn(this.#response, usualStallMs).then(() => {
+    void roomIn(this.#response, stallOf(this.#response)).then(() => {
       if (!this.#isGone()) this.#run?.resume();
     });
     return false;
@@ -127,7 +127,7 @@ class NodeOut implements RunOut {
 
   end(): void {
     this.#response.off('close', this.#leave);
-    if (!this.#isGone()) endOf(this.#response, usualStallMs);
+    if (!this.#isGone()) endOf(this.#response, stallOf(this.#response));
     this.#resolve();
   }
 

@@ -29,6 +29,11 @@ export function endOf(response: Writable, stallMs: number): void {
   if (!response.writableFinished && !response.destroyed) void taken(response, 'finish', stallMs);
 }
 
+/** How long a client may take for what waits for it, however large that is: it takes a piece in the usual time. */
+export function stallOf({ writableLength }: Writable): number {
+  return usualStallMs * Math.max(1, Math.ceil(writableLength / pieceBytes));
+}
+
 function taken(response: Writable, event: 'drain' | 'finish', stallMs: number): Promise<void> {
   return new Promise((resolve) => {
     const stalled = setTimeout(() => response.destroy(), stallMs);

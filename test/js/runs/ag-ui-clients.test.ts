@@ -1,7 +1,7 @@
 // toAGUIResponse and pipeAGUI against the real clients of both lines, and foldEvents.
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { PassThrough } from 'node:stream';
+import { PassThrough, Writable } from 'node:stream';
 
 import { HttpAgent as Agent1 } from '@ag-ui/client';
 import { HttpAgent as Agent0 } from 'ag-ui-client-0.0';
@@ -397,6 +397,35 @@ describe('pipeAGUI()', () => {
     expect((await response.text()).length).toBeGreaterThan(40e6);
     delete scenes['flood'];
   }, 60_000);
+
+  it('does not wait for ever for a client that takes nothing', async () => {
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
+    try {
+      let produced = 0;
+      const flood = async function* (): AsyncGenerator<AGUIEvent> {
+        for (;;) {
+          produced += 1;
+          yield { type: 'CUSTOM', name: 'x', value: 'y'.repeat(1000) };
+        }
+      };
+      const out = new Writable({ highWaterMark: 1000, write: () => undefined });
+      const response = Object.assign(out, { headersSent: false, writeHead: () => undefined });
+      const piped = pipeAGUI(flood(), response);
+      const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+      for (let last = -1; last !== produced;) {
+        last = produced;
+        for (let turn = 0; turn < 20; turn += 1) await settle();
+      }
+      jest.advanceTimersByTime(59_000);
+      await settle();
+      expect(out.destroyed).toBe(false);
+      jest.advanceTimersByTime(1000);
+      await piped;
+      expect(out.destroyed).toBe(true);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
 
   it('waits for a slow client when the engine has the bytes, and loses none', async () => {
     scenes['engine flood'] = (url) => [send(url, '/flood'), { adapter: openAIAdapter() }];
