@@ -22,6 +22,10 @@ bool is_refusal(const json::Value& part) {
   return part["type"].string() == refusal_kind;
 }
 
+std::string_view words_of(const json::Value& part) {
+  return part[is_refusal(part) ? refusal_kind : "text"].string();
+}
+
 // Bedrock's errors are a record of a message alone.
 bool is_bare_error(const json::Value& record) {
   return record.size() == 1 && record["message"].filled_string().has_value();
@@ -30,10 +34,17 @@ bool is_bare_error(const json::Value& record) {
 // Whether what an event reports is also in the item that it is about, or is about no answer.
 // Source: openai-node 7.57.0, `ResponseStreamEvent`.
 bool is_progress(std::string_view type) {
-  constexpr std::array<std::string_view, 12> groups{
-      "code_interpreter_call.", "code_interpreter_call_code.", "compaction.", "content_part.",
-      "file_search_call.",      "image_generation_call.",      "mcp_call.",   "mcp_list_tools.",
-      "shell_call_command.",    "shell_call_output_content.",  "steer.",      "web_search_call."};
+  constexpr std::array<std::string_view, 11> groups{"code_interpreter_call.",
+                                                    "code_interpreter_call_code.",
+                                                    "compaction.",
+                                                    "file_search_call.",
+                                                    "image_generation_call.",
+                                                    "mcp_call.",
+                                                    "mcp_list_tools.",
+                                                    "shell_call_command.",
+                                                    "shell_call_output_content.",
+                                                    "steer.",
+                                                    "web_search_call."};
   constexpr std::array<std::string_view, 2> types{"audio.done", "audio.transcript.done"};
   const auto is_in = [&](std::string_view group) { return type.starts_with(group); };
   return std::any_of(groups.begin(), groups.end(), is_in) ||
@@ -45,7 +56,7 @@ bool is_progress(std::string_view type) {
 bool OpenAiResponses::on_record(std::string_view /*name*/, const json::Value& record) {
   using Self = OpenAiResponses;
   // The frequent ones first: the table is searched from its beginning.
-  static constexpr std::array<Row, 31> rows{{
+  static constexpr std::array<Row, 32> rows{{
       {"output_text.delta", &Self::on_text_delta},
       {"function_call_arguments.delta", &Self::on_arguments_delta},
       {"reasoning_summary_text.delta", &Self::on_reasoning_delta, "summary_index", Part::summary},
@@ -59,6 +70,7 @@ bool OpenAiResponses::on_record(std::string_view /*name*/, const json::Value& re
       {"output_item.done", &Self::on_item_done},
       {"output_text.done", &Self::on_text_done, "text"},
       {"refusal.done", &Self::on_refusal_done, "refusal"},
+      {"content_part.added", &Self::on_part_begun, "content_index"},
       {"content_part.done", &Self::on_part_done, "content_index"},
       {"reasoning_summary_part.done", &Self::on_part_done, "summary_index", Part::summary},
       {"function_call_arguments.done", &Self::on_arguments_done, "arguments"},
@@ -100,9 +112,10 @@ bool OpenAiResponses::on_record(std::string_view /*name*/, const json::Value& re
 
 // For a process that goes on with the answer, before anything of the record is known here.
 void OpenAiResponses::keep_note(const json::Value& record, const Row* row) {
-  // The items have the parts that end.
+  // The items have the parts that end, and most parts begin without words.
   if (row == nullptr || row->handler == &OpenAiResponses::on_partial_image ||
-      row->handler == &OpenAiResponses::on_part_done) {
+      row->handler == &OpenAiResponses::on_part_done ||
+      (row->handler == &OpenAiResponses::on_part_begun && words_of(record["part"]).empty())) {
     return notes_.add_number(record);
   }
   const bool is_end = row->handler == &OpenAiResponses::on_completed;
@@ -184,7 +197,7 @@ void OpenAiResponses::finish_message(Item& item, const json::Value& value) {
   }
   std::int64_t number = 0;
   for (const json::Value part : content.items()) {
-    const std::string_view text = part[is_refusal(part) ? "refusal" : "text"].string();
+    const std::string_view text = words_of(part);
     if (is_refusal(part) && !text.empty()) reject(item);
     const bool is_new = item.is_new(Part::text, number) && !text.empty();
     if (!text.empty()) complete_text(item, number, text, part);

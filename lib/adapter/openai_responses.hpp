@@ -100,6 +100,7 @@ class OpenAiResponses final : public Adapter {
   void on_text_done(const json::Value& record, const Row& row);
   void on_refusal_delta(const json::Value& record, const Row& row);
   void on_refusal_done(const json::Value& record, const Row& row);
+  void on_part_begun(const json::Value& record, const Row& row);
   void on_part_done(const json::Value& record, const Row& row);
   void on_annotation(const json::Value& record, const Row& row);
   void on_reasoning_begun(const json::Value& record, const Row& row);

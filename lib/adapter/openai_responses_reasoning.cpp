@@ -41,9 +41,12 @@ void OpenAiResponses::complete_reasoning(Item& item, Part part, std::int64_t num
 }
 
 void OpenAiResponses::on_reasoning_begun(const json::Value& record, const Row& row) {
-  if (record[row.member].integer()) return;
   Item* item = find(record, ItemGroup::reasoning);
-  if (item != nullptr && item->reasoning_part == row.part) item->reasoning_ended = true;
+  const bool has_number = record[row.member].integer().has_value();
+  if (item != nullptr && !has_number && item->reasoning_part == row.part) {
+    item->reasoning_ended = true;
+  }
+  on_part_begun(record, row);
 }
 
 void OpenAiResponses::on_reasoning_delta(const json::Value& record, const Row& row) {

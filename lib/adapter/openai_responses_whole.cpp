@@ -40,6 +40,24 @@ void OpenAiResponses::complete_text(Item& item, std::int64_t number, std::string
   item.give(Part::text, number, text);
 }
 
+// A part may begin with words, with which its pieces go on.
+// Source: openai-node 7.57.0, `ResponsesWebSocketAccumulator`.
+void OpenAiResponses::on_part_begun(const json::Value& record, const Row& row) {
+  const json::Value part = record["part"];
+  const std::string_view type = part["type"].string();
+  const bool is_refusal = type == refusal_kind;
+  const bool is_text = is_refusal || type == "output_text";
+  const std::string_view text = part[is_refusal ? refusal_kind : "text"].string();
+  if (text.empty() || services_.mode == event::Mode::as_received) return;
+  Item& item = find_or_add(record, is_text ? ItemGroup::message : ItemGroup::reasoning);
+  if (is_late(item, record["item_id"], record)) return;
+  if (is_refusal) reject(item);
+  const json::Value number = record[row.member];
+  if (is_text) return complete_text(item, item.number(Part::text, number), text, part);
+  const Part kind = type == "reasoning_text" ? Part::reasoning_part : row.part;
+  complete_reasoning(item, kind, reasoning_number(item, kind, number), text, part);
+}
+
 // The end of a part has its text again. Without a number it is not known which part of reasoning
 // ended.
 void OpenAiResponses::on_part_done(const json::Value& record, const Row& row) {

@@ -94,7 +94,7 @@ void ResponseNotes::end_piece() {
   if (!piece_.empty()) {
     json::append_member(piece_, "delta", delta_, json::Surrogates::keep);
   } else if (!number_.empty()) {
-    // An event that no adapter reads.
+    // An event that reports nothing.
     piece_ = R"({"type":"response.content_part.added")";
   } else {
     return;

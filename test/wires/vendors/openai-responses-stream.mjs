@@ -55,8 +55,8 @@ class Stream {
     for (const phase of phases) this.say(`response.${name}.${phase}`, place);
   }
 
-  grown(name, member, text, place) {
-    for (const delta of halves(text)) this.say(`response.${name}.delta`, { ...place, delta });
+  grown(name, member, text, place, pieces = halves(text)) {
+    for (const delta of pieces) this.say(`response.${name}.delta`, { ...place, delta });
     this.say(`response.${name}.done`, { ...place, [member]: text });
   }
 
@@ -64,18 +64,19 @@ class Stream {
     content.forEach((part, content_index) => {
       const place = { ...item, content_index };
       const isText = part.type === 'output_text';
-      const empty = isText
-        ? { ...part, text: '', annotations: [], logprobs: [] }
-        : { ...part, refusal: '' };
-      this.say('response.content_part.added', { ...place, part: empty });
-      if (isText) this.text(part, place);
-      else this.grown('refusal', 'refusal', part.refusal, place);
+      const [begin, ...pieces] = halves(isText ? part.text : part.refusal);
+      const begun = isText
+        ? { ...part, text: begin, annotations: [], logprobs: [] }
+        : { ...part, refusal: begin };
+      this.say('response.content_part.added', { ...place, part: begun });
+      if (isText) this.text(part, place, pieces.join(''));
+      else this.grown('refusal', 'refusal', part.refusal, place, pieces);
       this.say('response.content_part.done', { ...place, part });
     });
   }
 
-  text({ text, annotations = [], logprobs = [] }, place) {
-    this.say('response.output_text.delta', { ...place, delta: text, logprobs });
+  text({ text, annotations = [], logprobs = [] }, place, delta) {
+    this.say('response.output_text.delta', { ...place, delta, logprobs });
     annotations.forEach((annotation, annotation_index) =>
       this.say('response.output_text.annotation.added', { ...place, annotation_index, annotation }),
     );
