@@ -164,6 +164,20 @@ bool read_media_block(JsonBuilder& out, const json::Value& block) {
 
 }  // namespace
 
+std::string texts_of(const json::Value& blocks) {
+  std::string text;
+  for (const json::Value block : blocks.items()) {
+    if (block["type"].string() == "text") text.append(block["text"].string());
+  }
+  return text;
+}
+
+bool is_system_turn(const message::Message& message) {
+  const bool is_prompt =
+      message.role == message::Role::system || message.role == message::Role::developer;
+  return is_prompt && message.metadata.find(anthropic_provider, system_turn_kind) != nullptr;
+}
+
 bool is_bare_text(const json::Value& block) {
   return block["type"].string() == "text" && !has_more_than(block, {"type", "text"});
 }

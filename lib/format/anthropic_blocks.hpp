@@ -39,6 +39,12 @@ std::string marked_blocks(const message::Message& message, std::string_view text
 // A content part as the text of a block, or "" for a part that the API cannot take.
 std::string block_of(const json::Value& part, json::Surrogates surrogates);
 
+// The texts among blocks of a turn.
+std::string texts_of(const json::Value& blocks);
+
+// Whether a message of the system was a turn within the conversation.
+bool is_system_turn(const message::Message& message);
+
 // A text block of a type and a text alone.
 bool is_bare_text(const json::Value& block);
 // Appends a block as a content part; one that no part shows is held by a stand-in.

@@ -30,21 +30,17 @@ bool is_signed_here(const Message& reasoning) {
   return !value.starts_with('{') || value.find("redacted_thinking") != std::string::npos;
 }
 
+// What is kept of a call or a result, in `document`; nothing where there is nothing.
+json::Value members_of(const message::Metadata& metadata, std::string_view kind,
+                       json::Document& document) {
+  const auto* state = metadata.find(anthropic_provider, kind);
+  const auto members = document.parse(state == nullptr ? "" : state->json);
+  return members ? members.value() : json::Value();
+}
+
+constexpr std::string_view toolset_member = "toolset_name";
+
 // Ids of calls have no limit of their length here; the bound keeps them usable elsewhere.
-// The texts among blocks of a turn.
-std::string texts_of(const json::Value& blocks) {
-  std::string text;
-  for (const json::Value block : blocks.items()) {
-    if (block["type"].string() == "text") text.append(block["text"].string());
-  }
-  return text;
-}
-
-bool is_system_turn(const Message& message) {
-  const bool is_prompt = message.role == Role::system || message.role == Role::developer;
-  return is_prompt && message.metadata.find(anthropic_provider, system_turn_kind) != nullptr;
-}
-
 constexpr TurnNames anthropic_names{"user", "assistant", "content", 256, anthropic_provider};
 
 class AnthropicWriter final : public TurnWriter {
@@ -70,7 +66,7 @@ class AnthropicWriter final : public TurnWriter {
     for (const Message* reasoning_part : held.mapped()) write_reasoning_part(*reasoning_part);
   }
 
-  void write_result(const Message& given, std::string_view /*name*/, std::string_view id) override {
+  void write_result(const Message& given, const ToolCall* call, std::string_view id) override {
     const SentResult sent(given);
     const Message& message = sent.message();
     out_.open_object();
@@ -84,7 +80,18 @@ class AnthropicWriter final : public TurnWriter {
     if (message.error) out_.flag("is_error", true);
     write_cache_control(message.metadata);
     write_members(message.metadata, result_members_kind, message.error ? "is_error" : "");
+    if (call != nullptr) write_toolset(*call, message);
     out_.close_object();
+  }
+
+  // The result of a tool of a set names the set as its call does.
+  void write_toolset(const ToolCall& call, const Message& result) {
+    json::Document of_call(message::depth_limit);
+    json::Document of_result(message::depth_limit);
+    const json::Value name = members_of(call.metadata, call_members_kind, of_call)[toolset_member];
+    const json::Value given =
+        members_of(result.metadata, result_members_kind, of_result)[toolset_member];
+    if (name.is_string() && given.is_nothing()) out_.value(toolset_member, name);
   }
 
   // The content of a result that is more than texts; false when it is not.
@@ -108,12 +115,8 @@ class AnthropicWriter final : public TurnWriter {
   // Further members of a call or a result, as they came.
   void write_members(const message::Metadata& metadata, std::string_view kind,
                      std::string_view left_out) {
-    const auto* state = metadata.find(anthropic_provider, kind);
-    if (state == nullptr) return;
     json::Document document(message::depth_limit);
-    const auto members = document.parse(state->json);
-    if (!members) return;
-    for (const auto& [key, value] : members.value().members()) {
+    for (const auto& [key, value] : members_of(metadata, kind, document).members()) {
       if (key != left_out) out_.value(key, value);
     }
   }
@@ -328,55 +331,7 @@ class AnthropicWriter final : public TurnWriter {
   std::unordered_map<std::string, std::vector<const Message*>> held_reasoning_;  // by their call
 };
 
-// A prompt that stands beside the turns.
-bool is_system(const Message& message) {
-  const bool is_prompt = message.role == Role::system || message.role == Role::developer;
-  return is_prompt && !is_system_turn(message);
-}
-
-// The blocks of a prompt as they came, or with the caller's marks; "" for one without either.
-std::string prompt_blocks(const Message& message, std::string_view text) {
-  if (const auto* state = message.metadata.find(anthropic_provider, "text")) {
-    json::Document document(message::depth_limit);
-    const auto blocks = document.parse(state->json);
-    if (blocks && texts_of(blocks.value()) == text) return state->json;
-  }
-  return marked_blocks(message, text);
-}
-
 }  // namespace
-
-void write_anthropic_system(JsonBuilder& out, std::span<const Message> messages) {
-  std::vector<const Message*> prompts;
-  bool plain = true;
-  for (const Message& message : messages) {
-    if (!is_system(message)) continue;
-    const std::string text = message::text_of(message.content);
-    // A block without a text may say something all the same.
-    const bool has_blocks = !prompt_blocks(message, text).empty();
-    if (is_blank(text) && !has_blocks) continue;
-    prompts.push_back(&message);
-    plain = plain && !has_blocks;
-  }
-  if (prompts.empty()) return;
-  if (plain && prompts.size() == 1) {
-    out.text("system", message::text_of(prompts.front()->content));
-    return;
-  }
-  out.open_array("system");
-  for (const Message* prompt : prompts) {
-    const std::string text = message::text_of(prompt->content);
-    const std::string marked = prompt_blocks(*prompt, text);
-    json::Document document(message::depth_limit);
-    const auto blocks = document.parse(marked);
-    if (marked.empty() || !blocks) {
-      write_text_block(out, text);
-      continue;
-    }
-    for (const json::Value block : blocks.value().items()) out.value(block);
-  }
-  out.close_array();
-}
 
 void write_anthropic_messages(JsonBuilder& out, std::span<const Message> messages) {
   out.open_array("messages");

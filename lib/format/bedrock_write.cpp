@@ -285,7 +285,7 @@ class BedrockWriter final : public TurnWriter {
     out_.close_object();
   }
 
-  void write_result(const Message& message, std::string_view /*name*/,
+  void write_result(const Message& message, const ToolCall* /*call*/,
                     std::string_view id) override {
     enter_user(Held::results);
     write_result_block(message, id, {});

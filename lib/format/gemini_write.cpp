@@ -212,14 +212,14 @@ class GeminiWriter final : public TurnWriter {
     return true;
   }
 
-  void write_result(const Message& given, std::string_view name, std::string_view id) override {
+  void write_result(const Message& given, const ToolCall* call, std::string_view id) override {
     const SentResult sent(given);
     const Message& message = sent.message();
     if (write_given_result(message, id)) return;
     out_.open_object();
     out_.open_object("functionResponse");
     write_id(id);
-    out_.text("name", name.empty() ? "unknown" : name);
+    out_.text("name", call == nullptr || call->name.empty() ? "unknown" : call->name);
     out_.open_object("response");
     std::string text = result_text(message);
     if (text.empty() && message.error) text = "The tool failed.";

@@ -162,7 +162,7 @@ void TurnWriter::close_calls() {
     const Message* result = take_result(entry);
     if (result == nullptr) continue;
     enter(Turn::user);
-    write_result(*result, entry.call->name, entry.wire_id);
+    write_result(*result, entry.call, entry.wire_id);
   }
   calls_.clear();
   written_calls_ = 0;
@@ -215,7 +215,7 @@ void TurnWriter::write_result_at(const Message& message) {
   if (used_[at_]) return write_server_result_of(message);
   const std::string id = wire_id(message.tool_call_id);
   enter(Turn::user);
-  write_result(message, {}, id);
+  write_result(message, nullptr, id);
 }
 
 // An id that the API accepts and that no call has yet.

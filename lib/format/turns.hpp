@@ -73,8 +73,8 @@ class TurnWriter {
   // The calls that follow stand in one turn.
   virtual void begin_calls() {}
   virtual void write_call(const message::ToolCall& call, std::string_view id) = 0;
-  // Writes a result behind enter(Turn::user). `name` is the tool's, or "" when no call is known.
-  virtual void write_result(const message::Message& message, std::string_view name,
+  // Writes a result behind enter(Turn::user). `call` is nullptr when no call is known.
+  virtual void write_result(const message::Message& message, const message::ToolCall* call,
                             std::string_view id) = 0;
 
   // Makes sure that what follows goes into a turn of this side.

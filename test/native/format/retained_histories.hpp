@@ -51,7 +51,7 @@ inline std::string claude_result(const std::string& members) {
   return claude(
       R"({"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"look","input":{},)"
       R"("toolset_name":"maps"}]},{"role":"user","content":[{"type":"tool_result",)"
-      R"("tool_use_id":"c1",)" +
+      R"("tool_use_id":"c1","toolset_name":"maps",)" +
       members + "}]}");
 }
 

@@ -51,7 +51,7 @@ const History histories[] = {
      claude_result(R"("content":[{"type":"tool_reference","tool_name":"weather"}])")},
     {"a result of several texts", "anthropic",
      claude_result(R"("content":[{"type":"text","text":"One ü"},{"type":"text","text":"Two"}],)"
-                   R"("is_error":false,"toolset_name":"maps")")},
+                   R"("is_error":false)")},
     {"a result with a mark inside", "anthropic",
      claude_result(R"("content":[{"type":"text","text":"One","cache_control":)"
                    R"({"type":"ephemeral","ttl":"1h"}}])")},
