@@ -8,6 +8,7 @@
 #include "base/utf8.hpp"
 #include "message/media_type.hpp"
 #include "model/body/fields.hpp"
+#include "model/body/foreign_files.hpp"
 
 namespace millrace::model {
 namespace {
@@ -277,6 +278,7 @@ Result<void> check_media(const Draft& draft, MediaCheck check, FileNames names,
   for (std::size_t at = 0; at < draft.messages.size(); ++at) {
     if (draft.messages[at].content.kind != message::Content::Kind::parts) continue;
     message::Message& message = draft.messages.edit(at);
+    leave_out_foreign_files(message, draft);
     settle(message, names);
     spell_out(message, draft, check);
     if (draft.payload.leaves_out) {

@@ -1,6 +1,7 @@
 // What each wire makes of each medium: nothing may go as what it is not, or go missing unsaid.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
@@ -337,6 +338,45 @@ TEST(Media, KeepWhatTheirMetadataSays) {
                                       R"("detail":"low"})"),
             std::string::npos)
       << test::body_of(built);
+}
+
+// A handle is the word of the provider that gave it.
+TEST(Media, OfAnotherProvidersFilesAreLeftOutWithANote) {
+  struct Handle {
+    std::string_view receiver;  // of wires
+    std::string_view holder;
+    bool sent;
+  };
+  for (const Handle& row : {
+           Handle{"anthropic", "anthropic", true},
+           Handle{"anthropic", "Anthropic.messages", true},
+           Handle{"anthropic", "amazon-bedrock", true},
+           Handle{"anthropic", "openai", false},
+           Handle{"anthropic", "files-of-mine", false},
+           Handle{"google", "gemini", true},
+           Handle{"google", "vertex", true},
+           Handle{"google", "google.generative-ai", true},
+           Handle{"google", "openai", false},
+           Handle{"openai", "azure-openai", true},
+           Handle{"openai", "openai.responses", true},
+           Handle{"openai", "anthropic", false},
+           Handle{"bedrock", "google", false},
+           Handle{"mistral", "openai", false},
+       }) {
+    SCOPED_TRACE(std::string(row.receiver).append(" gets a file of ").append(row.holder));
+    const std::string part =
+        R"({"type":"document","source":{"type":"file","value":"file-abc123","provider":")" +
+        std::string(row.holder) + R"("}})";
+    const auto built = request_to({row.receiver, ""}, part, false);
+    const std::string body = test::body_of(built);
+    EXPECT_EQ(test::has(body, R"("file-abc123")"), row.sent) << body;
+    EXPECT_EQ(test::has(body, " keeps the file, and "), !row.sent) << body;
+    if (row.sent) continue;
+    ASSERT_TRUE(built) << body;
+    EXPECT_TRUE(
+        std::any_of(built.value().notes.begin(), built.value().notes.end(),
+                    [](const Note& note) { return note.what == "messages" && note.is_loss; }));
+  }
 }
 
 // A file as Perplexity and GLM have it: by address, or as bare base64.
