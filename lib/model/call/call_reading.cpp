@@ -50,7 +50,12 @@ void ModelCall::State::make_decoder() {
       wire() == "openai_chat" && !payload_->tools.empty() && is_doubao_seed(attempts_.back().model);
   const adapter::Wire& read =
       may_write_calls ? *adapter::find_wire(adapter::seed_chat_wire) : *wire_;
-  decoder_ = std::make_unique<adapter::Decoder>(read, decoding, ids, *events_);
+  const bool may_wrap_calls = decoding.mode == event::Mode::strict && !payload_->tools.empty() &&
+                              (wire() == "openai_chat" || wire() == "openai_responses");
+  wrapped_.reset();
+  if (may_wrap_calls) wrapped_ = std::make_unique<WrappedCalls>(*events_, payload_->tools);
+  event::EventSink& sink = wrapped_ ? static_cast<event::EventSink&>(*wrapped_) : *events_;
+  decoder_ = std::make_unique<adapter::Decoder>(read, decoding, ids, sink);
 }
 
 void ModelCall::State::read_answer(std::string_view decoded, Moment now) {

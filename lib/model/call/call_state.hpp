@@ -13,6 +13,7 @@
 #include "model/call/background.hpp"
 #include "model/call/call.hpp"
 #include "model/call/hooked_events.hpp"
+#include "model/call/wrapped_calls.hpp"
 #include "model/failure/error_body.hpp"
 
 namespace millrace::model {
@@ -183,6 +184,7 @@ class ModelCall::State {
   bool is_over_ = false;  // nothing is to come but the end of the connection
   NotedIds answer_ids_;
   std::unique_ptr<AttemptEvents> events_;
+  std::unique_ptr<WrappedCalls> wrapped_;  // before them, where calls may come so
   std::unique_ptr<adapter::Decoder> decoder_;
   OptionalBox<Background> background_;  // of an answer that was asked for so
   std::string background_info_;         // that readers have
