@@ -4,6 +4,7 @@
 #include <array>
 
 #include "model/schema/object_schema.hpp"
+#include "model/schema/schema_limits.hpp"
 
 namespace millrace::model {
 
@@ -24,11 +25,13 @@ bool takes_format(const ProviderConfig& config, const ChatPayload& payload) {
   return payload.tools.empty() || !config.quirks.has(Quirk::no_format_with_tools);
 }
 
-std::string prompt_schema(const Draft& draft) {
+std::string prompt_schema(const Draft& draft, std::string_view reason) {
   const ResponseFormat& format = draft.payload.response_format;
   if (format.kind != ResponseFormat::Kind::json_schema) return {};
-  draft.note("response_format", "The model takes no schema here: the prompt asks for it.");
-  return schema_instruction(format.schema);
+  draft.note("response_format", std::string(reason).append(": the prompt asks for it."));
+  constexpr std::string_view beside_tools = "Call tools as you need them. When you call none: ";
+  const bool has_tools = !draft.payload.tools.empty();
+  return std::string(has_tools ? beside_tools : "").append(schema_instruction(format.schema));
 }
 
 Result<AnswerSchema> answer_schema(const Draft& draft, bool takes_schemas) {
@@ -37,10 +40,15 @@ Result<AnswerSchema> answer_schema(const Draft& draft, bool takes_schemas) {
   if (!takes_schemas) return AnswerSchema{{}, prompt_schema(draft)};
   auto closed = styled_schema(format.schema, SchemaStyle::closed);
   if (!closed) return std::move(closed).error();
-  if (closed.value()) return AnswerSchema{std::move(*closed.value()), {}};
-  draft.note("response_format",
-             "The API cannot hold an answer to this schema: the prompt asks for it.");
-  return AnswerSchema{{}, schema_instruction(format.schema)};
+  if (!closed.value()) {
+    return AnswerSchema{{}, prompt_schema(draft, "The API cannot hold an answer to this schema")};
+  }
+  if (!is_within_limits(*closed.value())) {
+    constexpr std::string_view reason =
+        "The schema has more than the 16 unions or 24 optional members that the API takes";
+    return AnswerSchema{{}, prompt_schema(draft, reason)};
+  }
+  return AnswerSchema{std::move(*closed.value()), {}};
 }
 
 Messages with_instruction(std::span<const Message> messages, std::string_view instruction) {

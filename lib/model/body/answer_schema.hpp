@@ -22,8 +22,9 @@ bool takes_json_schema(const ProviderConfig& config, std::string_view model);
 // Whether an answer may have a format beside the payload's tools.
 bool takes_format(const ProviderConfig& config, const ChatPayload& payload);
 
-// What the prompt says of the schema to a model that takes none, or "".
-std::string prompt_schema(const Draft& draft);
+// What the prompt says of the schema to a model that takes none, for this reason, or "".
+std::string prompt_schema(const Draft& draft,
+                          std::string_view reason = "The model takes no schema here");
 
 // For APIs that take objects only when they are closed (Anthropic's and Bedrock's). A model that
 // takes no schema, or not this one, is told of it.

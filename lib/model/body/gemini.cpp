@@ -5,6 +5,7 @@
 #include <array>
 
 #include "format/gemini.hpp"
+#include "model/body/answer_schema.hpp"
 #include "model/body/bodies.hpp"
 #include "model/body/fields.hpp"
 #include "model/body/gemini_thinking.hpp"
@@ -170,12 +171,19 @@ void write_tool_config(JsonBuilder& out, const Draft& draft) {
   if (text != "{}") out.written("toolConfig", text);
 }
 
+constexpr std::string_view format_or_calls =
+    "The model answers in a schema or calls functions, not both";
+
+bool takes_format_beside_tools(const Draft& draft) {
+  return !has_functions(draft.payload) || draft.is(Trait::thinking_level);
+}
+
 void write_format(JsonBuilder& out, const Draft& draft) {
   const ResponseFormat& format = draft.payload.response_format;
   const bool has_schema = format.kind == ResponseFormat::Kind::json_schema;
   if (!has_schema && format.kind != ResponseFormat::Kind::json_object) return;
-  if (has_functions(draft.payload) && !draft.is(Trait::thinking_level)) {
-    draft.note("response_format", "The model answers in a schema or calls functions, not both.");
+  if (!takes_format_beside_tools(draft)) {
+    if (!has_schema) draft.note("response_format", std::string(format_or_calls) + ".");
     return;
   }
   out.text("responseMimeType", "application/json");
@@ -298,10 +306,18 @@ bool move_prompt_to_user(const DraftMessages& messages) {
 
 }  // namespace
 
-Result<std::string> gemini_body(const Draft& draft) {
-  MILLRACE_TRY(check_tools(draft));
-  MILLRACE_TRY(check_media(draft, refusal));
-  note_file_names(draft);
+Result<std::string> gemini_body(const Draft& given) {
+  MILLRACE_TRY(check_tools(given));
+  MILLRACE_TRY(check_media(given, refusal));
+  note_file_names(given);
+  message::Messages with_schema;
+  Draft draft = given;
+  const std::string instruction =
+      takes_format_beside_tools(given) ? std::string() : prompt_schema(given, format_or_calls);
+  if (!instruction.empty()) {
+    with_schema = with_instruction(given.messages, instruction);
+    draft.messages = with_schema;
+  }
   JsonBuilder out(json::Surrogates::replace);
   out.open_object();
   if (draft.is(Trait::image_output)) {

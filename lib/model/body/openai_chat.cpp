@@ -142,13 +142,15 @@ void write_tool_choice(JsonBuilder& out, const Draft& draft) {
   if (draft.streamed && draft.has(Quirk::tool_stream)) out.flag("tool_stream", true);
 }
 
+constexpr std::string_view json_or_calls = "The provider gives JSON or calls functions, not both";
+
 void write_response_format(JsonBuilder& out, const Draft& draft, bool is_reported) {
   const ResponseFormat& wanted = draft.payload.response_format;
   const ResponseFormat::Kind kind = is_reported ? ResponseFormat::Kind::json_object : wanted.kind;
   const bool is_text = kind == ResponseFormat::Kind::text;
   if (kind == ResponseFormat::Kind::unset || (is_text && wanted.extra.empty())) return;
   if (!takes_format(draft.config, draft.payload)) {
-    draft.note("response_format", "The provider gives JSON or calls functions, not both.");
+    if (!is_reported) draft.note("response_format", std::string(json_or_calls) + ".");
     return;
   }
   out.open_object("response_format");
@@ -273,9 +275,13 @@ void write_stream(JsonBuilder& out, const Draft& draft) {
 
 Result<std::string> openai_chat_body(const Draft& given) {
   MILLRACE_TRY(check_tools(given));
-  const bool takes_schema =
-      takes_json_schema(given.config, given.model) || !takes_format(given.config, given.payload);
-  const std::string instruction = takes_schema ? std::string() : prompt_schema(given);
+  const bool takes_any = takes_format(given.config, given.payload);
+  std::string instruction;
+  if (!takes_any) {
+    instruction = prompt_schema(given, json_or_calls);
+  } else if (!takes_json_schema(given.config, given.model)) {
+    instruction = prompt_schema(given);
+  }
   message::Messages with_schema;
   Draft draft = given;
   if (!instruction.empty()) {

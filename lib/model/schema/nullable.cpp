@@ -15,8 +15,6 @@ namespace {
 using json::Value;
 using message::JsonBuilder;
 
-constexpr std::array<std::string_view, 5> schema_maps = {"properties", "patternProperties", "$defs",
-                                                         "definitions", "dependentSchemas"};
 // One schema, or a list of them.
 constexpr std::array<std::string_view, 14> schema_keywords = {"items",
                                                               "additionalProperties",

@@ -1,12 +1,17 @@
 // The types of the values that follow a JSON Schema, as far as it says them.
 #pragma once
 
+#include <array>
 #include <string_view>
 #include <vector>
 
 #include "base/json.hpp"
 
 namespace millrace::model {
+
+// Members of a schema that hold schemas by their names.
+inline constexpr std::array<std::string_view, 5> schema_maps{
+    "properties", "patternProperties", "$defs", "definitions", "dependentSchemas"};
 
 // The types of the values that `const` or `enum` names, each once, or none.
 // Lifetime: constants.
