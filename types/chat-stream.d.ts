@@ -13,6 +13,9 @@ export interface ModelUsage {
   inputWriteCacheTokens?: number;
   /** Of these, what stays in the cache for an hour. */
   inputWriteCacheLongTokens?: number;
+  /** The same, and the rest of them, as newer versions of LobeHub call it; both where it is known how long they stay. */
+  inputWriteCacheTokens1h?: number;
+  inputWriteCacheTokens5m?: number;
   inputCachedTextTokens?: number;
   inputCachedImageTokens?: number;
   inputCachedAudioTokens?: number;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "format/anthropic.hpp"
+#include "format/anthropic_blocks.hpp"
 #include "model/body/answer_schema.hpp"
 #include "model/body/bodies.hpp"
 #include "model/body/claude.hpp"
@@ -255,6 +256,7 @@ void write_container(JsonBuilder& out, const Draft& draft) {
 Result<std::string> write_body(const Draft& given, bool on_vertex) {
   MILLRACE_TRY(check_tools(given));
   MILLRACE_TRY(check_media(given, refusal, FileNames::optional, claude_parts));
+  note_moved_prompts(given, format::is_system_turn);
   const bool takes_schemas = !on_vertex && claude_takes_schemas(given.config, given.traits);
   auto schema = answer_schema(given, takes_schemas);
   if (!schema) return std::move(schema).error();

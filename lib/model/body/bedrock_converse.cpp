@@ -303,6 +303,7 @@ std::size_t reasoning_in(std::span<const message::Message> messages) {
 Result<std::string> bedrock_converse_body(const Draft& given) {
   MILLRACE_TRY(check_tools(given));
   MILLRACE_TRY(check_media(given, refusal));
+  note_moved_prompts(given);
   const BedrockMaker& maker = bedrock_maker(given);
   auto schema = answer_schema(given, bedrock_takes_schemas(maker, given.traits));
   if (!schema) return std::move(schema).error();

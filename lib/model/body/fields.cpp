@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/json_tree.hpp"
+#include "format/support.hpp"
+#include "message/parts.hpp"
 
 namespace millrace::model {
 
@@ -111,6 +113,23 @@ std::string with_members(std::string made, const Draft& draft,
   write_merged(out, own.value(), given.value(), draft, {}, true);
   out.close_object();
   return out.take();
+}
+
+void note_moved_prompts(const Draft& draft, bool (*is_turn)(const message::Message& message)) {
+  using message::Role;
+  bool has_begun = false;
+  std::size_t moved = 0;
+  for (const message::Message& message : draft.messages) {
+    const bool is_prompt = message.role == Role::system || message.role == Role::developer;
+    if (!is_prompt) {
+      has_begun = has_begun || message.role != Role::activity;
+    } else if (has_begun && !(is_turn != nullptr && is_turn(message))) {
+      if (!format::is_blank(message::text_of(message.content))) ++moved;
+    }
+  }
+  if (moved == 0) return;
+  draft.note("messages", "The API takes system messages before all others: " +
+                             std::to_string(moved) + " went there.");
 }
 
 void note_joined(const Draft& draft, std::size_t answers) {

@@ -37,6 +37,11 @@ std::string with_members(std::string made, const Draft& draft,
 // The payload's further member of this name as JSON text, or "".
 std::string_view extra_of(const ChatPayload& payload, std::string_view name);
 
+// Notes how many prompts stand behind other messages, for an API that has them at the beginning;
+// `is_turn` is true of those that stay in their place.
+void note_moved_prompts(const Draft& draft,
+                        bool (*is_turn)(const message::Message& message) = nullptr);
+
 // Notes that in so many answers parts of another order were joined.
 void note_joined(const Draft& draft, std::size_t answers);
 

@@ -324,8 +324,11 @@ Result<std::string> gemini_body(const Draft& given) {
     if (std::any_of(draft.messages.begin(), draft.messages.end(), is_prompt)) {
       draft.note("system", "Models that make images take no system prompt.");
     }
-  } else if (!(draft.is(Trait::no_system_instruction) && move_prompt_to_user(draft.messages))) {
-    format::write_gemini_system(out, draft.messages);
+  } else {
+    note_moved_prompts(given);
+    const bool is_moved =
+        draft.is(Trait::no_system_instruction) && move_prompt_to_user(draft.messages);
+    if (!is_moved) format::write_gemini_system(out, draft.messages);
   }
   format::write_gemini_contents(out, draft.messages,
                                 draft.is(Trait::thinking_level)

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "base/ascii.hpp"
 #include "model/body/answer_schema.hpp"
 #include "model/body/bodies.hpp"
 #include "model/body/chat_messages.hpp"
@@ -170,6 +173,15 @@ void write_response_format(JsonBuilder& out, const Draft& draft, bool is_reporte
   out.close_object();
 }
 
+// The most that a model writes whose server stops it much earlier unless it is told a limit.
+// Source: LobeHub's model-runtime, minimax, and its cards of models (2026-11).
+std::optional<std::int64_t> default_limit(const Draft& draft) {
+  constexpr std::int64_t most_of_minimax_m2 = 131'072;
+  const bool is_minimax = draft.config.provider->id == "minimax";
+  if (!is_minimax || !lowered(draft.model).starts_with("minimax-m2")) return std::nullopt;
+  return most_of_minimax_m2;
+}
+
 // The limit that the payload sets, at most that of a model which refuses higher ones.
 // Source: the tests of LobeHub's model-runtime, zhipu (2026-11).
 std::optional<std::int64_t> limit_of(const Draft& draft) {
@@ -179,7 +191,8 @@ std::optional<std::int64_t> limit_of(const Draft& draft) {
   };
   constexpr std::array limits{Limit{"glm-4v", 1024}, Limit{"glm-zero-preview", 15'300}};
   const std::optional<std::int64_t>& wanted = draft.payload.max_tokens;
-  if (!wanted || draft.config.provider->id != "zhipu") return wanted;
+  if (!wanted) return default_limit(draft);
+  if (draft.config.provider->id != "zhipu") return wanted;
   for (const Limit& limit : limits) {
     if (draft.model.find(limit.model) == draft.model.npos || *wanted <= limit.most) continue;
     draft.note("max_tokens", "The model writes at most " + std::to_string(limit.most) + " tokens.");

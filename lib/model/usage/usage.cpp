@@ -1,8 +1,12 @@
 #include "model/usage/usage.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/counts.hpp"
@@ -22,6 +26,20 @@ constexpr std::array<std::string_view, tokens_count> counter_names{
 };
 
 constexpr std::array<std::string_view, 3> sources{"unknown", "estimated", "reported"};
+
+// Members of newer versions of LobeHub: writes to the cache by the time that it keeps them.
+constexpr std::string_view lobe_hour_writes = "inputWriteCacheTokens1h";
+constexpr std::string_view lobe_short_writes = "inputWriteCacheTokens5m";
+
+// Those of a usage that says how long.
+std::array<std::pair<std::string_view, std::optional<std::int64_t>>, 2> lobe_writes(
+    const ModelUsage& usage) {
+  const auto& of_hour = usage[Tokens::input_write_cache_long];
+  const auto& all = usage[Tokens::input_write_cache];
+  std::optional<std::int64_t> rest;
+  if (of_hour && all) rest = std::max<std::int64_t>(*all - *of_hour, 0);
+  return {{{lobe_short_writes, rest}, {lobe_hour_writes, of_hour}}};
+}
 
 void append_number(std::string& out, std::string_view key, double number) {
   std::array<char, 32> digits{};
@@ -57,9 +75,8 @@ ModelUsage read_usage(const json::Value& usage) {
   for (std::size_t index = 0; index < tokens_count; ++index) {
     result.counts[index] = count_of(usage[counter_names[index]]);
   }
-  // Newer versions of LobeHub.
   auto& long_writes = result[Tokens::input_write_cache_long];
-  if (!long_writes) long_writes = count_of(usage["inputWriteCacheTokens1h"]);
+  if (!long_writes) long_writes = count_of(usage[lobe_hour_writes]);
   const auto cost = usage["cost"].number();
   if (cost && *cost >= 0) result.cost = cost;
   for (const json::Value member : usage["unpriced"].items()) {
@@ -78,6 +95,9 @@ void write_json(std::string& out, const ModelUsage& usage, bool with_source) {
   out.push_back('{');
   for (std::size_t index = 0; index < tokens_count; ++index) {
     if (usage.counts[index]) json::append_member(out, counter_names[index], *usage.counts[index]);
+  }
+  for (const auto& [name, count] : lobe_writes(usage)) {
+    if (count) json::append_member(out, name, *count);
   }
   if (usage.cost) append_number(out, "cost", *usage.cost);
   if (!usage.unpriced.empty()) {
@@ -98,6 +118,9 @@ json::Tree to_tree(const ModelUsage& usage) {
     if (usage.counts[index]) {
       made.set(counter_names[index], json::Tree::integer(*usage.counts[index]));
     }
+  }
+  for (const auto& [name, count] : lobe_writes(usage)) {
+    if (count) made.set(name, json::Tree::integer(*count));
   }
   if (usage.cost) made.set("cost", json::Tree::number(*usage.cost));
   if (!usage.unpriced.empty()) {

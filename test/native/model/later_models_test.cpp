@@ -206,6 +206,8 @@ TEST(MiniMax, IsSwitchedWhereItCanBe) {
       {"minimax", "MiniMax-M3", R"("max_tokens":4096,"temperature":0,"top_p":1)",
        R"("max_completion_tokens":4096,"temperature":0,"top_p":1)", ""},
       {"minimax", "MiniMax-M2.7", switched_off, "", R"("thinking")"},
+      {"minimax", "MiniMax-M2.7", "", R"("max_tokens":131072)", ""},
+      {"minimax", "MiniMax-M2.7", R"("max_tokens":9)", R"("max_tokens":9)", "131072"},
       {"minimax", "MiniMax-M2.7", R"("max_tokens":4096,"temperature":0)", R"("max_tokens":4096)",
        "temperature"},
   });

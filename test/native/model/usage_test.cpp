@@ -325,6 +325,15 @@ TEST(ModelUsage, ReadsWhatItWrites) {
   }
 }
 
+TEST(ModelUsage, HasWritesToTheCacheByTheirTimeAsLobeHubCallsThem) {
+  std::string out;
+  model::write_json(out, own(R"({"inputWriteCacheTokens":20,"inputWriteCacheLongTokens":15})"));
+  EXPECT_EQ(out,
+            R"({"inputWriteCacheTokens":20,"inputWriteCacheLongTokens":15,)"
+            R"("inputWriteCacheTokens5m":5,"inputWriteCacheTokens1h":15,"source":"reported"})");
+  EXPECT_EQ(own(out), own(R"({"inputWriteCacheTokens":20,"inputWriteCacheTokens1h":15})"));
+}
+
 TEST(ModelUsage, AddsCountsAndKeepsTheLeastCertainMark) {
   ModelUsage sum;
   model::add(sum, own(R"({"totalTokens":5,"inputTextTokens":2,"cost":0.5,"source":"reported"})"));
