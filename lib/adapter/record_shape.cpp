@@ -47,6 +47,20 @@ class FieldSearch {
   std::size_t next_ = 0;
 };
 
+// An object's shape, and how the object is called in names, which most objects need not be.
+struct Known {
+  const Shape& tagged;
+  const Variant* variant = nullptr;
+
+  [[nodiscard]] const Shape& shape() const { return variant == nullptr ? tagged : *variant->shape; }
+  [[nodiscard]] std::string_view place() const {
+    if (variant == nullptr || !shape().place.empty()) return shape().place;
+    std::string_view tag = variant->tag;
+    if (tag.starts_with(tagged.tag_prefix)) tag.remove_prefix(tagged.tag_prefix.size());
+    return tag;
+  }
+};
+
 class RecordCheck {
  public:
   explicit RecordCheck(const Report& report) : facts_(report.facts), checked_(report.checked) {}
@@ -56,8 +70,8 @@ class RecordCheck {
  private:
   const Variant* find_variant(const Shape& shape, const json::Value& value) const;
   bool carry(const json::Value& object, const json::Member& member) const;
-  void check_member(const Field& field, std::string_view place, const json::Value& value) const;
-  void note_unknown(const Shape& shape, std::string_view place, const json::Value& object,
+  void check_member(const Field& field, const Known& known, const json::Value& value) const;
+  void note_unknown(const Known& known, const json::Value& object,
                     const json::Member& member) const;
 
   void note_type(std::string_view place, std::string_view member, const json::Value& value) const {
@@ -87,25 +101,18 @@ const Variant* RecordCheck::find_variant(const Shape& shape, const json::Value& 
 }
 
 void RecordCheck::check(const Shape& shape, const json::Value& object) const {
-  const Shape* known = &shape;
-  std::string_view place = shape.place;
-  if (!shape.tag.empty()) {
-    const json::Value value = object[shape.tag];
-    if (const Variant* variant = find_variant(shape, value)) {
-      known = variant->shape;
-      std::string_view tag = variant->tag;
-      if (tag.starts_with(shape.tag_prefix)) tag.remove_prefix(shape.tag_prefix.size());
-      place = known->place.empty() ? tag : known->place;
-    }
-  }
-  FieldSearch search(known->fields);
+  Known known{shape};
+  if (!shape.tag.empty()) known.variant = find_variant(shape, object[shape.tag]);
+  FieldSearch search(known.shape().fields);
   for (const json::Member& member : object.members()) {
     const Field* field = search.find(member.key);
     if (field == nullptr) {
-      if (known->unknown != Unknown::passed_on) note_unknown(*known, place, object, member);
+      if (known.shape().unknown != Unknown::passed_on) note_unknown(known, object, member);
       continue;
     }
-    if (field->types != any_type) check_member(*field, place, member.value);
+    // Most members are one text.
+    if (field->types == text_type && member.value.is_string()) continue;
+    if (field->types != any_type) check_member(*field, known, member.value);
     if (field->carried) carry(object, member);
   }
 }
@@ -117,30 +124,31 @@ bool RecordCheck::carry(const json::Value& object, const json::Member& member) c
   return is_first(object) && facts_.carry(member.key, member.value);
 }
 
-void RecordCheck::check_member(const Field& field, std::string_view place,
+void RecordCheck::check_member(const Field& field, const Known& known,
                                const json::Value& value) const {
   if (!fits(field.types, value)) {
     // The next number may be one.
     if (value.is_number() && (field.types & whole_type) != 0) checked_.spoil();
-    return note_type(place, field.name, value);
+    return note_type(known.place(), field.name, value);
   }
   if (field.types == whole_type && value.is_number()) checked_.add_whole(value);
   if (field.shape != nullptr && value.is_object()) return check(*field.shape, value);
   if (field.items == any_type) return;
   for (const json::Value item : value.items()) {
     if (!fits(field.items, item)) {
-      note_type(place, std::string(field.name) + "[]", item);
+      note_type(known.place(), std::string(field.name) + "[]", item);
     } else if (field.shape != nullptr && item.is_object()) {
       check(*field.shape, item);
     }
   }
 }
 
-void RecordCheck::note_unknown(const Shape& shape, std::string_view place,
-                               const json::Value& object, const json::Member& member) const {
+void RecordCheck::note_unknown(const Known& known, const json::Value& object,
+                               const json::Member& member) const {
+  const Shape& shape = known.shape();
   if (shape.unknown == Unknown::named_beside && object.size() == 1) return;
   if (shape.unknown == Unknown::carried && carry(object, member)) return;
-  const std::string_view called = shape.unknown_place.empty() ? place : shape.unknown_place;
+  const std::string_view called = shape.unknown_place.empty() ? known.place() : shape.unknown_place;
   if (!UnknownMembers::note_member(&facts_, called, member)) checked_.spoil();
 }
 
@@ -180,8 +188,7 @@ bool CheckedRecord::repeats(std::uint64_t shape, std::string_view name, AnswerFa
 }
 
 void CheckedRecord::add_tag(const json::Value& value, std::string_view tag) {
-  if (tags_.size() == most_values) return spoil();
-  tags_.push_back({value, is_new_ ? value.string().data() : nullptr, tag});
+  if (!tags_.add({value, is_new_ ? value.string().data() : nullptr, tag})) spoil();
 }
 
 void CheckedRecord::add_text(const json::Value& value) {
@@ -190,13 +197,11 @@ void CheckedRecord::add_text(const json::Value& value) {
 }
 
 void CheckedRecord::add_carried(const json::Value& object, const json::Member& member) {
-  if (carried_.size() == most_values) return spoil();
-  carried_.push_back({object, member});
+  if (!carried_.add({object, member})) spoil();
 }
 
 void CheckedRecord::add_whole(const json::Value& value) {
-  if (wholes_.size() == most_values) return spoil();
-  wholes_.push_back({value, is_new_ ? value.number_text().data() : nullptr, {}});
+  if (!wholes_.add({value, is_new_ ? value.number_text().data() : nullptr, {}})) spoil();
 }
 
 void check_record(const Report& report, const Shape& shape, const json::Value& record) {

@@ -2,6 +2,7 @@
 // walk that names what of a record is not in them.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -91,8 +92,8 @@ class CheckedRecord {
   // is the same; what differs between records stands elsewhere.
   struct Decisive {
     json::Value value;
-    const char* place;      // or null
-    std::string_view text;  // of a tag
+    const char* place = nullptr;
+    std::string_view text = {};  // of a tag
   };
   struct Text {
     json::Value value;
@@ -102,10 +103,28 @@ class CheckedRecord {
     json::Value object;
     json::Member member;
   };
-  std::vector<Decisive> tags_;
+  // A list that needs no memory of its own.
+  template <class T>
+  class Few {
+   public:
+    // False where it is full.
+    bool add(const T& value) {
+      if (size_ == values_.size()) return false;
+      values_[size_++] = value;
+      return true;
+    }
+    void clear() { size_ = 0; }
+    [[nodiscard]] const T* begin() const { return values_.data(); }
+    [[nodiscard]] const T* end() const { return values_.data() + size_; }
+
+   private:
+    std::array<T, most_values> values_{};
+    std::size_t size_ = 0;
+  };
+  Few<Decisive> tags_;
   std::vector<Text> texts_;  // that are no tags of variants
-  std::vector<Decisive> wholes_;
-  std::vector<Carried> carried_;
+  Few<Decisive> wholes_;
+  Few<Carried> carried_;
   std::string name_;
   std::uint64_t shape_ = 0;
   std::uint64_t answer_ = 0;  // which has what was named
