@@ -248,7 +248,7 @@ struct HistoryService {
 };
 
 std::string conversation_in(const http::Request& request) {
-  std::string id(json::trim(request.query_value("conversation_id").value_or("")));
+  std::string id(request.query_value("conversation_id").value_or(""));
   return id.empty() ? std::string(chat::default_conversation) : id;
 }
 

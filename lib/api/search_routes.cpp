@@ -167,7 +167,7 @@ void on_search(const ApiContextPtr& context, const http::Request& request,
     return send_refusal(response, 400, "role must be user or bot");
   }
   search->principal = principal_of(request, *context);
-  search->conversation = json::trim(request.query_value("conversation_id").value_or(""));
+  search->conversation = request.query_value("conversation_id").value_or("");
   search->limit = static_cast<std::size_t>(std::min(
       number_in(request, "limit", 1).value_or(static_cast<std::int64_t>(usual_hits)), most_hits));
   search->put_cursor(request.query_value("cursor").value_or(""));

@@ -44,7 +44,7 @@ std::variant<TurnRequest, TurnRefusal> read_turn(const Tree& body, const std::st
   }
   TurnRequest turn;
   turn.principal = principal;
-  turn.conversation = json::trim(conversation.string());
+  turn.conversation = conversation.string();
   turn.message = std::move(*message);
   turn.reuses_previous = chat::is_loosely_true(body["reuse_previous_user_message"]);
   if (turn.reuses_previous && !turn.message.is_text_only()) {

@@ -42,7 +42,11 @@ Result<Tree> message_in(const Tree& body) {
   const bool has_text = !body["text"].is_null();
   const Tree& content = body[has_text ? "text" : "content"];
   const bool is_filled = has_text ? !content.string().empty() : !content.is_null();
-  if (!is_filled || !(id.is_null() || id.is_string())) {
+  const bool is_twice = has_text && !body["content"].is_null();
+  const Tree& interrupt = body["interrupt"];
+  const bool is_flag =
+      interrupt.is_null() || interrupt.is_true() || interrupt.is_same(Tree::flag(false));
+  if (!is_filled || is_twice || !is_flag || !(id.is_null() || id.is_string())) {
     return make_error(Errc::invalid_body,
                       "A message to a run is {\"text\": string} or {\"content\": string or parts}, "
                       "with \"interrupt\"?: boolean and \"id\"?: string, and is not empty.");

@@ -55,6 +55,8 @@ const rows: [string, Call, number, string][] = [
   ['chat/conversations/none', raw('{', 'PATCH'), 400, 'Invalid JSON'],
   ['chat/conversations/none', { method: 'DELETE' }, 404, 'Conversation not found'],
   ['chat/history?conversation_id=none', {}, 404, 'Conversation not found'],
+  // An id is an exact key, and a blank is one.
+  ['chat/history?conversation_id=%20', {}, 404, 'Conversation not found'],
   ['chat/history?conversation_id=none', { method: 'DELETE' }, 404, 'Conversation not found'],
   ['chat/attachments', json({}), 400, 'multipart request required'],
   [`chat/attachments/${unknownId}`, {}, 404, 'Attachment not found'],

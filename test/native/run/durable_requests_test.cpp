@@ -261,6 +261,16 @@ TEST(RunRequests, StopsARunThatIsAtWork) {
   wait_for(rig, opened.value().run, RunState::cancelled);
 }
 
+TEST(RunRequests, RefusesMessagesThatSayMoreThanOneThing) {
+  DurableRig rig;
+  for (const char* body : {R"({"text":"a","content":"b"})", R"({"text":"a","interrupt":"x"})"}) {
+    const auto sent = rig.request<std::string>([&](RunRequests& requests, auto done) {
+      requests.send_message("r1", "local", Tree::parse(body).value(), std::move(done));
+    });
+    EXPECT_EQ(sent.error().code, Errc::invalid_body) << body;
+  }
+}
+
 TEST(RunRequests, AcknowledgesNoStopThatWasNotRecorded) {
   DurableRig rig;
   rig.provider.answers = {begun("Hel")};
