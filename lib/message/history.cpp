@@ -10,6 +10,7 @@
 
 #include "base/json.hpp"
 #include "message/answer_ends.hpp"
+#include "message/left_calls.hpp"
 #include "message/ordered_answers.hpp"
 #include "message/parts.hpp"
 
@@ -38,8 +39,10 @@ class Plan {
       : messages_(messages),
         unmatched_(options.unmatched),
         has_answers_(options.has_ordered_answers),
-        takes_open_(options.takes_open_server_calls),
+        open_server_calls_(options.open_server_calls),
+        closes_last_(options.closes_last_calls),
         results_(messages.size()),
+        early_results_(messages.size()),
         open_calls_(messages.size()),
         done_(messages.size()),
         reported_(messages.size()) {
@@ -69,7 +72,8 @@ class Plan {
     }
   }
 
-  // Gives each result to the latest open call of its id.
+  // Gives each result to the latest open call of its id; one that came before any call of its id to
+  // the first that stays without.
   void match() {
     std::unordered_map<std::string_view, Open> open;
     Index turn = 0;  // where it begins
@@ -79,7 +83,9 @@ class Plan {
       if (message.role == Role::tool) {
         const auto found = open.find(message.tool_call_id);
         if (found == open.end()) {
-          leave_out(at);
+          const bool is_early = !called_.contains(message.tool_call_id);
+          if (is_early) early_[message.tool_call_id].push_back(at);
+          unmatched_results_.push_back({at, is_early});
           continue;
         }
         const auto& [called, call] = found->second;
@@ -89,21 +95,30 @@ class Plan {
       } else if (message.role == Role::assistant) {
         open_calls(open, at);
       }
-      if (message.role != Role::reasoning && message.role != Role::activity) last_ = at;
+      note_last(at);
     }
     for (const auto& [id, call] : open) left_open(call);
+    for (const auto& [at, is_early] : unmatched_results_) {
+      if (!done_[at]) leave_out(at, is_early && !called_.contains(messages_[at].tool_call_id));
+    }
   }
 
-  void leave_out(Index at) {
+  void note_last(Index at) {
+    const Role role = messages_[at].role;
+    if (role == Role::reasoning || role == Role::activity) return;
+    last_ = std::max(last_, at);
+    if (role != Role::tool || reported_[at]) last_turn_ = std::max(last_turn_, at);
+  }
+
+  void leave_out(Index at, bool has_no_call) {
     const Message& result = messages_[at];
-    const bool reported = unmatched_ == Unmatched::as_user_text &&
-                          !called_.contains(result.tool_call_id) &&
-                          !text_of(result.content).empty();
+    const bool reported =
+        unmatched_ == Unmatched::as_user_text && has_no_call && !text_of(result.content).empty();
     change(reported ? Change::Kind::reported_result : Change::Kind::dropped_result,
            result.tool_call_id, at);
     done_[at] = !reported;
     reported_[at] = reported;
-    if (reported) last_ = at;
+    if (reported) note_last(at);
   }
 
   void open_calls(std::unordered_map<std::string_view, Open>& open, Index at) {
@@ -120,7 +135,17 @@ class Plan {
     }
   }
 
-  void left_open(const Open& call) { open_calls_[call.message].push_back(call.call); }
+  void left_open(const Open& call) {
+    const auto early = early_.find(call.call->id);
+    if (early == early_.end()) {
+      open_calls_[call.message].push_back(call.call);
+      return;
+    }
+    const Index result = early->second.front();
+    early_results_[call.message].push_back(result);
+    done_[result] = true;
+    early_.erase(early);
+  }
 
   static bool may_stand_between(Role role) {
     return role == Role::tool || role == Role::reasoning || role == Role::activity;
@@ -158,13 +183,19 @@ class Plan {
       done_[i] = done_[i] || !reported_[i];
       if (i == last && goes_on) add_results(at, last, true);
     }
-    for (; next < results.size(); ++next) {
-      const Index result = results[next];
-      change(Change::Kind::moved_result, messages_[result].tool_call_id, result);
-      steps_.push_back({result, nullptr});
-      done_[result] = true;
+    for (; next < results.size(); ++next) move(results[next]);
+    bool closes = goes_on || closes_last_;
+    for (Index i = at; i <= last; ++i) {
+      for (const Index result : early_results_[i]) move(result);
+      closes = closes || !early_results_[i].empty();
     }
-    if (goes_on) add_results(at, last, false);
+    if (closes) add_results(at, last, false);
+  }
+
+  void move(Index result) {
+    change(Change::Kind::moved_result, messages_[result].tool_call_id, result);
+    steps_.push_back({result, nullptr});
+    done_[result] = true;
   }
 
   // For the calls of these messages, in their order: those of the provider's before the results of
@@ -174,8 +205,14 @@ class Plan {
       auto& open = open_calls_[at];
       std::sort(open.begin(), open.end());
       for (const ToolCall* call : open) {
-        if ((has_answers_ && is_server_call(*call)) != of_provider) continue;
-        if (of_provider && takes_open_) continue;
+        const bool is_server = is_server_call(*call);
+        if ((has_answers_ && is_server) != of_provider) continue;
+        if (is_server && last_ <= last) continue;  // its answer may go on
+        if (of_provider && open_server_calls_ != OpenServerCalls::answered) {
+          if (open_server_calls_ == OpenServerCalls::kept || last_turn_ <= last) continue;
+          change(Change::Kind::left_out_call, call->id, at);
+          continue;
+        }
         change(Change::Kind::added_result, call->id, at);
         steps_.push_back({0, call});
       }
@@ -189,14 +226,19 @@ class Plan {
   std::span<const Message> messages_;
   Unmatched unmatched_;
   bool has_answers_;
-  bool takes_open_;                                       // calls that the provider ran
-  std::unordered_set<std::string_view> called_;           // ids of the calls so far
-  std::vector<std::vector<Index>> results_;               // by the message of the call
-  std::vector<std::vector<const ToolCall*>> open_calls_;  // by message
-  std::unordered_map<Index, Index> answer_ends_;          // of several messages, by their first one
+  OpenServerCalls open_server_calls_;
+  bool closes_last_;
+  std::unordered_set<std::string_view> called_;                     // ids of the calls so far
+  std::unordered_map<std::string_view, std::vector<Index>> early_;  // results before their calls
+  std::vector<std::pair<Index, bool>> unmatched_results_;           // with: no call was before it
+  std::vector<std::vector<Index>> results_;                         // by the message of the call
+  std::vector<std::vector<Index>> early_results_;                   // the same
+  std::vector<std::vector<const ToolCall*>> open_calls_;            // by message
+  std::unordered_map<Index, Index> answer_ends_;  // of several messages, by their first one
   std::vector<bool> done_;
   std::vector<bool> reported_;  // results that become words of the user
   Index last_ = 0;              // the last message that a provider would see
+  Index last_turn_ = 0;         // the same, results aside
   std::vector<Step> steps_;
   std::vector<Change> changes_;
 };
@@ -227,13 +269,16 @@ void drop_repeated(std::vector<ToolCall>& calls) {
 }  // namespace
 
 std::string describe(const Change& change) {
-  constexpr std::array<std::string_view, 5> rest{
-      " was dropped: no call is open for it.", " was moved behind its call.",
+  constexpr std::array<std::string_view, 6> rest{
+      " was dropped: no call is open for it.",
+      " was moved behind its call.",
       " was added: the conversation went on without one.",
       " was dropped: its message has another call of this id.",
-      " became a message of the user: no call is known for it."};
-  std::string sentence =
-      change.kind == Change::Kind::dropped_call ? "Tool call \"" : "The result of tool call \"";
+      " became a message of the user: no call is known for it.",
+      " was left out: its provider ran the tool, and the conversation went on without a result."};
+  const bool is_call =
+      change.kind == Change::Kind::dropped_call || change.kind == Change::Kind::left_out_call;
+  std::string sentence = is_call ? "Tool call \"" : "The result of tool call \"";
   return sentence.append(change.tool_call_id)
       .append("\"")
       .append(rest[static_cast<std::size_t>(change.kind)]);
@@ -289,7 +334,7 @@ bool has_error(std::string_view text, std::string_view error) {
   return text.find(quoted) != std::string_view::npos;
 }
 
-bool is_paired(std::span<const Message> messages) {
+bool is_paired(std::span<const Message> messages, bool closes_last_calls) {
   OpenCalls open;
   for (const Message& message : messages) {
     if (message.role == Role::reasoning || message.role == Role::activity) continue;
@@ -303,7 +348,7 @@ bool is_paired(std::span<const Message> messages) {
     if (!open.begin(calls)) return false;
   }
   // Calls of the last message may be open.
-  return open.all_answered() || open.none_answered();
+  return open.all_answered() || (!closes_last_calls && open.none_answered());
 }
 
 Result<void> check_history(std::span<const Message> messages) {
@@ -323,19 +368,24 @@ std::vector<Change> repair_history(Messages& messages, IdSource& ids,
                                    const RepairOptions& options) {
   Plan plan(messages, options);
   if (plan.changes().empty()) return {};
+  LeftCalls left;
   for (const Change& change : plan.changes()) {
+    if (change.kind == Change::Kind::left_out_call)
+      left[change.message].insert(change.tool_call_id);
     if (change.kind != Change::Kind::reported_result) continue;
     Message& message = messages[change.message];
     message.role = Role::user;
     message.tool_call_id.clear();
     append_error(message);
   }
+  erase_from_orders(messages, left);
   Messages repaired;
   repaired.reserve(plan.steps().size());
   for (const Step& step : plan.steps()) {
     // The calls stay where they are in memory when their message moves.
     repaired.push_back(step.interrupted != nullptr ? interrupted(*step.interrupted, ids)
                                                    : std::move(messages[step.message]));
+    if (step.interrupted == nullptr) erase_calls(repaired.back(), step.message, left);
   }
   for (Message& message : repaired) drop_repeated(message.tool_calls);
   messages = std::move(repaired);

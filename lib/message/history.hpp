@@ -26,6 +26,7 @@ struct Change {
     added_result,     // the conversation went on without it
     dropped_call,     // its message has a call of the same id before it
     reported_result,  // it answered no call, so the user says it
+    left_out_call,    // its provider ran the tool, and the conversation went on without a result
   };
   Kind kind = Kind::dropped_result;
   std::string tool_call_id;
@@ -38,11 +39,19 @@ Result<void> check_history(std::span<const Message> messages);
 
 // True when it is seen at a glance that the history is valid: calls and results stand together,
 // message by message. False for the others, and for messages with very many calls.
-bool is_paired(std::span<const Message> messages);
+bool is_paired(std::span<const Message> messages, bool closes_last_calls = false);
 
 // What becomes of a result whose call the history does not hold. One of a call that has its result
 // is dropped anyway.
 enum class Unmatched : std::uint8_t { dropped, as_user_text };
+
+// What becomes of a call that the provider ran and that has no result.
+enum class OpenServerCalls : std::uint8_t {
+  answered,            // it gets one
+  kept,                // it stays as it is: the API takes results of its own making alone
+  kept_in_last_answer  // the same, but only an answer with nothing but results behind it may go on:
+                       // in any other the API rejects the call, which is left out
+};
 
 struct RepairOptions {
   Unmatched unmatched = Unmatched::dropped;
@@ -50,9 +59,9 @@ struct RepairOptions {
   // calls may stand behind all of them. A result of a call that the provider ran stays where it is
   // until the user speaks: it may be part of a later answer.
   bool has_ordered_answers = false;
-  // Such a call may lack its result, as that of an answer that paused does: the API takes results
-  // of its own making alone, so that none is added.
-  bool takes_open_server_calls = false;
+  OpenServerCalls open_server_calls = OpenServerCalls::answered;
+  // The history is a request: calls of the host in its last message get a result as well.
+  bool closes_last_calls = false;
 };
 
 // Whether a text has the words of an error: as its own, as a string of JSON in it, or, where they

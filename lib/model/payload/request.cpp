@@ -178,18 +178,22 @@ bool has_ordered_answers(Dialect dialect) {
          dialect == Dialect::ollama;
 }
 
-// Whether results of calls that the provider ran are written as the provider made them, or not at
-// all.
-bool takes_open_server_calls(Dialect dialect) {
-  return is_claude(dialect) || dialect == Dialect::gemini || dialect == Dialect::vertex_gemini;
+// Claude and Gemini take results of tools that ran at the provider as the provider made them.
+// Claude rejects such a call without a result where its answer cannot go on. Source: "`web_search`
+// tool use with id ... was found without a corresponding `web_search_tool_result` block"
+// (mastra-ai/mastra, packages/core/src/loop/provider-tool-terminal-error.test.ts, 2026-11).
+message::OpenServerCalls open_server_calls(Dialect dialect) {
+  if (is_claude(dialect)) return message::OpenServerCalls::kept_in_last_answer;
+  const bool is_gemini = dialect == Dialect::gemini || dialect == Dialect::vertex_gemini;
+  return is_gemini ? message::OpenServerCalls::kept : message::OpenServerCalls::answered;
 }
 
 void note_repairs(message::SharedMessages& messages, IdSource& ids, Dialect dialect,
                   std::vector<Note>& notes) {
-  if (message::is_paired(messages)) return;
+  if (message::is_paired(messages, true)) return;
   const message::RepairOptions options{
       is_claude(dialect) ? message::Unmatched::as_user_text : message::Unmatched::dropped,
-      has_ordered_answers(dialect), takes_open_server_calls(dialect)};
+      has_ordered_answers(dialect), open_server_calls(dialect), true};
   for (const message::Change& change : message::repair_history(messages.edit(), ids, options)) {
     notes.push_back({"messages", message::describe(change), false});
   }

@@ -108,7 +108,6 @@ TEST(History, LeavesAValidOneAlone) {
 
 TEST(History, DropsResultsWithoutCalls) {
   EXPECT_EQ(repaired("u t:x a", 1), "u a");
-  EXPECT_EQ(repaired("t:x a(x) u", 2), "a(x) t:x u");
   EXPECT_EQ(repaired("a(x) t:x t:x", 1), "a(x) t:x");
 }
 
@@ -135,6 +134,30 @@ TEST(History, MovesResultsBehindTheirCalls) {
   EXPECT_EQ(repaired("a(x) u t:x", 1), "a(x) t:x u");
   EXPECT_EQ(repaired("a(x) a(y) t:x t:y", 1), "a(x) t:x a(y) t:y");
   EXPECT_EQ(repaired("a(x,y) r t:y u t:x", 1), "a(x,y) r t:y t:x u");
+}
+
+TEST(History, GivesACallTheResultThatCameBeforeIt) {
+  EXPECT_EQ(repaired("t:x a(x) u", 1), "a(x) t:x u");
+  EXPECT_EQ(repaired("u t:x a(x)", 1), "u a(x) t:x");
+  EXPECT_EQ(repaired("u t:x a(x,y) t:y u", 1), "u a(x,y) t:y t:x u");
+  EXPECT_EQ(repaired("t:x a(y,x)", 2), "a(y,x) t:x t:y");
+  EXPECT_EQ(repaired("t:x a(x) t:x", 1), "a(x) t:x");
+  EXPECT_EQ(repaired("t:x t:x a(x) u", 2), "a(x) t:x u");
+  EXPECT_EQ(repaired("a(x) t:x t:x a(x) u", 2), "a(x) t:x a(x) t:x u");
+  EXPECT_EQ(repaired("t:x a(x) a(x) t:x", 1), "a(x) t:x a(x) t:x");
+}
+
+TEST(History, ClosesTheLastCallsOfARequest) {
+  for (const auto& [from, to] :
+       {std::pair{"u a(x,y)", "u a(x,y) t:x t:y"}, std::pair{"u a(x) r", "u a(x) t:x r"},
+        std::pair{"u a(x) t:x", "u a(x) t:x"}}) {
+    Messages messages = history(from);
+    CountingIds ids("new-");
+    EXPECT_EQ(message::is_paired(messages, true), std::string_view(from) == to) << from;
+    message::repair_history(messages, ids, {.closes_last_calls = true});
+    EXPECT_EQ(shape(messages), to);
+    EXPECT_TRUE(message::is_paired(messages, true)) << shape(messages);
+  }
 }
 
 TEST(History, DropsRepeatedCalls) {

@@ -50,7 +50,8 @@ TEST(BedrockBody, TellsOfCallsThatHaveNoResult) {
   EXPECT_TRUE(test::has(body,
                         R"({"role":"assistant","content":[{"text":"I look."}]},{"role":"user",)"
                         R"("content":[{"text":"The tool f was called with {\"c\":\"Oslo\"} and )"
-                        R"(has no answer.\nThe tool g was called with {} and has no answer."}]})"))
+                        R"(failed:\nThe call was interrupted."},{"text":"The tool g was called )"
+                        R"(with {} and failed:\nThe call was interrupted."}]})"))
       << body;
 }
 

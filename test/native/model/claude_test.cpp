@@ -1,6 +1,8 @@
 // What Claude's models take of a chat, on Anthropic's API, on Vertex AI and on Bedrock.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "model/build.hpp"
 #include "model/schema/object.hpp"
 
@@ -167,6 +169,33 @@ TEST(Claude, GetsTheEmptyResultOfItsOwnToolAsItCame) {
       test::has(body, R"("type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[])"))
       << body;
   EXPECT_FALSE(test::has(body, "empty_content")) << body;
+}
+
+// A search that was cut off: Claude rejects the call where its answer cannot go on.
+TEST(Claude, GetsAnOpenCallOfItsOwnToolOnlyInTheLastAnswer) {
+  const std::string state = R"("metadata":{"millrace":{"providerState":[{"provider":"anthropic",)"
+                            R"("kind":"server_tool","state":{"type":"server_tool_use"}}]}}})";
+  const auto call = [&](std::string_view id) {
+    return R"({"id":")" + std::string(id) + R"(","type":"function","function":{"name":)" +
+           R"("web_search","arguments":"{}"},)" + state;
+  };
+  const std::string turn =
+      R"({"model":"claude-opus-5","format":"canonical","messages":[{"id":"q","role":"user",)"
+      R"("content":"a"},{"id":"a","role":"assistant","content":"Found.","toolCalls":[)" +
+      call("srvtoolu_d") + "," + call("srvtoolu_a") +
+      R"(]},{"id":"t","role":"tool","toolCallId":"srvtoolu_d","content":"hit"})";
+  const std::string open = body_sent("anthropic", turn + "]}");
+  EXPECT_TRUE(test::has(open, R"("id":"srvtoolu_a")")) << open;
+  const auto built = test::build(test::settings_of("anthropic"),
+                                 turn + R"(,{"id":"z","role":"user","content":"go"}]})");
+  const std::string passed = test::body_of(built);
+  EXPECT_TRUE(test::has(passed, R"("id":"srvtoolu_d")")) << passed;
+  EXPECT_FALSE(test::has(passed, "srvtoolu_a")) << passed;
+  ASSERT_TRUE(built.ok());
+  EXPECT_TRUE(std::any_of(built.value().notes.begin(), built.value().notes.end(),
+                          [](const model::Note& note) {
+                            return test::has(note.sentence, "\"srvtoolu_a\" was left out");
+                          }));
 }
 
 TEST(Claude, GetsStrictToolsWhereItTakesSchemas) {

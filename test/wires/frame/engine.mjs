@@ -77,23 +77,27 @@ export class Engine {
 
   /**
    * The request that follows an answer, with results for the calls that wait for one: their texts have the calls' ids.
+   * Where the vendor `resumes` an answer whose own calls are open, nothing is behind it: it rejects them anywhere else.
    * Gives the folded answer and the results as well.
    */
   async next({ events }) {
     const { format, plain, members, wire = this.wire } = this.wire.next ?? {};
-    const { resultOf = (call, text) => text } = this.wire.next ?? {};
+    const { resultOf = (call, text) => text, resumes } = this.wire.next ?? {};
     const folded = millrace.foldEvents(events);
     if (format)
       return { request: toApi(format, folded), report: { notes: [] }, folded, results: [] };
     const answered = new Set(folded.flatMap(({ toolCallId }) => toolCallId ?? []));
-    const results = folded
+    const open = folded
       .flatMap(({ toolCalls = [] }) => toolCalls)
-      .filter((call) => !answered.has(call.id) && !isHosted(call))
+      .filter(({ id }) => !answered.has(id));
+    const results = open
+      .filter((call) => !isHosted(call))
       .map((call) => {
         const content = resultOf(call, `Done ${call.id}`);
         return { id: `t${call.id}`, role: 'tool', toolCallId: call.id, content };
       });
-    const messages = [question, ...folded, ...results, further];
+    const goesOn = resumes && open.some(isHosted);
+    const messages = [question, ...folded, ...results, ...(goesOn ? [] : [further])];
     const payload = { messages, format: 'canonical', ...members };
     return { ...(await this.call([plain ?? wire.plain], payload, wire)), folded, results };
   }

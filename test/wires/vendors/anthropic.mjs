@@ -294,6 +294,7 @@ export default {
     return { events, final: await stream.finalMessage() };
   },
   readAnswer: (url) => client(url).beta.messages.create(asked),
+  next: { resumes: true },
   turn: ({ messages = [] }) =>
     blocksOf({ messages: messages.filter(({ role }) => role !== 'user') }),
   history: {
