@@ -1,6 +1,7 @@
 #include "agent/provider_rows.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -54,21 +55,46 @@ Tree provider_call(const Tree& call) {
   const bool plain = identifier.empty() || identifier == name;
   made.at("function").set("name", plain ? std::string(name) : joined_name(identifier, name));
   made.at("function").set("arguments", call["arguments"]);
+  if (!call["thoughtSignature"].is_null()) made.set("thoughtSignature", call["thoughtSignature"]);
   return made;
+}
+
+// What the model reads of a result: where it has no text, what failed.
+Tree content_of(const Tree& content, const Tree& error) {
+  const bool is_empty = content.is_null() || (content.is_string() && content.string().empty());
+  if (!is_empty) return content;
+  return error["message"].string().empty() ? content : error["message"];
+}
+
+// LobeHub writes this before the first word of an answer, and leaves it where none came.
+bool is_placeholder(const Tree& row) {
+  constexpr std::string_view placeholder = "...";
+  if (row["content"].string() != placeholder) return false;
+  return std::all_of(row.members().begin(), row.members().end(), [](const Tree::Member& member) {
+    constexpr std::array<std::string_view, 8> content_members{
+        "tools",     "tool_calls", "reasoning", "imageList",
+        "videoList", "fileList",   "audioList", "chunksList"};
+    const bool has_content = std::find(content_members.begin(), content_members.end(),
+                                       member.first.view()) != content_members.end();
+    return !has_content || member.second.is_null() ||
+           (member.second.is_array() && member.second.items().empty());
+  });
 }
 
 // One turn of a group of turns, and the results that stand with its calls.
 void push_turn(std::vector<Tree>& rows, const Tree& turn) {
+  if (is_placeholder(turn)) return;
   Tree row = turn;
   Tree results = Tree::array();
   Tree calls = Tree::array();
   for (const Tree& call : turn["tools"].items()) {
     calls.push(provider_call(call));
-    if (!call["result"].is_object()) continue;
+    const Tree& given = call["result"];
+    if (!given.is_object()) continue;
     Tree result = Tree::object();
-    result.set("id", call["result"]["id"]);
+    result.set("id", given["id"]);
     result.set("role", "tool");
-    result.set("content", call["result"]["content"]);
+    result.set("content", content_of(given["content"], given["error"]));
     result.set("tool_call_id", call["id"]);
     results.push(std::move(result));
   }
@@ -80,20 +106,50 @@ void push_turn(std::vector<Tree>& rows, const Tree& turn) {
   for (Tree& result : results.items()) rows.push_back(std::move(result));
 }
 
+void push_task(std::vector<Tree>& rows, const Tree& task) {
+  Tree reported = task;
+  reported.set("role", "user");
+  reported.set("content", "Result of the task \"" +
+                              std::string(task["metadata"]["instruction"].string()) + "\":\n" +
+                              std::string(task["content"].string()));
+  rows.push_back(std::move(reported));
+}
+
+// A result as the model reads it.
+Tree result_row(const Tree& row) {
+  const Tree& error = row["pluginError"].is_object() ? row["pluginError"] : row["error"];
+  const Tree content = content_of(row["content"], error);
+  if (content.is_same(row["content"])) return row;
+  Tree made = row;
+  made.set("content", content);
+  return made;
+}
+
+// The turns of one run; without any the row is its only one.
+void push_turns(std::vector<Tree>& rows, const Tree& group) {
+  if (!group["children"].is_array()) return push_turn(rows, group);
+  for (const Tree& turn : group["children"].items()) push_turn(rows, turn);
+}
+
 // The row, or where it holds others, as LobeHub shows a run, those; the result of a task is told by
 // the user.
 void push_flat(std::vector<Tree>& rows, const Tree& row) {
-  if (is_role(row, "assistantGroup")) {
-    for (const Tree& turn : row["children"].items()) push_turn(rows, turn);
+  const std::string_view role = row["role"].string();
+  if (role == "assistantGroup" || role == "supervisor") {
+    push_turns(rows, row);
+  } else if (role == "agentCouncil") {
+    for (const Tree& member : row["members"].items()) push_flat(rows, member);
+  } else if (role == "tasks" || role == "groupTasks") {
+    for (const Tree& task : row["tasks"].items()) push_task(rows, task);
   } else if (is_mcp_answer(row)) {
     rows.push_back(mcp_answer(row));
-  } else if (is_role(row, "task")) {
-    Tree reported = row;
-    reported.set("role", "user");
-    reported.set("content", "Result of the task \"" +
-                                std::string(row["metadata"]["instruction"].string()) + "\":\n" +
-                                std::string(row["content"].string()));
-    rows.push_back(std::move(reported));
+  } else if (role == "task") {
+    push_task(rows, row);
+  } else if (role == "tool") {
+    rows.push_back(result_row(row));
+  } else if (role == "assistant" && row["tool_calls"].items().empty() &&
+             (!row["tools"].items().empty() || is_placeholder(row))) {
+    push_turn(rows, row);
   } else {
     rows.push_back(row);
   }
@@ -149,13 +205,20 @@ class Results {
 // stay shared.
 class Repair {
  public:
-  // `seen` has the ids of calls before these rows, and gets theirs.
-  Repair(std::span<const Tree> rows, std::set<std::string>& seen, IdSource& ids)
-      : messages_(rows), seen_(seen), ids_(ids), results_(rows) {}
+  // `seen` has the ids of calls before these rows, and gets theirs; `early` has results before
+  // them.
+  Repair(std::span<const Tree> rows, std::set<std::string>& seen, EarlyResults& early,
+         IdSource& ids)
+      : messages_(rows),
+        seen_(seen),
+        settled_early_(early),
+        early_(early),
+        ids_(ids),
+        results_(rows) {}
 
   // Appends a row and the results of its calls.
   void add(Tree& out, std::size_t at) {
-    if (is_result(messages_[at])) return;
+    if (is_result(messages_[at])) return note_early(messages_[at]);
     Tree row = messages_[at];
     const Tree* calls = is_role(row, "assistant") ? messages_[at].find("tool_calls") : nullptr;
     const std::size_t count = calls == nullptr ? 0 : calls->items().size();
@@ -177,13 +240,21 @@ class Repair {
   // No call before this row is without its result, and no result of theirs is behind it.
   [[nodiscard]] bool is_settled_before(std::size_t at) const { return !open_ && at >= needed_; }
   // Everything that was added so far is settled.
-  void settle() { unsettled_.clear(); }
+  void settle() {
+    unsettled_.clear();
+    settled_early_ = early_;
+  }
   // Forgets the ids that were noted since.
   void forget() {
     for (const std::string& id : unsettled_) seen_.erase(id);
   }
 
  private:
+  void note_early(const Tree& result) {
+    const std::string id(result["tool_call_id"].string());
+    if (!id.empty() && !seen_.contains(id)) early_.emplace(id, result);
+  }
+
   bool note(const std::string& id) {
     const bool is_new = seen_.insert(id).second;
     if (is_new) unsettled_.push_back(id);
@@ -195,6 +266,9 @@ class Repair {
     if (const auto found = results_.take(id, at)) {
       needed_ = std::max(needed_, *found + 1);
       result = messages_[*found];
+    } else if (const auto early = early_.find(id); early != early_.end()) {
+      result = early->second;
+      early_.erase(early);
     } else {
       open_ = true;
       result.set("role", "tool");
@@ -206,6 +280,8 @@ class Repair {
 
   std::span<const Tree> messages_;
   std::set<std::string>& seen_;
+  EarlyResults& settled_early_;
+  EarlyResults early_;
   IdSource& ids_;
   Results results_;
   std::vector<std::string> unsettled_;
@@ -217,8 +293,9 @@ class Repair {
 
 Tree repair_messages(const Tree& messages, IdSource& ids) {
   std::set<std::string> seen;
+  EarlyResults early;
   const std::span<const Tree> rows(messages.items());
-  Repair repair(rows, seen, ids);
+  Repair repair(rows, seen, early, ids);
   Tree repaired = Tree::array();
   for (std::size_t at = 0; at < rows.size(); ++at) repair.add(repaired, at);
   return repaired;
@@ -233,6 +310,7 @@ void ProviderMessages::begin_anew() {
   settled_rows_ = 0;
   begun_ = false;
   ids_.clear();
+  early_.clear();
   messages_ = Tree::array();
 }
 
@@ -251,7 +329,7 @@ Tree ProviderMessages::take(const Tree& messages, IdSource& ids) {
     starts.push_back(fresh.size());
     push_flat(fresh, given[at]);
   }
-  Repair repair(fresh, ids_, ids);
+  Repair repair(fresh, ids_, early_, ids);
   bool begun = begun_;
   const auto settle = [&](std::size_t rows) {
     repair.settle();

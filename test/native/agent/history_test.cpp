@@ -169,6 +169,90 @@ TEST(ProviderMessages, CanBeSent) {
   EXPECT_EQ(provider_messages(tree(turns), ids), tree(turns));
 }
 
+TEST(RepairMessages, GivesACallTheResultThatCameBeforeIt) {
+  CountingIds ids("x");
+  const Tree fixed = repair_messages(tree(R"([
+    {"role":"user","content":"q"},
+    {"role":"tool","content":"R","tool_call_id":"a"},
+    {"role":"tool","content":"S","tool_call_id":"b"},
+    {"role":"assistant","tool_calls":[{"id":"a"},{"id":"b"}]},
+    {"role":"tool","content":"T","tool_call_id":"b"}])"),
+                                     ids);
+  ASSERT_EQ(fixed.items().size(), 4U);
+  EXPECT_EQ(fixed.items()[2]["content"].string(), "R");
+  EXPECT_EQ(fixed.items()[3]["content"].string(), "T");
+}
+
+// The same when the rows come one by one.
+TEST(ProviderMessages, KeepAResultForItsCall) {
+  CountingIds ids("x");
+  const Tree all = tree(R"([
+    {"role":"user","content":"q"},
+    {"role":"tool","content":"R","tool_call_id":"a"},
+    {"role":"user","content":"p"},
+    {"role":"assistant","content":"","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]},
+    {"role":"user","content":"q2"}])");
+  ProviderMessages growing;
+  Tree rows = Tree::array();
+  Tree sent;
+  for (const Tree& row : all.items()) {
+    rows.push(row);
+    sent = growing.take(rows, ids);
+  }
+  EXPECT_EQ(sent, provider_messages(all, ids));
+  ASSERT_EQ(sent.items().size(), 5U);
+  EXPECT_EQ(sent.items()[3]["content"].string(), "R");
+}
+
+TEST(ProviderMessages, HaveTheCallsAndResultsOfLobeHubsRows) {
+  CountingIds ids("x");
+  const Tree sent = provider_messages(tree(R"([
+    {"role":"user","content":"q"},
+    {"role":"assistant","content":"","tools":[{"id":"a","identifier":"web","apiName":"search",
+      "arguments":"{\"q\":1}","thoughtSignature":"SIG"}]},
+    {"role":"tool","content":"","tool_call_id":"a","pluginError":{"message":"No network"}},
+    {"role":"supervisor","children":[{"content":"","tools":[{"id":"b","identifier":"web",
+      "apiName":"search","arguments":"{}","result":{"id":"r","content":"",
+      "error":{"message":"Timeout"}}}]}]}])"),
+                                      ids);
+  ASSERT_EQ(sent.items().size(), 5U);
+  const Tree& call = sent.items()[1]["tool_calls"].items()[0];
+  EXPECT_EQ(call["function"]["arguments"].string(), R"({"q":1})");
+  EXPECT_EQ(call["thoughtSignature"].string(), "SIG");
+  EXPECT_EQ(sent.items()[2]["content"].string(), "No network");
+  EXPECT_EQ(sent.items()[3]["role"].string(), "assistant");
+  EXPECT_EQ(sent.items()[4]["content"].string(), "Timeout");
+}
+
+TEST(ProviderMessages, TakeLobeHubsRowsOfOthersApart) {
+  CountingIds ids("x");
+  const Tree sent = provider_messages(tree(R"([
+    {"role":"user","content":"q"},
+    {"role":"supervisor","content":"A"},
+    {"role":"agentCouncil","members":[{"role":"assistant","content":"M1"},
+      {"role":"assistantGroup","children":[{"content":"M2"}]}]},
+    {"role":"tasks","tasks":[{"role":"task","content":"T","metadata":{"instruction":"I"}}]}])"),
+                                      ids);
+  std::string shape;
+  for (const Tree& row : sent.items()) {
+    shape.append(row["role"].string()).append(":").append(row["content"].string()).append(";");
+  }
+  EXPECT_EQ(shape,
+            "user:q;assistant:A;assistant:M1;assistant:M2;user:Result of the task \"I\":\nT;");
+}
+
+TEST(ProviderMessages, HaveNoPlaceholders) {
+  CountingIds ids("x");
+  const Tree sent = provider_messages(tree(R"([
+    {"role":"user","content":"..."},
+    {"role":"assistant","content":"...","error":{"type":"X"}},
+    {"role":"assistant","content":"...","reasoning":{"content":"R"}},
+    {"role":"assistant","content":"...","tools":[],"imageList":null}])"),
+                                      ids);
+  ASSERT_EQ(sent.items().size(), 2U);
+  EXPECT_TRUE(sent.items()[1]["reasoning"].is_object());
+}
+
 TEST(Tokens, CountEveryPartOfAMessage) {
   EXPECT_EQ(estimate_message_tokens(tree(R"({"role":"user","content":""})")), 0);
   EXPECT_EQ(
