@@ -209,7 +209,7 @@ class Plan {
         if ((has_answers_ && is_server) != of_provider) continue;
         if (is_server && last_ <= last) continue;  // its answer may go on
         if (of_provider && open_server_calls_ != OpenServerCalls::answered) {
-          if (open_server_calls_ == OpenServerCalls::kept || last_turn_ <= last) continue;
+          if (open_server_calls_ == OpenServerCalls::open || last_turn_ <= last) continue;
           change(Change::Kind::left_out_call, call->id, at);
           continue;
         }

@@ -48,8 +48,8 @@ enum class Unmatched : std::uint8_t { dropped, as_user_text };
 // What becomes of a call that the provider ran and that has no result.
 enum class OpenServerCalls : std::uint8_t {
   answered,            // it gets one
-  kept,                // it stays as it is: the API takes results of its own making alone
-  kept_in_last_answer  // the same, but only an answer with nothing but results behind it may go on:
+  open,                // it stays as it is: the API takes results of its own making alone
+  open_in_last_answer  // the same, but only an answer with nothing but results behind it may go on:
                        // in any other the API rejects the call, which is left out
 };
 

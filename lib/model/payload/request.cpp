@@ -183,9 +183,9 @@ bool has_ordered_answers(Dialect dialect) {
 // tool use with id ... was found without a corresponding `web_search_tool_result` block"
 // (mastra-ai/mastra, packages/core/src/loop/provider-tool-terminal-error.test.ts, 2026-11).
 message::OpenServerCalls open_server_calls(Dialect dialect) {
-  if (is_claude(dialect)) return message::OpenServerCalls::kept_in_last_answer;
+  if (is_claude(dialect)) return message::OpenServerCalls::open_in_last_answer;
   const bool is_gemini = dialect == Dialect::gemini || dialect == Dialect::vertex_gemini;
-  return is_gemini ? message::OpenServerCalls::kept : message::OpenServerCalls::answered;
+  return is_gemini ? message::OpenServerCalls::open : message::OpenServerCalls::answered;
 }
 
 void note_repairs(message::SharedMessages& messages, IdSource& ids, Dialect dialect,
