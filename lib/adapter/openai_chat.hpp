@@ -148,7 +148,8 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   TaggedText tagged_;
   std::string answer_id_;  // the vendor's, where messages are called so
   std::string message_id_;
-  std::string audio_id_;  // of the spoken answer
+  std::string audio_id_;                             // of the spoken answer
+  Rare<std::unordered_set<std::string>> citations_;  // that were given, with their messages
   ChatChoice choice_;
   OnlyChoice only_;
   Alternatives alternatives_;

@@ -79,7 +79,15 @@ void OpenAiResponses::on_item_added(const json::Value& record, const Row& /*row*
   const auto index = record["output_index"].integer();
   Item* known = find_same(openai::item_type(value), value, index);
   if (known != nullptr && is_late(*known, value["id"], record)) return;
-  if (known == nullptr || known->done) announce(value, index).begun = true;
+  if (known != nullptr && !known->done) return;
+  Item& item = announce(value, index);
+  item.begun = true;
+  if (item.type->group != ItemGroup::reasoning || services_.mode != event::Mode::strict) return;
+  // Servers may give a summary here alone, or its first words.
+  std::int64_t number = 0;
+  for (const json::Value piece : value["summary"].items()) {
+    give_reasoning(item, Part::summary, number++, piece["text"].string());
+  }
 }
 
 // Whether an event is about an item that has ended with all that it says, which the event says

@@ -127,8 +127,9 @@ class Builder {
   // The conversation as it is sent: the newest rows, whole, behind one system message.
   Tree history() {
     Tree state_messages = input_["messages"];
-    const std::int64_t most = input_["historyCount"].integer_or(0);
-    if (most > 0) {
+    if (input_["historyCount"].is_number()) {
+      // Without history the question is left.
+      const std::int64_t most = std::max<std::int64_t>(input_["historyCount"].integer_or(1), 1);
       const std::size_t before = state_messages.items().size();
       state_messages = newest_messages(state_messages, static_cast<std::size_t>(most));
       if (state_messages.items().size() < before) drop("history");

@@ -8,7 +8,7 @@
 // - card `{contextWindowTokens?, maxOutput?, abilities? {functionCall?, vision?}, parameters?: name
 //   -> {min?, max?} or false}`: what the model can do; what it does not say is taken for granted
 // - instructions: [text] for the system message; resources: [{title?, uri?, content}]
-// - historyCount: so many of the newest rows, the system's not counted
+// - historyCount: so many of the newest rows, the system's not counted; at least one
 // - nowMs, utcOffsetMinutes: tells the model the date
 // - variables: name -> text, for `{{name}}` in systemRole and instructions
 #pragma once

@@ -29,6 +29,7 @@ struct BedrockTurns {
   bool lone_results = false;     // nothing stands beside the results of calls
   bool no_files_beside = false;  // no document and no video stands beside them
   bool no_status = false;        // a result does not say that it failed
+  bool cache_points = false;     // marks of the caller's become points of the cache
 };
 
 void write_bedrock_converse(message::JsonBuilder& out, std::span<const message::Message> messages);
@@ -37,7 +38,8 @@ void write_bedrock_converse(message::JsonBuilder& out, std::span<const message::
 // member `system`, or nothing when no message is of the system. Where a turn must not be as the
 // messages are, a turn of one dot stands between.
 void write_bedrock_converse_system(message::JsonBuilder& out,
-                                   std::span<const message::Message> messages);
+                                   std::span<const message::Message> messages,
+                                   bool cache_points = false);
 void write_bedrock_converse_messages(message::JsonBuilder& out,
                                      std::span<const message::Message> messages,
                                      const BedrockTurns& turns = {});

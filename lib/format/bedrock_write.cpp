@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "format/bedrock_blocks.hpp"
+#include "format/bedrock_cache.hpp"
 #include "format/cited_text.hpp"
 #include "format/further_members.hpp"
 #include "format/retained.hpp"
@@ -108,6 +109,8 @@ class BedrockWriter final : public TurnWriter {
       has_text = has_text || block.starts_with(R"({"text")");
       has_file = has_file || is_file(block);
       blocks.push_back(std::move(block));
+      std::string point = bedrock::cache_point(part["metadata"]["cache_control"]);
+      if (turns_.cache_points && !point.empty()) blocks.push_back(std::move(point));
     }
     if (blocks.empty()) return;
     enter_user(has_file ? Held::files : Held::other);
@@ -126,9 +129,17 @@ class BedrockWriter final : public TurnWriter {
     const bool is_whole = text.size() == message::text_of(message.content).size();
     if ((is_whole && write_blocks(message, text)) || is_blank(text)) return;
     enter(Turn::assistant);
+    const std::string marked =
+        is_whole && turns_.cache_points ? bedrock::marked_texts(message.metadata, text) : "";
+    if (!marked.empty()) return out_.written(marked);
     const auto pieces = cited_pieces(message, bedrock::provider, text);
     for (const TextPiece& piece : pieces) write_piece(message, piece);
     if (pieces.empty()) write_text_block(text);
+    if (is_whole) write_point(message.metadata);
+  }
+
+  void write_point(const message::Metadata& metadata) {
+    if (turns_.cache_points) bedrock::write_cache_point(out_, metadata);
   }
 
   void write_piece(const Message& message, const TextPiece& piece) {
@@ -230,6 +241,7 @@ class BedrockWriter final : public TurnWriter {
   void write_call(const ToolCall& call, std::string_view id) override {
     open_call(call, id);
     close_call(call);
+    write_point(call.metadata);
   }
 
   // Bedrock ran the tool itself: call and result are blocks of its own turn.
@@ -289,6 +301,7 @@ class BedrockWriter final : public TurnWriter {
                     std::string_view id) override {
     enter_user(Held::results);
     write_result_block(message, id, {});
+    write_point(message.metadata);
   }
 
   // Of a result that Bedrock gave the status is said again while it is true.
@@ -356,7 +369,8 @@ class BedrockWriter final : public TurnWriter {
 
 }  // namespace
 
-void write_bedrock_converse_system(JsonBuilder& out, std::span<const Message> messages) {
+void write_bedrock_converse_system(JsonBuilder& out, std::span<const Message> messages,
+                                   bool cache_points) {
   bool any = false;
   for (const Message& message : messages) {
     if (message.role != Role::system && message.role != Role::developer) continue;
@@ -371,9 +385,15 @@ void write_bedrock_converse_system(JsonBuilder& out, std::span<const Message> me
       out.value(block.value());
       continue;
     }
+    const std::string marked = cache_points ? bedrock::marked_texts(message.metadata, text) : "";
+    if (!marked.empty()) {
+      out.written(marked);
+      continue;
+    }
     out.open_object();
     out.text("text", text);
     out.close_object();
+    if (cache_points) bedrock::write_cache_point(out, message.metadata);
   }
   if (any) out.close_array();
 }

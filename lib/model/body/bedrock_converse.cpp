@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "format/bedrock_blocks.hpp"
+#include "format/bedrock_cache.hpp"
 #include "format/bedrock_converse.hpp"
 #include "model/body/answer_schema.hpp"
 #include "model/body/bedrock_fields.hpp"
@@ -48,11 +49,21 @@ std::optional<std::string_view> refusal(const Media& media, const Draft& /*draft
   return "documents are PDF, text, Markdown, HTML, CSV, Word or Excel.";
 }
 
+bool names(const Draft& draft, std::string_view maker) {
+  return draft.model.find(maker) != std::string_view::npos ||
+         draft.payload.model.find(maker) != std::string_view::npos;
+}
+
+// Whether the model has a cache. Source: Amazon Bedrock user guide, "Prompt caching" (2026).
+bool takes_cache_points(const Draft& draft) {
+  return names(draft, "claude") || names(draft, "nova");
+}
+
 // The system blocks, a point of the cache behind them.
 void write_system(JsonBuilder& out, const Draft& draft) {
   JsonBuilder wrapped(json::Surrogates::replace);
   wrapped.open_object();
-  format::write_bedrock_converse_system(wrapped, draft.messages);
+  format::write_bedrock_converse_system(wrapped, draft.messages, takes_cache_points(draft));
   wrapped.close_object();
   json::Document document(message::depth_limit);
   const auto parsed = document.parse(wrapped.take());
@@ -60,7 +71,7 @@ void write_system(JsonBuilder& out, const Draft& draft) {
   if (!system) return;
   out.open_array("system");
   for (const json::Value block : system.items()) out.value(block);
-  if (draft.payload.context_caching) out.raw(cache_point);
+  if (draft.payload.context_caching && !draft.payload.cache_marks) out.raw(cache_point);
   out.close_array();
 }
 
@@ -80,6 +91,10 @@ void write_tool(JsonBuilder& out, const Draft& draft, const Tool& tool, bool kno
   write_tool_members(out, draft, tool, Dialect::bedrock_converse);
   out.close_object();
   out.close_object();
+  json::Document document;
+  const auto mark = document.parse(tool.cache_control);
+  const std::string point = mark ? format::bedrock::cache_point(mark.value()) : std::string();
+  if (takes_cache_points(draft) && !point.empty()) out.written(point);
 }
 
 // The demand as the model's maker takes it: of a certain tool, or of any where that is the same.
@@ -129,16 +144,11 @@ void write_tools(JsonBuilder& out, const Draft& draft, bool is_thinking) {
   config.open_object();
   config.open_array("tools");
   for (const Tool& tool : payload.tools) write_tool(config, draft, tool, knows_strict);
-  if (payload.context_caching) config.raw(cache_point);
+  if (payload.context_caching && !payload.cache_marks) config.raw(cache_point);
   config.close_array();
   write_demand(config, draft, is_thinking);
   config.close_object();
   out.written(tool_config, with_given(config.take(), draft, tool_config));
-}
-
-bool names(const Draft& draft, std::string_view maker) {
-  return draft.model.find(maker) != std::string_view::npos ||
-         draft.payload.model.find(maker) != std::string_view::npos;
 }
 
 // Settings of a model's maker go through as they are.
@@ -336,6 +346,10 @@ Result<std::string> bedrock_converse_body(const Draft& given) {
   write_system(out, draft);
   format::BedrockTurns turns = maker.turns;
   turns.not_empty = true;
+  turns.cache_points = takes_cache_points(draft);
+  if (draft.payload.cache_marks && !turns.cache_points) {
+    draft.note("cache_control", "The model has no cache that marks are for.");
+  }
   format::write_bedrock_converse_messages(out, draft.messages, turns);
   write_inference(out, draft, fields);
   write_tools(out, draft, fields.thinking.on());

@@ -12,10 +12,14 @@ namespace {
 
 using message::JsonBuilder;
 
+bool is_off(const Reasoning& reasoning) {
+  return is_disabled(reasoning) || reasoning.budget == 0;
+}
+
 std::string_view level_of(const Draft& draft, const Reasoning& reasoning) {
   const std::string_view effort = reasoning.effort;
   const std::string_view lowest = draft.is(Trait::no_minimal_level) ? "low" : "minimal";
-  if (is_disabled(reasoning)) {
+  if (is_off(reasoning)) {
     draft.note("thinkingLevel", "The model always thinks; the lowest level was taken.");
     return lowest;
   }
@@ -54,7 +58,7 @@ std::int64_t taken_budget(const Draft& draft, std::int64_t wanted) {
 std::optional<std::int64_t> budget_of(const Draft& draft) {
   const Reasoning& reasoning = draft.payload.reasoning;
   const bool by_budget = draft.is(Trait::thinking_budget);
-  if (is_disabled(reasoning) || reasoning.budget == 0) {
+  if (is_off(reasoning)) {
     if (!draft.is(Trait::always_thinking)) return 0;
     draft.note("thinking", "The model always thinks; the least budget was taken.");
     return budgets_of(draft).least;
@@ -97,13 +101,15 @@ void write_gemini_thinking(JsonBuilder& out, const Draft& draft) {
     return;
   }
   if (reasoning.empty()) return write_usual_thinking(out, draft);
-  const bool has_level = !reasoning.effort.empty() || is_disabled(reasoning);
+  // A budget of 0 is none of a model that always thinks.
+  const bool is_without = is_disabled(reasoning) || (!on_request && is_off(reasoning));
+  const bool has_level = !reasoning.effort.empty() || is_without;
   if (on_request && !has_level) {
     return draft.note("thinking", "The model takes a level: set `reasoning_effort`.");
   }
   out.open_object("thinkingConfig");
   if (by_level && has_level) {
-    out.flag("includeThoughts", !is_disabled(reasoning));
+    out.flag("includeThoughts", !is_off(reasoning));
     out.text("thinkingLevel", level_of(draft, reasoning));
   } else {
     const std::optional<std::int64_t> budget = budget_of(draft);

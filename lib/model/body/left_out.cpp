@@ -93,7 +93,7 @@ constexpr std::array settings{
     Setting{
         "cache_control",
         [](const Draft& d) { return d.payload.cache_marks && !d.has(Quirk::cache_control_parts); },
-        claudes, "The API marks no parts for its cache."},
+        claudes | bits_of(bedrock_converse), "The API marks no parts for its cache."},
     Setting{"tools.cache_control",
             [](const Draft& d) { return d.has(Quirk::cache_control_parts) && has_marked_tool(d); },
             claudes, "The API marks parts of messages for its cache, not tools."},

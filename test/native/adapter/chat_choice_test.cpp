@@ -44,6 +44,18 @@ std::string chunk(int index, const std::string& delta, const std::string& reason
          R"(,"finish_reason":)" + reason + "}]}\n\n";
 }
 
+TEST(OpenAiChat, GivesACitationOnce) {
+  const std::string one = R"({"type":"url_citation","url_citation":{"url":"https://a.example"}})";
+  const std::string body = chunk(0, R"({"content":"a","annotations":[)" + one + ",null,\"x\"]}") +
+                           chunk(0, R"({"annotations":[)" + one + "]}", R"("stop")") +
+                           "data: [DONE]\n\n";
+  const std::string events = decode_choices(adapter::Answers::one, body);
+  const std::size_t first = events.find("a.example");
+  EXPECT_NE(first, std::string::npos) << events;
+  EXPECT_EQ(events.find("a.example", first + 1), std::string::npos) << events;
+  EXPECT_EQ(events.find("null"), std::string::npos) << events;
+}
+
 // Source: HKUDS/nanobot, pull request 1555: the shape of GitHub Copilot's answers of Claude.
 TEST(ChatChoice, ReadsTheBlocksOfTheOnlyAnswer) {
   constexpr std::string_view body = R"({"choices":[

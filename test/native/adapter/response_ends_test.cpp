@@ -77,6 +77,30 @@ TEST(EndsOfResponses, AddTheRestOfAText) {
   }
 }
 
+// Words that stand in the beginning of an item or a part, and nowhere else.
+TEST(BeginningsOfResponses, GiveTheirReasoning) {
+  const std::string item =
+      R"({"type":"response.output_item.added","output_index":0,"item":{"type":"reasoning",)"
+      R"("id":"r1","summary":[)";
+  const std::string alone = events_of(
+      "openai_responses",
+      {RESPONSE_CREATED, item + R"({"type":"summary_text","text":"Only"}]}})", RESPONSE_COMPLETED});
+  EXPECT_EQ(count_in(alone, R"("delta":"Only")"), 1U) << alone;
+  const std::string more = events_of(
+      "openai_responses",
+      {RESPONSE_CREATED, item + "]}}",
+       R"({"type":"response.reasoning_summary_part.added","item_id":"r1","output_index":0,)"
+       R"("summary_index":0,"part":{"type":"summary_text","text":"Initial"}})",
+       R"({"type":"response.reasoning_summary_text.delta","item_id":"r1","output_index":0,)"
+       R"("summary_index":0,"delta":" more"})",
+       item_done(R"({"type":"reasoning","id":"r1","summary":[{"type":"summary_text",)"
+                 R"("text":"Initial more"}]})"),
+       RESPONSE_COMPLETED});
+  EXPECT_EQ(count_in(more, R"("delta":"Initial")"), 1U) << more;
+  EXPECT_EQ(count_in(more, R"("delta":" more")"), 1U) << more;
+  EXPECT_EQ(count_in(more, "Initial more"), 0U) << more;
+}
+
 TEST(EndsOfResponses, NameAnotherText) {
   const std::string events = events_of(
       "openai_responses", {RESPONSE_CREATED, TEXT_ADDED, TEXT_DELTA, text_done("Hola"),

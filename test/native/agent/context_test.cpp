@@ -44,5 +44,22 @@ TEST(Context, RefusesAConversationWithNothingToAnswer) {
   }
 }
 
+TEST(Context, HasTheQuestionAloneWithoutHistory) {
+  for (const auto& [count, size] : {std::pair{"0", 1U}, {"-1", 1U}, {"2", 2U}, {"null", 3U}}) {
+    CountingIds ids("id-");
+    const auto made = build_context(
+        tree(std::string(R"({"agent":{"model":"m"},"messages":[{"role":"user","content":"1"},)"
+                         R"({"role":"assistant","content":"2"},{"role":"user","content":"3"}],)"
+                         R"("historyCount":)") +
+             count + "}"),
+        ids);
+    ASSERT_TRUE(made) << count;
+    const auto& rows = made.value()["payload"]["messages"].items();
+    const std::size_t begins = rows.front()["content"].string().starts_with("(") ? 1 : 0;
+    EXPECT_EQ(rows.size() - begins, size) << made.value().to_json();
+    EXPECT_EQ(rows.back()["content"].string(), "3");
+  }
+}
+
 }  // namespace
 }  // namespace millrace::agent

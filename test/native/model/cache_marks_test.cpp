@@ -117,6 +117,31 @@ TEST(CacheMarks, GoToPartsOfMessagesInChats) {
   })) << "marks of tools are lost without a word";
 }
 
+TEST(CacheMarks, GoToBedrockAsPoints) {
+  const auto sent = [](std::string_view model) {
+    const std::string payload =
+        R"({"model":")" + std::string(model) + R"(",)" + std::string(marked_everywhere) + "}";
+    return test::build(test::settings_of("bedrock", R"("apiKey":"","accessKeyId":"A",)"
+                                                    R"("secretAccessKey":"s")"),
+                       payload);
+  };
+  const std::string body = test::body_of(sent("anthropic.claude-3-5-sonnet-20240620-v1:0"));
+  const std::string point = R"({"cachePoint":{"type":"default"}})";
+  expect_part(body, R"("system":[{"text":"S"},)" + point + R"(,{"text":"T"}])");
+  expect_part(body, R"({"text":"A"},)" + point + R"(,{"text":"B"})");
+  expect_part(body, R"({"cachePoint":{"type":"default","ttl":"1h"}})");
+  std::size_t points = 0;
+  for (std::size_t at = body.find("cachePoint"); at != body.npos;
+       at = body.find("cachePoint", at + 1))
+    ++points;
+  EXPECT_EQ(points, 8U) << body;
+  const auto other = sent("meta.llama3-1-70b-instruct-v1:0");
+  EXPECT_FALSE(test::has(test::body_of(other), "cachePoint")) << test::body_of(other);
+  ASSERT_TRUE(other.ok());
+  EXPECT_TRUE(std::any_of(other.value().notes.begin(), other.value().notes.end(),
+                          [](const auto& note) { return note.what == "cache_control"; }));
+}
+
 TEST(CacheMarks, AreLeftOutElsewhereAndThatIsSaid) {
   for (const std::string_view provider : {"togetherai", "google"}) {
     std::string payload = R"({"model":"m",)";

@@ -62,6 +62,8 @@ constexpr Overflow too_long[] = {
      R"({"message":"The model returned the following errors: Input Tokens Exceeded: Number of input tokens exceeds maximum length. Please update the input to try again."})"},
     {"github", 413,
      R"({"error":{"code":"tokens_limit_reached","message":"Request body too large for gpt-4o model. Max size: 8000 tokens."}})"},
+    {"newapi", 400,
+     R"({"error":{"message":"Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 300000 tokens.","code":null}})"},
     {"wenxin", 400, R"({"error":{"code":"tokens_too_long","message":"?"}})"},
 };
 

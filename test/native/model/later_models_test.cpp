@@ -157,6 +157,10 @@ TEST(Gemini, IsGivenABudgetThatItTakes) {
       {"google", "gemini-2.5-flash-lite", R"("thinking":{"type":"enabled"})",
        R"("includeThoughts":true,"thinkingBudget":-1)", ""},
       {"google", "gemini-3-flash-preview", R"("thinkingBudget":50)", R"("thinkingBudget":50)", ""},
+      {"google", "gemini-3-flash-preview", R"("thinkingBudget":0)",
+       R"("includeThoughts":false,"thinkingLevel":"minimal")", "thinkingBudget"},
+      {"google", "gemini-3.1-pro-preview", R"("thinkingBudget":0)",
+       R"("includeThoughts":false,"thinkingLevel":"low")", "thinkingBudget"},
   });
 }
 
