@@ -1,6 +1,7 @@
 // What the JSON reader accepts, it writes as JSON that it reads again to the same text, and what it
 // read before changes nothing: the lines of the input are read one after the other.
 #include "base/json.hpp"
+#include "base/json_repair.hpp"
 #include "base/utf8.hpp"
 #include "fuzz_support.hpp"
 
@@ -24,6 +25,16 @@ void read_lines(std::string_view text) {
   }
 }
 
+void repair(std::string_view text) {
+  const auto repaired = json::repair_object(text);
+  if (!repaired) return;
+  json::Document document;
+  const auto value = document.parse(repaired->json);
+  fuzz::require(value && value.value().is_object(), "a repaired text is an object");
+  fuzz::require(!repaired->what.empty(), "a repair is named");
+  fuzz::require(!json::repair_object(repaired->json), "a repaired text needs no repair");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -32,6 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto value = document.parse(text);
   (void)json::looks_complete(text);
   read_lines(text);
+  repair(text);
   if (!value) return 0;
   const std::string retained = value.value().to_json(json::Surrogates::keep);
   const std::string replaced = value.value().to_json(json::Surrogates::replace);

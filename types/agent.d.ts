@@ -436,6 +436,8 @@ export type AgentEvent =
         reasoning?: unknown;
         usage?: unknown;
         finishReason?: string;
+        /** Calls whose arguments were nearly JSON; `tool_calls` has them as they are run. */
+        repairedArguments?: { id: string; what: string }[];
       };
     }
   | { type: 'stream_retry'; data: Record<string, unknown> }

@@ -38,6 +38,10 @@ struct CallRetry {
   std::int64_t retry = 0;  // from 1
   std::string error;
 };
+// The arguments of a call were no JSON, and were read all the same.
+struct CallRepair {
+  std::string sentence;
+};
 // The run goes on without a summary.
 struct CompressionFailure {
   std::string code;
@@ -48,7 +52,7 @@ struct EndReason {
   std::string reason;
 };
 // What a lean host hears while a step goes on.
-using StepReport = std::variant<CallEnd, CallRetry, CompressionFailure, EndReason>;
+using StepReport = std::variant<CallEnd, CallRetry, CallRepair, CompressionFailure, EndReason>;
 
 struct StepOutcome {
   json::Tree state;

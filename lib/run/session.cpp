@@ -289,6 +289,11 @@ void AgentSession::take_report(const agent::StepReport& report) {
                    json::append_member(progress, "error", retry.error);
                    report_progress(retry.id, progress + "}");
                  },
+                 [this](const agent::CallRepair& repair) {
+                   if (owner_ == nullptr) return;
+                   owner_->on_event(
+                       {event::Warning{row_of(Errc::invalid_json).code, repair.sentence}, {}});
+                 },
                  [this](const agent::CompressionFailure& failure) { warn_of(failure); },
                  [this](const agent::EndReason& end) { reason_ = end.reason; },
              },

@@ -12,6 +12,7 @@
 #include "agent/approval/vendor_approvals.hpp"
 #include "agent/history.hpp"
 #include "agent/provider_rows.hpp"
+#include "agent/repaired_calls.hpp"
 #include "agent/state.hpp"
 #include "agent/step/step_machine.hpp"
 #include "agent/tokens.hpp"
@@ -37,6 +38,8 @@ void drop_nameless(Tree& result) {
   };
   calls.erase(std::remove_if(calls.begin(), calls.end(), is_nameless), calls.end());
 }
+
+constexpr std::string_view repairs_member = "repairedArguments";
 
 using Ids = std::unordered_set<std::string_view>;
 
@@ -275,6 +278,20 @@ void StepMachine::keep_partial_answer() {
   }
 }
 
+// What has a form of its own, such as FrostAgent's engine, reads arguments itself.
+void StepMachine::repair_arguments(Tree& result) {
+  if (options_.raw_arguments) return;
+  Tree repairs = Tree::array();
+  for (const RepairedCall& call : repair_calls(result)) {
+    report(CallRepair{describe(call)});
+    Tree repair = Tree::object();
+    repair.set("id", call.id);
+    repair.set("what", call.what);
+    repairs.push(std::move(repair));
+  }
+  if (!options_.lean && !repairs.items().empty()) result.set(repairs_member, std::move(repairs));
+}
+
 void StepMachine::finish_llm(const Tree& payload, std::int64_t started) {
   Tree result = std::move(answer_);
   // For the books alone.
@@ -282,6 +299,7 @@ void StepMachine::finish_llm(const Tree& payload, std::int64_t started) {
   result.erase("attempts");
   // The loop of a lean host tells the model of such a call.
   if (!options_.lean) drop_nameless(result);
+  repair_arguments(result);
   guard_repeats(result);
   give_ids(result, state_, ids_);
   Tree for_vendor = vendor_calls(result["turn"]);
@@ -289,6 +307,7 @@ void StepMachine::finish_llm(const Tree& payload, std::int64_t started) {
   Tree event = typed("llm_result");
   if (!options_.lean) event.set("result", result);
   emit(std::move(event));
+  result.erase(repairs_member);
   if (state_["forceFinish"].truthy()) result.set("tool_calls", Tree::array());
   // Before a limit can end the run: its report counts this answer as well.
   if (options_.lean && result["finishReason"].string() != "abort") {

@@ -194,6 +194,37 @@ TEST(StepMachine, AsksAModelAgainThatFailedInPassing) {
   EXPECT_EQ(waits_of(tree(R"({"type":"T","message":"m","errorType":"Broken"})"), false), none);
 }
 
+// What a model wrote nearly as JSON is what runs and what its message holds; what is cut off is
+// not.
+TEST(StepMachine, RepairsArgumentsThatAreNearlyJson) {
+  CountingIds ids("m");
+  StepMachine machine(with_history(), ids);
+  machine.begin_instruction(
+      tree(R"({"type":"call_llm","payload":{"messages":[{"role":"user","content":"Hi"}]}})"),
+      tree(R"({"operationId":"o","messages":[{"role":"user","content":"Hi"}]})"), Tree(), 0);
+  const auto id =
+      static_cast<std::uint64_t>(machine.take()["actions"].items().front()["id"].integer_or(0));
+  machine.progress(id, tree(R"({"tool_calls":[
+      {"id":"a","type":"function","function":{"name":"f","arguments":"{'x':1,}"}},
+      {"id":"b","type":"function","function":{"name":"f","arguments":"{'x':"}},
+      {"id":"c","type":"function","function":{"name":"g","arguments":"{'x':1}"}}],
+    "turn":[{"id":"t","role":"assistant","toolCalls":[{"id":"c","metadata":{"millrace":
+      {"providerState":[{"provider":"openai","kind":"custom","state":true}]}}}]}]})"));
+  machine.complete(id, tree("{}"), 0);
+  ASSERT_TRUE(machine.done());
+  const Tree taken = machine.take();
+  const Tree& state = taken["outcome"]["newState"];
+  const auto& calls = state["messages"].items().back()["tool_calls"].items();
+  ASSERT_EQ(calls.size(), 3U) << taken.to_json();
+  EXPECT_EQ(calls[0]["function"]["arguments"].string(), R"({"x":1})");
+  EXPECT_EQ(calls[1]["function"]["arguments"].string(), "{'x':");
+  EXPECT_EQ(calls[2]["function"]["arguments"].string(), "{'x':1}");
+  EXPECT_NE(taken.to_json().find(
+                R"("repairedArguments":[{"id":"a","what":"a trailing comma, single quotes"}])"),
+            std::string::npos)
+      << taken.to_json();
+}
+
 TEST(StepMachine, TriesCallsAgainThatFailedInPassing) {
   const Tree thrown = tree(R"({"type":"T","message":"busy","retry":true})");
   for (const std::string_view effect : {"read", "idempotent", "keyed"}) {
