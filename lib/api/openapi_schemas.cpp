@@ -265,7 +265,7 @@ constexpr auto schemas = std::to_array<SchemaRow>({
       "message_id":{"type":"string"},"role":{"type":"string"},"message":{"type":"string"}}}}})"},
     {"MessageEdit", R"({"type":"object","properties":{"text":{"type":"string"}}})"},
     {"MessageResetEvent", R"({"type":"object",
-      "description":"Takes back the deltas of this answer, which begins again at the next index.",
+      "description":"Takes back the deltas of this answer, or its message, which begins again at the next index.",
       "required":["seq","event","payload"],
       "properties":{"seq":{"type":"integer"},"id":{"type":"string"},
       "event":{"type":"string","enum":["message_reset"]},"payload":{"type":"object",

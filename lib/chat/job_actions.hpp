@@ -19,6 +19,8 @@ class JobActions {
   // A whole text part, which is number `index` of the run. A blank one is no message.
   virtual void message(std::string_view text, const json::Tree& attachments,
                        std::uint64_t index) = 0;
+  // The run begins again before the message with this index.
+  virtual void take_back_message(std::uint64_t index) = 0;
   virtual void requires_action(const json::Tree& given) = 0;
   // An event that has no number of its own; only for logs with deltas.
   // `members` are those of all deltas of one part, "" a delta without a text.

@@ -39,6 +39,7 @@ struct JobEvent {
 struct Output {
   std::string content;
   json::Tree attachments = json::Tree::array();
+  std::uint64_t index = 0;  // of the text that it came from
 };
 
 enum class JobMode : std::uint8_t { chat, command };

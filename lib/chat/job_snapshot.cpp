@@ -1,5 +1,7 @@
 // The snapshot of a job, and its block in the history.
 #include <algorithm>
+#include <cstdint>
+#include <set>
 #include <utility>
 
 #include "chat/call_tree.hpp"
@@ -41,6 +43,15 @@ Tree price_of(const Tree& cost) {
   shown.set("total", cost["total"]);
   shown.set("currency", cost["currency"]);
   return shown;
+}
+
+// The indices of messages that are none any more.
+std::set<std::int64_t> taken_back_of(const std::vector<JobEvent>& events) {
+  std::set<std::int64_t> indices;
+  for (const JobEvent& event : events) {
+    if (event.event == "message_reset") indices.insert(event.payload["index"].integer_or(-1));
+  }
+  return indices;
 }
 
 // A part of the log has its own times; where more follows, it ended with the message that was
@@ -134,9 +145,12 @@ std::vector<std::string> JobLog::message_ids() const {
 Tree JobLog::history_block(const std::function<bool(std::uint64_t)>& shows) const {
   const State& state = *state_;
   const std::vector<JobEvent> events = events_after(std::uint64_t{0});
+  const std::set<std::int64_t> taken_back = taken_back_of(events);
   Tree list = Tree::array();
   for (const JobEvent& event : events) {
     if (!is_history_event(event.event) || (shows && !shows(event.seq))) continue;
+    const bool is_message = event.event == "message";
+    if (is_message && taken_back.contains(event.payload["index"].integer_or(-1))) continue;
     Tree entry = Tree::object();
     entry.set("seq", number(event.seq));
     entry.set("event", event.event);

@@ -40,8 +40,8 @@ bool settles_texts(const Fact& fact) {
 }
 
 bool settles_texts(const event::Body& body) {
+  // The end of a step is no sign: it is recorded behind the request of the next one.
   return std::holds_alternative<event::Finish>(body) ||
-         std::holds_alternative<event::StepEnd>(body) ||
          std::holds_alternative<event::RunEnd>(body) || std::holds_alternative<event::Failed>(body);
 }
 
@@ -333,7 +333,16 @@ void JobLog::State::message(std::string_view text, const Tree& attachments, std:
   members.set("parent_webchat_call_id", calls.innermost_agent());
   members.set("index", Tree::integer(static_cast<std::int64_t>(index)));
   add("message", std::move(members));
+  output.index = index;
   outputs.push_back(std::move(output));
+}
+
+void JobLog::State::take_back_message(std::uint64_t index) {
+  const auto is_it = [index](const Output& output) { return output.index == index; };
+  if (std::erase_if(outputs, is_it) == 0) return;
+  Tree members = Tree::object();
+  members.set("index", Tree::integer(static_cast<std::int64_t>(index)));
+  add("message_reset", std::move(members));
 }
 
 void JobLog::State::requires_action(const Tree& given) {

@@ -50,6 +50,7 @@ class JobLog::State final : public JobActions {
   void start_call(const json::Tree& given, bool is_agent) override;
   void end_call(const json::Tree& given, bool is_agent) override;
   void message(std::string_view text, const json::Tree& attachments, std::uint64_t index) override;
+  void take_back_message(std::uint64_t index) override;
   void requires_action(const json::Tree& given) override;
   void delta(std::string_view event, const json::Tree& members, std::string_view text) override;
 

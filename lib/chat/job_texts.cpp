@@ -51,6 +51,7 @@ void JobTexts::end(const event::TextEnd& end, std::string_view extra) {
     ended_.push_back(std::move(text));
   } else {
     report(text);
+    at_once_.insert_or_assign(std::move(text.id), text.index);
   }
 }
 
@@ -79,6 +80,16 @@ void JobTexts::reset(const event::Reset& reset) {
     if (is_void(id)) take_back(text);
   }
   std::erase_if(open_, [&](const auto& entry) { return is_void(entry.first); });
+  take_back_reported(ids);
+}
+
+void JobTexts::take_back_reported(const std::vector<std::string>& ids) {
+  for (const std::string& id : ids) {
+    const auto found = at_once_.find(id);
+    if (found == at_once_.end()) continue;
+    actions_.take_back_message(found->second);
+    at_once_.erase(found);
+  }
 }
 
 // A text that is no message must not stay on a reader's page.

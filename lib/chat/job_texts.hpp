@@ -15,7 +15,8 @@
 namespace millrace::chat {
 
 // A text that a model request may still take back is a message only once the request is over; texts
-// of an agent that is a function are messages at once.
+// of an agent that is a function are messages at once,
+// until a process that ends lets the function begin again.
 class JobTexts {
  public:
   explicit JobTexts(JobActions& actions) : actions_(actions) {}
@@ -39,10 +40,12 @@ class JobTexts {
   };
   void report(const Text& text);
   void take_back(const Text& text);
+  void take_back_reported(const std::vector<std::string>& ids);
 
   JobActions& actions_;
   std::map<std::string, Text, std::less<>> open_;
   std::vector<Text> ended_;
+  std::map<std::string, std::uint64_t, std::less<>> at_once_;  // indices of messages, by id
   std::uint64_t next_ = 0;
   bool is_held_ = false;
 };

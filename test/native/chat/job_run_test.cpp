@@ -171,6 +171,35 @@ TEST(JobRun, TakesBackOnlyTheTextsThatAreNamed) {
   EXPECT_EQ(log_of(list).messages(), (std::vector<std::string>{"stays"}));
 }
 
+TEST(JobRun, TakesBackATextOfALaterStep) {
+  RecordList list;
+  list.begin().fact(journal::ModelRequested{1, 1, 0});
+  list.event(event::Finish{"tool_calls"}).fact(journal::ModelCompleted{});
+  // The end of a step is recorded behind the request of the next one.
+  list.fact(journal::ModelRequested{2, 1, 0}).event(event::StepEnd{});
+  list.message("t1", "half").event(event::Reset{"process_ended", 1, R"(["t1"])"});
+  list.message("t2", "whole").event(event::Finish{"stop"});
+  const JobLog log = log_of(list);
+  EXPECT_EQ(log.messages(), (std::vector<std::string>{"whole"}));
+  EXPECT_EQ(log.reply(), "whole");
+}
+
+TEST(JobRun, TakesBackWhatAFunctionSentBeforeItBeginsAgain) {
+  RecordList list;
+  list.begin().message("t1", "one").fact(journal::Claimed{"other", 2, "crash", 5});
+  list.event(event::Reset{"process_ended", 1, R"(["t1"])"});
+  list.message("t2", "one").message("t3", "two");
+  const JobLog log = log_of(list);
+  EXPECT_EQ(log.messages(), (std::vector<std::string>{"one", "two"}));
+  EXPECT_EQ(log.reply(), "one\n\ntwo");
+  const std::vector<std::string> expected{
+      "stage:sending_message", "message", "message_reset", "stage:sending_message", "message",
+      "stage:sending_message", "message"};
+  EXPECT_EQ(names_of(list), expected);
+  EXPECT_EQ(event_named(log.events_after(0), "message_reset").payload["index"].integer_or(-1), 0);
+  EXPECT_EQ(log.history_block()["timeline"].items().size(), 2U);
+}
+
 TEST(JobRun, ShowsCallsOfTheProvider) {
   RecordList list;
   list.begin().fact(journal::ModelRequested{1, 1, 0});

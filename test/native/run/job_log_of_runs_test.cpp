@@ -117,6 +117,21 @@ TEST(JobLogOfRuns, ShowsNothingTwiceAfterACrash) {
   EXPECT_EQ(deltas, "message_delta 0 Do\nmessage_reset 0 \nmessage_delta 1 Done.\n");
 }
 
+TEST(JobLogOfRuns, ShowsNothingTwiceAfterACrashBehindATool) {
+  DurableRig rig;
+  rig.provider.answers = {
+      calls({{"l", "look"}}),
+      {chat_record(R"({"role":"assistant","content":"Do"})", "null"), 200, true},
+      text_answer("Done.")};
+  rig.tools["look"]->outcomes = {{"seen"}};
+  const store::RunId run = rig.start("Go.");
+  const auto before = rig.attach(run, 0);
+  for (bool is_met = false; !is_met;) rig.on_loop([&] { is_met = before->text == "Do"; });
+  rig.crash();
+  rig.read(run, 0);
+  EXPECT_EQ(log_of_run(rig, run).messages(), std::vector<std::string>{"Done."});
+}
+
 TEST(JobLogOfRuns, WaitsForTheUser) {
   DurableRig rig;
   rig.provider.answers = {calls({{"s", "send"}}), text_answer("Sent.")};
