@@ -98,10 +98,13 @@ void AgentSession::begin() {
         {event::Warning{row_of(Errc::invalid_messages).code, unfit_sentence(task_->unfit_records)},
          {}});
   }
-  // A run that goes on in the middle of a turn says so to readers of its own.
-  is_in_step_ = settings_.recorder != nullptr && settings_.recorder->is_in_step();
+  // A run that goes on in the middle of a turn says so to readers of its own. Where the next one
+  // was requested, they have its end.
+  const Recorder* const recorder = settings_.recorder;
+  is_in_step_ = recorder != nullptr && recorder->is_in_step();
   const bool is_open = context_.is_object() && state_["modelStep"]["open"].is_true();
-  if (is_open && !is_in_step_) report_step();
+  const bool has_ended = recorder != nullptr && recorder->last_step() > step_;
+  if (is_open && !is_in_step_ && !has_ended) report_step();
   for (const auto& [call_id, text] : task_->results) report_result(call_id, {text, true});
   for (const agent::Answered::State& state : task_->states) {
     emit(event::ProviderState{state.provider, state.kind, state.message_id, state.json});

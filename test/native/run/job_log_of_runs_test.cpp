@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include "chat/job_log.hpp"
 #include "durable_rig.hpp"
@@ -19,11 +21,8 @@ using test::chat_record;
 using test::DurableRig;
 using test::text_answer;
 
-chat::JobLog log_of_run(DurableRig& rig, const store::RunId& run) {
-  chat::JobOptions options;
-  options.job_id = "job";
-  options.has_deltas = true;
-  chat::JobLog log(std::move(options));
+void each_record_of(DurableRig& rig, const store::RunId& run,
+                    const std::function<void(const journal::Record&)>& take) {
   rig.on_store([&](store::StorageBackend& backend) {
     constexpr std::size_t most_bytes = std::size_t{1} << 24U;
     const auto pages = backend.read(run, 0, most_bytes);
@@ -34,11 +33,30 @@ chat::JobLog log_of_run(DurableRig& rig, const store::RunId& run) {
         const auto record = records.next();
         ASSERT_TRUE(record.ok());
         if (record.value() == nullptr) break;
-        log.take(*record.value());
+        take(*record.value());
       }
     }
   });
+}
+
+chat::JobLog log_of_run(DurableRig& rig, const store::RunId& run) {
+  chat::JobOptions options;
+  options.job_id = "job";
+  options.has_deltas = true;
+  chat::JobLog log(std::move(options));
+  each_record_of(rig, run, [&](const journal::Record& record) { log.take(record); });
   return log;
+}
+
+// The steps that readers see begin.
+std::string steps_of_run(DurableRig& rig, const store::RunId& run) {
+  std::string steps;
+  each_record_of(rig, run, [&](const journal::Record& record) {
+    const auto* event = std::get_if<event::Event>(&record.body);
+    const auto* start = event == nullptr ? nullptr : std::get_if<event::StepStart>(&event->body);
+    if (start != nullptr) steps.append(start->name).append(" ");
+  });
+  return steps;
 }
 
 // The name of each event with its stage, or the id and the preview of its call, or its text.
@@ -130,6 +148,8 @@ TEST(JobLogOfRuns, ShowsNothingTwiceAfterACrashBehindATool) {
   rig.crash();
   rig.read(run, 0);
   EXPECT_EQ(log_of_run(rig, run).messages(), std::vector<std::string>{"Done."});
+  // The first step had ended.
+  EXPECT_EQ(steps_of_run(rig, run), "step-1 step-2 step-2 ");
 }
 
 TEST(JobLogOfRuns, WaitsForTheUser) {
