@@ -176,7 +176,12 @@ Error other_tools() {
   return make_error(
       Errc::approval_mismatch,
       "The pending interrupt belongs to an agent with other tools; answer it with the agent that "
-      "asked, without changes to its tools.");
+      "asked, without changes to its tools, or deny it.");
+}
+
+bool declines(const Tree& entry) {
+  const bool is_denied = entry["payload"]["approved"] == Tree::flag(false);
+  return is_denied || entry["status"].string() == "cancelled";
 }
 
 std::string tools_requested(const Tree& state, const AgentPlan& plan, std::string_view call) {
@@ -243,9 +248,11 @@ Result<AgentTask> SuspendedRuns::go_on(Runs::iterator run, const AgentInput& inp
   if (!state_messages) return std::move(state_messages).error();
   auto state = Tree::parse(run->state);
   if (!state) return std::move(state).error();
-  if (run->tools != tools_requested(state.value(), plan)) {
-    return other_tools();
-  }
+  // Results of the client's own tools come without entries.
+  const auto& entries = resume.items();
+  const bool needs_tools =
+      entries.empty() || !std::all_of(entries.begin(), entries.end(), declines);
+  if (needs_tools && run->tools != tools_requested(state.value(), plan)) return other_tools();
   MILLRACE_TRY(check_edits(state.value(), resume, plan));
   auto answered =
       agent::take_answers(std::move(state).value(), resume, state_messages.value(), now_ms, ids);

@@ -81,6 +81,8 @@ std::string tools_requested(const json::Tree& state, const AgentPlan& plan,
                             std::string_view call = {});
 // Why an answer does not count where that hash has changed: approval_mismatch.
 Error other_tools();
+// True for an entry of a resume list that denies a call, or leaves it. It needs no tool.
+bool declines(const json::Tree& entry);
 
 // The answers of a request, AG-UI's resume entries; none for "", as beside results of the client's
 // own tools.

@@ -62,7 +62,7 @@ std::vector<store::Decision> decisions_of(const Tree& resume, const store::RunId
     decision.by = principal;
     decision.run = run;
     const auto now = tools.find(decision.approval);
-    if (now != tools.end()) decision.tools_hash = now->second;
+    if (now != tools.end() && !declines(entry)) decision.tools_hash = now->second;
     if (known.insert(decision.decision).second) decisions.push_back(std::move(decision));
   }
   return decisions;

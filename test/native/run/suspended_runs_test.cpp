@@ -117,6 +117,14 @@ TEST_F(SuspendedRunsTest, TellsARefusalAsAResult) {
   EXPECT_NE(task.value().results.front().second.find("no time"), std::string::npos);
 }
 
+TEST_F(SuspendedRunsTest, TakesADenialOfACallWhoseToolHasChanged) {
+  plan.manifests = parse(R"({"mail":{"identifier":"mail","description":"Another one."}})");
+  EXPECT_EQ(code_of(answer(question, R"({"approved":true})")), Errc::approval_mismatch);
+  auto task = retained.task_for(answer(question, R"({"approved":false})"), plan, 1, ids);
+  ASSERT_TRUE(task.ok());
+  EXPECT_EQ(task.value().results.size(), 1U);
+}
+
 TEST_F(SuspendedRunsTest, ForgetsAfterAnHour) {
   EXPECT_EQ(code_of(answer(question, R"({"approved":true})"), 3'600'001), Errc::approval_mismatch);
   EXPECT_FALSE(retained.holds("t"));
