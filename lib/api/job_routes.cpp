@@ -77,8 +77,11 @@ void answer_chat(const Job& job, const ApiOptions& options, const ResponsePtr& r
   const Tree snapshot = snapshot_of(job);
   const std::string_view status = snapshot["status"].string();
   if (!job.is_over()) {
+    const bool is_parked = snapshot["current_stage"].string() == "parked";
     Tree body = Tree::object();
-    body.set("error", "Chat is waiting for an action");
+    body.set("error", is_parked ? "Chat is parked until its agent is there again"
+                                : "Chat is waiting for an action");
+    if (is_parked) body.set("reason", snapshot["current_stage_detail"]);
     body.set("job_id", snapshot["job_id"]);
     body.set("waiting_input", snapshot["waiting_input"]);
     return send_json(response, 409, body);
@@ -147,14 +150,16 @@ void JobService::active(const http::Request& request, const ResponsePtr& respons
 std::vector<journal::RunState> states_of(std::string_view status) {
   using journal::RunState;
   if (status == "queued") return {RunState::queued, RunState::parked};
-  if (status == "running") return {RunState::running, RunState::waiting, RunState::sleeping};
+  if (status == "running") {
+    return {RunState::running, RunState::waiting, RunState::sleeping, RunState::parked};
+  }
   if (status == "done") return {RunState::completed};
   if (status == "cancelled") return {RunState::cancelled};
   if (status == "error") return {RunState::failed, RunState::dead, RunState::parked};
   return {};
 }
 
-// A parked run is queued, or an error.
+// A parked run is queued, or running where it had begun, or an error.
 bool has_status(const store::RunRow& row, std::string_view status) {
   if (row.state != journal::RunState::parked || status.empty()) return true;
   return is_damaged(row) == (status == "error");
@@ -189,7 +194,13 @@ void JobService::list(const http::Request& request, const ResponsePtr& response)
         }
         jobs->find_all(
             runs, principal,
-            [jobs, response, next = listed.value().next](const std::vector<JobPtr>& found) {
+            [jobs, response, status, next = listed.value().next](std::vector<JobPtr> found) {
+              const bool is_queued = status == "queued";
+              if (is_queued || status == "running") {
+                std::erase_if(found, [is_queued](const JobPtr& job) {
+                  return !job->is_over() && job->log().is_queued() != is_queued;
+                });
+              }
               show_jobs(jobs, found, [response, next](Tree::Items list) {
                 Tree body = Tree::object();
                 Tree& shown = body.set("jobs", Tree::array());

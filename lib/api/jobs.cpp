@@ -107,10 +107,6 @@ Result<std::vector<store::RunRow>> active_runs(store::StorageBackend& backend,
   return active;
 }
 
-bool is_damaged(const store::RunRow& row) {
-  return row.state == RunState::parked && row.head == row_of(Errc::store_damaged).code;
-}
-
 Result<std::vector<store::RunRow>> busy_runs(store::StorageBackend& backend,
                                              const std::string& principal,
                                              const std::string& thread) {

@@ -17,6 +17,7 @@
 #include "api/inline_media.hpp"
 #include "chat/job_log.hpp"
 #include "run/durable/run_hub.hpp"
+#include "store/rules.hpp"
 
 namespace millrace::api {
 
@@ -145,9 +146,8 @@ void when_over(os::EventLoop& loop, const JobPtr& job, std::function<void()> don
 std::string job_id(const store::RunId& run);
 std::optional<store::RunId> run_of_job(std::string_view id);
 
-// Whether a run is parked since what it has in the store is damaged. Its job is an error, and
-// keeps its conversation busy no longer.
-bool is_damaged(const store::RunRow& row);
+// The job of a damaged run is an error, and keeps its conversation busy no longer.
+using store::is_damaged;
 
 // The runs of a principal that are not over, of this thread or of any ("").
 Result<std::vector<store::RunRow>> active_runs(store::StorageBackend& backend,

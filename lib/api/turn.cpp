@@ -228,6 +228,11 @@ bool Turns::Turn::take_busy(const std::vector<store::RunRow>& active) {
   const auto at_work = in_state(journal::RunState::running);
   const auto waiting = in_state(journal::RunState::waiting);
   const auto busy = at_work == active.end() ? waiting : at_work;
+  const auto parked = in_state(journal::RunState::parked);
+  if (busy == active.end() && parked != active.end() && request.on_busy == OnBusy::interrupt) {
+    ends = parked->run.id;
+    return false;
+  }
   if (busy == active.end()) return true;
   // An interrupt ends a run that waits for the user: the message takes the place of the decision.
   const bool leaves = busy == waiting && request.on_busy == OnBusy::interrupt;

@@ -16,6 +16,8 @@ using journal::Fact;
 using journal::RunState;
 using json::Tree;
 
+constexpr std::string_view parked_stage = "parked";
+
 // Facts after which a job has not begun to work yet.
 bool is_before_work(const Fact& fact) {
   return std::holds_alternative<journal::Accepted>(fact) ||
@@ -159,10 +161,12 @@ void JobLog::State::take_fact(std::uint32_t branch, const Fact& fact) {
   if (std::holds_alternative<journal::Claimed>(fact)) {
     if (std::exchange(waits_, false)) work();
     queued_message = Tree();
+    if (status == JobStatus::running && current.name == parked_stage) stage("processing", {});
     // The process that could end these calls is gone.
     for (const CallEvent& event : calls.close_of_host(at_ms_)) add(event);
   }
   if (const auto* message = std::get_if<journal::MessageSent>(&fact)) keep_sent(*message);
+  if (const auto* parked = std::get_if<journal::Parked>(&fact)) stage(parked_stage, parked->reason);
   if (const auto* terminal = std::get_if<journal::Terminal>(&fact)) finish(*terminal);
 }
 

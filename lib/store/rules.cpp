@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/error.hpp"
 #include "base/json_tree.hpp"
 #include "base/shown.hpp"
 #include "journal/compact.hpp"
@@ -48,6 +49,16 @@ void apply_change(RunRow& row, const RunChange& change, std::int64_t now) {
   if (row.state == RunState::waiting) row.run.deadline = change.deadline;
   if (row.state != RunState::running) row.run.owner.clear();
   if (journal::is_over(row.state)) row.ended = now;
+}
+
+bool is_damaged(const RunRow& row) {
+  return row.state == RunState::parked && row.head == row_of(Errc::store_damaged).code;
+}
+
+bool keeps_from_turn(const RunRow& holder, RunState state) {
+  if (holds_thread(holder.state)) return true;
+  const bool is_behind = state == RunState::queued || state == RunState::sleeping;
+  return is_behind && holder.state == RunState::parked && !is_damaged(holder);
 }
 
 bool waits_for_turn(const RunRow& row) {

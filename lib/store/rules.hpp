@@ -30,6 +30,11 @@ inline bool is_fenced(const RunRow& row, std::int64_t epoch) {
 inline bool holds_thread(journal::RunState state) {
   return state == journal::RunState::running || state == journal::RunState::waiting;
 }
+// True for a parked run whose records are damaged: it would be in the way for ever.
+bool is_damaged(const RunRow& row);
+// Whether `holder` keeps another run of its thread, which is in the state, from its turn. One that
+// is parked keeps its place before those that have yet to begin, or to wake.
+bool keeps_from_turn(const RunRow& holder, journal::RunState state);
 // The head of a run that its process let go of in good order.
 inline constexpr std::string_view released_head = "released";
 

@@ -85,11 +85,13 @@ Result<std::string> limit_of(store::StorageBackend& backend, const store::RunRow
     store::RunQuery query;
     query.principal = run.principal;
     query.thread = run.thread;
-    query.states = {RunState::running, RunState::waiting};
-    query.limit = 1;
+    query.states = {RunState::running, RunState::waiting, RunState::parked};
     auto others = backend.runs(query);
     if (!others) return others.error();
-    if (!others.value().runs.empty()) return std::string("thread");
+    for (const store::RunRow& other : others.value().runs) {
+      const bool is_other = other.run.id != run.id;
+      if (is_other && store::keeps_from_turn(other, row.state)) return std::string("thread");
+    }
   }
   auto counts = backend.work_counts();
   if (!counts) return counts.error();

@@ -1,5 +1,6 @@
 // How a request begins a run, or goes on with one.
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -18,6 +19,7 @@
 #include "run/durable/stored_run.hpp"
 #include "run/durable/thread_record.hpp"
 #include "run/suspended_runs.hpp"
+#include "store/rules.hpp"
 
 namespace millrace::run {
 namespace {
@@ -28,6 +30,8 @@ using json::Tree;
 // How long a request waits for the one that it repeats: half a second.
 constexpr int most_looks = 10;
 constexpr std::chrono::milliseconds between_looks{50};
+// How many damaged runs of a thread do not hide one that holds it.
+constexpr std::size_t most_parked = 100;
 
 // What stands in the way when nothing waits for the answers of a request.
 Error why_nothing_waits(store::StorageBackend& backend, const StartRequest& request) {
@@ -61,6 +65,19 @@ Result<std::optional<store::RunId>> run_with_key_of(store::StorageBackend& backe
                     "Another request began the run " + run.id.text() + " with this key.");
 }
 
+// The run that holds the thread of the query although nothing here can run it.
+Result<std::optional<store::RunId>> parked_run(store::StorageBackend& backend,
+                                               store::RunQuery query) {
+  query.states = {RunState::parked};
+  query.limit = most_parked;
+  auto parked = backend.runs(query);
+  if (!parked) return parked.error();
+  for (const store::RunRow& row : parked.value().runs) {
+    if (!store::is_damaged(row)) return std::optional(row.run.id);
+  }
+  return std::optional<store::RunId>();
+}
+
 Error withdrawn() {
   return make_error(Errc::cancelled, "The run was stopped before it began.");
 }
@@ -78,7 +95,7 @@ struct RunRequests::Opening {
 struct RunRequests::Situation {
   std::optional<store::RunId> same;        // the same request began it
   std::optional<store::SegmentRow> known;  // the AG-UI run is there already
-  std::optional<store::RunId> waiting;     // for the user
+  std::optional<store::RunId> waiting;     // for the user, or parked
   bool is_answer = false;
 };
 
@@ -110,7 +127,12 @@ void RunRequests::open(StartRequest request, Done<FoundRun> done) {
         auto waiting = backend.runs(query);
         if (!waiting) return waiting.error();
         if (waiting.value().runs.empty()) {
-          if (!situation.is_answer) return situation;
+          if (!situation.is_answer) {
+            auto parked = parked_run(backend, std::move(query));
+            if (!parked) return parked.error();
+            situation.waiting = parked.value();
+            return situation;
+          }
           Error error = why_nothing_waits(backend, request);
           // The new run warns of answers that nothing waits for.
           situation.is_answer = false;

@@ -115,7 +115,7 @@ Result<std::vector<DecisionOutcome>> Backend::decide(std::span<const Decision> d
 }
 
 std::optional<Claim> Backend::take(RunRow& row, std::string_view owner, std::int64_t at) {
-  if (tables_.at_work_in(row.run) != nullptr) return std::nullopt;
+  if (tables_.before_in_thread(row.run, row.state) != nullptr) return std::nullopt;
   Claim claim;
   const auto& pages = tables_.journals[row.run.id];
   const std::int64_t since = pages.empty() ? 0 : end_of(pages.back().page);

@@ -15,7 +15,7 @@ namespace millrace::store::memory {
 
 namespace {
 
-// The first run of the thread, but for this one, whose state fits.
+// The first run of the thread, but for this one, that fits.
 template <class Fits>
 const RunRow* run_in_thread(Tables& tables, const NewRun& other, Fits fits) {
   if (other.thread.empty() || other.root) return nullptr;
@@ -23,21 +23,23 @@ const RunRow* run_in_thread(Tables& tables, const NewRun& other, Fits fits) {
   if (found == tables.in_threads.end()) return nullptr;
   for (const RunId& id : found->second) {
     const RunRow* row = id == other.id ? nullptr : tables.find(id);
-    if (row != nullptr && fits(row->state)) return row;
+    if (row != nullptr && fits(*row)) return row;
   }
   return nullptr;
 }
 
 }  // namespace
 
-const RunRow* Tables::at_work_in(const NewRun& other) {
-  return run_in_thread(*this, other, holds_thread);
+const RunRow* Tables::before_in_thread(const NewRun& other, journal::RunState state) {
+  return run_in_thread(*this, other,
+                       [state](const RunRow& row) { return keeps_from_turn(row, state); });
 }
 
 const RunRow* Tables::in_thread_of(const NewRun& other) {
-  if (const RunRow* row = at_work_in(other)) return row;
+  using journal::RunState;
+  if (const RunRow* row = before_in_thread(other, RunState::queued)) return row;
   return run_in_thread(*this, other,
-                       [](journal::RunState state) { return state == journal::RunState::queued; });
+                       [](const RunRow& row) { return row.state == RunState::queued; });
 }
 
 std::vector<RunRow*> Tables::children_of(const RunId& root) {
@@ -261,12 +263,19 @@ std::size_t Tables::remove_blobs(std::int64_t until) {
 
 std::vector<RunRow> find_due(const Tables& tables, const ClaimOrder::Wanted& wanted,
                              std::int64_t at, std::int64_t clock) {
-  std::map<Owned, RunId> holders;
+  std::multimap<Owned, const RunRow*> holders;
   for (const auto& [id, row] : tables.unfinished) {
     const NewRun& run = row->run;
-    const bool holds = !run.root && !run.thread.empty() && holds_thread(row->state);
-    if (holds) holders.emplace(Owned(run.principal, run.thread), id);
+    const bool may_hold = holds_thread(row->state) || row->state == journal::RunState::parked;
+    const bool holds = !run.root && !run.thread.empty() && may_hold;
+    if (holds) holders.emplace(Owned(run.principal, run.thread), row);
   }
+  const auto is_free = [&holders](const RunRow& row) {
+    const auto [first, last] = holders.equal_range({row.run.principal, row.run.thread});
+    return std::none_of(first, last, [&row](const auto& holder) {
+      return holder.second->run.id != row.run.id && keeps_from_turn(*holder.second, row.state);
+    });
+  };
   const auto has = [](const std::vector<std::string>& list, const std::string& one) {
     return std::find(list.begin(), list.end(), one) != list.end();
   };
@@ -280,9 +289,7 @@ std::vector<RunRow> find_due(const Tables& tables, const ClaimOrder::Wanted& wan
                               has(wanted.again_principals, row.run.principal))) {
       continue;
     }
-    const auto holder = holders.find({row.run.principal, row.run.thread});
-    const bool is_free = holder == holders.end() || holder->second == id;
-    if (is_free) due.emplace_back(row.run.run_at, tables.arrivals.at(id), &row);
+    if (is_free(row)) due.emplace_back(row.run.run_at, tables.arrivals.at(id), &row);
   }
   const std::size_t count = std::min(due.size(), wanted.most);
   std::partial_sort(due.begin(), due.begin() + static_cast<std::ptrdiff_t>(count), due.end());

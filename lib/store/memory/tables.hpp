@@ -142,8 +142,8 @@ struct Tables {
     const auto found = key.empty() ? keys.end() : keys.find({principal, key});
     return found == keys.end() ? nullptr : find(found->second);
   }
-  // The run that has this thread for itself, or nullptr.
-  const RunRow* at_work_in(const NewRun& other);
+  // A run that keeps this one, in this state, from its turn in its thread, or nullptr.
+  const RunRow* before_in_thread(const NewRun& other, journal::RunState state);
   // The same, or one that waits for its turn there.
   const RunRow* in_thread_of(const NewRun& other);
   std::vector<RunRow*> children_of(const RunId& root);

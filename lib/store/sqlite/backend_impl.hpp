@@ -237,7 +237,8 @@ class Backend final : public StorageBackend {
   std::optional<Claim> take(RunRow row, std::string_view owner, std::int64_t at);
   // The time of the last record of a run in its journal; 0 for none.
   std::int64_t last_time(std::int64_t run, std::string* hash = nullptr);
-  std::optional<RunId> at_work_in(const NewRun& run);
+  // A run that keeps this one, in this state, from its turn in its thread.
+  std::optional<RunId> before_in_thread(const NewRun& run, journal::RunState state);
   // The same, or one that waits for its turn there.
   std::optional<RunId> in_thread_of(const NewRun& run);
   std::uint64_t write_decision(RunRow row, const Decision& decision, std::int64_t at);

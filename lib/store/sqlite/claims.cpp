@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/error.hpp"
 #include "base/json_tree.hpp"
 #include "store/rules.hpp"
 #include "store/sqlite/backend_impl.hpp"
@@ -9,18 +10,27 @@
 
 namespace millrace::store::sqlite {
 
-std::optional<RunId> Backend::at_work_in(const NewRun& run) {
+std::optional<RunId> Backend::before_in_thread(const NewRun& run, journal::RunState state) {
   if (run.thread.empty() || run.root) return std::nullopt;
   const auto thread = find_thread(run.principal, run.thread);
   if (!thread) return std::nullopt;
-  Rows rows = database_.rows(
+  const auto first = [](Rows rows) {
+    return rows.next() ? std::optional(RunId::of_bytes(rows.view(0))) : std::nullopt;
+  };
+  const Bytes own{run.id.bytes()};
+  auto holder = first(database_.rows(
       "SELECT id FROM runs WHERE thread=?1 AND root IS NULL AND state IN (1, 2) AND id<>?2",
-      *thread, Bytes{run.id.bytes()});
-  return rows.next() ? std::optional(RunId::of_bytes(rows.view(0))) : std::nullopt;
+      *thread, own));
+  const bool is_behind = state == journal::RunState::queued || state == journal::RunState::sleeping;
+  if (holder || !is_behind) return holder;
+  return first(
+      database_.rows("SELECT id FROM runs WHERE thread=?1 AND root IS NULL AND state=4"
+                     " AND id<>?2 AND head IS NOT ?3",
+                     *thread, own, Bytes{row_of(Errc::store_damaged).code}));
 }
 
 std::optional<RunId> Backend::in_thread_of(const NewRun& run) {
-  if (auto other = at_work_in(run)) return other;
+  if (auto other = before_in_thread(run, journal::RunState::queued)) return other;
   const auto thread = run.thread.empty() ? std::nullopt : find_thread(run.principal, run.thread);
   if (!thread || run.root) return std::nullopt;
   Rows rows = database_.rows(
@@ -52,7 +62,7 @@ std::vector<RunRow> Backend::take_children(std::int64_t root) {
 }
 
 std::optional<Claim> Backend::take(RunRow row, std::string_view owner, std::int64_t at) {
-  if (at_work_in(row.run)) return std::nullopt;
+  if (before_in_thread(row.run, row.state)) return std::nullopt;
   const auto no = number_of(row.run.id);
   if (!no) return std::nullopt;
   Claim claim;
@@ -145,9 +155,12 @@ std::vector<RunRow> Backend::find_due(const ClaimOrder::Wanted& wanted, std::int
                                " AND r.principal NOT IN (SELECT value FROM json_each(?8))))"
                                " AND NOT EXISTS (SELECT 1 FROM runs b WHERE b.thread=r.thread"
                                " AND b.root IS NULL AND b.state IN (1, 2) AND b.no<>r.no)"
+                               " AND (r.state NOT IN (0, 3) OR NOT EXISTS (SELECT 1 FROM runs b"
+                               " WHERE b.thread=r.thread AND b.root IS NULL AND b.state=4"
+                               " AND b.head IS NOT ?9))"
                                " ORDER BY r.run_at, r.no LIMIT ?5",
                                *known, wanted.lane, at, without, wanted.most, options_.clock(),
-                               only_again, again);
+                               only_again, again, Bytes{row_of(Errc::store_damaged).code});
     while (rows.next()) due.push_back(read_run(rows));
   }
   // Runs of several names that came in the same millisecond are in the order of their ids.

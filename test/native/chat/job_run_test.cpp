@@ -200,6 +200,18 @@ TEST(JobRun, TakesBackWhatAFunctionSentBeforeItBeginsAgain) {
   EXPECT_EQ(log.history_block()["timeline"].items().size(), 2U);
 }
 
+TEST(JobRun, ShowsWhyItIsParked) {
+  RecordList list;
+  list.begin().fact(journal::ModelRequested{1, 1, 0});
+  list.fact(journal::Claimed{"other", 2, "recovered", 5});
+  list.fact(journal::Parked{"agent_not_registered"});
+  const Tree snapshot = log_of(list).snapshot(list.at_ms);
+  EXPECT_EQ(snapshot["current_stage"].string(), "parked");
+  EXPECT_EQ(snapshot["current_stage_detail"].string(), "agent_not_registered");
+  list.fact(journal::Claimed{"other", 3, "parked", 5});
+  EXPECT_EQ(log_of(list).snapshot(list.at_ms)["current_stage"].string(), "processing");
+}
+
 TEST(JobRun, ShowsCallsOfTheProvider) {
   RecordList list;
   list.begin().fact(journal::ModelRequested{1, 1, 0});

@@ -220,6 +220,31 @@ TEST_P(StorageConformance, LeavesAThreadToOneRun) {
   EXPECT_EQ(backend().claim_run(id_of(99), "x").error().code, Errc::run_not_found);
 }
 
+TEST_P(StorageConformance, KeepsTheTurnOfAParkedRun) {
+  append(accepting(new_run(1, "owner", "t")));
+  EXPECT_EQ(change(1, RunState::parked, now_ + 100).status, AppendStatus::committed);
+  const auto busy = append(accepting(new_run(2, "owner", "t")));
+  EXPECT_EQ(busy.status, AppendStatus::busy);
+  EXPECT_EQ(busy.run, id_of(1));
+  ASSERT_EQ(append(accepting(new_run(3, "", "t"))).status, AppendStatus::committed);
+  EXPECT_TRUE(claim().empty());
+  EXPECT_FALSE(backend().claim_run(id_of(3), "next").value());
+  EXPECT_TRUE(backend().claim_run(id_of(1), "next").value());
+  EXPECT_EQ(change(1, RunState::completed).status, AppendStatus::committed);
+  EXPECT_EQ(claim().size(), 1U);
+  EXPECT_EQ(row(3).run.owner, "next");
+}
+
+TEST_P(StorageConformance, HasAThreadNotHeldByADamagedRun) {
+  append(accepting(new_run(1, "owner", "t")));
+  AppendBatch batch = parking(id_of(1), row(1).epoch, "store_damaged", now_);
+  batch.changes.back().run_at = now_ + 100;
+  ASSERT_EQ(append(batch).status, AppendStatus::committed);
+  ASSERT_EQ(append(accepting(new_run(2, "", "t"))).status, AppendStatus::committed);
+  EXPECT_EQ(claim().size(), 1U);
+  EXPECT_EQ(row(2).run.owner, "next");
+}
+
 TEST_P(StorageConformance, WakesSleepersWhenTheirTimeComes) {
   append(accepting(new_run(1)));
   EXPECT_EQ(change(1, RunState::sleeping, now_ + 100).status, AppendStatus::committed);
