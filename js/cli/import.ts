@@ -5,9 +5,10 @@ import { reporting, storeCommand, storeHelp, storeOf, storeOptions, withProgress
 
 const help = `Usage: millrace import undefined <data folder>
 
-Takes over the conversations, the history of older releases and the attachments of an Undefined server (its folder
-\`data\`) into a store, which is made where it is missing. Conversations that are there already stay as they are. The
-history of older releases is taken over once; a marker file in the folder records that.
+Takes over the conversations, the history of older releases, the attachments and the remembered facts (\`memory.json\`)
+of an Undefined server (its folder \`data\`) into a store, which is made where it is missing. Conversations and facts that
+are there already stay as they are. The history of older releases is taken over once; a marker file in the folder
+records that.
 
 Options:
 ${storeHelp}  --principal <name>     whose conversations they become (default local)
@@ -21,6 +22,7 @@ interface Imported {
   conversations: number;
   messages: number;
   attachments: number;
+  facts: number;
   skipped: number;
 }
 
@@ -48,8 +50,8 @@ export const importCommand: Command = {
       const result = await withProgress('importing', (onRows) =>
         storeCommand<Imported>('import-undefined', { ...storeOf(values), path, principal }, onRows),
       );
-      const { conversations, messages, attachments, skipped } = result;
-      const text = `${conversations} conversations with ${messages} messages and ${attachments} attachments were imported, ${skipped} records were skipped.\n`;
+      const { conversations, messages, attachments, facts, skipped } = result;
+      const text = `${conversations} conversations with ${messages} messages, ${attachments} attachments and ${facts} facts were imported, ${skipped} records were skipped.\n`;
       process.stdout.write(values.json === true ? `${JSON.stringify(result)}\n` : text);
       return 0;
     });

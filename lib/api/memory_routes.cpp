@@ -1,7 +1,10 @@
 #include "api/memory_routes.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "api/api_answers.hpp"
@@ -242,6 +245,38 @@ struct MemoryService {
 };
 
 }  // namespace
+
+Result<ImportedFacts> import_facts(store::StorageBackend& backend, const std::string& principal,
+                                   const Tree& list) {
+  auto facts = load_facts(backend, principal);
+  if (!facts) return std::move(facts).error();
+  std::set<std::string, std::less<>> known;
+  for (const Tree& fact : facts.value().items()) {
+    known.emplace(fact["uuid"].string());
+    known.emplace(fact["fact"].string());
+  }
+  ImportedFacts outcome;
+  for (const Tree& given : list.items()) {
+    const std::string text(json::trim(given["fact"].string()));
+    std::string id(json::trim(given["uuid"].string()));
+    if (text.empty() || known.contains(text) || known.contains(id)) {
+      ++outcome.skipped;
+      continue;
+    }
+    if (id.empty()) id = os::RandomIds().next_id();
+    std::string created(given["created_at"].string());
+    if (created.empty()) created = local_time(backend.now(), ' ');
+    known.insert({id, text});
+    Tree fact = Tree::object();
+    fact.set("uuid", id);
+    fact.set("fact", text);
+    fact.set("created_at", created);
+    facts.value().push(std::move(fact));
+    ++outcome.added;
+  }
+  if (outcome.added > 0) MILLRACE_TRY(save_facts(backend, principal, facts.value()));
+  return outcome;
+}
 
 Result<std::size_t> count_facts(store::StorageBackend& backend, const std::string& principal) {
   auto facts = load_facts(backend, principal);

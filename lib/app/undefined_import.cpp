@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/api_answers.hpp"
+#include "api/memory_routes.hpp"
 #include "base/ascii.hpp"
 #include "base/shown.hpp"
 #include "chat/ids.hpp"
@@ -23,6 +24,7 @@ using json::Tree;
 namespace fs = std::filesystem;
 
 constexpr std::string_view marker_name = "legacy_private_42_migrated.json";
+constexpr std::string_view memory_name = "memory.json";
 
 std::optional<std::string> file_text(const fs::path& path) {
   std::error_code failed;
@@ -126,18 +128,35 @@ class UndefinedImport {
     return {};
   }
 
+  Result<void> read_facts(const fs::path& path) {
+    const auto text = file_text(path);
+    if (!text) return {};
+    auto list = Tree::parse(*text);
+    if (!list || !list.value().is_array()) {
+      ++skipped_;
+      return {};
+    }
+    auto imported = api::import_facts(backend_, principal_, list.value());
+    if (!imported) return std::move(imported).error();
+    facts_ += imported.value().added;
+    skipped_ += imported.value().skipped;
+    report();
+    return {};
+  }
+
   [[nodiscard]] Tree result() const {
     Tree result = Tree::object();
     result.set("conversations", Tree::integer(conversations_));
     result.set("messages", Tree::integer(messages_));
     result.set("attachments", Tree::integer(attachments_));
+    result.set("facts", Tree::integer(facts_));
     result.set("skipped", Tree::integer(skipped_));
     return result;
   }
 
  private:
   void report() const {
-    progress_(static_cast<std::uint64_t>(conversations_ + messages_ + attachments_));
+    progress_(static_cast<std::uint64_t>(conversations_ + messages_ + attachments_ + facts_));
   }
 
   Result<void> keep(chat::ImportedConversation conversation) {
@@ -191,6 +210,7 @@ class UndefinedImport {
   std::int64_t conversations_ = 0;
   std::int64_t messages_ = 0;
   std::int64_t attachments_ = 0;
+  std::int64_t facts_ = 0;
   std::int64_t skipped_ = 0;
 };
 
@@ -200,15 +220,19 @@ Result<Tree> import_undefined(store::StorageBackend& backend, const std::string&
                               const std::string& principal, const StoreProgress& progress) {
   const fs::path data(folder);
   std::error_code failed;
-  if (!fs::is_directory(data / "webchat", failed) && !fs::is_directory(data / "history", failed)) {
-    return make_error(
-        Errc::invalid_option,
-        shown_text(folder) + " is no data folder: it has neither `webchat` nor `history`.");
+  const bool has_any = fs::is_directory(data / "webchat", failed) ||
+                       fs::is_directory(data / "history", failed) ||
+                       fs::is_regular_file(data / memory_name, failed);
+  if (!has_any) {
+    return make_error(Errc::invalid_option, shown_text(folder) +
+                                                " is no data folder: it has neither `webchat` nor "
+                                                "`history`, and no `memory.json`.");
   }
   UndefinedImport work(backend, principal, progress);
   MILLRACE_TRY(work.read_conversations(data / "webchat" / "conversations"));
   MILLRACE_TRY(work.read_history(data));
   MILLRACE_TRY(work.read_attachments(data / "webchat" / "attachments"));
+  MILLRACE_TRY(work.read_facts(data / memory_name));
   return work.result();
 }
 

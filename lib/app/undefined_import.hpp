@@ -10,10 +10,11 @@
 
 namespace millrace::app {
 
-// Reads conversations, the one history of older releases and attachments. A conversation that is
+// Reads conversations, the one history of older releases, attachments and the facts that were
+// remembered (`memory.json`). A conversation, or a fact, that is
 // there already stays as it is; the old history is taken over once, as its marker in the folder
 // tells.
-// Shape: {"conversations", "messages", "attachments", "skipped": numbers}.
+// Shape: {"conversations", "messages", "attachments", "facts", "skipped": numbers}.
 // Errors: invalid_option for a folder that is none, or has nothing to import; those of the backend.
 Result<json::Tree> import_undefined(store::StorageBackend& backend, const std::string& folder,
                                     const std::string& principal, const StoreProgress& progress);

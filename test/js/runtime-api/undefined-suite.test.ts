@@ -23,7 +23,7 @@ interface Report {
 }
 
 // Services that this server does not have, and two cases that look for one of them on the way.
-const absent = ['schedules', 'memory', 'memes', 'cognitive', 'naga'];
+const absent = ['schedules', 'memes', 'cognitive', 'naga'];
 const needAbsent = ['OAPI-07', 'PROBE-01'];
 
 const suite = existsSync(cases) ? test : test.skip;

@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "api/memory_routes.hpp"
 #include "store/memory/memory_backend.hpp"
 #include "store/store_folder.hpp"
 
@@ -73,6 +74,19 @@ TEST(UndefinedImport, SkipsWhatItCannotRead) {
   EXPECT_EQ(import.run(), "1 2 0 6 ");
   // What could not be read is looked at again.
   EXPECT_FALSE(fs::exists(import.data / "webchat/legacy_private_42_migrated.json"));
+}
+
+TEST(UndefinedImport, TakesFactsOnce) {
+  const ImportFolder import;
+  import.write("memory.json",
+               R"([{"uuid":"m2","fact":"Likes cats","created_at":"2026-02-25 11:00:00"},
+    {"uuid":"m3","fact":"Likes cats"},{"uuid":"m4","fact":" "},"text",{"fact":"No id"}])");
+  EXPECT_EQ(import.run(), "0 0 0 3 ");
+  EXPECT_EQ(millrace::api::count_facts(*import.backend, "ada").value(), 2U);
+  EXPECT_EQ(import.run(), "0 0 0 5 ");
+  EXPECT_EQ(millrace::api::count_facts(*import.backend, "ada").value(), 2U);
+  import.write("memory.json", "{");
+  EXPECT_EQ(import.run(), "0 0 0 1 ");
 }
 
 TEST(UndefinedImport, TakesAttachmentsFromItsFolderAlone) {
