@@ -137,10 +137,10 @@ void Anthropic::add_result(const json::Value& block) {
   services_.parts.close_texts();
   services_.parts.tool_result(result);
   // A list without hits shows nothing that it could be made of again.
-  const bool is_kept = is_joined_content(content) || (content.is_array() && content.size() == 0);
+  const bool stays = is_joined_content(content) || (content.is_array() && content.size() == 0);
   services_.parts.pass(
       event::ProviderState{anthropic_provider, "server_tool_result", call_id,
-                           is_kept ? block_without(block, {"tool_use_id"})
+                           stays ? block_without(block, {"tool_use_id"})
                                    : block_without(block, {"tool_use_id", "content"})});
   result_given_ = true;
   end_calls();

@@ -91,7 +91,7 @@ void OpenAiChat::on_refusal(std::string_view words) {
 
 void OpenAiChat::on_annotations(const json::Value& annotations) {
   for (const json::Value annotation : annotations.items()) {
-    if (!annotation.is_object()) continue;
+    if (annotation.is_null()) continue;
     std::string citation = annotation.to_json();
     if (!citations_.edit().insert(message_id_ + citation).second) continue;
     services_.parts.pass(event::Citation{message_id_, std::move(citation)});
