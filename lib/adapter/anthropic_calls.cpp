@@ -141,7 +141,7 @@ void Anthropic::add_result(const json::Value& block) {
   services_.parts.pass(
       event::ProviderState{anthropic_provider, "server_tool_result", call_id,
                            stays ? block_without(block, {"tool_use_id"})
-                                   : block_without(block, {"tool_use_id", "content"})});
+                                 : block_without(block, {"tool_use_id", "content"})});
   result_given_ = true;
   end_calls();
   reasoning_id_.clear();
