@@ -5,6 +5,8 @@ import { connect, type Socket } from 'node:net';
 import { type Api, cleanUp, framesIn, type Json, key, serve, withKey } from './kit';
 
 const readerStallMs = 400;
+// Longer than a busy machine keeps a client from reading.
+const slowStallMs = 4000;
 const pieces = 200;
 const large = 32 * 1024 * 1024;
 const closers: (() => void)[] = [];
@@ -15,9 +17,11 @@ afterEach(async () => {
 });
 
 /** A runtime with a job that has made about a megabyte, and goes on until it is stopped. */
-async function busyRuntime(): Promise<{ api: Api; job: string; events: string }> {
+async function busyRuntime(
+  stallMs = readerStallMs,
+): Promise<{ api: Api; job: string; events: string }> {
   const api = await serve('fetch', {
-    api: { keys: [{ key }], readerStallMs },
+    api: { keys: [{ key }], readerStallMs: stallMs },
     agent: async (_turn, context) => {
       for (let at = 0; at < pieces; at += 1) {
         await context.emit('tool_start', { tool_call_id: `c${at}`, name: 'f', arguments: {} });
@@ -91,12 +95,12 @@ describe('a reader of runtime.fetch that takes nothing', () => {
   });
 
   it('stays while it takes something now and then', async () => {
-    const { api, events } = await busyRuntime();
+    const { api, events } = await busyRuntime(slowStallMs);
     const reader = (await stream(api, events)).getReader();
     let taken = 0;
-    for (const end = Date.now() + 4 * readerStallMs; Date.now() < end;) {
+    for (const end = Date.now() + 2 * slowStallMs; Date.now() < end;) {
       taken += (await reader.read()).value?.length ?? 0;
-      await new Promise((resolve) => setTimeout(resolve, readerStallMs / 2));
+      await new Promise((resolve) => setTimeout(resolve, slowStallMs / 10));
     }
     expect(taken).toBeGreaterThan(0);
     await reader.cancel();
@@ -123,8 +127,11 @@ async function silentClient(port: number, path: string): Promise<Socket> {
 }
 
 /** Where an attachment is served that is more than the system holds for both ends of a connection. */
-async function serverOf(host: 'listen' | 'nodeHandler'): Promise<{ port: number; path: string }> {
-  const api = await serve('fetch', { api: { keys: [{ key }], readerStallMs } });
+async function serverOf(
+  host: 'listen' | 'nodeHandler',
+  stallMs: number,
+): Promise<{ port: number; path: string }> {
+  const api = await serve('fetch', { api: { keys: [{ key }], readerStallMs: stallMs } });
   const body = new FormData();
   body.set('file', new Blob([Buffer.alloc(large, 'a')]), 'a.bin');
   const attachments = '/api/v1/chat/attachments';
@@ -143,35 +150,41 @@ async function serverOf(host: 'listen' | 'nodeHandler'): Promise<{ port: number;
   return { port: (server.address() as { port: number }).port, path };
 }
 
-/** How many bytes come until the connection is closed. */
-async function rest(socket: Socket): Promise<number> {
-  const closed = new Promise((resolve) => socket.once('close', resolve));
+/** How many bytes come until the connection is closed, or has had more than this. */
+async function rest(socket: Socket, most = Infinity): Promise<number> {
   socket.resume();
-  await closed;
+  await until(() => socket.destroyed || socket.bytesRead > most);
   return socket.bytesRead;
+}
+
+/** Takes about so much, and nothing behind it. */
+async function takeMebibyte(socket: Socket): Promise<void> {
+  const end = socket.bytesRead + (1 << 20);
+  const pauseThere = (): void => {
+    if (socket.bytesRead >= end) socket.pause();
+  };
+  socket.on('data', pauseThere).resume();
+  await until(() => socket.destroyed || socket.bytesRead >= end);
+  socket.off('data', pauseThere);
 }
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe.each(['listen', 'nodeHandler'] as const)('a client of runtime.%s', (host) => {
   it('loses its connection where it takes nothing', async () => {
-    const { port, path } = await serverOf(host);
+    const { port, path } = await serverOf(host, readerStallMs);
     const socket = await silentClient(port, path);
     await pause(4 * readerStallMs);
     expect(await rest(socket)).toBeLessThan(large);
   });
 
   it('keeps it while it takes a little', async () => {
-    const { port, path } = await serverOf(host);
+    const { port, path } = await serverOf(host, slowStallMs);
     const socket = await silentClient(port, path);
-    for (let time = 0; time < 8; time += 1) {
-      const taken = socket.bytesRead;
-      socket.resume();
-      await until(() => socket.bytesRead >= taken + (1 << 20));
-      socket.pause();
-      await pause(readerStallMs / 2);
+    for (let time = 0; time < 15; time += 1) {
+      await takeMebibyte(socket);
+      await pause(slowStallMs / 10);
     }
-    socket.resume();
-    await until(() => socket.bytesRead > large);
+    expect(await rest(socket, large)).toBeGreaterThan(large);
   });
 });
