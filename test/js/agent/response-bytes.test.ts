@@ -59,6 +59,7 @@ class Out {
     this.body += Buffer.from(bytes).toString();
     return true;
   }
+  readonly writableFinished = true;
   end(): void {}
 }
 

@@ -79,14 +79,21 @@ const grounded = body([
 const further = { id: 'v', role: 'user', content: 'and?' };
 
 describe('the notes of a request', () => {
-  it('say of a paused answer nothing that did not happen', async () => {
+  it('say of a paused answer that goes on nothing that did not happen', async () => {
+    const { sent, notes } = await next('anthropic', await answered('anthropic', paused));
+    expect(sent).toContain('server_tool_use');
+    expect(sent).not.toContain('interrupted');
+    expect(notes).toEqual([]);
+  });
+
+  it('name the call of a paused answer behind which the user spoke', async () => {
     const { sent, notes } = await next('anthropic', [
       ...(await answered('anthropic', paused)),
       further,
     ]);
-    expect(sent).toContain('server_tool_use');
+    expect(sent).not.toContain('server_tool_use');
     expect(sent).not.toContain('interrupted');
-    expect(notes).toEqual([]);
+    expect(notes).toContainEqual(expect.stringContaining('srvtoolu_1'));
   });
 
   it('name citations that have no place', async () => {
