@@ -6,6 +6,7 @@
 #include "base/json.hpp"
 #include "base/json_tree.hpp"
 #include "base/partial_json.hpp"
+#include "format/openai.hpp"
 #include "format/openai_names.hpp"
 #include "message/history.hpp"
 #include "message/ordered_answers.hpp"
@@ -190,10 +191,12 @@ message::OpenServerCalls open_server_calls(Dialect dialect) {
 
 void note_repairs(message::SharedMessages& messages, IdSource& ids, Dialect dialect,
                   std::vector<Note>& notes) {
-  if (message::is_paired(messages, true)) return;
+  // An answer that shall be continued is not over yet.
+  const bool closes_last_calls = messages.empty() || !format::is_begun(messages.list().back());
+  if (message::is_paired(messages, closes_last_calls)) return;
   const message::RepairOptions options{
       is_claude(dialect) ? message::Unmatched::as_user_text : message::Unmatched::dropped,
-      has_ordered_answers(dialect), open_server_calls(dialect), true};
+      has_ordered_answers(dialect), open_server_calls(dialect), closes_last_calls};
   for (const message::Change& change : message::repair_history(messages.edit(), ids, options)) {
     notes.push_back({"messages", message::describe(change), false});
   }
