@@ -85,7 +85,7 @@ class Plan {
         if (found == open.end()) {
           const bool is_early = !called_.contains(message.tool_call_id);
           if (is_early) early_[message.tool_call_id].push_back(at);
-          unmatched_results_.push_back({at, is_early});
+          unmatched_results_.emplace_back(at, is_early);
           continue;
         }
         const auto& [called, call] = found->second;
