@@ -61,8 +61,8 @@ export interface NodeResponse extends Writable {
 }
 
 /**
- * As toAGUIResponse, into a Node response. Resolves when the run is written or the client is gone, which one is that
- * takes less than 16 KB in a minute; never rejects for what the source does.
+ * As toAGUIResponse, into a Node response. A client that takes less than 16 KB in a minute is disconnected. Resolves when
+ * the run is written or the client is gone; never rejects for what the source does.
  */
 export function pipeAGUI(
   source: RunSource,

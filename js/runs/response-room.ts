@@ -4,7 +4,7 @@ import type { Writable } from 'node:stream';
 /** How long a client may take nothing of its answer. */
 export const usualStallMs = 60_000;
 
-// Small, so that a client that takes little is none that takes nothing.
+// Small, so that a client that takes a little at a time keeps its connection.
 const pieceBytes = 16 * 1024;
 
 /** Writes bytes as fast as the client takes them; one that takes none of them for so long loses its connection. */

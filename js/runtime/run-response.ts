@@ -44,7 +44,7 @@ export function engineResponse<Head>(
 // As the engine writes it; see lib/host/fetch_stream.hpp.
 const roomHead = '{"hasRoom":true}';
 
-// When nobody can read a body any more, its stream ends, and nothing is made for it.
+// Ends the engine's stream of a body that was collected unread.
 const unread = new FinalizationRegistry<() => void>((leave) => leave());
 
 interface Opening<Head> {

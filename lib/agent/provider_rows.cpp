@@ -209,12 +209,7 @@ class Repair {
   // them.
   Repair(std::span<const Tree> rows, std::set<std::string>& seen, EarlyResults& early,
          IdSource& ids)
-      : messages_(rows),
-        seen_(seen),
-        settled_early_(early),
-        early_(early),
-        ids_(ids),
-        results_(rows) {}
+      : messages_(rows), seen_(seen), early_(early), ids_(ids), results_(rows) {}
 
   // Appends a row and the results of its calls.
   void add(Tree& out, std::size_t at) {
@@ -242,17 +237,25 @@ class Repair {
   // Everything that was added so far is settled.
   void settle() {
     unsettled_.clear();
-    settled_early_ = early_;
+    early_changes_.clear();
   }
-  // Forgets the ids that were noted since.
+  // Forgets the ids that were noted since, and what became of results before their calls.
   void forget() {
     for (const std::string& id : unsettled_) seen_.erase(id);
+    for (auto change = early_changes_.rbegin(); change != early_changes_.rend(); ++change) {
+      if (change->taken) {
+        early_.emplace(change->id, *std::move(change->taken));
+      } else {
+        early_.erase(change->id);
+      }
+    }
   }
 
  private:
   void note_early(const Tree& result) {
     const std::string id(result["tool_call_id"].string());
-    if (!id.empty() && !seen_.contains(id)) early_.emplace(id, result);
+    if (id.empty() || seen_.contains(id) || !early_.emplace(id, result).second) return;
+    early_changes_.push_back({id, std::nullopt});
   }
 
   bool note(const std::string& id) {
@@ -269,6 +272,7 @@ class Repair {
     } else if (const auto early = early_.find(id); early != early_.end()) {
       result = early->second;
       early_.erase(early);
+      early_changes_.push_back({std::string(id), result});
     } else {
       open_ = true;
       result.set("role", "tool");
@@ -280,11 +284,16 @@ class Repair {
 
   std::span<const Tree> messages_;
   std::set<std::string>& seen_;
-  EarlyResults& settled_early_;
-  EarlyResults early_;
+  EarlyResults& early_;
   IdSource& ids_;
   Results results_;
   std::vector<std::string> unsettled_;
+  // A result that was noted, or taken by its call, since the rows before were settled.
+  struct EarlyChange {
+    std::string id;
+    std::optional<Tree> taken;
+  };
+  std::vector<EarlyChange> early_changes_;
   std::size_t needed_ = 0;  // rows up to the last result that was taken
   bool open_ = false;
 };

@@ -11,9 +11,8 @@
 namespace millrace::app {
 
 // Reads conversations, the one history of older releases, attachments and the facts that were
-// remembered (`memory.json`). A conversation, or a fact, that is
-// there already stays as it is; the old history is taken over once, as its marker in the folder
-// tells.
+// remembered (`memory.json`). A conversation or a fact that is there already stays as it is. The
+// old history is taken over once, as its marker in the folder tells.
 // Shape: {"conversations", "messages", "attachments", "facts", "skipped": numbers}.
 // Errors: invalid_option for a folder that is none, or has nothing to import; those of the backend.
 Result<json::Tree> import_undefined(store::StorageBackend& backend, const std::string& folder,

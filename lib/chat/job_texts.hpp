@@ -14,9 +14,9 @@
 
 namespace millrace::chat {
 
-// A text that a model request may still take back is a message only once the request is over; texts
-// of an agent that is a function are messages at once,
-// until a process that ends lets the function begin again.
+// A text that a model request may still take back is a message only once the request is over. Texts
+// of an agent that is a function are messages at once; they are taken back where the function
+// begins again after its process ended.
 class JobTexts {
  public:
   explicit JobTexts(JobActions& actions) : actions_(actions) {}

@@ -14,7 +14,7 @@ using message::JsonBuilder;
 using message::Message;
 using message::Role;
 
-// A prompt that stands beside the turns.
+// A system message that goes into `system`, and is no turn of the conversation.
 bool is_system(const Message& message) {
   const bool is_prompt = message.role == Role::system || message.role == Role::developer;
   return is_prompt && !is_system_turn(message);

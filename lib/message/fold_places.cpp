@@ -53,7 +53,7 @@ Folder::Place Folder::add(Message message, Place before, bool is_answer) {
     json::Document document(depth_limit);
     const auto content = document.parse(entry.message.content.text);
     entry.activity = content ? json::Tree(content.value()) : json::Tree();
-    // What it shows is written at the end. Text that comes for its id is none of it.
+    // messages() writes the content. Text events with this id do not change it.
     entry.message.content = {Content::Kind::object, {}};
   }
   const Place place = entries_.insert(before, std::move(entry));

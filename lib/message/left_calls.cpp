@@ -26,13 +26,19 @@ void erase_from_order(Metadata& metadata, const std::unordered_set<std::string>&
 }  // namespace
 
 void erase_from_orders(Messages& messages, const LeftCalls& calls) {
-  for (const auto& [place, ids] : calls) {
-    std::size_t at = place;
-    while (at > 0 && !is_outside_answers(messages[at - 1].role)) --at;
-    for (; at < messages.size() && !is_outside_answers(messages[at].role); ++at) {
+  if (calls.empty()) return;
+  for (std::size_t begin = 0; begin < messages.size(); ++begin) {
+    std::unordered_set<std::string> ids;
+    std::size_t end = begin;
+    for (; end < messages.size() && !is_outside_answers(messages[end].role); ++end) {
+      const auto left = calls.find(end);
+      if (left != calls.end()) ids.insert(left->second.begin(), left->second.end());
+    }
+    for (std::size_t at = begin; at < end && !ids.empty(); ++at) {
       Metadata& metadata = messages[at].metadata;
       if (!metadata.order->empty()) erase_from_order(metadata, ids);
     }
+    begin = end;
   }
 }
 

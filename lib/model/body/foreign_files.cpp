@@ -37,7 +37,9 @@ bool may_know(const ProviderConfig& config, std::string_view name) {
   return named->id == config.provider->id || is_related(named->id, config.provider->id);
 }
 
-std::optional<std::string> sentence_of(const json::Value& part, const Draft& draft) {
+}  // namespace
+
+std::optional<std::string> foreign_file(const json::Value& part, const Draft& draft) {
   const json::Value source = part["source"];
   const auto provider = source["provider"].filled_string();
   message::Media media;
@@ -48,28 +50,6 @@ std::optional<std::string> sentence_of(const json::Value& part, const Draft& dra
   std::string sentence(message::name_of(media.kind));
   sentence.append(" left out: ").append(redacted(*provider, 64)).append(" keeps the file, and ");
   return sentence.append(draft.config.provider->name).append(" cannot read it.");
-}
-
-}  // namespace
-
-void leave_out_foreign_files(message::Message& message, const Draft& draft) {
-  const message::Parts parts(message.content);
-  bool has_any = false;
-  for (const json::Value part : parts.items()) has_any = has_any || sentence_of(part, draft);
-  if (!has_any) return;
-  message::JsonBuilder out(json::Surrogates::keep);
-  out.open_array();
-  for (const json::Value part : parts.items()) {
-    const auto sentence = sentence_of(part, draft);
-    if (!sentence) {
-      out.value(part);
-      continue;
-    }
-    message::write_text_part(out, "[" + *sentence + "]");
-    draft.notes.push_back({"messages", *sentence, true});
-  }
-  out.close_array();
-  message.content = message::Content::of_parts(out.take());
 }
 
 }  // namespace millrace::model

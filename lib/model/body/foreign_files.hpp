@@ -1,13 +1,16 @@
 // Files that another provider keeps, which the one that is called cannot read.
 #pragma once
 
-#include "message/message.hpp"
+#include <optional>
+#include <string>
+
+#include "base/json.hpp"
 #include "model/provider/dialects.hpp"
 
 namespace millrace::model {
 
-// Puts a text in the place of each medium of the message whose `source` is a file that another
-// provider keeps by its member `provider`, with a note.
-void leave_out_foreign_files(message::Message& message, const Draft& draft);
+// Why a part is left out: it is a medium whose `source` is a file that another provider keeps by
+// its member `provider`. Nothing for other parts.
+std::optional<std::string> foreign_file(const json::Value& part, const Draft& draft);
 
 }  // namespace millrace::model

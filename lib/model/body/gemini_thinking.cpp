@@ -101,7 +101,7 @@ void write_gemini_thinking(JsonBuilder& out, const Draft& draft) {
     return;
   }
   if (reasoning.empty()) return write_usual_thinking(out, draft);
-  // A budget of 0 is none of a model that always thinks.
+  // For a model that cannot stop thinking, a budget of 0 asks for the lowest level.
   const bool is_without = is_disabled(reasoning) || (!on_request && is_off(reasoning));
   const bool has_level = !reasoning.effort.empty() || is_without;
   if (on_request && !has_level) {

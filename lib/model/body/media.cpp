@@ -201,18 +201,18 @@ std::optional<std::string> refusal_of(const json::Value& part, const Draft& draf
   return unknown_part(part);
 }
 
-// A text takes the place of each part that cannot be given; most messages have none.
-void leave_out(message::Message& message, const Draft& draft, MediaCheck check) {
+// A text takes the place of each part that cannot be given, of which `refusal_of` gives why; most
+// messages have none.
+template <class RefusalOf>
+void leave_out(message::Message& message, const Draft& draft, RefusalOf refusal_of) {
   const message::Parts parts(message.content);
   bool is_whole = true;
-  for (const json::Value part : parts.items()) {
-    is_whole = is_whole && !refusal_of(part, draft, check);
-  }
+  for (const json::Value part : parts.items()) is_whole = is_whole && !refusal_of(part);
   if (is_whole) return;
   message::JsonBuilder out(json::Surrogates::keep);
   out.open_array();
   for (const json::Value part : parts.items()) {
-    const auto refusal = refusal_of(part, draft, check);
+    const auto refusal = refusal_of(part);
     if (!refusal) {
       out.value(part);
       continue;
@@ -278,11 +278,12 @@ Result<void> check_media(const Draft& draft, MediaCheck check, FileNames names,
   for (std::size_t at = 0; at < draft.messages.size(); ++at) {
     if (draft.messages[at].content.kind != message::Content::Kind::parts) continue;
     message::Message& message = draft.messages.edit(at);
-    leave_out_foreign_files(message, draft);
+    leave_out(message, draft, [&](const json::Value& part) { return foreign_file(part, draft); });
     settle(message, names);
     spell_out(message, draft, check);
     if (draft.payload.leaves_out) {
-      leave_out(message, draft, check);
+      leave_out(message, draft,
+                [&](const json::Value& part) { return refusal_of(part, draft, check); });
       continue;
     }
     const message::Parts parts(message.content);

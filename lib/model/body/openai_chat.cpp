@@ -173,7 +173,7 @@ void write_response_format(JsonBuilder& out, const Draft& draft, bool is_reporte
   out.close_object();
 }
 
-// The most that a model writes whose server stops it much earlier unless it is told a limit.
+// The limit that is sent where the payload has none, for models whose server has a much lower one.
 // Source: LobeHub's model-runtime, minimax, and its cards of models (2026-11).
 std::optional<std::int64_t> default_limit(const Draft& draft) {
   constexpr std::int64_t most_of_minimax_m2 = 131'072;

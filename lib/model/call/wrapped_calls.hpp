@@ -1,5 +1,5 @@
-// Calls that a model makes through a wrapper which nobody declared: OpenAI's models know one that
-// makes several calls at a time, and write it as a call of a tool at times.
+// Calls of `parallel`, which is no tool of the request: its arguments name several calls. OpenAI's
+// models sometimes write it in place of those calls.
 // Source: vercel/ai, packages/openai, expand-parallel-tool-call.ts (2026).
 #pragma once
 
@@ -38,7 +38,7 @@ class WrappedCalls final : public event::EventSink {
   [[nodiscard]] std::vector<Inner> calls_in(const std::string& arguments) const;
   [[nodiscard]] bool was_expanded(std::string_view id) const;
   Held take(std::string_view id);
-  // Passes on what was held of a call, which is none of the wrapper.
+  // Passes on the held events of a call that stays as it is.
   void give_back(const Held& held);
   void expand(const Held& held, const std::vector<Inner>& calls);
 

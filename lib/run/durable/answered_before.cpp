@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/shown.hpp"
+#include "store/rules.hpp"
 
 namespace millrace::run {
 namespace {
@@ -51,9 +52,7 @@ Result<std::optional<Error>> find_answered(store::StorageBackend& backend, const
       auto run = backend.run(row.run);
       if (!run) return run.error();
       if (!run.value() || run.value()->run.thread != thread) continue;
-      const bool is_damaged = run.value()->state == journal::RunState::parked &&
-                              run.value()->head == row_of(Errc::store_damaged).code;
-      if (is_damaged) {
+      if (store::is_damaged(*run.value())) {
         return std::optional(unanswerable(make_error(
             Errc::store_damaged, "Records of the run " + row.run.text() + " are damaged.")));
       }

@@ -25,8 +25,8 @@ struct LeftEnd {
 
 // Ends it as cancelled: what is open in its answer is closed, calls that had begun are unknown,
 // others cancelled, and its open approvals can no longer be answered; also where not all of its
-// records can be read. The runs that work for it end
-// as well, but for those that somebody works on. False when it is over already, or at work.
+// records can be read. The runs that work for it end as well, but for those that somebody works on.
+// False when it is over already, or at work.
 // Errors: run_not_found; those of the backend.
 Result<bool> end_left_run(store::StorageBackend& backend, const LeftEnd& end);
 

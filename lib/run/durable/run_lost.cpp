@@ -29,25 +29,29 @@ OnStranded RunRegistry::stranded_in(const std::weak_ptr<RunRegistry>& weak,
 }
 
 void RunRegistry::lost(const store::RunId& run, std::int64_t epoch, const Error& error) {
-  lost_.insert_or_assign(run, Lost{epoch, std::string(error.code_name()), {}, {}, false});
+  lost_.insert_or_assign(run, Lost{epoch, error, {}, {}, false});
   if (!next_try_) {
     next_try_ = std::make_unique<os::Timer>(services_.loop, [this] { give_back_lost(); });
   }
   next_try_->start_at(os::Timer::Clock::now() + between_tries);
 }
 
-bool RunRegistry::stop_lost(const store::RunId& run, std::string_view by, std::string_view reason) {
+// Why the stop of a run that is lost cannot be recorded yet; nothing for other runs.
+std::optional<Error> RunRegistry::stop_lost(const store::RunId& run, std::string_view by,
+                                            std::string_view reason) {
   const auto found = lost_.find(run);
-  if (found == lost_.end()) return false;
+  if (found == lost_.end()) return std::nullopt;
   found->second.is_stopped = true;
   found->second.by = by;
   found->second.why = reason;
-  return true;
+  Error error = found->second.error;
+  error.message.append(" The run ends once the store takes records again.");
+  return error;
 }
 
 std::map<store::RunId, std::string> RunRegistry::lost_reasons() const {
   std::map<store::RunId, std::string> reasons;
-  for (const auto& [run, lost] : lost_) reasons.emplace(run, lost.reason);
+  for (const auto& [run, lost] : lost_) reasons.emplace(run, lost.error.code_name());
   return reasons;
 }
 
@@ -56,7 +60,7 @@ void RunRegistry::give_back_lost() {
                 lost = lost_, on_stranded = on_stranded()](store::StorageBackend& backend) {
     std::vector<GivenBack> given;
     for (const auto& [run, entry] : lost) {
-      if (!park_run(backend, run, entry.epoch, entry.reason)) continue;
+      if (!park_run(backend, run, entry.epoch, entry.error.code_name())) continue;
       const bool has_ended =
           entry.is_stopped &&
           end_left_run(backend, {run, owner, entry.by, entry.why, on_stranded}).ok();

@@ -323,9 +323,9 @@ bool RunRegistry::stop(const store::RunId& run, std::string_view by, std::string
                        const Stored& stored) {
   const auto found = logs_.find(run);
   if (found == logs_.end()) {
-    const bool is_lost = stop_lost(run, by, reason);
-    if (is_lost) stored(nullptr);
-    return is_lost;
+    const auto unrecorded = stop_lost(run, by, reason);
+    if (unrecorded) stored(&*unrecorded);
+    return unrecorded.has_value();
   }
   const auto log = found->second;
   // One that has come to its end, or to wait, may not be stored so yet: the store knows then.

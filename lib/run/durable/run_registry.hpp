@@ -238,7 +238,8 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
   // Runs whose records could not be stored (run_lost.cpp)
   static OnStranded stranded_in(const std::weak_ptr<RunRegistry>& weak, const os::LoopHandle& loop);
   void lost(const store::RunId& run, std::int64_t epoch, const Error& error);
-  bool stop_lost(const store::RunId& run, std::string_view by, std::string_view reason);
+  std::optional<Error> stop_lost(const store::RunId& run, std::string_view by,
+                                 std::string_view reason);
   void give_back_lost();
   struct GivenBack {
     store::RunId run;
@@ -327,7 +328,7 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
   };
   struct Lost {
     std::int64_t epoch = 0;
-    std::string reason;
+    Error error;
     std::string by;  // of a stop meanwhile
     std::string why;
     bool is_stopped = false;

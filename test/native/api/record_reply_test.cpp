@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "api/job_stream.hpp"
 #include "api/jobs.hpp"
 #include "api/lobe_watch.hpp"
 #include "api/run_reply.hpp"
@@ -157,6 +158,31 @@ TEST_F(RecordReplyTest, CountsALogAsAReaderOnlyWhereItWasBegunForOne) {
     job->leave();
     EXPECT_EQ(found_.hub->readers(), 0U);
     EXPECT_FALSE(is_ready);
+  });
+}
+
+TEST_F(RecordReplyTest, SaysWhyTheRecordsOfAJobCannotBeReadFurther) {
+  with_hub(0, false, [&] {
+    store::RunRow row;
+    row.run.id = found_.run;
+    const auto job = std::make_shared<Job>(row, chat::JobOptions{"job"},
+                                           [](const std::vector<InlineMedium>&) {});
+    job->read(found_.hub, [] {});
+    const auto response = std::make_shared<FakeResponse>(true);
+    const auto stream =
+        std::make_shared<JobStream>(loop_, nullptr, job, response, chat::Cursor{}, false);
+    stream->start();
+    EXPECT_TRUE(response->is_open());
+    found_.hub->detach(*job);
+    const Error error = make_error(Errc::store_full, "The disk is full.");
+    job->on_end(&error);
+    EXPECT_FALSE(response->is_open());
+    const std::size_t end = response->body.rfind("event: error\ndata: ");
+    ASSERT_NE(end, std::string::npos) << response->body;
+    EXPECT_EQ(response->body.find("id: ", end), std::string::npos);
+    EXPECT_NE(response->body.find("The disk is full.", end), std::string::npos);
+    ASSERT_NE(job->cut(), nullptr);
+    EXPECT_EQ(job->cut()->code, Errc::store_full);
   });
 }
 

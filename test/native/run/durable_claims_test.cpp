@@ -317,6 +317,18 @@ TEST_F(DurableClaims, OfARunThatCannotBeReadComeMoreAndMoreSeldom) {
   while (!journal::is_over(rig.state_of(run))) continue;
 }
 
+TEST_F(DurableClaims, EndARunThatWasStoppedOnceTheStoreTakesRecordsAgain) {
+  wait_for_user();
+  set_full(true);
+  ASSERT_FALSE(stop().ok());
+  while (!is_lost()) continue;
+  const auto stopped = stop();
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_NE(stopped.error().message.find("once the store takes records again"), std::string::npos);
+  set_full(false);
+  wait_for(RunState::cancelled);
+}
+
 TEST_F(DurableClaims, GiveARunBackOnceTheStoreTakesRecordsAgain) {
   wait_for_user();
   set_full(true);

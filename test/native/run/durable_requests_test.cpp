@@ -277,7 +277,9 @@ TEST(RunRequests, AcknowledgesNoStopThatWasNotRecorded) {
   const auto opened = rig.open_run("r1", "Go.", "1");
   ASSERT_TRUE(opened.ok());
   rig.on_store([&](store::StorageBackend&) { rig.disk->cut(0, true); });
-  EXPECT_EQ(stop(rig, opened.value().run.text()).error().code, Errc::store_failed);
+  const auto stopped = stop(rig, opened.value().run.text());
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_EQ(stopped.error().code, Errc::store_failed);
 }
 
 TEST(RunRequests, StopsARunWhoseAgentIsGone) {
