@@ -48,7 +48,12 @@ class FakeResponse final : public http::ResponseStream {
     ++writes;
     return is_open_;
   }
-  void end() override { is_open_ = false; }
+  // Lets go of what it calls, as every response does at its end.
+  void end() override {
+    is_open_ = false;
+    on_drain_ = nullptr;
+    on_close_ = nullptr;
+  }
   void on_drain(std::function<void()> callback) override { on_drain_ = std::move(callback); }
   void on_close(std::function<void()> callback) override {
     if (!is_open_) return callback();
