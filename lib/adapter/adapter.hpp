@@ -53,7 +53,7 @@ inline constexpr std::string_view filter_sentence =
 // The payload that several wires end with; it says nothing.
 inline constexpr std::string_view done_payload = "[DONE]";
 
-// So much of a body without records is kept: it may be an error as plain JSON.
+// So much of the beginning of a body without records is kept: it may be an error as plain JSON.
 inline constexpr std::size_t head_limit_bytes = 64UL * 1024UL;
 
 // Holds the state of one stream.

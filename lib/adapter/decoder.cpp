@@ -1,7 +1,6 @@
 #include "adapter/decoder.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "adapter/skipped_members.hpp"
 #include "base/json_depth.hpp"
@@ -147,13 +146,8 @@ void Decoder::fail(const Error& error) {
 }
 
 void Decoder::remember(std::string_view bytes) {
-  total_bytes_ += bytes.size();
   if (frames_ > 0) return;
-  if (total_bytes_ > head_limit_bytes) {
-    std::string().swap(head_);
-  } else {
-    head_.append(bytes);
-  }
+  head_.append(bytes.substr(0, head_limit_bytes - head_.size()));
 }
 
 // A body without a single record that is a JSON error, as gateways answer under status 200.
@@ -180,24 +174,22 @@ bool Decoder::report_error_in(std::string_view json) {
   return true;
 }
 
-// Nothing came, or nothing but white space, comments and the sentinel.
-bool Decoder::is_empty() const {
-  const std::string_view head = json::trim(head_);
-  const bool is_sse =
-      wire_.framing == FramingKind::sse_records || wire_.framing == FramingKind::sse_blocks;
-  const bool is_silent = head.empty() || (is_sse && head.starts_with(':'));
-  return total_bytes_ == 0 || (frames_ == 0 ? is_silent : frames_ == sentinels_);
+bool Decoder::is_sse() const {
+  return wire_.framing == FramingKind::sse_records || wire_.framing == FramingKind::sse_blocks;
 }
 
-// What came begins as a record does, and no end of a line came.
+// Nothing came, or nothing but white space, comments and the sentinel.
+bool Decoder::is_empty() const {
+  if (frames_ > 0) return frames_ == sentinels_;
+  return is_sse() ? framing::read_sse_head(head_) == framing::SseHead::silent
+                  : json::trim(head_).empty();
+}
+
+// What came begins as a record does, and it is not whole.
 bool Decoder::is_cut_in_first_record() const {
-  if (head_.size() != total_bytes_ || head_.ends_with('\n')) return false;
-  if (wire_.framing == FramingKind::ndjson) return json::trim(head_).starts_with('{');
-  constexpr std::array<std::string_view, 4> fields{"data:", "event:", "id:", "retry:"};
-  const std::string_view head = json::trim(head_);
-  return std::any_of(fields.begin(), fields.end(), [&](std::string_view field) {
-    return head.starts_with(field) || (!head.empty() && field.starts_with(head));
-  });
+  if (is_sse()) return framing::read_sse_head(head_) == framing::SseHead::begun;
+  return wire_.framing == FramingKind::ndjson && !head_.ends_with('\n') &&
+         json::trim(head_).starts_with('{');
 }
 
 // Ends a strict stream: complete, or with the error that says why it is not.

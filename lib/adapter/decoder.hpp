@@ -87,6 +87,7 @@ class Decoder final : private framing::FrameSink {
   void skip(std::string_view payload, const Error& error);
   void give_facts();
   void judge_body();
+  [[nodiscard]] bool is_sse() const;
   [[nodiscard]] bool is_cut_in_first_record() const;
   [[nodiscard]] bool is_empty() const;
   void remember(std::string_view bytes);
@@ -108,7 +109,6 @@ class Decoder final : private framing::FrameSink {
   std::string start_;       // white space before the body says what it is
   // The beginning of a body in which no record was found yet: it may be a plain JSON error.
   std::string head_;
-  std::size_t total_bytes_ = 0;
   std::size_t frames_ = 0;
   std::size_t records_ = 0;  // records of this wire
   std::size_t sentinels_ = 0;

@@ -125,10 +125,11 @@ bool ApiZone::has(std::string_view path) const {
   return keys_->are_needed() || is_api(path) || is_open(path);
 }
 
-bool ApiZone::trusts(std::string_view origin) const {
+bool ApiZone::trusts(std::string_view given) const {
+  const std::string origin = lowered(given);
   return origin == "tauri://localhost" || is_loopback_origin(origin) ||
          std::any_of(origins_.begin(), origins_.end(), [&](const std::string& allowed) {
-           return allowed == "*" || allowed == origin;
+           return allowed == "*" || equal_ignoring_case(allowed, origin);
          });
 }
 

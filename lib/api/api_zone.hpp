@@ -61,7 +61,7 @@ class ApiZone final : public http::Zone {
     int count = 0;
   };
 
-  [[nodiscard]] bool trusts(std::string_view origin) const;
+  [[nodiscard]] bool trusts(std::string_view given) const;
   [[nodiscard]] Admission admit_without_keys(const http::RequestHead& head,
                                              std::string_view remote_address) const;
   // What becomes of a request with this key; nothing where it is wrong.

@@ -132,10 +132,10 @@ Tree commands_json(const chat::CommandRegistry& registry) {
 Tree api_json(const Listeners& listeners, const ApiOptions& options) {
   Tree json = Tree::object();
   json.set("enabled", Tree::flag(true));
-  if (!listeners.empty()) {
-    json.set("host", listeners.begin()->second);
-    json.set("port", Tree::integer(listeners.begin()->first));
-  }
+  // Clients read both, also of a host that listens itself.
+  const bool listens = !listeners.empty();
+  json.set("host", listens ? listeners.begin()->second : std::string());
+  json.set("port", Tree::integer(listens ? listeners.begin()->first : 0));
   json.set("openapi_enabled", Tree::flag(options.has_openapi));
   return json;
 }

@@ -19,7 +19,6 @@ using json::Tree;
 
 constexpr std::string_view still_busy = "Chat job is still running";
 constexpr std::string_view other_request = "Another request has the Idempotency-Key";
-constexpr std::string_view no_conversation = "Conversation not found";
 // How far back the message is looked for that is answered again.
 constexpr std::size_t most_looked_back = 20;
 
@@ -49,6 +48,8 @@ void Turns::Turn::prepare(store::StorageBackend& backend) {
   auto found = load_conversation(backend, request.principal, request.conversation);
   if (!found) return reject(500, found.error().message);
   if (!found.value() && !is_default) return reject(404, no_conversation);
+  seen = {};
+  seen.is_there = found.value().has_value();
   if (!take_attachments(backend)) return;
   auto active = active_runs(backend, request.principal, request.conversation);
   if (!active) return reject(500, active.error().message);
@@ -60,6 +61,8 @@ void Turns::Turn::prepare(store::StorageBackend& backend) {
     return;
   }
   if (read_messages(backend)) read_input();
+  // The runs that it waits for write messages.
+  if (is_busy) seen.messages.reset();
 }
 
 // What the model reads.
@@ -282,6 +285,8 @@ bool Turns::Turn::read_history(store::StorageBackend& backend) {
     reject(500, rows.error().message);
     return false;
   }
+  seen.messages = rows.value().size();
+  if (!rows.value().empty()) seen.last = rows.value().back().id;
   if (!request.answers_again.empty() && !cut_rows(rows.value())) return false;
   std::string question;  // the id of the message that is answered again
   if (request.reuses_previous) {

@@ -13,11 +13,14 @@
 #include "api/stored_messages.hpp"
 #include "api/turn_hooks.hpp"
 #include "api/turns.hpp"
+#include "chat/command_dispatch.hpp"
 #include "os/timer.hpp"
 #include "run/input.hpp"
 #include "store/backend.hpp"
 
 namespace millrace::api {
+
+inline constexpr std::string_view no_conversation = "Conversation not found";
 
 // A message for a model, and the attachments that it is stored with.
 struct AttachedMessage {
@@ -39,6 +42,9 @@ struct Turns::Turn {
   std::optional<store::RunId> ended_damaged;  // the latest of these that was ended
   std::optional<store::RunId> known;          // the run that got it before
   bool waits = false;                         // behind the runs of the conversation
+  store::SeenThread seen;                     // the conversation, as the turn was prepared
+  // What its slash command is, so that the limits of commands count it once.
+  std::optional<chat::CommandDecision> decision;
   int tries = 0;
   // Until when a run that is being taken over may be given the message.
   std::optional<os::Timer::Clock::time_point> joins_until{};

@@ -236,7 +236,10 @@ void Turns::start(const std::shared_ptr<Turn>& turn) {
     if (!refreshed) return turn->begun(TurnRefusal{500, refreshed.error().message});
     // Where there are no commands, a slash is a character like others.
     if (self->commands_->dispatcher().registry.all().empty()) return self->run(turn, {});
-    self->run(turn, self->commands_->decide(turn->request.message.text, turn->request.principal));
+    if (!turn->decision) {
+      turn->decision = self->commands_->decide(turn->request.message.text, turn->request.principal);
+    }
+    self->run(turn, *turn->decision);
   });
 }
 
@@ -279,17 +282,17 @@ void Turns::run(const std::shared_ptr<Turn>& turn, const chat::CommandDecision& 
   start.idem_key = turn->request.idem_key;
   start.idem_hash = turn->request.idem_hash;
   start.may_wait = turn->waits;
+  start.seen = turn->seen;
   context_->runs->start(
       std::move(start), [weak = weak_from_this(), turn](const Result<run::StartedRun>& started) {
         const auto self = weak.lock();
         if (!self) return;
         if (!started) {
-          // Another turn began between the look at the conversation and the start.
+          // Between the look at the conversation and the start, another turn began, messages were
+          // removed, or the conversation was.
           const bool is_conflict = started.error().code == Errc::run_conflict;
           const bool may_wait = turn->request.on_busy != OnBusy::reject && !turn->waits;
-          // With a key of its own, a request may be in conflict with another one, too.
-          const bool may_be_other = !turn->request.idem_key.empty() && ++turn->tries < most_tries;
-          if (is_conflict && (may_wait || may_be_other)) {
+          if (is_conflict && (may_wait || ++turn->tries < most_tries)) {
             turn->waits = may_wait;
             turn->run = store::RunId::next();
             return self->prepare(turn);
@@ -317,11 +320,25 @@ void Turns::name_conversation(const std::shared_ptr<Turn>& turn, const store::Ru
 void Turns::give(const std::shared_ptr<Turn>& turn, const store::RunId& run) {
   jobs_->find(job_id(run), turn->request.principal,
               [self = shared_from_this(), turn](const JobPtr& job) {
-                if (!job) return turn->begun(TurnRefusal{500, "Chat failed"});
+                if (!job) return self->refuse_lost(turn);
                 job->count();
                 self->make_title(job);
                 turn->begun(job);
               });
+}
+
+// The job has ended, and may have been removed with its conversation before its answer was read.
+void Turns::refuse_lost(const std::shared_ptr<Turn>& turn) {
+  using Found = Result<std::optional<Conversation>>;
+  context_->read_store<Found>(
+      [turn](store::StorageBackend& backend) {
+        return load_conversation(backend, turn->request.principal, turn->request.conversation);
+      },
+      [turn](const Found& found) {
+        const bool is_removed = found && !found.value();
+        turn->begun(is_removed ? TurnRefusal{404, std::string(no_conversation)}
+                               : TurnRefusal{500, "Chat failed"});
+      });
 }
 
 // A title of the first question and answer, once there are both, unless the user gave one.

@@ -1,6 +1,7 @@
 #include "framing/sse.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "base/json.hpp"
@@ -19,7 +20,31 @@ Error too_long(std::size_t limit) {
                     "A line of the stream is longer than " + std::to_string(limit) + " bytes.");
 }
 
+// True for a field of server-sent events; the last line of a body may be cut in its name.
+bool is_field(std::string_view line, bool is_whole) {
+  constexpr std::array<std::string_view, 4> names{"data:", "event:", "id:", "retry:"};
+  return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+    return line.starts_with(name) || (!is_whole && name.starts_with(line));
+  });
+}
+
 }  // namespace
+
+SseHead read_sse_head(std::string_view head) {
+  if (head.starts_with(bom)) head.remove_prefix(bom.size());
+  SseHead found = SseHead::silent;
+  LineEnds ends(head);
+  for (std::size_t at = 0; at < head.size();) {
+    const std::size_t end = ends.next(at);
+    const bool is_whole = end != std::string_view::npos;
+    const std::string_view line = head.substr(at, is_whole ? end - at : end);
+    at = is_whole ? end + 1 : head.size();
+    if (line.find_first_not_of(" \t") == std::string_view::npos || line.front() == ':') continue;
+    if (!is_field(line, is_whole)) return SseHead::foreign;
+    found = SseHead::begun;
+  }
+  return found;
+}
 
 // Removes the BOM from the start of the stream. False when more bytes are needed to know.
 bool SseFraming::strip_bom(std::string_view& bytes) {

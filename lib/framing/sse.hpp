@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "framing/framing.hpp"
 
@@ -21,6 +22,15 @@ enum class SseDispatch : std::uint8_t {
   // As blank_line, but an unterminated last block is given at the end of the stream.
   blank_line_or_end,
 };
+
+// How the beginning of a body without a whole record reads as server-sent events.
+enum class SseHead : std::uint8_t {
+  silent,   // nothing but empty lines and comments
+  begun,    // also fields, or the beginning of one
+  foreign,  // a line that is neither
+};
+
+SseHead read_sse_head(std::string_view head);
 
 class SseFraming final : public Framing {
  public:

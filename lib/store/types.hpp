@@ -59,6 +59,13 @@ enum class Lane : std::uint8_t {
 constexpr std::int64_t until_begun = std::int64_t{1} << 52U;
 
 // A run that is to exist.
+// What whoever begins a run has read of its thread.
+struct SeenThread {
+  bool is_there = false;
+  std::optional<std::size_t> messages = {};  // how many it has; nothing: any number
+  std::string last = {};                     // the id of the last of them
+};
+
 struct NewRun {
   RunId id;
   std::string kind;  // "agent", "job", ...
@@ -77,6 +84,8 @@ struct NewRun {
   std::optional<std::int64_t> deadline;  // until when it waits for its client
   Lane lane = Lane::normal;
   bool may_wait = true;  // where its thread is busy and it has no owner; not stored
+  // It begins only in a thread that is as it was seen; not stored.
+  std::optional<SeenThread> seen = {};
 };
 
 // What a store has of the records of a run.
@@ -266,6 +275,7 @@ enum class AppendStatus : std::uint8_t {
   existing,  // the same request was accepted before, as `run`
   conflict,  // another request has the key
   busy,      // `run` is at work in the thread
+  changed,   // the thread is not as the run's maker saw it
   fenced,    // the run has another owner or epoch, is over, or is not there
   full,      // no space; the batch may be given again
   failed,

@@ -181,6 +181,7 @@ void RunRegistry::start(StartRequest request, Done<StartedRun> done) {
   made.parent = request.parent;
   made.parent_call = request.parent_call;
   made.may_wait = request.may_wait;
+  made.seen = std::move(request.seen);
   journal::Accepted accepted;
   accepted.agent = request.name;
   accepted.version = agent->second.version;
@@ -228,6 +229,8 @@ Error RunRegistry::start_error(const store::AppendOutcome& outcome) {
     case store::AppendStatus::conflict:
       return make_error(Errc::run_conflict,
                         "Another request began the run " + outcome.run.text() + " with this key.");
+    case store::AppendStatus::changed:
+      return make_error(Errc::run_conflict, "The thread was changed before the run began.");
     default: break;
   }
   return outcome.error.value_or(make_error(Errc::store_failed));

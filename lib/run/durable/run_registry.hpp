@@ -70,12 +70,13 @@ struct StartRequest {
   std::string principal;
   std::string idem_key;  // "": none
   std::string idem_hash;
-  std::string context_json;                 // what its tools get; "" is none
-  std::optional<store::RunId> id = {};      // where its reader has to know it at once
-  std::optional<store::RunId> parent = {};  // the job that it works for
-  std::string parent_call = {};             // as the job's ledger knows it
-  bool may_wait = false;                    // behind the run that its thread is busy with
-  bool is_held = false;                     // it has no turn before begin_held
+  std::string context_json;                    // what its tools get; "" is none
+  std::optional<store::RunId> id = {};         // where its reader has to know it at once
+  std::optional<store::RunId> parent = {};     // the job that it works for
+  std::string parent_call = {};                // as the job's ledger knows it
+  bool may_wait = false;                       // behind the run that its thread is busy with
+  std::optional<store::SeenThread> seen = {};  // as NewRun has it
+  bool is_held = false;                        // it has no turn before begin_held
   store::Lane lane = store::Lane::normal;
   std::vector<store::OutboxRow> outbox = {};  // stored with the run
   journal::OnDisconnect on_disconnect = journal::OnDisconnect::unset;

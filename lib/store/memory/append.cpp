@@ -73,11 +73,24 @@ class Append {
       outcome_.run = made.id;
       return stop(AppendStatus::conflict);
     }
-    if (made.owner.empty() && made.may_wait) return true;
-    const RunRow* other = tables_.in_thread_of(made);
-    if (other == nullptr) return true;
-    outcome_.run = other->run.id;
-    return stop(AppendStatus::busy);
+    const bool may_wait = made.owner.empty() && made.may_wait;
+    const RunRow* other = may_wait ? nullptr : tables_.in_thread_of(made);
+    if (other != nullptr) {
+      outcome_.run = other->run.id;
+      return stop(AppendStatus::busy);
+    }
+    return !made.seen || is_as_seen(made) ? true : stop(AppendStatus::changed);
+  }
+
+  bool is_as_seen(const NewRun& made) const {
+    const Owned key{made.principal, made.thread};
+    const bool is_there = tables_.threads.contains(key);
+    if (is_there != made.seen->is_there) return false;
+    if (!is_there || !made.seen->messages) return true;
+    const auto found = tables_.messages.find(key);
+    const std::size_t count = found == tables_.messages.end() ? 0 : found->second.size();
+    const std::string last = count == 0 ? std::string() : found->second.back().id;
+    return count == *made.seen->messages && last == made.seen->last;
   }
 
   bool check_segment() {

@@ -188,8 +188,24 @@ bool Backend::accept(const AppendBatch& batch, std::int64_t at, AppendOutcome& o
     outcome.status = AppendStatus::busy;
     return false;
   }
+  if (made.seen && !is_as_seen(made)) {
+    outcome.status = AppendStatus::changed;
+    return false;
+  }
   insert_run(made, at);
   return database_.ok();
+}
+
+bool Backend::is_as_seen(const NewRun& made) {
+  const SeenThread& seen = *made.seen;
+  const auto thread = find_thread(made.principal, made.thread);
+  if (thread.has_value() != seen.is_there) return false;
+  if (!thread || !seen.messages) return true;
+  const auto count = database_.number("SELECT count(*) FROM messages WHERE thread=?1", thread);
+  if (count != static_cast<std::int64_t>(*seen.messages)) return false;
+  Rows rows =
+      database_.rows("SELECT id FROM messages WHERE thread=?1 ORDER BY place DESC LIMIT 1", thread);
+  return rows.next() ? rows.view(0) == seen.last : seen.last.empty();
 }
 
 bool Backend::check_segment(const AppendBatch& batch, AppendOutcome& outcome) {

@@ -149,6 +149,7 @@ class Backend final : public StorageBackend {
   bool needs_sync(std::span<const AppendBatch> batches);
   AppendOutcome append_one(const AppendBatch& batch, std::int64_t at, bool synced, bool is_crowded);
   bool accept(const AppendBatch& batch, std::int64_t at, AppendOutcome& outcome);
+  bool is_as_seen(const NewRun& made);
   bool check_segment(const AppendBatch& batch, AppendOutcome& outcome);
   bool write_rows(const AppendBatch& batch, Live& root, std::int64_t at, AppendOutcome& outcome);
   bool write_calls(const AppendBatch& batch, AppendOutcome& outcome);

@@ -58,16 +58,37 @@ TEST(Decoder, TellsABodyCutInItsFirstRecordFromAnotherWire) {
     std::string_view body;
     std::string_view code;
   };
-  for (const Row& row : {Row{R"(data: {"id":"x","choi)", "stream_truncated"},
-                         Row{"<html><body>No such page", "not_a_stream"},
-                         Row{"data: hello\n\n", "not_a_stream"}, Row{"d", "stream_truncated"},
-                         Row{"dat", "stream_truncated"}, Row{"event", "stream_truncated"},
-                         Row{"retry: 1", "stream_truncated"}, Row{"dat\n", "not_a_stream"},
-                         Row{"day", "not_a_stream"}, Row{"data: [DONE]", "stream_empty"}}) {
+  for (const Row& row :
+       {Row{R"(data: {"id":"x","choi)", "stream_truncated"},
+        Row{"<html><body>No such page", "not_a_stream"}, Row{"data: hello\n\n", "not_a_stream"},
+        Row{"d", "stream_truncated"}, Row{"dat", "stream_truncated"},
+        Row{"event", "stream_truncated"}, Row{"retry: 1", "stream_truncated"},
+        Row{"dat\n", "not_a_stream"}, Row{"day", "not_a_stream"},
+        Row{"data: [DONE]", "stream_empty"}, Row{": ping\n\ndata: {\"id", "stream_truncated"},
+        Row{": ping\n\n: pi", "stream_empty"}, Row{"event: chunk\n", "stream_truncated"},
+        Row{"event: chunk\r\nid: 1\r\nda", "stream_truncated"},
+        Row{"retry: 3000\n\n: ping\n\n", "stream_truncated"},
+        Row{": ping\n\n<html>", "not_a_stream"},
+        Row{"\xEF\xBB\xBF"
+            "data: {",
+            "stream_truncated"}}) {
     Rig rig;
     ASSERT_TRUE(rig->feed(std::string(row.body)).ok());
     ASSERT_TRUE(rig->finish().ok());
     EXPECT_EQ(rig.lines_with(row.code), 1) << row.body;
+  }
+}
+
+// A picture comes as one record of a megabyte; a page of a proxy may be long, too.
+TEST(Decoder, TellsALongBodyCutInItsFirstRecordFromAnotherWire) {
+  for (const auto& [start, code] :
+       {std::pair("data: {\"image\":\"", "stream_truncated"),
+        std::pair("<html><body>", "not_a_stream"), std::pair(": ", "stream_empty")}) {
+    Rig rig;
+    ASSERT_TRUE(rig->feed(start).ok());
+    for (int chunk = 0; chunk < 100; ++chunk) ASSERT_TRUE(rig->feed(repeated("x", 1024)).ok());
+    ASSERT_TRUE(rig->finish().ok());
+    EXPECT_EQ(rig.lines_with(code), 1) << start;
   }
 }
 

@@ -112,8 +112,9 @@ TEST(ApiZone, KeepsForeignPagesFromWhatNeedsNoKey) {
   const auto from = [&](const std::string& origin) {
     return status_of(zone, head_of("/api/v1/x", {{"Origin", origin}}));
   };
-  for (const char* own : {"https://app.example", "tauri://localhost", "http://localhost",
-                          "https://localhost:8443", "http://127.3.2.1:1", "http://[::1]:80"}) {
+  for (const char* own :
+       {"https://app.example", "tauri://localhost", "http://localhost", "https://localhost:8443",
+        "http://127.3.2.1:1", "http://[::1]:80", "http://LOCALHOST:3000", "https://App.Example"}) {
     EXPECT_EQ(from(own), 0) << own;
   }
   for (const char* foreign :
