@@ -177,4 +177,45 @@ void OnlyChoice::drop_held() {
   held_.reset();
 }
 
+bool EarlyChoices::hold(const json::Value& choices) {
+  // Servers that send several answers give each its first words within a few records.
+  constexpr std::size_t most_records = 64;
+  constexpr std::size_t most_bytes = 64UL * 1024UL;
+  if (choices.size() == 0) return false;
+  bool has_words = false;
+  for (const json::Value choice : choices.items()) {
+    if (!choice.is_object()) continue;
+    const auto index = choice["index"].integer();
+    const bool is_first = index.value_or(0) == 0;
+    const bool begins = begins_answer(choice) || has_content(choice);
+    // The end of the only answer may be numbered otherwise.
+    const bool ends_held = is_first && held_ && !begins;
+    begins_at_zero_ = begins_at_zero_ || (index == 0 && begins);
+    is_open_ = is_open_ && !choice["message"].exists() && (!is_first || ends_held);
+    has_words = has_words || has_content(choice);
+  }
+  const bool is_full = held_ && (held_->records.size() >= most_records || bytes_ > most_bytes ||
+                                 held_->indexes.size() > ChatChoice::most_others);
+  if (is_full) is_open_ = false;
+  if (!is_open_ || (!held_ && !has_words)) return false;
+  Held& held = held_ ? *held_ : held_.emplace();
+  for (const json::Value choice : choices.items()) {
+    if (const auto index = choice["index"].integer(); index && *index != 0) {
+      held.indexes.insert(*index);
+    }
+  }
+  held.records.push_back(choices.to_json(json::Surrogates::keep));
+  bytes_ += held.records.back().size();
+  return true;
+}
+
+EarlyChoices::Held EarlyChoices::close() {
+  is_open_ = false;
+  if (!held_) return {};
+  Held held = std::move(*held_);
+  held_.reset();
+  if (!begins_at_zero_) held.indexes.clear();
+  return held;
+}
+
 }  // namespace millrace::adapter

@@ -33,6 +33,10 @@ class ChatChoice {
 
   // The number of the choice that counts.
   [[nodiscard]] std::int64_t index() const { return index_; }
+  // These numbers are those of other answers.
+  void pass_over(const std::unordered_set<std::int64_t>& indexes) {
+    others_.edit().insert(indexes.begin(), indexes.end());
+  }
 
   // Other choices that are told apart; no request can ask for so many answers.
   static constexpr std::size_t most_others = 1024;
@@ -78,6 +82,10 @@ class OnlyChoice {
   [[nodiscard]] std::string_view held_reason() const {
     return held_ ? std::string_view(held_->reason) : std::string_view();
   }
+  // These numbers are those of other answers.
+  void pass_over(const std::unordered_set<std::int64_t>& indexes) {
+    others_.edit().insert(indexes.begin(), indexes.end());
+  }
 
  private:
   struct Delta {
@@ -100,6 +108,32 @@ class OnlyChoice {
   OptionalBox<Held> held_;
   std::vector<std::string> dropped_;
   bool speaker_ended_ = false;
+};
+
+// What comes under other numbers before index 0 has begun. Where it begins, it is the answer, and
+// they are alternatives; else some server numbers its only answer so. Nothing is held back of a
+// body that begins with index 0, or without numbers.
+class EarlyChoices {
+ public:
+  explicit EarlyChoices(Answers answers) : is_open_(answers != Answers::several) {}
+
+  // False once it is known which answer counts.
+  [[nodiscard]] bool is_open() const { return is_open_; }
+  // True when the choices of a record are held back.
+  bool hold(const json::Value& choices);
+
+  struct Held {
+    std::vector<std::string> records;          // their choices as JSON texts
+    std::unordered_set<std::int64_t> indexes;  // of those that are not the answer
+  };
+  // What was held back; nothing is from now on.
+  Held close();
+
+ private:
+  OptionalBox<Held> held_;
+  std::size_t bytes_ = 0;
+  bool is_open_;
+  bool begins_at_zero_ = false;
 };
 
 }  // namespace millrace::adapter

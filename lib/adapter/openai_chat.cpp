@@ -5,6 +5,7 @@
 
 #include "adapter/usage.hpp"
 #include "base/error.hpp"
+#include "base/json_depth.hpp"
 #include "base/shown.hpp"
 
 namespace millrace::adapter {
@@ -70,6 +71,7 @@ bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record)
     error = error_in_place(record, choices.exists() || usage.is_object());
   }
   if (error) {
+    give_early();
     tagged_.flush(*this);
     note_usage(record, usage);
     flush_usage();
@@ -101,6 +103,7 @@ bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record)
 // answer.
 // Source: HKUDS/nanobot, pull request 1555 (2026-03).
 json::Value OpenAiChat::on_choices(const json::Value& choices) {
+  if (early_.is_open() && hold_early(choices)) return {};
   json::Value first = choice_.of(choices, given_.text);
   if (choice_.has_too_many()) {
     services_.parts.fail(row_of(Errc::too_many_parts).code, crowded_sentence);
@@ -119,6 +122,26 @@ json::Value OpenAiChat::on_choices(const json::Value& choices) {
   on_choice(first, given_, true);
   if (const auto reason = first["finish_reason"].filled_string()) on_finish(*reason);
   return first;
+}
+
+bool OpenAiChat::hold_early(const json::Value& choices) {
+  if (early_.hold(choices)) return true;
+  if (!early_.is_open()) give_early();
+  return false;
+}
+
+// Choices that came before it was known whose they are.
+void OpenAiChat::give_early() {
+  const EarlyChoices::Held held = early_.close();
+  if (held.records.empty()) return;
+  if (!held.indexes.empty()) {
+    choice_.pass_over(held.indexes);
+    only_.pass_over(held.indexes);
+  }
+  json::Document document(json::data_depth_limit);
+  for (const std::string& record : held.records) {
+    if (const auto choices = document.parse(record)) on_choices(choices.value());
+  }
 }
 
 void OpenAiChat::on_only_answer(const json::Value& choices) {
@@ -354,6 +377,7 @@ void OpenAiChat::flush_usage() {
 // Gateways leave out the reason to finish and end the stream as one that is whole. Arguments that
 // are not whole were cut all the same.
 void OpenAiChat::on_sentinel() {
+  give_early();
   finish_with_held_reason();
   if (finished_) return;
   tagged_.flush(*this);
@@ -372,6 +396,7 @@ void OpenAiChat::finish_without_reason() {
 }
 
 void OpenAiChat::on_end() {
+  give_early();
   open_named_calls();
   finish_with_held_reason();
   tagged_.flush(*this);

@@ -51,7 +51,10 @@ class OpenAiChat final : public Adapter, private TaggedReader {
  public:
   explicit OpenAiChat(const Services& services,
                       TaggedText::Calls calls = TaggedText::Calls::as_text)
-      : services_(services), tagged_(reasoning_tags(services), calls), choice_(services.answers) {}
+      : services_(services),
+        tagged_(reasoning_tags(services), calls),
+        early_(services.answers),
+        choice_(services.answers) {}
 
   bool on_record(std::string_view name, const json::Value& record) override;
   void on_sentinel() override;
@@ -90,6 +93,8 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   };
 
   json::Value on_choices(const json::Value& choices);
+  bool hold_early(const json::Value& choices);
+  void give_early();
   void on_only_answer(const json::Value& choices);
   void finish_only_answer(std::string_view reason);
   void finish_with_held_reason();
@@ -150,6 +155,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   std::string message_id_;
   std::string audio_id_;                             // of the spoken answer
   Rare<std::unordered_set<std::string>> citations_;  // that were given, with their messages
+  EarlyChoices early_;
   ChatChoice choice_;
   OnlyChoice only_;
   Alternatives alternatives_;

@@ -167,6 +167,60 @@ TEST(ChatChoice, ReadsIndexZeroWhereNobodyKnowsHowManyWereRequested) {
   }
 }
 
+// Source: openai/openai-agents-js, "filters multiple choices by default" (2026).
+TEST(ChatChoice, ReadsIndexZeroThoughAnotherOneSpeaksBefore) {
+  const std::string early = chunk(1, R"({"content":"ignored"})");
+  const std::string both = R"(data: {"choices":[{"index":0,"delta":{"content":"kept"}},)"
+                           R"({"index":1,"delta":{"content":"x"}}]})"
+                           "\n\n";
+  const std::string rest = chunk(0, "{}", R"("stop")") + "data: [DONE]\n\n";
+  for (const adapter::Answers answers : {adapter::Answers::unknown, adapter::Answers::one}) {
+    for (const std::string& body :
+         {early + both + rest, early + early + chunk(2, R"({"role":"assistant","content":"y"})") +
+                                   both + chunk(1, "{}", R"("length")") + rest}) {
+      EXPECT_EQ(decode_choices(answers, body), text_message({"kept"}) + finish_of("stop")) << body;
+    }
+  }
+}
+
+TEST(ChatChoice, GivesWhatCameBeforeIndexZeroAsAnAlternative) {
+  CountingIds ids("id-");
+  test::Collector events;
+  adapter::DecoderOptions options;
+  options.details = true;
+  adapter::Decoder decoder(*adapter::find_wire("openai_chat"), options, ids, events);
+  EXPECT_TRUE(decoder
+                  .feed(chunk(1, R"({"role":"assistant","content":"B1"})") +
+                        chunk(0, R"({"role":"assistant","content":"A"})") +
+                        chunk(1, R"({"content":"B2"})") + chunk(0, "{}", R"("stop")"))
+                  .ok());
+  EXPECT_TRUE(decoder.finish().ok());
+  const std::string text = events.text(true);
+  EXPECT_NE(text.find(R"("delta":"A")"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"("index":1,"message":{"role":"assistant","content":"B1B2"})"),
+            std::string::npos)
+      << text;
+}
+
+// A server that numbers its only answer otherwise.
+TEST(ChatChoice, ReadsTheOnlyAnswerUnderAnotherNumber) {
+  std::string body;
+  std::vector<std::string> pieces;
+  for (int at = 0; at < 100; ++at) {
+    pieces.push_back("w" + std::to_string(at));
+    body += chunk(3, R"({"content":")" + pieces.back() + "\"}");
+  }
+  const std::string end = chunk(3, "{}", R"("stop")");
+  const std::string other_end = chunk(0, "{}", R"("stop")");
+  for (const std::string& tail : {end, other_end, end + "data: [DONE]\n\n"}) {
+    const std::string few = chunk(3, R"({"content":"w0"})") + tail;
+    for (const adapter::Answers answers : {adapter::Answers::unknown, adapter::Answers::one}) {
+      EXPECT_EQ(decode_choices(answers, body + tail), text_message(pieces) + finish_of("stop"));
+      EXPECT_EQ(decode_choices(answers, few), text_message({"w0"}) + finish_of("stop"));
+    }
+  }
+}
+
 TEST(ChatChoice, EndsWithTheReasonUnderAnotherNumberWhereItHasNone) {
   const std::string body = chunk(0, R"({"content":"One"})") + chunk(1, "{}", R"("stop")");
   for (const std::string_view end : {"data: [DONE]\n\n", ""}) {
