@@ -125,7 +125,7 @@ void LangGraph::on_ai_message(const Message& message, bool complete) {
     give_end(body);
     return;
   }
-  std::string_view text = collect_text(text_, body["content"]);
+  std::string_view text = collect_text(text_, content_of(body));
   std::string_view reasoning_parts = collect_reasoning(reasoning_, body);
   bool is_new = true;
   if (cumulative()) {
@@ -150,7 +150,7 @@ void LangGraph::on_ai_message(const Message& message, bool complete) {
   note_rest(body);
   if (cumulative() && !complete) return;
   if (cumulative()) note_blocks(body);
-  for (const json::Value block : body["content"].items()) give_block(block);
+  for (const json::Value block : content_of(body).items()) give_block(block);
   give_end(body);
   if (cumulative()) leave_segment();
 }
@@ -220,6 +220,7 @@ void LangGraph::enter_segment(const Message& message, std::string_view wire_id, 
   segment_.has_text = false;
   segment_.is_begun = !strict();
   segment_.is_passed = false;
+  segment_.has_chunks = false;
   name_segment(message);
   services_.parts.text_open(text_key, segment_.id);
   // Drop-in readers have seen its start already.

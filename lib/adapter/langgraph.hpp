@@ -46,9 +46,10 @@ class LangGraph final : public Adapter {
     std::optional<std::int64_t> step;
     bool has_tools = false;
     bool has_text = false;
-    bool is_begun = false;   // the reader has seen its start
-    bool is_passed = false;  // another part follows its text
-    bool is_part = false;    // more of the message that `base` is of, which is not given yet
+    bool is_begun = false;    // the reader has seen its start
+    bool is_passed = false;   // another part follows its text
+    bool has_chunks = false;  // its calls come as chunks of calls
+    bool is_part = false;     // more of the message that `base` is of, which is not given yet
   };
   // Where a message of the source was given first.
   struct Origin {
@@ -119,6 +120,11 @@ class LangGraph final : public Adapter {
   void give_chunks(const json::Value& chunks);
   void note_call_members(const json::Value& call, std::string_view id);
   void give_chunk(const json::Value& chunk);
+  void give_piece(std::string_view index, std::string_view id, std::string_view name,
+                  const json::Value& arguments);
+  void give_unlisted_calls(const json::Value& body);
+  bool give_block_calls(const json::Value& body);
+  bool give_raw_calls(const json::Value& body);
   std::string give_whole_call(const json::Value& call, std::string_view id,
                               const json::Value& arguments);
   void give_arguments(Call& call, const json::Value& arguments);

@@ -169,8 +169,11 @@ void LangGraphBlocks::add_call(const json::Value& block, const CallBlock& shape,
 }
 
 void LangGraphBlocks::note_members(const json::Value& body) {
+  // They are the content where that is empty.
+  const bool has_content = !is_bare(body["content"]);
   for (const auto& [key, value] : body.members()) {
     if (has_word(shown_members, key) || is_bare(value)) continue;
+    if (key == "content_blocks" && !has_content) continue;
     if (key == "response_metadata") {
       members_.join(key, value);
     } else {

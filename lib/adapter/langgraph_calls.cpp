@@ -24,7 +24,9 @@ void LangGraph::give_calls(const json::Value& body, bool complete) {
   // Beside chunks, and before the end of a cumulative message, `tool_calls` is provisional.
   if (cumulative() && !complete) return;
   if (chunks.size() > 0 && !services_.gives_all()) return;
-  for (const json::Value call : body["tool_calls"].items()) {
+  const json::Value calls = body["tool_calls"];
+  if (calls.size() == 0 && services_.gives_all()) give_unlisted_calls(body);
+  for (const json::Value call : calls.items()) {
     if (!call.is_object()) continue;
     std::string id(call["id"].string());
     if (chunks.size() == 0) {
@@ -34,6 +36,52 @@ void LangGraph::give_calls(const json::Value& body, bool complete) {
     }
     note_call_members(call, id);
   }
+}
+
+// Of a message whose calls stand in no list of calls: those of its content, else those that its
+// model's API gave, as the integration kept them.
+// Source: langchain-ai/langgraphjs, `libs/sdk/src/utils/normalize-tool-calls.ts` (2026).
+void LangGraph::give_unlisted_calls(const json::Value& body) {
+  if (segment_.has_chunks) return;
+  if (cumulative() && give_block_calls(body)) return;
+  if (give_raw_calls(body)) return;
+  for (const json::Value item : body["response_metadata"]["output"].items()) {
+    const std::string_view id = item["call_id"].string();
+    if (item["type"].string() != "function_call" || has_call(body["invalid_tool_calls"], id))
+      continue;
+    if (!id.empty()) give_whole_call(item, id, item["arguments"]);
+  }
+}
+
+// Where blocks come one by one, they were given at their places.
+bool LangGraph::give_block_calls(const json::Value& body) {
+  bool has_any = false;
+  for (const json::Value block : content_of(body).items()) {
+    const CallBlock* shape = call_block_of(block["type"].string());
+    if (shape == nullptr || !shape->is_whole) continue;
+    has_any = true;
+    const std::string_view id = block[shape->id].string();
+    if (has_call(body["invalid_tool_calls"], id)) continue;
+    give_whole_call(block, id, block[shape->arguments]);
+  }
+  return has_any;
+}
+
+// In the shape of chat completions: whole, or in pieces with the number of their call.
+bool LangGraph::give_raw_calls(const json::Value& body) {
+  const json::Value calls = body["additional_kwargs"]["tool_calls"];
+  for (const json::Value call : calls.items()) {
+    const json::Value function = call["function"];
+    const std::string_view id = call["id"].string();
+    const json::Value index = call["index"];
+    if (!function.is_object() || has_call(body["invalid_tool_calls"], id)) continue;
+    if (index.is_number() && !cumulative()) {
+      give_piece(index.number_text(), id, function["name"].string(), function["arguments"]);
+    } else if (!id.empty()) {
+      give_whole_call(function, id, function["arguments"]);
+    }
+  }
+  return calls.size() > 0;
 }
 
 // Members of a call that no event shows.
@@ -49,7 +97,9 @@ void LangGraph::note_call_members(const json::Value& call, std::string_view id) 
 void LangGraph::give_chunks(const json::Value& chunks) {
   if (std::exchange(chunks_given_, true)) return;
   for (const json::Value chunk : chunks.items()) {
-    if (chunk.is_object()) give_chunk(chunk);
+    if (!chunk.is_object()) continue;
+    segment_.has_chunks = true;
+    give_chunk(chunk);
   }
 }
 
@@ -110,8 +160,11 @@ void LangGraph::give_chunk(const json::Value& chunk) {
   const json::Value position = chunk["index"];
   std::string_view index = position.is_number() ? position.number_text() : position.string();
   if (index.empty()) index = "0";
-  const std::string_view id = chunk["id"].string();
-  const std::string_view name = chunk["name"].string();
+  give_piece(index, chunk["id"].string(), chunk["name"].string(), chunk["args"]);
+}
+
+void LangGraph::give_piece(std::string_view index, std::string_view id, std::string_view name,
+                           const json::Value& arguments) {
   Call* call = find_call(index, id);
   if (call == nullptr) {
     const bool unknown = id.empty() ? name.empty() : known_calls_.contains(std::string(id));
@@ -119,7 +172,7 @@ void LangGraph::give_chunk(const json::Value& chunk) {
     call = &add_call(index);
   }
   name_call(*call, id, name);
-  give_arguments(*call, chunk["args"]);
+  give_arguments(*call, arguments);
 }
 
 // Gives the id that the reader knows the call by, "" where it is not known yet.

@@ -17,18 +17,11 @@ constexpr std::array<std::string_view, 10> shown_blocks{
     "text",      "refusal",         "reasoning",        "thinking",      "tool_use",
     "tool_call", "tool_call_chunk", "input_json_delta", "function_call", "reasoning_content"};
 
-bool has_call(const json::Value& list, std::string_view id) {
-  for (const json::Value call : list.items()) {
-    if (call["id"].string() == id) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 void LangGraph::give_in_order(const Message& message, std::string_view wire_id) {
   const json::Value body = message.body;
-  const json::Value content = body["content"];
+  const json::Value content = content_of(body);
   enter_segment(message, wire_id, false);
   // The calls end with the message before the text.
   if (segment_.has_tools && !collect_text(text_, content).empty()) {
@@ -195,7 +188,7 @@ void LangGraph::note_rest(const json::Value& body) {
 void LangGraph::note_blocks(const json::Value& body) {
   if (!services_.gives_all() || !segment_.open) return;
   rest_.begin_record();
-  for (const json::Value block : body["content"].items()) {
+  for (const json::Value block : content_of(body).items()) {
     const CallBlock* shape = call_block_of(block["type"].string());
     const std::string_view id = shape == nullptr ? "" : block[shape->id].string();
     if (block.is_string()) {

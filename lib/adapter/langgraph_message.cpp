@@ -24,6 +24,20 @@ Author author_of(std::string_view type) {
   return row == authors.end() ? Author::other : row->second;
 }
 
+json::Value content_of(const json::Value& body) {
+  const json::Value content = body["content"];
+  const json::Value blocks = body["content_blocks"];
+  const bool is_empty = content.size() == 0 && content.string().empty();
+  return is_empty && blocks.is_array() && blocks.size() > 0 ? blocks : content;
+}
+
+bool has_call(const json::Value& list, std::string_view id) {
+  for (const json::Value call : list.items()) {
+    if (call["id"].string() == id) return true;
+  }
+  return false;
+}
+
 std::string_view first_text(const json::Value& value, std::string_view key,
                             std::string_view other_key) {
   const auto text = value[key].filled_string();
@@ -42,7 +56,7 @@ void append_reasoning(std::string& out, const json::Value& block) {
 
 std::string_view collect_reasoning(std::string& out, const json::Value& body) {
   out.clear();
-  for (const json::Value block : body["content"].items()) append_reasoning(out, block);
+  for (const json::Value block : content_of(body).items()) append_reasoning(out, block);
   if (out.empty()) append_reasoning(out, body["additional_kwargs"]);
   return out;
 }

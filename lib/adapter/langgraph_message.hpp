@@ -13,6 +13,12 @@ namespace millrace::adapter {
 enum class Author : std::uint8_t { other, ai, tool };
 Author author_of(std::string_view type);
 
+// The content of a message; where it is empty, the blocks that LangChain's newer messages have
+// beside it.
+json::Value content_of(const json::Value& body);
+// Whether a list of calls has one of this id.
+bool has_call(const json::Value& list, std::string_view id);
+
 // The first of these members that is a string with text, or "".
 std::string_view first_text(const json::Value& value, std::string_view key,
                             std::string_view other_key);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -139,8 +140,57 @@ void read_calls(Message& message, const json::Value& calls, bool invalid, IdSour
   }
 }
 
-void read_body(Message& message, const json::Value& value, IdSource& ids) {
+void add_unlisted_call(Message& message, const json::Value& value, std::string_view id,
+                       const json::Value& name, const json::Value& arguments) {
+  if (id.empty()) return;
+  for (const json::Value call : value["invalid_tool_calls"].items()) {
+    if (call["id"].string() == id) return;
+  }
+  ToolCall& call = message.tool_calls.emplace_back();
+  call.id = id;
+  call.name = name.string();
+  call.arguments = arguments_of(arguments);
+}
+
+// Of a message whose calls stand in no list of calls: those of its content, else those that its
+// model's API gave, as the integration kept them.
+// Source: langchain-ai/langgraphjs, `libs/sdk/src/utils/normalize-tool-calls.ts` (2026).
+void read_unlisted_calls(Message& message, const json::Value& content, const json::Value& value) {
+  struct Shape {
+    std::string_view type, id, arguments;
+  };
+  constexpr std::array shapes{Shape{"tool_use", "id", "input"}, Shape{"tool_call", "id", "args"},
+                              Shape{"function_call", "call_id", "arguments"}};
+  const auto read_blocks = [&](const json::Value& blocks, std::span<const Shape> known) {
+    for (const json::Value block : blocks.items()) {
+      const auto shape = std::find_if(known.begin(), known.end(), [&](const Shape& one) {
+        return one.type == block["type"].string();
+      });
+      if (shape == known.end()) continue;
+      add_unlisted_call(message, value, block[shape->id].string(), block["name"],
+                        block[shape->arguments]);
+    }
+  };
+  read_blocks(content, shapes);
+  if (!message.tool_calls.empty()) return;
+  for (const json::Value call : value["additional_kwargs"]["tool_calls"].items()) {
+    const json::Value function = call["function"];
+    add_unlisted_call(message, value, call["id"].string(), function["name"], function["arguments"]);
+  }
+  if (!message.tool_calls.empty()) return;
+  read_blocks(value["response_metadata"]["output"], std::span(shapes).last(1));
+}
+
+// The blocks that LangChain's newer messages have beside an empty content are their content.
+json::Value content_of(const json::Value& value) {
   const json::Value content = value["content"];
+  const json::Value blocks = value["content_blocks"];
+  const bool is_empty = content.size() == 0 && content.string().empty();
+  return is_empty && blocks.is_array() && blocks.size() > 0 ? blocks : content;
+}
+
+void read_body(Message& message, const json::Value& value, IdSource& ids) {
+  const json::Value content = content_of(value);
   const bool has_parts = message.role == Role::user || message.role == Role::tool;
   message.content =
       has_parts ? langgraph_content(content) : Content::of_text(langgraph::text_of_blocks(content));
@@ -153,6 +203,7 @@ void read_body(Message& message, const json::Value& value, IdSource& ids) {
   }
   if (message.role == Role::assistant) {
     read_calls(message, value["tool_calls"], false, ids);
+    if (message.tool_calls.empty()) read_unlisted_calls(message, content, value);
     read_calls(message, value["invalid_tool_calls"], true, ids);
   } else if (message.role == Role::tool) {
     message.tool_call_id = value["tool_call_id"].string();
@@ -168,6 +219,9 @@ void keep_langgraph_members(Message& message, const json::Value& value, bool has
   if (!has_own_type) known.emplace_back("type");
   if (message.role != Role::tool) known.emplace_back("name");
   if (message.error) known.emplace_back("status");
+  const json::Value content = value["content"];
+  const bool has_content = content.size() > 0 || !content.string().empty();
+  if (!has_content) known.emplace_back("content_blocks");
   JsonBuilder out;
   out.open_object();
   for (const auto& [key, member] : value.members()) {
