@@ -47,6 +47,13 @@ class OpenAiResponses final : public Adapter {
     JsonBalance balance;
     std::string whole = {};  // what their end has instead
   };
+  // The words with which a part of reasoning began, while its pieces may say them again.
+  struct Beginning {
+    Part part;
+    std::int64_t number;
+    std::string text;
+    std::size_t repeated = 0;  // bytes of it that came again
+  };
   struct Item {
     const openai::ItemType* type = nullptr;
     std::int64_t index = -1;  // output_index
@@ -62,6 +69,7 @@ class OpenAiResponses final : public Adapter {
     Part reasoning_part = Part::text;  // the reasoning part that was begun last: its kind
     std::int64_t reasoning_number = -1;
     std::size_t reasoning_parts = 0;
+    Rare<std::vector<Beginning>> beginnings = {};
     bool reasoning_ended = false;  // another part begins, though no number may say so
     bool has_arguments = false;
     bool ended = false;  // the call's arguments are complete
@@ -104,6 +112,10 @@ class OpenAiResponses final : public Adapter {
   void on_part_done(const json::Value& record, const Row& row);
   void on_annotation(const json::Value& record, const Row& row);
   void on_reasoning_begun(const json::Value& record, const Row& row);
+  void begin_reasoning(Item& item, Part part, std::int64_t number, std::string_view text,
+                       const json::Value& end);
+  std::string new_of(Item& item, Part part, std::int64_t number, std::string_view piece);
+  void leave_beginning(Item& item, Part part, std::int64_t number, bool has_whole);
   void on_reasoning_delta(const json::Value& record, const Row& row);
   void on_reasoning_done(const json::Value& record, const Row& row);
   void on_arguments_delta(const json::Value& record, const Row& row);

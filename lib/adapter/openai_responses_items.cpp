@@ -86,7 +86,7 @@ void OpenAiResponses::on_item_added(const json::Value& record, const Row& /*row*
   // Servers may give a summary here alone, or its first words.
   std::int64_t number = 0;
   for (const json::Value piece : value["summary"].items()) {
-    give_reasoning(item, Part::summary, number++, piece["text"].string());
+    begin_reasoning(item, Part::summary, number++, piece["text"].string(), piece);
   }
 }
 

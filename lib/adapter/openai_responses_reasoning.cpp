@@ -2,6 +2,9 @@
 // item's id.
 #include "adapter/openai_responses.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace millrace::adapter {
 
 using openai::ItemGroup;
@@ -40,6 +43,49 @@ void OpenAiResponses::complete_reasoning(Item& item, Part part, std::int64_t num
   give_reasoning(item, part, number, is_new ? whole : missing_of(item, part, number, whole, end));
 }
 
+// A part that begins with words. Most servers go on with them; others say them again in pieces.
+void OpenAiResponses::begin_reasoning(Item& item, Part part, std::int64_t number,
+                                      std::string_view text, const json::Value& end) {
+  if (text.empty()) return;
+  if (item.is_new(part, number)) {
+    item.beginnings.edit().push_back({part, number, std::string(text)});
+  }
+  complete_reasoning(item, part, number, text, end);
+}
+
+// What of a piece is not the beginning of its part once more. What may be that waits.
+std::string OpenAiResponses::new_of(Item& item, Part part, std::int64_t number,
+                                    std::string_view piece) {
+  std::string all(piece);
+  if (item.beginnings->empty()) return all;
+  std::vector<Beginning>& beginnings = item.beginnings.edit();
+  const auto begun =
+      std::find_if(beginnings.begin(), beginnings.end(), [&](const Beginning& beginning) {
+        return beginning.part == part && beginning.number == number;
+      });
+  if (begun == beginnings.end()) return all;
+  const std::string_view rest = std::string_view(begun->text).substr(begun->repeated);
+  const std::size_t size = std::min(rest.size(), piece.size());
+  const bool is_same = rest.substr(0, size) == piece.substr(0, size);
+  all = is_same ? std::string(piece.substr(size))
+                : begun->text.substr(0, begun->repeated).append(piece);
+  begun->repeated += size;
+  if (!is_same || begun->repeated == begun->text.size()) beginnings.erase(begun);
+  return all;
+}
+
+// The part ends. `has_whole`: its whole text follows and has what waits.
+void OpenAiResponses::leave_beginning(Item& item, Part part, std::int64_t number, bool has_whole) {
+  if (item.beginnings->empty()) return;
+  std::string waiting;
+  std::erase_if(item.beginnings.edit(), [&](const Beginning& begun) {
+    const bool is_own = begun.part == part && begun.number == number;
+    if (is_own && !has_whole) waiting = begun.text.substr(0, begun.repeated);
+    return is_own;
+  });
+  give_reasoning(item, part, number, waiting);
+}
+
 void OpenAiResponses::on_reasoning_begun(const json::Value& record, const Row& row) {
   Item* item = find(record, ItemGroup::reasoning);
   const bool has_number = record[row.member].integer().has_value();
@@ -53,12 +99,13 @@ void OpenAiResponses::on_reasoning_delta(const json::Value& record, const Row& r
   Item& item = find_or_add(record, ItemGroup::reasoning);
   if (is_late(item, record["item_id"], record)) return;
   const std::int64_t number = reasoning_number(item, row.part, record[row.member]);
-  give_reasoning(item, row.part, number, record["delta"].string());
+  give_reasoning(item, row.part, number, new_of(item, row.part, number, record["delta"].string()));
 }
 
 void OpenAiResponses::on_reasoning_done(const json::Value& record, const Row& row) {
   Item& item = find_or_add(record, ItemGroup::reasoning);
   const std::int64_t number = reasoning_number(item, row.part, record[row.member]);
+  leave_beginning(item, row.part, number, record["text"].filled_string().has_value());
   complete_reasoning(item, row.part, number, record["text"].string(), record);
   item.reasoning_ended = true;
   services_.parts.reasoning_close(item.key);
@@ -72,6 +119,12 @@ void OpenAiResponses::finish_reasoning(Item& item, const json::Value& value) {
       ++number;
     }
   };
+  while (!item.beginnings->empty()) {
+    const Part part = item.beginnings->front().part;
+    const std::int64_t number = item.beginnings->front().number;
+    const json::Value list = value[part == Part::summary ? "summary" : "content"];
+    leave_beginning(item, part, number, static_cast<std::int64_t>(list.size()) > number);
+  }
   give_rest(Part::summary, value["summary"]);
   give_rest(Part::reasoning_part, value["content"]);
   item.is_whole = item.reasoning_parts > 0;

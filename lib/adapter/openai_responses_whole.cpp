@@ -55,7 +55,7 @@ void OpenAiResponses::on_part_begun(const json::Value& record, const Row& row) {
   const json::Value number = record[row.member];
   if (is_text) return complete_text(item, item.number(Part::text, number), text, part);
   const Part kind = type == "reasoning_text" ? Part::reasoning_part : row.part;
-  complete_reasoning(item, kind, reasoning_number(item, kind, number), text, part);
+  begin_reasoning(item, kind, reasoning_number(item, kind, number), text, part);
 }
 
 // The end of a part has its text again. Without a number it is not known which part of reasoning

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "support/answer_events.hpp"
 
@@ -99,6 +100,49 @@ TEST(BeginningsOfResponses, GiveTheirReasoning) {
   EXPECT_EQ(count_in(more, R"("delta":"Initial")"), 1U) << more;
   EXPECT_EQ(count_in(more, R"("delta":" more")"), 1U) << more;
   EXPECT_EQ(count_in(more, "Initial more"), 0U) << more;
+}
+
+// Some servers send it in pieces all the same.
+TEST(BeginningsOfResponses, GiveTheirReasoningOnce) {
+  const std::string item =
+      R"({"type":"response.output_item.added","output_index":0,"item":{"type":"reasoning",)"
+      R"("id":"r1","summary":[{"type":"summary_text","text":"One two"}]}})";
+  const auto piece = [](const std::string& text) {
+    return R"({"type":"response.reasoning_summary_text.delta","item_id":"r1","output_index":0,)"
+           R"("summary_index":0,"delta":")" +
+           text + "\"}";
+  };
+  const auto words_of = [](const std::string& events) {
+    std::string words;
+    constexpr std::string_view key = R"("delta":")";
+    for (std::size_t at = events.find(key); at != events.npos; at = events.find(key, at + 1)) {
+      const std::size_t from = at + key.size();
+      words.append(events.substr(from, events.find('"', from) - from));
+    }
+    return words;
+  };
+  const std::string part_done =
+      R"({"type":"response.reasoning_summary_text.done","item_id":"r1","output_index":0,)"
+      R"("summary_index":0,"text":")";
+  struct Case {
+    std::vector<std::string> records;
+    std::string words;
+  };
+  for (const Case& one : {
+           Case{{piece("One two")}, "One two"},
+           Case{{piece("One"), piece(" two"), piece(" three")}, "One two three"},
+           Case{{piece("One two three")}, "One two three"},
+           Case{{piece("One"), piece(" more")}, "One twoOne more"},
+           Case{{piece("One"), part_done + "One twoOne\"}"}, "One twoOne"},
+           Case{{piece("One"), part_done + "\"}"}, "One twoOne"},
+           Case{{piece("One"), part_done + "One two\"}"}, "One two"},
+       }) {
+    std::string body = "data: " RESPONSE_CREATED "\n\ndata: " + item + "\n\n";
+    for (const std::string& record : one.records) body += "data: " + record + "\n\n";
+    body += "data: " RESPONSE_COMPLETED "\n\n";
+    const std::string events = test::decode_in_steps("openai_responses", body, body.size());
+    EXPECT_EQ(words_of(events), one.words) << events;
+  }
 }
 
 TEST(EndsOfResponses, NameAnotherText) {
