@@ -3,6 +3,7 @@
 import { MillraceError } from '../errors';
 import { shown } from '../shown';
 import { messageOf } from '../thrown';
+import { engineAnswer } from './engine-answer';
 import { resultText } from './http-tools';
 import { errorRecord } from '../serialize';
 
@@ -25,10 +26,15 @@ export function payloadArguments(given: unknown): object {
   );
 }
 
+// What is nearly JSON is the object that it means, as for agents.
 function parsed(text: string): unknown {
+  const repaired = () => engineAnswer<object | null>('repairArguments', { text });
   try {
-    return text.trim() === '' ? {} : JSON.parse(text);
+    const value: unknown = text.trim() === '' ? {} : JSON.parse(text);
+    return typeof value === 'string' ? (repaired() ?? value) : value;
   } catch (error) {
+    const object = repaired();
+    if (object) return object;
     const why = messageOf(error);
     throw new MillraceError('invalid_json', `The arguments are not valid JSON: ${why}`);
   }

@@ -17,6 +17,7 @@
 #include "agent/state.hpp"
 #include "agent/tokens.hpp"
 #include "base/json_depth.hpp"
+#include "base/json_repair.hpp"
 #include "base/token_estimate.hpp"
 #include "message/vendor_tool.hpp"
 #include "schema/schema.hpp"
@@ -57,6 +58,12 @@ Answer on_default_blacklist(const Tree&, const Surroundings&) {
 
 Answer on_hash_arguments(const Tree& query, const Surroundings&) {
   return Tree::text(hash_arguments(query["args"]));
+}
+
+// The object that arguments mean which are nearly JSON; null for others.
+Answer on_repair_arguments(const Tree& query, const Surroundings&) {
+  const auto repaired = json::repair_object(query["text"].string());
+  return repaired ? Tree::parse(repaired->json) : Answer(Tree());
 }
 
 Answer on_approval_hash(const Tree& query, const Surroundings&) {
@@ -186,6 +193,7 @@ constexpr std::array functions{Function{"matchPattern", on_match_pattern},
                                Function{"checkSchema", on_check_schema},
                                Function{"truncateTurns", on_truncate_turns},
                                Function{"vendorToolName", on_vendor_tool_name},
+                               Function{"repairArguments", on_repair_arguments},
                                Function{"buildContext", on_build_context}};
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "agent/open_calls.hpp"
+#include "agent/repaired_calls.hpp"
 #include "agent/state.hpp"
 #include "agent/tokens.hpp"
 
@@ -194,7 +195,7 @@ class Decider {
         excess.push(call);
         continue;
       }
-      auto parsed = Tree::parse(call["arguments"].string());
+      auto parsed = read_arguments(call["arguments"].string());
       const Tree args =
           parsed && parsed.value().is_object() ? std::move(parsed).value() : Tree::object();
       const Tree& manifest = manifest_of(state_, call["identifier"].string());

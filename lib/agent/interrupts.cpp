@@ -5,6 +5,7 @@
 
 #include "agent/approval/vendor_approvals.hpp"
 #include "agent/approval/waiting.hpp"
+#include "agent/repaired_calls.hpp"
 #include "agent/state.hpp"
 #include "agent/state_messages.hpp"
 #include "agent/vendor_calls.hpp"
@@ -67,7 +68,7 @@ Tree approval_interrupt(const Tree& pending, const Tree& call) {
   Tree& metadata = interrupt.at("metadata");
   metadata.set("toolName", name);
   if (is_mcp) metadata.set("serverLabel", call["identifier"]);
-  auto arguments = Tree::parse(call["arguments"].string());
+  auto arguments = read_arguments(call["arguments"].string());
   metadata.set("arguments", arguments ? std::move(arguments).value() : call["arguments"]);
   metadata.set("hash", pending["hash"]);
   if (has_pending_checks(call)) {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json_tree.hpp"
+#include "base/result.hpp"
 
 namespace millrace::agent {
 
@@ -14,9 +16,15 @@ struct RepairedCall {
   std::string what;  // was wrong
 };
 
-// Sets what json::repair_object() reads in the calls of a model's answer. Calls whose arguments are
-// a text of their tool's own form are left alone, and those that were cut off.
-std::vector<RepairedCall> repair_calls(json::Tree& result);
+// Sets what json::repair_object() reads in the calls of a model's answer, and the object where all
+// arguments stand as a text in one of them. Calls whose arguments are a text of their tool's own
+// form are left alone, and those that were cut off. `tools`: what the model was given.
+std::vector<RepairedCall> repair_calls(json::Tree& result, const json::Tree& tools);
+
+// The arguments of a call as a value; "" is {}. What is nearly JSON is read as by repair_calls():
+// whoever judges a call must see what its tool would be given.
+// Errors: invalid_json.
+Result<json::Tree> read_arguments(std::string_view text);
 
 // The repair as a sentence for a reader.
 std::string describe(const RepairedCall& call);

@@ -1,8 +1,10 @@
 #include "tool/registry.hpp"
 
+#include <optional>
 #include <utility>
 
 #include "base/json.hpp"
+#include "base/json_repair.hpp"
 
 namespace millrace::tool {
 
@@ -38,7 +40,10 @@ Result<void> Registry::check(std::string_view name, std::string_view arguments) 
   }
   const std::string called = "The arguments of " + std::string(name);
   json::Document document;
-  const auto parsed = document.parse(arguments.empty() ? std::string_view("{}") : arguments);
+  auto parsed = document.parse(arguments.empty() ? std::string_view("{}") : arguments);
+  std::optional<json::Repaired> repaired;
+  if (!parsed || !parsed.value().is_object()) repaired = json::repair_object(arguments);
+  if (repaired) parsed = document.parse(repaired->json);
   if (!parsed) {
     return make_error(Errc::invalid_argument,
                       called + " are not valid JSON: " + parsed.error().message);

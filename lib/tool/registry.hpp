@@ -29,7 +29,8 @@ class Registry {
   // Sorted by name.
   [[nodiscard]] const std::map<std::string, Entry, std::less<>>& entries() const { return tools_; }
 
-  // Checks the arguments of a call; text that is empty stands for {}.
+  // Checks the arguments of a call; text that is empty stands for {}, and what is nearly JSON for
+  // the object that it means (base/json_repair.hpp).
   // Errors: tool_not_found, invalid_argument with a sentence that the model can act on.
   [[nodiscard]] Result<void> check(std::string_view name, std::string_view arguments) const;
 

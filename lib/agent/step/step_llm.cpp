@@ -282,7 +282,7 @@ void StepMachine::keep_partial_answer() {
 void StepMachine::repair_arguments(Tree& result) {
   if (options_.raw_arguments) return;
   Tree repairs = Tree::array();
-  for (const RepairedCall& call : repair_calls(result)) {
+  for (const RepairedCall& call : repair_calls(result, tools_of(state_))) {
     report(CallRepair{describe(call)});
     Tree repair = Tree::object();
     repair.set("id", call.id);

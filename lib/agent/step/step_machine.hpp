@@ -216,6 +216,7 @@ class StepMachine {
   Tree write_answer(const Tree& payload, const Tree& result);
   void mark_group(Tree& state_message) const;
   void keep_partial_answer();
+  void repair_call(json::Tree& call);
   void repair_arguments(Tree& result);
   void finish_llm(const Tree& payload, std::int64_t started);
 

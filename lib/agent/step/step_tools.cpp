@@ -5,8 +5,10 @@
 #include "agent/approval/approvals.hpp"
 #include "agent/approval/waiting.hpp"
 #include "agent/deltas.hpp"
+#include "agent/repaired_calls.hpp"
 #include "agent/state.hpp"
 #include "agent/step/step_machine.hpp"
+#include "base/json_repair.hpp"
 
 namespace millrace::agent {
 
@@ -21,7 +23,7 @@ std::string lane_of(const Tree& state, const Tree& call) {
     if (api["name"].string() != call["apiName"].string()) continue;
     if (api["ordered"].truthy()) return "ordered";
     if (!api["serializeBy"].is_string()) return {};
-    auto args = Tree::parse(call["arguments"].string());
+    auto args = read_arguments(call["arguments"].string());
     const Tree value = args ? args.value()[api["serializeBy"].string()] : Tree();
     if (value.is_null()) return {};
     return "by " + std::string(identifier) + ' ' + value.to_json();
@@ -136,6 +138,7 @@ void StepMachine::start_run(std::size_t index) {
     event.set("error", run.error);
     return emit(std::move(event));
   }
+  if (!options_.raw_arguments) repair_call(run.call);
   const std::string_view text = run.call["arguments"].string();
   auto args = text.empty()             ? Result<Tree>(Tree::object())
               : options_.raw_arguments ? Result<Tree>(Tree::text(text))
@@ -155,6 +158,18 @@ void StepMachine::start_run(std::size_t index) {
   if (effect.is_string()) action.set("effect", effect);
   run.action = std::move(action);
   request_tool(index, 0);
+}
+
+// A call of a host's own model, or of a state that a host brings. Those of the engine's models are
+// mended before.
+void StepMachine::repair_call(Tree& call) {
+  const std::string_view text = call["arguments"].string();
+  if (const auto parsed = Tree::parse(text); parsed && parsed.value().is_object()) return;
+  auto repaired = json::repair_object(text);
+  if (!repaired) return;
+  report(CallRepair{describe({std::string(call["id"].string()),
+                              std::string(call["apiName"].string()), std::move(repaired->what)})});
+  call.set("arguments", repaired->json);
 }
 
 void StepMachine::request_tool(std::size_t index, std::int64_t wait_ms) {

@@ -65,6 +65,8 @@ TEST(Registry, ChecksArguments) {
   Registry registry;
   ASSERT_TRUE(registry.add(named("a")).ok());
   EXPECT_TRUE(registry.check("a", R"({"n":1})").ok());
+  EXPECT_TRUE(registry.check("a", R"({'n':1,})").ok());
+  EXPECT_TRUE(registry.check("a", R"("{\"n\":1}")").ok());
   EXPECT_EQ(registry.check("b", "{}").error().code, Errc::tool_not_found);
   for (const char* arguments : {"", "{}", "[1]", "{\"n\":", R"({"n":"1"})"}) {
     const auto checked = registry.check("a", arguments);
