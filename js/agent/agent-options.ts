@@ -66,6 +66,7 @@ const ofCompression: readonly (keyof NonNullable<AgentOptionsOf<unknown>['compre
   'enabled',
   'maxWindowToken',
   'thresholdRatio',
+  'recompressionThresholdRatio',
   'driftMultiplier',
 ];
 

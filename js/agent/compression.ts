@@ -9,6 +9,10 @@ export interface CompressionOptions {
   maxWindowToken?: number;
   /** The share of the window at which it is time; 0.5 when absent. */
   thresholdRatio?: number;
+  /** The same once a summary is among the messages; 0.65 when absent, or `thresholdRatio` if that is more. */
+  recompressionThresholdRatio?: number;
+  /** A summary was made before; known by itself where it is among the messages. */
+  hasExistingSummary?: boolean;
   /** What an estimate is multiplied by, since it may be too low; 1.25 when absent. */
   driftMultiplier?: number;
   /** Definitions of tools take room as well. */

@@ -22,6 +22,7 @@ export interface GeneralChatAgentConfig {
     enabled?: boolean;
     maxWindowToken?: number;
     thresholdRatio?: number;
+    recompressionThresholdRatio?: number;
     driftMultiplier?: number;
   };
   modelRuntimeConfig?: ModelRuntimeConfig;

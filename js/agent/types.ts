@@ -76,6 +76,8 @@ export interface AgentOptionsOf<Agent> {
         enabled?: boolean | undefined;
         maxWindowToken?: number | undefined;
         thresholdRatio?: number | undefined;
+        /** The same once the conversation has a summary; 0.65 when absent, or `thresholdRatio` if that is more. */
+        recompressionThresholdRatio?: number | undefined;
         driftMultiplier?: number | undefined;
       }
     | undefined;

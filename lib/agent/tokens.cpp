@@ -82,15 +82,32 @@ std::int64_t rows_tokens(const Tree& messages, Measure measure) {
   return tokens;
 }
 
-CompressionCheck checked(std::int64_t tokens, bool is_counted, const Tree& options) {
+// A context that was just compressed is not far below the share at which that began: the next
+// result of a tool would compress it again. It may grow to a higher share.
+// Source: lobehub/lobehub, `getCompressionThreshold` of its agent runtime (2026).
+double threshold_ratio(double ratio, const Tree& messages, const Tree& options) {
+  constexpr double again_ratio = 0.65;
+  const auto& rows = messages.items();
+  // It stands behind the prompts.
+  const auto first = std::find_if(rows.begin(), rows.end(),
+                                  [](const Tree& row) { return row["role"].string() != "system"; });
+  const bool has_summary = options["hasExistingSummary"].truthy() ||
+                           (first != rows.end() && (*first)["role"].string() == "compressedGroup");
+  if (!has_summary) return ratio;
+  const double given = options["recompressionThresholdRatio"].number_or(0);
+  return given > 0 ? given : std::max(ratio, again_ratio);
+}
+
+CompressionCheck checked(std::int64_t tokens, bool is_counted, const Tree& messages,
+                         const Tree& options) {
   const auto given = [&](std::string_view name, double otherwise) {
     const double value = options[name].number_or(otherwise);
     return value > 0 ? value : otherwise;
   };
   CompressionCheck check;
   check.tokens = tokens;
-  check.threshold = static_cast<std::int64_t>(
-      std::floor(given("maxWindowToken", 128000) * given("thresholdRatio", 0.5)));
+  const double ratio = threshold_ratio(given("thresholdRatio", 0.5), messages, options);
+  check.threshold = static_cast<std::int64_t>(std::floor(given("maxWindowToken", 128000) * ratio));
   const double drift = is_counted ? 1.0 : given("driftMultiplier", 1.25);
   const double adjusted = static_cast<double>(check.tokens) * drift;
   check.needed = adjusted > static_cast<double>(check.threshold);
@@ -125,10 +142,10 @@ ContextTokens::ContextTokens() : estimated(estimate_message_tokens), most(most_t
 CompressionCheck check_compression(const Tree& messages, const Tree& tools, const Tree& options,
                                    ContextTokens* retained) {
   const std::int64_t counted = options["countedTokens"].integer_or(-1);
-  if (counted >= 0) return checked(counted, true, options);
+  if (counted >= 0) return checked(counted, true, messages, options);
   const std::int64_t rows =
       retained != nullptr ? retained->estimated.of(messages) : rows_tokens(messages, estimated);
-  return checked(rows + tool_tokens(tools, estimated), false, options);
+  return checked(rows + tool_tokens(tools, estimated), false, messages, options);
 }
 
 bool may_need_compression(const Tree& messages, const Tree& tools, const Tree& options,
@@ -136,7 +153,7 @@ bool may_need_compression(const Tree& messages, const Tree& tools, const Tree& o
   if (options["countedTokens"].integer_or(-1) >= 0) return true;
   const std::int64_t rows =
       retained != nullptr ? retained->most.of(messages) : rows_tokens(messages, at_most);
-  return checked(rows + tool_tokens(tools, at_most), false, options).needed;
+  return checked(rows + tool_tokens(tools, at_most), false, messages, options).needed;
 }
 
 }  // namespace millrace::agent

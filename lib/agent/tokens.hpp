@@ -51,7 +51,9 @@ struct CompressionCheck {
 
 // Whether the context passes the share of the window at which it is compressed. `options` may hold
 // maxWindowToken (128000), thresholdRatio (0.5) and driftMultiplier (1.25), or
-// countedTokens: what a vocabulary counted, which replaces the estimate.
+// countedTokens: what a vocabulary counted, which replaces the estimate. Where a summary is among
+// the messages, or hasExistingSummary says so, recompressionThresholdRatio holds (0.65, or
+// thresholdRatio where that is more).
 CompressionCheck check_compression(const json::Tree& messages, const json::Tree& tools,
                                    const json::Tree& options, ContextTokens* retained = nullptr);
 

@@ -573,6 +573,20 @@ describe('compression', () => {
     expect(shouldCompress(answered(64_000), { driftMultiplier: 1 }).needsCompression).toBe(false);
   });
 
+  // A summary is not far below the share at which it was made.
+  it('is due later once there is a summary', () => {
+    const options = { maxWindowToken: 64_000, driftMultiplier: 1 };
+    const summed = { ...options, hasExistingSummary: true };
+    expect(getCompressionThreshold(options)).toBe(32_000);
+    expect(getCompressionThreshold(summed)).toBe(41_600);
+    expect(getCompressionThreshold({ ...summed, thresholdRatio: 0.8 })).toBe(51_200);
+    const own = { ...summed, thresholdRatio: 0.8, recompressionThresholdRatio: 0.6 };
+    expect(getCompressionThreshold(own)).toBe(38_400);
+    const rows = [{ role: 'compressedGroup', content: 'S' }, ...answered(34_000)];
+    expect(shouldCompress(answered(34_000), options).needsCompression).toBe(true);
+    expect(shouldCompress(rows, options).needsCompression).toBe(false);
+  });
+
   it('counts the definitions of tools', () => {
     const options = { driftMultiplier: 1, maxWindowToken: 100_000, thresholdRatio: 0.6 };
     const tools = [
