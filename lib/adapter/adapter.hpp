@@ -37,6 +37,7 @@ struct Services {
   bool logprobs = false;                     // the reader wants them
   bool background = false;                   // an answer that is not finished is one that goes on
   const json::Document* document = nullptr;  // which has the record
+  bool late_reasoning = false;               // also between tags behind the first words
 
   // Whether the reader knows more events than those of the drop-in adapters.
   [[nodiscard]] bool gives_all() const { return mode == event::Mode::strict || facts != nullptr; }

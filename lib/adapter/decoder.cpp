@@ -51,9 +51,10 @@ Decoder::Decoder(const Wire& wire, const DecoderOptions& options, IdSource& ids,
       parts_(tracker_options(wire, options), ids, sink),
       facts_(options.details ? std::make_unique<AnswerFacts>() : nullptr),
       checked_(options.details ? std::make_unique<CheckedRecord>() : nullptr),
-      adapter_(wire.make(Services{
-          parts_, ids, options.mode, options.reads_reasoning, options.vendor_ids, options.answers,
-          facts_.get(), &unknown_events_, options.logprobs, options.background, &document_})),
+      adapter_(
+          wire.make(Services{parts_, ids, options.mode, options.reads_reasoning, options.vendor_ids,
+                             options.answers, facts_.get(), &unknown_events_, options.logprobs,
+                             options.background, &document_, options.late_reasoning})),
       document_(json::data_depth_limit) {
   if (facts_) parts_.before_failure([this] { give_facts(); });
   if (!wire.json_body || !strict()) framing_ = make_framing(wire.framing, options.limits);

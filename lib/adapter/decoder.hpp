@@ -27,6 +27,7 @@ struct DecoderOptions {
   bool calls_side_by_side = false;
   bool vendor_ids = false;      // where the vendor names an answer, its first message is called so
   bool reads_reasoning = true;  // strict mode: what an answer says in <think> tags is reasoning
+  bool late_reasoning = false;  // and does so behind its first words, too; see TaggedText
   Answers answers = Answers::unknown;  // strict mode
   bool details = false;     // with what an answer reports of itself, and its further answers
   bool logprobs = false;    // with the probabilities of its words

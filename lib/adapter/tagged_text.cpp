@@ -42,11 +42,11 @@ std::span<const TaggedText::CallTag> TaggedText::tags_of(Calls calls) {
 
 void TaggedText::feed(std::string_view delta, TaggedReader& reader) {
   if (delta.empty()) return;
-  const bool has_tag = !call_tags_.empty() && delta.find_first_of(firsts_) != delta.npos;
-  if (state_ == State::text && waiting_.empty() && !has_tag) {
-    reader.on_text(delta);
+  if (state_ == State::text && waiting_.empty() && !may_have_tag(delta)) {
+    give(delta, reader);
     return;
   }
+  piece_at_ = waiting_.size();
   waiting_.append(delta);
   while (at_ < waiting_.size() && step(reader)) {
   }
@@ -55,17 +55,33 @@ void TaggedText::feed(std::string_view delta, TaggedReader& reader) {
   at_ = 0;
 }
 
+bool TaggedText::may_have_tag(std::string_view text) const {
+  return (reads_late_ || !call_tags_.empty()) && text.find_first_of(firsts_) != text.npos;
+}
+
+void TaggedText::Given::add(std::string_view text) {
+  if (text.empty()) return;
+  last = text.back();
+  is_in_code = is_in_code != (std::count(text.begin(), text.end(), '`') % 2 == 1);
+}
+
+void TaggedText::give(std::string_view text, TaggedReader& reader) {
+  if (text.empty()) return;
+  if (reads_late_) given_.add(text);
+  reader.on_text(text);
+}
+
 void TaggedText::flush(TaggedReader& reader) {
   const std::string rest = std::exchange(waiting_, {}).substr(at_);
   at_ = 0;
   searched_ = 0;
   if (state_ == State::call) {
-    reader.on_text(std::string(call_tags_[call_tag_].open).append(rest));
+    give(std::string(call_tags_[call_tag_].open).append(rest), reader);
     state_ = State::text;
   } else if (!rest.empty() && state_ == State::reasoning_part) {
     reader.on_reasoning_part(rest);
-  } else if (!rest.empty() && state_ != State::reasoning_ended) {
-    reader.on_text(rest);
+  } else if (state_ != State::reasoning_ended) {
+    give(rest, reader);
   }
 }
 
@@ -110,37 +126,71 @@ bool TaggedText::read_reasoning(TaggedReader& reader) {
   at_ += size;
   if (!has_end) return false;
   at_ += think_close.size();
-  state_ = State::reasoning_ended;
+  // Behind reasoning a line begins. Blanks between words belong to the text.
+  given_.last = '\n';
+  state_ = std::exchange(is_late_, false) ? State::text : State::reasoning_ended;
   return true;
 }
 
-// Where the first tag of calls begins, and which it is.
-std::size_t TaggedText::find_call(std::string_view text) {
-  if (call_tags_.empty()) return text.npos;
+// The first tag, whose place among those of calls is noted.
+TaggedText::Found TaggedText::find_tag(std::string_view text) {
+  if (!reads_late_ && call_tags_.empty()) return {};
+  Given before = given_;
+  std::size_t from = 0;
   for (std::size_t at = text.find_first_of(firsts_); at != text.npos;
        at = text.find_first_of(firsts_, at + 1)) {
+    const std::string_view rest = text.substr(at);
     for (std::size_t tag = 0; tag < call_tags_.size(); ++tag) {
-      if (!text.substr(at).starts_with(call_tags_[tag].open)) continue;
+      if (!rest.starts_with(call_tags_[tag].open)) continue;
       call_tag_ = tag;
-      return at;
+      return {at, false};
     }
+    if (!reads_late_ || !rest.starts_with(think_open)) continue;
+    before.add(text.substr(from, at - from));
+    from = at;
+    if (may_reason_at(at, before)) return {at, true};
   }
-  return text.npos;
+  return {};
+}
+
+// Whether what stands at a place of the text that waits is a tag, and no word about one.
+bool TaggedText::may_reason_at(std::size_t at, const Given& before) const {
+  constexpr std::string_view quotes = "`'\"([{<";
+  const std::size_t place = at_ + at;
+  const bool is_first = place == piece_at_ || (place == 0 && waiting_may_reason_);
+  if (before.is_in_code || quotes.find(before.last) != quotes.npos) return false;
+  return is_first || before.last == '\n';
 }
 
 bool TaggedText::read_text(TaggedReader& reader) {
   const std::string_view rest = std::string_view(waiting_).substr(at_);
-  const std::size_t found = find_call(rest);
-  const bool is_call = found != std::string_view::npos;
-  std::size_t retained = 0;
-  for (const CallTag& tag : call_tags_) {
-    if (!is_call) retained = std::max(retained, begun(rest, tag.open));
+  const Found found = find_tag(rest);
+  if (found.at == std::string_view::npos) {
+    const std::size_t size = rest.size() - retain(rest);
+    give(rest.substr(0, size), reader);
+    at_ += size;
+    return false;
   }
-  const std::size_t size = is_call ? found : rest.size() - retained;
-  if (size > 0) reader.on_text(rest.substr(0, size));
-  at_ += is_call ? size + call_tags_[call_tag_].open.size() : size;
-  if (is_call) state_ = State::call;
-  return is_call;
+  give(rest.substr(0, found.at), reader);
+  at_ += found.at;
+  at_ += found.is_reasoning ? think_open.size() : call_tags_[call_tag_].open.size();
+  state_ = found.is_reasoning ? State::reasoning_part : State::call;
+  is_late_ = found.is_reasoning;
+  return true;
+}
+
+// How many bytes at the end may be the beginning of a tag.
+std::size_t TaggedText::retain(std::string_view text) {
+  std::size_t retained = 0;
+  for (const CallTag& tag : call_tags_) retained = std::max(retained, begun(text, tag.open));
+  const std::size_t of_reasoning = reads_late_ ? begun(text, think_open) : 0;
+  const std::size_t at = text.size() - of_reasoning;
+  Given before = given_;
+  if (of_reasoning > 0) before.add(text.substr(0, at));
+  const bool may_reason = of_reasoning > 0 && may_reason_at(at, before);
+  if (may_reason) retained = std::max(retained, of_reasoning);
+  waiting_may_reason_ = may_reason && retained == of_reasoning;
+  return retained;
 }
 
 bool TaggedText::read_call(TaggedReader& reader) {
@@ -156,7 +206,7 @@ bool TaggedText::read_call(TaggedReader& reader) {
   const std::string content = waiting_.substr(at_, end - at_);
   at_ = end + tag.close.size();
   if (!reader.on_call(std::string(tag.retained).append(content))) {
-    reader.on_text(std::string(tag.open).append(content).append(tag.close));
+    give(std::string(tag.open).append(content).append(tag.close), reader);
   }
   return true;
 }

@@ -33,10 +33,13 @@ void ModelCall::State::call_payload_hook(Moment now) {
   host_.call_hook(++hook_id_, Hook::payload, std::move(hook_request));
 }
 
-// User code may have asked for more of them.
+// User code and the settings may have asked for more of them.
 adapter::Answers ModelCall::State::requested_answers() const {
   std::optional<std::int64_t> count = payload_->n;
-  if (options_.hooks.payload) {
+  const ProviderConfig& config = link().config;
+  const bool may_differ =
+      options_.hooks.payload || !config.body_patch.empty() || !config.extra_body.empty();
+  if (may_differ) {
     const std::string& body = request_->request.body;
     json::Document document(json::data_depth_limit);
     const bool may_name_count = body.find(R"("n")") != std::string::npos;

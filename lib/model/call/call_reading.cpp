@@ -5,6 +5,7 @@
 #include "adapter/openai_chat.hpp"
 #include "base/ascii.hpp"
 #include "model/call/call_state.hpp"
+#include "model/call/think_tags.hpp"
 
 namespace millrace::model {
 namespace {
@@ -41,6 +42,7 @@ void ModelCall::State::make_events() {
 void ModelCall::State::make_decoder() {
   adapter::DecoderOptions decoding = options_.decoder;
   if (link().config.quirks.has(Quirk::plain_think_tags)) decoding.reads_reasoning = false;
+  decoding.late_reasoning = has_late_think_tags(link().config, attempts_.back().model);
   decoding.answers = answers_;
   decoding.details = true;
   decoding.logprobs = wants_logprobs(*payload_);

@@ -38,5 +38,42 @@ TEST(CallChoices, AreReadAsUserCodeAskedForThem) {
   EXPECT_EQ(texts_read(std::nullopt, R"({"tools":[{"n":2}]})"), "one ");
 }
 
+TEST(CallChoices, AreReadAsTheSettingsAskedForThem) {
+  for (const std::string_view setting : {R"("body":{"n":2})", R"("extraBody":{"n":2})"}) {
+    auto config = read_config(R"({"provider":"openai","apiKey":"k",)" + std::string(setting) + "}");
+    ASSERT_TRUE(config.ok()) << config.error().message;
+    rig::CallRig rig(CallLink{std::move(config).value(), "gpt-4o-mini"});
+    rig.start();
+    rig.head(200);
+    rig.data(R"({"choices":[{"index":1,"message":{"content":"one "},"finish_reason":"stop"},)"
+             R"({"index":0,"message":{"content":"two"},"finish_reason":"stop"}]})");
+    rig.done();
+    EXPECT_TRUE(rig.log.has(R"("delta":"two")")) << rig.log.all();
+    EXPECT_FALSE(rig.log.has(R"("delta":"one ")")) << rig.log.all();
+  }
+}
+
+// Models that reason between tags in their text do so behind its first words as well.
+TEST(LateThinkTags, AreReasoningByTheModel) {
+  const auto events_of = [](std::string_view provider, const std::string& model) {
+    rig::CallRig rig(rig::link(provider, model));
+    rig.start();
+    rig.head(200);
+    for (const std::string_view piece : {"Start ", "<think>", "Why", "</think>", " End"}) {
+      rig.data(R"(data: {"choices":[{"index":0,"delta":{"content":")" + std::string(piece) +
+               "\"}}]}\n\n");
+    }
+    rig.data(
+        "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"
+        "data: [DONE]\n\n");
+    rig.done();
+    return rig.log.has(R"(REASONING_MESSAGE_CONTENT)");
+  };
+  EXPECT_TRUE(events_of("deepseek", "deepseek-chat"));
+  EXPECT_TRUE(events_of("groq", "DeepSeek-R1-Distill-Llama-70B"));
+  EXPECT_TRUE(events_of("vllm", "my-own"));
+  EXPECT_FALSE(events_of("openai", "gpt-4o-mini"));
+}
+
 }  // namespace
 }  // namespace millrace::model

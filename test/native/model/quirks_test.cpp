@@ -238,8 +238,8 @@ TEST(Quirks, LeaveGroqATemperatureOfZero) {
 }
 
 TEST(Quirks, AllHaveACase) {
-  std::set<std::string_view> tested{"responses_api", "responses_first", "search_responses",
-                                    "search_x", "plain_think_tags"};  // the last is of answers
+  std::set<std::string_view> tested{"responses_api", "responses_first",  "search_responses",
+                                    "search_x",      "plain_think_tags", "late_think_tags"};
   for (const Case& c : cases()) tested.insert(c.quirk);
   for (const model::QuirkRow& row : model::quirks()) {
     EXPECT_TRUE(tested.contains(row.name)) << row.name << " has no test";
