@@ -11,6 +11,7 @@
 #include "model/body/bodies.hpp"
 #include "model/body/claude.hpp"
 #include "model/body/claude_betas.hpp"
+#include "model/body/claude_prompts.hpp"
 #include "model/body/fields.hpp"
 #include "model/body/media.hpp"
 #include "model/body/members.hpp"
@@ -256,14 +257,16 @@ void write_container(JsonBuilder& out, const Draft& draft) {
 Result<std::string> write_body(const Draft& given, bool on_vertex) {
   MILLRACE_TRY(check_tools(given));
   MILLRACE_TRY(check_media(given, refusal, FileNames::optional, claude_parts));
-  note_moved_prompts(given, format::is_system_turn);
   const bool takes_schemas = !on_vertex && claude_takes_schemas(given.config, given.traits);
   auto schema = answer_schema(given, takes_schemas);
   if (!schema) return std::move(schema).error();
   message::Messages with_schema;
   Draft draft = given;
+  auto placed = claude_prompts(given);
+  if (placed) draft.messages = *placed;
+  note_moved_prompts(draft, format::is_system_turn);
   if (!schema.value().instruction.empty()) {
-    with_schema = with_instruction(given.messages, schema.value().instruction);
+    with_schema = with_instruction(draft.messages, schema.value().instruction);
     draft.messages = with_schema;
   }
   const std::int64_t limit = claude_limit(draft);

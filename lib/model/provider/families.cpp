@@ -42,8 +42,10 @@ constexpr std::uint64_t claude_4_6 = bits(one_sampling, adaptive_thinking, no_pr
 constexpr std::uint64_t claude_4_7 = bits(no_sampling, adaptive_thinking, adaptive_only, no_prefill,
                                           no_bedrock_schema, display_omitted);
 constexpr std::uint64_t sonnet_5 = claude_4_7 | bits(thinking_by_default);
-constexpr std::uint64_t claude_5 = sonnet_5 | bits(high_without_thinking);
-constexpr std::uint64_t fable_5 = sonnet_5 | bits(always_thinking);
+constexpr std::uint64_t claude_4_8 = claude_4_7 | bits(system_turns);
+constexpr std::uint64_t claude_5 = sonnet_5 | bits(high_without_thinking, system_turns);
+constexpr std::uint64_t mythos_preview = sonnet_5 | bits(always_thinking);
+constexpr std::uint64_t fable_5 = mythos_preview | bits(system_turns);
 constexpr std::uint64_t claude_5_5 = fable_5 | bits(no_demands, bound_reasoning);
 constexpr std::uint64_t sonnet_5_5 =
     claude_5 | bits(interleaved_thinking, no_demands, bound_reasoning);
@@ -117,7 +119,7 @@ constexpr std::array families{
     Family{"claude-4", claude_4},
     Family{"claude-4.6", claude_4_6},
     Family{"claude-4.7", claude_4_7},
-    Family{"claude-4.8", claude_4_7},
+    Family{"claude-4.8", claude_4_8},
     Family{"claude-4.5-opus", bits(one_sampling)},
     Family{"claude-4.5-sonnet", claude_4_5},
     Family{"claude-4.5-haiku", claude_4_5},
@@ -127,12 +129,12 @@ constexpr std::array families{
     Family{"claude-sonnet-4.6", claude_4_6},
     Family{"claude-opus-4-7", claude_4_7},
     Family{"claude-opus-4.7", claude_4_7},
-    Family{"claude-opus-4-8", claude_4_7},
-    Family{"claude-opus-4.8", claude_4_7},
+    Family{"claude-opus-4-8", claude_4_8},
+    Family{"claude-opus-4.8", claude_4_8},
     Family{"claude-opus-5", claude_5},
     Family{"claude-sonnet-5", sonnet_5},
     Family{"claude-fable-5", fable_5},
-    Family{"claude-mythos-preview", fable_5},
+    Family{"claude-mythos-preview", mythos_preview},
     Family{"claude-mythos-5", fable_5},
     Family{"claude-mythos-5-1", claude_5_5},
     Family{"claude-mythos-5.1", claude_5_5},

@@ -48,6 +48,7 @@ enum class Trait : std::uint8_t {
   one_answer,                // `n` other than 1 is refused
   switch_only,               // Kimi K2: its thinking is switched on or off, there are no efforts
   reasoning_back,            // thinks only where each of its answers comes back with its reasoning
+  system_turns,              // Claude: a message of the system may stand amid the conversation
 };
 
 // How much a model can be told to think, from nothing to most, in the words of payloads.
