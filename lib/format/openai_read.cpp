@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "format/openai.hpp"
+#include "format/openai_content.hpp"
 #include "format/openai_members.hpp"
 #include "format/openai_names.hpp"
 #include "format/retained.hpp"
@@ -193,12 +194,24 @@ void read_words(JsonBuilder& out, const json::Value& part) {
     write_stand_in(out, provider_of(part), block.value());
 }
 
+// Parts of the Responses API: callers of it give the results of tools in them.
+void read_response_part(JsonBuilder& out, const json::Value& part) {
+  openai::read_input_part(out, part, false);
+}
+
+bool is_response_part(const json::Value& part) {
+  const std::string_view type = part["type"].string();
+  return type == "input_image" || type == "input_file";
+}
+
 void read_part(JsonBuilder& out, const json::Value& part) {
   struct PartRow {
     std::string_view type;
     void (*read)(JsonBuilder& out, const json::Value& part);
   };
-  static constexpr std::array<PartRow, 4> part_rows{{{"image_url", read_image},
+  static constexpr std::array<PartRow, 6> part_rows{{{"image_url", read_image},
+                                                     {"input_image", read_response_part},
+                                                     {"input_file", read_response_part},
                                                      {"input_audio", read_audio},
                                                      {"file", read_file},
                                                      {"document_url", read_document}}};
@@ -228,7 +241,8 @@ void keep_content(Message& message, const json::Value& content) {
   for (const json::Value part : content.items()) {
     if (part["cache_control"].is_object()) return;  // kept as blocks with marks
     const bool is_text = part["text"].is_string() && !has_more_than(part, {"type", "text"});
-    const bool is_mistral = provider_of(part) != provider || part["image_url"].is_string();
+    const bool is_mistral =
+        provider_of(part) != provider || (part["image_url"].is_string() && !is_response_part(part));
     if (!is_text && !is_mistral && is_read_elsewhere(message, part)) return;
     if (part["thinking"].is_string()) return;
     is_plain = is_plain && is_text;
@@ -377,7 +391,8 @@ void ChatReader::read_other(Message& message, const json::Value& value) {
 std::string_view openai::provider_of(const json::Value& part) {
   constexpr std::array<std::string_view, 3> types{"reference", "document_url", "thinking"};
   const bool is_own = std::find(types.begin(), types.end(), part["type"].string()) != types.end() ||
-                      part["file_id"].is_string() || part["input_audio"].is_string();
+                      (part["file_id"].is_string() && !is_response_part(part)) ||
+                      part["input_audio"].is_string();
   return is_own ? mistral_provider : provider;
 }
 

@@ -14,9 +14,10 @@ namespace {
 
 constexpr std::array<std::string_view, 6> roles{"system",    "developer", "user",
                                                 "assistant", "tool",      "function"};
-constexpr std::array<std::string_view, 11> part_types{
-    "text",     "input_text",  "image_url", "video_url", "audio_url",   "file_url",
-    "thinking", "input_audio", "file",      "reference", "document_url"};
+constexpr std::array<std::string_view, 13> part_types{
+    "text",         "input_text",  "image_url",   "video_url", "audio_url",
+    "file_url",     "thinking",    "input_audio", "file",      "reference",
+    "document_url", "input_image", "input_file"};
 
 Error unknown_word(const std::string& where, std::string_view what, std::string_view word,
                    std::span<const std::string_view> known) {

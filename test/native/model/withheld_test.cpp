@@ -74,6 +74,31 @@ const Case cases[] = {
      "langgraph block", "Words."},
 };
 
+// Parts of the Responses API in results and messages are files and images, not another vendor's.
+// Source: langchain-ai/langchainjs, "passes through provider-native input_*" (2026).
+TEST(Withheld, AreNotPartsOfTheResponsesApi) {
+  constexpr std::string_view messages =
+      R"([{"role":"user","content":[{"type":"input_text","text":"Look"},)"
+      R"({"type":"input_image","image_url":"https://e/a.png"}]},)"
+      R"({"role":"assistant","content":null,"tool_calls":[{"id":"t","type":"function",)"
+      R"("function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"t","content":[)"
+      R"({"type":"input_file","file_id":"file-1"},)"
+      R"({"type":"input_image","image_url":"https://e/b.png"}]}])";
+  const auto built = build(settings_of("openai", R"("apiMode":"responses")"),
+                           R"({"model":"gpt-5-mini","messages":)" + std::string(messages) + "}");
+  const std::string body = body_of(built);
+  EXPECT_TRUE(withheld(built).empty()) << withheld(built).front();
+  for (const std::string_view part :
+       {R"("file_id":"file-1")", "https://e/a.png", "https://e/b.png"}) {
+    EXPECT_TRUE(has(body, part)) << part << " is not in " << body;
+  }
+  EXPECT_FALSE(has(body, "only its own provider")) << body;
+  const auto chat = build(settings_of("openai", R"("apiMode":"chat")"),
+                          R"({"model":"gpt-4o-mini","messages":)" + std::string(messages) + "}");
+  EXPECT_TRUE(has(body_of(chat), "https://e/a.png")) << body_of(chat);
+  EXPECT_TRUE(has(body_of(chat), "https://e/b.png")) << body_of(chat);
+}
+
 }  // namespace
 
 TEST(Withheld, IsNamedOnceAndItsWordsAreSent) {
