@@ -90,6 +90,7 @@ bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record)
   if (has_message) on_citations(record);
   if (services_.vendor_ids && answer_id_.empty()) answer_id_ = record["id"].string();
   const json::Value choice = on_choices(choices);
+  if (services_.mode == event::Mode::strict && choice["error"].is_object()) take_error(choice);
   on_moderation(record["moderation"]);
   note_usage(record, usage_of(record, usage, choice, finished_));
   if (services_.facts != nullptr) note_facts(record, choice);
@@ -407,8 +408,27 @@ void OpenAiChat::on_end() {
     return services_.parts.fail(row_of(Errc::provider_error).code, silent_sentence);
   }
   if (!finished_ && only_message_ && choices_ == 1) finish_without_reason();
-  if (cut_reason_.empty()) return;
-  services_.parts.fail(cut_reason_, *stop_sentence(cut_reason_));
+  if (!cut_reason_.empty()) fail_as_cut();
+}
+
+// OpenRouter's place of an error that ends the answer.
+// Source: https://openrouter.ai/docs/api/api-reference/chat/send-chat-completion-request (2026-11).
+void OpenAiChat::take_error(const json::Value& choice) {
+  const json::Value error = choice["error"];
+  if (!error["message"].filled_string()) return;
+  choice_error_ = error.to_json();
+  if (cut_reason_.empty()) cut_reason_ = "error";
+  finished_ = true;
+}
+
+void OpenAiChat::fail_as_cut() {
+  const std::string_view sentence = stop_sentence(cut_reason_).value_or("");
+  json::Document document;
+  const auto given = document.parse(*choice_error_);
+  if (!given) return services_.parts.fail(cut_reason_, sentence);
+  ErrorRecord error = read_error(given.value(), sentence);
+  error.message = relayed_message(error.message, given.value());
+  fail_with(services_.parts, services_.mode, error);
 }
 
 }  // namespace millrace::adapter

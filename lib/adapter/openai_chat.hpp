@@ -125,6 +125,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void note_unknown_call(const json::Value& entry, const json::Value& function);
   void take_further(Call& call, const json::Value& entry, const json::Value& function);
   void give_further(const json::Value& message);
+  [[nodiscard]] bool is_second(const Call& call, const json::Value& entry) const;
   Call& call_for(const json::Value& entry, std::optional<std::int64_t> index);
   void on_function_call(const json::Value& delta);
   void on_audio(const json::Value& audio);
@@ -140,6 +141,8 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void on_citations(const json::Value& record);
   void give_state();
   void finish_without_reason();
+  void take_error(const json::Value& choice);
+  void fail_as_cut();
   void give_content_list();
   void give_sources(const json::Value& list);
   void note_usage(const json::Value& record, const json::Value& usage);
@@ -167,8 +170,9 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   GivenUsage given_usage_;
   std::string model_;
   std::string cut_reason_;
-  std::string last_reason_;    // of what finished last
-  std::uint64_t choices_ = 0;  // records that have one
+  std::string last_reason_;         // of what finished last
+  Rare<std::string> choice_error_;  // why the provider ended the answer, as JSON
+  std::uint64_t choices_ = 0;       // records that have one
   Given given_;
   bool announced_ = false;  // the message of the current step was opened
   bool finished_ = false;

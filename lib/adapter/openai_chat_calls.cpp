@@ -137,6 +137,18 @@ void OpenAiChat::name_placeholder(const json::Value& entry) {
   }
 }
 
+// Servers that number each of their calls 0, and have no ids, give each in one piece.
+bool OpenAiChat::is_second(const Call& call, const json::Value& entry) const {
+  const json::Value function = function_of(entry);
+  const bool may_be = services_.mode == event::Mode::strict && entry["id"].string().empty() &&
+                      function["name"].filled_string() && call.arguments.is_whole();
+  if (!may_be) return false;
+  const json::Value given = function["arguments"];
+  const std::string arguments =
+      given.is_object() ? given.to_json(json::Surrogates::keep) : std::string(given.string());
+  return arguments.starts_with('{') && call.sent.is_other(arguments);
+}
+
 OpenAiChat::Call& OpenAiChat::call_for(const json::Value& entry,
                                        std::optional<std::int64_t> index) {
   const std::string_view id = entry["id"].string();
@@ -144,7 +156,7 @@ OpenAiChat::Call& OpenAiChat::call_for(const json::Value& entry,
   for (auto call = calls_.rbegin(); call != calls_.rend(); ++call) {
     if (index ? call->index == *index : (!id.empty() && call->id == id)) {
       const bool another = !id.empty() && !call->id.empty() && call->id != id && !name.empty();
-      if (another) break;
+      if (another || is_second(*call, entry)) break;
       return *call;
     }
   }

@@ -12,6 +12,12 @@ namespace millrace::adapter {
 // Knows what came by its length and a hash: nothing is kept.
 class ResentText {
  public:
+  // Whether more than an empty object came, of which the piece is no repetition.
+  [[nodiscard]] bool is_other(std::string_view piece) const {
+    constexpr std::size_t empty_object = 2;
+    if (size_ <= empty_object) return false;
+    return piece.size() < size_ || !(hash_of(piece.substr(0, size_)) == hash_);
+  }
   // What of the piece is new. `may_resend`: what came can have no second beginning, so that a piece
   // that begins with all of it is no continuation.
   std::string_view take(std::string_view piece, bool may_resend) {

@@ -21,12 +21,21 @@ enum class Fault : std::uint8_t {
   literals,
   raw,
   twice,
-  token
+  token,
+  empty
 };
-constexpr std::array<std::string_view, 9> fault_names{
-    "a code fence",           "double encoding",       "a trailing comma",
-    "single quotes",          "names without quotes",  "literals of Python",
-    "raw control characters", "the same object twice", "a special token behind it"};
+constexpr std::array<std::string_view, 10> fault_names{"a code fence",
+                                                       "double encoding",
+                                                       "a trailing comma",
+                                                       "single quotes",
+                                                       "names without quotes",
+                                                       "literals of Python",
+                                                       "raw control characters",
+                                                       "the same object twice",
+                                                       "a special token behind it",
+                                                       "an empty object before it"};
+
+constexpr std::string_view empty_object = "{}";
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(spaces);
@@ -228,6 +237,16 @@ std::optional<Repaired> read_object(std::string_view text, bool is_fenced, bool 
 
 std::optional<Repaired> repair_object(std::string_view text) {
   const std::string_view given = trimmed(text);
+  // What some servers put there until the arguments come.
+  const std::string_view rest =
+      given.starts_with(empty_object) ? trimmed(given.substr(empty_object.size())) : "";
+  if (rest.starts_with('{') && !rest.starts_with(empty_object)) {
+    auto repaired = is_object(rest) ? Repaired{std::string(rest), {}} : repair_object(rest);
+    if (!repaired) return std::nullopt;
+    const std::string_view name = fault_names.at(static_cast<std::size_t>(Fault::empty));
+    repaired->what.append(repaired->what.empty() ? "" : ", ").append(name);
+    return repaired;
+  }
   const std::string_view body = without_fence(given);
   const bool is_fenced = body.size() != given.size();
   if (!body.starts_with('"')) {

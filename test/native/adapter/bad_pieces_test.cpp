@@ -503,4 +503,43 @@ TEST(Interactions, KeepFurtherMembersOfOutput) {
   EXPECT_EQ(count_of(events, "unknownMembers"), 0U) << events;
 }
 
+// OpenRouter gives the reason in the choice.
+TEST(BadPieces, FailWithTheErrorOfTheirChoice) {
+  for (const std::string_view reason : {R"("error")", "null"}) {
+    const std::string last = R"({"id":"x","choices":[{"index":0,"delta":{"content":""},)"
+                             R"("finish_reason":)" +
+                             std::string(reason) +
+                             R"(,"error":{"code":429,"message":"Rate limited by Acme"}}]})";
+    const std::string events = decode_records(
+        "openai_chat", {R"({"id":"x","choices":[{"index":0,"delta":{"content":"A"}}]})", last});
+    EXPECT_EQ(count_of(events, R"("message":"Rate limited by Acme","code":"429")"), 1U) << events;
+    EXPECT_EQ(count_of(events, "RUN_ERROR"), 1U) << events;
+    EXPECT_EQ(count_of(events, R"("delta":"A")"), 1U) << events;
+  }
+}
+
+// Servers that number each call 0 and give no ids.
+TEST(BadPieces, AreSeveralCallsOfOneNumber) {
+  const auto piece = [](std::string_view name, std::string_view arguments) {
+    std::string record = R"({"id":"x","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,)"
+                         R"("function":{"name":")" +
+                         std::string(name) + R"(")";
+    json::append_member(record, "arguments", arguments);
+    return record + "}}]}}]}";
+  };
+  constexpr std::string_view end =
+      R"({"id":"x","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]})";
+  const std::string one = piece("f", R"({"x":1})");
+  const std::string two = piece("f", R"({"x":2})");
+  const std::string events = decode_records("openai_chat", {one, two, end});
+  EXPECT_EQ(count_of(events, "TOOL_CALL_START"), 2U) << events;
+  EXPECT_EQ(count_of(events, R"("delta":"{\"x\":2}")"), 1U) << events;
+  // The same once more, and a piece that goes on, are of the call before.
+  EXPECT_EQ(count_of(decode_records("openai_chat", {one, one, end}), "TOOL_CALL_START"), 1U);
+  const std::string begun = piece("f", R"({"x":)");
+  const std::string events_of_pieces =
+      decode_records("openai_chat", {begun, piece("f", R"({"y":2}})"), end});
+  EXPECT_EQ(count_of(events_of_pieces, "TOOL_CALL_START"), 1U) << events_of_pieces;
+}
+
 }  // namespace millrace

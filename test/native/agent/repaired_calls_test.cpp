@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "agent/gate.hpp"
+
 namespace millrace::agent {
 namespace {
 
@@ -73,6 +75,20 @@ TEST(ReadArguments, ReadWhatIsNearlyJson) {
   EXPECT_EQ(read(R"({'command':'rm -rf /',})"), R"({"command":"rm -rf /"})");
   EXPECT_EQ(read(R"("{\"a\":1}")"), R"({"a":1})");
   EXPECT_EQ(read(R"({"a":)"), "error");
+}
+
+// Tools in JavaScript read arguments by the same function.
+TEST(ReadArguments, AreTheSameForTheHost) {
+  CountingIds ids("m");
+  const RegexTest regex = [](std::string_view, std::string_view) { return std::optional(false); };
+  const auto repaired = [&](std::string_view text) {
+    Tree query = Tree::object();
+    query.set("text", text);
+    const auto value = answer("repairArguments", query, {0, ids, regex});
+    return value ? value.value().to_json() : value.error().message;
+  };
+  EXPECT_EQ(repaired("{'a':1}"), R"({"a":1})");
+  EXPECT_EQ(repaired(R"({"a":)"), "null");
 }
 
 }  // namespace

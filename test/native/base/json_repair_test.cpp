@@ -32,6 +32,8 @@ const NearlyRow nearly_rows[] = {
     {R"({"a":1}<|im_end|>)", R"({"a":1})", "a special token behind it"},
     {R"({"a":1}</tool_call>)", R"({"a":1})", "a special token behind it"},
     {"{\"a\":\"x\ny\t\"}", R"({"a":"x\ny\t"})", "raw control characters"},
+    {R"({}{"a":1})", R"({"a":1})", "an empty object before it"},
+    {R"({} {'a':1})", R"({"a":1})", "single quotes, an empty object before it"},
 };
 
 TEST(JsonRepair, ReadsWhatIsNearlyJson) {
