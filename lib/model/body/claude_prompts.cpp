@@ -45,19 +45,19 @@ class Places {
   }
 
  private:
-  static bool says_nothing(const Message& message) { return message.role == Role::activity; }
+  static bool is_unsent(const Message& message) { return message.role == Role::activity; }
 
   [[nodiscard]] bool has_begun(std::size_t at) const {
     const auto before = messages_.first(at);
     return std::any_of(before.begin(), before.end(), [](const Message& message) {
-      return !is_prompt(message) && !says_nothing(message);
+      return !is_prompt(message) && !is_unsent(message);
     });
   }
   // Results of calls are a turn of the user; they stand before what follows the calls.
   [[nodiscard]] bool follows_user(std::size_t at) const {
     for (std::size_t before = at; before-- > 0;) {
       const Message& message = messages_[before];
-      if (is_prompt(message) || says_nothing(message)) continue;
+      if (is_prompt(message) || is_unsent(message)) continue;
       const bool is_user = message.role == Role::user || message.role == Role::tool;
       return is_user || (message.role == Role::assistant && !message.tool_calls.empty());
     }
@@ -66,8 +66,7 @@ class Places {
   [[nodiscard]] bool precedes_answer(std::size_t at) const {
     for (std::size_t next = at + 1; next < messages_.size(); ++next) {
       const Message& message = messages_[next];
-      const bool is_passed =
-          is_prompt(message) || says_nothing(message) || message.role == Role::tool;
+      const bool is_passed = is_prompt(message) || is_unsent(message) || message.role == Role::tool;
       if (!is_passed) return message.role != Role::user;
     }
     return true;
