@@ -30,25 +30,58 @@ export function acceptedResponse(
   options: RunOptions,
   accept: string | undefined,
 ): Response {
-  let controller!: ReadableStreamDefaultController<Uint8Array>;
-  const out: RunOut = {
-    write(bytes) {
-      controller.enqueue(bytes);
-      // One read, one piece: the next is fetched when it is asked for.
-      return false;
-    },
-    end: () => controller.close(),
-  };
+  const out = new BodyOut();
   const run = new RunBytes(source, options, out, accept);
   const body = new ReadableStream<Uint8Array>(
     {
-      start: (made) => void (controller = made),
-      pull: () => run.resume(),
+      start: (controller) => out.start(controller),
+      pull: (controller) => {
+        out.read(controller);
+        run.resume();
+      },
       cancel: (reason) => run.cancel(reason),
     },
     { highWaterMark: 0 },
   );
+  unread.register(body, run);
   return new Response(body, { headers: headersOf(run) });
+}
+
+// Ends the run of a body that was collected before its end: nobody can read it any more.
+const unread = new FinalizationRegistry<RunBytes>((run) => run.cancel());
+
+type Controller = ReadableStreamDefaultController<Uint8Array>;
+
+// What a run knows of the body that it fills. A body that is not being read is held by its reader alone, so that it can be
+// collected.
+class BodyOut implements RunOut {
+  #unread: WeakRef<Controller> | undefined;
+  #read: Controller | undefined;
+
+  start(controller: Controller): void {
+    this.#unread = new WeakRef(controller);
+  }
+
+  /** A piece was asked for. */
+  read(controller: Controller): void {
+    this.#read = controller;
+  }
+
+  write(bytes: Uint8Array): boolean {
+    this.#take()?.enqueue(bytes);
+    // One read, one piece: the next is fetched when it is asked for.
+    return false;
+  }
+
+  end(): void {
+    this.#take()?.close();
+  }
+
+  #take(): Controller | undefined {
+    const controller = this.#read ?? this.#unread?.deref();
+    this.#read = undefined;
+    return controller;
+  }
 }
 
 /** What pipeAGUI needs of a response of `node:http`, `node:http2` or a framework on top of them. */
