@@ -132,6 +132,8 @@ export interface RunProblem {
   what?: string;
   code?: string;
   message: string;
+  /** With the paths of this machine. */
+  detail?: string;
 }
 
 /** A server that listens. */

@@ -94,16 +94,17 @@ export function plain(text: string): string {
 }
 
 /** An error for the terminal or a log: its message and code, and below what to do about it. */
-export function shownError(message: string, code: string | undefined): string {
+export function shownError(message: string, code: string | undefined, detail?: string): string {
   const fix = Object.hasOwn(errorFixes, code ?? '') ? errorFixes[code as ErrorCode] : undefined;
   const head = plain(code === undefined ? message : `${message} (${code})`);
-  return fix === undefined ? `${head}\n` : `${head}\n  Fix: ${fix}\n`;
+  const more = detail === undefined ? '' : `  Detail: ${plain(detail)}\n`;
+  return fix === undefined ? `${head}\n${more}` : `${head}\n${more}  Fix: ${fix}\n`;
 }
 
 /** Writes an error to stderr. Returns the exit code. */
 export function fail(error: unknown): number {
   const cause = error instanceof UsageError ? error.cause : error;
-  const code = MillraceError.is(cause) ? cause.code : undefined;
-  process.stderr.write(`millrace: ${shownError(messageOf(error), code)}`);
+  const { code, detail } = MillraceError.is(cause) ? cause : {};
+  process.stderr.write(`millrace: ${shownError(messageOf(error), code, detail)}`);
   return exitCodeOf(error);
 }

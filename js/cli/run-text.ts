@@ -65,7 +65,7 @@ export interface RunReport extends RunInfo {
     tools?: { totalCalls?: number };
   };
   cost?: { total?: number; unpricedCalls?: number };
-  error?: { code?: string; message?: string };
+  error?: { code?: string; message?: string; detail?: string };
   damage?: string;
 }
 
@@ -190,6 +190,7 @@ export function shownRun(report: RunReport, now: number): string {
     ['usage', usageText(report)],
     ['cost', costText(report)],
     ['error', report.error && `${report.error.message} (${report.error.code})`],
+    ['detail', report.error?.detail],
     ['damage', report.damage],
   ];
   const width = Math.max(...head.map(([word]) => word.length));

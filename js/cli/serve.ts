@@ -92,9 +92,9 @@ function attend(
   const mcp = attendMcp(server, plan, report);
   if (!isRecording) return mcp;
   const look = (): void => {
-    for (const { run, what, code, message } of server.problems()) {
+    for (const { run, what, code, message, detail } of server.problems()) {
       const left = run === undefined ? 'Runs cannot be taken over' : `The run ${run} is parked`;
-      report(shownError(`${what ?? left}: ${message}`, code));
+      report(shownError(`${what ?? left}: ${message}`, code, detail));
     }
   };
   const timer = setInterval(look, problemPollMs);

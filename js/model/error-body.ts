@@ -1,7 +1,7 @@
 // Errors as LobeHub's chat route answers with them: { errorType, body: { error, provider, ... } }.
 import type { ErrorCode, ErrorType } from '../../types/errors';
 import { errorStatuses } from '../error-statuses';
-import { errorTypeRows } from '../error-types';
+import { errorTypeRows, errorTypes } from '../error-types';
 import { MillraceError } from '../errors';
 
 /** An error as JSON, and the status that goes with it. */
@@ -17,6 +17,15 @@ const ofRequest = new Set<ErrorCode>([
   'body_too_large',
   'unsupported_media_type',
 ]);
+// Details of these hold addresses and paths of this machine, which clients must not see.
+const aboutThisMachine = new Set<ErrorType>([
+  'ProviderNetworkError',
+  'StreamChunkError',
+  'DatabasePersistError',
+  'AgentRuntimeError',
+  'InternalServerError',
+  'UserConfigError',
+]);
 const unknownStatus = 500;
 const clientGone = 499;
 
@@ -24,8 +33,9 @@ const clientGone = 499;
 export function chatErrorBody(error: unknown, provider?: string): ChatErrorBody {
   const named = provider === undefined ? {} : { provider };
   if (MillraceError.is(error)) {
-    const { code, message, detail, status, retryAfterMs, requestId, errorType } = error;
+    const { code, message, status, retryAfterMs, requestId, errorType } = error;
     const { endpoint, errorId } = error;
+    const detail = aboutThisMachine.has(errorTypes[code]) ? undefined : error.detail;
     const reported = { code, message, detail, status, retryAfterMs, requestId, error: error.error };
     const place = { provider: error.provider ?? provider, endpoint, errorId };
     return {

@@ -28,7 +28,12 @@ type Item =
   | { type: '@withdraw'; id: number }
   | { type: '@answer'; id: number; value: unknown }
   | { type: '@refused'; id: number; error: object }
-  | { type: '@problem'; run?: string; what?: string; error: { code: string; message: string } };
+  | {
+      type: '@problem';
+      run?: string;
+      what?: string;
+      error: { code: string; message: string; detail?: string };
+    };
 
 interface Waiting {
   resolve: (value: unknown) => void;
@@ -180,7 +185,7 @@ export class RuntimeStream {
       case '@problem': {
         const { run, what, error } = item;
         const left = run === undefined ? 'Runs cannot be taken over' : `The run ${run} is parked`;
-        process.emitWarning(`createRuntime(): ${what ?? left}: ${error.message}`, {
+        process.emitWarning(`createRuntime(): ${what ?? left}: ${inFull(error)}`, {
           code: 'MILLRACE_RUNTIME',
         });
         break;
@@ -253,7 +258,7 @@ export class RuntimeStream {
     this.#isReported ||= this.#commands.size > 0;
     this.#commands.clear();
     if (error && !this.#isReported) {
-      process.emitWarning(`createRuntime(): the store could not be opened: ${error.message}`, {
+      process.emitWarning(`createRuntime(): the store could not be opened: ${inFull(error)}`, {
         code: 'MILLRACE_RUNTIME',
       });
     }
@@ -287,4 +292,9 @@ function commandText(name: string, options: object): string {
       { cause: error },
     );
   }
+}
+
+// The detail has the paths of this machine, which messages for clients have not.
+function inFull({ message, detail }: { message: string; detail?: string }): string {
+  return detail === undefined ? message : `${message} (${detail})`;
 }

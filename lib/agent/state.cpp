@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "agent/vendor_calls.hpp"
+#include "base/error_json.hpp"
 #include "base/shown.hpp"
 #include "base/tool_name_separator.hpp"
 
@@ -306,7 +307,8 @@ bool is_blocked(Status status) {
   return status != Status::idle && status != Status::running;
 }
 
-Tree error_tree(const Error& error) {
+Tree error_tree(const Error& given) {
+  const Error error = for_clients(given);
   Tree tree = Tree::object();
   tree.set("type", error.code_name());
   tree.set("message", error.message);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/sse_response.hpp"
+#include "base/error_json.hpp"
 #include "base/json.hpp"
 #include "encoder/lobe.hpp"
 #include "model/call/call_usage.hpp"
@@ -23,7 +24,8 @@ model::ModelOutputOptions output_options(const model::CallOptions& call, bool st
 
 }  // namespace
 
-std::string chat_error_json(const Error& error, std::string_view provider) {
+std::string chat_error_json(const Error& given, std::string_view provider) {
+  const Error error = for_clients(given);
   std::string body_text = "{";
   json::append_member(body_text, "code", error.code_name());
   json::append_member(body_text, "message", error.message);

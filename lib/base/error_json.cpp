@@ -1,5 +1,6 @@
 #include "base/error_json.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "base/json.hpp"
@@ -22,6 +23,18 @@ std::string error_json(const Error& error) {
   if (!error.request_id.empty()) json::append_member(out, "requestId", error.request_id);
   out.push_back('}');
   return out;
+}
+
+Error for_clients(Error error) {
+  constexpr std::array about_this_machine{
+      ErrorType::ProviderNetworkError, ErrorType::StreamChunkError,
+      ErrorType::DatabasePersistError, ErrorType::AgentRuntimeError,
+      ErrorType::InternalServerError,  ErrorType::UserConfigError};
+  const ErrorType type = row_of(error.code).type;
+  const bool is_private = std::find(about_this_machine.begin(), about_this_machine.end(), type) !=
+                          about_this_machine.end();
+  if (is_private) error.detail.clear();
+  return error;
 }
 
 }  // namespace millrace

@@ -1,4 +1,4 @@
-// An Error as JSON text, as hosts and reports receive it.
+// An Error as JSON text, as hosts and reports receive it, and as clients do.
 #pragma once
 
 #include <string>
@@ -10,5 +10,10 @@ namespace millrace {
 // Shape: {"code", "message": string, "detail"?: string, "status"?: number, "retry": "no" | "yes" |
 // "later", "retryAfterMs"?: number, "requestId"?: string}.
 std::string error_json(const Error& error);
+
+// The error as clients may read it. `message` is for everybody; `detail` of a failed connection,
+// store or tool holds addresses and paths of this machine, which are for the host program and its
+// log alone.
+Error for_clients(Error error);
 
 }  // namespace millrace

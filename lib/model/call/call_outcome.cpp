@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error_json.hpp"
 #include "base/json_list.hpp"
 #include "model/call/call_state.hpp"
 
@@ -126,7 +127,9 @@ void ModelCall::State::end() {
   if (!place_.endpoint.empty()) json::append_member(extra, "endpoint", place_.endpoint);
   if (!place_.body_json.empty()) json::append_raw_member(extra, "error", place_.body_json);
   json::append_member(extra, "attempts", static_cast<std::int64_t>(attempts_.size()));
-  if (first_failure_) json::append_raw_member(extra, "cause", first_failure_json());
+  if (first_failure_) {
+    json::append_raw_member(extra, "cause", first_failure_json(for_clients(first_failure_->error)));
+  }
   // The provider's own word is told beside the code that stands for it.
   const bool has_word = events_ && events_->failure() && !error_->detail.empty();
   if (has_word) json::append_member(extra, "providerCode", error_->detail);

@@ -3,6 +3,7 @@
 
 #include "base/json.hpp"
 #include "base/json_list.hpp"
+#include "base/shown_hosts.hpp"
 #include "model/call/answer_info.hpp"
 #include "model/call/call_state.hpp"
 #include "model/call/call_usage.hpp"
@@ -26,13 +27,14 @@ std::string ModelCall::State::failure_json() const {
   const std::string_view usual = error_->type_name();
   const std::string_view type = error_type_or(usual);
   if (type != usual) json::append_member(out, "errorType", type);
-  if (first_failure_) json::append_raw_member(out, "cause", first_failure_json());
+  if (first_failure_)
+    json::append_raw_member(out, "cause", first_failure_json(first_failure_->error));
   out.push_back('}');
   return out;
 }
 
-std::string ModelCall::State::first_failure_json() const {
-  return error_json(first_failure_->error, first_failure_->provider, first_failure_->place);
+std::string ModelCall::State::first_failure_json(const Error& shown) const {
+  return error_json(shown, first_failure_->provider, first_failure_->place);
 }
 
 void ModelCall::State::record_answer(Attempt& attempt) {
@@ -76,8 +78,33 @@ std::string ModelCall::State::report_json() const {
   return out;
 }
 
+namespace {
+
+// Their messages are our own. Those of the others may hold what a provider wrote, with the
+// addresses of its documentation.
+bool is_about_transport(Errc code) {
+  const ErrorType type = row_of(code).type;
+  return type == ErrorType::ProviderNetworkError || type == ErrorType::StreamChunkError ||
+         type == ErrorType::UserConfigError;
+}
+
+}  // namespace
+
+// Messages go to clients: the host that the caller set up is in `detail`, as `endpoint` masks it.
 Error ModelCall::State::cleaned(Error error) const {
-  return without_secrets(std::move(error), secrets_);
+  error = without_secrets(std::move(error), secrets_);
+  if (!link().config.own_base_url) return error;
+  if (!is_about_transport(error.code)) {
+    // The rest, and the detail, are the provider's own words.
+    const std::string_view host = host_in(address_);
+    if (!host.empty()) error.message = without_hosts(error.message, host);
+    return error;
+  }
+  std::string message = without_hosts(error.message);
+  if (message == error.message) return error;
+  error.detail = address_ + (error.detail.empty() ? "" : ": " + error.detail);
+  error.message = std::move(message);
+  return error;
 }
 
 }  // namespace millrace::model

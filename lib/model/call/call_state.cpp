@@ -72,6 +72,7 @@ void ModelCall::State::begin_attempt(Moment now) {
   static_cast<void>(answer_ids_.take());
   error_name_.clear();
   place_ = {};
+  address_.clear();
   if (auto entered = enter_circuit(now); !entered) return settle(std::move(entered).error(), now);
   const bool has_token = services_.tokens.find(token_owner(), now.wall) != nullptr;
   if (needs_token(link().config) && !has_token) {
@@ -172,6 +173,7 @@ void ModelCall::State::take_built(Result<ChatRequest> built, Moment now) {
 // Where the request goes and what proves who sends it: the former is told, the latter never.
 void ModelCall::State::report_address(const net::Request& request) {
   place_ = {endpoint_of(request.url, link().config.own_base_url), {}};
+  address_ = endpoint_of(request.url, false);
   std::vector<std::string> carried = secrets_of(request);
   for (std::string& secret : carried) {
     const bool known = std::find(secrets_.begin(), secrets_.end(), secret) != secrets_.end();

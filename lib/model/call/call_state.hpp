@@ -42,7 +42,7 @@ class ModelCall::State {
   [[nodiscard]] bool ended() const { return phase_ == Phase::ended; }
   [[nodiscard]] const OptionalBox<Error>& error() const { return error_; }
   [[nodiscard]] std::string failure_json() const;
-  [[nodiscard]] std::string first_failure_json() const;
+  [[nodiscard]] std::string first_failure_json(const Error& shown) const;
   [[nodiscard]] std::string_view error_type_or(std::string_view usual) const;
   [[nodiscard]] const std::vector<Attempt>& attempts() const { return attempts_; }
   [[nodiscard]] std::string_view wire() const { return wire_ == nullptr ? "" : wire_->name; }
@@ -178,7 +178,8 @@ class ModelCall::State {
   std::string refusal_body_;       // also of an exchange of credentials
   std::vector<net::Header> head_;  // of an answer with a good status
   int token_status_ = 0;
-  ErrorPlace place_;  // nothing in it until a request is on its way
+  ErrorPlace place_;     // nothing in it until a request is on its way
+  std::string address_;  // its endpoint with the host, for the host program
   // When something last came of an answer that was complete already.
   std::optional<std::chrono::steady_clock::time_point> complete_at_;
   bool is_over_ = false;  // nothing is to come but the end of the connection

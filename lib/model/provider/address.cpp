@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/shown_hosts.hpp"
 #include "message/parts.hpp"
 #include "message/vendor_tool.hpp"
 #include "model/payload/vendor_tools.hpp"
@@ -230,30 +231,13 @@ Result<Way> way_to(const ProviderConfig& config, const ChatPayload& payload) {
 
 std::string endpoint_of(std::string_view url, bool masks_host) {
   url = url.substr(0, url.find_first_of("?#"));
+  const std::string_view host = host_in(url);
+  if (host.empty()) return {};
   constexpr std::string_view mark = "://";
-  const std::size_t scheme = url.find(mark);
-  if (scheme == std::string_view::npos) return {};
-  std::string out(url.substr(0, scheme + mark.size()));
-  url.remove_prefix(out.size());
-  const std::size_t slash = std::min(url.find('/'), url.size());
-  std::string_view authority = url.substr(0, slash);
-  // What stands before the host proves who asks.
-  if (const std::size_t at = authority.rfind('@'); at != std::string_view::npos) {
-    authority.remove_prefix(at + 1);
-  }
-  const std::size_t bracket = authority.find(']');
-  const std::size_t from = bracket == std::string_view::npos ? 0 : bracket;
-  const std::size_t port = std::min(authority.find(':', from), authority.size());
-  const std::string_view host = authority.substr(0, port);
-  const std::size_t dot = host.find('.');
-  const bool has_domain = dot != std::string_view::npos && host.find('.', dot + 1) != host.npos &&
-                          host.find_first_not_of("0123456789.") != host.npos;
-  if (!masks_host) {
-    out.append(host);
-  } else {
-    out.append("***").append(has_domain ? host.substr(dot) : std::string_view());
-  }
-  return out.append(authority.substr(port)).append(url.substr(slash));
+  std::string out(url.substr(0, url.find(mark) + mark.size()));
+  // What is before the host proves who asks.
+  url.remove_prefix(static_cast<std::size_t>(host.data() - url.data()) + host.size());
+  return out.append(masks_host ? masked_host(host) : std::string(host)).append(url);
 }
 
 }  // namespace millrace::model

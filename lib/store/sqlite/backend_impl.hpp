@@ -125,9 +125,11 @@ class Backend final : public StorageBackend {
   }
   Result<void> finish();
   Error failure();
+  [[nodiscard]] Error at_path(Error error) const;
 
   Result<void> open_file();
   Result<void> connect();
+  Result<void> connect_again();
   // True where commits are lost that were shown.
   bool note_passed_over(const std::optional<PassedOver>& passed);
   [[nodiscard]] Error lost_commits(const PassedOver& passed) const;

@@ -303,13 +303,27 @@ void Backend::forget() {
   index_ = {};
 }
 
+// Clients read the message, the host program and its log the detail as well.
+Error Backend::at_path(Error error) const {
+  error.detail = options_.path + (error.detail.empty() ? "" : ": " + error.detail);
+  return error;
+}
+
+// What opening says is for the program that opens, and names the path.
+Result<void> Backend::connect_again() {
+  auto connected = connect();
+  if (connected) return connected;
+  const Error& error = connected.error();
+  const std::string& detail = error.detail;
+  return make_error(error.code, {}, error.message + (detail.empty() ? "" : " " + detail));
+}
+
 Error Backend::failure() {
   forget();
   // After a sync that failed, a later one on the same file can claim a success that is none.
   is_suspect_ = is_suspect_ || (database_.code() & 0xFF) == SQLITE_IOERR;
   Error error = database_.take_error();
-  error.message += " (" + options_.path + ")";
-  return error;
+  return at_path(std::move(error));
 }
 
 Result<void> Backend::finish() {
@@ -319,16 +333,15 @@ Result<void> Backend::finish() {
 
 Result<void> Backend::writable() {
   if (options_.read_only) {
-    return make_error(Errc::invalid_state,
-                      "The store '" + options_.path + "' is open for reading only.");
+    return at_path(make_error(Errc::invalid_state, "The store is open for reading only."));
   }
   // What is written to a file that has no name any more is gone with the process.
   if (!place_.is_same_file(os::place_of(real_path_))) {
-    return make_error(Errc::store_moved, "The store '" + options_.path +
-                                             "' was moved, replaced or removed while it was open.");
+    return at_path(make_error(Errc::store_moved,
+                              "The store was moved, replaced or removed while it was open."));
   }
   if (is_suspect_) {
-    MILLRACE_TRY(connect());
+    MILLRACE_TRY(connect_again());
     is_suspect_ = false;
     return {};
   }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/shown.hpp"
+#include "base/shown_hosts.hpp"
 #include "tool/builtin/builtin.hpp"
 #include "tool/builtin/html_text.hpp"
 #include "tool/fetch.hpp"
@@ -234,11 +235,14 @@ Result<Tools> make_web_search(const Tree& options, const Surroundings& around) {
     net::Request request = provider->make_request(service, arguments["query"].string());
     request.headers.push_back({"Accept", "application/json"});
     request.timeouts.total = service.timeout;
-    return fetch(
-        client, std::move(request), {.max_bytes = std::size_t{4} << 20U, .sink = {}},
-        [host = std::move(host), provider, service](const Result<Fetched>& got) {
-          host->finished(got ? reported(*provider, service, got.value()) : failed(got.error()));
-        });
+    return fetch(client, std::move(request), {.max_bytes = std::size_t{4} << 20U, .sink = {}},
+                 [host = std::move(host), provider, service](const Result<Fetched>& got) {
+                   if (got) return host->finished(reported(*provider, service, got.value()));
+                   ToolOutcome outcome = failed(got.error());
+                   // The address is one of the host's, and models and clients read the result.
+                   outcome.content = without_hosts(outcome.content);
+                   host->finished(std::move(outcome));
+                 });
   };
   return Tools{std::make_shared<FetchingTool>(std::move(spec), start)};
 }

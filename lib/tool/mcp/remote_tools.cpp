@@ -8,6 +8,7 @@
 
 #include "base/json_canonical.hpp"
 #include "base/sha256.hpp"
+#include "base/shown_hosts.hpp"
 #include "schema/schema.hpp"
 #include "tool/fetch.hpp"
 #include "tool/mcp/safe_schema.hpp"
@@ -124,6 +125,8 @@ tool::ToolOutcome failed_call(const Error& error) {
   constexpr int too_many = 429;
   constexpr int first_server_error = 500;
   tool::ToolOutcome outcome = tool::failed(error);
+  // Models and clients read it.
+  outcome.content = without_hosts(outcome.content);
   const int status = error.upstream_status.value_or(first_server_error);
   outcome.retry = error.code == Errc::mcp_session_lost ||
                   (error.code == Errc::mcp_connection_failed &&

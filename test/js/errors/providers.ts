@@ -75,7 +75,7 @@ export const providerRows: Rows = {
   },
   ollama_unavailable: {
     provoke: async () => callOf(`http://127.0.0.1:${await closedPort()}`, {}, 'ollama').text(),
-    says: /127\.0\.0\.1:\d+|ollama/i,
+    says: /\*\*\*:\d+|ollama/i,
   },
   ollama_error: {
     provoke: rejected(400, { error: 'llama runner crashed' }, 'ollama'),

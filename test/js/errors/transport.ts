@@ -53,18 +53,18 @@ export const transportRows: Rows = {
   },
   name_resolution_failed: {
     provoke: () => callOf('http://no-such-host.invalid/v1').text(),
-    says: 'no-such-host.invalid',
+    says: 'The host name *** cannot be resolved',
   },
   connect_failed: {
     provoke: async () => callOf(urlOf(await closedPort())).text(),
-    says: /127\.0\.0\.1:\d+/,
+    says: /\*\*\*:\d+/,
   },
   proxy_failed: {
     provoke: async () =>
       callOf('http://provider.example/v1', {
         proxy: `http://127.0.0.1:${await closedPort()}`,
       }).text(),
-    says: 'provider.example',
+    says: 'The proxy for http://***',
   },
   connect_timeout: {
     native: ['net/client_limits_test.cpp', 'ClientTimeouts.ConnectEndsAnUnansweredAttempt'],
@@ -87,16 +87,16 @@ export const transportRows: Rows = {
   },
   tls_failed: {
     provoke: async () => callOf(urlOf(await writes('this is no TLS\r\n'), 'https')).text(),
-    says: /https:\/\/127\.0\.0\.1:\d+/,
+    says: /https:\/\/\*\*\*:\d+/,
   },
   connection_lost: {
     provoke: async () =>
       callOf(urlOf(await writes(`${head}Content-Length: 99\r\n\r\n: here\n\n`, 'destroy'))).text(),
-    says: /127\.0\.0\.1:\d+/,
+    says: /\*\*\*:\d+/,
   },
   protocol_error: {
     provoke: async () => callOf(urlOf(await writes('HTTP/1.1 what is this\r\n\r\n'))).text(),
-    says: /127\.0\.0\.1:\d+/,
+    says: /\*\*\*:\d+/,
   },
   too_many_redirects: {
     provoke: async () => {
