@@ -60,4 +60,20 @@ void show_jobs(const JobsPtr& jobs, const std::vector<JobPtr>& found,
   }
 }
 
+void answer_at_stop(const ResponsePtr& response, std::string_view name, const std::string& id,
+                    const std::string& route) {
+  response->on_expedite([weak = std::weak_ptr(response), name, id, route] {
+    const auto open = weak.lock();
+    if (!open) return;
+    Tree body = Tree::object();
+    body.set("error",
+             "The server stops before the answer is whole. With storage the work goes on "
+             "at its next start: read GET " +
+                 route + id + " then.");
+    body.set("code", row_of(Errc::engine_closed).code);
+    body.set(name, id);
+    send_json(open, row_of(Errc::engine_closed).http_status, body);
+  });
+}
+
 }  // namespace millrace::api

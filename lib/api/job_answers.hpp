@@ -19,4 +19,9 @@ void show_jobs(const JobsPtr& jobs, const std::vector<JobPtr>& found,
                std::function<void(json::Tree::Items)> shown);
 void send_job(const JobsPtr& jobs, const JobPtr& job, const ResponsePtr& response, int status);
 
+// Answers with 503 before the connection goes where the server stops before a job has ended: its
+// client comes again by the id. Shape: {"error", "code", name: id}.
+void answer_at_stop(const ResponsePtr& response, std::string_view name, const std::string& id,
+                    const std::string& route);
+
 }  // namespace millrace::api

@@ -107,6 +107,7 @@ void JobService::chat(const http::Request& request, const ResponsePtr& response)
                     ->start();
               }
               if (has_answer(*job)) return answer_chat(*job, context->options, response);
+              answer_at_stop(response, "job_id", job->id(), "/api/v1/chat/jobs/");
               // The listener holds the response; the job is held by those that keep it.
               job->listen(response.get(), [context, response, weak = std::weak_ptr(job)] {
                 const auto found = weak.lock();

@@ -3,6 +3,7 @@
 #include <utility>
 #include <variant>
 
+#include "api/job_answers.hpp"
 #include "api/job_stream.hpp"
 #include "api/sse_response.hpp"
 #include "journal/page.hpp"
@@ -194,29 +195,30 @@ void ToolInvocations::call(const InvocationRequest& request, const ResponsePtr& 
   const auto run = store::RunId::next();
   auto start = start_of_call(request, run, *secrets_);
   if (!start) return send_failure(response, start.error());
-  context_->runs->start(std::move(start).value(), [weak = weak_from_this(), response,
-                                                   principal = request.principal](
-                                                      const Result<run::StartedRun>& started) {
-    const auto self = weak.lock();
-    if (!self) return;
-    if (!started) return send_failure(response, started.error());
-    self->jobs_->find(job_id(started.value().run), principal,
-                      [weak, response, principal, run = started.value().run](const JobPtr& job) {
-                        const auto found = weak.lock();
-                        if (!found) return;
-                        if (!job || job->is_over())
-                          return found->answer_end(run, principal, response);
-                        job->count();
-                        job->listen(response.get(),
-                                    [weak, response, principal, run, calling = std::weak_ptr(job)] {
-                                      const auto again = weak.lock();
-                                      const auto ended = calling.lock();
-                                      if (!again || !ended || !ended->is_over()) return;
-                                      ended->unlisten(response.get());
-                                      again->answer_end(run, principal, response);
-                                    });
-                      });
-  });
+  context_->runs->start(
+      std::move(start).value(), [weak = weak_from_this(), response, principal = request.principal](
+                                    const Result<run::StartedRun>& started) {
+        const auto self = weak.lock();
+        if (!self) return;
+        if (!started) return send_failure(response, started.error());
+        self->jobs_->find(
+            job_id(started.value().run), principal,
+            [weak, response, principal, run = started.value().run](const JobPtr& job) {
+              const auto found = weak.lock();
+              if (!found) return;
+              if (!job || job->is_over()) return found->answer_end(run, principal, response);
+              job->count();
+              answer_at_stop(response, "request_id", job->id(), "/api/v1/tools/invocations/");
+              job->listen(response.get(),
+                          [weak, response, principal, run, calling = std::weak_ptr(job)] {
+                            const auto again = weak.lock();
+                            const auto ended = calling.lock();
+                            if (!again || !ended || !ended->is_over()) return;
+                            ended->unlisten(response.get());
+                            again->answer_end(run, principal, response);
+                          });
+            });
+      });
 }
 
 void ToolInvocations::answer_end(const store::RunId& run, const std::string& principal,

@@ -1,8 +1,11 @@
 #include "app/runtime_api.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <map>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "api/api_routes.hpp"
 #include "base/shown.hpp"
@@ -75,6 +78,18 @@ class EngineApi final : public host::RuntimeApi {
       loop.post([server] {});
       done();
     });
+  }
+
+  void stop_all(std::function<void()> done) override {
+    if (servers_.empty()) return done();
+    std::vector<std::uint16_t> ports;
+    for (const auto& [port, server] : servers_) ports.push_back(port);
+    const auto left = std::make_shared<std::size_t>(ports.size());
+    for (const std::uint16_t port : ports) {
+      stop_listening(port, std::chrono::milliseconds(0), [left, done] {
+        if (--*left == 0) done();
+      });
+    }
   }
 
  private:

@@ -170,6 +170,11 @@ class FetchStream::Response final : public http::ResponseStream,
   void on_expedite(std::function<void()> callback) override { on_expedite_ = std::move(callback); }
   [[nodiscard]] bool is_open() const override { return stream_ && !stream_->closed_; }
 
+  // The runtime closes: a handler may say where its work goes on.
+  void expedite() {
+    const auto callback = std::exchange(on_expedite_, nullptr);
+    if (callback && !has_begun_) callback();
+  }
   void drained() {
     // A callback may end the stream, which drops the callbacks.
     const auto callback = on_drain_;
@@ -217,7 +222,9 @@ FetchStream::FetchStream(DrainQueue::StreamId id, HostServices& services,
 void FetchStream::start() {
   runtime_->join(id_, [weak = weak_from_this()](const Error& error) {
     const auto self = weak.lock();
-    if (self && !self->closed_) self->close(error_json(error));
+    if (!self || self->closed_) return;
+    if (const auto response = self->response_.lock()) response->expedite();
+    if (!self->closed_) self->close(error_json(error));
   });
   runtime_->when_open([weak = weak_from_this()](const Error* error) {
     const auto self = weak.lock();

@@ -24,6 +24,8 @@ class RuntimeApi {
   // Lets answers that have begun finish, then closes the server of this port.
   virtual void stop_listening(std::uint16_t port, std::chrono::milliseconds drain,
                               std::function<void()> done) = 0;
+  // Closes all of them at once; who waits for an answer is told where its work goes on.
+  virtual void stop_all(std::function<void()> done) = 0;
 };
 
 }  // namespace millrace::host

@@ -63,8 +63,14 @@ void RuntimeStream::end() {
   api_.reset();
   asks_.clear();
   requests_.reset();
-  runs_.reset();
+  let_go_of_runs();
   release();
+}
+
+// A connection that still closes may hold the registry for longer than its host is here.
+void RuntimeStream::let_go_of_runs() {
+  if (runs_ && !spec_.owner.empty()) runs_->close();
+  runs_.reset();
 }
 
 void RuntimeStream::start() {
@@ -310,11 +316,18 @@ void RuntimeStream::cancel() {
 }
 
 void RuntimeStream::shut(const Reply& reply) {
+  drain_.reset();
+  drained_ = nullptr;
+  if (!api_) return shut_store(reply);
+  api_->stop_all([weak = weak_from_this(), reply] {
+    if (const auto self = weak.lock()) self->shut_store(reply);
+  });
+}
+
+void RuntimeStream::shut_store(const Reply& reply) {
   const auto self = shared_from_this();
   tick_.reset();
   poll_.reset();
-  drain_.reset();
-  drained_ = nullptr;
   runs_->on_change(nullptr);
   const Error closed = runtime_closed();
   for (const auto& [reader, report] : std::exchange(readers_, {})) report(closed);
@@ -323,7 +336,7 @@ void RuntimeStream::shut(const Reply& reply) {
   api_.reset();
   asks_.clear();
   requests_.reset();
-  runs_.reset();
+  let_go_of_runs();
   failure_ = closed;
   closing_ = std::exchange(writer_, nullptr);
   // As release does, without waiting.

@@ -106,6 +106,7 @@ class RuntimeStream final : public HostTask, public std::enable_shared_from_this
   // Ends what is at work here and gives it back.
   // Thread: any, once the loop has stopped.
   void end();
+  void let_go_of_runs();
   // Gives back what is at work here, so that others go on with it, and waits a while for that.
   // Nothing is given to the store afterwards.
   // Thread: any, once the loop has stopped.
@@ -168,6 +169,7 @@ class RuntimeStream final : public HostTask, public std::enable_shared_from_this
   static bool has_storage_command(std::string_view name);
   void do_storage(std::string_view name, const json::Tree& options, const Reply& reply);
   void shut(const Reply& reply);
+  void shut_store(const Reply& reply);
   void on_closing(const std::string& owner, std::function<void()> then);
   void close_store(const Reply& reply);
   void abandon(std::shared_ptr<store::Writer> writer);

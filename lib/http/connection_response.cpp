@@ -8,6 +8,16 @@
 
 namespace millrace::http {
 
+namespace {
+
+Error server_stops() {
+  return make_error(Errc::engine_closed,
+                    "The server stops before it has an answer. What the request began may go on at "
+                    "its next start: look for it there before you send the request again.");
+}
+
+}  // namespace
+
 ConnectionResponse::ConnectionResponse(std::shared_ptr<Connection> connection, Exchange exchange)
     : connection_(std::move(connection)), exchange_(std::move(exchange)) {}
 
@@ -169,7 +179,10 @@ void ConnectionResponse::drained() {
 
 void ConnectionResponse::expedite() {
   const auto callback = std::exchange(on_expedite_, nullptr);
-  if (callback) callback();
+  if (callback) return callback();
+  // A handler that has nothing to say of its own: without a status the client could not know
+  // whether its request was read.
+  if (!started_) (void)send_error(server_stops(), Headers());
 }
 
 void ConnectionResponse::closed() {

@@ -277,6 +277,26 @@ TEST(HttpStream, FinishesAnswersWhileTheServerStops) {
   EXPECT_EQ(stopped.get_future().wait_for(milliseconds(10'000)), std::future_status::ready);
 }
 
+// Without a status a client cannot know whether its request was read.
+TEST(HttpStream, AnswersWhatIsNotBegunBeforeTheServerCloses) {
+  std::vector<Stream> held;
+  std::promise<void> called;
+  TestServer server(test_options(), {{"POST", "/hold", [&](auto&&, Stream stream) {
+                                        held.push_back(std::move(stream));
+                                        called.set_value();
+                                      }}});
+  RawClient client(server.port);
+  client.send("POST /hold HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(server.port) +
+              "\r\nContent-Length: 0\r\n\r\n");
+  called.get_future().wait();
+  server.stop(milliseconds(50));
+  const auto answer = client.answer();
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_NE(answer.body.find("engine_closed"), std::string::npos) << answer.body;
+  EXPECT_TRUE(client.sees_end());
+  server.run([&] { held.clear(); });
+}
+
 TEST(HttpStream, OutlivesItsServer) {
   Stream held;
   {
