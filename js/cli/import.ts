@@ -12,17 +12,30 @@ records that.
 
 Options:
 ${storeHelp}  --principal <name>     whose conversations they become (default local)
+  --memory-max <n>       how many facts the principal may have, as \`memoryMax\` of its server (default 500); those
+                         that are there stay, and of the others the oldest are left out
 
 Exit code: 0, 1 when it failed, 2 for wrong arguments.
 `;
 
-const options = { ...storeOptions, principal: { type: 'string' } } as const;
+const options = {
+  ...storeOptions,
+  principal: { type: 'string' },
+  'memory-max': { type: 'string' },
+} as const;
+
+function factsOf(text: string): number {
+  const most = /^\d+$/.test(text) ? Number(text) : 0;
+  if (most > 0 && Number.isSafeInteger(most)) return most;
+  throw new UsageError(`--memory-max must be a number of facts, not '${text}'.`);
+}
 
 interface Imported {
   conversations: number;
   messages: number;
   attachments: number;
   facts: number;
+  factsBeyond: number;
   skipped: number;
 }
 
@@ -45,13 +58,22 @@ export const importCommand: Command = {
     const [path, extra] = positionals;
     if (path === undefined) throw new UsageError('millrace import undefined needs a folder.');
     if (extra !== undefined) throw new UsageError(`'${extra}' is one path too many.`);
-    const { principal = 'local' } = values;
+    const { principal = 'local', 'memory-max': most = '500' } = values;
+    const memoryMax = factsOf(most);
     return reporting(values.json === true, async () => {
       const result = await withProgress('importing', (onRows) =>
-        storeCommand<Imported>('import-undefined', { ...storeOf(values), path, principal }, onRows),
+        storeCommand<Imported>(
+          'import-undefined',
+          { ...storeOf(values), path, principal, memoryMax },
+          onRows,
+        ),
       );
-      const { conversations, messages, attachments, facts, skipped } = result;
-      const text = `${conversations} conversations with ${messages} messages, ${attachments} attachments and ${facts} facts were imported, ${skipped} records were skipped.\n`;
+      const { conversations, messages, attachments, facts, factsBeyond, skipped } = result;
+      const beyond =
+        factsBeyond > 0
+          ? `${factsBeyond} facts, the oldest, were left out: ${principal} may have ${memoryMax} (--memory-max, and \`memoryMax\` of the server).\n`
+          : '';
+      const text = `${conversations} conversations with ${messages} messages, ${attachments} attachments and ${facts} facts were imported, ${skipped} records were skipped.\n${beyond}`;
       process.stdout.write(values.json === true ? `${JSON.stringify(result)}\n` : text);
       return 0;
     });

@@ -247,7 +247,7 @@ struct MemoryService {
 }  // namespace
 
 Result<ImportedFacts> import_facts(store::StorageBackend& backend, const std::string& principal,
-                                   const Tree& list) {
+                                   const Tree& list, std::size_t most) {
   auto facts = load_facts(backend, principal);
   if (!facts) return std::move(facts).error();
   std::set<std::string, std::less<>> known;
@@ -256,6 +256,7 @@ Result<ImportedFacts> import_facts(store::StorageBackend& backend, const std::st
     known.emplace(fact["fact"].string());
   }
   ImportedFacts outcome;
+  Tree::Items taken;
   for (const Tree& given : list.items()) {
     const std::string text(json::trim(given["fact"].string()));
     std::string id(json::trim(given["uuid"].string()));
@@ -271,9 +272,14 @@ Result<ImportedFacts> import_facts(store::StorageBackend& backend, const std::st
     fact.set("uuid", id);
     fact.set("fact", text);
     fact.set("created_at", created);
-    facts.value().push(std::move(fact));
-    ++outcome.added;
+    taken.push_back(std::move(fact));
   }
+  const std::size_t there = facts.value().items().size();
+  const std::size_t room = most > there ? most - there : 0;
+  const std::size_t beyond = taken.size() > room ? taken.size() - room : 0;
+  for (std::size_t at = beyond; at < taken.size(); ++at) facts.value().push(std::move(taken[at]));
+  outcome.added = static_cast<std::int64_t>(taken.size() - beyond);
+  outcome.beyond = static_cast<std::int64_t>(beyond);
   if (outcome.added > 0) MILLRACE_TRY(save_facts(backend, principal, facts.value()));
   return outcome;
 }

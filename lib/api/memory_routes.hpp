@@ -19,11 +19,13 @@ std::vector<ApiRoute> memory_routes(const ApiContextPtr& context);
 struct ImportedFacts {
   std::int64_t added = 0;
   std::int64_t skipped = 0;  // that were there already, or are none
+  std::int64_t beyond = 0;   // the oldest ones, for which there was no room
 };
-// Takes over a list of {"uuid", "fact", "created_at"}; a fact without an id, or of no time, gets
-// one.
+// Takes over a list of {"uuid", "fact", "created_at"}, the oldest first; a fact without an id, or
+// of no time, gets one. A principal has `most` facts at most: those that are there stay, and the
+// newest of the list get the room that is left.
 Result<ImportedFacts> import_facts(store::StorageBackend& backend, const std::string& principal,
-                                   const json::Tree& list);
+                                   const json::Tree& list, std::size_t most);
 
 // How many facts a principal has.
 Result<std::size_t> count_facts(store::StorageBackend& backend, const std::string& principal);

@@ -255,8 +255,11 @@ Result<Tree> read_import(CommandPlace& at) {
 }
 
 Result<Tree> read_undefined(CommandPlace& at) {
+  const std::int64_t most = at.options["memoryMax"].integer_or(0);
+  if (most <= 0) return make_error(Errc::invalid_option, "`memoryMax` must be a number of facts.");
   return import_undefined(at.backend, std::string(at.options["path"].string()),
-                          std::string(at.options["principal"].string()), at.progress);
+                          std::string(at.options["principal"].string()),
+                          static_cast<std::size_t>(most), at.progress);
 }
 
 constexpr std::array store_commands{

@@ -128,7 +128,7 @@ class UndefinedImport {
     return {};
   }
 
-  Result<void> read_facts(const fs::path& path) {
+  Result<void> read_facts(const fs::path& path, std::size_t most) {
     const auto text = file_text(path);
     if (!text) return {};
     auto list = Tree::parse(*text);
@@ -136,9 +136,10 @@ class UndefinedImport {
       ++skipped_;
       return {};
     }
-    auto imported = api::import_facts(backend_, principal_, list.value());
+    auto imported = api::import_facts(backend_, principal_, list.value(), most);
     if (!imported) return std::move(imported).error();
     facts_ += imported.value().added;
+    facts_beyond_ += imported.value().beyond;
     skipped_ += imported.value().skipped;
     report();
     return {};
@@ -150,6 +151,7 @@ class UndefinedImport {
     result.set("messages", Tree::integer(messages_));
     result.set("attachments", Tree::integer(attachments_));
     result.set("facts", Tree::integer(facts_));
+    result.set("factsBeyond", Tree::integer(facts_beyond_));
     result.set("skipped", Tree::integer(skipped_));
     return result;
   }
@@ -211,13 +213,15 @@ class UndefinedImport {
   std::int64_t messages_ = 0;
   std::int64_t attachments_ = 0;
   std::int64_t facts_ = 0;
+  std::int64_t facts_beyond_ = 0;
   std::int64_t skipped_ = 0;
 };
 
 }  // namespace
 
 Result<Tree> import_undefined(store::StorageBackend& backend, const std::string& folder,
-                              const std::string& principal, const StoreProgress& progress) {
+                              const std::string& principal, std::size_t most_facts,
+                              const StoreProgress& progress) {
   const fs::path data(folder);
   std::error_code failed;
   const bool has_any = fs::is_directory(data / "webchat", failed) ||
@@ -232,7 +236,7 @@ Result<Tree> import_undefined(store::StorageBackend& backend, const std::string&
   MILLRACE_TRY(work.read_conversations(data / "webchat" / "conversations"));
   MILLRACE_TRY(work.read_history(data));
   MILLRACE_TRY(work.read_attachments(data / "webchat" / "attachments"));
-  MILLRACE_TRY(work.read_facts(data / memory_name));
+  MILLRACE_TRY(work.read_facts(data / memory_name, most_facts));
   return work.result();
 }
 

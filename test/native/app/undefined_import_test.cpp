@@ -26,7 +26,7 @@ struct ImportFolder {
   }
   // "<conversations> <messages> <attachments> <skipped>"
   [[nodiscard]] std::string run() const {
-    const auto result = import_undefined(*backend, data.string(), "ada", [](std::uint64_t) {});
+    const auto result = import_undefined(*backend, data.string(), "ada", 500, [](std::uint64_t) {});
     if (!result) return std::string(result.error().code_name());
     std::string text;
     for (const char* name : {"conversations", "messages", "attachments", "skipped"}) {
@@ -87,6 +87,24 @@ TEST(UndefinedImport, TakesFactsOnce) {
   EXPECT_EQ(millrace::api::count_facts(*import.backend, "ada").value(), 2U);
   import.write("memory.json", "{");
   EXPECT_EQ(import.run(), "0 0 0 1 ");
+}
+
+// What is there stays, and of what comes the newest; no fact goes without a number that says so.
+TEST(UndefinedImport, LeavesOutTheOldestFactsBeyondTheLimit) {
+  const ImportFolder import;
+  const auto run = [&] {
+    const auto result =
+        import_undefined(*import.backend, import.data.string(), "ada", 3, [](std::uint64_t) {});
+    if (!result) return std::string(result.error().code_name());
+    return result.value()["facts"].to_json() + " " + result.value()["factsBeyond"].to_json();
+  };
+  import.write("memory.json", R"([{"uuid":"a","fact":"1"},{"uuid":"b","fact":"2"}])");
+  EXPECT_EQ(run(), "2 0");
+  import.write("memory.json", R"([{"uuid":"c","fact":"3"},{"uuid":"d","fact":"4"},
+    {"uuid":"e","fact":"5"},{"uuid":"a","fact":"1"}])");
+  EXPECT_EQ(run(), "1 2");
+  EXPECT_EQ(run(), "0 2");
+  EXPECT_EQ(millrace::api::count_facts(*import.backend, "ada").value(), 3U);
 }
 
 TEST(UndefinedImport, TakesAttachmentsFromItsFolderAlone) {
