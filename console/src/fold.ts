@@ -16,7 +16,7 @@ export interface ReasoningPart {
   parent: string;
 }
 
-export type CallState = 'writing' | 'running' | 'done' | 'error' | 'cancelled';
+export type CallState = 'writing' | 'running' | 'done' | 'error' | 'cancelled' | 'refused';
 
 export interface CallPart {
   kind: 'call';
@@ -164,7 +164,8 @@ function onCallStart(answer: Answer, payload: Payload): Answer {
 function onCallEnd(answer: Answer, payload: Payload): Answer {
   const key = keyOf('call', payload['webchat_call_id']);
   const status = text(payload['status']);
-  const state = status === 'done' || status === 'cancelled' ? status : 'error';
+  const ending = status === 'done' || status === 'cancelled' ? status : 'error';
+  const state = payload['rejected'] === true ? 'refused' : ending;
   const duration = payload['duration_ms'];
   return withPart(
     answer,

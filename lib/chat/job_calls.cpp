@@ -192,6 +192,7 @@ CallEvent CallTable::end(const Tree& given, bool is_agent, std::int64_t at_ms) {
   const std::string_view status = given["status"].string();
   payload.set("ok", Tree::flag(ok));
   payload.set("status", ok ? "done" : (status == "cancelled" ? status : "error"));
+  if (given["rejected"].is_true()) payload.set("rejected", Tree::flag(true));
   const std::string result = shown_result(given);
   payload.set("result_preview", result);
   std::string hint;

@@ -45,6 +45,14 @@ Tree outcome_of(const event::ToolResult& event) {
   return outcome;
 }
 
+// Whether a decision is that the call must not run.
+bool rejects(std::string_view decision_json) {
+  const auto entry = Tree::parse(decision_json);
+  if (!entry) return false;
+  return entry.value()["payload"]["approved"] == Tree::flag(false) ||
+         entry.value()["status"].string() == "cancelled";
+}
+
 std::string_view detail_of(const event::Retry& retry) {
   return retry.message.empty() ? retry.code : retry.message;
 }
@@ -64,7 +72,10 @@ class JobRun::OnFact {
   void operator()(const journal::ChildStarted& fact) const;
   void operator()(const journal::Terminal& fact) const;
   void operator()(const journal::ApprovalRequested& fact) const { run_.request_action(fact); }
-  void operator()(const journal::ApprovalDecided& fact) const { close_action(fact.id); }
+  void operator()(const journal::ApprovalDecided& fact) const {
+    if (rejects(fact.decision_json)) run_.note_rejection(fact.id);
+    close_action(fact.id);
+  }
   void operator()(const journal::ApprovalExpired& fact) const { close_action(fact.id); }
   template <class Other>
   void operator()(const Other& /*fact*/) const {}
@@ -318,6 +329,7 @@ void JobRun::end(Branch& branch, std::string_view id, Call& call, const Tree& ou
   call.is_ended = true;
   Tree given = identity(branch, id, call);
   for (const auto& [key, value] : outcome.members()) given.set(key, value);
+  if (rejected_.erase(std::string(id)) > 0) given.set("rejected", Tree::flag(true));
   // The start has the agent's name, which may differ from the tool's.
   if (call.kind == CallKind::child) given.erase("name");
   call.arguments.clear();
@@ -388,6 +400,13 @@ void JobRun::request_action(const journal::ApprovalRequested& fact) {
   }
   open_actions_.push_back({std::string(fact.id), is_reported ? reported->second : payload});
   if (!is_reported && !is_of_function) actions_.requires_action(payload);
+}
+
+void JobRun::note_rejection(std::string_view action_id) {
+  for (const Action& action : open_actions_) {
+    const std::string_view call = action.payload["tool_call_id"].string();
+    if (action.id == action_id && !call.empty()) rejected_.emplace(call);
+  }
 }
 
 Tree JobRun::reported_action(const Tree& given) {

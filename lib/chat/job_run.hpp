@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -77,12 +78,14 @@ class JobRun {
   void request_action(const journal::ApprovalRequested& fact);
   [[nodiscard]] json::Tree call_at(std::string_view id) const;
   void note_vendor_call(std::string_view json);
+  void note_rejection(std::string_view action_id);
 
   JobActions& actions_;
   std::map<std::uint32_t, Branch> branches_;
   std::vector<Action> open_actions_;
   std::map<std::string, json::Tree, std::less<>> reported_actions_;  // by their ids
   std::map<std::string, json::Tree, std::less<>> vendor_calls_;      // that wait for approval
+  std::set<std::string, std::less<>> rejected_;  // calls that the user rejected, until they end
   std::uint64_t next_reasoning_ = 0;
   bool has_model_ = false;
 };

@@ -184,6 +184,8 @@ async function approval(person, { demo }) {
   await person.button('Deny').click();
   await person.answers('done').nth(1).waitFor();
   must(!(await card.isVisible()), 'the denied call is still open');
+  same(await call.last().getAttribute('data-state'), 'refused', 'the denied call');
+  await call.last().getByText('refused', { exact: true }).waitFor();
 }
 
 async function hostile(person, { scripted }) {

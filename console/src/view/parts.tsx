@@ -14,6 +14,7 @@ const callWords: Record<CallState, string> = {
   done: 'done',
   error: 'failed',
   cancelled: 'stopped',
+  refused: 'refused',
 };
 
 function stateWords({ state, stage = '' }: CallPart, { isWaiting }: Answer): string {

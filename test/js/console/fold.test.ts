@@ -52,6 +52,15 @@ describe('an answer', () => {
     expect(textOf(answer)).toBe('Let me see.\n\nHere it is.');
   });
 
+  it('shows a call that the user rejected as no failure', () => {
+    const rejected = { status: 'error', ok: false, rejected: true };
+    const answer = foldAll(emptyAnswer, [
+      ...wholeLog().slice(0, 9),
+      at('tool_end', call('c1', { ...rejected, result_preview: 'No.' })),
+    ]);
+    expect(shown(answer).at(-1)).toBe('find:refused');
+  });
+
   it('is the same wherever its reader was cut', () => {
     const log = wholeLog();
     const whole = foldAll(emptyAnswer, log);

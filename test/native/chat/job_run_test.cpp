@@ -268,6 +268,23 @@ TEST(JobRun, ShowsWhatTheUserIsToDecide) {
   EXPECT_EQ(start["webchat_call_id"].string(), "c");
 }
 
+// The user's word is no failure of the tool.
+TEST(JobRun, NamesACallThatTheUserRejected) {
+  RecordList list;
+  list.begin().fact(journal::ModelRequested{1, 1, 0});
+  ask(list, "c", "remove");
+  journal::ApprovalRequested requested;
+  requested.id = "approval-1";
+  requested.call = "c";
+  list.fact(requested).event(event::RunEnd{"", "", event::RunOutcome::interrupt});
+  list.fact(journal::ApprovalDecided{
+      "approval-1", R"({"interruptId":"approval-1","payload":{"approved":false}})", "", "user"});
+  list.event(event::ToolResult{"m", "c", "No.", {}, {}, true});
+  const JobLog log = log_of(list);
+  const Tree end = event_named(log.events_after(0), "tool_end").payload;
+  EXPECT_TRUE(has_all(end, parsed(R"({"ok":false,"status":"error","rejected":true})")));
+}
+
 TEST(JobRun, ShowsTheCallThatAProviderWantsApproved) {
   RecordList list;
   list.begin().fact(journal::ModelRequested{1, 1, 0});
