@@ -170,12 +170,16 @@ void OpenAiChat::open_message() {
   services_.parts.text_open(text_key, message_id_);
 }
 
+// MiniMax repeats what its search found under another role, with a reason to finish of its own.
+bool OpenAiChat::is_of_search(const json::Value& delta) const {
+  return services_.mode == event::Mode::strict && delta["role"].string() == "tool";
+}
+
 // Gives what is not in `given`.
 void OpenAiChat::on_delta(const json::Value& delta, const Given& given) {
-  // MiniMax repeats what its search found under another role.
-  const bool is_ours = services_.mode != event::Mode::strict || delta["role"].string() != "tool";
+  const bool is_ours = !is_of_search(delta);
   const json::Value content = given.text || !is_ours ? json::Value() : delta["content"];
-  const bool bare_role = delta["role"].truthy() && !finished_;
+  const bool bare_role = is_ours && delta["role"].truthy() && !finished_;
   if (content.truthy() || bare_role) open_message();
   if (!given.reasoning_parts && may_reason(delta)) on_reasoning(delta);
   on_content(content);

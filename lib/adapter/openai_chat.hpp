@@ -103,6 +103,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void on_choice(const json::Value& choice, const Given& before, bool speaks);
   void on_message(const json::Value& message, const Given& before, bool last, bool speaks);
   [[nodiscard]] bool has_no_content(const json::Value& message) const;
+  [[nodiscard]] bool is_of_search(const json::Value& delta) const;
   void on_delta(const json::Value& delta, const Given& given);
   void on_others(const json::Value& delta, const Given& given);
   void on_refusal(std::string_view words);

@@ -35,7 +35,8 @@ json::Value OpenAiChat::on_choices(const json::Value& choices) {
   }
   if (services_.facts != nullptr && choices.size() > 1) note_others(choices, first);
   on_choice(first, given_, true);
-  if (const auto reason = first["finish_reason"].filled_string()) on_finish(*reason);
+  const auto reason = first["finish_reason"].filled_string();
+  if (reason && !is_of_search(first["delta"])) on_finish(*reason);
   return first;
 }
 

@@ -89,7 +89,7 @@ void LobeEncoder::on_event(const event::Event& event) {
   if (ended_) return;
   const auto data = [&] { write_data(event); };
   std::visit(event::Overloaded{
-                 [&](const event::TextStart& start) { take_id(start.id); },
+                 [&](const event::TextStart& start) { take_id(start.id, false); },
                  [&](const event::TextDelta& text) { on_text(text.id, text.delta); },
                  [](const event::TextEnd&) {},
                  [](const event::ReasoningSpanStart&) {},
@@ -147,11 +147,14 @@ void LobeEncoder::on_event(const event::Event& event) {
 }
 
 // A text behind an image or a block of a server's tool is a message of its own, in an answer that
-// has one id.
-void LobeEncoder::take_id(std::string_view id) {
+// has one id. Reasoning has its own.
+void LobeEncoder::take_id(std::string_view id, bool is_reasoning) {
   if (id == text_id_) return;
   text_id_ = id;
-  if (!std::exchange(is_behind_part_, false) || id_.empty()) id_ = id;
+  const bool is_behind_part = std::exchange(is_behind_part_, false);
+  if (is_behind_part && !id_.empty() && !has_reasoning_id_) return;
+  id_ = id;
+  has_reasoning_id_ = is_reasoning;
 }
 
 bool LobeEncoder::is_hosted(std::string_view call_id) const {
@@ -231,8 +234,8 @@ void LobeEncoder::on_usage(const event::Event& event, const event::Usage& usage)
   }
   const std::string shown = out_.substr(from);
   end();
-  if (!is_shown(usage.json, shown)) write_data(event);
   write_speed(usage.output_tokens);
+  if (!is_shown(usage.json, shown)) write_data(event);
 }
 
 void LobeEncoder::write_speed(std::optional<std::int64_t> output_tokens) {

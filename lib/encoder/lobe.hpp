@@ -105,7 +105,7 @@ class LobeEncoder final : public event::EventSink {
   void write_issuer(std::string_view entity_id, const event::Event& event);
   std::string scoped(const event::EncryptedValue& value, std::string_view plain) const;
   [[nodiscard]] bool is_hosted(std::string_view call_id) const;
-  void take_id(std::string_view id);
+  void take_id(std::string_view id, bool is_reasoning);
   void on_tool_start(const event::ToolStart& call);
   void on_tool_piece(std::string_view id, std::string_view arguments, std::string_view signature);
   void on_citation(const event::Event& event, const event::Citation& citation);
@@ -124,6 +124,7 @@ class LobeEncoder final : public event::EventSink {
   std::string text_id_;  // of the text that is being written
   bool is_behind_part_ = false;
   std::string id_;                                      // of the message that is being written
+  bool has_reasoning_id_ = false;                       // that is the one of its reasoning
   std::string reasoning_id_;                            // of the latest thought
   std::string issuer_;                                  // of the opaque values that come
   std::string issued_id_;                               // of the message, item or call they are of

@@ -80,7 +80,7 @@ void LobeEncoder::answered_by(std::string_view wire, std::string_view model) {
 void LobeEncoder::on_text(std::string_view id, std::string_view delta) {
   if (delta.empty()) return;
   effective();
-  take_id(id);
+  take_id(id, false);
   for (Inline image = find_inline(delta); !image.url.empty(); image = find_inline(delta)) {
     write_text(delta.substr(0, image.begin));
     write_image(image.url);
@@ -101,7 +101,7 @@ void LobeEncoder::write_text(std::string_view text) {
 void LobeEncoder::on_reasoning(std::string_view id, std::string_view delta) {
   if (delta.empty()) return;
   effective();
-  take_id(id);
+  take_id(id, true);
   if (options_.wire == responses && !reasoning_id_.empty() && reasoning_id_ != id) {
     write("reasoning", "\n");
   }
@@ -126,8 +126,9 @@ void LobeEncoder::write_part(const Part& part) {
 // Reasoning items and images have events of their own.
 void LobeEncoder::on_state(const event::Event& event, const event::ProviderState& state) {
   if (is_about_shown(state.kind)) return;
-  // Items of Responses have ids of their own.
-  is_behind_part_ = is_behind_part_ || state.kind != "item";
+  // Items of Responses have ids of their own, and who issued a state says nothing of its place.
+  const bool is_part = state.kind != "item" && state.provider != event::issuer_provider;
+  is_behind_part_ = is_behind_part_ || is_part;
   json::Document document;
   const auto parsed = document.parse(state.json);
   if (!parsed) return write_data(event);

@@ -167,11 +167,12 @@ void ItemReader::read_message(const json::Value& item) {
     if (message.content.kind == message::Content::Kind::text && item["content"].size() > 1) {
       keep_list(message.metadata, openai::items_provider, item["content"]);
     }
-    openai::keep_members(message.metadata, item,
-                         canonical == Role::tool
-                             ? std::initializer_list<std::string_view>{"type", "role", "content",
-                                                                       "call_id", "tool_call_id"}
-                             : std::initializer_list<std::string_view>{"type", "role", "content"});
+    using Names = std::initializer_list<std::string_view>;
+    openai::keep_members(
+        message.metadata, item,
+        canonical == Role::tool         ? Names{"type", "role", "content", "call_id", "tool_call_id"}
+        : openai::is_further_role(role) ? Names{"type", "content"}
+                                        : Names{"type", "role", "content"});
   }
 }
 

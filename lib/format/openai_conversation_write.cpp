@@ -97,7 +97,10 @@ class ItemWriter {
     const bool is_empty = message.content.kind == message::Content::Kind::absent;
     if (is_empty && has_retained_items(message.metadata)) return;
     out_.open_object();
-    out_.text("role", message::name_of(message.role));
+    const FurtherMembers further = further_of(message.metadata);
+    const std::string_view role = further["role"].string();
+    const bool has_role = message.role == Role::system && openai::is_further_role(role);
+    out_.text("role", has_role ? role : message::name_of(message.role));
     const std::string text = message::text_of(message.content);
     if (openai::write_text_list(out_, "content", message.metadata, text)) {
       // As it came.
@@ -108,7 +111,7 @@ class ItemWriter {
       out_.text("content", text);
     }
     out_.text("type", "message");
-    further_of(message.metadata).write(out_, {"role", "content", "type"});
+    further.write(out_, {"role", "content", "type"});
     out_.close_object();
   }
 

@@ -1,6 +1,7 @@
 // Names that reading and writing of OpenAI's messages share.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -28,6 +29,13 @@ inline constexpr std::string_view function_call_kind = "function_call";
 inline constexpr std::string_view call_index_kind = "index";  // of a call of Mistral's
 // The member of a part's metadata that says that its address came without an object around it.
 inline constexpr std::string_view bare_member = "bareUrl";
+// Further roles of messages of the Conversations API, which are read as those of the system.
+// Source: openai-node 7.57, resources/conversations/conversations.ts, Message.role.
+inline constexpr std::array<std::string_view, 3> further_roles{"critic", "discriminator",
+                                                               "unknown"};
+inline bool is_further_role(std::string_view role) {
+  return std::find(further_roles.begin(), further_roles.end(), role) != further_roles.end();
+}
 // Whose state a part is: of OpenAI's API, or of Mistral's alone.
 std::string_view provider_of(const json::Value& part);
 // The reasoning in the parts of an answer, as Mistral gives it.

@@ -61,7 +61,8 @@ constexpr std::array<MemberShape, 12> chat_members{{
 }};
 
 // OpenAI's Responses.
-constexpr std::array<Words, 5> item_roles{"system", "developer", "user", "assistant", "tool"};
+constexpr std::array<Words, 8> item_roles{"system", "developer", "user",          "assistant",
+                                          "tool",   "critic",    "discriminator", "unknown"};
 constexpr std::array<MemberShape, 14> item_part_members{{
     {"type", a_string, nullptr, every_type, {}, true},
     {"text", a_string, nullptr, "input_text", {}, true},

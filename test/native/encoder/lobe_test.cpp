@@ -131,6 +131,24 @@ TEST(LobeEncoder, SaysWhoIssuedStateThatItGivesAsData) {
   EXPECT_EQ(text.find(issuer("c1"), at + 1), std::string::npos) << text;
 }
 
+// Only what stands behind an image or a tool of the provider's goes on with the id before it.
+TEST(LobeEncoder, GivesATextBehindReasoningItsOwnId) {
+  for (const char* kind : {"item", "signature", "redacted"}) {
+    const std::string text =
+        encoded({{event::ProviderState{"millrace", "issuer", "rs_1", R"("openai_responses")"}},
+                 {event::ReasoningStart{"rs_1"}},
+                 {event::ReasoningDelta{"rs_1", "Hm"}},
+                 {event::ProviderState{"p", kind, "rs_1", R"({"type":"x"})"}},
+                 {event::ProviderState{"millrace", "issuer", "msg_1", R"("openai_responses")"}},
+                 {event::TextStart{"msg_1"}},
+                 {event::TextDelta{"msg_1", "Hi"}},
+                 {event::Finish{"stop"}}});
+    EXPECT_NE(text.find(frame("rs_1", "reasoning", R"("Hm")")), std::string::npos) << text;
+    EXPECT_NE(text.find(frame("msg_1", "text", R"("Hi")")), std::string::npos) << text;
+    EXPECT_NE(text.find(frame("msg_1", "stop", R"("stop")")), std::string::npos) << text;
+  }
+}
+
 TEST(LobeEncoder, SaysThatACallWasCancelled) {
   EXPECT_EQ(encoded({{event::Failed{"The call was cancelled.", "cancelled"}}}),
             frame("", "stop", R"("abort")"));
