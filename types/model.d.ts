@@ -262,9 +262,13 @@ export interface ChatCallbacks {
   }): void | Promise<void>;
   /** An image of the answer. */
   onBase64Image?(data: { image: ChatImageChunk; images: ChatImageChunk[] }): void | Promise<void>;
-  /** Each piece of the answer in its order: texts, as onText has them, and images. */
+  /**
+   * Each text and image of an answer that LobeHub's stream writes in parts: one of Gemini's with reasoning before its
+   * text, or by a model that draws. Instead of onText and onBase64Image, which get those pieces where there is no
+   * onContentPart, and all pieces of other answers.
+   */
   onContentPart?: (part: ChatPart) => void | Promise<void>;
-  /** The same of the thoughts. */
+  /** The same of the thoughts, instead of onThinking. */
   onReasoningPart?: (part: ChatPart) => void | Promise<void>;
   onGrounding?: (grounding: Grounding) => void | Promise<void>;
   onUsage?: (usage: ModelUsage) => void | Promise<void>;
@@ -280,6 +284,8 @@ export interface HookedError {
   code?: ErrorCode;
   errorType?: string;
   message?: string;
+  /** The body of the error, as the MillraceError has it. */
+  error?: unknown;
 }
 
 /** A failure that another attempt follows. */

@@ -6,6 +6,7 @@ import type {
   CallReport,
   CallRetry,
   ChatStreamPayload,
+  HookedError,
   ModelHooks,
 } from '../../types/model';
 import { EngineEventReader } from '../adapters/engine-events';
@@ -45,6 +46,8 @@ export class CallItems {
   // Only while it waits: the call is kept for longer than its run.
   #taker: Taker<CallBatch> | undefined;
   #hookError: { value: unknown } | undefined;
+  // What handleError gave as the body of the error that ended the attempt.
+  #givenBody: unknown;
   report: CallReport | undefined;
   failure: MillraceError | undefined;
 
@@ -97,13 +100,20 @@ export class CallItems {
       if (isEvent(item)) {
         const event = this.#reader.read(item);
         if (!event) continue;
+        if (isAnotherAttempt(event)) this.#givenBody = undefined;
         if (events) events.push(event);
         else events = [event];
       } else if (item.type === '@bytes') text += item.text;
       else if (item.type === '@report') this.report = reportOf(item);
-      else if (item.type === '@failed') this.failure = errorFromNative(JSON.stringify(item.error));
+      else if (item.type === '@failed') this.failure = this.#failureOf(item.error);
     }
     return { events: events ?? [], output, mark, text };
+  }
+
+  #failureOf(error: AttemptError): MillraceError {
+    const body = error.code === 'cancelled' ? undefined : this.#givenBody;
+    const known = body === undefined ? error : { ...error, error: body };
+    return errorFromNative(JSON.stringify(known));
   }
 
   // A hook that fails ends the call: what it was to change must not go on unchanged.
@@ -112,6 +122,7 @@ export class CallItems {
     try {
       const given = await this.#callHook(hook, value);
       checkAnswer(hook, given);
+      if (hook === 'error') this.#givenBody = (given as HookedError | undefined)?.error;
       if (given !== undefined) answer = JSON.stringify(given);
     } catch (error) {
       this.#hookError ??= { value: error };
@@ -167,6 +178,10 @@ function checkAnswer(hook: HookRequest['hook'], answer: unknown): void {
     'invalid_option',
     `The hook ${hookNames[hook]} must return ${wanted}, or undefined to change nothing, not ${given}.`,
   );
+}
+
+function isAnotherAttempt({ type, name }: { type: string; name?: unknown }): boolean {
+  return type === 'CUSTOM' && (name === 'millrace.retry' || name === 'millrace.reset');
 }
 
 function isHookRequest(item: Item): item is { type: '@hook' } & HookRequest {

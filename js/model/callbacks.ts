@@ -5,13 +5,17 @@ import type {
   CallReport,
   ChatCallbacks,
   ChatFinish,
+  ModelHooks,
   UsageMissingDiagnostics,
 } from '../../types/model';
+import { MillraceError } from '../errors';
+import { AnswerParts } from './answer-parts';
 import { AnswerText, imageOf } from './answer-text';
 
 export class CallbackDriver {
   readonly #callbacks: ChatCallbacks;
   readonly #answer = new AnswerText();
+  readonly #parts = new AnswerParts();
   readonly #startedAt = performance.now();
   readonly #indexes = new Map<string, number>();
   #firstAt: number | undefined;
@@ -23,6 +27,12 @@ export class CallbackDriver {
     this.#callbacks = callbacks;
   }
 
+  /** The hooks of the call: those given, and what is needed to know whether its answer has parts. */
+  hooks<T extends ModelHooks>(given: T): T {
+    const takesParts = 'onContentPart' in this.#callbacks || 'onReasoningPart' in this.#callbacks;
+    return takesParts ? this.#parts.watching(given) : given;
+  }
+
   async take(events: readonly AGUIEvent[]): Promise<void> {
     for (const event of events) {
       this.#answer.add(event);
@@ -31,9 +41,15 @@ export class CallbackDriver {
     }
   }
 
-  /** The call is over. */
-  async end(report: CallReport | undefined, error: unknown): Promise<void> {
+  /** The call is over. One that was stopped came to an end, and did not fail. */
+  async end(
+    report: CallReport | undefined,
+    failure: unknown,
+    stopped: boolean = isStop(failure),
+  ): Promise<void> {
+    const error = stopped ? undefined : failure;
     const data = this.#finish(report, error);
+    if (stopped) data.finishReason ??= 'abort';
     if (data.usage) await this.#callbacks.onUsage?.(data.usage);
     if (error === undefined) await this.#callbacks.onCompletion?.(data);
     else await this.#callbacks.onError?.(error);
@@ -48,13 +64,11 @@ export class CallbackDriver {
         break;
       case 'TEXT_MESSAGE_CONTENT':
         this.#effective();
-        await this.#callbacks.onText?.(event.delta);
-        await this.#callbacks.onContentPart?.({ partType: 'text', content: event.delta });
+        await this.#reportText(event.delta);
         break;
       case 'REASONING_MESSAGE_CONTENT':
         this.#effective();
-        await this.#callbacks.onThinking?.(event.delta);
-        await this.#callbacks.onReasoningPart?.({ partType: 'text', content: event.delta });
+        await this.#reportReasoning(event.delta);
         break;
       case 'TOOL_CALL_START':
         if (this.#answer.isProviders(event.toolCallId)) break;
@@ -72,6 +86,21 @@ export class CallbackDriver {
     }
   }
 
+  // A part is one piece of the answer, not a second copy of it: whoever takes no parts gets it plain.
+  async #reportText(content: string): Promise<void> {
+    const callbacks = this.#callbacks;
+    const part: ChatPart = { partType: 'text', content };
+    if (this.#parts.text() && callbacks.onContentPart) await callbacks.onContentPart(part);
+    else await callbacks.onText?.(content);
+  }
+
+  async #reportReasoning(content: string): Promise<void> {
+    const callbacks = this.#callbacks;
+    const part: ChatPart = { partType: 'text', content };
+    if (this.#parts.reasoning() && callbacks.onReasoningPart) await callbacks.onReasoningPart(part);
+    else await callbacks.onThinking?.(content);
+  }
+
   async #reportCustom(name: string, value: unknown): Promise<void> {
     if (name === 'millrace.citation') {
       const { grounding } = this.#answer;
@@ -80,6 +109,7 @@ export class CallbackDriver {
       if (grounding) await this.#callbacks.onGrounding?.(grounding);
     } else if (name === 'millrace.reset') {
       this.#indexes.clear();
+      this.#parts.reset();
       await this.#callbacks.onReset?.(value as Parameters<Required<ChatCallbacks>['onReset']>[0]);
     } else {
       await this.#reportImage(name, value);
@@ -96,14 +126,16 @@ export class CallbackDriver {
       ...(imageData.mimeType === '' ? {} : { mimeType: imageData.mimeType }),
       ...(imageData.signature === undefined ? {} : { thoughtSignature: imageData.signature }),
     };
+    const callbacks = this.#callbacks;
     if (imageData.thought) {
-      await this.#callbacks.onReasoningPart?.(part);
-      return;
+      this.#parts.reasoningImage();
+      await callbacks.onReasoningPart?.(part);
+    } else if (this.#parts.image() && callbacks.onContentPart) {
+      await callbacks.onContentPart(part);
+    } else {
+      const images = this.#answer.images;
+      await callbacks.onBase64Image?.({ image: images.at(-1) as ChatImageChunk, images });
     }
-    const images = this.#answer.images;
-    const image = images.at(-1) as ChatImageChunk;
-    await this.#callbacks.onBase64Image?.({ image, images });
-    await this.#callbacks.onContentPart?.(part);
   }
 
   async #reportCall(id: string, name: string | null, text: string): Promise<void> {
@@ -163,6 +195,11 @@ export class CallbackDriver {
     if (tokens !== undefined && tokens > 1 && duration > 0) speed.tps = (tokens / duration) * 1000;
     return speed;
   }
+}
+
+function isStop(failure: unknown): boolean {
+  if (MillraceError.is(failure)) return failure.code === 'cancelled';
+  return (Object(failure) as { name?: unknown }).name === 'AbortError';
 }
 
 // Whether who answered last counted; an attempt before it may be an estimate.

@@ -23,6 +23,7 @@ import { routeOf } from '../transport/route';
 import { checkCallOptions } from './call-options';
 import { throughFetch } from './capability-fetch';
 import { checkPayload, textOf, wrongPayload } from './capability-payload';
+import { type ListedModel, listedModels } from './listed-models';
 
 export type Capability = 'models' | 'embeddings' | 'image' | 'speech' | 'pull';
 
@@ -45,6 +46,8 @@ export interface CapabilityHost {
 
 interface Answer {
   json: string;
+  /** As the provider wrote it. */
+  body: Uint8Array;
   audio: Buffer | undefined;
   nextPage: string | undefined;
   /** What the vendor's API has no place for, a sentence each. */
@@ -86,13 +89,25 @@ export class Capabilities {
   }
 
   async models(options: CapabilityOptions = {}): Promise<ProviderModel[]> {
-    const models: ProviderModel[] = [];
+    return this.#listed(options, (cards) => cards);
+  }
+
+  /** The models with what their endpoint says of each. */
+  async listedModels(options: CapabilityOptions = {}): Promise<ListedModel[]> {
+    return this.#listed(options, listedModels);
+  }
+
+  async #listed<T>(
+    options: CapabilityOptions,
+    read: (cards: ProviderModel[], body: Uint8Array) => T[],
+  ): Promise<T[]> {
+    const models: T[] = [];
     let page: string | undefined;
     for (let pages = 0; pages < mostPages; pages += 1) {
-      const { json, nextPage } = await this.#call('models', { page }, options);
+      const { json, body, nextPage } = await this.#call('models', { page }, options);
       // Servers that know no pages give the same one again.
       if (nextPage !== undefined && nextPage === page) break;
-      models.push(...(JSON.parse(json) as ProviderModel[]));
+      models.push(...read(JSON.parse(json) as ProviderModel[], body));
       if (nextPage === undefined) break;
       page = nextPage;
     }
@@ -243,7 +258,7 @@ export class Capabilities {
       );
       // A state without an address is asked for again where it came from.
       address = poll ?? (after > 0 ? address : undefined);
-      if (after === 0) return { json, audio, nextPage, notes: JSON.parse(notes) as string[] };
+      if (after === 0) return { json, body, audio, nextPage, notes: JSON.parse(notes) as string[] };
       if (address === undefined || Date.now() > end) {
         throw new MillraceError('provider_error', 'The provider did not finish the work in time.', {
           retryable: false,

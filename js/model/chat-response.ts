@@ -1,16 +1,15 @@
 // The Response of a chat: a stream of bytes that the engine wrote, and callbacks beside it.
-import type { ChatCallbacks } from '../../types/model';
 import { onAbort } from '../abort';
 import { oneOf } from '../runs/taker';
 import type { Call } from './call';
 import type { CallBatch, CallItems } from './call-items';
-import { CallbackDriver } from './callbacks';
+import type { CallbackDriver } from './callbacks';
 
 interface ChatParts {
   call: Call;
   /** Where events come beside the bytes. */
   items: CallItems | undefined;
-  callback: ChatCallbacks | undefined;
+  callbacks: CallbackDriver | undefined;
   signal: AbortSignal | null | undefined;
   headers: Record<string, string> | undefined;
 }
@@ -26,11 +25,9 @@ const unread = new FinalizationRegistry<Call>((call) => call.cancel());
 
 /** Resolves when a provider took the call, rejects when none did. */
 export async function chatResponse(parts: ChatParts): Promise<Response> {
-  const { call, items, callback, signal, headers } = parts;
+  const { call, items, callbacks, signal, headers } = parts;
   const done = onAbort(signal, () => call.stop());
-  const source = items
-    ? new ItemBytes(items, callback ? new CallbackDriver(callback) : undefined, call)
-    : new PlainBytes(call);
+  const source = items ? new ItemBytes(items, callbacks, call) : new PlainBytes(call);
   try {
     await source.open();
   } catch (error) {

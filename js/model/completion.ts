@@ -1,9 +1,9 @@
 // A whole answer as one chat completion, as OpenAI's API writes it.
 import type { AnswerAlternative, RunEvent } from '../../types/events';
-import type { CallReport, ChatCallbacks } from '../../types/model';
+import type { CallReport } from '../../types/model';
 import { MillraceError } from '../errors';
 import { AnswerText, isRefusal } from './answer-text';
-import { CallbackDriver } from './callbacks';
+import type { CallbackDriver } from './callbacks';
 import type { ModelRun } from './run';
 
 // A further answer, of a provider whose messages are those of a completion or lists of parts.
@@ -69,9 +69,9 @@ function withReport(error: unknown, report: CallReport): unknown {
 /** Rejects with the error of the call, whose `report` is that of the call. */
 export async function completionOf(
   run: ModelRun,
-  callback: ChatCallbacks | undefined,
+  driver: CallbackDriver | undefined,
+  signal: AbortSignal | null | undefined,
 ): Promise<object> {
-  const driver = callback && new CallbackDriver(callback);
   const answer = new AnswerText();
   const beside = new EventsBeside();
   let rejected = false;
@@ -85,7 +85,8 @@ export async function completionOf(
   try {
     await run.text();
   } catch (error) {
-    await driver?.end(report, error);
+    const stopped = signal?.aborted === true && error === signal.reason;
+    await driver?.end(report, error, stopped || undefined);
     throw withReport(error, report);
   }
   if (answer.tooLarge) throw answer.tooLarge;

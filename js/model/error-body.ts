@@ -2,7 +2,7 @@
 import type { ErrorCode, ErrorType } from '../../types/errors';
 import { errorStatuses } from '../error-statuses';
 import { errorTypeRows, errorTypes } from '../error-types';
-import { MillraceError } from '../errors';
+import { errorTypeOf, MillraceError } from '../errors';
 
 /** An error as JSON, and the status that goes with it. */
 export interface ChatErrorBody {
@@ -39,7 +39,7 @@ export function chatErrorBody(error: unknown, provider?: string): ChatErrorBody 
     const reported = { code, message, detail, status, retryAfterMs, requestId, error: error.error };
     const place = { provider: error.provider ?? provider, endpoint, errorId };
     return {
-      status: ofRequest.has(code) ? errorStatuses[code] : statusOf(errorType),
+      status: ofRequest.has(code) ? errorStatuses[code] : error.httpStatus,
       errorType,
       body: { error: given(reported), ...given(place) },
     };
@@ -65,10 +65,9 @@ function given(members: object): Record<string, unknown> {
   return Object.fromEntries(entries);
 }
 
-function statusOf(errorType: string): number {
-  return Object.hasOwn(errorTypeRows, errorType)
-    ? errorTypeRows[errorType as ErrorType].status
-    : unknownStatus;
+function statusOf(name: string): number {
+  const errorType = errorTypeOf(name);
+  return errorType === undefined ? unknownStatus : errorTypeRows[errorType].status;
 }
 
 /** The error as a response. */

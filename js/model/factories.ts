@@ -5,8 +5,10 @@ import type {
   ImageResult,
   ProviderModel,
 } from '../../types/capabilities';
-import type { ChatStreamPayload, ModelHooks } from '../../types/model';
+import type { ErrorType } from '../../types/errors';
+import type { AttemptError, ChatStreamPayload, ModelHooks } from '../../types/model';
 import type { GenerateObjectOptions, GenerateObjectRequest } from '../../types/objects';
+import { errorTypes } from '../error-types';
 import { MillraceError } from '../errors';
 import type { TransportOptions } from '../transport/choose';
 import { chooseFetch } from '../transport/choose';
@@ -20,6 +22,7 @@ import type {
   FactoryHooks,
   FactoryInstance,
   FactoryOptions,
+  GivenModel,
   ObjectHooks,
   OpenAICompatibleOptions,
   PricingHook,
@@ -137,11 +140,25 @@ function openaiHooks(options: OpenAICompatibleOptions): ModelHooks {
     hooks.handleError = async (error, call) => {
       const reported: unknown = await handleError?.(error, call);
       if (reported !== undefined && reported !== null) return reported;
+      if (!isInAnswer(error)) return undefined;
       const type = errorType({ message: error.message, name: error.code });
       return type === undefined ? undefined : { errorType: type };
     };
   }
   return ownOnly(provider, withDebug(provider, debug, withMedia(chat, hooks)));
+}
+
+// What failed on the way to the answer, or cut it, is no word of the vendor.
+const notVendors = new Set<ErrorType>([
+  'ProviderNetworkError',
+  'StreamChunkError',
+  'AgentRuntimeError',
+]);
+
+// The code of a record may be a status as well; a status beside anything else is that of a rejected request.
+function isInAnswer({ code, status, detail, error }: AttemptError): boolean {
+  if (status !== undefined && detail !== String(status)) return false;
+  return error !== undefined || !notVendors.has(errorTypes[code]);
 }
 
 // A vendor's hooks know its own requests and errors, not those of a fallback elsewhere.
@@ -255,10 +272,16 @@ function runtimeClass(options: FactoryOptions, plan: Plan): RuntimeClass {
 
     override async models(call: CapabilityOptions = {}): Promise<ProviderModel[]> {
       const { models } = options;
-      if (typeof models === 'function') return models(this.#instance, call);
-      const all = await super.models(call);
-      if (!models) return plan.onlyChats ? all.filter(({ id }) => !otherModels.test(id)) : all;
-      return all.map(models.transformModel).filter((model) => model !== undefined);
+      if (typeof models === 'function') {
+        return (await models(this.#instance, call)).map(withType);
+      }
+      if (!models) {
+        const all = await super.models(call);
+        return plan.onlyChats ? all.filter(({ id }) => !otherModels.test(id)) : all;
+      }
+      const all = await this.listedModels(call);
+      const changed = all.map((model) => models.transformModel(model));
+      return changed.filter((model) => model !== undefined).map(withType);
     }
 
     override async createImage(
@@ -289,6 +312,11 @@ function runtimeClass(options: FactoryOptions, plan: Plan): RuntimeClass {
       return super.streamObject<T>(...requestedObject(plan, request, call));
     }
   };
+}
+
+// A card of a vendor's own may say nothing of what the model is for.
+function withType(model: GivenModel): ProviderModel {
+  return model.type === undefined ? { ...model, type: 'chat' } : (model as ProviderModel);
 }
 
 function instanceOf({ apiKey, baseURL }: ModelRuntimeOptions): FactoryInstance {

@@ -1,6 +1,7 @@
 // What the factories are given, checked when a class is made: a hook that is none would be heard of with the first
 // call, or never.
 import { MillraceError } from '../errors';
+import { meantBy } from '../known-names';
 import { shown } from '../shown';
 import type { Check } from '../value-checks';
 import { anything, atLeast, callback, checkHeaders, checkValues } from '../value-checks';
@@ -86,6 +87,24 @@ export function checkAnthropicFactory(options: unknown): void {
   checkFactory('anthropicCompatibleFactory', options, own, { ...groups, chatCompletion });
 }
 
+// Options that a factory elsewhere may have: a program that brings them along goes on without.
+function unreadNames(given: unknown, known: readonly string[], group = ''): string[] {
+  if (!isRecord(given)) return [];
+  return Object.entries(given)
+    .filter(([name, value]) => value !== undefined && !known.includes(name))
+    .map(([name]) => {
+      const meant = meantBy(name, known);
+      return `'${group}${name}'${meant === undefined ? '' : ` (did you mean '${meant}'?)`}`;
+    });
+}
+
+function warnOf(owner: string, provider: string, unread: readonly string[]): void {
+  process.emitWarning(
+    `${owner}: the runtime of ${provider} does not have the options ${unread.join(', ')}, and works without them.`,
+    { code: 'MILLRACE_UNKNOWN_OPTION' },
+  );
+}
+
 function checkFactory(
   owner: string,
   options: unknown,
@@ -100,10 +119,16 @@ function checkFactory(
       `${owner}: ${name} must be ${filledText[0]}, not ${shown(value)}.`,
     );
   }
-  checkValues(owner, options, { ...ofBoth, ...own });
-  for (const [name, checks] of Object.entries(inside)) {
-    checkValues(`${owner}: ${name}`, (options as Record<string, unknown>)[name], checks);
+  const given = options as Record<string, unknown>;
+  const checks = { ...ofBoth, ...own };
+  checkValues(owner, given, checks);
+  const known = ['provider', 'baseURL', ...Object.keys(checks)];
+  const unread = unreadNames(given, known);
+  for (const [name, members] of Object.entries(inside)) {
+    checkValues(`${owner}: ${name}`, given[name], members);
+    unread.push(...unreadNames(given[name], Object.keys(members), `${name}.`));
   }
+  if (unread.length > 0) warnOf(owner, String(given['provider']), unread);
   const { constructorOptions: made } = options as { constructorOptions?: Record<string, unknown> };
   for (const name of ['defaultHeaders', 'defaultQuery']) {
     checkHeaders(owner, made?.[name] ?? undefined, name);

@@ -10,6 +10,7 @@ import type { ChatStreamPayload, ModelHooks } from '../../types/model';
 import type { GenerateObjectOptions, GenerateObjectRequest } from '../../types/objects';
 import type { CostOptions } from '../../types/usage';
 import type { ContextPreFlight, DebugOptions, MediaOptions } from './factory-hooks';
+import type { ListedModel } from './listed-models';
 import type { ModelRuntimeOptions } from './runtime-options';
 
 export type PayloadHook = NonNullable<ModelHooks['handlePayload']>;
@@ -56,6 +57,9 @@ export interface CustomClient {
     | undefined;
 }
 
+/** A model as its vendor's code describes it; without `type` it is one for chats. */
+export type GivenModel = Omit<ProviderModel, 'type'> & { type?: ProviderModel['type'] | undefined };
+
 /** What the options of both factories share. */
 export interface FactoryOptions {
   /** The id of the vendor, as it stands in errors and usage. */
@@ -80,15 +84,15 @@ export interface FactoryOptions {
   /** The vendor's own client instead of HTTP. */
   customClient?: CustomClient | undefined;
   /**
-   * The models of the vendor, or what becomes of each that its endpoint lists; undefined drops it. Absent,
-   * the list of a vendor with OpenAI's API lacks models with names of embeddings, speech and the like.
+   * The models of the vendor, or what becomes of each that its endpoint lists, with the members that the
+   * endpoint gave it beside our own; undefined drops it. Absent, the list of a vendor with OpenAI's API lacks models with names of embeddings, speech and the like.
    */
   models?:
     | ((
         instance: FactoryInstance,
         options: CapabilityOptions,
-      ) => ProviderModel[] | Promise<ProviderModel[]>)
-    | { transformModel: (model: ProviderModel) => ProviderModel | undefined }
+      ) => GivenModel[] | Promise<GivenModel[]>)
+    | { transformModel: (model: ListedModel) => GivenModel | undefined }
     | undefined;
 }
 

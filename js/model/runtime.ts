@@ -28,8 +28,10 @@ import { CallItems } from './call-items';
 import { Capabilities } from './capabilities';
 import { checkCallOptions, checkFallback } from './call-options';
 import { type CallHost, callTexts, linkOf, type Own, withDemo } from './call-texts';
+import { CallbackDriver } from './callbacks';
 import { chatResponse } from './chat-response';
 import { completionOf } from './completion';
+import type { ListedModel } from './listed-models';
 import { mockedFetch } from './mock';
 import type { ObjectHost, ObjectRun } from './object';
 import { generateObject, streamObject } from './object';
@@ -164,17 +166,19 @@ export class ModelRuntime {
     }
     const { callback } = options;
     const withEvents = callback !== undefined || this.#hasHooks();
-    const texts = callTexts(this.#host, payload, options, {
+    const callbacks = callback && new CallbackDriver(callback);
+    const own = callbacks?.hooks(this.#own) ?? this.#own;
+    const texts = callTexts({ ...this.#host, own }, payload, options, {
       protocol: protocol === 'lobe' ? 'lobe' : 'ag_ui',
       withEvents,
       keepAliveMs: options.keepAliveMs,
     });
     const call = startCall(texts, this.#sender('chat', payload));
-    const items = withEvents ? new CallItems(call, payload, this.#own) : undefined;
+    const items = withEvents ? new CallItems(call, payload, own) : undefined;
     return chatResponse({
       call,
       items,
-      callback,
+      callbacks,
       signal: options.signal,
       headers: options.headers,
     });
@@ -183,20 +187,29 @@ export class ModelRuntime {
   /** Asks for an answer as a run that can be read in many ways. The request is sent at once. */
   stream(payload: ChatStreamPayload, options: StreamOptions = {}): ModelRun {
     checkPayload(payload);
+    return this.#run(payload, options, this.#own);
+  }
+
+  #run(payload: ChatStreamPayload, options: StreamOptions, own: CallHost['own']): ModelRun {
     const ids = {
       threadId: options.threadId ?? randomUUID(),
       runId: options.runId ?? randomUUID(),
     };
     checkCallOptions('stream()', options);
     const { signal } = options;
-    const texts = callTexts(this.#host, payload, { ...options, ...ids }, { protocol: 'events' });
+    const texts = callTexts(
+      { ...this.#host, own },
+      payload,
+      { ...options, ...ids },
+      { protocol: 'events' },
+    );
     const sender = signal?.aborted ? neverSent : this.#sender('stream', payload);
     const call = startCall(texts, sender);
     const stop = (): void => call.stop();
     if (signal?.aborted) stop();
     return new ModelRun({
       ...ids,
-      items: new CallItems(call, payload, this.#own),
+      items: new CallItems(call, payload, own),
       stop,
       abortReason: () => (signal?.aborted ? { value: signal.reason as unknown } : undefined),
       done: onAbort(signal, stop),
@@ -208,6 +221,14 @@ export class ModelRuntime {
   /** The provider's models, with what it tells of them. */
   async models(options?: CapabilityOptions): Promise<ProviderModel[]> {
     return this.#others().models(options);
+  }
+
+  /**
+   * The models with all that their endpoint says of each.
+   * @internal
+   */
+  protected async listedModels(options?: CapabilityOptions): Promise<ListedModel[]> {
+    return this.#others().listedModels(options);
   }
 
   /** One vector for each text, in their order. */
@@ -284,8 +305,9 @@ export class ModelRuntime {
 
   async #completion(payload: ChatStreamPayload, options: ChatOptions): Promise<Response> {
     const { callback, headers = {} } = options;
-    const run = this.stream(payload, options);
-    const completion = await completionOf(run, callback);
+    const callbacks = callback && new CallbackDriver(callback);
+    const run = this.#run(payload, options, callbacks?.hooks(this.#own) ?? this.#own);
+    const completion = await completionOf(run, callbacks, options.signal);
     return Response.json(completion, { headers });
   }
 

@@ -390,6 +390,16 @@ describe('chatErrorBody', () => {
       errorType: 'ExceededContextWindow',
       body: { error: { message: 'long' } },
     });
+    for (const error of [
+      { errorType: 'QuotaLimitReached' },
+      new MillraceError('rate_limited', 'Slow down.', { errorType: 'QuotaLimitReached' }),
+      new MillraceError('provider_error', 'No.', { errorType: 'QuotaLimitReached' }),
+    ]) {
+      expect(chatErrorBody(error)).toMatchObject({ status: 429, errorType: 'QuotaLimitReached' });
+      if (MillraceError.is(error)) expect([error.httpStatus, error.errorId]).toEqual([429, 3001]);
+    }
+    const named = new MillraceError('provider_error', 'No.', { errorType: 'AcmeError' });
+    expect(chatErrorBody(named)).toMatchObject({ status: 471, errorType: 'AcmeError' });
     expect(chatErrorBody(new DOMException('gone', 'AbortError')).status).toBe(499);
     for (const odd of [null, undefined, 'x', 5]) expect(chatErrorBody(odd).status).toBe(500);
   });

@@ -358,6 +358,121 @@ describe('openaiCompatibleFactory', () => {
     expect(await runtime.models()).toMatchObject([{ id: 'a', vision: true }]);
   });
 
+  it('gives transformModel what the endpoint says of the model, beside our members', async () => {
+    const given: object[] = [];
+    const Listed = openaiCompatibleFactory({
+      ...vendor,
+      models: { transformModel: (model) => (given.push(model), { id: `${model.id}!` }) },
+    });
+    const entry = { object: 'model', owned_by: 'me', created: 1_700_000_000, context_length: 99 };
+    const data = [
+      { id: 'a', ...entry },
+      { id: 'a', twin: 1 },
+      { id: 'b', type: 'llm' },
+    ];
+    const runtime = new Listed({ fetch: async () => Response.json({ object: 'list', data }) });
+    expect(await runtime.models()).toEqual([
+      { id: 'a!', type: 'chat' },
+      { id: 'a!', type: 'chat' },
+      { id: 'b!', type: 'chat' },
+    ]);
+    expect(given).toEqual([
+      { id: 'a', ...entry, contextWindowTokens: 99, type: 'chat', releasedAt: '2023-11-14' },
+      { id: 'a', twin: 1, type: 'chat' },
+      { id: 'b', type: 'chat' },
+    ]);
+  });
+
+  it('takes cards without a type, which are of models for chats', async () => {
+    const Acme = openaiCompatibleFactory({ ...vendor, models: async () => [{ id: 'x' }] });
+    expect(await new Acme().models()).toEqual([{ id: 'x', type: 'chat' }]);
+  });
+
+  it('names options that it has not got, and works without them', async () => {
+    const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    try {
+      const options = {
+        ...{ createVideo: () => undefined, handlePollVideoStatus: undefined, debgu: {} },
+        chatCompletion: { useResponses2: true, noUserId: true },
+      };
+      const Acme = openaiCompatibleFactory({ ...vendor, ...options });
+      anthropicCompatibleFactory({ ...vendor, chatCompletion: {} });
+      const { send } = fake(chunk('Hi'), end);
+      expect(await new Acme({ fetch: send }).stream({ model: 'm', messages }).text()).toBe('Hi');
+      expect(warn.mock.calls).toEqual([
+        [
+          "openaiCompatibleFactory: the runtime of acme does not have the options 'createVideo', 'debgu' (did you mean " +
+            "'debug'?), 'chatCompletion.useResponses2', and works without them.",
+          { code: 'MILLRACE_UNKNOWN_OPTION' },
+        ],
+      ]);
+    } finally {
+      warn.mockRestore();
+    }
+  });
+
+  it('keeps the body that handleError gives', async () => {
+    const bodies = [{ my: 1 }, undefined];
+    const Acme = openaiCompatibleFactory({
+      ...vendor,
+      chatCompletion: {
+        handleError: () => ({ errorType: 'ModelNotFound', error: bodies.shift() }),
+      },
+    });
+    const failing = new Acme({
+      maxRetries: 0,
+      fetch: async () => Response.json({ error: { message: 'no' } }, { status: 418 }),
+    });
+    const payload = { model: 'm', messages };
+    const named = { errorType: 'ModelNotFound', status: 418 };
+    await expect(failing.chat(payload)).rejects.toMatchObject({ ...named, error: { my: 1 } });
+    const own = { error: { error: { message: 'no' } } };
+    await expect(failing.stream(payload).text()).rejects.toMatchObject({ ...named, ...own });
+  });
+
+  it('asks handleStreamBizErrorType about errors inside an answer alone', async () => {
+    const asked: string[] = [];
+    const Acme = openaiCompatibleFactory({
+      ...vendor,
+      chatCompletion: {
+        handleStreamBizErrorType: ({ message }) => (asked.push(message), 'QuotaLimitReached'),
+      },
+    });
+    const typeOf = async (answer: () => Response) => {
+      const runtime = new Acme({ maxRetries: 0, fetch: async () => answer() });
+      const error: unknown = await runtime
+        .stream({ model: 'm', messages })
+        .text()
+        .catch((reason: unknown) => reason);
+      return MillraceError.is(error) ? error.errorType : error;
+    };
+    const body = { error: { message: 'refused' } };
+    const refused = (status: number) => () => Response.json(body, { status });
+    const streamed =
+      (...records: object[]) =>
+      () =>
+        new Response(sse(...records), { headers });
+    expect(await typeOf(refused(401))).toBe('InvalidProviderAPIKey');
+    expect(await typeOf(refused(404))).toBe('ModelNotFound');
+    expect(await typeOf(refused(429))).toBe('RateLimitExceeded');
+    expect(await typeOf(refused(500))).toBe('ProviderBizError');
+    expect(await typeOf(() => new Response('<html>', { status: 502 }))).toBe(
+      'ProviderNetworkError',
+    );
+    expect(await typeOf(streamed(chunk('cut')))).toBe('StreamChunkError');
+    const lost = () => {
+      throw new Error('ECONNREFUSED');
+    };
+    expect(await typeOf(lost)).toBe('ProviderNetworkError');
+    expect(asked).toEqual([]);
+    for (const code of ['q', 429]) {
+      const record = { error: { message: `inside ${code}`, code } };
+      expect(await typeOf(streamed(chunk('x'), record))).toBe('QuotaLimitReached');
+      expect(await typeOf(streamed(record))).toBe('QuotaLimitReached');
+    }
+    expect(asked).toEqual(['inside q', 'inside q', 'inside 429', 'inside 429']);
+  });
+
   it('shows what is sent when it is told to', async () => {
     const shown: string[] = [];
     const write = jest.spyOn(process.stderr, 'write').mockImplementation((text) => {
@@ -418,7 +533,6 @@ describe('callbacks', () => {
     expect(reported).toEqual([
       ['reasoning', { partType: 'text', content: 'Thinking' }],
       ['content', { partType: 'text', content: 'A cat:' }],
-      ['image 1', 'data:image/png;base64,AAAA'],
       ['content', { partType: 'image', content: 'AAAA', mimeType: 'image/png' }],
       ['content', { partType: 'text', content: 'done' }],
     ]);
