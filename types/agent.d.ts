@@ -170,6 +170,7 @@ export interface TurnReports {
   answersLeftOut?: number;
 }
 
+/** What a run used. */
 export interface AgentUsage {
   llm: {
     apiCalls: number;
@@ -191,6 +192,7 @@ export interface AgentUsage {
   };
 }
 
+/** What a run cost. */
 export interface AgentCost {
   total: number;
   /** Of agents in the engine: model calls whose price nobody knows; `total` is without them. */
@@ -221,6 +223,7 @@ export type AgentRunCost = Omit<AgentCost, 'total' | 'llm'> & {
   llm: Omit<AgentCost['llm'], 'total'> & { total?: number };
 };
 
+/** What a run may cost. */
 export interface AgentCostLimit {
   maxTotalCost: number;
   maxLlmCost?: number;
@@ -228,6 +231,13 @@ export interface AgentCostLimit {
   currency?: string;
   onExceeded: 'stop' | 'warn' | 'interrupt';
 }
+
+/** LobeHub's name of AgentUsage. */
+export type Usage = AgentUsage;
+/** LobeHub's name of AgentCost. */
+export type Cost = AgentCost;
+/** LobeHub's name of AgentCostLimit. */
+export type CostLimit = AgentCostLimit;
 
 /** Limits that are ours. */
 export interface AgentLimits {

@@ -39,13 +39,18 @@ export interface Thread {
 }
 
 export interface ThreadStorage {
-  listThreads(cursor?: string): Promise<{ threads: Thread[]; nextCursor?: string }>;
+  listThreads(cursor?: string): Promise<{ threads: Thread[]; nextCursor?: string | undefined }>;
   createThread(firstMessage: UserMessage): Promise<Thread>;
   getMessages(threadId: string): Promise<Message[]>;
   updateThread(thread: Thread): Promise<Thread>;
   deleteThread(id: string): Promise<void>;
   /** Replaces one stored message. Later versions of the store call it where it is there. */
   updateMessage?(threadId: string, message: Message): Promise<void>;
+}
+
+/** Threads of a storage of this package: absent members of its answers are absent, not undefined. */
+export interface ProvidedThreadStorage extends ThreadStorage {
+  listThreads(cursor?: string): Promise<{ threads: Thread[]; nextCursor?: string }>;
 }
 
 /** An artifact without its content. */
@@ -73,10 +78,15 @@ export interface ArtifactListParams {
 export interface ArtifactStorage {
   list(params?: ArtifactListParams): Promise<{
     artifacts: ArtifactSummary[];
-    nextCursor?: string;
+    nextCursor?: string | undefined;
   }>;
   get(id: string): Promise<Artifact>;
   update(patch: { id: string; content: unknown }): Promise<ArtifactSummary>;
+}
+
+/** Artifacts of a storage of this package, in the same way. */
+export interface ProvidedArtifactStorage extends ArtifactStorage {
+  list(params?: ArtifactListParams): Promise<{ artifacts: ArtifactSummary[]; nextCursor?: string }>;
 }
 
 export interface ChatStorage {

@@ -65,7 +65,7 @@ export interface Tool {
 export interface RunAgentInput {
   threadId: string;
   runId: string;
-  messages: Message[];
+  messages: MessageInput[];
   protocolVersion?: string | undefined;
   parentRunId?: string | undefined;
   state?: unknown;

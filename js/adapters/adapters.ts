@@ -16,25 +16,25 @@ import { shown } from '../shown';
 
 export interface AdapterOptions {
   /** Called with the tokens that the provider reports. */
-  onUsage?: (usage: UsageReport) => void;
+  onUsage?: ((usage: UsageReport) => void) | undefined;
   /** Called with opaque state that the next request must carry. */
-  onState?: (state: ProviderState) => void;
+  onState?: ((state: ProviderState) => void) | undefined;
   /**
    * Give everything else of the answer as CUSTOM `millrace.*` events: usage, state, citations, interrupts, what
    * it reports of itself, probabilities of its words, unfinished images and further answers.
    */
-  extended?: boolean;
+  extended?: boolean | undefined;
   /**
    * In a run and where an adapter reads strictly: whether what an answer says in `<think>` tags at its
    * beginning is reasoning; default true.
    */
-  thinkTags?: boolean;
-  limits?: StreamLimits;
+  thinkTags?: boolean | undefined;
+  limits?: StreamLimits | undefined;
 }
 
 export interface LangGraphAdapterOptions extends AdapterOptions {
   /** Called with the value of `__interrupt__` when the graph waits for a human. */
-  onInterrupt?: (interrupt: unknown) => void;
+  onInterrupt?: ((interrupt: unknown) => void) | undefined;
 }
 
 /** `usage` of an OpenAI response, as it is. */
@@ -48,7 +48,7 @@ export interface ResponseUsage {
 
 export interface OpenAIResponsesAdapterOptions extends Omit<AdapterOptions, 'onUsage'> {
   /** Called with the usage of a response, in OpenAI's own shape. */
-  onUsage?: (usage: ResponseUsage) => void;
+  onUsage?: ((usage: ResponseUsage) => void) | undefined;
 }
 
 /** What the rest of the package knows about an adapter made here. */

@@ -13,7 +13,7 @@ export interface StreamLimits {
 }
 
 export interface AgUIAdapterOptions {
-  limits?: StreamLimits;
+  limits?: StreamLimits | undefined;
 }
 
 /** Throws `invalid_option` for what is no limit. */

@@ -2,11 +2,11 @@
 import type {
   Artifact,
   ArtifactListParams,
-  ArtifactStorage,
+  ProvidedArtifactStorage,
   ArtifactSummary,
   ChatStorage,
   Thread,
-  ThreadStorage,
+  ProvidedThreadStorage,
 } from '../../types/channels';
 import type { Message, UserMessage } from '../../types/messages';
 import { MillraceError } from '../errors';
@@ -21,13 +21,13 @@ export interface InMemoryStorageOptions {
   artifacts?: NewArtifact[];
 }
 
-export interface InMemoryArtifactStorage extends ArtifactStorage {
+export interface InMemoryArtifactStorage extends ProvidedArtifactStorage {
   /** Keeps a new artifact; one with the same id is replaced. */
   create(artifact: NewArtifact): Promise<Artifact>;
 }
 
 export interface InMemoryStorage extends ChatStorage {
-  thread: Required<ThreadStorage> & {
+  thread: Required<ProvidedThreadStorage> & {
     /** Replaces the messages of a thread: the store itself keeps only the first one. */
     setMessages(threadId: string, messages: Message[]): Promise<void>;
   };
@@ -103,7 +103,7 @@ class Artifacts implements InMemoryArtifactStorage {
     return this.keep(artifact);
   }
 
-  async list(params?: ArtifactListParams | null): ReturnType<ArtifactStorage['list']> {
+  async list(params?: ArtifactListParams | null): ReturnType<ProvidedArtifactStorage['list']> {
     const { name: part, type: types, cursor, limit } = params ?? {};
     const name = part?.toLowerCase();
     const wanted = types === undefined ? undefined : [types].flat();

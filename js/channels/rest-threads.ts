@@ -1,5 +1,10 @@
 // Threads kept by a REST service, for Node and for pages.
-import type { ChatStorage, MessageFormat, Thread, ThreadStorage } from '../../types/channels';
+import type {
+  ChatStorage,
+  MessageFormat,
+  Thread,
+  ProvidedThreadStorage,
+} from '../../types/channels';
 import type { Message } from '../../types/messages';
 import { MillraceError } from '../errors';
 import { isRecord } from '../plain-values';
@@ -19,7 +24,7 @@ export interface RestThreadsOptions {
 }
 
 export interface RestStorage extends ChatStorage {
-  thread: Required<ThreadStorage>;
+  thread: Required<ProvidedThreadStorage>;
 }
 
 const owner = 'restStorage';

@@ -16,8 +16,10 @@ export type {
   AnthropicCompatibleOptions,
   FactoryHooks,
   FactoryInstance,
+  GivenModel,
   OpenAICompatibleOptions,
 } from '../model/factory-options';
+export type { ListedModel } from '../model/listed-models';
 export { ObjectRun } from '../model/object';
 export { createRouterRuntime } from '../model/router';
 export type { RouterRuntime, RouterRuntimeClass } from '../model/router';

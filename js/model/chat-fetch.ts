@@ -32,7 +32,13 @@ export interface ChatFetchOptions extends Omit<RequestInit, 'signal'> {
   /** How text comes: `none` at once, `fadeIn` (default) every 300 ms, `smooth` at a steady speed. */
   responseAnimation?:
     | TextAnimation
-    | { text?: TextAnimation; /** Characters a second that `smooth` begins with. */ speed?: number }
+    | {
+        text?: TextAnimation | undefined;
+        /** LobeHub's; calls come as they arrive. */
+        toolsCalling?: TextAnimation | undefined;
+        /** Characters a second that `smooth` begins with. */
+        speed?: number | undefined;
+      }
     | undefined;
   requestContext?: ChatRequestContext | undefined;
   /** The sentence of an HTTP error, by its code or status, in the user's language. */

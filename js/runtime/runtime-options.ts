@@ -155,6 +155,10 @@ export interface ApiOptions {
   userId?: number | undefined;
   /** The permission by which clients know who writes; `superadmin` when absent. */
   permission?: string | undefined;
+  /** The number of the superadmin among those who send commands; 10001 when absent or 0. */
+  superadminId?: number | undefined;
+  /** The numbers of the admins among those who send commands; none when absent. */
+  adminIds?: readonly number[] | undefined;
 }
 
 /** What an object is made of: a `schema`, or `tools` of which the model calls some. */

@@ -2,11 +2,11 @@
 import type {
   Artifact,
   ArtifactListParams,
-  ArtifactStorage,
+  ProvidedArtifactStorage,
   ArtifactSummary,
   ChatStorage,
   Thread,
-  ThreadStorage,
+  ProvidedThreadStorage,
 } from '../../types/channels';
 import type { Message } from '../../types/messages';
 import { checkNames } from '../known-names';
@@ -22,7 +22,7 @@ export interface RuntimeStorageOptions {
 /** An artifact that is to be kept; its id is made where it is missing. */
 export type NewRuntimeArtifact = Omit<Artifact, 'id' | 'updatedAt'> & { id?: string | undefined };
 
-export interface RuntimeArtifactStorage extends ArtifactStorage {
+export interface RuntimeArtifactStorage extends ProvidedArtifactStorage {
   /** Keeps an artifact of a thread; one with the same id is replaced. */
   create(artifact: NewRuntimeArtifact): Promise<Artifact>;
   /** Does nothing where there is no such artifact. */
@@ -31,7 +31,7 @@ export interface RuntimeArtifactStorage extends ArtifactStorage {
 
 /** Threads that durable runs write, and artifacts that belong to them. */
 export interface RuntimeStorage extends ChatStorage {
-  thread: Required<ThreadStorage> & {
+  thread: Required<ProvidedThreadStorage> & {
     /** Replaces the messages of a thread. */
     setMessages(threadId: string, messages: Message[]): Promise<void>;
   };

@@ -10,10 +10,12 @@ import { storedJson } from './stored-json';
 export function optionsJson(options: RuntimeOptions): string {
   // Both are agents' by the time that the engine has them.
   const { onDisconnect: _onDisconnect, approvalTimeoutMs: _approvals, ...store } = options;
-  const { title, object, page, ...api } = options.api ?? {};
+  const { title, object, page, superadminId, ...api } = options.api ?? {};
   const makes = { makesTitles: title !== undefined, makesObjects: object !== undefined };
   const folder = page === false ? undefined : pageFolder();
-  const made = { ...api, ...makes, page: folder, version: version() };
+  // Settings elsewhere write that there is none as 0.
+  const ids = superadminId === 0 ? {} : { superadminId };
+  const made = { ...api, ...ids, ...makes, page: folder, version: version() };
   return JSON.stringify({ ...store, api: made });
 }
 

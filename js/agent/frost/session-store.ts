@@ -42,13 +42,18 @@ export function sessionStore(runtime: DurableRuntime, name: string): SessionStor
       } catch (error) {
         if (!MillraceError.is(error) || error.code !== 'thread_not_found') throw error;
         if (session.messages.length === 0) return;
-        const first = session.messages.find(({ role }) => role === 'user') ?? { role: 'user' };
-        const message = { ...rowOf(first), id: randomUUID() };
+        const message = { ...rowOf(firstOf(session)), id: randomUUID() };
         await runtime.ask('thread.create', { principal: '', id: thread, message });
         await runtime.ask('thread.setMessages', options);
       }
     },
   };
+}
+
+// A thread begins with a message of its user, and has its title from it; a session may begin with a welcome.
+function firstOf({ messages }: StoredSession): AgentMessage {
+  const found = messages.find(({ role, content }) => role === 'user' && content !== undefined);
+  return found ?? { role: 'user', content: '' };
 }
 
 const at = (threadId: string): object => ({ principal: '', threadId });

@@ -83,6 +83,12 @@ describe('types', () => {
     accepts<millrace.ArtifactListParams>()(value<openui.ArtifactListParams>());
     accepts<openui.Thread>()(value<millrace.Thread>());
     accepts<millrace.Thread>()(value<openui.Thread>());
+    const { thread, artifact } = millrace.inMemoryStorage();
+    const nextCursor = value<string | undefined>();
+    accepts<millrace.ChatStorage>()({
+      thread: { ...thread, listThreads: async () => ({ threads: [], nextCursor }) },
+      artifact: { ...artifact, list: async () => ({ artifacts: [], nextCursor }) },
+    });
     expect(Object.keys(millrace.restStorage({ baseUrl: url }))).toEqual(['thread']);
   });
 

@@ -8,7 +8,11 @@ import {
   createMCPClient,
   createModelRuntime,
   fetchLLM,
+  fetchSSE,
   agUIAdapter,
+  langGraphAdapter,
+  openAIResponsesAdapter,
+  openaiCompatibleFactory,
   openApiTools,
   pluginTools,
   toAGUIResponse,
@@ -18,6 +22,8 @@ import type {
   AGUIEvent,
   AgentResult,
   ApplyPatchOutput,
+  Cost,
+  CostLimit,
   EngineAgent,
   HostTool,
   MCPClient,
@@ -25,6 +31,8 @@ import type {
   MillraceEvent,
   ModelId,
   ModelRuntime,
+  RunAgentInput,
+  Usage,
   VendorToolDefinition,
   imageTool,
 } from 'millrace';
@@ -140,6 +148,9 @@ describe('types', () => {
       agent.sendMessage({ storage: value<never>(), message: 'x', threadId: maybe, signal }),
       value<ModelRuntime>().stream({ model: 'x', messages: [], temperature: undefined }, {}),
       fetchLLM({ url: 'x', streamAdapter: agUIAdapter(), timeouts: { connect: undefined } }),
+      langGraphAdapter({ onInterrupt: undefined, limits: undefined, extended: undefined }),
+      openAIResponsesAdapter({ onUsage: undefined, onState: undefined, thinkTags: undefined }),
+      agUIAdapter({ limits: undefined }),
     ]);
   });
 
@@ -200,6 +211,22 @@ describe('types', () => {
       agent.run(value<agui.Message[]>()),
       toAGUIResponse(value<AsyncIterable<agui.AGUIEvent>>()),
       value<AsyncIterable<AGUIEvent>>(),
+      value<agui.RunAgentInput>() satisfies RunAgentInput,
+    ]);
+  });
+
+  it("of LobeHub's programs are taken", () => {
+    const vendor = { provider: 'x', baseURL: 'https://x' };
+    const style = 'smooth' as const;
+    compiled(() => [
+      openaiCompatibleFactory({ ...vendor, models: async () => [{ id: 'x' }] }),
+      openaiCompatibleFactory({
+        ...vendor,
+        models: { transformModel: ({ owned_by: owner, ...model }) => (owner ? model : undefined) },
+      }),
+      fetchSSE('/x', { responseAnimation: { text: style, toolsCalling: style, speed: 20 } }),
+      fetchSSE('/x', { responseAnimation: { text: maybe ? style : undefined } }),
+      value<Usage>().llm.tokens.total + value<Cost>().total + value<CostLimit>().maxTotalCost,
     ]);
   });
 });

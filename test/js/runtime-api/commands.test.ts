@@ -28,6 +28,36 @@ describe.each(hosts)('declarations of slash commands (%s)', (host) => {
     expect((await api.json('/api/v1/commands', 200)).count).toBe(1);
   });
 
+  it.each([
+    [undefined, ['clean', 'hello'], ['hello'], ['hello']],
+    [{ superadminId: 0 }, ['clean', 'hello'], ['hello'], ['hello']],
+    [{ adminIds: [10002] }, ['clean', 'hello'], ['clean', 'hello'], ['hello']],
+    [
+      { superadminId: 7, adminIds: [10001, 10002] },
+      ['clean', 'hello'],
+      ['clean', 'hello'],
+      ['hello'],
+    ],
+    [{ superadminId: 99 }, ['hello'], ['hello'], ['clean', 'hello']],
+  ] as const)('are listed for who sends them: %j', async (ids, first, second, third) => {
+    const api = await serve(host, {
+      ...(ids && { api: ids }),
+      prepare: (runtime) => {
+        runtime.command({ name: 'hello', run: () => 'hi' });
+        runtime.command({ name: 'clean', permission: 'admin', run: () => 'done' });
+      },
+    });
+    for (const [sender, names] of [
+      [10_001, first],
+      [10_002, second],
+      [99, third],
+    ] as [number, string[]][]) {
+      const path = `/api/v1/commands?scope=group&group_id=77&sender_id=${sender}`;
+      const { commands } = await api.json(path, 200);
+      expect(commands.map(({ name }: { name: string }) => name).sort()).toEqual(names);
+    }
+  });
+
   it('wait for each principal alone', async () => {
     const keys = ['ada', 'ben'].map((principal) => ({ key: `of-${principal}`, principal }));
     const api = await serve(host, {

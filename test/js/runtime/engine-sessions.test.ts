@@ -88,6 +88,30 @@ describe('an Engine with a runtime', () => {
     expect(new Set([...ids, ...rows.map(({ id }) => id)]).size).toBe(6);
   });
 
+  it.each([
+    ['a welcome', [{ role: 'assistant', content: 'Welcome!' }]],
+    [
+      'a system message',
+      [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'assistant', content: 'Hi' },
+      ],
+    ],
+  ] as const)('stores a session without a message of the user: %s', async (_, messages) => {
+    const runtime = runtimeOf();
+    const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    const { sessionManager } = engineOf(runtime);
+    sessionManager.replaceMessages('s', [...messages]);
+    await sessionManager.saved();
+    expect(warn).not.toHaveBeenCalled();
+    const later = engineOf(runtime);
+    expect(await later.sessionManager.load('s')).toEqual(messages);
+    await later.runWithSession('s', 'one');
+    await later.sessionManager.saved();
+    const again = await engineOf(runtime).sessionManager.load('s');
+    expect(contents(again).slice(-3)).toEqual([messages.at(-1)?.content, 'one', expect.anything()]);
+  });
+
   it('trims by a budget of tokens', async () => {
     const sessionManager = new SessionManager({ maxTokens: 60 });
     const engine = engineOf(runtimeOf(), { sessionManager, systemPrompt: 'Be brief.' });
