@@ -34,8 +34,11 @@ export interface AdapterOptions {
 
 export interface LangGraphAdapterOptions extends AdapterOptions {
   /** Called with the value of `__interrupt__` when the graph waits for a human. */
-  onInterrupt?: ((interrupt: unknown) => void) | undefined;
+  onInterrupt?: (interrupt: unknown) => void;
 }
+
+// OpenUI takes our options for its own, whose callback is absent and never undefined; here it may be either.
+type Given<Options> = { [Name in keyof Options]: Options[Name] | undefined };
 
 /** `usage` of an OpenAI response, as it is. */
 export interface ResponseUsage {
@@ -91,7 +94,7 @@ interface WireRow {
   strict?: boolean;
 }
 
-function engineAdapter(row: WireRow, options: LangGraphAdapterOptions): StreamAdapter {
+function engineAdapter(row: WireRow, options: Given<LangGraphAdapterOptions>): StreamAdapter {
   const { strict = false } = row;
   const limits = checkLimits(row.name, options.limits);
   const hooks: DiagnosticHooks = {
@@ -153,7 +156,7 @@ export function openAIResponsesAdapter(options: OpenAIResponsesAdapterOptions = 
 }
 
 /** Reads the `messages` stream mode of LangGraph. */
-export function langGraphAdapter(options: LangGraphAdapterOptions = {}): StreamAdapter {
+export function langGraphAdapter(options: Given<LangGraphAdapterOptions> = {}): StreamAdapter {
   checkOptions('langGraphAdapter', options);
   return engineAdapter({ name: 'langGraphAdapter', wire: 'langgraph' }, options);
 }

@@ -3,6 +3,7 @@ import type {
   ChatStorage,
   MessageFormat,
   Thread,
+  ProvidedArtifactStorage,
   ProvidedThreadStorage,
 } from '../../types/channels';
 import type { Message } from '../../types/messages';
@@ -25,6 +26,7 @@ export interface RestThreadsOptions {
 
 export interface RestStorage extends ChatStorage {
   thread: Required<ProvidedThreadStorage>;
+  artifact?: ProvidedArtifactStorage;
 }
 
 const owner = 'restStorage';

@@ -27,6 +27,7 @@ import type {
   OpenAICompatibleOptions,
   PricingHook,
 } from './factory-options';
+import type { ListedModel } from './listed-models';
 import type { ObjectChanges, ObjectRun } from './object';
 import { fits } from './patterns';
 import { checkPayload, isPayloadMember } from './payload';
@@ -275,13 +276,9 @@ function runtimeClass(options: FactoryOptions, plan: Plan): RuntimeClass {
       if (typeof models === 'function') {
         return (await models(this.#instance, call)).map(withType);
       }
-      if (!models) {
-        const all = await super.models(call);
-        return plan.onlyChats ? all.filter(({ id }) => !otherModels.test(id)) : all;
-      }
-      const all = await this.listedModels(call);
-      const changed = all.map((model) => models.transformModel(model));
-      return changed.filter((model) => model !== undefined).map(withType);
+      if (models) return changedBy(models.transformModel, await this.listedModels(call));
+      const all = await super.models(call);
+      return plan.onlyChats ? all.filter(({ id }) => !otherModels.test(id)) : all;
     }
 
     override async createImage(
@@ -317,6 +314,14 @@ function runtimeClass(options: FactoryOptions, plan: Plan): RuntimeClass {
 // A card of a vendor's own may say nothing of what the model is for.
 function withType(model: GivenModel): ProviderModel {
   return model.type === undefined ? { ...model, type: 'chat' } : (model as ProviderModel);
+}
+
+function changedBy(
+  transform: (model: ListedModel) => GivenModel | undefined,
+  models: readonly ListedModel[],
+): ProviderModel[] {
+  const changed = models.map((model) => transform(model));
+  return changed.filter((model) => model !== undefined).map(withType);
 }
 
 function instanceOf({ apiKey, baseURL }: ModelRuntimeOptions): FactoryInstance {

@@ -13,6 +13,8 @@ const chunk = (delta: object, reason: string | null = null) => ({
 });
 const parts = (...list: object[]) => ({ candidates: [{ content: { parts: list } }] });
 const stop = { candidates: [{ content: { parts: [] }, finishReason: 'STOP' }] };
+const reasoning = { thought: true };
+const thinking = { text: 'Hm', ...reasoning };
 const image = { inlineData: { mimeType: 'image/png', data: 'AAAA' } };
 
 function sending(...records: object[]): typeof fetch {
@@ -44,7 +46,6 @@ function piecesOf(stream: string): Reported {
 }
 
 describe('the callbacks of pieces', () => {
-  const thinking = { text: 'Hm', thought: true };
   it.each<[string, string, string, object[]]>([
     ['a text', 'openai', 'gpt-4o', [chunk({ content: 'Hello' }), chunk({ content: ' you' })]],
     ['reasoning', 'deepseek', 'deepseek-chat', [chunk({ reasoning_content: 'Hm' })]],
@@ -58,12 +59,7 @@ describe('the callbacks of pieces', () => {
     ['an image behind a text', 'google', 'gemini-2.5-pro', [parts({ text: 'A' }, image)]],
     ['reasoning of Gemini', 'google', 'gemini-2.5-pro', [parts(thinking), parts({ text: 'A' })]],
     ['reasoning behind a text', 'google', 'gemini-2.5-pro', [parts({ text: 'A' }, thinking)]],
-    [
-      'an image of the reasoning',
-      'google',
-      'm',
-      [parts({ ...image, thought: true }), parts(image)],
-    ],
+    ['an image of the reasoning', 'google', 'm', [parts({ ...image, ...reasoning }), parts(image)]],
     ['Gemini 3', 'google', 'gemini-3-pro', [parts({ text: 'A' })]],
     ['a model that draws', 'google', 'gemini-2.5-flash-image', [parts({ text: 'A' }, image)]],
   ])('are those of the events: %s', async (_, provider, model, records) => {
@@ -80,8 +76,6 @@ describe('the callbacks of pieces', () => {
   it('get the parts of an answer that nobody takes as parts', async () => {
     const records = [parts(thinking), parts({ text: 'A' }), parts(image), stop];
     const runtime = createModelRuntime('google', { apiKey: 'k', fetch: sending(...records) });
-    const { onText, onThinking, onBase64Image, ...asParts } = callbacksOf([]);
-    expect([onText, onThinking, onBase64Image]).not.toContain(undefined);
     for (const left of ['onContentPart', 'onReasoningPart'] as const) {
       const reported: Reported = [];
       const { [left]: _, ...callback } = callbacksOf(reported);
@@ -93,7 +87,6 @@ describe('the callbacks of pieces', () => {
           : ['reasoning', 'content_part', 'content_part'],
       );
     }
-    expect(Object.keys(asParts)).toEqual(['onContentPart', 'onReasoningPart']);
   });
 
   it('know who answers: a fallback, after a hook of the runtime', async () => {
@@ -106,7 +99,7 @@ describe('the callbacks of pieces', () => {
       providers: { google: { apiKey: 'g' } },
       handlePayload: (_, call) => void seen.push(call.provider),
       fetch: async (url) => {
-        const isGoogle = String(url).includes('googleapis');
+        const isGoogle = (url as string).includes('googleapis');
         if (!isGoogle) return Response.json({ error: { message: 'down' } }, { status: 503 });
         return new Response(sse(parts({ text: 'A' }), stop), { headers });
       },
@@ -202,8 +195,8 @@ describe('a call that is stopped', () => {
     const fetch = hanging(() => stopping.abort('enough'));
     const runtime = createModelRuntime('siliconcloud', { apiKey: 'k', fetch });
     const payload = { model: 'm', messages, responseMode: 'json' as const };
-    const asked = runtime.chat(payload, { signal: stopping.signal, callback });
-    await expect(asked).rejects.toBe('enough');
+    const answer = runtime.chat(payload, { signal: stopping.signal, callback });
+    await expect(answer).rejects.toBe('enough');
     expectStop(ends);
   });
 

@@ -431,11 +431,11 @@ describe('openaiCompatibleFactory', () => {
   });
 
   it('asks handleStreamBizErrorType about errors inside an answer alone', async () => {
-    const asked: string[] = [];
+    const named: string[] = [];
     const Acme = openaiCompatibleFactory({
       ...vendor,
       chatCompletion: {
-        handleStreamBizErrorType: ({ message }) => (asked.push(message), 'QuotaLimitReached'),
+        handleStreamBizErrorType: ({ message }) => (named.push(message), 'QuotaLimitReached'),
       },
     });
     const typeOf = async (answer: () => Response) => {
@@ -446,16 +446,16 @@ describe('openaiCompatibleFactory', () => {
         .catch((reason: unknown) => reason);
       return MillraceError.is(error) ? error.errorType : error;
     };
-    const body = { error: { message: 'refused' } };
-    const refused = (status: number) => () => Response.json(body, { status });
+    const body = { error: { message: 'rejected' } };
+    const rejected = (status: number) => () => Response.json(body, { status });
     const streamed =
       (...records: object[]) =>
       () =>
         new Response(sse(...records), { headers });
-    expect(await typeOf(refused(401))).toBe('InvalidProviderAPIKey');
-    expect(await typeOf(refused(404))).toBe('ModelNotFound');
-    expect(await typeOf(refused(429))).toBe('RateLimitExceeded');
-    expect(await typeOf(refused(500))).toBe('ProviderBizError');
+    expect(await typeOf(rejected(401))).toBe('InvalidProviderAPIKey');
+    expect(await typeOf(rejected(404))).toBe('ModelNotFound');
+    expect(await typeOf(rejected(429))).toBe('RateLimitExceeded');
+    expect(await typeOf(rejected(500))).toBe('ProviderBizError');
     expect(await typeOf(() => new Response('<html>', { status: 502 }))).toBe(
       'ProviderNetworkError',
     );
@@ -464,13 +464,13 @@ describe('openaiCompatibleFactory', () => {
       throw new Error('ECONNREFUSED');
     };
     expect(await typeOf(lost)).toBe('ProviderNetworkError');
-    expect(asked).toEqual([]);
+    expect(named).toEqual([]);
     for (const code of ['q', 429]) {
       const record = { error: { message: `inside ${code}`, code } };
       expect(await typeOf(streamed(chunk('x'), record))).toBe('QuotaLimitReached');
       expect(await typeOf(streamed(record))).toBe('QuotaLimitReached');
     }
-    expect(asked).toEqual(['inside q', 'inside q', 'inside 429', 'inside 429']);
+    expect(named).toEqual(['inside q', 'inside q', 'inside 429', 'inside 429']);
   });
 
   it('shows what is sent when it is told to', async () => {

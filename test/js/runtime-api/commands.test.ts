@@ -51,7 +51,7 @@ describe.each(hosts)('declarations of slash commands (%s)', (host) => {
       [10_001, first],
       [10_002, second],
       [99, third],
-    ] as [number, string[]][]) {
+    ] as [number, readonly string[]][]) {
       const path = `/api/v1/commands?scope=group&group_id=77&sender_id=${sender}`;
       const { commands } = await api.json(path, 200);
       expect(commands.map(({ name }: { name: string }) => name).sort()).toEqual(names);
