@@ -45,6 +45,7 @@ class ChatChoice {
   // The reason to finish under a number that had nothing else, for an answer without one of its
   // own; or "".
   [[nodiscard]] const std::string& held_reason() const { return held_reason_; }
+  void hold_reason(std::string_view reason) { held_reason_ = reason; }
 
  private:
   json::Value taken(const json::Value& choice);

@@ -97,6 +97,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void give_early();
   void on_only_answer(const json::Value& choices);
   void finish_only_answer(std::string_view reason);
+  void hold_reason(const json::Value& choice);
   void finish_with_held_reason();
   void give_dropped();
   void add_alternative(const json::Value& choice);

@@ -35,8 +35,11 @@ json::Value OpenAiChat::on_choices(const json::Value& choices) {
   }
   if (services_.facts != nullptr && choices.size() > 1) note_others(choices, first);
   on_choice(first, given_, true);
-  const auto reason = first["finish_reason"].filled_string();
-  if (reason && !is_of_search(first["delta"])) on_finish(*reason);
+  if (is_of_search(first["delta"])) {
+    hold_reason(first);
+  } else if (const auto reason = first["finish_reason"].filled_string()) {
+    on_finish(*reason);
+  }
   return first;
 }
 
@@ -69,6 +72,10 @@ void OpenAiChat::on_only_answer(const json::Value& choices) {
     const OnlyChoice::Words words = only_.words(choice, std::exchange(is_beside, true));
     on_choice(choice, before, words == OnlyChoice::Words::answer);
     if (words == OnlyChoice::Words::alternative) add_alternative(choice);
+    if (is_of_search(choice["delta"])) {
+      hold_reason(choice);
+      continue;
+    }
     const std::string_view other = only_.reason(choice);
     if (!other.empty() && (reason.empty() || reason == "stop")) reason = other;
   }
@@ -99,7 +106,12 @@ void OpenAiChat::finish_only_answer(std::string_view reason) {
   on_finish(reason);
 }
 
-// The end of the answer came under another number than its own.
+// Where no other comes, it is the one of the answer.
+void OpenAiChat::hold_reason(const json::Value& choice) {
+  if (const auto reason = choice["finish_reason"].filled_string()) choice_.hold_reason(*reason);
+}
+
+// The end of the answer came under another number than its own, or with what a search found.
 void OpenAiChat::finish_with_held_reason() {
   if (finished_) return;
   const std::string reason(only_.held_reason().empty() ? choice_.held_reason()

@@ -320,7 +320,7 @@ void Turns::name_conversation(const std::shared_ptr<Turn>& turn, const store::Ru
 void Turns::give(const std::shared_ptr<Turn>& turn, const store::RunId& run) {
   jobs_->find(job_id(run), turn->request.principal,
               [self = shared_from_this(), turn](const JobPtr& job) {
-                if (!job) return self->refuse_lost(turn);
+                if (!job) return self->give_loss(turn);
                 job->count();
                 self->make_title(job);
                 turn->begun(job);
@@ -328,7 +328,7 @@ void Turns::give(const std::shared_ptr<Turn>& turn, const store::RunId& run) {
 }
 
 // The job has ended, and may have been removed with its conversation before its answer was read.
-void Turns::refuse_lost(const std::shared_ptr<Turn>& turn) {
+void Turns::give_loss(const std::shared_ptr<Turn>& turn) {
   using Found = Result<std::optional<Conversation>>;
   context_->read_store<Found>(
       [turn](store::StorageBackend& backend) {

@@ -86,7 +86,7 @@ class Turns final : public std::enable_shared_from_this<Turns> {
   void start(const std::shared_ptr<Turn>& turn);
   void run(const std::shared_ptr<Turn>& turn, const chat::CommandDecision& decision);
   void give(const std::shared_ptr<Turn>& turn, const store::RunId& run);
-  void refuse_lost(const std::shared_ptr<Turn>& turn);
+  void give_loss(const std::shared_ptr<Turn>& turn);
   void name_conversation(const std::shared_ptr<Turn>& turn, const store::RunId& run);
   void make_title(const JobPtr& job);
   void ask_title(const std::string& principal, const std::string& id);

@@ -168,11 +168,11 @@ void ItemReader::read_message(const json::Value& item) {
       keep_list(message.metadata, openai::items_provider, item["content"]);
     }
     using Names = std::initializer_list<std::string_view>;
-    openai::keep_members(
-        message.metadata, item,
-        canonical == Role::tool         ? Names{"type", "role", "content", "call_id", "tool_call_id"}
-        : openai::is_further_role(role) ? Names{"type", "content"}
-                                        : Names{"type", "role", "content"});
+    openai::keep_members(message.metadata, item,
+                         canonical == Role::tool
+                             ? Names{"type", "role", "content", "call_id", "tool_call_id"}
+                         : openai::is_further_role(role) ? Names{"type", "content"}
+                                                         : Names{"type", "role", "content"});
   }
 }
 

@@ -13,7 +13,8 @@ const chunk = (delta: object, reason: string | null = null) => ({
 });
 const parts = (...list: object[]) => ({ candidates: [{ content: { parts: list } }] });
 const stop = { candidates: [{ content: { parts: [] }, finishReason: 'STOP' }] };
-const reasoning = { thought: true };
+// As Gemini's wire has it.
+const reasoning = JSON.parse('{"thought":true}') as object;
 const thinking = { text: 'Hm', ...reasoning };
 const image = { inlineData: { mimeType: 'image/png', data: 'AAAA' } };
 

@@ -46,7 +46,7 @@ const GivenShape wrong_shapes[] = {
      "messages[0].tool_calls[0].type must be one of function, custom"},
     {"openai", R"([{"role":"assistant","content":null,"tool_calls":null}])", ""},
     {"openai-conversation", R"(["a"])", "items[0] must be an object"},
-    {"openai-conversation", R"([{"role":"critic","content":"a"}])", "items[0].role must be one of"},
+    {"openai-conversation", R"([{"role":"judge","content":"a"}])", "items[0].role must be one of"},
     {"openai-conversation", R"([{"type":"message","role":"user","content":[{"text":"a"}]}])",
      "items[0].content[0].type is missing."},
     {"openai-conversation", R"([{"type":"function_call_output","output":"a"}])",
