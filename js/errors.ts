@@ -83,7 +83,8 @@ export class MillraceError extends Error {
   // A name of the host's own stands for the class of the code.
   get #row(): { id: number; status: number } {
     const { errorType, code } = this;
-    return errorTypeRows[errorTypeOf(errorType) ?? errorTypes[code]];
+    const known = Object.hasOwn(errorTypeRows, errorType);
+    return errorTypeRows[known ? (errorType as ErrorType) : errorTypes[code]];
   }
 
   /** What JSON.stringify writes: the sentence as well, which an Error keeps to itself. */
@@ -113,15 +114,6 @@ interface NativeError {
   error?: unknown;
   /** Why a fallback was asked at all. */
   cause?: NativeError;
-}
-
-// Older names of classes, which hooks and runtimes of others still use.
-const olderNames: Readonly<Record<string, ErrorType>> = { QuotaLimitReached: 'RateLimitExceeded' };
-
-/** The class of this name; undefined for a name of the host's own. */
-export function errorTypeOf(name: string): ErrorType | undefined {
-  const newer = Object.hasOwn(olderNames, name) ? olderNames[name] : name;
-  return Object.hasOwn(errorTypeRows, newer as string) ? (newer as ErrorType) : undefined;
 }
 
 /** The number and the HTTP status that LobeHub's chat route gives a class of errors. */

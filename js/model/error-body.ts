@@ -2,7 +2,7 @@
 import type { ErrorCode, ErrorType } from '../../types/errors';
 import { errorStatuses } from '../error-statuses';
 import { errorTypeRows, errorTypes } from '../error-types';
-import { errorTypeOf, MillraceError } from '../errors';
+import { MillraceError } from '../errors';
 
 /** An error as JSON, and the status that goes with it. */
 export interface ChatErrorBody {
@@ -66,8 +66,11 @@ function given(members: object): Record<string, unknown> {
 }
 
 function statusOf(name: string): number {
-  const errorType = errorTypeOf(name);
-  return errorType === undefined ? unknownStatus : errorTypeRows[errorType].status;
+  // An older name, which hooks still use.
+  const newer = name === 'QuotaLimitReached' ? 'RateLimitExceeded' : name;
+  return Object.hasOwn(errorTypeRows, newer)
+    ? errorTypeRows[newer as ErrorType].status
+    : unknownStatus;
 }
 
 /** The error as a response. */

@@ -44,7 +44,7 @@ describeHere('descriptors of the engine', () => {
         { encoding: 'utf8', timeout: 5_000 },
       );
       expect(stderr).not.toContain('(internal)');
-      codes.push(/\((\w+)\)\n {2}Fix: .*\n$/.exec(stderr)?.[1] ?? '');
+      codes.push(/\((\w+)\)\n(?: {2}Detail: .*\n)? {2}Fix: .*\n$/.exec(stderr)?.[1] ?? '');
       if (status === null || error) continue;
       expect([files, status, stderr]).toEqual([
         files,

@@ -424,7 +424,8 @@ describe.each(hosts)('probes (%s)', (host) => {
     expect(internal.skills.tools.count).toBe(plainNames.length);
     // The address of its own server; that of a host is not known.
     const { hostname, port } = new URL(api.url);
-    const listening = host === 'listen' ? { host: hostname, port: Number(port) } : {};
+    const listening =
+      host === 'listen' ? { host: hostname, port: Number(port) } : { host: '', port: 0 };
     const headers = { Host: 'forged.example:1' };
     const forged = host === 'fetch' ? { headers } : {};
     const { api: reported } = await api.json('/api/v1/probes/internal', 200, forged);
