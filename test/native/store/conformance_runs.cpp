@@ -222,7 +222,7 @@ TEST_P(StorageConformance, LeavesAThreadToOneRun) {
 
 // Whoever begins a run has read its thread before: what was removed meanwhile must not come back.
 TEST_P(StorageConformance, BeginsARunOnlyInTheThreadThatItsMakerSaw) {
-  const auto begins = [&](int number, const SeenThread& seen) {
+  const auto begins = [&](std::uint64_t number, const SeenThread& seen) {
     NewRun made = new_run(number, "", "t");
     made.seen = seen;
     return append(accepting(made)).status;
