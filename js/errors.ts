@@ -82,9 +82,11 @@ export class MillraceError extends Error {
 
   // A name of the host's own stands for the class of the code.
   get #row(): { id: number; status: number } {
-    const { errorType, code } = this;
-    const known = Object.hasOwn(errorTypeRows, errorType);
-    return errorTypeRows[known ? (errorType as ErrorType) : errorTypes[code]];
+    const { errorType: type, code } = this;
+    if (type === 'QuotaLimitReached') return errorTypeRows.RateLimitExceeded; // an older name
+    return errorTypeRows[
+      Object.hasOwn(errorTypeRows, type) ? (type as ErrorType) : errorTypes[code]
+    ];
   }
 
   /** What JSON.stringify writes: the sentence as well, which an Error keeps to itself. */
