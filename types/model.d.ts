@@ -268,7 +268,7 @@ export interface ChatCallbacks {
    * onContentPart, and all pieces of other answers.
    */
   onContentPart?: (part: ChatPart) => void | Promise<void>;
-  /** The same of the thoughts, instead of onThinking. */
+  /** Each part of the reasoning of such an answer, instead of onThinking. */
   onReasoningPart?: (part: ChatPart) => void | Promise<void>;
   onGrounding?: (grounding: Grounding) => void | Promise<void>;
   onUsage?: (usage: ModelUsage) => void | Promise<void>;

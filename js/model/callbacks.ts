@@ -86,7 +86,7 @@ export class CallbackDriver {
     }
   }
 
-  // A part is one piece of the answer, not a second copy of it: whoever takes no parts gets it plain.
+  // A part is one piece of the answer, not a second copy. Without a callback for parts, onText gets the piece.
   async #reportText(content: string): Promise<void> {
     const callbacks = this.#callbacks;
     const part: ChatPart = { partType: 'text', content };

@@ -47,7 +47,7 @@ export function acceptedResponse(
   return new Response(body, { headers: headersOf(run) });
 }
 
-// Ends the run of a body that was collected before its end: nobody can read it any more.
+// Ends the run of a body that was garbage-collected before its end, since it can no longer be read.
 const unread = new FinalizationRegistry<RunBytes>((run) => run.cancel());
 
 type Controller = ReadableStreamDefaultController<Uint8Array>;

@@ -22,7 +22,7 @@ struct RepairedCall {
 std::vector<RepairedCall> repair_calls(json::Tree& result, const json::Tree& tools);
 
 // The arguments of a call as a value; "" is {}. What is nearly JSON is read as by repair_calls():
-// whoever judges a call must see what its tool would be given.
+// a policy and an approval are about the arguments that the tool gets.
 // Errors: invalid_json.
 Result<json::Tree> read_arguments(std::string_view text);
 

@@ -88,7 +88,7 @@ std::int64_t rows_tokens(const Tree& messages, Measure measure) {
 double threshold_ratio(double ratio, const Tree& messages, const Tree& options) {
   constexpr double again_ratio = 0.65;
   const auto& rows = messages.items();
-  // It stands behind the prompts.
+  // The summary is the first message behind the system messages.
   const auto first = std::find_if(rows.begin(), rows.end(),
                                   [](const Tree& row) { return row["role"].string() != "system"; });
   const bool has_summary = options["hasExistingSummary"].truthy() ||

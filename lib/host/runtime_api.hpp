@@ -24,7 +24,8 @@ class RuntimeApi {
   // Lets answers that have begun finish, then closes the server of this port.
   virtual void stop_listening(std::uint16_t port, std::chrono::milliseconds drain,
                               std::function<void()> done) = 0;
-  // Closes all of them at once; who waits for an answer is told where its work goes on.
+  // Closes all servers at once. A request that waits for its answer gets 503 with the id of its
+  // job.
   virtual void stop_all(std::function<void()> done) = 0;
 };
 

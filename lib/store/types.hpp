@@ -59,7 +59,7 @@ enum class Lane : std::uint8_t {
 constexpr std::int64_t until_begun = std::int64_t{1} << 52U;
 
 // A run that is to exist.
-// What whoever begins a run has read of its thread.
+// The state of a thread that a new run was prepared from.
 struct SeenThread {
   bool is_there = false;
   std::optional<std::size_t> messages = {};  // how many it has; nothing: any number
