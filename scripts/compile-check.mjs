@@ -40,6 +40,10 @@ const conditions = Object.entries(options).filter(([, value]) => value === true)
 const name = [options.cxx.replace(/.*\//, ''), ...conditions.map(([key]) => key)].join('-');
 const folder = join(root, 'build/compile-check', name);
 
+// The C compiler of the same family and version: SQLite is C, and a machine may have no other.
+const cOf = (cxx) =>
+  cxx.replace(/(clang|g|c)\+\+(?=[^/]*$)/, (_, one) => ({ g: 'gcc', c: 'cc' })[one] ?? one);
+
 async function configure() {
   mkdirSync(folder, { recursive: true });
   const on = ['MILLRACE_TESTS', 'MILLRACE_BENCH'];
@@ -47,6 +51,7 @@ async function configure() {
   if (options.portable) on.push('MILLRACE_PORTABLE');
   const { code, text } = await capture(root, 'cmake', [
     ...['-S', root, '-B', folder, '-G', 'Ninja', `-DCMAKE_CXX_COMPILER=${options.cxx}`],
+    `-DCMAKE_C_COMPILER=${cOf(options.cxx)}`,
     ...on.map((option) => `-D${option}=ON`),
     `-DCMAKE_CXX_FLAGS=${flags.join(' ')}`,
   ]);

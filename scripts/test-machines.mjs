@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 
 import { endAll, makeMachine, whyNoRoot } from './machines/roots.mjs';
 import { allRows } from './machines/rows.mjs';
-import { openRows, selectRows, tableOf, withTable } from './machines/table.mjs';
+import { openRows, resultsOfPage, selectRows, tableOf, withTable } from './machines/table.mjs';
 
 const help = `npm run test:machines -- [options]
 
@@ -133,6 +133,12 @@ async function run(selected, options) {
   return { passed: passed + selected.length - open.length, failed };
 }
 
+// Rows that were tried elsewhere keep what the page says of them.
+function writeTable(results) {
+  const text = readFileSync(page, 'utf8');
+  writeFileSync(page, withTable(text, tableOf(rows, { ...resultsOfPage(text), ...results })));
+}
+
 async function main() {
   const flag = { type: 'boolean', default: false };
   const options = { only: { type: 'string', multiple: true, default: [] } };
@@ -145,8 +151,7 @@ async function main() {
   if (!values.list && !count) return;
   const results = readResults();
   console.log(values.json ? JSON.stringify(results, null, 2) : tableOf(selected, results));
-  if (values.write)
-    writeFileSync(page, withTable(readFileSync(page, 'utf8'), tableOf(rows, results)));
+  if (values.write) writeTable(results);
   if (count) console.log(`${count.passed} passed, ${count.failed} failed`);
 }
 

@@ -109,7 +109,7 @@ function compilerRow({ name, title, suite, boost }, compiler, { libcxx = false }
         const command = `node scripts/compile-check.mjs --cxx ${compiler} ${how} ${check}`;
         const { code, output } = await machine.enter(command, { limit: hour });
         const files = [...output.matchAll(/^(\S+):$/gm)].map((match) => match[1]);
-        if (code !== 0) throw new Error(`does not compile: ${files.join(', ')}`);
+        if (code !== 0) throw new Error(`does not compile: ${files.join(', ') || output.trim()}`);
         details.push(output.trim().split('\n').at(-2));
       }
       return details.join(', ');

@@ -20,6 +20,18 @@ export function openRows(rows, results, tree) {
   return rows.filter(({ name }) => !(results[name]?.ok && results[name].tree === tree));
 }
 
+/** The results that a page with such a table has: what another machine tried is kept when the table is written again. */
+export function resultsOfPage(page) {
+  const results = {};
+  for (const line of page.split('\n')) {
+    const cells = line.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll('\\|', '|'));
+    const [, name, , versions, outcome, date] = cells;
+    const [, status, detail] = /^(passes|\*\*fails\*\*): (.*)$/.exec(outcome ?? '') ?? [];
+    if (status) results[name] = { ok: status === 'passes', detail, versions, date };
+  }
+  return results;
+}
+
 /** The table of docs/compatibility.md. A row that was never run claims nothing. */
 export function tableOf(rows, results) {
   const lines = rows.map((row) => {

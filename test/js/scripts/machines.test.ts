@@ -71,6 +71,19 @@ describe('the table of test:machines', () => {
     ]);
   });
 
+  it('keeps what the page says of rows that were tried elsewhere', () => {
+    const [table] = call('tableOf', [rows, results]) as string[];
+    const [found] = call('resultsOfPage', [`above\n\n${table}\n\nbelow | it\n`]);
+    expect(found).toEqual({
+      'debian12-node20': results['debian12-node20'],
+      'debian12-node24': {
+        ...results['debian12-node24'],
+        detail: 'npm test: a | b failed',
+        versions: '',
+      },
+    });
+  });
+
   it('replaces the one of the page and nothing else', () => {
     const begin = '<!-- machines: written by npm run test:machines -- --write -->';
     const page = `above\n${begin}\n| old |\n<!-- machines: end -->\nbelow\n`;
