@@ -75,11 +75,11 @@ struct Writer::Core {
   std::vector<Work> reads;
   std::size_t queued_bytes = 0;
   bool is_urgent = false;
-  bool has_text = false;                 // some of the queue
-  Now::time_point queued_at;             // the first of the queue
-  std::optional<Now::time_point> begun;  // the last commit
-  bool follows_crowd = false;            // of runs with text
-  bool follows_one = false;              // of one run, waited for, behind which a text is the first
+  bool has_text = false;                      // some of the queue
+  Now::time_point queued_at;                  // the first of the queue
+  std::optional<Now::time_point> begun;       // the last commit
+  std::optional<WriterOptions::Crowd> crowd;  // of the last commit
+  bool follows_one = false;  // of one run, waited for, behind which a text is the first
 };
 
 Writer::Writer(std::unique_ptr<StorageBackend> backend, WriterOptions options)
@@ -193,8 +193,8 @@ std::chrono::milliseconds Writer::Core::until_due(bool is_closing) const {
   if (queue.empty()) return os::SerialWorker::forever;
   const bool is_full = queued_bytes >= options.most_bytes;
   if (is_closing || is_full || is_first_text() || !begun) return std::chrono::milliseconds::zero();
-  auto window = options.window;
-  if (is_urgent) window = follows_crowd ? options.crowd_window : std::chrono::milliseconds::zero();
+  auto window = is_urgent ? std::chrono::milliseconds::zero() : options.window;
+  if (crowd) window = is_urgent ? crowd->urgent_window : std::max(window, crowd->window);
   const bool waits_from_now = !is_urgent && !has_text;
   const auto since = waits_from_now ? std::max(*begun, queued_at) : *begun;
   const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(Now::now() - since);
@@ -211,7 +211,10 @@ void Writer::Core::begin(const std::vector<Item>& items) {
   begun = Now::now();
   const auto texts = std::count_if(items.begin(), items.end(),
                                    [](const Item& item) { return item.batch.has_text; });
-  follows_crowd = static_cast<std::size_t>(texts) >= options.crowd;
+  crowd.reset();
+  for (const WriterOptions::Crowd& row : options.crowds) {
+    if (static_cast<std::size_t>(texts) >= row.runs) crowd = row;
+  }
   const auto first =
       std::find_if(items.begin(), items.end(), [](const Item& item) { return !item.work; });
   if (first == items.end()) return;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "os/serial_worker.hpp"
 #include "store/backend.hpp"
@@ -21,10 +22,17 @@ struct WriterOptions {
   // lets the call begin is near.
   std::chrono::milliseconds window{10};
   std::size_t most_bytes = std::size_t{1} << 20U;
-  // Behind a commit with text of so many runs, what something waits for is committed only so much
-  // later: runs that begin and end among many streams would have all of them committed with each.
-  std::size_t crowd = 64;
-  std::chrono::milliseconds crowd_window{5};
+  // Behind a commit with text of so many runs, what something waits for and mere progress are
+  // committed only so much later: runs that begin and end among many streams would have all of them
+  // committed with each, and a commit of a thousand streams writes much beside their texts. The
+  // last row that applies counts; their numbers rise.
+  struct Crowd {
+    std::size_t runs = 0;
+    std::chrono::milliseconds urgent_window{};
+    std::chrono::milliseconds window{};
+  };
+  std::vector<Crowd> crowds{{64, std::chrono::milliseconds(5), std::chrono::milliseconds(10)},
+                            {256, std::chrono::milliseconds(16), std::chrono::milliseconds(16)}};
 };
 
 // Thread: any.

@@ -405,6 +405,43 @@ TEST(Writer, KeepsTheWindowBehindACommit) {
   EXPECT_TRUE(is_committed);
 }
 
+// Whether a run that begins behind a commit of so many texts waits, where texts of two and of four
+// runs are a crowd each.
+bool waits_behind_texts_of(std::uint64_t runs) {
+  std::atomic<bool> is_committed = false;
+  bool waited = false;
+  Outcomes texts(runs);
+  Outcomes accepted(1);
+  {
+    Writer writer(make_memory_backend(),
+                  {.window = std::chrono::milliseconds(1),
+                   .crowds = {{2, {}, {}}, {4, std::chrono::hours(1), std::chrono::hours(1)}}});
+    Held held(writer);
+    for (std::uint64_t run = 1; run <= runs; ++run) {
+      writer.append(accepting(new_run(run)), {});
+      writer.append(text_batch(run, "x"), texts.next());
+    }
+    held.let_go();
+    texts.wait();
+    auto done = accepted.next();
+    writer.append(accepting(new_run(runs + 1)), [&](const AppendOutcome& outcome) {
+      is_committed = true;
+      done(outcome);
+    });
+    if (runs < 4) accepted.wait();
+    wait_for_a_read(writer);
+    waited = !is_committed;
+  }
+  EXPECT_TRUE(is_committed);
+  return waited;
+}
+
+TEST(Writer, CommitsLaterBehindACommitOfManyStreams) {
+  EXPECT_FALSE(waits_behind_texts_of(1));
+  EXPECT_FALSE(waits_behind_texts_of(3));
+  EXPECT_TRUE(waits_behind_texts_of(4));
+}
+
 TEST(Writer, CarriesOutEverythingBeforeItEnds) {
   std::atomic<int> done = 0;
   {
