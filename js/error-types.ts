@@ -290,8 +290,10 @@ export const errorFixes: Readonly<Record<ErrorCode, string>> = {
   message_not_found: 'Correct the id; read the thread for the ids of its messages.',
 };
 
-/** The number and the HTTP status of each class; 0 is no number. */
-export const errorTypeRows: Readonly<Record<ErrorType, { id: number; status: number }>> = {
+/** The number and the HTTP status of each class, also by its older name; 0 is no number. */
+export const errorTypeRows: Readonly<
+  Record<ErrorType | 'QuotaLimitReached', { id: number; status: number }>
+> = {
   InvalidProviderAPIKey: { id: 1001, status: 401 },
   InvalidGithubToken: { id: 1002, status: 401 },
   InvalidGithubCopilotToken: { id: 1003, status: 401 },
@@ -335,4 +337,15 @@ export const errorTypeRows: Readonly<Record<ErrorType, { id: number; status: num
   Unauthorized: { id: 0, status: 401 },
   InternalServerError: { id: 0, status: 500 },
   UnknownChatFetchError: { id: 0, status: 500 },
+  QuotaLimitReached: { id: 3001, status: 429 },
 };
+
+/** Classes whose details hold addresses and paths of this machine, which clients must not see. */
+export const privateDetails: ReadonlySet<ErrorType> = new Set<ErrorType>([
+  'ProviderNetworkError',
+  'StreamChunkError',
+  'DatabasePersistError',
+  'AgentRuntimeError',
+  'InternalServerError',
+  'UserConfigError',
+]);

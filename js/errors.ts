@@ -2,6 +2,7 @@
 import type { ErrorCode, ErrorType } from '../types/errors';
 import type { CallReport } from '../types/model';
 import { errorFixes, errorTypeRows, errorTypes } from './error-types';
+import { defined } from './plain-values';
 
 // Marks our errors for other copies of this module and other realms, where instanceof fails.
 const marker = Symbol.for('millrace.error');
@@ -64,10 +65,7 @@ export class MillraceError extends Error {
       [marker]: { value: true },
     });
     const usual = { code, fix: errorFixes[code], retryable: false, errorType: errorTypes[code] };
-    Object.assign(this, usual);
-    for (const [name, value] of Object.entries(members)) {
-      if (value !== undefined) Object.assign(this, { [name]: value });
-    }
+    Object.assign(this, usual, defined(members));
   }
 
   /** The number of its class, where LobeHub's has one. */
@@ -83,7 +81,6 @@ export class MillraceError extends Error {
   // A name of the host's own stands for the class of the code.
   get #row(): { id: number; status: number } {
     const { errorType: type, code } = this;
-    if (type === 'QuotaLimitReached') return errorTypeRows.RateLimitExceeded; // an older name
     return errorTypeRows[
       Object.hasOwn(errorTypeRows, type) ? (type as ErrorType) : errorTypes[code]
     ];

@@ -1,5 +1,5 @@
 // Writes types/errors.d.ts, js/error-types.ts, js/error-statuses.ts and docs/errors.md from lib/base/errors.def,
-// the one table of error codes.
+// the one table of error codes, and lib/base/error_classes.def.
 //   node scripts/generate-errors.mjs            writes the files
 //   node scripts/generate-errors.mjs --check    fails when one differs
 import './help.mjs';
@@ -24,6 +24,13 @@ const rows = [
 }));
 const classes = [...table.matchAll(/^MILLRACE_ERROR_TYPE\((\w+), (\d+), (\d+), (\w+)\)/gm)].map(
   ([, type, id, status, retry]) => ({ type, id, status, retry }),
+);
+const further = readFileSync(join(root, 'lib/base/error_classes.def'), 'utf8');
+const privateDetails = [...further.matchAll(/^MILLRACE_PRIVATE_DETAIL\((\w+)\)/gm)].map(
+  ([, type]) => type,
+);
+const older = [...further.matchAll(/^MILLRACE_OLDER_CLASS\((\w+), (\w+)\)/gm)].map(
+  ([, name, type]) => ({ ...classes.find((row) => row.type === type), type: name }),
 );
 if (rows.length === 0 || classes.length === 0) throw new Error('no rows in lib/base/errors.def');
 
@@ -65,9 +72,15 @@ ${rows.map(({ code, type }) => `  ${code}: '${type}',\n`).join('')}};
 export const errorFixes: Readonly<Record<ErrorCode, string>> = {
 ${rows.map(({ code, fix }) => member(code, fix)).join('')}};
 
-/** The number and the HTTP status of each class; 0 is no number. */
-export const errorTypeRows: Readonly<Record<ErrorType, { id: number; status: number }>> = {
-${classes.map(({ type, id, status }) => `  ${type}: { id: ${id}, status: ${status} },\n`).join('')}};
+/** The number and the HTTP status of each class, also by its older name; 0 is no number. */
+export const errorTypeRows: Readonly<
+  Record<ErrorType | ${older.map(({ type }) => `'${type}'`).join(' | ')}, { id: number; status: number }>
+> = {
+${[...classes, ...older].map(({ type, id, status }) => `  ${type}: { id: ${id}, status: ${status} },\n`).join('')}};
+
+/** Classes whose details hold addresses and paths of this machine, which clients must not see. */
+export const privateDetails: ReadonlySet<ErrorType> = new Set<ErrorType>([
+${privateDetails.map((type) => `  '${type}',\n`).join('')}]);
 `;
 
 const statuses = `// Written by scripts/generate-errors.mjs from lib/base/errors.def. Do not edit.

@@ -1,8 +1,7 @@
 // The hash by which a record shows that a part was edited. The engine's is in lib/base/text_hash.hpp.
 
-// From which code on a character has one byte more, and the bits that its first byte begins with.
+// From which code on a character has one byte more.
 const utf8Limits = [0x80, 0x800, 0x10000];
-const utf8Marks = [0, 0xc0, 0xe0, 0xf0];
 
 /** A hash of a text as UTF-8, in which halves of a surrogate pair have three bytes each, and of its size. */
 export function hashOf(text: string): { size: number; hash: string } {
@@ -13,7 +12,8 @@ export function hashOf(text: string): { size: number; hash: string } {
     const code = character.codePointAt(0) ?? 0;
     let tails = utf8Limits.filter((limit) => code >= limit).length;
     size += 1 + tails;
-    mix((code >> (6 * tails)) | (utf8Marks[tails] ?? 0));
+    // The first byte begins with a one for each byte, if there are several.
+    mix((code >> (6 * tails)) | (tails && 0xff & ~(0x7f >> tails)));
     while (tails > 0) mix(((code >> (6 * --tails)) & 0x3f) | 0x80);
   }
   for (let shift = 0; shift < 32; shift += 8) mix((size >>> shift) & 0xff);

@@ -1,7 +1,7 @@
 // Errors as LobeHub's chat route answers with them: { errorType, body: { error, provider, ... } }.
 import type { ErrorCode, ErrorType } from '../../types/errors';
 import { errorStatuses } from '../error-statuses';
-import { errorTypeRows, errorTypes } from '../error-types';
+import { errorTypeRows, errorTypes, privateDetails } from '../error-types';
 import { MillraceError } from '../errors';
 
 /** An error as JSON, and the status that goes with it. */
@@ -17,15 +17,6 @@ const ofRequest = new Set<ErrorCode>([
   'body_too_large',
   'unsupported_media_type',
 ]);
-// Details of these hold addresses and paths of this machine, which clients must not see.
-const aboutThisMachine = new Set<ErrorType>([
-  'ProviderNetworkError',
-  'StreamChunkError',
-  'DatabasePersistError',
-  'AgentRuntimeError',
-  'InternalServerError',
-  'UserConfigError',
-]);
 const unknownStatus = 500;
 const clientGone = 499;
 
@@ -35,7 +26,7 @@ export function chatErrorBody(error: unknown, provider?: string): ChatErrorBody 
   if (MillraceError.is(error)) {
     const { code, message, status, retryAfterMs, requestId, errorType } = error;
     const { endpoint, errorId } = error;
-    const detail = aboutThisMachine.has(errorTypes[code]) ? undefined : error.detail;
+    const detail = privateDetails.has(errorTypes[code]) ? undefined : error.detail;
     const reported = { code, message, detail, status, retryAfterMs, requestId, error: error.error };
     const place = { provider: error.provider ?? provider, endpoint, errorId };
     return {
@@ -66,10 +57,8 @@ function given(members: object): Record<string, unknown> {
 }
 
 function statusOf(name: string): number {
-  // An older name, which hooks still use.
-  const newer = name === 'QuotaLimitReached' ? 'RateLimitExceeded' : name;
-  return Object.hasOwn(errorTypeRows, newer)
-    ? errorTypeRows[newer as ErrorType].status
+  return Object.hasOwn(errorTypeRows, name)
+    ? errorTypeRows[name as ErrorType].status
     : unknownStatus;
 }
 

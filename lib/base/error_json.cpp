@@ -1,8 +1,8 @@
 #include "base/error_json.hpp"
 
-#include <algorithm>
 #include <array>
 
+#include "base/error_classes.hpp"
 #include "base/json.hpp"
 
 namespace millrace {
@@ -26,14 +26,7 @@ std::string error_json(const Error& error) {
 }
 
 Error for_clients(Error error) {
-  constexpr std::array about_this_machine{
-      ErrorType::ProviderNetworkError, ErrorType::StreamChunkError,
-      ErrorType::DatabasePersistError, ErrorType::AgentRuntimeError,
-      ErrorType::InternalServerError,  ErrorType::UserConfigError};
-  const ErrorType type = row_of(error.code).type;
-  const bool is_private = std::find(about_this_machine.begin(), about_this_machine.end(), type) !=
-                          about_this_machine.end();
-  if (is_private) error.detail.clear();
+  if (has_private_detail(row_of(error.code).type)) error.detail.clear();
   return error;
 }
 

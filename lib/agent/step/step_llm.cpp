@@ -16,6 +16,7 @@
 #include "agent/state.hpp"
 #include "agent/step/step_machine.hpp"
 #include "agent/tokens.hpp"
+#include "base/error_classes.hpp"
 
 namespace millrace::agent {
 
@@ -86,13 +87,14 @@ void give_ids(Tree& result, const Tree& state, IdSource& ids) {
 // The class of a failure that may pass, else "": that of LobeHub's classes, or whatever its source
 // calls passing.
 std::string passing_class(const Tree& error) {
-  static constexpr std::array<std::string_view, 4> passing{"RateLimitExceeded", "QuotaLimitReached",
-                                                           "ProviderServiceUnavailable",
-                                                           "ProviderNetworkError"};
+  static constexpr std::array passing{ErrorType::RateLimitExceeded,
+                                      ErrorType::ProviderServiceUnavailable,
+                                      ErrorType::ProviderNetworkError};
   const std::string_view named = error["errorType"].string();
   if (error["retry"].is_true()) return std::string(named.empty() ? "ProviderBizError" : named);
-  const bool is_known = std::find(passing.begin(), passing.end(), named) != passing.end();
-  return is_known ? std::string(named) : std::string();
+  const auto type = error_type_of(named);
+  const bool is_passing = type && std::find(passing.begin(), passing.end(), *type) != passing.end();
+  return is_passing ? std::string(named) : std::string();
 }
 
 std::int64_t model_wait_ms(std::int64_t retry) {

@@ -7,6 +7,7 @@
 
 #include "adapter/adapter.hpp"
 #include "base/ascii.hpp"
+#include "base/error_classes.hpp"
 #include "base/json.hpp"
 #include "model/call/retry_after.hpp"
 #include "model/failure/html_page.hpp"
@@ -380,24 +381,24 @@ Error error_of_provider(Error error, std::string_view provider) {
 std::optional<Errc> code_of_type(std::string_view error_type) {
   // What a provider says stands for a class before what the engine itself says.
   struct Row {
-    std::string_view type;
+    ErrorType type;
     Errc code;
   };
-  constexpr std::array<Row, 7> preferred{{
-      {"InvalidProviderAPIKey", Errc::authentication_failed},
-      {"ProviderNetworkError", Errc::connection_lost},
-      {"ProviderServiceUnavailable", Errc::provider_overloaded},
-      {"InvalidRequestFormat", Errc::provider_bad_request},
-      {"QuotaLimitReached", Errc::rate_limited},  // an older name
-      {"StreamChunkError", Errc::stream_truncated},
-      {"AgentRuntimeError", Errc::internal},
+  constexpr std::array<Row, 6> preferred{{
+      {ErrorType::InvalidProviderAPIKey, Errc::authentication_failed},
+      {ErrorType::ProviderNetworkError, Errc::connection_lost},
+      {ErrorType::ProviderServiceUnavailable, Errc::provider_overloaded},
+      {ErrorType::InvalidRequestFormat, Errc::provider_bad_request},
+      {ErrorType::StreamChunkError, Errc::stream_truncated},
+      {ErrorType::AgentRuntimeError, Errc::internal},
   }};
+  const std::optional<ErrorType> type = error_type_of(error_type);
   const auto* row = std::find_if(preferred.begin(), preferred.end(),
-                                 [&](const Row& r) { return r.type == error_type; });
+                                 [&](const Row& r) { return r.type == type; });
   if (row != preferred.end()) return row->code;
   for (unsigned at = 0; at <= static_cast<unsigned>(Errc::internal); ++at) {
     const auto code = static_cast<Errc>(at);
-    if (row_of(row_of(code).type).name == error_type) return code;
+    if (row_of(code).type == type) return code;
   }
   return std::nullopt;
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error_classes.hpp"
+
 using namespace millrace;
 
 TEST(Error, TakesItsSentenceFromTheTable) {
@@ -40,4 +42,18 @@ TEST(Error, RedactsBeforeItCuts) {
 TEST(Error, CutsNoWordThatMayBeAKey) {
   EXPECT_EQ(redacted("no such key: my-own-key-0123456789", 20), "no such key: ");
   EXPECT_EQ(redacted(std::string(1000, 'x'), 500).size(), 500U);
+}
+
+TEST(ErrorClasses, AreFoundByTheirNamesAndOlderNames) {
+  EXPECT_EQ(error_type_of("RateLimitExceeded"), ErrorType::RateLimitExceeded);
+  EXPECT_EQ(error_type_of("QuotaLimitReached"), ErrorType::RateLimitExceeded);
+  EXPECT_EQ(error_type_of("UnknownChatFetchError"), ErrorType::UnknownChatFetchError);
+  EXPECT_FALSE(error_type_of("Nonsense"));
+  EXPECT_FALSE(error_type_of(""));
+}
+
+TEST(ErrorClasses, KeepDetailsOfThisMachine) {
+  EXPECT_TRUE(has_private_detail(ErrorType::ProviderNetworkError));
+  EXPECT_TRUE(has_private_detail(ErrorType::DatabasePersistError));
+  EXPECT_FALSE(has_private_detail(ErrorType::ProviderBizError));
 }

@@ -374,6 +374,7 @@ TEST(ResponseError, EveryClassOfAProvidersErrorHasACode) {
     ASSERT_TRUE(code) << type;
     EXPECT_EQ(row_of(row_of(*code).type).name, type);
   }
+  EXPECT_EQ(code_of_type("QuotaLimitReached"), Errc::rate_limited);
   EXPECT_FALSE(code_of_type("Nonsense"));
 }
 
