@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "adapter/chat_choice.hpp"
+#include "adapter/held_choices.hpp"
 #include "base/error.hpp"
 
 namespace millrace::adapter {
@@ -151,7 +151,7 @@ void set_end(Tree& answer, const json::Value& reason) {
 Alternatives::Answer* Alternatives::find(std::int64_t index) {
   const auto known = answers_.find(index);
   if (known != answers_.end()) return &known->second;
-  if (answers_.size() >= ChatChoice::most_others) {
+  if (answers_.size() >= OtherAnswers::most) {
     is_crowded_ = true;
     return nullptr;
   }

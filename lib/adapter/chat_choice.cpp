@@ -1,5 +1,7 @@
 #include "adapter/chat_choice.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace millrace::adapter {
@@ -25,6 +27,13 @@ bool has_content(const json::Value& choice) {
   return false;
 }
 
+// Of the JSON text of a choice.
+std::string begun_choice(std::int64_t index) {
+  std::string choice = "{";
+  json::append_member(choice, "index", index);
+  return choice;
+}
+
 }  // namespace
 
 std::optional<std::int64_t> number_of(const json::Value& choices, const json::Value& choice,
@@ -41,7 +50,7 @@ json::Value ChatChoice::of(const json::Value& choices, bool has_text) {
     if (!choice.is_object()) continue;
     if (answers_ == Answers::one) return choice;
     if (is_first_at_last(choice)) {
-      others_.edit().insert(index_);
+      others_->add(index_);
       index_ = 0;
     }
     if (number_of(choices, choice, own_place).value_or(index_) != index_) continue;
@@ -51,7 +60,7 @@ json::Value ChatChoice::of(const json::Value& choices, bool has_text) {
   if (answers_ == Answers::several) return {};
   for (const json::Value choice : choices.items()) {
     const auto index = choice["index"].integer();
-    if (!index || is_other(*index)) continue;
+    if (!index || others_->contains(*index)) continue;
     const bool begins = begins_answer(choice);
     const bool speaks = choice["delta"]["content"].filled_string().has_value();
     const bool is_first = !has_any_ || (speaks && !begins && !has_text);
@@ -64,8 +73,8 @@ json::Value ChatChoice::of(const json::Value& choices, bool has_text) {
       if (const auto reason = choice["finish_reason"].filled_string()) held_reason_ = *reason;
       continue;
     }
-    others_.edit().insert(*index);
-    if (has_too_many()) break;
+    others_->add(*index);
+    if (others_->has_too_many()) break;
   }
   return {};
 }
@@ -85,13 +94,9 @@ void ChatChoice::note_others(const json::Value& choices) {
   std::size_t place = 0;
   for (const json::Value choice : choices.items()) {
     const auto index = number_of(choices, choice, place++);
-    if (index && *index != index_) others_.edit().insert(*index);
-    if (has_too_many()) return;
+    if (index && *index != index_) others_->add(*index);
+    if (others_->has_too_many()) return;
   }
-}
-
-bool ChatChoice::is_other(std::int64_t index) const {
-  return others_->contains(index);
 }
 
 OnlyChoice::Words OnlyChoice::words(const json::Value& choice, bool is_beside) {
@@ -110,7 +115,7 @@ OnlyChoice::Words OnlyChoice::words(const json::Value& choice, bool is_beside) {
     return Words::answer;
   }
   if (is_beside || speaker_ended_) {
-    if (others_->size() < ChatChoice::most_others) others_.edit().insert(*index);
+    others_->add_within_limit(*index);
     return Words::alternative;
   }
   // The whole message that closes a stream is compared with what came.
@@ -119,13 +124,12 @@ OnlyChoice::Words OnlyChoice::words(const json::Value& choice, bool is_beside) {
 }
 
 OnlyChoice::Words OnlyChoice::hold(std::int64_t number, const json::Value& delta) {
-  constexpr std::size_t held_limit_bytes = 1024UL * 1024UL;
-  Held& held = held_ ? *held_ : held_.emplace();
-  held.indexes.insert(number);
-  held.deltas.push_back({number, delta.to_json(json::Surrogates::keep)});
-  held.bytes += held.deltas.back().json.size();
-  const bool has_too_many = held.indexes.size() > ChatChoice::most_others;
-  if (held.bytes > held_limit_bytes || has_too_many) drop_held();
+  constexpr HeldChoices::Limits limits{.bytes = 1024UL * 1024UL};
+  std::string choice = begun_choice(number);
+  json::append_raw_member(choice, "delta", delta.to_json(json::Surrogates::keep));
+  held_.note(number);
+  held_.add(choice + "}");
+  if (held_.is_full(limits)) drop_held();
   return Words::held;
 }
 
@@ -140,47 +144,31 @@ std::string_view OnlyChoice::reason(const json::Value& choice) {
   }
   // Calls belong to the answer, whoever brings them.
   if (others_->contains(*index)) return reason == "tool_calls" ? reason : std::string_view();
-  if (!held_ || !held_->indexes.contains(*index)) return reason;
-  held_->reason = reason;
-  held_->reason_index = *index;
+  if (!held_.contains(*index)) return reason;
+  held_reason_ = Reason{std::string(reason), *index};
   return {};
 }
 
 std::vector<std::string> OnlyChoice::take() {
-  if (!held_) return {};
-  std::vector<std::string> deltas;
-  for (Delta& delta : held_->deltas) deltas.push_back(std::move(delta.json));
-  held_.reset();
-  return deltas;
+  held_reason_.reset();
+  return held_.take().texts;
 }
 
 void OnlyChoice::drop_held() {
-  if (held_ && others_->size() < ChatChoice::most_others) {
-    others_.edit().insert(held_->indexes.begin(), held_->indexes.end());
-  }
-  if (!held_) return;
-  const auto begun = [](std::int64_t index) {
-    std::string choice = "{";
-    json::append_member(choice, "index", index);
-    return choice;
-  };
-  for (const Delta& delta : held_->deltas) {
-    std::string choice = begun(delta.index);
-    json::append_raw_member(choice, "delta", delta.json);
-    dropped_.push_back(choice + "}");
-  }
-  if (!held_->reason.empty()) {
-    std::string choice = begun(held_->reason_index);
-    json::append_member(choice, "finish_reason", held_->reason);
-    dropped_.push_back(choice + "}");
-  }
-  held_.reset();
+  if (held_.empty()) return;
+  HeldChoices::Taken taken = held_.take();
+  for (const std::int64_t index : taken.indexes) others_->add_within_limit(index);
+  std::move(taken.texts.begin(), taken.texts.end(), std::back_inserter(dropped_));
+  if (!held_reason_) return;
+  std::string choice = begun_choice(held_reason_->index);
+  json::append_member(choice, "finish_reason", held_reason_->text);
+  dropped_.push_back(choice + "}");
+  held_reason_.reset();
 }
 
 bool EarlyChoices::hold(const json::Value& choices) {
   // Servers that send several answers give each its first words within a few records.
-  constexpr std::size_t most_records = 64;
-  constexpr std::size_t most_bytes = 64UL * 1024UL;
+  constexpr HeldChoices::Limits limits{.texts = 64, .bytes = 64UL * 1024UL};
   if (choices.size() == 0) return false;
   bool has_words = false;
   for (const json::Value choice : choices.items()) {
@@ -189,33 +177,27 @@ bool EarlyChoices::hold(const json::Value& choices) {
     const bool is_first = index.value_or(0) == 0;
     const bool begins = begins_answer(choice) || has_content(choice);
     // The end of the only answer may be numbered otherwise.
-    const bool ends_held = is_first && held_ && !begins;
+    const bool ends_held = is_first && !held_.empty() && !begins;
     begins_at_zero_ = begins_at_zero_ || (index == 0 && begins);
     is_open_ = is_open_ && !choice["message"].exists() && (!is_first || ends_held);
     has_words = has_words || has_content(choice);
   }
-  const bool is_full = held_ && (held_->records.size() >= most_records || bytes_ > most_bytes ||
-                                 held_->indexes.size() > ChatChoice::most_others);
-  if (is_full) is_open_ = false;
-  if (!is_open_ || (!held_ && !has_words)) return false;
-  Held& held = held_ ? *held_ : held_.emplace();
+  if (held_.is_full(limits)) is_open_ = false;
+  if (!is_open_ || (held_.empty() && !has_words)) return false;
   for (const json::Value choice : choices.items()) {
-    if (const auto index = choice["index"].integer(); index && *index != 0) {
-      held.indexes.insert(*index);
-    }
+    if (const auto index = choice["index"].integer(); index && *index != 0) held_.note(*index);
   }
-  held.records.push_back(choices.to_json(json::Surrogates::keep));
-  bytes_ += held.records.back().size();
+  held_.add(choices.to_json(json::Surrogates::keep));
   return true;
 }
 
-EarlyChoices::Held EarlyChoices::close() {
+std::vector<std::string> EarlyChoices::close() {
   is_open_ = false;
-  if (!held_) return {};
-  Held held = std::move(*held_);
-  held_.reset();
-  if (!begins_at_zero_) held.indexes.clear();
-  return held;
+  HeldChoices::Taken taken = held_.take();
+  if (begins_at_zero_) {
+    for (const std::int64_t index : taken.indexes) others_->add(index);
+  }
+  return std::move(taken.texts);
 }
 
 }  // namespace millrace::adapter

@@ -6,11 +6,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "adapter/adapter.hpp"
+#include "adapter/held_choices.hpp"
 #include "base/json.hpp"
 #include "base/optional_box.hpp"
 
@@ -26,22 +26,14 @@ std::optional<std::int64_t> number_of(const json::Value& choices, const json::Va
 // it, by its role, or by its content behind that of the first.
 class ChatChoice {
  public:
-  explicit ChatChoice(Answers answers) : answers_(answers) {}
+  // Lifetime: `others` outlives it.
+  ChatChoice(Answers answers, OtherAnswers& others) : answers_(answers), others_(&others) {}
 
   // Which of a record's choices counts, or nothing; `has_text`: the answer has words already.
   json::Value of(const json::Value& choices, bool has_text);
 
   // The number of the choice that counts.
   [[nodiscard]] std::int64_t index() const { return index_; }
-  // These numbers are those of other answers.
-  void pass_over(const std::unordered_set<std::int64_t>& indexes) {
-    others_.edit().insert(indexes.begin(), indexes.end());
-  }
-
-  // Other choices that are told apart; no request can ask for so many answers.
-  static constexpr std::size_t most_others = 1024;
-  // True when there were more: the answer is none.
-  [[nodiscard]] bool has_too_many() const { return others_->size() > most_others; }
   // The reason to finish under a number that had nothing else, for an answer without one of its
   // own; or "".
   [[nodiscard]] const std::string& held_reason() const { return held_reason_; }
@@ -51,13 +43,12 @@ class ChatChoice {
   json::Value taken(const json::Value& choice);
   [[nodiscard]] bool is_first_at_last(const json::Value& choice) const;
   void note_others(const json::Value& choices);
-  [[nodiscard]] bool is_other(std::int64_t index) const;
 
   Answers answers_;
+  OtherAnswers* others_;
   std::int64_t index_ = 0;
   bool has_any_ = false;
   bool has_content_ = false;  // besides a role
-  Rare<std::unordered_set<std::int64_t>> others_;
   std::string held_reason_;
 };
 
@@ -69,44 +60,37 @@ class OnlyChoice {
  public:
   enum class Words : std::uint8_t { answer, held, alternative };
 
+  // Lifetime: `others` outlives it.
+  explicit OnlyChoice(OtherAnswers& others) : others_(&others) {}
+
   // Whose the words of a choice are. `is_beside`: another choice of the record stands before it.
   // Words that are held are kept here.
   Words words(const json::Value& choice, bool is_beside);
   // The reason to finish that counts, or "".
   // Lifetime: of the choice.
   std::string_view reason(const json::Value& choice);
-  // Deltas that were held back and belong to the answer, as JSON texts.
+  // What was held back and belongs to the answer, as JSON texts of choices.
   std::vector<std::string> take();
-  // Words that were held back and are another answer's, as JSON texts of choices.
+  // What was held back and is another answer's, as JSON texts of choices.
   std::vector<std::string> take_dropped() { return std::exchange(dropped_, {}); }
   // The reason that a choice with held words gave, while the answer's own has not come.
   [[nodiscard]] std::string_view held_reason() const {
-    return held_ ? std::string_view(held_->reason) : std::string_view();
-  }
-  // These numbers are those of other answers.
-  void pass_over(const std::unordered_set<std::int64_t>& indexes) {
-    others_.edit().insert(indexes.begin(), indexes.end());
+    return held_reason_ ? std::string_view(held_reason_->text) : std::string_view();
   }
 
  private:
-  struct Delta {
-    std::int64_t index = 0;
-    std::string json;
-  };
-  struct Held {
-    std::unordered_set<std::int64_t> indexes;
-    std::vector<Delta> deltas;
-    std::size_t bytes = 0;
-    std::string reason;
-    std::int64_t reason_index = 0;  // of the choice that gave it
+  struct Reason {
+    std::string text;
+    std::int64_t index = 0;  // of the choice that gave it
   };
 
   Words hold(std::int64_t number, const json::Value& delta);
   void drop_held();
 
-  std::optional<std::int64_t> speaker_;            // whose text came first
-  Rare<std::unordered_set<std::int64_t>> others_;  // alternatives
-  OptionalBox<Held> held_;
+  std::optional<std::int64_t> speaker_;  // whose text came first
+  OtherAnswers* others_;
+  HeldChoices held_;
+  OptionalBox<Reason> held_reason_;
   std::vector<std::string> dropped_;
   bool speaker_ended_ = false;
 };
@@ -116,23 +100,21 @@ class OnlyChoice {
 // body that begins with index 0, or without numbers.
 class EarlyChoices {
  public:
-  explicit EarlyChoices(Answers answers) : is_open_(answers != Answers::several) {}
+  // Lifetime: `others` outlives it.
+  EarlyChoices(Answers answers, OtherAnswers& others)
+      : others_(&others), is_open_(answers != Answers::several) {}
 
   // False once it is known which answer counts.
   [[nodiscard]] bool is_open() const { return is_open_; }
   // True when the choices of a record are held back.
   bool hold(const json::Value& choices);
 
-  struct Held {
-    std::vector<std::string> records;          // their choices as JSON texts
-    std::unordered_set<std::int64_t> indexes;  // of those that are not the answer
-  };
-  // What was held back; nothing is from now on.
-  Held close();
+  // The choices of the records that were held back, as JSON texts; nothing is from now on.
+  std::vector<std::string> close();
 
  private:
-  OptionalBox<Held> held_;
-  std::size_t bytes_ = 0;
+  OtherAnswers* others_;
+  HeldChoices held_;
   bool is_open_;
   bool begins_at_zero_ = false;
 };

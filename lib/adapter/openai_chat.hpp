@@ -53,8 +53,9 @@ class OpenAiChat final : public Adapter, private TaggedReader {
                       TaggedText::Calls calls = TaggedText::Calls::as_text)
       : services_(services),
         tagged_(reasoning_tags(services), calls),
-        early_(services.answers),
-        choice_(services.answers) {}
+        early_(services.answers, others_),
+        choice_(services.answers, others_),
+        only_(others_) {}
 
   bool on_record(std::string_view name, const json::Value& record) override;
   void on_sentinel() override;
@@ -160,6 +161,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   std::string message_id_;
   std::string audio_id_;                             // of the spoken answer
   Rare<std::unordered_set<std::string>> citations_;  // that were given, with their messages
+  OtherAnswers others_;
   EarlyChoices early_;
   ChatChoice choice_;
   OnlyChoice only_;

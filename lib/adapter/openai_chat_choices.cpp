@@ -20,7 +20,7 @@ constexpr std::string_view crowded_sentence =
 json::Value OpenAiChat::on_choices(const json::Value& choices) {
   if (early_.is_open() && hold_early(choices)) return {};
   json::Value first = choice_.of(choices, given_.text);
-  if (choice_.has_too_many()) {
+  if (others_.has_too_many()) {
     services_.parts.fail(row_of(Errc::too_many_parts).code, crowded_sentence);
     return {};
   }
@@ -51,14 +51,8 @@ bool OpenAiChat::hold_early(const json::Value& choices) {
 
 // Choices that came before it was known whose they are.
 void OpenAiChat::give_early() {
-  const EarlyChoices::Held held = early_.close();
-  if (held.records.empty()) return;
-  if (!held.indexes.empty()) {
-    choice_.pass_over(held.indexes);
-    only_.pass_over(held.indexes);
-  }
   json::Document document(json::data_depth_limit);
-  for (const std::string& record : held.records) {
+  for (const std::string& record : early_.close()) {
     if (const auto choices = document.parse(record)) on_choices(choices.value());
   }
 }
@@ -100,8 +94,8 @@ void OpenAiChat::add_alternative(const json::Value& choice) {
 // one's.
 void OpenAiChat::finish_only_answer(std::string_view reason) {
   json::Document document;
-  for (const std::string& delta : only_.take()) {
-    if (const auto value = document.parse(delta)) on_delta(value.value(), {});
+  for (const std::string& choice : only_.take()) {
+    if (const auto value = document.parse(choice)) on_delta(value.value()["delta"], {});
   }
   on_finish(reason);
 }
