@@ -12,6 +12,7 @@
 #include "agent/interrupts.hpp"
 #include "agent/state.hpp"
 #include "agent/state_messages.hpp"
+#include "agent/superseded.hpp"
 #include "base/json_canonical.hpp"
 #include "base/shown.hpp"
 
@@ -154,6 +155,7 @@ class Answers {
       return make_error(Errc::approval_answered,
                         "The interrupt '" + id + "' is answered twice; answer it once.");
     }
+    if (entry["status"].string() == superseded_status) return ask_anew(id);
     const bool is_late =
         expiry_ == Expiry::counts && question["expiresAtMs"].integer_or(0) < now_ms_;
     if (is_late && entry["status"].string() != "cancelled") {
@@ -165,6 +167,18 @@ class Answers {
     const std::string_view key = question["key"].string();
     if (key == "prompt" || key == "select") return respond(key, entry);
     return decide(key, question, entry);
+  }
+
+  // Nothing is decided: from here on it is another question, which gets its time when it is asked.
+  Result<void> ask_anew(const std::string& id) {
+    if (stopped_) return {};
+    for (Tree& question : made_.state.at("openQuestions").items()) {
+      if (question["id"].string() != id) continue;
+      question.set("id", ids_.next_id());
+      question.set(supersedes_member, id);
+      question.erase("expiresAtMs");
+    }
+    return {};
   }
 
   Result<void> respond(std::string_view key, const Tree& entry) {

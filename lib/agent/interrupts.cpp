@@ -8,6 +8,7 @@
 #include "agent/repaired_calls.hpp"
 #include "agent/state.hpp"
 #include "agent/state_messages.hpp"
+#include "agent/superseded.hpp"
 #include "agent/vendor_calls.hpp"
 
 namespace millrace::agent {
@@ -30,11 +31,15 @@ std::string hash_in(const Tree& state, std::string_view call_id) {
   return approval == nullptr ? std::string() : std::string((*approval)["hash"].string());
 }
 
-// A question that is still open keeps its entry.
+// A question that is still open keeps its entry; one that is asked anew has its time anew.
 Tree pending_for(const Tree& before, std::string_view key, const std::string& hash,
                  std::int64_t expires_ms, IdSource& ids) {
   const Tree* known = find_by(before, "key", key);
-  if (known != nullptr && (*known)["hash"].string() == hash) return *known;
+  if (known != nullptr && (*known)["hash"].string() == hash) {
+    Tree kept = *known;
+    if (kept["expiresAtMs"].is_null()) kept.set("expiresAtMs", Tree::integer(expires_ms));
+    return kept;
+  }
   Tree made = Tree::object();
   made.set("id", ids.next_id());
   made.set("key", key);
@@ -60,6 +65,8 @@ Tree approval_interrupt(const Tree& pending, const Tree& call) {
   std::string question = "May the tool " + name + " run?";
   if (is_mcp) question = mcp_question(call);
   if (has_pending_checks(call)) question.append(" ").append(texts_of_checks(call));
+  const Tree& before = pending[supersedes_member];
+  if (before.is_string()) question.append(" It has changed since the user was asked.");
   // Its provider knows the call as it was shown.
   const bool is_fixed = is_mcp || has_pending_checks(call);
   Tree interrupt =
@@ -71,6 +78,7 @@ Tree approval_interrupt(const Tree& pending, const Tree& call) {
   auto arguments = read_arguments(call["arguments"].string());
   metadata.set("arguments", arguments ? std::move(arguments).value() : call["arguments"]);
   metadata.set("hash", pending["hash"]);
+  if (before.is_string()) metadata.set(supersedes_member, before);
   if (has_pending_checks(call)) {
     metadata.set(pending_checks_member, call[pending_checks_member]);
   }

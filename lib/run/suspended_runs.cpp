@@ -7,6 +7,7 @@
 #include "agent/interrupts.hpp"
 #include "agent/state.hpp"
 #include "agent/state_messages.hpp"
+#include "agent/superseded.hpp"
 #include "base/sha256.hpp"
 #include "base/shown.hpp"
 #include "base/tool_name_separator.hpp"
@@ -107,7 +108,9 @@ Result<AgentTask> finish_task(AgentTask task, const AgentInput& input) {
 // The arguments that an approval puts in the place of a call's; null where it changes nothing.
 Tree edited_arguments(const Tree& entry) {
   const Tree& payload = entry["payload"];
-  if (entry["status"].string() == "cancelled" || !payload["approved"].is_true()) return {};
+  const std::string_view status = entry["status"].string();
+  const bool is_consent = status != "cancelled" && status != agent::superseded_status;
+  if (!is_consent || !payload["approved"].is_true()) return {};
   const Tree& edited = payload[payload["editedArgs"].is_null() ? "editedArguments" : "editedArgs"];
   if (!edited.is_string()) return edited;
   auto written = Tree::parse(edited.string());

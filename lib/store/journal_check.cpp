@@ -112,7 +112,10 @@ void JournalCheck::add_repeated(Checked& run, std::uint32_t branch, const journa
     const std::string call = std::string(step->name) + '#' + std::to_string(step->occurrence);
     run.results[{branch, call}] = {true, hash_of({step->result_json})};
   } else if (const auto* requested = std::get_if<journal::ApprovalRequested>(&fact)) {
-    Approval& approval = run.approvals[std::string(requested->id)];
+    // The row is of the first time; a question that stays open is asked again.
+    const auto [at, is_new] = run.approvals.try_emplace(std::string(requested->id));
+    if (!is_new) return;
+    Approval& approval = at->second;
     approval.request = hash_of_request(requested->call, requested->args_hash, requested->tools_hash,
                                        requested->principal);
     approval.expires = requested->expires_ms;

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "agent/superseded.hpp"
 #include "base/shown.hpp"
 #include "store/rules.hpp"
 
@@ -14,7 +15,9 @@ using json::Tree;
 std::string_view decision_word(std::string_view decision) {
   const auto entry = Tree::parse(decision);
   if (!entry) return "";
-  if (entry.value()["status"].string() == "cancelled") return "cancelled";
+  const std::string_view status = entry.value()["status"].string();
+  if (status == "cancelled") return "cancelled";
+  if (status == agent::superseded_status) return "its tool has changed, and the user is asked anew";
   const Tree& approved = entry.value()["payload"]["approved"];
   if (approved.is_null()) return "";
   return approved.is_true() ? "approved" : "denied";

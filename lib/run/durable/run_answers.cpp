@@ -14,6 +14,7 @@
 #include "os/event_loop.hpp"
 #include "os/timer.hpp"
 #include "run/durable/answered_before.hpp"
+#include "run/durable/consent.hpp"
 #include "run/durable/run_records.hpp"
 #include "run/durable/run_registry.hpp"
 #include "run/durable/unknown_outcomes.hpp"
@@ -48,6 +49,23 @@ constexpr std::chrono::milliseconds between_looks{50};
 
 // The hashes of the tools of now, by the approvals that are about them.
 using ToolsNow = std::map<std::string, std::string>;
+
+// Those that are as the user saw them, which the store compares. Consent to others is marked in the
+// answers of the input: it has the user asked anew.
+ToolsNow tools_seen(AgentInput& input, const std::vector<store::ApprovalRow>& open,
+                    const AgentPlan& plan, const Tree& state) {
+  auto resume = resume_entries(input.resume_json);
+  if (resume && mark_superseded(resume.value(), open, state, plan)) {
+    input.resume_json = resume.value().to_json();
+  }
+  ToolsNow tools;
+  for (const store::ApprovalRow& row : open) {
+    if (row.kind != journal::ApprovalKind::approval) continue;
+    std::string now = tools_requested(state, plan, row.call);
+    if (now == row.tools_hash) tools[row.id] = std::move(now);
+  }
+  return tools;
+}
 
 // The decisions of a resume list, each about an approval of the run.
 std::vector<store::Decision> decisions_of(const Tree& resume, const store::RunId& run,
@@ -221,10 +239,8 @@ void RunRegistry::check_answer(const std::shared_ptr<Answering>& answering,
   if (!state) return answering->done(unanswerable(state.error()));
   if (row.value()->state != RunState::waiting) return answering->done(over(not_waiting()));
   const AgentPlan& plan = *agent->second.plan;
-  for (const store::ApprovalRow& row : answering->open) {
-    if (row.kind != journal::ApprovalKind::approval) continue;
-    answering->tools[row.id] = tools_requested(state.value().checkpoint["state"], plan, row.call);
-  }
+  answering->tools =
+      tools_seen(answering->input, answering->open, plan, state.value().checkpoint["state"]);
   auto fits = check_entries(*answering, plan, state.value());
   if (!fits) {
     const bool is_unknown = fits.error().code == Errc::approval_mismatch;

@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "agent/state.hpp"
+#include "agent/superseded.hpp"
 #include "base/shown.hpp"
 #include "journal/recovery.hpp"
 #include "os/event_loop.hpp"
+#include "run/durable/consent.hpp"
 #include "run/durable/job_children.hpp"
 #include "run/durable/run_registry.hpp"
 #include "run/durable/unknown_outcomes.hpp"
@@ -44,21 +46,19 @@ std::string list_of(const std::vector<std::string>& items) {
   return list + "]";
 }
 
-// Consent is to a tool as the user saw it. Who answered where the agent is not known, as a command
-// on a store does, could not compare that: the call is denied then, and the model gets the reason.
+// Consent is to a tool as the user saw it: where it has changed, the user is asked anew. Who
+// answers where the agent is not known, as a command on a store does, cannot compare that.
 std::vector<std::string> answers_now(const StoredRun& stored, const AgentPlan& plan) {
   std::vector<std::string> answers = stored.answers;
   for (std::string& answer : answers) {
     auto entry = Tree::parse(answer);
-    if (!entry || !entry.value()["payload"]["approved"].is_true()) continue;
+    if (!entry || declines(entry.value())) continue;
+    if (!entry.value()["payload"]["approved"].is_true()) continue;
     const auto request = stored.requested.find(entry.value()["interruptId"].string());
-    if (request == stored.requested.end() || request->second.tools_hash.empty()) continue;
+    if (request == stored.requested.end()) continue;
     const auto& [call, hash] = request->second;
-    if (hash == tools_requested(stored.joined["state"], plan, call)) continue;
-    Tree denied = Tree::object();
-    denied.set("approved", Tree::flag(false));
-    denied.set("reason", "The tool has changed since the call was approved.");
-    entry.value().set("payload", std::move(denied));
+    if (!has_other_tool(stored.joined["state"], plan, call, hash)) continue;
+    entry.value().set("status", agent::superseded_status);
     answer = entry.value().to_json();
   }
   return answers;

@@ -49,8 +49,10 @@ void take_fact(StoredRun& run, const journal::Fact& fact) {
     run.protocol = segment->protocol;
     run.is_between_segments = false;
   } else if (const auto* requested = std::get_if<journal::ApprovalRequested>(&fact)) {
-    run.requested[std::string(requested->id)] = {std::string(requested->call),
-                                                 std::string(requested->tools_hash)};
+    // A question that stays open is asked again: what the user saw is of the first time.
+    run.requested.try_emplace(
+        std::string(requested->id),
+        RequestedCall{std::string(requested->call), std::string(requested->tools_hash)});
     if (requested->kind != journal::ApprovalKind::select) return;
     run.outcomes[std::string(requested->call)] = {std::string(requested->id),
                                                   requested->expires_ms};

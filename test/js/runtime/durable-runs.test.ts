@@ -252,26 +252,54 @@ describe('a call that was approved while no process worked', () => {
       ? { text: 'the end' }
       : { calls: [{ id: 'c1', name: 'send_mail', args: { to: 'ada' } }] };
 
-  it.each([
-    ['Sends mail.', ['ada']],
-    ['Sends mail to everybody.', []],
-  ])('runs with the tool that the user saw (%s)', async (description, wanted) => {
+  // In a process whose agent has these tools.
+  async function goneOnWith(tools: ReturnType<typeof mail>[], sent: string[]) {
     const { store } = makeStore();
-    const sent: string[] = [];
     const first = runtimeOf(`file:${store}`);
     const { agent } = await agentOf(first, script, { tools: [mail('Sends mail.', sent)] });
-    const run = agent.run('mail ada', { threadId: 'a' });
-    await run.result;
+    const { id, result } = agent.run('mail ada', { threadId: 'a' });
+    await result;
     await first.close();
     const cli = join(__dirname, '../../../dist/cjs/cli/main.js');
-    const approve = ['runs', 'approve', run.id, '--storage', `file:${store}`];
+    const approve = ['runs', 'approve', id, '--storage', `file:${store}`];
     await promisify(execFile)(process.execPath, [cli, ...approve]);
-    const second = runtimeOf(`file:${store}`);
-    const { model } = await agentOf(second, script, { tools: [mail(description, sent)] });
-    expect(await second.attach(run.id).text()).toBe('the end');
-    expect(sent).toEqual(wanted);
+    const runtime = runtimeOf(`file:${store}`);
+    const { model } = await agentOf(runtime, script, { tools });
+    return { runtime, model, run: runtime.attach(id) };
+  }
+
+  it('runs with the tool that the user saw', async () => {
+    const sent: string[] = [];
+    const { run } = await goneOnWith([mail('Sends mail.', sent)], sent);
+    expect(await run.text()).toBe('the end');
+    expect(sent).toEqual(['ada']);
+  });
+
+  it('has the user asked anew where the tool has changed', async () => {
+    const sent: string[] = [];
+    const { runtime, run } = await goneOnWith([mail('Sends mail to all.', sent)], sent);
+    await run.result;
+    const [open, ...others] = await runtime.approvals.list();
+    expect([sent, others]).toEqual([[], []]);
+    const [before] = (await runtime.approvals.list({ all: true })).filter(
+      ({ id }) => id !== open?.id,
+    );
+    expect(open?.interrupt).toMatchObject({
+      message: expect.stringContaining('has changed') as string,
+      metadata: { supersedes: before?.id },
+    });
+    await runtime.approvals.decide(open?.id as string, true);
+    expect(await runtime.attach(run.id).text()).toBe('the end');
+    expect(sent).toEqual(['ada']);
+  });
+
+  it('is a call of no tool where it was removed', async () => {
+    const sent: string[] = [];
+    const { model, run } = await goneOnWith([], sent);
+    expect(await run.text()).toBe('the end');
+    expect(sent).toEqual([]);
     const result = String(model.chatBodies.at(-1)?.messages.at(-1)?.content);
-    expect(result.includes('The tool has changed')).toBe(wanted.length === 0);
+    expect(result).toContain('send_mail');
   });
 });
 

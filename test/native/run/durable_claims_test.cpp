@@ -268,23 +268,6 @@ TEST_F(DurableClaims, NeedAnAnswerOfTheRun) {
   wait_for(RunState::completed);
 }
 
-// Consent is to the tool that the user was shown.
-TEST_F(DurableClaims, NeedAnswersAboutTheToolsOfNow) {
-  wait_for_user();
-  auto changed = std::make_shared<AgentPlan>(*rig.agent.plan);
-  for (json::Tree& definition : changed->definitions.items()) {
-    definition.at("function").set("description", "Sends it to somebody else.");
-  }
-  const auto before = std::exchange(rig.agent.plan, changed);
-  rig.crash();
-  EXPECT_EQ(rig.answer(run, resume).error().code, Errc::approval_mismatch);
-  EXPECT_EQ(rig.state_of(run), RunState::waiting);
-  rig.agent.plan = before;
-  rig.crash();
-  ASSERT_TRUE(rig.answer(run, resume).ok());
-  wait_for(RunState::completed);
-}
-
 TEST_F(DurableClaims, OfARunThatCannotBeReadComeMoreAndMoreSeldom) {
   wait_for_user();
   rig.on_store([&](store::StorageBackend& backend) {

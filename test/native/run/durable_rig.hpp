@@ -139,10 +139,12 @@ class DurableRig : public run::RunHost {
     bool needs_approval = false;
   };
 
-  // `options` are further members of the plan, `of_helper` of its agent's.
-  explicit DurableRig(const std::string& options = "", const std::string& of_helper = "") {
-    auto backend = std::make_unique<CutBackend>(
-        store::make_memory_backend([this] { return store_ms.load(); }));
+  // `options` are further members of the plan, `of_helper` of its agent's. Without `stored` the
+  // store is in memory.
+  explicit DurableRig(const std::string& options = "", const std::string& of_helper = "",
+                      std::unique_ptr<store::StorageBackend> stored = nullptr) {
+    if (!stored) stored = store::make_memory_backend([this] { return store_ms.load(); });
+    auto backend = std::make_unique<CutBackend>(std::move(stored));
     disk = backend.get();
     writer = std::make_shared<store::Writer>(std::move(backend),
                                              store::WriterOptions{std::chrono::milliseconds{1}});
@@ -255,13 +257,15 @@ class DurableRig : public run::RunHost {
     EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().message);
     return result ? result.value().run : store::RunId();
   }
+  // Each run of a reader has an id of its own.
   Result<run::StartedRun> answer(const store::RunId& run, const std::string& resume,
-                                 const std::string& principal = "local") {
+                                 const std::string& principal = "local",
+                                 const std::string& reader = "reader-2") {
     std::promise<Result<run::StartedRun>> answered;
     on_loop([&] {
       run::AgentInput input;
       input.thread_id = "thread";
-      input.run_id = "reader-2";
+      input.run_id = reader;
       input.messages_json = "[]";
       input.resume_json = resume;
       runs->answer(run, principal, input,
