@@ -90,8 +90,6 @@ void Turns::Turn::read_input() {
   input = std::move(read).value();
   input.thread = std::make_shared<const store::ThreadUpdate>(thread_update());
   input.trace = request.trace;
-  // A function gets the text.
-  if (!takes_content) return;
   auto state_messages = agent::state_messages_of(input.messages_json);
   if (!state_messages) return reject(400, state_messages.error().message);
   input.state_messages = std::move(state_messages).value();

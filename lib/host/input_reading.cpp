@@ -14,8 +14,8 @@ namespace {
 Result<run::AgentInput> read_whole(std::string_view json, const run::InputOptions& read_as) {
   os::RandomIds ids;
   auto read = run::read_agent_input(json, read_as, ids);
-  // Of these no rows are made: a host or a function gets the text.
-  if (!read || read_as.verbatim || read_as.reads_state) return read;
+  // Of these no rows are made: a host gets the text.
+  if (!read || read_as.verbatim) return read;
   run::AgentInput& input = read.value();
   auto rows = agent::state_messages_of(input.messages_json);
   if (!rows) return std::move(rows).error();

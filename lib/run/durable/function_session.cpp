@@ -9,6 +9,7 @@
 #include "agent/state_messages.hpp"
 #include "agent/turn_reports.hpp"
 #include "base/json.hpp"
+#include "run/durable/function_task.hpp"
 #include "run/durable/job_children.hpp"
 
 namespace millrace::run {
@@ -18,6 +19,8 @@ using json::Tree;
 
 // A run has one request.
 constexpr std::uint64_t request_id = 1;
+// As JSON texts of ours have the begin of one.
+constexpr std::string_view lone_surrogate = "\\ud";
 // How long a question to the user may be answered that has no limit of its own, and the longest.
 constexpr std::int64_t most_answer_ms = std::int64_t{10} * 364 * 24 * 3600 * 1000;
 
@@ -88,6 +91,21 @@ Result<FunctionTask> function_task(const store::RunId& run, std::string_view thr
   input.value().erase("queued");  // as a run that waited for its turn keeps it
   input.value().set("threadId", thread_id);
   task.turn_json = input.value().to_json(json::Surrogates::replace);
+  return task;
+}
+
+Result<FunctionTask> function_task(const store::RunId& run, const AgentInput& input) {
+  std::string text = function_input(input);
+  // What is written whole of a text without lone surrogates is that text.
+  if (!input.state_messages.is_array() || text.find(lone_surrogate) != std::string::npos) {
+    return function_task(run, input.thread_id, text);
+  }
+  FunctionTask task;
+  task.run_id = run.text();
+  task.messages = input.state_messages;
+  text.pop_back();
+  json::append_member(text, "threadId", input.thread_id);
+  task.turn_json = std::move(text) + "}";
   return task;
 }
 

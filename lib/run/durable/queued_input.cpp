@@ -87,9 +87,8 @@ Result<AgentInput> read_queued_input(std::string_view stored, std::string_view c
   input.unfit_records = static_cast<std::size_t>(queued["unfitRecords"].integer_or(0));
   const Tree& messages = json.value()["messages"];
   input.messages_json = messages.is_array() ? messages.to_json() : "[]";
-  if (!json.value()["state"].is_null()) input.state_json = json.value()["state"].to_json();
-  const Tree& props = json.value()["forwardedProps"];
-  if (!props.is_null()) input.props_json = props.to_json();
+  if (const Tree* state = json.value().find("state")) input.state_json = state->to_json();
+  if (const Tree* props = json.value().find("forwardedProps")) input.props_json = props->to_json();
   input.tools_json = client_tools_json;
   if (queued["thread"].is_object()) {
     input.thread = std::make_shared<const store::ThreadUpdate>(read_update(queued["thread"]));

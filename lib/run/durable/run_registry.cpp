@@ -6,6 +6,7 @@
 
 #include "base/shown.hpp"
 #include "os/event_loop.hpp"
+#include "run/durable/function_task.hpp"
 #include "run/suspended_runs.hpp"
 #include "store/rules.hpp"
 #include "store/store_work.hpp"
@@ -239,7 +240,8 @@ Error RunRegistry::start_error(const store::AppendOutcome& outcome) {
 Result<RunTask> RunRegistry::new_task(const DurableAgent& agent, const store::RunId& run,
                                       const AgentInput& input, std::string_view input_json) {
   if (agent.kind != RunKind::agent) {
-    auto task = function_task(run, input.thread_id, input_json);
+    auto task = input.job_json.empty() ? function_task(run, input)
+                                       : function_task(run, input.thread_id, input_json);
     if (!task) return std::move(task).error();
     return RunTask(std::move(task).value());
   }

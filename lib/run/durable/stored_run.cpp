@@ -255,6 +255,12 @@ Result<void> load_queued(store::StorageBackend& backend, StoredRun& run) {
     std::string& messages = input.value().messages_json;
     messages = with_thread_messages(messages, thread.value(), input.value().thread != nullptr);
   }
+  // What takes long is read here, so that the engine's thread finds it done.
+  if (row.run.kind != "job") {
+    auto rows = agent::state_messages_of(input.value().messages_json);
+    if (!rows) return std::move(rows).error();
+    input.value().state_messages = std::move(rows).value();
+  }
   run.queued = std::move(input).value();
   return {};
 }

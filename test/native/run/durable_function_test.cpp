@@ -8,6 +8,7 @@
 
 #include "durable_rig.hpp"
 #include "function_host.hpp"
+#include "run/durable/function_task.hpp"
 
 namespace millrace::run {
 namespace {
@@ -331,6 +332,26 @@ TEST_F(DurableFunction, FinishesAStopThatACrashCut) {
   rig.read(run, 0);
   EXPECT_EQ(rig.state_of(run), RunState::cancelled);
   EXPECT_EQ(host.requests.size(), 1U);
+}
+
+TEST(FunctionTask, TakesMessagesThatWereReadBefore) {
+  AgentInput input;
+  input.thread_id = "thread";
+  input.messages_json = R"([{"id":"u","role":"user","content":"Go."}])";
+  input.state_json = "null";
+  input.state_messages = Tree::parse(R"([{"id":"read","role":"user"}])").value();
+  const store::RunId run = store::RunId::next();
+  auto task = function_task(run, input);
+  ASSERT_TRUE(task.ok());
+  EXPECT_EQ(task.value().messages.to_json(), input.state_messages.to_json());
+  EXPECT_EQ(task.value().turn_json,
+            R"({"messages":)" + input.messages_json + R"(,"state":null,"threadId":"thread"})");
+  EXPECT_EQ(task.value().turn_json,
+            function_task(run, "thread", function_input(input)).value().turn_json);
+  // Functions get no half of a surrogate pair.
+  input.messages_json = R"([{"id":"u","role":"user","content":"\ud83d"}])";
+  EXPECT_EQ(function_task(run, input).value().turn_json,
+            function_task(run, "thread", function_input(input)).value().turn_json);
 }
 
 }  // namespace
