@@ -8,10 +8,10 @@
 #include "base/error_json.hpp"
 #include "base/json.hpp"
 #include "base/json_tree.hpp"
+#include "host/fetch_response.hpp"
 #include "host/runtime_stream.hpp"
 #include "http/body_decoder.hpp"
 #include "http/request_head.hpp"
-#include "http/response.hpp"
 #include "http/syntax.hpp"
 
 namespace millrace::host {
@@ -81,134 +81,6 @@ Result<FetchSpec> read_fetch(std::string_view json, std::string body) {
   spec.body = std::move(body);
   return spec;
 }
-
-// What a handler holds: its end without an answer is an answer, too.
-class FetchStream::Response final : public http::ResponseStream,
-                                    public std::enable_shared_from_this<Response> {
- public:
-  explicit Response(std::shared_ptr<FetchStream> stream) : stream_(std::move(stream)) {}
-  ~Response() override {
-    if (!stream_ || stream_->closed_) return;
-    if (!has_begun_) {
-      (void)send_error(
-          make_error(Errc::internal, "The handler of the route ended without an answer."), {});
-    } else {
-      stream_->close(cut_off());
-    }
-  }
-  Response(const Response&) = delete;
-  Response& operator=(const Response&) = delete;
-
-  Result<void> send(int status, const http::Headers& headers, std::string_view body) override {
-    MILLRACE_TRY(start(status, headers));
-    if (!is_open()) {
-      forget();
-      is_whole_ = true;
-      return {};
-    }
-    if (http::has_body(status)) stream_->push(body);
-    end();
-    return {};
-  }
-  Result<void> send_error(const Error& error, const http::Headers& headers) override {
-    http::Exchange exchange;
-    if (stream_) {
-      exchange.error_body = stream_->error_body_;
-      exchange.path = stream_->path_;
-      exchange.observed = stream_->observed_;
-    }
-    const std::string body = http::error_body(error, exchange);
-    return send(row_of(error.code).http_status, http::error_headers(error, headers), body);
-  }
-  Result<void> start(int status, const http::Headers& headers) override {
-    return begin(status, headers, std::nullopt);
-  }
-  Result<void> start_sized(int status, const http::Headers& headers, std::uint64_t size) override {
-    return begin(status, headers, size);
-  }
-  Result<void> begin(int status, http::Headers headers, std::optional<std::uint64_t> size) {
-    if (!is_open()) return make_error(Errc::connection_lost, "The client closed the connection.");
-    if (has_begun_) return make_error(Errc::internal, "The response was already begun.");
-    MILLRACE_TRY(http::check_response(status, headers));
-    has_begun_ = true;
-    left_ = http::has_body(status) ? size : std::nullopt;
-    if (left_) headers.add("Content-Length", std::to_string(*left_));
-    stream_->open(status, headers);
-    if (http::has_body(status) && !stream_->is_head_) {
-      if (!size && stream_->observed_) stream_->observed_->begin_stream();
-      return {};
-    }
-    // Nothing more is sent, which a handler that streams until its client goes away must be
-    // notified of; not from inside this call, though.
-    const auto stream = std::exchange(stream_, nullptr);
-    stream->close({});
-    stream->services_.loop.post([weak = weak_from_this()] {
-      if (const auto self = weak.lock()) self->closed();
-    });
-    return {};
-  }
-  bool write(std::string_view bytes) override {
-    if (!is_open() || !has_begun_) return false;
-    if (left_) {
-      bytes =
-          bytes.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(*left_, bytes.size())));
-      *left_ -= bytes.size();
-    }
-    return stream_->push(bytes);
-  }
-  void end() override {
-    if (!is_open() || !has_begun_) return;
-    const auto stream = std::exchange(stream_, nullptr);
-    forget();
-    stream->close(left_.value_or(0) > 0 ? cut_off() : std::string());
-  }
-  void on_drain(std::function<void()> callback) override { on_drain_ = std::move(callback); }
-  void on_close(std::function<void()> callback) override {
-    if (was_closed_) return callback ? callback() : void();
-    on_close_ = std::move(callback);
-  }
-  void on_expedite(std::function<void()> callback) override { on_expedite_ = std::move(callback); }
-  [[nodiscard]] bool is_open() const override { return stream_ && !stream_->closed_; }
-
-  // The runtime closes: a handler may say where its work goes on.
-  void expedite() {
-    const auto callback = std::exchange(on_expedite_, nullptr);
-    if (callback && !has_begun_) callback();
-  }
-  void drained() {
-    // A callback may end the stream, which drops the callbacks.
-    const auto callback = on_drain_;
-    if (callback) callback();
-  }
-  void closed() {
-    stream_ = nullptr;
-    if (is_whole_) return;
-    was_closed_ = true;
-    const auto callback = std::exchange(on_close_, nullptr);
-    forget();
-    if (callback) callback();
-  }
-
- private:
-  void forget() {
-    on_drain_ = nullptr;
-    on_close_ = nullptr;
-    on_expedite_ = nullptr;
-  }
-
-  static std::string cut_off() {
-    return error_json(make_error(Errc::internal, "The answer was cut off."));
-  }
-
-  std::shared_ptr<FetchStream> stream_;
-  std::optional<std::uint64_t> left_;  // of an answer whose size is known
-  bool has_begun_ = false;
-  bool is_whole_ = false;    // the answer has no body, and was sent
-  bool was_closed_ = false;  // before the answer was whole
-  std::function<void()> on_drain_;
-  std::function<void()> on_close_;
-  std::function<void()> on_expedite_;
-};
 
 FetchStream::FetchStream(DrainQueue::StreamId id, HostServices& services,
                          std::shared_ptr<RuntimeStream> runtime, FetchSpec spec)
