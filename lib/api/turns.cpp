@@ -23,7 +23,7 @@ constexpr std::string_view busy = "Chat job is still running";
 constexpr std::string_view takes_no_messages =
     "Chat job takes no messages while it is running: send it with on_busy queue or interrupt";
 // Of a turn whose conversation is not as it was when it was looked at.
-constexpr int most_tries = 3;
+constexpr int most_tries = 5;
 constexpr std::array<std::string_view, 4> busy_words{"reject", "queue", "interrupt", "steer"};
 
 }  // namespace
@@ -291,9 +291,8 @@ void Turns::run(const std::shared_ptr<Turn>& turn, const chat::CommandDecision& 
           // Between the look at the conversation and the start, another turn began, messages were
           // removed, or the conversation was.
           const bool is_conflict = started.error().code == Errc::run_conflict;
-          const bool may_wait = turn->request.on_busy != OnBusy::reject && !turn->waits;
-          if (is_conflict && (may_wait || ++turn->tries < most_tries)) {
-            turn->waits = may_wait;
+          if (is_conflict && ++turn->tries < most_tries) {
+            turn->waits = turn->request.on_busy != OnBusy::reject;
             turn->run = store::RunId::next();
             return self->prepare(turn);
           }
