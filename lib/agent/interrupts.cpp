@@ -36,9 +36,9 @@ Tree pending_for(const Tree& before, std::string_view key, const std::string& ha
                  std::int64_t expires_ms, IdSource& ids) {
   const Tree* known = find_by(before, "key", key);
   if (known != nullptr && (*known)["hash"].string() == hash) {
-    Tree kept = *known;
-    if (kept["expiresAtMs"].is_null()) kept.set("expiresAtMs", Tree::integer(expires_ms));
-    return kept;
+    Tree entry = *known;
+    if (entry["expiresAtMs"].is_null()) entry.set("expiresAtMs", Tree::integer(expires_ms));
+    return entry;
   }
   Tree made = Tree::object();
   made.set("id", ids.next_id());
