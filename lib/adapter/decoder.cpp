@@ -72,7 +72,7 @@ Result<void> Decoder::feed(std::string_view bytes) {
     bytes = start;
   }
   auto result = framing_->feed(bytes, *this);
-  if (frames_ > 0 && !head_.empty()) std::string().swap(head_);
+  if (has_stream() && !head_.empty()) std::string().swap(head_);
   if (options_.background) give_facts();
   if (!result && strict()) {
     fail(result.error());
@@ -146,14 +146,21 @@ void Decoder::fail(const Error& error) {
   parts_.fail(error.code_name(), error.message);
 }
 
+// Of lines of JSON every line is a frame: a record tells that they are a stream.
+bool Decoder::has_stream() const {
+  return wire_.framing == FramingKind::ndjson ? records_ > 0 : frames_ > 0;
+}
+
 void Decoder::remember(std::string_view bytes) {
-  if (frames_ > 0) return;
+  if (has_stream()) return;
   head_.append(bytes.substr(0, head_limit_bytes - head_.size()));
 }
 
-// A body without a single record that is a JSON error, as gateways answer under status 200.
+// A body without a single record that is a JSON error, as gateways answer under status 200. Of
+// lines of JSON it is one that takes several lines.
 bool Decoder::report_plain_error() {
-  if (wire_.framing == FramingKind::ndjson || frames_ > 0) return false;
+  const bool has_lines = wire_.framing == FramingKind::ndjson;
+  if (has_stream() || (has_lines && skipped_ == 0)) return false;
   return report_error_in(head_);
 }
 
@@ -189,7 +196,7 @@ bool Decoder::is_empty() const {
 // What came begins as a record does, and it is not whole.
 bool Decoder::is_cut_in_first_record() const {
   if (is_sse()) return framing::read_sse_head(head_) == framing::SseHead::begun;
-  return wire_.framing == FramingKind::ndjson && !head_.ends_with('\n') &&
+  return wire_.framing == FramingKind::ndjson && frames_ == 0 && !head_.ends_with('\n') &&
          json::trim(head_).starts_with('{');
 }
 

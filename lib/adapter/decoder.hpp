@@ -91,6 +91,7 @@ class Decoder final : private framing::FrameSink {
   [[nodiscard]] bool is_sse() const;
   [[nodiscard]] bool is_cut_in_first_record() const;
   [[nodiscard]] bool is_empty() const;
+  [[nodiscard]] bool has_stream() const;
   void remember(std::string_view bytes);
   bool report_plain_error();
   bool report_unframed_error();

@@ -131,6 +131,25 @@ describe('agUIAdapter()', () => {
   });
 });
 
+describe('openAIReadableStreamAdapter()', () => {
+  it('takes a body that is a JSON error of several lines for one', async () => {
+    const error = { error: { message: 'quota', details: ['a', { code: 1 }], code: 429 } };
+    const failed = [{ type: 'RUN_ERROR', message: 'quota', code: '429' }];
+    const record = JSON.stringify({ choices: [{ index: 0, delta: { content: 'x' } }] });
+    for (const size of everyCut) {
+      const readable = (body: string) => read(openAIReadableStreamAdapter(), body, size);
+      expect(await readable(JSON.stringify(error, null, 2))).toEqual(failed);
+      expect(await readable(`${JSON.stringify(error, null, '\t')}\r\n`)).toEqual(failed);
+      expect(await readable(`{\n"ok": true\n}\n`)).toEqual([]);
+      const behind = await readable(`${record}\n${JSON.stringify(error, null, 2)}`);
+      expect(behind.map(({ type }) => type)).toEqual([
+        'TEXT_MESSAGE_START',
+        'TEXT_MESSAGE_CONTENT',
+      ]);
+    }
+  });
+});
+
 describe('the announcement of a record that is not JSON', () => {
   it.each<[string, () => StreamProtocolAdapter, string]>([
     ['Failed to parse SSE event', agUIAdapter, 'data: {oops\n\n'],
