@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace millrace::adapter::ag_ui {
 namespace {
@@ -169,12 +172,19 @@ bool append_string_item(std::string& out, const json::Value& item) {
   return item.is_string();
 }
 
-bool append_interrupt(std::string& out, const json::Value& interrupt) {
+// An interrupt is answered by its id: of those with one id, `ids` has it, all but the first get
+// another.
+bool append_interrupt(std::string& out, const json::Value& interrupt,
+                      std::vector<std::string_view>& ids) {
   if (!interrupt["id"].is_string() || !interrupt["reason"].is_string()) return false;
+  const std::string_view id = interrupt["id"].string();
+  const auto same = std::count(ids.begin(), ids.end(), id);
+  ids.push_back(id);
   out.push_back('{');
+  json::append_member(
+      out, "id", same == 0 ? std::string(id) : std::string(id) + "#" + std::to_string(same + 1));
   copy_members(out, interrupt,
-               {{"id", Is::string},
-                {"reason", Is::string},
+               {{"reason", Is::string},
                 {"message", Is::string},
                 {"toolCallId", Is::string},
                 {"responseSchema", Is::object},
@@ -225,7 +235,12 @@ event::RunOutcome read_outcome(std::string& list, const json::Value& outcome) {
     return RunOutcome::success;
   }
   if (type != "interrupt") return RunOutcome::none;
-  const bool legal = append_list(list, outcome["interrupts"], append_interrupt) && list != "[]";
+  std::vector<std::string_view> ids;
+  const bool legal = append_list(list, outcome["interrupts"],
+                                 [&](std::string& out, const json::Value& interrupt) {
+                                   return append_interrupt(out, interrupt, ids);
+                                 }) &&
+                     list != "[]";
   return legal ? RunOutcome::interrupt : RunOutcome::none;
 }
 
