@@ -28,7 +28,10 @@ export interface Caller {
 export interface ChatRouteOptions extends TransportOptions {
   /** Default: the environment's keys. */
   config?: ProviderConfigSource | undefined;
-  /** Makes the runtime of a provider; default a ModelRuntime with the settings of `config`. */
+  /**
+   * Makes the runtime of a provider; default a ModelRuntime with the settings of `config`. Without a
+   * `config` it is called for providers that Millrace does not know as well, with no settings.
+   */
   runtime?:
     | ((provider: string, settings: ProviderSettings) => ChatRuntime | Promise<ChatRuntime>)
     | undefined;
@@ -130,6 +133,8 @@ class ChatRoute {
   async #settings(provider: string, context: ConfigContext): Promise<ProviderSettings> {
     const settings = await this.#config.settingsOf(provider, context);
     if (settings) return settings;
+    const { runtime, config } = this.#options;
+    if (runtime && !config) return {};
     throw new MillraceError(
       'unknown_provider',
       providerRow(provider)

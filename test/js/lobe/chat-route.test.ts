@@ -82,6 +82,19 @@ describe('createChatRoute', () => {
     expect(await response.text()).toContain('event: text\ndata: "Hello"');
   });
 
+  it("asks the host's runtime for a provider that only the host knows", async () => {
+    const chat = async () => Promise.resolve(new Response('event: stop\ndata: "stop"\n\n'));
+    const wanted: unknown[] = [];
+    const runtime = (...given: unknown[]) => (wanted.push(given), { chat });
+    const route = createChatRoute({ runtime });
+    expect((await route(post(payload, 'our-own'))).status).toBe(200);
+    expect(wanted).toEqual([['our-own', {}]]);
+    // A source that is given decides who is known.
+    const closed = createChatRoute({ runtime, config: config() });
+    expect((await closed(post(payload, 'our-own'))).status).toBe(404);
+    expect(wanted).toHaveLength(1);
+  });
+
   it('answers in one piece when it is asked to', async () => {
     const route = createChatRoute({ config: config(), transport: 'engine' });
     const response = await route(post({ ...payload, responseMode: 'json' }));
