@@ -47,6 +47,7 @@ constexpr std::array chat_delta_fields{
     text("refusal"),
     Field{"tool_calls", list_type | object_type, object_type, &chat_call},
     objects("reasoning_details"),
+    objects("thinking_blocks"),
     object("function_call", chat_old_call),
     object("audio", chat_audio),
     list("images"),

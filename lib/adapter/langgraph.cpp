@@ -97,6 +97,8 @@ void LangGraph::on_message(const json::Value& value, const json::Value& metadata
   if (message.type == "constructor") {
     message.body = value["kwargs"];
     for (const json::Value name : value["id"].items()) message.type = name.string();
+  } else if (is_stored_message(value)) {
+    message.body = value["data"];
   }
   const Author author = author_of(message.type);
   if (author == Author::ai) on_ai_message(message, complete);

@@ -24,6 +24,10 @@ Author author_of(std::string_view type) {
   return row == authors.end() ? Author::other : row->second;
 }
 
+bool is_stored_message(const json::Value& value) {
+  return value["data"].is_object() && value["content"].is_nothing();
+}
+
 json::Value content_of(const json::Value& body) {
   const json::Value content = body["content"];
   const json::Value blocks = body["content_blocks"];

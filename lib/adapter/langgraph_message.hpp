@@ -13,6 +13,9 @@ namespace millrace::adapter {
 enum class Author : std::uint8_t { other, ai, tool };
 Author author_of(std::string_view type);
 
+// Whether it is a message as `toDict()` gives it, within the member `data`.
+bool is_stored_message(const json::Value& value);
+
 // The content of a message; where it is empty, the blocks that LangChain's newer messages have
 // beside it.
 json::Value content_of(const json::Value& body);

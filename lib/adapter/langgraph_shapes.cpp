@@ -74,6 +74,9 @@ constexpr Shape graph_metadata{"metadata", graph_metadata_fields};
 constexpr std::array graph_stored_fields{raw("lc"), text("type"), list("id"),
                                          object("kwargs", graph_message)};
 constexpr Shape graph_stored{"constructor", graph_stored_fields};
+// The same of `toDict()`.
+constexpr std::array graph_dict_fields{text("type"), object("data", graph_message)};
+constexpr Shape graph_dict{"message", graph_dict_fields};
 
 // What a run begins with is facts of the answer.
 constexpr std::array graph_run_fields{text("run_id")};
@@ -91,7 +94,8 @@ void check_message(const Report& report, const json::Value& message) {
   if (type == "constructor") return check_record(report, graph_stored, message);
   // Those of people are not shown.
   const bool is_hidden = !type.empty() && author_of(type) == Author::other;
-  if (!is_hidden) check_record(report, graph_message, message);
+  const bool is_stored = is_stored_message(message);
+  if (!is_hidden) check_record(report, is_stored ? graph_dict : graph_message, message);
 }
 
 }  // namespace

@@ -54,7 +54,8 @@ bool has_more_words(const json::Value& message, const json::Value& delta, std::s
 }
 
 bool may_reason(const json::Value& delta) {
-  return delta.may_have({"reasoning_content", "reasoning", "reasoning_text", "reasoning_details"});
+  return delta.may_have(
+      {"reasoning_content", "reasoning", "reasoning_text", "reasoning_details", "thinking_blocks"});
 }
 
 }  // namespace

@@ -34,14 +34,16 @@ inline constexpr std::string_view chat_provider = "openai_chat";
 
 // Members of a delta or a message that servers of this API send. The last four are Groq's,
 // Together's, Mistral's and Moonshot's, and hold nothing of the answer.
-inline constexpr std::array<std::string_view, 17> chat_delta_members{
-    "content", "role",          "tool_calls",        "reasoning_content", "reasoning",
-    "refusal", "function_call", "reasoning_details", "reasoning_text",    "audio",
-    "images",  "annotations",   "executed_tools",    "channel",           "token_id",
-    "prefix",  "partial"};
+inline constexpr std::array<std::string_view, 18> chat_delta_members{
+    "content",        "role",           "tool_calls",      "reasoning_content",
+    "reasoning",      "refusal",        "function_call",   "reasoning_details",
+    "reasoning_text", "audio",          "thinking_blocks", "images",
+    "annotations",    "executed_tools", "channel",         "token_id",
+    "prefix",         "partial"};
 
 // What the next request needs besides the text is an EncryptedValue: of a tool call the JSON text
-// of its `extra_content`, of the assistant message that of `reasoning_details`. In as_received mode
+// of its `extra_content`, of the assistant message that of `reasoning_details`, or of LiteLLM's
+// `thinking_blocks`. In as_received mode
 // both are ProviderState events of these kinds, piece by piece. In strict mode an image is a
 // ProviderState event of the kind `image`: `{"type":"image_url","image_url":{"url":...}}` with the
 // further members of the image, what an answer thinks between tags is reasoning, and a refusal,

@@ -209,7 +209,9 @@ void OpenAiChat::on_images(const json::Value& images) {
 
 void OpenAiChat::on_reasoning(const json::Value& delta) {
   const bool strict = services_.mode == event::Mode::strict;
-  const json::Value details = delta["reasoning_details"];
+  const bool has_blocks = delta["thinking_blocks"].size() > 0;
+  const std::string_view kind = has_blocks ? "thinking_blocks" : "reasoning_details";
+  const json::Value details = delta[kind];
   const auto content = delta["reasoning_content"].filled_string();
   const auto other = delta["reasoning"].filled_string();
   const auto plain = delta["reasoning_text"].filled_string();
@@ -222,7 +224,7 @@ void OpenAiChat::on_reasoning(const json::Value& delta) {
     on_reasoning_text(*plain);
   } else {
     for (const json::Value detail : details.items()) {
-      on_reasoning_text(detail["text"].string());
+      on_reasoning_text(detail[has_blocks ? "thinking" : "text"].string());
       if (strict) on_reasoning_text(detail["summary"].string());
     }
   }
@@ -231,10 +233,11 @@ void OpenAiChat::on_reasoning(const json::Value& delta) {
       details_.add(detail);
       continue;
     }
-    const bool opaque = !detail["data"].is_nothing() || !detail["signature"].is_nothing();
-    if (opaque) {
+    const bool is_signed = has_blocks ? detail["signature"].filled_string().has_value()
+                                      : !detail["signature"].is_nothing();
+    if (is_signed || !detail["data"].is_nothing()) {
       services_.parts.pass(
-          event::ProviderState{chat_provider, "reasoning_details", message_id_, detail.to_json()});
+          event::ProviderState{chat_provider, kind, message_id_, detail.to_json()});
     }
   }
 }

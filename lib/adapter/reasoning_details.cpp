@@ -9,6 +9,13 @@ namespace {
 constexpr std::size_t limit_bytes = 4UL * 1024 * 1024;
 // Of one detail; one that has more is as much too large.
 constexpr std::size_t most_members = 256;
+
+std::string_view text_key_of(const json::Value& piece) {
+  for (const std::string_view key : {"summary", "thinking"}) {
+    if (piece[key].is_string()) return key;
+  }
+  return "text";
+}
 }  // namespace
 
 bool ReasoningDetails::is_opaque() const {
@@ -22,19 +29,25 @@ ReasoningDetails::Detail& ReasoningDetails::detail_of(const json::Value& piece) 
   const bool alone = !piece["data"].is_nothing();
   if (!alone && !details_.empty()) {
     Detail& last = details_.back();
-    if (last.type == type && last.index == index && !last.text_key.empty()) return last;
+    const bool is_open = !last.text_key.empty() && !last.is_signed_block;
+    if (last.type == type && last.index == index && is_open) return last;
   }
   Detail& detail = details_.emplace_back();
   detail.type = type;
   detail.index = index;
-  if (!alone) detail.text_key = piece["summary"].is_string() ? "summary" : "text";
+  if (!alone) detail.text_key = text_key_of(piece);
   return detail;
 }
 
 void ReasoningDetails::add(const json::Value& piece) {
   if (!piece.is_object() || bytes_ > limit_bytes) return;
-  opaque_ = opaque_ || !piece["data"].is_nothing() || !piece["signature"].is_nothing();
+  // Pieces of a block have an empty signature before its own.
+  const bool is_block = piece["thinking"].is_string();
+  const bool is_signed =
+      is_block ? piece["signature"].filled_string().has_value() : !piece["signature"].is_nothing();
+  opaque_ = opaque_ || !piece["data"].is_nothing() || is_signed;
   Detail& detail = detail_of(piece);
+  detail.is_signed_block = is_block && is_signed;
   for (const auto& [key, value] : piece.members()) {
     if (bytes_ > limit_bytes) return;
     if (key == detail.text_key) {

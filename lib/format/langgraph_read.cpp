@@ -234,13 +234,23 @@ void keep_langgraph_members(Message& message, const json::Value& value, bool has
   }
 }
 
-void read_one(Messages& out, json::Value value, IdSource& ids) {
-  if (!value.is_object()) return;
-  std::string_view type = value["type"].string();
+// A message as LangChain stores it is within another object: that of its constructor, whose id ends
+// with the name of the class, or that of `toDict()`, which has the type beside it.
+// Source: @langchain/core 1.1, `BaseMessage.toJSON` and `BaseMessage.toDict`.
+json::Value unwrapped(const json::Value& value, std::string_view& type) {
+  type = value["type"].string();
   if (type == "constructor" && value["kwargs"].is_object()) {
     for (const json::Value part : value["id"].items()) type = part.string();
-    value = value["kwargs"];
+    return value["kwargs"];
   }
+  const json::Value data = value["data"];
+  return data.is_object() && value["content"].is_nothing() ? data : value;
+}
+
+void read_one(Messages& out, json::Value value, IdSource& ids) {
+  if (!value.is_object()) return;
+  std::string_view type;
+  value = unwrapped(value, type);
   Message& message = out.emplace_back();
   if (type == "remove" || type == "RemoveMessage") {
     message.role = Role::activity;

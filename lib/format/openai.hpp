@@ -1,12 +1,13 @@
 // The messages of OpenAI's Chat Completions API.
 //
 // Reads and writes an array. Provider state under "openai_chat": of a message `audio`, `refusal`,
-// `reasoning_details` (one state an element) and `begun`, `content` (the list that its text came
-// as; under "mistral" where only Mistral knows its parts), of a result `tool_name`, of a reasoning
-// message `reasoning_content` or `reasoning` (the member it came from), of a tool call
-// `extra_content` and `custom`. An encrypted value that is a JSON object (of a call) or array (of
-// an assistant message) goes back as `extra_content` and `reasoning_details`. Reasoning without
-// such a state and activities are left out.
+// `reasoning_details` and `thinking_blocks` (one state an element) and `begun`, `content` (the list
+// that its text came as; under "mistral" where only Mistral knows its parts), of a result
+// `tool_name`, of a reasoning message `reasoning_content` or `reasoning` (the member it came from),
+// of a tool call `extra_content` and `custom`. An encrypted value that is a JSON object (of a call)
+// or array (of an assistant message) goes back as `extra_content` and `reasoning_details`, a list
+// of LiteLLM's blocks as `thinking_blocks`. Reasoning without such a state and activities are left
+// out. A message of an unknown role is one of the system, with its role among its further members.
 // Source: OpenAI API reference, Chat Completions (2026).
 #pragma once
 

@@ -39,22 +39,6 @@ std::string called_id(const json::Value& message) {
   return std::string(message["call_id"].filled_string().value_or(message["tool_call_id"].string()));
 }
 
-// The API has no such messages: an output without its call is rejected.
-Result<void> check_tool_messages(const json::Value& items) {
-  std::size_t at = 0;
-  for (const json::Value item : items.items()) {
-    const std::string place = "items[" + std::to_string(at++) + "]";
-    const std::string_view type = item["type"].string();
-    const bool is_message = type.empty() || type == "message";
-    if (!is_message || item["role"].string() != "tool" || !called_id(item).empty()) continue;
-    return make_error(Errc::invalid_messages,
-                      place +
-                          " is a message of a tool without `call_id`: name the call, as { type: "
-                          "\"function_call_output\", call_id, output } does.");
-  }
-  return {};
-}
-
 }  // namespace
 
 const std::array<ItemReader::Row, ItemReader::types> ItemReader::rows{{
@@ -161,6 +145,7 @@ void ItemReader::read_message(const json::Value& item) {
                            : role == "developer" ? Role::developer
                            : role == "tool"      ? Role::tool
                                                  : Role::system;
+    const bool has_own_role = canonical == Role::system && role != "system";
     Message& message = add(canonical, item);
     if (canonical == Role::tool) message.tool_call_id = called_id(item);
     message.content = openai::content_of_parts(item["content"], text, false);
@@ -171,8 +156,8 @@ void ItemReader::read_message(const json::Value& item) {
     openai::keep_members(message.metadata, item,
                          canonical == Role::tool
                              ? Names{"type", "role", "content", "call_id", "tool_call_id"}
-                         : openai::is_further_role(role) ? Names{"type", "content"}
-                                                         : Names{"type", "role", "content"});
+                         : has_own_role ? Names{"type", "content"}
+                                        : Names{"type", "role", "content"});
   }
 }
 
@@ -237,7 +222,6 @@ Result<Messages> read_openai_conversation(const json::Value& data, IdSource& ids
   // Without a type it is a message, or a reference to an item.
   constexpr std::array<std::string_view, 3> names{"type", "role", "id"};
   MILLRACE_TRY(check_has_one_of(list, names, "items"));
-  MILLRACE_TRY(check_tool_messages(list));
   ItemReader reader(ids);
   for (const json::Value item : list.items()) reader.read(item);
   return reader.take();

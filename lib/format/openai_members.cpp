@@ -19,11 +19,11 @@ void keep_further(message::Metadata& metadata, const std::string& members) {
   if (!members.empty()) metadata.add(openai::provider, further_kind, "{" + members + "}");
 }
 
-// Members that are read of every message.
+// Members that are read of every message. The role is the first.
 constexpr std::array<std::string_view, 6> message_members{"role", "content",      "name",
                                                           "id",   "tool_call_id", "cache_control"};
 // Members that are read of an answer, or that it has and no request.
-constexpr std::array<std::string_view, 17> answer_members{"role",
+constexpr std::array<std::string_view, 18> answer_members{"role",
                                                           "content",
                                                           "name",
                                                           "id",
@@ -38,16 +38,17 @@ constexpr std::array<std::string_view, 17> answer_members{"role",
                                                           "reasoning",
                                                           "reasoning_content",
                                                           "reasoning_details",
+                                                          "thinking_blocks",
                                                           "annotations",
                                                           "cache_control"};
 
 }  // namespace
 
-void openai::keep_message_members(Message& message, const json::Value& value) {
+void openai::keep_message_members(Message& message, const json::Value& value, bool has_own_role) {
   const bool is_answer = message.role == message::Role::assistant;
   const std::span<const std::string_view> known =
       is_answer ? std::span<const std::string_view>(answer_members) : message_members;
-  keep_further(message.metadata, json::further_members(value, known));
+  keep_further(message.metadata, json::further_members(value, known.subspan(has_own_role ? 1 : 0)));
 }
 
 // Those of a call and of its function, which are in a member of that name.

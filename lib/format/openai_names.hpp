@@ -18,6 +18,7 @@ inline constexpr std::string_view cache_mark = "prompt_cache_breakpoint";
 inline constexpr std::string_view custom_kind = "custom";
 inline constexpr std::string_view extra_kind = "extra_content";
 inline constexpr std::string_view details_kind = "reasoning_details";
+inline constexpr std::string_view blocks_kind = "thinking_blocks";  // LiteLLM's
 inline constexpr std::string_view begun_kind = "begun";  // an answer that the model shall continue
 inline constexpr std::string_view audio_kind = "audio";
 inline constexpr std::string_view image_kind = "image";

@@ -77,7 +77,7 @@ void ChatReader::read(const json::Value& value) {
   if (row.role == Role::assistant) read_reasoning(value);
   message.id = id_of(value, ids_);
   (this->*row.handler)(message, value);
-  keep_message_members(message, value);
+  keep_message_members(message, value, found == rows.end());
   if (const auto author = value["name"].filled_string(); author && row.role != Role::tool) {
     message.name = *author;
   }
@@ -307,8 +307,10 @@ void ChatReader::read_assistant(Message& message, const json::Value& value) {
   if (const json::Value call = value["function_call"]; call.is_object()) {
     read_function_call(message, call);
   }
-  for (const json::Value detail : value[details_kind].items()) {
-    message.metadata.add(provider, details_kind, raw(detail));
+  for (const std::string_view kind : {details_kind, blocks_kind}) {
+    for (const json::Value detail : value[kind].items()) {
+      message.metadata.add(provider, kind, raw(detail));
+    }
   }
   // Vendors name it one way or the other.
   if (value["prefix"].is_true() || value["partial"].is_true()) {

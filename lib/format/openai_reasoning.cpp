@@ -1,5 +1,9 @@
 #include "format/openai_reasoning.hpp"
 
+#include <array>
+#include <string>
+#include <string_view>
+
 #include "format/openai_names.hpp"
 #include "message/parts.hpp"
 
@@ -9,22 +13,40 @@ namespace {
 using message::JsonBuilder;
 using message::Message;
 
+// What signs reasoning, as the members `kind` of messages have it.
+struct DetailRow {
+  std::string_view kind;
+  std::string_view type;      // of a detail with text
+  std::string_view text_key;  // where that is
+};
+constexpr std::array<DetailRow, 2> detail_rows{
+    {{details_kind, "reasoning.text", "text"}, {blocks_kind, "thinking", "thinking"}}};
+
 // The signature of streamed reasoning comes without its text, which then is all of the reasoning.
-void write_detail(JsonBuilder& out, const std::string& json, std::string_view reasoning_part) {
+void write_detail(JsonBuilder& out, const DetailRow& row, const std::string& json,
+                  std::string_view reasoning_part) {
   json::Document document(message::depth_limit);
   const auto detail = document.parse(json);
-  const bool bare = detail && detail.value()["type"].string() == "reasoning.text" &&
-                    detail.value()["text"].string().empty();
+  const bool bare = detail && detail.value()["type"].string() == row.type &&
+                    detail.value()[row.text_key].string().empty();
   if (!bare || reasoning_part.empty()) {
     out.raw(json);
     return;
   }
   out.open_object();
   for (const auto& [key, value] : detail.value().members()) {
-    if (key != "text") out.value(key, value);
+    if (key != row.text_key) out.value(key, value);
   }
-  out.text("text", reasoning_part);
+  out.text(row.text_key, reasoning_part);
   out.close_object();
+}
+
+// The member that a list of details came in, by their types.
+std::string_view kind_of(const json::Value& details) {
+  for (const json::Value detail : details.items()) {
+    if (detail["type"].string().ends_with("thinking")) return blocks_kind;
+  }
+  return details_kind;
 }
 
 // The reasoning as the only detail.
@@ -43,24 +65,27 @@ void write_plain_detail(JsonBuilder& out, std::string_view reasoning_part,
 
 // Details come as states, or in one piece where only AG-UI's encrypted value survived.
 void write_details(JsonBuilder& out, const Message& message, std::string_view reasoning_part) {
-  if (message.metadata.find(provider, details_kind) == nullptr) {
-    if (!message.encrypted_value) return;
-    json::Document document(message::depth_limit);
-    const auto details = document.parse(*message.encrypted_value);
-    if (details && details.value().is_array()) out.value(details_kind, details.value());
-    return;
-  }
-  out.open_array(details_kind);
-  for (const message::ProviderState& state : message.metadata.provider_state) {
-    if (state.provider == provider && state.kind == details_kind) {
-      write_detail(out, state.json, reasoning_part);
+  bool has_state = false;
+  for (const DetailRow& row : detail_rows) {
+    if (message.metadata.find(provider, row.kind) == nullptr) continue;
+    has_state = true;
+    out.open_array(row.kind);
+    for (const message::ProviderState& state : message.metadata.provider_state) {
+      if (state.provider == provider && state.kind == row.kind) {
+        write_detail(out, row, state.json, reasoning_part);
+      }
     }
+    out.close_array();
   }
-  out.close_array();
+  if (has_state || !message.encrypted_value) return;
+  json::Document document(message::depth_limit);
+  const auto details = document.parse(*message.encrypted_value);
+  if (details && details.value().is_array()) out.value(kind_of(details.value()), details.value());
 }
 
 bool has_details(const Message& message) {
   return message.metadata.find(provider, details_kind) != nullptr ||
+         message.metadata.find(provider, blocks_kind) != nullptr ||
          message.encrypted_value.value_or("").starts_with('[');
 }
 

@@ -161,8 +161,9 @@ bool write_assistant(JsonBuilder& out, const Message& message, const ReasoningPa
     out.raw("audio", audio->json);
   }
   FurtherMembers(message.metadata, provider)
-      .write(out, {"role", "content", "refusal", "function_call", "tool_calls", "images", "audio",
-                   "name", "reasoning", "reasoning_content", "reasoning_details"});
+      .write(out,
+             {"role", "content", "refusal", "function_call", "tool_calls", "images", "audio",
+              "name", "reasoning", "reasoning_content", "reasoning_details", "thinking_blocks"});
   return is_as_it_came || has_reasoning;
 }
 

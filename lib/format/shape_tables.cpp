@@ -10,8 +10,6 @@ constexpr std::uint8_t text_or_list = a_string | a_list;
 constexpr std::uint8_t text_or_object = a_string | an_object;
 
 // OpenAI's chat and those of its shape.
-constexpr std::array<Words, 6> chat_roles{"system",    "developer", "user",
-                                          "assistant", "tool",      "function"};
 constexpr std::array<Words, 2> call_types{"function", "custom"};
 constexpr std::array<MemberShape, 2> chat_address_members{{{"url"}, {"detail"}}};
 constexpr Shape chat_address{an_object, chat_address_members};
@@ -45,8 +43,8 @@ constexpr std::array<MemberShape, 4> chat_call_members{{
     {"custom", an_object, &named},
 }};
 constexpr Shape chat_call{an_object, chat_call_members};
-constexpr std::array<MemberShape, 12> chat_members{{
-    {"role", a_string, nullptr, every_type, chat_roles, true},
+constexpr std::array<MemberShape, 13> chat_members{{
+    {"role", a_string, nullptr, every_type, {}, true},
     {"id"},
     {"name"},
     {"content", text_or_list, &chat_part},
@@ -56,13 +54,12 @@ constexpr std::array<MemberShape, 12> chat_members{{
     {"reasoning_content"},
     {"reasoning", text_or_object},
     {"reasoning_details", a_list},
+    {"thinking_blocks", a_list},
     {"refusal"},
     {"audio", an_object},
 }};
 
 // OpenAI's Responses.
-constexpr std::array<Words, 8> item_roles{"system", "developer", "user",          "assistant",
-                                          "tool",   "critic",    "discriminator", "unknown"};
 constexpr std::array<MemberShape, 14> item_part_members{{
     {"type", a_string, nullptr, every_type, {}, true},
     {"text", a_string, nullptr, "input_text", {}, true},
@@ -83,8 +80,8 @@ constexpr Shape item_part{an_object, item_part_members};
 constexpr std::array<MemberShape, 18> item_members{{
     {"type"},
     {"id"},
-    {"role", a_string, nullptr, "message", item_roles, true},
-    {"role", a_string, nullptr, "", item_roles},
+    {"role", a_string, nullptr, "message", {}, true},
+    {"role", a_string, nullptr, ""},
     {"content", text_or_list, &item_part, "message"},
     {"content", text_or_list, &item_part, ""},
     {"phase", a_string, nullptr, "message"},
@@ -233,7 +230,7 @@ constexpr std::array<MemberShape, 2> graph_block_members{
 constexpr Shape graph_block{text_or_object, graph_block_members};
 constexpr std::array<MemberShape, 2> graph_call_members{{{"id"}, {"name"}}};
 constexpr Shape graph_call{an_object, graph_call_members};
-constexpr std::array<MemberShape, 11> graph_members{{
+constexpr std::array<MemberShape, 12> graph_members{{
     {"type"},
     {"role"},
     {"content", text_or_list, &graph_block},
@@ -244,6 +241,7 @@ constexpr std::array<MemberShape, 11> graph_members{{
     {"status"},
     {"additional_kwargs", an_object},
     {"kwargs", an_object, &langgraph_message, "constructor"},
+    {"data", an_object, &langgraph_message},
     {"id", text_or_list},
 }};
 

@@ -97,12 +97,15 @@ constexpr std::array<std::string_view, 3> detail_types{"reasoning.text", "reason
                                                        "reasoning.encrypted"};
 constexpr std::array<std::string_view, 3> image_members{"type", "image_url", "index"};
 constexpr std::array<std::string_view, 1> image_types{"image_url"};
-constexpr std::array<StateRow, 7> api_rows{{
+constexpr std::array<std::string_view, 4> thinking_members{"type", "thinking", "signature", "data"};
+constexpr std::array<std::string_view, 2> thinking_types{"thinking", "redacted_thinking"};
+constexpr std::array<StateRow, 8> api_rows{{
     {"openai_chat", "reasoning"},
     {"openai_chat", "begun"},
     {"openai_chat", "tool_name"},
     {"openai_chat", "function_call"},
     {"openai_chat", "reasoning_details", detail_members, detail_types},
+    {"openai_chat", "thinking_blocks", thinking_members, thinking_types},
     {"openai_chat", "image", image_members, image_types, "url detail"},
     {"mistral", "index"},
 }};

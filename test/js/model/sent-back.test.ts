@@ -119,6 +119,48 @@ describe('an answer of chat completions', () => {
     expect(requests[2]?.messages).toEqual(requests[1]?.messages);
   });
 
+  it.each(['pieces', 'one message'])(
+    'goes back with the blocks of LiteLLM, in %s',
+    async (form) => {
+      const block = (thinking: string, signature: string | null) => ({
+        type: 'thinking',
+        thinking,
+        signature,
+      });
+      const redacted = { type: 'redacted_thinking', data: 'd' };
+      const pieces = [
+        choice({
+          role: 'assistant',
+          reasoning_content: 'Let ',
+          thinking_blocks: [block('Let ', '')],
+        }),
+        choice({ reasoning_content: 'me.', thinking_blocks: [block('me.', null)] }),
+        choice({ reasoning_content: '', thinking_blocks: [block('', 's1')] }),
+        choice({ thinking_blocks: [redacted] }),
+        choice({ content: 'Yes.' }),
+        choice({}, { finish_reason: 'stop' }),
+      ];
+      const message = { role: 'assistant', content: 'Yes.', reasoning_content: 'Let me.' };
+      const thinking_blocks = [block('Let me.', 's1'), redacted];
+      const whole = {
+        choices: [{ index: 0, message: { ...message, thinking_blocks }, finish_reason: 'stop' }],
+      };
+      const records = form === 'pieces' ? pieces : [whole];
+      const { runtime, requests } = answering('openai', ...records);
+      const folded = foldEvents(await all(runtime.stream({ ...payload, messages: [question] })));
+      expect(folded.map(({ content }) => content)).toEqual(['Let me.', 'Yes.']);
+      // A page keeps the encrypted values and no state.
+      const stored = folded.map((one) => ({ ...one, metadata: undefined }));
+      for (const back of [folded, stored]) {
+        await all(runtime.stream({ ...payload, messages: [question, ...back, further] }));
+        expect(requests.at(-1)?.messages[1]).toMatchObject({ content: 'Yes.', thinking_blocks });
+      }
+      const other = answering('groq', choice({ content: 'x' }, { finish_reason: 'stop' }));
+      await all(other.runtime.stream({ model: 'm', messages: [question, ...folded, further] }));
+      expect(other.requests[0]?.messages[1]).not.toHaveProperty('thinking_blocks');
+    },
+  );
+
   it('goes back in the form before tool calls, with the result in that form', async () => {
     const { runtime, requests } = answering(
       'openai',

@@ -30,7 +30,8 @@ const GivenShape wrong_shapes[] = {
     {"openai", R"([{"role":"user","content":"a"},"b"])", "messages[1] must be an object"},
     {"openai", R"([{"role":7,"content":"a"}])", "messages[0].role must be a string, not 7."},
     {"openai", R"([{"content":"a"}])", "messages[0].role is missing."},
-    {"openai", R"([{"role":"narrator","content":"a"}])", "messages[0].role must be one of"},
+    {"openai", R"([{"role":"narrator","content":"a"}])", ""},
+    {"openai", R"([{"role":"tool","content":"a"}])", ""},
     {"openai", R"([{"role":"tool","tool_call_id":"c","content":{"a":1}}])",
      "messages[0].content must be a string or a list, not an object."},
     {"openai", R"([{"role":"user","content":["a"]}])", "messages[0].content[0] must be an object"},
@@ -46,7 +47,10 @@ const GivenShape wrong_shapes[] = {
      "messages[0].tool_calls[0].type must be one of function, custom"},
     {"openai", R"([{"role":"assistant","content":null,"tool_calls":null}])", ""},
     {"openai-conversation", R"(["a"])", "items[0] must be an object"},
-    {"openai-conversation", R"([{"role":"judge","content":"a"}])", "items[0].role must be one of"},
+    {"openai-conversation", R"([{"role":7,"content":"a"}])",
+     "items[0].role must be a string, not 7."},
+    {"openai-conversation", R"([{"role":"judge","content":"a"}])", ""},
+    {"openai-conversation", R"([{"role":"tool","content":"a"}])", ""},
     {"openai-conversation", R"([{"type":"message","role":"user","content":[{"text":"a"}]}])",
      "items[0].content[0].type is missing."},
     {"openai-conversation", R"([{"type":"function_call_output","output":"a"}])",
@@ -86,6 +90,8 @@ const GivenShape wrong_shapes[] = {
     {"langgraph", R"([{"type":"constructor","id":["A","HumanMessage"],"kwargs":{"content":7}}])",
      "messages[0].kwargs.content must be a string"},
     {"langgraph", R"([{"content":"a"}])", "messages[0] needs `type` or `role`."},
+    {"langgraph", R"([{"type":"human","data":{"content":7}}])",
+     "messages[0].data.content must be a string"},
 };
 
 class ShapeOf : public testing::TestWithParam<GivenShape> {};

@@ -152,6 +152,7 @@ TEST(ClientState, MembersOfChatMessagesStay) {
       R"({"role":"assistant","content":"a","prefix":true})",
       R"({"role":"assistant","content":"a","reasoning_details":[{"type":"reasoning.text","text":"r","signature":"s","index":0}]})",
       R"({"role":"assistant","content":"a","images":[{"type":"image_url","image_url":{"url":"u"}}]})",
+      R"({"role":"assistant","content":"a","thinking_blocks":[{"type":"thinking","thinking":"r","signature":"s"}]})",
       R"({"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}})",
       R"({"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","index":0,"function":{"name":"f","arguments":"{}"}}]})",
       R"({"role":"tool","tool_call_id":"c","name":"f","content":[{"type":"text","text":"a"}]})",
