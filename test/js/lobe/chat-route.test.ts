@@ -91,7 +91,7 @@ describe('createChatRoute', () => {
     expect(wanted).toEqual([['our-own', {}]]);
     // A source that is given decides who is known.
     const closed = createChatRoute({ runtime, config: config() });
-    expect((await closed(post(payload, 'our-own'))).status).toBe(404);
+    expect((await closed(post(payload, 'our-own'))).status).toBe(400);
     expect(wanted).toHaveLength(1);
   });
 
