@@ -15,6 +15,9 @@ import type { RunnableAgent } from './types';
 /** Bytes of a body. */
 export const bodyLimit: number = 16 * 1024 * 1024;
 
+// Where clients of AG-UI ask for what a thread has: such a request would begin a run of its messages.
+const ofRecorded = /\/(connect|runs\/[^/]+\/(messages|fork|approvals\/[^/]+))\/?$/;
+
 /** Throws for what is no Request, the pair of a Node server for instance. */
 export function checkRequest(request: unknown): void {
   const { method, url, body, arrayBuffer } = (request ?? {}) as Partial<Request>;
@@ -62,6 +65,9 @@ export async function answerOf<Answer>(
   }
   const allowed = isAbout ? 'GET' : 'POST';
   if (method !== allowed) return wrongMethod([allowed]);
+  if (ofRecorded.test(pathname)) {
+    return plainAnswer('run_not_found', 'This agent records no runs; give it a `runtime`.');
+  }
   if (isAbout) {
     return { status: 200, headers: { 'Cache-Control': 'no-store' }, body: agent.capabilities };
   }

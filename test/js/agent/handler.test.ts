@@ -226,6 +226,17 @@ it('refuses other methods', async () => {
   expect(response.headers.get('allow')).toBe('POST');
 });
 
+it('begins no run where a client asks for what a thread has', async () => {
+  const { handler } = createAgent({ model: 'demo:demo' });
+  const messages = [{ id: 'u', role: 'user', content: 'Hi' }];
+  const body = JSON.stringify({ threadId: 't', runId: 'r', messages });
+  for (const path of ['/connect', '/connect/', '/runs/r/messages', '/runs/r/approvals/a']) {
+    const response = await handler(new Request(`http://x/agent${path}`, { method: 'POST', body }));
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({ error: { code: 'run_not_found' } });
+  }
+});
+
 it('reads messages in the format that its address names', async () => {
   const messages = [{ type: 'human', content: 'Hi' }];
   const { handler } = createAgent({ model: 'demo:demo' });
