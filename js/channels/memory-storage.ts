@@ -30,6 +30,8 @@ export interface InMemoryStorage extends ChatStorage {
   thread: Required<ProvidedThreadStorage> & {
     /** Replaces the messages of a thread: the store itself keeps only the first one. */
     setMessages(threadId: string, messages: Message[]): Promise<void>;
+    /** The same, by the name that newer stores of OpenUI call when an answer is whole. */
+    cacheMessages(threadId: string, messages: Message[]): Promise<void>;
   };
   artifact: InMemoryArtifactStorage;
 }
@@ -47,6 +49,8 @@ function threads(): InMemoryStorage['thread'] {
   // Newest first.
   let list: Thread[] = [];
   const messages = new Map<string, Message[]>();
+  const setMessages = async (threadId: string, replacement: Message[]): Promise<void> =>
+    void messages.set(threadId, copyOf(replacement));
   return {
     listThreads: async () => ({ threads: copyOf(list) }),
     createThread: async (firstMessage) => {
@@ -60,7 +64,8 @@ function threads(): InMemoryStorage['thread'] {
       return { ...thread };
     },
     getMessages: async (threadId) => copyOf(messages.get(threadId) ?? []),
-    setMessages: async (threadId, replacement) => void messages.set(threadId, copyOf(replacement)),
+    setMessages,
+    cacheMessages: setMessages,
     updateMessage: async (threadId, message) => {
       const retained = messages.get(threadId);
       const edited = retained?.map((known) => (known.id === message.id ? copyOf(message) : known));

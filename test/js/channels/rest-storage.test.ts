@@ -229,6 +229,15 @@ describe('inMemoryStorage()', () => {
     expect((await artifact.get(id)).content).toEqual({ at: new Date(0) });
   });
 
+  it('keeps what a store caches of a thread', async () => {
+    const { thread } = inMemoryStorage();
+    const question = { id: 'u', role: 'user' as const, content: 'Hi' };
+    const { id } = await thread.createThread(question);
+    const messages = [question, { id: 'a', role: 'assistant' as const, content: 'Hello' }];
+    await thread.cacheMessages(id, messages);
+    expect(await thread.getMessages(id)).toEqual(messages);
+  });
+
   it('begins with artifacts', async () => {
     const artifacts = ['doc', 'docs'].map((type) => ({
       type,
