@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <utility>
 
 namespace millrace::adapter {
@@ -28,11 +29,22 @@ bool is_stored_message(const json::Value& value) {
   return value["data"].is_object() && value["content"].is_nothing();
 }
 
+// Source: langchain-ai/langgraphjs, `libs/sdk/src/stream/message-coercion.ts` (2026).
+bool is_empty_content(const json::Value& content) {
+  if (!content.is_array()) return content.size() == 0 && content.string().empty();
+  for (const json::Value block : content.items()) {
+    // A block with further members, such as a signature, says something.
+    const std::size_t plain_members = block["index"].is_nothing() ? 2 : 3;
+    const bool is_text = block["type"].string() == "text" && block.size() <= plain_members;
+    if (!is_text || !block["text"].string().empty()) return false;
+  }
+  return true;
+}
+
 json::Value content_of(const json::Value& body) {
   const json::Value content = body["content"];
   const json::Value blocks = body["content_blocks"];
-  const bool is_empty = content.size() == 0 && content.string().empty();
-  return is_empty && blocks.is_array() && blocks.size() > 0 ? blocks : content;
+  return is_empty_content(content) && blocks.is_array() && blocks.size() > 0 ? blocks : content;
 }
 
 bool has_call(const json::Value& list, std::string_view id) {

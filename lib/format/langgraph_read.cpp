@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <utility>
@@ -181,12 +182,24 @@ void read_unlisted_calls(Message& message, const json::Value& content, const jso
   read_blocks(value["response_metadata"]["output"], std::span(shapes).last(1));
 }
 
+// Whether content says nothing: it has no blocks, or only blocks of text without text.
+// Source: langchain-ai/langgraphjs, `libs/sdk/src/stream/message-coercion.ts` (2026).
+bool is_empty_content(const json::Value& content) {
+  if (!content.is_array()) return content.size() == 0 && content.string().empty();
+  for (const json::Value block : content.items()) {
+    // A block with further members, such as a signature, says something.
+    const std::size_t plain_members = block["index"].is_nothing() ? 2 : 3;
+    const bool is_text = block["type"].string() == "text" && block.size() <= plain_members;
+    if (!is_text || !block["text"].string().empty()) return false;
+  }
+  return true;
+}
+
 // The blocks that LangChain's newer messages have beside an empty content are their content.
 json::Value content_of(const json::Value& value) {
   const json::Value content = value["content"];
   const json::Value blocks = value["content_blocks"];
-  const bool is_empty = content.size() == 0 && content.string().empty();
-  return is_empty && blocks.is_array() && blocks.size() > 0 ? blocks : content;
+  return is_empty_content(content) && blocks.is_array() && blocks.size() > 0 ? blocks : content;
 }
 
 void read_body(Message& message, const json::Value& value, IdSource& ids) {
@@ -219,9 +232,7 @@ void keep_langgraph_members(Message& message, const json::Value& value, bool has
   if (!has_own_type) known.emplace_back("type");
   if (message.role != Role::tool) known.emplace_back("name");
   if (message.error) known.emplace_back("status");
-  const json::Value content = value["content"];
-  const bool has_content = content.size() > 0 || !content.string().empty();
-  if (!has_content) known.emplace_back("content_blocks");
+  if (is_empty_content(value["content"])) known.emplace_back("content_blocks");
   JsonBuilder out;
   out.open_object();
   for (const auto& [key, member] : value.members()) {

@@ -4,7 +4,6 @@
 #include <array>
 #include <iterator>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 
 #include "format/further_members.hpp"
@@ -22,12 +21,9 @@
 namespace millrace::format {
 namespace {
 
-using message::JsonBuilder;
-using message::Media;
 using message::Message;
 using message::Messages;
 using message::Role;
-using message::ToolCall;
 
 // Whether reasoning is known as the API's by itself.
 bool is_ours(std::string_view id, const json::Value& encrypted) {

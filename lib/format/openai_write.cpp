@@ -1,7 +1,6 @@
 // Canonical messages -> chat messages.
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "format/anthropic_blocks.hpp"
