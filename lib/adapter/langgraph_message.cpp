@@ -61,8 +61,11 @@ std::string_view first_text(const json::Value& value, std::string_view key,
 }
 
 // Reasoning as the providers' integrations spell it; a block of text has none of these members.
+// Source: langchain-ai/langchainjs, `libs/providers/langchain-aws/src/types.ts` (2026), for the
+// spelling of Bedrock.
 void append_reasoning(std::string& out, const json::Value& block) {
-  for (const std::string_view key : {"thinking", "reasoning", "reasoning_content"}) {
+  for (const std::string_view key :
+       {"thinking", "reasoning", "reasoning_content", "reasoningText"}) {
     const json::Value value = block[key];
     out.append(value.string()).append(value["text"].string());
     for (const json::Value part : value["summary"].items()) out.append(part["text"].string());
