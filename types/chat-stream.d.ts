@@ -88,7 +88,7 @@ export type ChatStreamChunk =
       type: 'tool_calls';
       /** All calls so far. */
       tool_calls: MessageToolCall[];
-      /** Of each call, whether this chunk is about it; absent without text animation. */
+      /** Of each call, whether this chunk is about it; with `responseAnimation.toolsCalling` alone. */
       isAnimationActives?: boolean[];
     }
   | { type: 'grounding'; grounding: Grounding }

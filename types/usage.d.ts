@@ -72,6 +72,8 @@ export interface ChatCost {
     credits: number;
     cost: number;
     lookupKey?: string;
+    /** Shares at their rates: of a tier, and of what caches keep for different times. Their credits are in the currency of the card and not rounded. */
+    segments?: { quantity: number; rate: number; credits: number }[];
   }[];
   /** What was used and has a unit, but no price for these parameters. What has no unit is not told of. */
   issues: { unit: PricedUnit; reason: string }[];

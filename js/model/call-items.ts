@@ -16,6 +16,7 @@ import type { ReplayBatch } from '../runs/replay-events';
 import type { Taker } from '../runs/taker';
 import { itemsOf } from '../transport/batches';
 import type { Output } from '../transport/source';
+import { markPart } from './answer-parts';
 import type { Call } from './call';
 
 /** What came at once. */
@@ -36,7 +37,8 @@ type Item =
   | ({ type: '@hook' } & HookRequest)
   | ({ type: '@report' } & CallReport)
   | { type: '@failed'; error: AttemptError }
-  | { type: '@bytes'; text: string };
+  | { type: '@bytes'; text: string }
+  | { type: '@parts'; on: boolean };
 
 export class CallItems {
   readonly #call: Call;
@@ -48,6 +50,7 @@ export class CallItems {
   #hookError: { value: unknown } | undefined;
   // What handleError gave as the body of the error that ended the attempt.
   #givenBody: unknown;
+  #inParts = false;
   report: CallReport | undefined;
   failure: MillraceError | undefined;
 
@@ -101,9 +104,11 @@ export class CallItems {
         const event = this.#reader.read(item);
         if (!event) continue;
         if (isAnotherAttempt(event)) this.#givenBody = undefined;
+        if (this.#inParts) markPart(event);
         if (events) events.push(event);
         else events = [event];
       } else if (item.type === '@bytes') text += item.text;
+      else if (item.type === '@parts') this.#inParts = item.on;
       else if (item.type === '@report') this.report = reportOf(item);
       else if (item.type === '@failed') this.failure = this.#failureOf(item.error);
     }

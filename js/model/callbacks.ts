@@ -5,17 +5,15 @@ import type {
   CallReport,
   ChatCallbacks,
   ChatFinish,
-  ModelHooks,
   UsageMissingDiagnostics,
 } from '../../types/model';
 import { MillraceError } from '../errors';
-import { AnswerParts } from './answer-parts';
+import { isPart } from './answer-parts';
 import { AnswerText, imageOf } from './answer-text';
 
 export class CallbackDriver {
   readonly #callbacks: ChatCallbacks;
   readonly #answer = new AnswerText();
-  readonly #parts = new AnswerParts();
   readonly #startedAt = performance.now();
   readonly #indexes = new Map<string, number>();
   #firstAt: number | undefined;
@@ -25,12 +23,6 @@ export class CallbackDriver {
 
   constructor(callbacks: ChatCallbacks) {
     this.#callbacks = callbacks;
-  }
-
-  /** The hooks of the call: those given, and what is needed to know whether its answer has parts. */
-  hooks<T extends ModelHooks>(given: T): T {
-    const takesParts = 'onContentPart' in this.#callbacks || 'onReasoningPart' in this.#callbacks;
-    return takesParts ? this.#parts.watching(given) : given;
   }
 
   async take(events: readonly AGUIEvent[]): Promise<void> {
@@ -64,11 +56,11 @@ export class CallbackDriver {
         break;
       case 'TEXT_MESSAGE_CONTENT':
         this.#effective();
-        await this.#reportText(event.delta);
+        await this.#reportText(event.delta, isPart(event));
         break;
       case 'REASONING_MESSAGE_CONTENT':
         this.#effective();
-        await this.#reportReasoning(event.delta);
+        await this.#reportReasoning(event.delta, isPart(event));
         break;
       case 'TOOL_CALL_START':
         if (this.#answer.isProviders(event.toolCallId)) break;
@@ -79,7 +71,7 @@ export class CallbackDriver {
         await this.#reportCall(event.toolCallId, null, event.delta);
         break;
       case 'CUSTOM':
-        await this.#reportCustom(event.name, event.value);
+        await this.#reportCustom(event.name, event.value, isPart(event));
         break;
       default:
         break;
@@ -87,21 +79,21 @@ export class CallbackDriver {
   }
 
   // A part is one piece of the answer, not a second copy. Without a callback for parts, onText gets the piece.
-  async #reportText(content: string): Promise<void> {
+  async #reportText(content: string, asPart: boolean): Promise<void> {
     const callbacks = this.#callbacks;
     const part: ChatPart = { partType: 'text', content };
-    if (this.#parts.text() && callbacks.onContentPart) await callbacks.onContentPart(part);
+    if (asPart && callbacks.onContentPart) await callbacks.onContentPart(part);
     else await callbacks.onText?.(content);
   }
 
-  async #reportReasoning(content: string): Promise<void> {
+  async #reportReasoning(content: string, asPart: boolean): Promise<void> {
     const callbacks = this.#callbacks;
     const part: ChatPart = { partType: 'text', content };
-    if (this.#parts.reasoning() && callbacks.onReasoningPart) await callbacks.onReasoningPart(part);
+    if (asPart && callbacks.onReasoningPart) await callbacks.onReasoningPart(part);
     else await callbacks.onThinking?.(content);
   }
 
-  async #reportCustom(name: string, value: unknown): Promise<void> {
+  async #reportCustom(name: string, value: unknown, asPart: boolean): Promise<void> {
     if (name === 'millrace.citation') {
       const { grounding } = this.#answer;
       if (grounding === this.#grounding) return;
@@ -109,14 +101,13 @@ export class CallbackDriver {
       if (grounding) await this.#callbacks.onGrounding?.(grounding);
     } else if (name === 'millrace.reset') {
       this.#indexes.clear();
-      this.#parts.reset();
       await this.#callbacks.onReset?.(value as Parameters<Required<ChatCallbacks>['onReset']>[0]);
     } else {
-      await this.#reportImage(name, value);
+      await this.#reportImage(name, value, asPart);
     }
   }
 
-  async #reportImage(name: string, value: unknown): Promise<void> {
+  async #reportImage(name: string, value: unknown, asPart: boolean): Promise<void> {
     const imageData = imageOf(name, value);
     if (!imageData) return;
     this.#effective();
@@ -128,9 +119,8 @@ export class CallbackDriver {
     };
     const callbacks = this.#callbacks;
     if (imageData.thought) {
-      this.#parts.reasoningImage();
       await callbacks.onReasoningPart?.(part);
-    } else if (this.#parts.image() && callbacks.onContentPart) {
+    } else if (asPart && callbacks.onContentPart) {
       await callbacks.onContentPart(part);
     } else {
       const images = this.#answer.images;

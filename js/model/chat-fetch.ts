@@ -34,7 +34,7 @@ export interface ChatFetchOptions extends Omit<RequestInit, 'signal'> {
     | TextAnimation
     | {
         text?: TextAnimation | undefined;
-        /** LobeHub's; calls come as they arrive. */
+        /** Calls come as they arrive; with `smooth` or `fadeIn` each chunk says which of them grow. */
         toolsCalling?: TextAnimation | undefined;
         /** Characters a second that `smooth` begins with. */
         speed?: number | undefined;
@@ -170,8 +170,9 @@ async function finish(
 
 function isAborted(error: unknown, { signal }: ChatFetchOptions): boolean {
   const { name, message } = (error ?? {}) as { name?: unknown; message?: unknown };
-  // The second and third are how clients of user interfaces call what their user stopped.
-  const isStop = name === 'AbortError' || name === 'CanceledError' || message === 'canceled';
+  // All but the first are how clients of user interfaces call what their user stopped.
+  const isNamed = name === 'AbortError' || name === 'CanceledError';
+  const isStop = isNamed || message === 'canceled' || error === 'canceled';
   return signal?.aborted === true || isStop;
 }
 
@@ -261,9 +262,13 @@ type Json = Record<string, unknown>;
 
 // --- the request
 
-function animationOf({ responseAnimation: given = {} }: ChatFetchOptions): [TextAnimation, number] {
-  const { text, speed = defaultSpeed } = typeof given === 'string' ? { text: given } : given;
-  return [text ?? 'fadeIn', speed];
+// Of text, its speed, and whether chunks say which calls grow.
+function animationOf({
+  responseAnimation: given = {},
+}: ChatFetchOptions): [TextAnimation, number, boolean] {
+  const animation = typeof given === 'string' ? { text: given } : given;
+  const { text = 'fadeIn', toolsCalling = 'none', speed = defaultSpeed } = animation;
+  return [text, speed, toolsCalling !== 'none'];
 }
 
 const callbacks = ['onMessageHandle', 'onFinish', 'onErrorHandle', 'onAbort', 'errorMessage'];

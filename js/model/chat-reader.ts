@@ -50,13 +50,18 @@ export class ChatReader {
   readonly #last: { grounding?: Grounding; usage?: ModelUsage; speed?: ModelSpeed } = {};
 
   readonly #target: ChatReaderTarget;
-  readonly #animated: boolean;
+  readonly #showsGrowth: boolean;
   readonly #text: TextChannel;
   readonly #reasoningText: TextChannel;
 
-  constructor(target: ChatReaderTarget, animation: TextAnimation, speed: number) {
+  constructor(
+    target: ChatReaderTarget,
+    animation: TextAnimation,
+    speed: number,
+    showsGrowth: boolean,
+  ) {
     this.#target = target;
-    this.#animated = animation !== 'none';
+    this.#showsGrowth = showsGrowth;
     const channel = (type: 'text' | 'reasoning'): TextChannel =>
       makeTextChannel(animation, speed, (text) => target.chunk({ type, text }));
     this.#text = channel('text');
@@ -128,7 +133,7 @@ export class ChatReader {
       const { calls } = this.#answer;
       const changed = calls.add(pieces);
       if (!changed.includes(true)) return;
-      const animation = this.#animated && { isAnimationActives: changed };
+      const animation = this.#showsGrowth && { isAnimationActives: changed };
       this.#give({ type: 'tool_calls', tool_calls: calls.calls(), ...animation });
     },
     base64_image: (data: string) => {

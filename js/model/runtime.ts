@@ -167,14 +167,13 @@ export class ModelRuntime {
     const { callback } = options;
     const withEvents = callback !== undefined || this.#hasHooks();
     const callbacks = callback && new CallbackDriver(callback);
-    const own = callbacks?.hooks(this.#own) ?? this.#own;
-    const texts = callTexts({ ...this.#host, own }, payload, options, {
+    const texts = callTexts(this.#host, payload, options, {
       protocol: protocol === 'lobe' ? 'lobe' : 'ag_ui',
       withEvents,
       keepAliveMs: options.keepAliveMs,
     });
     const call = startCall(texts, this.#sender('chat', payload));
-    const items = withEvents ? new CallItems(call, payload, own) : undefined;
+    const items = withEvents ? new CallItems(call, payload, this.#own) : undefined;
     return chatResponse({
       call,
       items,
@@ -209,7 +208,7 @@ export class ModelRuntime {
     if (signal?.aborted) stop();
     return new ModelRun({
       ...ids,
-      items: new CallItems(call, payload, own),
+      items: new CallItems(call, payload, this.#own),
       stop,
       abortReason: () => (signal?.aborted ? { value: signal.reason as unknown } : undefined),
       done: onAbort(signal, stop),
@@ -306,7 +305,7 @@ export class ModelRuntime {
   async #completion(payload: ChatStreamPayload, options: ChatOptions): Promise<Response> {
     const { callback, headers = {} } = options;
     const callbacks = callback && new CallbackDriver(callback);
-    const run = this.#run(payload, options, callbacks?.hooks(this.#own) ?? this.#own);
+    const run = this.#run(payload, options, this.#own);
     const completion = await completionOf(run, callbacks, options.signal);
     return Response.json(completion, { headers });
   }

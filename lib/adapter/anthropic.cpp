@@ -76,6 +76,7 @@ void Anthropic::on_whole(const json::Value& message) {
 
 void Anthropic::start(const json::Value& message) {
   const std::string_view id = message["id"].string();
+  answer_name_.note(services_, id);
   model_ = message["model"].string();
   const bool is_open = in_message_ && !has_reason_;
   const bool has_given = !blocks_.empty() || !ids_since_.empty();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "adapter/adapter.hpp"
+#include "adapter/answer_name.hpp"
 #include "adapter/cited_text.hpp"
 #include "adapter/given_text.hpp"
 #include "adapter/json_balance.hpp"
@@ -124,6 +125,7 @@ class Anthropic final : public Adapter {
   const std::string& message_id();
 
   Services services_;
+  AnswerName answer_name_;
   std::vector<Block> blocks_;
   std::unordered_set<std::string> message_ids_;
   std::vector<std::string> ids_since_;  // of messages and thoughts of the provider's message

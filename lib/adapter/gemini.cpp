@@ -63,6 +63,8 @@ bool Gemini::on_record(std::string_view /*name*/, const json::Value& record) {
   const json::Value feedback = record["promptFeedback"];
   if (!candidates.is_array() && !usage.is_object() && !feedback.is_object()) return false;
   answer_.name(record["responseId"].string());
+  answer_name_.note(services_, record["responseId"].string(),
+                    services_.vendor_ids && says_that_it_mixes(usage, candidates));
   if (const auto model = record["modelVersion"].filled_string()) model_ = *model;
   // Some chunks of Vertex AI count nothing.
   if (usage.is_object()) usage_.take(usage, services_.document->shape());

@@ -11,6 +11,7 @@
 #include "adapter/adapter.hpp"
 #include "adapter/alternatives.hpp"
 #include "adapter/answer.hpp"
+#include "adapter/answer_name.hpp"
 #include "adapter/gemini_arguments.hpp"
 #include "adapter/usage.hpp"
 
@@ -69,6 +70,7 @@ class Gemini final : public Adapter {
   void flush_usage();
 
   Services services_;
+  AnswerName answer_name_;
   Answer answer_;
   GeminiArguments arguments_;
   std::string open_key_;         // of the call whose arguments are still to come, or ""

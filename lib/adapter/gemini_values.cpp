@@ -104,4 +104,17 @@ std::string response_text(const json::Value& response) {
   return response.to_json(json::Surrogates::keep);
 }
 
+bool says_that_it_mixes(const json::Value& usage, const json::Value& candidates) {
+  if (usage["thoughtsTokenCount"].integer().value_or(0) > 0) return true;
+  for (const json::Value candidate : candidates.items()) {
+    const json::Value parts = candidate["content"]["parts"];
+    for (const json::Value part : parts.items()) {
+      if (part["functionCall"].exists()) continue;
+      if (part["thoughtSignature"].filled_string()) return true;
+      if (parts.size() > 1 && part["inlineData"].is_object()) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace millrace::adapter

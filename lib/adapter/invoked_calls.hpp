@@ -15,6 +15,8 @@ enum class CallForm : std::uint8_t {
              // be
 };
 
+inline constexpr std::string_view invoked_call_end = "</invoke>";
+
 struct InvokedCall {
   std::string name;
   std::string arguments_json;  // an object

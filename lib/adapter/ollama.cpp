@@ -92,9 +92,12 @@ void Ollama::on_piece(std::string_view text) {
 }
 
 // `{"name": .., "arguments": {..}}`, as Qwen's and Hermes' models write it, or elements as
-// MiniMax's do.
+// MiniMax's do; one of these may stand alone, and lacks its end then.
 bool Ollama::on_call(std::string_view content) {
-  const std::vector<InvokedCall> invoked = read_invoked_calls(content);
+  const bool is_alone =
+      content.starts_with("<invoke ") && content.find(invoked_call_end) == std::string_view::npos;
+  const std::vector<InvokedCall> invoked = read_invoked_calls(
+      std::string(content).append(is_alone ? invoked_call_end : std::string_view()));
   for (const InvokedCall& call : invoked) answer_.whole_call({}, call.name, call.arguments_json);
   if (!invoked.empty()) return true;
   json::Document document;

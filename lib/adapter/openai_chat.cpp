@@ -82,6 +82,7 @@ bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record)
   // An answer that was not streamed is read in strict mode.
   const bool whole = record["object"].string() == "chat.completion";
   if (!is_chunk || (whole && services_.mode == event::Mode::as_received)) return false;
+  answer_name_.note(services_, record["id"].string());
   // Sources that come with the end of the answer stand before it.
   const bool has_message = !message_id_.empty();
   if (has_message) on_citations(record);

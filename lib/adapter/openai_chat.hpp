@@ -14,6 +14,7 @@
 
 #include "adapter/adapter.hpp"
 #include "adapter/alternatives.hpp"
+#include "adapter/answer_name.hpp"
 #include "adapter/chat_choice.hpp"
 #include "adapter/content_list.hpp"
 #include "adapter/invoked_calls.hpp"
@@ -158,6 +159,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void open_message();
 
   Services services_;
+  AnswerName answer_name_;
   TaggedText tagged_;
   std::string answer_id_;  // the vendor's, where messages are called so
   std::string message_id_;

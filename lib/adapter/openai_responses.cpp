@@ -232,6 +232,7 @@ void OpenAiResponses::on_created(const json::Value& record, const Row& row) {
   has_forgotten_ = false;
   part_calls();
   response_id_ = record["response"]["id"].string();
+  answer_name_.note(services_, response_id_);
   rejected_ = false;
   has_incomplete_call_ = false;
   complete_ = false;
@@ -254,6 +255,7 @@ bool OpenAiResponses::on_whole(const json::Value& response) {
   const auto record = document.parse(text);
   if (!record) return false;
   response_id_ = response["id"].string();
+  answer_name_.note(services_, response_id_);
   return on_record({}, record.value());
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "adapter/adapter.hpp"
+#include "adapter/answer_name.hpp"
 #include "adapter/given_text.hpp"
 #include "adapter/json_balance.hpp"
 #include "adapter/openai_items.hpp"
@@ -192,6 +193,7 @@ class OpenAiResponses final : public Adapter {
   void part_calls();
 
   Services services_;
+  AnswerName answer_name_;
   ResponseNotes notes_;      // where it goes on in the background
   std::vector<Item> items_;  // of the current response
   std::string response_id_;  // until a message has it as its name

@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "adapter/invoked_calls.hpp"
+
 namespace millrace::adapter {
 namespace {
 
@@ -25,8 +27,10 @@ std::size_t begun(std::string_view text, std::string_view tag) {
 
 // Source: recorded answers of doubao-seed-2.0 in tests of lobehub/lobehub (2026).
 std::span<const TaggedText::CallTag> TaggedText::tags_of(Calls calls) {
+  static constexpr std::string_view invoke = "<invoke name=";
   static constexpr std::array local_tags{CallTag{"<tool_call>", "</tool_call>"},
-                                         CallTag{"<minimax:tool_call>", "</minimax:tool_call>"}};
+                                         CallTag{"<minimax:tool_call>", "</minimax:tool_call>"},
+                                         CallTag{invoke, invoked_call_end, invoke}};
   static constexpr std::string_view seed_close = "</seed:tool_call>";
   static constexpr std::string_view function = "<function";
   static constexpr std::array seed_tags{CallTag{"seed:tool_call<function", seed_close, function},

@@ -23,6 +23,11 @@ constexpr std::array<Ending, 2> endings{{
     {"ollama", "finished", ""},
 }};
 
+constexpr std::string_view responses_wire = "openai_responses";
+constexpr std::array<std::string_view, 6> of_items{
+    "text",      "reasoning",   "reasoning_signature", "reasoning_response_item",
+    "grounding", "base64_image"};
+
 const Ending* ending_of(std::string_view wire) {
   const auto* row =
       std::find_if(endings.begin(), endings.end(), [&](const Ending& e) { return e.wire == wire; });
@@ -55,6 +60,13 @@ void write_lobe_counts(std::string& out, const event::Usage& usage) {
   count("totalOutputTokens", usage.output_tokens);
   count("totalTokens", usage.total_tokens);
   out.push_back('}');
+}
+
+// Only what items of Responses hold is called as they are.
+std::string_view LobeEncoder::frame_id(std::string_view type) const {
+  const bool is_of_item = options_.wire == responses_wire &&
+                          std::find(of_items.begin(), of_items.end(), type) != of_items.end();
+  return answer_id_.empty() || is_of_item ? id_ : answer_id_;
 }
 
 // A line end in an id would begin another field.
@@ -290,8 +302,7 @@ void LobeEncoder::on_reset(const event::Event& event) {
   sources_ = {};
   reasoning_id_.clear();
   reasoning_.clear();
-  in_parts_ = always_in_parts_;
-  has_plain_content_ = false;
+  parts_.reset();
   stopped_ = false;
 }
 

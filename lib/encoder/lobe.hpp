@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "encoder/answer_parts.hpp"
 #include "encoder/sources.hpp"
 #include "event/event.hpp"
 
@@ -40,9 +41,9 @@ struct LobeOptions {
 };
 
 // Text, reasoning, images, calls, usage and the end have events of their own. An answer of Gemini
-// comes as parts when it begins with reasoning or the model may mix texts and images. Readers keep
-// either the text or the parts of an answer: no part follows a text. What the protocol has no event
-// for travels as `data`, in AG-UI's spelling.
+// may come as parts, see AnswerParts. Frames are called as the vendor calls the answer; items of
+// Responses have ids of their own. What the protocol has no event for travels as `data`, in AG-UI's
+// spelling.
 // Thread: any, one at a time.
 class LobeEncoder final : public event::EventSink {
  public:
@@ -52,6 +53,8 @@ class LobeEncoder final : public event::EventSink {
 
   // Says who answers from here on: the wire, and the model, whose answers may have parts.
   void answered_by(std::string_view wire, std::string_view model);
+  // Says what the answer is called until its vendor says it; see event::answer_kind.
+  void answered_as(std::string_view id) { answer_id_ = id; }
   // Says how long ago the request was sent; what follows happens at that time.
   void at(Milliseconds since_request) { now_ = since_request; }
   void on_event(const event::Event& event) override;
@@ -85,7 +88,8 @@ class LobeEncoder final : public event::EventSink {
   };
 
   void begin(std::string_view type, std::string_view id);
-  void begin(std::string_view type) { begin(type, id_); }
+  void begin(std::string_view type) { begin(type, frame_id(type)); }
+  [[nodiscard]] std::string_view frame_id(std::string_view type) const;
   void end() { out_.append("\n\n"); }
   void write(std::string_view type, std::string_view text);
   void write_data(const event::Event& event);
@@ -123,6 +127,7 @@ class LobeEncoder final : public event::EventSink {
   std::string out_;
   std::string text_id_;  // of the text that is being written
   bool is_behind_part_ = false;
+  std::string answer_id_;                               // as the vendor calls it, or ""
   std::string id_;                                      // of the message that is being written
   bool has_reasoning_id_ = false;                       // that is the one of its reasoning
   std::string reasoning_id_;                            // of the latest thought
@@ -136,9 +141,7 @@ class LobeEncoder final : public event::EventSink {
   Milliseconds now_{0};
   std::optional<Milliseconds> first_;  // output that a reader sees
   std::optional<Milliseconds> last_;
-  bool always_in_parts_ = false;    // by the model's name
-  bool in_parts_ = false;           // text and images are sent as parts
-  bool has_plain_content_ = false;  // something was sent that is no part
+  AnswerParts parts_;
   bool has_issuer_to_write_ = false;
   bool stopped_ = false;
   bool has_later_content_ = false;  // behind the last stop

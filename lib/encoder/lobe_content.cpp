@@ -4,24 +4,21 @@
 #include <array>
 
 #include "encoder/lobe.hpp"
+#include "event/answer_name.hpp"
 #include "event/unsigned_reasoning.hpp"
 
 namespace millrace::encoder {
 namespace {
 
-constexpr std::string_view gemini = "gemini";
 constexpr std::string_view responses = "openai_responses";  // whose thoughts have several parts
 constexpr std::string_view data_image = "data:image/";
 
-// Models whose answers have parts from their first word on: "-image" is in the name of each that
-// draws.
-constexpr std::array<std::string_view, 2> models_of_parts{"gemini-3", "-image"};
-
-bool has_parts(std::string_view wire, std::string_view model) {
-  return wire == gemini &&
-         std::any_of(models_of_parts.begin(), models_of_parts.end(), [&](std::string_view name) {
-           return model.find(name) != std::string_view::npos;
-         });
+// Parts of an item's reasoning have its id and their number.
+std::string_view item_of(std::string_view id) {
+  const std::size_t colon = id.rfind(':');
+  const bool is_numbered = colon != std::string_view::npos && colon + 1 < id.size() &&
+                           id.find_first_not_of("0123456789", colon + 1) == std::string_view::npos;
+  return is_numbered ? id.substr(0, colon) : id;
 }
 
 // The next image that stands in a text as Markdown writes it, with its data.
@@ -72,8 +69,8 @@ std::string members_beside_image(const json::Value& part, bool has_signature) {
 
 void LobeEncoder::answered_by(std::string_view wire, std::string_view model) {
   options_.wire = wire;
-  always_in_parts_ = has_parts(wire, model);
-  in_parts_ = always_in_parts_;
+  answer_id_.clear();
+  parts_.answered_by(wire, model);
   is_behind_part_ = false;
 }
 
@@ -91,23 +88,19 @@ void LobeEncoder::on_text(std::string_view id, std::string_view delta) {
 
 void LobeEncoder::write_text(std::string_view text) {
   if (text.empty()) return;
-  if (in_parts_) return write_part({false, text});
-  has_plain_content_ = true;
+  if (parts_.on_text()) return write_part({false, text});
   write("text", text);
 }
 
-// Gemini's reasoning is a part of its answer, and so is what follows it; not behind a text, which
-// readers would drop for the parts.
 void LobeEncoder::on_reasoning(std::string_view id, std::string_view delta) {
   if (delta.empty()) return;
   effective();
-  take_id(id, true);
+  take_id(options_.wire == responses ? item_of(id) : id, true);
   if (options_.wire == responses && !reasoning_id_.empty() && reasoning_id_ != id) {
     write("reasoning", "\n");
   }
   reasoning_id_ = id;
-  in_parts_ = in_parts_ || (options_.wire == gemini && !has_plain_content_);
-  if (!in_parts_) return write("reasoning", delta);
+  if (!parts_.on_reasoning()) return write("reasoning", delta);
   write_part({true, delta});
 }
 
@@ -133,6 +126,10 @@ void LobeEncoder::on_state(const event::Event& event, const event::ProviderState
   const auto parsed = document.parse(state.json);
   if (!parsed) return write_data(event);
   const json::Value& value = parsed.value();
+  if (state.provider == event::issuer_provider && state.kind == event::answer_kind) {
+    if (const auto id = value["id"].filled_string()) answer_id_ = *id;
+    return parts_.mixes(value["mixes"].is_true());
+  }
   if (state.provider == event::issuer_provider && state.kind == event::hosted_kind) {
     hosted_.emplace(state.entity_id);
     return write_data(event);
@@ -180,8 +177,7 @@ bool LobeEncoder::on_image(const json::Value& medium) {
   effective();
   const json::Value data = medium["inlineData"];
   const bool reasoning_part = medium["thought"].is_true();
-  in_parts_ = in_parts_ || (reasoning_part && !has_plain_content_);
-  if (reasoning_part || in_parts_) {
+  if (reasoning_part ? parts_.on_reasoning_image() : parts_.on_image()) {
     const std::string_view plain = medium["thoughtSignature"].string();
     const std::string signature =
         plain.empty() ? std::string() : scoped({"message", {}, plain}, plain);
@@ -205,10 +201,8 @@ void LobeEncoder::write_image(std::string_view data_url) {
   constexpr std::string_view scheme = "data:";
   constexpr std::string_view coding = ";base64,";
   const std::size_t type_end = data_url.find(coding);
-  if (!in_parts_ || type_end == std::string_view::npos) {
-    has_plain_content_ = true;
-    return write("base64_image", data_url);
-  }
+  const bool is_part = parts_.on_image();
+  if (!is_part || type_end == std::string_view::npos) return write("base64_image", data_url);
   const std::string_view type = data_url.substr(scheme.size(), type_end - scheme.size());
   write_part({false, data_url.substr(type_end + coding.size()), type});
 }

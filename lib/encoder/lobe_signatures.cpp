@@ -32,6 +32,7 @@ void LobeEncoder::on_encrypted(const event::EncryptedValue& value) {
   const Signature signature = signature_of(value.value);
   const std::string text = scoped(value, signature.text);
   if (value.subtype == "tool-call") return on_tool_piece(value.entity_id, {}, text);
+  if (options_.wire == "openai_responses") take_id(value.entity_id, true);
   if (write_all_signatures(value)) return;
   write(signature.redacted ? "flagged_reasoning_signature" : "reasoning_signature", text);
   if (options_.wire == "openai_responses") write_response_item(value);

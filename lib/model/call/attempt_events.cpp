@@ -247,6 +247,7 @@ void AttemptEvents::claim(const event::Body& body) {
   if (const auto* value = std::get_if<event::EncryptedValue>(&body)) {
     owner = value->entity_id;
   } else if (const auto* state = std::get_if<event::ProviderState>(&body)) {
+    if (state->provider == issuer_provider) return;
     owner = state->entity_id;
   } else {
     return;

@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "base/json.hpp"
+#include "encoder/answer_parts.hpp"
 #include "encoder/lobe.hpp"
+#include "event/answer_name.hpp"
 #include "event/codec.hpp"
 #include "event/usage_list.hpp"
 #include "model/call/call_usage.hpp"
@@ -38,6 +40,7 @@ class LobeBytes final : public ModelEncoder {
                   [this](std::string& out, const event::Usage& usage) { write_usage(out, usage); },
                   model::scoped_signature,
                   [this](std::string_view usual) { return call_->error_type_or(usual); }}),
+        own_id_(options.run.run_id),
         started_(std::chrono::steady_clock::now()) {}
 
   void start(const model::ModelCall& call) override { call_ = &call; }
@@ -84,9 +87,12 @@ class LobeBytes final : public ModelEncoder {
     if (call_ == nullptr || call_->attempts().size() == attempts_) return;
     attempts_ = call_->attempts().size();
     encoder_.answered_by(call_->wire(), call_->attempts().back().model);
+    // Not every vendor names its answers.
+    encoder_.answered_as(own_id_);
   }
 
   encoder::LobeEncoder encoder_;
+  std::string own_id_;
   std::chrono::steady_clock::time_point started_;
   const model::ModelCall* call_ = nullptr;
   std::size_t attempts_ = 0;
@@ -123,6 +129,7 @@ class ModelOutput::Fork final : public event::EventSink {
 
   void start(const model::ModelCall& call) {
     if (encoder_) encoder_->start(call);
+    call_ = &call;
     if (items_) add(frame("RUN_STARTED"));
   }
 
@@ -131,6 +138,8 @@ class ModelOutput::Fork final : public event::EventSink {
     if (!items_) return;
     if (const auto* usage = std::get_if<event::Usage>(&event.body)) usage_.add(*usage);
     if (const auto* finish = std::get_if<event::Finish>(&event.body)) usage_.end(*finish);
+    if (take_name(event)) return;
+    report_parts(event);
     // The report comes before the event that ends the run.
     if (std::holds_alternative<event::Failed>(event.body)) return;
     batch_.on_event(event);
@@ -187,8 +196,41 @@ class ModelOutput::Fork final : public event::EventSink {
     return usage_.object_with(out);
   }
 
+  // What the stream alone is told of the answer.
+  bool take_name(const event::Event& event) {
+    const auto* state = std::get_if<event::ProviderState>(&event.body);
+    const bool is_name = state != nullptr && state->provider == event::issuer_provider &&
+                         state->kind == event::answer_kind;
+    if (is_name) {
+      see_answerer();
+      json::Document document;
+      const auto name = document.parse(state->json);
+      parts_.mixes(name && name.value()["mixes"].is_true());
+    }
+    return is_name;
+  }
+
+  void see_answerer() {
+    if (call_ == nullptr || call_->attempts().size() == attempts_) return;
+    attempts_ = call_->attempts().size();
+    parts_.answered_by(call_->wire(), call_->attempts().back().model);
+  }
+
+  // Callbacks of a chat get the same pieces as parts as the stream.
+  void report_parts(const event::Event& event) {
+    see_answerer();
+    parts_.on_event(event);
+    if (parts_.in_parts() == in_parts_) return;
+    in_parts_ = parts_.in_parts();
+    add(in_parts_ ? R"({"type":"@parts","on":true})" : R"({"type":"@parts","on":false})");
+  }
+
   encoder::AgUiOptions run_;
   bool items_;
+  const model::ModelCall* call_ = nullptr;
+  encoder::AnswerParts parts_;
+  std::size_t attempts_ = 0;
+  bool in_parts_ = false;
   std::unique_ptr<ModelEncoder> encoder_;
   std::string output_;
   event::JsonBatch batch_;

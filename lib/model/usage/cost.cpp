@@ -5,8 +5,6 @@
 #include <cmath>
 #include <utility>
 
-#include "model/body/fields.hpp"
-
 namespace millrace::model {
 namespace {
 
@@ -16,7 +14,9 @@ constexpr double rounding = 1e-6;
 
 // How long what was written stays in a cache.
 constexpr std::string_view ttl = "ttl";
+constexpr std::string_view short_ttl = "5m";
 constexpr std::string_view hour_ttl = "1h";
+constexpr std::string_view cache_write = "textInput_cacheWrite";
 constexpr std::string_view token_unit = "millionTokens";
 
 using Count = std::optional<std::int64_t>;
@@ -124,7 +124,8 @@ Count generated_video(const PriceCard& card, const ModelUsage& usage) {
 Count text_output(const PriceCard& card, const ModelUsage& usage) {
   const std::int64_t generated = sum(usage, {Tokens::output_text, Tokens::output_reasoning});
   Count total = usage[Tokens::total_output];
-  if (generated > 0 || !total) return generated > 0 ? Count(generated) : total;
+  if (generated > 0) return generated;
+  if (!total) return usage[Tokens::output_text];
   if (has_unit(card, "imageOutput")) *total -= usage[Tokens::output_image].value_or(0);
   if (has_unit(card, "audioOutput")) *total -= usage[Tokens::output_audio].value_or(0);
   *total -= generated_video(card, usage).value_or(0);
@@ -185,7 +186,7 @@ std::string lookup_key(const PriceUnit& unit, const CostOptions& options) {
     if (value != options.parameters.end()) {
       key.append(value->second);
     } else if (parameter == ttl) {
-      key.append("5m");
+      key.append(short_ttl);
     }
   }
   return key;
@@ -210,12 +211,6 @@ std::optional<double> rate_of(const PriceUnit& unit, const ModelUsage& usage,
   return std::nullopt;
 }
 
-// What stays in a cache for an hour, unless the caller says how long all of it does.
-std::int64_t written_for_an_hour(const ModelUsage& usage, const CostOptions& options) {
-  if (options.parameters.contains(ttl)) return 0;
-  return usage[Tokens::input_write_cache_long].value_or(0);
-}
-
 struct Pricing {
   const PriceCard& card;
   const ModelUsage& usage;
@@ -227,109 +222,39 @@ void add_line(ChatCost& cost, const Pricing& pricing, const PriceUnit& unit,
   CostLine line{&unit, quantity, 0, {}, 0};
   std::string reason;
   const auto rate = rate_of(unit, pricing.usage, pricing.options, line, reason);
-  if (!rate) {
-    cost.issues.push_back({&unit, std::move(reason)});
-    return;
-  }
-  line.rate = *rate;
-  double credits = static_cast<double>(quantity) * *rate;
+  if (!rate && quantity == 0) return;
+  if (!rate) cost.issues.push_back({&unit, std::move(reason)});
+  line.rate = rate.value_or(0);
+  double credits = static_cast<double>(quantity) * line.rate;
   if (pricing.card.yuan) credits /= pricing.options.yuan_per_dollar;
   line.credits = static_cast<std::int64_t>(std::ceil(std::min(credits, 9e15) - rounding));
   cost.credits += line.credits;
   cost.lines.push_back(std::move(line));
 }
 
-// ---- JSON
-
-Error bad_card(const std::string& what) {
-  return make_error(Errc::invalid_argument, "The price card " + what);
-}
-
-Result<void> read_tiers(PriceUnit& unit, const json::Value& tiers) {
-  for (const json::Value tier : tiers.items()) {
-    const auto rate = tier["rate"].number();
-    if (!rate || *rate < 0) return bad_card("has a tier of '" + unit.name + "' without a rate.");
-    unit.tiers.push_back({tier["upTo"].number(), *rate});
-  }
-  if (unit.tiers.empty()) return bad_card("has no tiers for '" + unit.name + "'.");
-  return {};
-}
-
-Result<void> read_lookup(PriceUnit& unit, const json::Value& lookup) {
-  for (const json::Value parameter : lookup["pricingParams"].items()) {
-    unit.parameters.emplace_back(parameter.string());
-  }
-  for (const json::Member& price : lookup["prices"].members()) {
-    if (const auto rate = price.value.number(); rate && *rate >= 0) {
-      unit.prices.insert_or_assign(std::string(price.key), *rate);
-    }
-  }
-  if (unit.parameters.empty()) return bad_card("has no pricingParams for '" + unit.name + "'.");
-  return {};
-}
-
-Result<PriceUnit> read_unit(const json::Value& value) {
-  PriceUnit unit;
-  unit.name = value["name"].string();
-  unit.unit = value["unit"].filled_string().value_or(token_unit);
-  if (unit.name.empty()) return bad_card("has a unit without a name.");
-  const std::string_view strategy = value["strategy"].filled_string().value_or("fixed");
-  if (strategy == "tiered") {
-    unit.strategy = PriceUnit::Strategy::tiered;
-    MILLRACE_TRY(read_tiers(unit, value["tiers"]));
-  } else if (strategy == "lookup") {
-    unit.strategy = PriceUnit::Strategy::lookup;
-    MILLRACE_TRY(read_lookup(unit, value["lookup"]));
-  } else if (strategy == "fixed") {
-    const auto rate = value["rate"].number();
-    if (!rate || *rate < 0) return bad_card("has no rate for '" + unit.name + "'.");
-    unit.rate = *rate;
-  } else {
-    return bad_card("has the unknown strategy '" + std::string(strategy) + "'.");
-  }
-  return unit;
-}
-
-void append_unit(std::string& out, const PriceUnit& unit) {
-  std::string json = "{";
-  json::append_member(json, "name", unit.name);
-  json::append_member(json, "unit", unit.unit);
-  json::append_raw_member(out, "unit", json + "}");
+// What stays in a cache for a short time and for an hour, where the usage has both counts: each is
+// billed at its own price, whatever time the caller asked for. False without a price for an hour.
+bool add_timed_writes(ChatCost& cost, const Pricing& pricing, const PriceUnit& unit,
+                      std::int64_t quantity) {
+  const auto& long_writes = pricing.usage[Tokens::input_write_cache_long];
+  const std::int64_t hour = std::min(long_writes.value_or(0), quantity);
+  CostOptions timed = pricing.options;
+  timed.parameters.insert_or_assign(std::string(ttl), std::string(hour_ttl));
+  const bool is_lookup = unit.name == cache_write && unit.strategy == PriceUnit::Strategy::lookup;
+  if (hour <= 0 || !is_lookup || !unit.prices.contains(lookup_key(unit, timed))) return false;
+  CostOptions brief = pricing.options;
+  brief.parameters.insert_or_assign(std::string(ttl), std::string(short_ttl));
+  if (quantity > hour) add_line(cost, {pricing.card, pricing.usage, brief}, unit, quantity - hour);
+  add_line(cost, {pricing.card, pricing.usage, timed}, unit, hour);
+  return true;
 }
 
 }  // namespace
 
 bool has_hour_price(const PriceUnit& unit) {
-  return unit.name == "textInput_cacheWrite" && unit.strategy == PriceUnit::Strategy::lookup &&
+  return unit.name == cache_write && unit.strategy == PriceUnit::Strategy::lookup &&
          unit.parameters.size() == 1 && unit.parameters.front() == ttl &&
          unit.prices.contains(hour_ttl);
-}
-
-Result<PriceCard> read_price_card(const json::Value& card) {
-  PriceCard result;
-  const std::string_view currency = card["currency"].filled_string().value_or("USD");
-  if (currency != "USD" && currency != "CNY") return bad_card("must be in USD or CNY.");
-  result.yuan = currency == "CNY";
-  if (!card["units"].is_array()) return bad_card("needs units.");
-  for (const json::Value value : card["units"].items()) {
-    auto unit = read_unit(value);
-    if (!unit) return std::move(unit).error();
-    result.units.push_back(std::move(unit).value());
-  }
-  return result;
-}
-
-CostOptions read_cost_options(const json::Value& options) {
-  CostOptions result;
-  for (const json::Member& parameter : options["parameters"].members()) {
-    const json::Value& value = parameter.value;
-    result.parameters.insert_or_assign(std::string(parameter.key), value.is_string()
-                                                                       ? std::string(value.string())
-                                                                       : value.to_json());
-  }
-  const auto rate = options["yuanPerDollar"].number();
-  if (rate && *rate > 0) result.yuan_per_dollar = *rate;
-  return result;
 }
 
 double ChatCost::dollars() const {
@@ -349,56 +274,18 @@ Result<std::optional<ChatCost>> compute_chat_cost(const PriceCard& card, const M
                      usage[Tokens::input_audio].value_or(0) > 0 && has_unit(card, "audioInput");
   if (mixed) return std::optional<ChatCost>();
   ChatCost cost;
-  const bool is_split_by_time = written_for_an_hour(usage, options) > 0;
+  const Pricing pricing{card, usage, options};
   for (const PriceUnit& unit : card.units) {
-    Count quantity = quantity_of(unit, card, usage);
-    if (!quantity || *quantity <= 0) continue;
+    const Count quantity = quantity_of(unit, card, usage);
+    if (!quantity || *quantity < 0) continue;
     if (unit.strategy == PriceUnit::Strategy::fixed && unit.unit != token_unit) {
       return make_error(Errc::invalid_argument, "The price of '" + unit.name + "' is for '" +
                                                     unit.unit + "'; tokens have one for '" +
                                                     std::string(token_unit) + "'.");
     }
-    if (is_split_by_time && has_hour_price(unit)) {
-      const std::int64_t hour = std::min(written_for_an_hour(usage, options), *quantity);
-      CostOptions by_hour = options;
-      by_hour.parameters.insert_or_assign(std::string(ttl), std::string(hour_ttl));
-      add_line(cost, {card, usage, by_hour}, unit, hour);
-      *quantity -= hour;
-    }
-    if (*quantity > 0) add_line(cost, {card, usage, options}, unit, *quantity);
+    if (!add_timed_writes(cost, pricing, unit, *quantity)) add_line(cost, pricing, unit, *quantity);
   }
   return std::optional<ChatCost>(std::move(cost));
-}
-
-std::string cost_json(const ChatCost& cost) {
-  std::string out = "{";
-  json::append_raw_member(out, "totalCost", number_text(cost.dollars()));
-  json::append_member(out, "totalCredits", cost.credits);
-  std::string list = "[";
-  for (const CostLine& line : cost.lines) {
-    if (list.size() > 1) list.push_back(',');
-    list.push_back('{');
-    append_unit(list, *line.unit);
-    json::append_member(list, "quantity", line.quantity);
-    json::append_raw_member(list, "rate", number_text(line.rate));
-    json::append_member(list, "credits", line.credits);
-    json::append_raw_member(list, "cost",
-                            number_text(static_cast<double>(line.credits) / credits_per_dollar));
-    if (!line.key.empty()) json::append_member(list, "lookupKey", line.key);
-    list.push_back('}');
-  }
-  json::append_raw_member(out, "breakdown", list + "]");
-  list = "[";
-  for (const CostIssue& issue : cost.issues) {
-    if (list.size() > 1) list.push_back(',');
-    list.push_back('{');
-    append_unit(list, *issue.unit);
-    json::append_member(list, "reason", issue.reason);
-    list.push_back('}');
-  }
-  json::append_raw_member(out, "issues", list + "]");
-  out.push_back('}');
-  return out;
 }
 
 }  // namespace millrace::model

@@ -415,8 +415,10 @@ describe('abort of fetchSSE', () => {
   );
 
   it('takes what a fetcher calls canceled for an abort', async () => {
-    const all = await heard(() => Promise.reject(new Error('canceled')));
-    expect([all.aborted, all.errors]).toEqual([[''], []]);
+    for (const reason of [new Error('canceled'), 'canceled']) {
+      const all = await heard(() => Promise.reject(reason as Error));
+      expect([all.aborted, all.errors]).toEqual([[''], []]);
+    }
   });
 
   it('finishes with the type abort when there is no onAbort', async () => {
@@ -520,10 +522,17 @@ describe('the animation of fetchSSE', () => {
   it('says of each call whether it is being written', async () => {
     const piece = (index: number, id: string) => [{ index, id, function: { name: id } }];
     const body = streamOf(['tool_calls', piece(0, 'a')], ['tool_calls', piece(1, 'b')]);
-    const all = await heard(responseOf([body]), { responseAnimation: 'fadeIn' });
+    const all = await heard(responseOf([body]), {
+      responseAnimation: { text: 'fadeIn', toolsCalling: 'smooth' },
+    });
     expect(all.chunks).toMatchObject([
       { isAnimationActives: [true] },
       { isAnimationActives: [false, true] },
+    ]);
+    const calls = (await heard(responseOf([body]), { responseAnimation: 'fadeIn' })).chunks;
+    expect(calls.map((chunk) => Object.keys(chunk).sort())).toEqual([
+      ['tool_calls', 'type'],
+      ['tool_calls', 'type'],
     ]);
   });
 });

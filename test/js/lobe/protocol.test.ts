@@ -158,19 +158,95 @@ describe('the LobeHub chat stream', () => {
 });
 
 describe('the ids and ends of the LobeHub chat stream', () => {
-  const reported = async (provider: string, ...records: object[]): Promise<string[]> => {
+  const framesOf = async (
+    provider: string,
+    records: object[],
+    apiMode: 'chatCompletion' | 'responses' = 'chatCompletion',
+  ): Promise<[string, string, string][]> => {
+    const isOllama = provider === 'ollama';
+    const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('');
+    const type = isOllama ? 'application/x-ndjson' : 'text/event-stream';
     const runtime = createModelRuntime(provider, {
       apiKey: 'k',
       maxRetries: 0,
       fetch: async () =>
-        new Response(sse(...records), { headers: { 'content-type': 'text/event-stream' } }),
+        new Response(isOllama ? lines : sse(...records), { headers: { 'content-type': type } }),
     });
-    const payload = { model: 'claude-sonnet-4-5', apiMode: 'chatCompletion' as const, messages };
+    const payload = { model: 'claude-sonnet-4-5', apiMode, messages };
     const text = await (await runtime.chat(payload, { protocol: 'lobe' })).text();
-    return [...text.matchAll(/^id: (.*)\nevent: (text|tool_calls|stop)\ndata: (.*)$/gm)].map(
-      ([, id, event, data]) => `${id} ${event} ${data}`,
+    return [...text.matchAll(/^id: (.*)\nevent: (.*)\ndata: (.*)$/gm)].map(
+      ([, id = '', event = '', data = '']) => [id, event, data],
     );
   };
+  const reported = async (provider: string, ...records: object[]): Promise<string[]> => {
+    const frames = await framesOf(provider, records);
+    const shown = frames.filter(([, event]) => ['text', 'tool_calls', 'stop'].includes(event));
+    return shown.map((frame) => frame.join(' '));
+  };
+  const idsOf = async (...args: Parameters<typeof framesOf>): Promise<string[]> => {
+    const frames = await framesOf(...args);
+    const ids = frames.flatMap(([id, event]) => (event === 'speed' ? [] : [id]));
+    return [...new Set(ids)];
+  };
+
+  it('are those of the answer in every frame: reasoning, sources, the end', async () => {
+    const chunk = (delta: object, rest = {}): object => ({
+      id: 'chatcmpl-7',
+      choices: [{ index: 0, delta, ...rest }],
+    });
+    const source = { url_citation: { url: 'https://a.example', title: 'A' } };
+    const reasoned = [
+      chunk({ reasoning_content: 'Hm' }),
+      chunk({ content: 'Hi', annotations: [source] }),
+      chunk({ reasoning_content: 'So' }),
+      chunk({}, { finish_reason: 'stop' }),
+    ];
+    expect(await idsOf('deepseek', reasoned)).toEqual(['chatcmpl-7']);
+    const silent = [chunk({ annotations: [source] }, { finish_reason: 'stop' })];
+    expect(await idsOf('openai', silent)).toEqual(['chatcmpl-7']);
+    const searched = [
+      { type: 'message_start', message: { id: 'msg_1', role: 'assistant', content: [] } },
+      ...block(0, { type: 'thinking', thinking: 'Hm', signature: 'c2ln' }),
+      ...block(1, { type: 'server_tool_use', id: 'srv_1', name: 'web_search', input: {} }),
+      ...block(2, { type: 'web_search_tool_result', tool_use_id: 'srv_1', content: [] }),
+      ...block(3, { type: 'text', text: 'Hi' }),
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
+      { type: 'message_stop' },
+    ];
+    expect(await idsOf('anthropic', searched)).toEqual(['msg_1']);
+  });
+
+  it('are one where the vendor has no name for the answer', async () => {
+    const said = (message: object, done = false) => ({ model: 'm', message, done });
+    const thinking = JSON.parse('{"thinking":"Hm"}') as object;
+    const records = [said(thinking), said({ content: 'Hi' }), said({ content: '' }, true)];
+    const ids = await idsOf('ollama', records);
+    expect(ids).toHaveLength(1);
+    expect(ids[0]).not.toBe('');
+  });
+
+  it("are those of items for what the Responses API's items hold", async () => {
+    const part = (summary_index: number, delta: string): object => ({
+      type: 'response.reasoning_summary_text.delta',
+      ...{ item_id: 'rs_1', output_index: 0, summary_index, delta },
+    });
+    const records = [
+      { type: 'response.created', response: { id: 'resp_1' } },
+      part(0, 'One'),
+      part(1, 'Two'),
+      {
+        type: 'response.output_text.delta',
+        ...{ item_id: 'msg_1', output_index: 1, content_index: 0, delta: 'Hi' },
+      },
+      { type: 'response.completed', response: { id: 'resp_1', status: 'completed' } },
+    ];
+    const frames = await framesOf('openai', records, 'responses');
+    const shown = frames.filter(([, event]) => !['speed', 'usage', 'data'].includes(event));
+    expect(shown.map(([id, event]) => `${id} ${event}`)).toEqual([
+      ...['rs_1 reasoning', 'rs_1 reasoning', 'rs_1 reasoning'],
+      ...['msg_1 text', 'resp_1 stop'],
+    ]);
+  });
 
   it("are those of a chat completion's chunks", async () => {
     const chunk = (delta: object, rest = {}): object => ({

@@ -63,6 +63,14 @@ describe('the callbacks of pieces', () => {
     ['an image of the reasoning', 'google', 'm', [parts({ ...image, ...reasoning }), parts(image)]],
     ['Gemini 3', 'google', 'gemini-3-pro', [parts({ text: 'A' })]],
     ['a model that draws', 'google', 'gemini-2.5-flash-image', [parts({ text: 'A' }, image)]],
+    ['its image alone', 'google', 'gemini-2.5-flash-image', [parts(image)]],
+    ['signed words', 'google', 'gemini-2.5-pro', [parts({ text: 'A', thoughtSignature: 'c2ln' })]],
+    [
+      'reasoning that is counted alone',
+      'google',
+      'gemini-2.5-pro',
+      [{ ...parts({ text: 'A' }), usageMetadata: { thoughtsTokenCount: 3 } }],
+    ],
   ])('are those of the events: %s', async (_, provider, model, records) => {
     const reported: Reported = [];
     const end = provider === 'google' ? stop : chunk({}, 'stop');

@@ -61,6 +61,51 @@ describe('usage and cost', () => {
     expect(MillraceError.is(thrown, 'invalid_argument')).toBe(true);
   });
 
+  it('shows the rates within a unit of a card, and what has no price', () => {
+    const ttl = { pricingParams: ['ttl', 'tier'], prices: { '5m_fast': 2.5, '1h_fast': 4 } };
+    const card = {
+      units: [
+        { name: 'textOutput', rate: 1 },
+        { name: 'textInput_cacheWrite', strategy: 'lookup' as const, lookup: ttl },
+        {
+          name: 'textInput',
+          strategy: 'tiered' as const,
+          tiers: [
+            { upTo: 10, rate: 1 },
+            { upTo: 'infinity' as const, rate: 2.5 },
+          ],
+        },
+      ],
+    };
+    const usage = {
+      ...{ inputCacheMissTokens: 5, totalInputTokens: 35, outputTextTokens: 0 },
+      ...{ inputWriteCacheTokens: 30, inputWriteCacheTokens1h: 20, inputWriteCacheTokens5m: 10 },
+    };
+    const shares = (parameters: Record<string, string>) =>
+      computeChatCost(card, usage, { parameters })?.breakdown.map(
+        ({ unit, quantity, credits, lookupKey, segments }) => ({
+          ...{ name: unit.name, quantity, credits, lookupKey, segments },
+        }),
+      );
+    expect(shares({ tier: 'fast', ttl: '1h' })).toEqual([
+      { name: 'textOutput', quantity: 0, credits: 0 },
+      {
+        ...{ name: 'textInput_cacheWrite', quantity: 30, credits: 105 },
+        segments: [
+          { quantity: 10, rate: 2.5, credits: 25 },
+          { quantity: 20, rate: 4, credits: 80 },
+        ],
+      },
+      {
+        ...{ name: 'textInput', quantity: 5, credits: 13 },
+        segments: [{ quantity: 5, rate: 2.5, credits: 12.5 }],
+      },
+    ]);
+    expect(shares({ tier: 'slow' })?.[1]).toEqual({
+      ...{ name: 'textInput_cacheWrite', quantity: 30, credits: 0, lookupKey: '5m_slow' },
+    });
+  });
+
   it('knows the prices of some models and never guesses', () => {
     const usage = { totalInputTokens: 1000, totalOutputTokens: 100, source: 'reported' as const };
     expect(computeCost('openai', 'gpt-4o-2024-08-06', usage)).toBe(0.0035);

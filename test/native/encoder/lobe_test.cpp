@@ -20,6 +20,7 @@ std::string converted(std::string_view wire, const std::string& input) {
   CountingIds ids("id-");
   adapter::DecoderOptions options;
   options.calls_side_by_side = true;
+  options.vendor_ids = true;
   adapter::Decoder decoder(*adapter::find_wire(wire), options, ids, encoder);
   milliseconds now{0};
   for (std::size_t at = 0; at < input.size();) {
@@ -129,6 +130,32 @@ TEST(LobeEncoder, SaysWhoIssuedStateThatItGivesAsData) {
   const std::size_t at = text.find(issuer("c1"));
   EXPECT_LT(at, text.find("\"caller\"")) << text;
   EXPECT_EQ(text.find(issuer("c1"), at + 1), std::string::npos) << text;
+}
+
+TEST(LobeEncoder, CallsEveryFrameAsTheVendorCallsTheAnswer) {
+  const auto named = [](std::string_view wire) {
+    LobeEncoder encoder({"p", "", true, {}});
+    encoder.answered_by(wire, "m");
+    encoder.answered_as("run");
+    encoder.on_event({event::Stage{"before", "1"}});
+    encoder.on_event({event::ProviderState{"millrace", "answer", {}, R"({"id":"a1"})"}});
+    encoder.on_event({event::ReasoningDelta{"r:1", "Hm"}});
+    encoder.on_event({event::TextDelta{"t", "Hi"}});
+    encoder.on_event({event::ToolStart{"c", "f", "t"}});
+    encoder.on_event({event::Finish{"stop"}});
+    encoder.finish();
+    std::string ids;
+    const std::string text = encoder.take();
+    for (std::size_t at = text.find("id: "); at != std::string::npos;
+         at = text.find("\nid: ", at + 1)) {
+      const std::size_t from = text.find(' ', at) + 1;
+      ids.append(text.substr(from, text.find('\n', from) - from)).push_back(' ');
+    }
+    return ids;
+  };
+  EXPECT_EQ(named("openai_chat"), "run a1 a1 a1 a1 ");
+  // Items of Responses have ids of their own.
+  EXPECT_EQ(named("openai_responses"), "run r t a1 a1 ");
 }
 
 // Only what stands behind an image or a tool of the provider's goes on with the id before it.
@@ -283,12 +310,18 @@ TEST(LobeEncoder, GivesEitherTextAndImagesOrParts) {
       frame("m", "content_part", R"({"partType":"image","content":"AA==","mimeType":"image/png"})");
   const std::string plain_text = frame("m", "text", R"("a")");
   const std::string plain_image = frame("m", "base64_image", R"("data:image/png;base64,AA==")");
-  for (const std::string_view draws :
-       {"gemini-2.5-flash-image", "gemini-2.5-flash-image-preview"}) {
+  for (const std::string_view draws : {"gemini-3-pro-image", "gemini-2.5-flash-image-preview"}) {
     EXPECT_EQ(answer(draws, {text, image_data}), text_part + image_part);
     EXPECT_EQ(answer(draws, {image_data, text}), image_part + text_part);
     EXPECT_EQ(answer(draws, {text, shown}), text_part + image_part);
   }
+  EXPECT_EQ(answer("gemini-2.5-flash-image", {image_data}), plain_image);
+  EXPECT_EQ(answer("gemini-2.5-flash-image", {text, image_data}), plain_text + plain_image);
+  // The record says of the answer that it mixes.
+  const event::Event mixes{
+      event::ProviderState{"millrace", "answer", {}, R"({"id":"m","mixes":true})"}};
+  EXPECT_EQ(answer("gemini-2.5-flash-image", {mixes, text, image_data}), text_part + image_part);
+  EXPECT_EQ(answer("gemini-2.5-flash-image", {text, mixes, image_data}), plain_text + plain_image);
   EXPECT_EQ(answer("gemini-2.5-flash", {text, image_data}), plain_text + plain_image);
   EXPECT_EQ(answer("gemini-2.5-flash", {text, reasoning_part, text, image_data}),
             plain_text + frame("m", "reasoning", R"("b")") + plain_text + plain_image);

@@ -63,12 +63,15 @@ TEST(ChatCost, PricesWhatStaysInTheCacheForAnHour) {
       R"({"units":[{"name":"textInput_cacheWrite","strategy":"lookup","lookup":)"
       R"({"pricingParams":["ttl"],"prices":{"5m":2,"1h":4}}}]})";
   const std::string usage = R"({"inputWriteCacheTokens":10,"inputWriteCacheLongTokens":3})";
-  EXPECT_EQ(
-      worded(card, usage, "{}"),
-      "credits 26\ntextInput_cacheWrite 3 x 4 = 12 (1h)\ntextInput_cacheWrite 7 x 2 = 14 (5m)\n");
-  // The caller's word holds for all of it.
-  EXPECT_EQ(worded(card, usage, R"({"parameters":{"ttl":"5m"}})"),
-            "credits 20\ntextInput_cacheWrite 10 x 2 = 20 (5m)\n");
+  const std::string split =
+      "credits 26\ntextInput_cacheWrite 7 x 2 = 14 (5m)\ntextInput_cacheWrite 3 x 4 = 12 (1h)\n";
+  EXPECT_EQ(worded(card, usage, "{}"), split);
+  // The provider's counts are what it bills, whatever time the caller asked for.
+  EXPECT_EQ(worded(card, usage, R"({"parameters":{"ttl":"1h"}})"), split);
+  const std::string all = R"({"inputWriteCacheTokens":10,"inputWriteCacheLongTokens":10})";
+  EXPECT_EQ(worded(card, all, "{}"), "credits 40\ntextInput_cacheWrite 10 x 4 = 40 (1h)\n");
+  EXPECT_EQ(worded(card, R"({"inputWriteCacheTokens":10})", R"({"parameters":{"ttl":"1h"}})"),
+            "credits 40\ntextInput_cacheWrite 10 x 4 = 40 (1h)\n");
 }
 
 TEST(ChatCost, NamesWhatThePriceLeavesOut) {
