@@ -6,7 +6,7 @@ import { EngineEventReader, type ReaderMark } from '../adapters/engine-events';
 // Other types that begin so are events in the engine's short form.
 const own = new Set([
   ...['@tool', '@withdraw', '@checkpoint', '@result'],
-  ...['@hook', '@report', '@bytes', '@failed', '@fetch', '@fetched'],
+  ...['@hook', '@report', '@bytes', '@failed', '@parts', '@fetch', '@fetched'],
   ...['@run', '@seq', '@sent'],
 ]);
 
