@@ -17,6 +17,7 @@ namespace {
 // Each record of the input arrives 10 ms after the one before it.
 std::string converted(std::string_view wire, const std::string& input) {
   LobeEncoder encoder({"golden", std::string(wire), true, {}});
+  encoder.answered_by(wire, {});
   CountingIds ids("id-");
   adapter::DecoderOptions options;
   options.calls_side_by_side = true;

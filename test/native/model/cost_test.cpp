@@ -178,7 +178,9 @@ TEST(ChatCost, IsToldAsJson) {
   ASSERT_TRUE(cost.ok() && cost.value());
   EXPECT_EQ(model::cost_json(*cost.value()),
             R"({"totalCost":0.00075,"totalCredits":750,"breakdown":[{"unit":{"name":"textInput",)"
-            R"("unit":"millionTokens"},"quantity":300,"rate":2.5,"credits":750,"cost":0.00075}],)"
+            R"("unit":"millionTokens"},"quantity":300,"rate":2.5,"credits":750,"cost":0.00075},)"
+            R"({"unit":{"name":"textOutput","unit":"millionTokens"},"quantity":5,"rate":0,)"
+            R"("credits":0,"cost":0}],)"
             R"("issues":[{"unit":{"name":"textOutput","unit":"millionTokens"},)"
             R"("reason":"The card has no price for ''."}]})");
 }
