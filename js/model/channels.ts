@@ -82,6 +82,16 @@ function chosen(
   return byURL ?? routers.find(({ models }) => models?.includes(model)) ?? routers.at(-1);
 }
 
+/** Where the default of routers is asked, as far as a list of them says so. */
+export function defaultAddress(routers: RouterOptions['routers']): string | undefined {
+  if (typeof routers === 'function') return undefined;
+  const given = routers.at(-1)?.options;
+  const first = Array.isArray(given)
+    ? (given as readonly ChannelOptions[])[0]
+    : (given as ChannelOptions | undefined);
+  return first?.baseURL;
+}
+
 /** Whether nobody else shall be asked after an error. */
 export async function stops(
   { shouldStopFallback }: RouterOptions,

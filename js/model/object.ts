@@ -12,6 +12,7 @@ import { MillraceError, rethrow } from '../errors';
 import { shown, shownText } from '../shown';
 import { isStandard, jsonSchemaOf } from '../standard-schema';
 import type { GatheredAnswer, ObjectRunSource } from './gathered-answer';
+import { rejectsFormat } from './format-refusals';
 import { gathered, replayBufferSizeOf } from './gathered-answer';
 
 /** Whose chats ask for the object. */
@@ -36,6 +37,12 @@ interface Plan {
 export interface ObjectChanges {
   /** Changes the schema as it would be sent. */
   changeSchema?: ((schema: Record<string, unknown>) => Record<string, unknown>) | undefined;
+}
+
+interface ModelAnswer {
+  text: string;
+  isCut: boolean;
+  isRefused: boolean;
 }
 
 // An object with problems can be used, but is worth a repair.
@@ -80,8 +87,8 @@ export class ObjectRun<T = unknown> implements AsyncIterable<DeepPartial<T>> {
   readonly #request: GenerateObjectRequest;
   readonly #options: GenerateObjectOptions;
   readonly #schema: ReadySchema;
-  readonly #planJson: string;
-  readonly #plan: Plan;
+  #planJson: string;
+  #plan: Plan;
   readonly #object: Promise<T>;
   // The answer on its way, for those who iterate; they alone pay for reading what is not whole.
   #answerSoFar: GatheredAnswer | undefined;
@@ -97,10 +104,8 @@ export class ObjectRun<T = unknown> implements AsyncIterable<DeepPartial<T>> {
     this.#request = request;
     this.#options = options;
     this.#schema = readSchema(request.schema);
-    this.#planJson = planOf(host, request, options, this.#schema);
-    this.#plan = JSON.parse(this.#planJson) as Plan;
-    const { changeSchema } = options as ObjectChanges;
-    if (changeSchema) changeSent(this.#plan, changeSchema);
+    this.#planJson = planOf(host, request, this.#schema);
+    this.#plan = readPlan(this.#planJson, options as ObjectChanges);
     this.#object = this.#generate().finally(() => {
       this.#over = true;
       this.#notify();
@@ -138,8 +143,11 @@ export class ObjectRun<T = unknown> implements AsyncIterable<DeepPartial<T>> {
     const rounds = Math.min(Math.max(repairs, 0), mostRepairs);
     let messages = this.#messages();
     for (let round = 0; ; round += 1) {
-      const { text: answer, isCut, isRefused: isRejected } = await this.#answer(messages);
-      if (isRejected) throw rejectedAnswer(answer);
+      const received = await this.#answer(messages).catch((e: unknown) =>
+        this.#byTool(e, messages),
+      );
+      const { text: answer, isCut } = received;
+      if (received.isRefused) throw rejectedAnswer(answer);
       const verdict = await this.#judge(answer);
       // Asked again it would be cut again.
       if (isCut && !('object' in verdict)) throw cutAnswer(answer);
@@ -166,7 +174,7 @@ export class ObjectRun<T = unknown> implements AsyncIterable<DeepPartial<T>> {
   }
 
   // The text of the answer, or the arguments of the tool that stands for it.
-  async #answer(messages: object[]): Promise<{ text: string; isCut: boolean; isRefused: boolean }> {
+  async #answer(messages: object[]): Promise<ModelAnswer> {
     const { model, schema, tools, name, mode, ...rest } = this.#request;
     void [schema, tools, name, mode];
     const { onUsage, ...options } = callOptions(this.#options);
@@ -180,6 +188,16 @@ export class ObjectRun<T = unknown> implements AsyncIterable<DeepPartial<T>> {
     onUsage?.(await run.usage);
     const { isCut, isRefused: isRejected, calls } = answer;
     return { text: answer.object.text, isCut, isRefused: isRejected && calls.length === 0 };
+  }
+
+  // A server that takes no schema may take a tool.
+  #byTool(error: unknown, messages: object[]): Promise<ModelAnswer> {
+    const isOpen = this.#plan.mode === 'schema' && (this.#request.mode ?? 'auto') === 'auto';
+    if (!isOpen || this.#stopped || !rejectsFormat(error)) throw error;
+    const request = { ...this.#request, mode: 'tool' as const };
+    this.#planJson = planOf(this.#host, request, this.#schema);
+    this.#plan = readPlan(this.#planJson, this.#options as ObjectChanges);
+    return this.#answer(messages);
   }
 
   // Reads the object as far as it has come; false when there is nothing new to show.
@@ -308,7 +326,6 @@ function readSchema(given: ObjectSchema | undefined): ReadySchema {
 function planOf(
   host: ObjectHost,
   request: GenerateObjectRequest,
-  _options: GenerateObjectOptions,
   { json, standard }: ReadySchema,
 ): string {
   const given = request.schema as { name?: unknown; description?: unknown; strict?: unknown };
@@ -334,12 +351,14 @@ function planOf(
   }
 }
 
-// The answer is judged by the schema that was asked for all the same.
-function changeSent({ payload }: Plan, change: NonNullable<ObjectChanges['changeSchema']>): void {
-  const format = payload.response_format?.json_schema;
-  const tool = payload.tools?.[0]?.function;
-  if (format) format.schema = change(format.schema as Record<string, unknown>);
-  if (tool) tool.parameters = change(tool.parameters as Record<string, unknown>);
+// The answer is judged by the schema that was asked for, whatever a factory makes of it.
+function readPlan(json: string, { changeSchema: change }: ObjectChanges): Plan {
+  const plan = JSON.parse(json) as Plan;
+  const format = plan.payload.response_format?.json_schema;
+  const tool = plan.payload.tools?.[0]?.function;
+  if (format && change) format.schema = change(format.schema as Record<string, unknown>);
+  if (tool && change) tool.parameters = change(tool.parameters as Record<string, unknown>);
+  return plan;
 }
 
 function rejectedAnswer(answer: string): MillraceError {

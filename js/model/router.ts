@@ -20,7 +20,7 @@ import { checkSignal, onAbort } from '../abort';
 import { MillraceError } from '../errors';
 import { randomUUID } from '../node-crypto';
 import { shown } from '../shown';
-import { channelsFor, checkRouter, noChannel, stops, report } from './channels';
+import { channelsFor, checkRouter, defaultAddress, noChannel, stops, report } from './channels';
 import { checkModel, checkPayload } from './payload';
 import type { ObjectReader } from './routed-object';
 import { RoutedObjectRun } from './routed-object';
@@ -39,6 +39,7 @@ import { defaultReplayBufferSize } from './runtime-options';
  * the call, of a stream until one shows something of its answer.
  */
 export interface RouterRuntime {
+  /** Of the runtime; else of the first channel of the last router, which is the default. */
   readonly baseURL: string | undefined;
   chat(payload: ChatStreamPayload, options?: ChatOptions): Promise<Response>;
   stream(payload: ChatStreamPayload, options?: StreamOptions): ModelRun;
@@ -102,7 +103,7 @@ class Routed implements RouterRuntime {
   }
 
   get baseURL(): string | undefined {
-    return this.#own.baseURL;
+    return this.#own.baseURL ?? defaultAddress(this.#options.routers);
   }
 
   async chat(payload: ChatStreamPayload, call: ChatOptions = {}): Promise<Response> {

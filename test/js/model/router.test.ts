@@ -266,6 +266,20 @@ describe('createRouterRuntime', () => {
     expect(await runtime.stream({ model: 'x', messages }).text()).toBe('Bonjour');
   });
 
+  it('has the address of its own options, else that of its default', () => {
+    const Routed = createRouterRuntime({
+      id: 'mine',
+      routers: [
+        { apiType: 'anthropic', models: ['c'], options: { baseURL: 'https://first.example' } },
+        { apiType: 'openai', options: [{ baseURL: 'https://last.example/v1' }, {}] },
+      ],
+    });
+    expect(new Routed().baseURL).toBe('https://last.example/v1');
+    expect(new Routed({ baseURL: 'https://own.example' }).baseURL).toBe('https://own.example');
+    const Chosen = createRouterRuntime({ id: 'mine', routers: () => [] });
+    expect(new Chosen().baseURL).toBeUndefined();
+  });
+
   it('says so when there is nobody to ask', async () => {
     const Routed = createRouterRuntime({ id: 'mine', routers: [] });
     const runtime = new Routed();

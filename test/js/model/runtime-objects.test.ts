@@ -6,6 +6,8 @@ import { startProvider } from '../../support/provider';
 
 let fake: Provider;
 let texts: string[] = [];
+// What a request is rejected with, by a word that its body holds.
+let rejected: { word: string; message: string } | undefined;
 
 const chunk = (value: object) => `data: ${JSON.stringify(value)}\n\n`;
 
@@ -15,8 +17,20 @@ beforeAll(async () => {
       response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":[{"id":"m"}]}');
       return;
     }
+    if (rejected && call.body.includes(rejected.word)) {
+      response.writeHead(400, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ error: { message: rejected.message } }));
+      return;
+    }
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     const text = texts.shift() ?? '';
+    if (call.body.includes('"tool_choice"')) {
+      const made = { index: 0, id: 'c', function: { name: 'answer', arguments: text } };
+      response.write(chunk({ choices: [{ index: 0, delta: { tool_calls: [made] } }] }));
+      response.write(chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] }));
+      response.end('data: [DONE]\n\n');
+      return;
+    }
     for (let at = 0; at < text.length; at += 5) {
       response.write(
         chunk({ choices: [{ index: 0, delta: { content: text.slice(at, at + 5) } }] }),
@@ -27,7 +41,10 @@ beforeAll(async () => {
   });
 });
 afterAll(() => fake.close());
-beforeEach(() => (fake.calls.length = 0));
+beforeEach(() => {
+  fake.calls.length = 0;
+  rejected = undefined;
+});
 
 const runtime = () =>
   createModelRuntime('openai', { apiKey: 'k', baseURL: `${fake.url}/v1`, maxRetries: 0 });
@@ -44,6 +61,26 @@ describe('ModelRuntime', () => {
     expect(fake.calls).toHaveLength(2);
     const body = JSON.parse(fake.calls[0]?.body ?? '{}') as Record<string, object>;
     expect(body['response_format']).toMatchObject({ type: 'json_schema' });
+  });
+
+  it('asks by a tool where the server takes no schema', async () => {
+    rejected = {
+      word: '"response_format"',
+      message: 'This response_format type is unavailable now',
+    };
+    texts = ['{"name":"Ada"}'];
+    expect(await runtime().generateObject(request)).toEqual({ name: 'Ada' });
+    expect(fake.calls).toHaveLength(2);
+    const body = JSON.parse(fake.calls[1]?.body ?? '{}') as Record<string, unknown>;
+    expect(body['response_format']).toBeUndefined();
+    expect(body['tools']).toMatchObject([{ type: 'function' }]);
+    texts = ['{"name":"Ada"}'];
+    expect(await runtime().streamObject(request).object()).toEqual({ name: 'Ada' });
+    rejected.message = "Invalid schema for response_format 'answer': it is not supported";
+    await expect(runtime().generateObject(request)).rejects.toThrow('Invalid schema');
+    rejected.message = 'This response_format type is unavailable now';
+    const chosen = runtime().generateObject({ ...request, mode: 'schema' });
+    await expect(chosen).rejects.toThrow('unavailable');
   });
 
   it('shows an object while it arrives', async () => {
