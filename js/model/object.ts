@@ -143,11 +143,9 @@ export class ObjectRun<T = unknown> implements AsyncIterable<DeepPartial<T>> {
     const rounds = Math.min(Math.max(repairs, 0), mostRepairs);
     let messages = this.#messages();
     for (let round = 0; ; round += 1) {
-      const received = await this.#answer(messages).catch((e: unknown) =>
-        this.#byTool(e, messages),
-      );
-      const { text: answer, isCut } = received;
-      if (received.isRefused) throw rejectedAnswer(answer);
+      const given = this.#answer(messages).catch((e: unknown) => this.#byTool(e, messages));
+      const { text: answer, isCut, isRefused: isRejected } = await given;
+      if (isRejected) throw rejectedAnswer(answer);
       const verdict = await this.#judge(answer);
       // Asked again it would be cut again.
       if (isCut && !('object' in verdict)) throw cutAnswer(answer);

@@ -196,7 +196,9 @@ void write_tool_choice(JsonBuilder& out, const Draft& draft, bool is_thinking) {
 
 void write_sampling(JsonBuilder& out, const Draft& draft, bool is_thinking) {
   const ChatPayload& payload = draft.payload;
-  Sampling s = sampling_of(draft, 1.0);
+  // DeepSeek's servers keep their own scale.
+  // Source: https://api-docs.deepseek.com/guides/anthropic_api (2026).
+  Sampling s = sampling_of(draft, draft.config.provider->id == "deepseek" ? 2.0 : 1.0);
   const bool rejected = draft.is(Trait::no_sampling);
   if (is_thinking && !rejected && (s.temperature || s.top_p || payload.top_k)) {
     draft.note("temperature", "A model that thinks takes no sampling settings.");

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "model/body/fields.hpp"
 #include "model/body/sampling.hpp"
@@ -24,21 +27,32 @@ bool sets_clearing(const Draft& draft) {
   return clearing_of(draft) && draft.has(Quirk::clear_thinking);
 }
 
+// Kimi's word for a model that keeps the reasoning of earlier turns.
+// Source: LobeHub's model-runtime, moonshot (2026-11).
+bool keeps_all(const Draft& draft) {
+  return draft.config.provider->id == "moonshot" && draft.payload.preserve_thinking &&
+         draft.is(Trait::preserves_thinking) && !is_disabled(draft.payload.reasoning);
+}
+
 bool is_glm(const Draft& draft) {
   return draft.model.find("glm") != draft.model.npos;
 }
 
 void write_thinking_object(JsonBuilder& out, const Draft& draft) {
   const Reasoning& reasoning = draft.payload.reasoning;
-  if (draft.is(Trait::always_thinking)) {
+  const bool keeps = keeps_all(draft);
+  if (draft.is(Trait::always_thinking) && !keeps) {
     if (reasoning.type == "disabled") draft.note("thinking", "The model always thinks.");
   } else if (reasoning.type == "adaptive" && !is_volcengine(draft)) {
     draft.note("thinking", "The provider knows `enabled` and `disabled` only.");
   } else {
     const bool clears = sets_clearing(draft);
-    if (!reasoning.type.empty() || clears) {
+    if (!reasoning.type.empty() || clears || keeps) {
       out.open_object("thinking");
-      out.filled("type", reasoning.type == "adaptive" ? "auto" : reasoning.type);
+      out.filled("type", keeps                          ? "enabled"
+                         : reasoning.type == "adaptive" ? "auto"
+                                                        : reasoning.type);
+      if (keeps) out.text("keep", "all");
       if (clears) out.flag("clear_thinking", *clearing_of(draft));
       out.close_object();
     }
@@ -74,6 +88,29 @@ void write_adaptive_object(JsonBuilder& out, const Draft& draft) {
   out.close_object();
 }
 
+// The budget that the payload sets, within what the server takes.
+// Source: SiliconFlow's reference of chat completions; LobeHub's model-runtime, siliconcloud and
+// wenxin (2026-11).
+std::optional<std::int64_t> taken_budget(const Draft& draft) {
+  struct Range {
+    std::string_view provider;
+    std::int64_t least;
+    std::int64_t most;
+  };
+  constexpr std::array ranges{Range{"siliconcloud", 128, 32'768}, Range{"wenxin", 100, 16'384}};
+  const std::optional<std::int64_t>& wanted = draft.payload.reasoning->budget;
+  if (!wanted) return wanted;
+  for (const Range& range : ranges) {
+    if (draft.config.provider->id != range.provider) continue;
+    const std::int64_t taken = std::clamp(*wanted, range.least, range.most);
+    if (taken != *wanted) {
+      draft.note("thinking", "The budget went to the nearest one that the provider takes.");
+    }
+    return taken;
+  }
+  return wanted;
+}
+
 // A budget alone does not switch: not every model there has the switch.
 void write_enable_thinking(JsonBuilder& out, const Draft& draft) {
   const Reasoning& reasoning = draft.payload.reasoning;
@@ -85,7 +122,7 @@ void write_enable_thinking(JsonBuilder& out, const Draft& draft) {
       always_thinks || !reasoning.type.empty() || (!takes_effort && !reasoning.effort.empty());
   if (is_off || is_on) out.flag("enable_thinking", !is_off);
   if (is_off) return;
-  write_integer(out, "thinking_budget", reasoning.budget);
+  write_integer(out, "thinking_budget", taken_budget(draft));
   if (takes_effort) return out.filled("reasoning_effort", effort_of(draft));
   if (reasoning.effort.empty() || reasoning.effort == "none") return;
   draft.note("reasoning_effort", "The provider takes no effort: set `thinking.budget_tokens`.");
@@ -159,8 +196,21 @@ void write_reasoning_object(JsonBuilder& out, const Draft& draft) {
   out.close_object();
 }
 
+// Groq's models that take no effort: the server refuses the member for them.
+// Source: Groq's guide of reasoning; LobeHub's model-runtime, groq (2026-11).
+bool takes_no_effort(const Draft& draft) {
+  constexpr std::array<std::string_view, 7> names{"llama", "gemma",    "mistral", "mixtral",
+                                                  "kimi",  "compound", "allam"};
+  return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+    return draft.model.find(name) != draft.model.npos;
+  });
+}
+
 // Qwen's models think or do not; others there have levels.
 void write_effort_switch(JsonBuilder& out, const Draft& draft) {
+  if (takes_no_effort(draft)) {
+    return draft.note("reasoning_effort", "The model takes none.");
+  }
   if (draft.model.find("qwen3") == draft.model.npos) {
     write_plain_reasoning(out, draft);
     return;
@@ -209,7 +259,7 @@ void write_chat_reasoning(message::JsonBuilder& out, const Draft& draft) {
   if (preserves && is_qwen && extra_of(draft.payload, "preserve_thinking").empty()) {
     out.flag("preserve_thinking", true);
   }
-  if (draft.payload.reasoning->empty() && !sets_clearing(draft)) return;
+  if (draft.payload.reasoning->empty() && !sets_clearing(draft) && !keeps_all(draft)) return;
   for (const ReasoningWay& way : reasoning_ways) {
     if (!draft.has(way.quirk)) continue;
     way.write(out, draft);

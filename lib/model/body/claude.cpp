@@ -200,6 +200,10 @@ std::string_view claude_effort(const Draft& draft) {
   if (is_off_by_effort(draft.payload.reasoning)) {
     return draft.is(Trait::always_thinking) ? "low" : "";
   }
+  // Other servers' models that shall not think take none.
+  if (is_switched_off(*draft.payload.reasoning) && draft.has(Quirk::reasoning_content_back)) {
+    return {};
+  }
   if (draft.is(Trait::no_effort)) {
     draft.note("effort", "The model takes no effort: `thinking` has a budget instead.");
     return {};

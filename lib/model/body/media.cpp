@@ -63,6 +63,15 @@ Media::Kind true_kind(const Media& media) {
   return doubtful ? reported : media.kind;
 }
 
+// What the bytes of an image by value are, where they are not what they are called: the vendors
+// that are told the type reject it otherwise. "" for any other medium.
+std::string_view true_type(const Media& media) {
+  constexpr std::string_view image = "image/";
+  if (media.source != Media::Source::data || !media.mime_type.starts_with(image)) return {};
+  const std::string_view shown = message::type_by_base64(media.value);
+  return shown.starts_with(image) && shown != media.mime_type ? shown : std::string_view();
+}
+
 void write_settled(message::JsonBuilder& out, const Media& media, std::string_view filename) {
   message::JsonBuilder metadata(json::Surrogates::keep);
   metadata.open_object();
@@ -90,6 +99,10 @@ std::optional<Settled> settled(const json::Value& part, FileNames names, std::st
   out.changed = part["type"].string() == "binary";
   if (message::take_data_url(media, held)) {
     media.mime_type = media.mime_type.substr(0, media.mime_type.find(';'));
+    out.changed = true;
+  }
+  if (const std::string_view type = true_type(media); !type.empty()) {
+    media.mime_type = type;
     out.changed = true;
   }
   const Media::Kind kind = true_kind(media);

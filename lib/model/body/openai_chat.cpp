@@ -39,12 +39,17 @@ bool rejects_logprobs(const Draft& draft) {
   return draft.has(Quirk::no_logprobs);
 }
 
+// OpenAI's models that think take no change of them either.
+bool rejects_bias(const Draft& draft) {
+  return rejects_logprobs(draft) || (draft.is(Trait::no_sampling) && draft.is(Trait::reasons));
+}
+
 // All further members that this provider takes.
 std::vector<std::string_view> members_of(const Draft& draft) {
   std::vector<std::string_view> names =
       documented_members(Dialect::openai_chat, draft.config.provider->id);
   add_native_names(draft, names);
-  if (rejects_logprobs(draft)) std::erase(names, "logit_bias");
+  if (rejects_bias(draft)) std::erase(names, "logit_bias");
   return names;
 }
 
@@ -73,6 +78,15 @@ constexpr std::array search_ways{
         Quirk::search_engine, "",
         R"({"type":"web_search","web_search":{"enable":true,"search_engine":"search_std","search_result":true,"result_sequence":"before"}})",
         ""},
+    SearchWay{
+        Quirk::search_performance, "",
+        R"({"type":"web_search","web_search":{"enable":true,"search_mode":"performance_first"}})",
+        ""},
+    SearchWay{Quirk::search_auto, "",
+              R"({"type":"web_search","web_search":{"search_mode":"auto"}})", ""},
+    SearchWay{Quirk::search_described, "",
+              R"({"type":"web_search","function":{"description":"Searches the web."}})", ""},
+    SearchWay{Quirk::search_enabled, R"("webSearchEnabled":true)", R"({"type":"web_search"})", ""},
     SearchWay{Quirk::search_builtin, "",
               R"({"type":"builtin_function","function":{"name":"$web_search"}})", ""},
     SearchWay{Quirk::search_suffix, "", "", ":online"},
@@ -131,7 +145,9 @@ void write_tool_choice(JsonBuilder& out, const Draft& draft) {
   }
   if (kind != ToolChoice::Kind::tool) note_choice_members(draft);
   switch (kind) {
-    case ToolChoice::Kind::unset: break;
+    case ToolChoice::Kind::unset:
+      if (!is_other && draft.has(Quirk::explicit_tool_choice)) out.text("tool_choice", "auto");
+      break;
     case ToolChoice::Kind::none: out.text("tool_choice", "none"); break;
     case ToolChoice::Kind::any_or_none: out.text("tool_choice", "auto"); break;
     case ToolChoice::Kind::required: out.text("tool_choice", "required"); break;
@@ -246,13 +262,20 @@ void write_sampling(JsonBuilder& out, const Draft& draft) {
   if (s.logprobs) write_logprobs(out, draft);
 }
 
+// Whether the model answers with images: OpenRouter names most of its own so.
+bool makes_images(const Draft& draft) {
+  if (draft.is(Trait::image_output)) return true;
+  const std::string_view model = draft.model;
+  return draft.config.provider->id == "openrouter" &&
+         (model.ends_with("-image") || model.find("flux") != model.npos);
+}
+
 // OpenRouter's way to models that answer with images, which gateways of its kind took over.
 void write_image_options(JsonBuilder& out, const Draft& draft) {
   const ChatPayload& payload = draft.payload;
   const bool has_image_options =
       !payload.image_aspect_ratio.empty() || !payload.image_resolution.empty();
-  if (!draft.has(Quirk::image_config) || (!has_image_options && !draft.is(Trait::image_output)))
-    return;
+  if (!draft.has(Quirk::image_config) || (!has_image_options && !makes_images(draft))) return;
   if (extra_of(payload, "modalities").empty()) out.raw("modalities", R"(["image","text"])");
   // `auto` is what the model does by itself, and the smallest size has a name of its own.
   const std::string& ratio = payload.image_aspect_ratio;

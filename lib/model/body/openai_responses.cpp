@@ -121,6 +121,7 @@ bool write_switch(JsonBuilder& out, const Draft& draft) {
 void write_reasoning(JsonBuilder& out, const Draft& draft) {
   const Reasoning& reasoning = draft.payload.reasoning;
   std::string effort = effort_of(draft);
+  if (reasoning.effort.empty() && draft.is(Trait::high_by_default)) effort = "high";
   // Volcengine takes `max` in its chat API alone.
   if (effort == "max" && is_volcengine(draft)) {
     draft.note("reasoning_effort", "The Responses API here ends at `high`.");

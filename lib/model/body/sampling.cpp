@@ -79,14 +79,29 @@ void fix_sampling(const Draft& draft, Sampling& s) {
   s.presence_penalty.reset();
 }
 
+// On LobeHub's scale, a temperature of servers that take half of it or little more is halved.
+// Source: the tests of LobeHub's model-runtime, mistral (2026-11).
+bool is_halved(const Draft& draft, bool to_one) {
+  return to_one || draft.config.provider->dialect == Dialect::mistral;
+}
+
 void apply_temperature(const Draft& draft, Sampling& s, double most) {
-  const bool to_one = draft.has(Quirk::temperature_to_one) || most < 2.0;
-  const bool halves = to_one && lobe_scale(draft);
-  clamp_setting(draft, "temperature", s.temperature, 0.0, to_one && !halves ? 1.0 : 2.0);
+  const bool to_one =
+      draft.has(Quirk::temperature_to_one) || draft.has(Quirk::open_temperature) || most < 2.0;
+  const bool halves = lobe_scale(draft) && is_halved(draft, to_one);
+  constexpr double middle = 1.5;
+  const double highest = draft.has(Quirk::temperature_to_1_5) ? middle : 2.0;
+  clamp_setting(draft, "temperature", s.temperature, 0.0, halves ? 2.0 : to_one ? 1.0 : highest);
   if (s.temperature && halves) s.temperature = *s.temperature / 2.0;
   if (s.temperature && *s.temperature <= 0.0 && draft.has(Quirk::no_zero_temperature) &&
       !draft.is(Trait::zero_temperature)) {
     drop(draft, "temperature", s.temperature, "The provider takes values above 0 only.");
+  }
+  // Groq takes it; calls on LobeHub's scale leave it to the model there.
+  // Source: the tests of LobeHub's model-runtime, groq (2026-11).
+  const bool leaves_zero = lobe_scale(draft) && draft.config.provider->id == "groq";
+  if (s.temperature && *s.temperature <= 0.0 && leaves_zero) {
+    drop(draft, "temperature", s.temperature, "On LobeHub's scale, 0 leaves it to the model.");
   }
   if (s.temperature && *s.temperature >= 2.0 && draft.has(Quirk::temperature_below_two)) {
     drop(draft, "temperature", s.temperature, "The provider takes values below 2 only.");

@@ -90,8 +90,13 @@ bool is_streamed(const ProviderConfig& config, const ChatPayload& payload, Trait
   const Quirks& quirks = config.quirks;
   if (quirks.has(Quirk::always_streams)) return true;
   if (!payload.stream || traits.has(Trait::no_stream)) return false;
-  if (!payload.tools.empty() && quirks.has(Quirk::no_stream_with_tools)) return false;
-  const bool is_o1 = payload.model == "o1" || payload.model.starts_with("o1-");
+  const bool has_tools =
+      !payload.tools.empty() || (payload.search && quirks.has(Quirk::search_auto));
+  if (has_tools && quirks.has(Quirk::no_stream_with_tools)) return false;
+  std::string_view model = payload.model;
+  if (const std::size_t slash = model.rfind('/'); slash != model.npos)
+    model.remove_prefix(slash + 1);
+  const bool is_o1 = model == "o1" || model.starts_with("o1-");
   if (is_o1 && quirks.has(Quirk::no_stream_o1)) return false;
   const bool has_schema = payload.response_format->kind == ResponseFormat::Kind::json_schema &&
                           takes_format(config, payload);
@@ -247,6 +252,11 @@ Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& 
   spell_vendor_calls(messages, config, chat.dialect, chat.model, chat.notes);
   const bool takes_unsigned =
       takes_unsigned_reasoning(config, chat.dialect, chat.model, payload.model);
+  if (!takes_unsigned && is_claude(chat.dialect)) drop_foreign_signatures(messages, chat.notes);
+  if (takes_unsigned && chat.dialect == Dialect::anthropic) {
+    const bool is_thinking = traits.has(Trait::always_thinking) || !is_disabled(payload.reasoning);
+    give_reasoning_back(messages, config, traits, is_thinking);
+  }
   note_withheld(messages, config, chat.dialect, takes_unsigned, chat.notes);
   drop_foreign_state(messages, config.id);
   if (!takes_unsigned) drop_unsigned_marks(messages);

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/ascii.hpp"
 #include "event/unsigned_reasoning.hpp"
 #include "format/openai_names.hpp"
 #include "message/shown_hash.hpp"
@@ -50,7 +51,27 @@ bool is_of_signature(const ProviderState& state, Role role) {
   return role == Role::reasoning && (is_item_state(state) || state.kind == event::unsigned_kind);
 }
 
+// DeepSeek's are such ids, which Claude's never are.
+bool is_uuid(std::string_view text) {
+  constexpr std::string_view shape = "00000000-0000-0000-0000-000000000000";
+  return text.size() == shape.size() &&
+         std::equal(text.begin(), text.end(), shape.begin(), [](char given, char place) {
+           return place == '-' ? given == '-' : is_ascii_alphanumeric(given);
+         });
+}
+
 }  // namespace
+
+void drop_foreign_signatures(message::SharedMessages& messages, std::vector<Note>& notes) {
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < messages.size(); ++at) {
+    const bool is_reasoning = messages[at].role == Role::reasoning;
+    if (!is_reasoning || !is_uuid(messages[at].encrypted_value.value_or(""))) continue;
+    messages.edit()[at].encrypted_value.reset();
+    ++count;
+  }
+  note_count(notes, "Signatures of earlier answers are", count, "Another model made them.", true);
+}
 
 void drop_unfit_signatures(message::SharedMessages& messages, std::vector<Note>& notes) {
   const std::vector<Unfit> found = find_unfit(messages.list());

@@ -9,6 +9,9 @@
 
 namespace millrace::model {
 
+// Takes out the signatures of another model's reasoning, where Claude is asked.
+void drop_foreign_signatures(message::SharedMessages& messages, std::vector<Note>& notes);
+
 // Takes out the encrypted values of reasoning, texts and calls that no longer show what they showed
 // (message/shown_hash.hpp), and what belongs to them alone. Adds a note that counts them.
 void drop_unfit_signatures(message::SharedMessages& messages, std::vector<Note>& notes);

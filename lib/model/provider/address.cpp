@@ -90,6 +90,34 @@ const Route* find_route(const ProviderConfig& config, std::string_view mode,
   return nullptr;
 }
 
+// Gateways of this prefix serve GPT models by the Responses API alone.
+// Source: LobeHub's model-runtime, openai (2026-11).
+bool is_codex(std::string_view model) {
+  constexpr std::string_view prefix = "codex/";
+  if (!model.starts_with(prefix)) return false;
+  model.remove_prefix(prefix.size());
+  return model.starts_with("gpt-") && model.find("-chat") == model.npos;
+}
+
+bool only_by_responses(std::string_view model) {
+  return traits_of(model).has(Trait::responses_only) || is_codex(model);
+}
+
+// OpenAI's newer models refuse tools beside thinking in chat completions, which alone can give
+// more than one answer.
+bool is_by_responses(const ProviderConfig& config, const ChatPayload& payload) {
+  if (config.quirks.has(Quirk::responses_first)) return true;
+  return config.quirks.has(Quirk::responses_gpt) && payload.n.value_or(1) == 1 &&
+         traits_of(payload.model).has(Trait::prefers_responses);
+}
+
+// The Responses API takes no audio: OpenAI's models hear it in chat completions.
+std::string_view wanted_mode(const ProviderConfig& config, const ChatPayload& payload) {
+  const std::string_view mode = payload.api_mode.empty() ? config.api_mode : payload.api_mode;
+  if (mode != "responses" || config.provider->dialect != Dialect::openai_chat) return mode;
+  return has_audio(payload) && !only_by_responses(payload.model) ? not_responses : mode;
+}
+
 // What a mode asks for when no route of the provider leads there.
 Result<Dialect> dialect_of(const ProviderConfig& config, const ChatPayload& payload,
                            std::string_view mode) {
@@ -98,7 +126,7 @@ Result<Dialect> dialect_of(const ProviderConfig& config, const ChatPayload& payl
   const bool has_responses = is_openai && config.quirks.has(Quirk::responses_api);
   // OpenAI's own address has no other API for them, whatever a switch of the provider says.
   const bool is_own = row.id == "openai" && !config.own_base_url;
-  const bool only_responses = traits_of(payload.model).has(Trait::responses_only);
+  const bool only_responses = only_by_responses(payload.model);
   if (is_own && has_responses && only_responses && !has_audio(payload)) {
     return Dialect::openai_responses;
   }
@@ -109,7 +137,7 @@ Result<Dialect> dialect_of(const ProviderConfig& config, const ChatPayload& payl
   if ((mode.empty() || mode == not_responses) && is_openai) {
     if (config.own_base_url && config.base_url.ends_with("/anthropic")) return Dialect::anthropic;
     const bool searches = payload.search && config.quirks.has(Quirk::search_responses);
-    const bool by_default = mode.empty() && config.quirks.has(Quirk::responses_first);
+    const bool by_default = mode.empty() && is_by_responses(config, payload);
     const bool has_items =
         has_tool_of(payload, message::ToolVendor::openai) || has_items_of_openai(payload);
     const bool first = by_default || searches || only_responses || has_items;
@@ -203,19 +231,23 @@ Result<Way> way_to(const ProviderConfig& config, const ChatPayload& payload) {
   const Provider& row = *config.provider;
   if (row.dialect == Dialect::none)
     return cannot(config, "serves no chat. docs/providers.md tells what it does.");
-  const std::string_view mode = payload.api_mode.empty() ? config.api_mode : payload.api_mode;
+  const std::string_view mode = wanted_mode(config, payload);
   Way way;
   std::string_view pattern = row.base_url;
-  if (const Route* route = find_route(config, mode, payload.model)) {
-    way.dialect = route->dialect;
-    way.auth = route->auth;
-    if (!route->base_url.empty()) pattern = route->base_url;
-  } else {
+  const Route* route = find_route(config, mode, payload.model);
+  if (!route) {
     auto dialect = dialect_of(config, payload, mode);
     if (!dialect) return std::move(dialect).error();
     way.dialect = dialect.value();
     way.auth = auth_of(row, way.dialect);
     if (way.dialect == row.dialect) way.path = row.path;
+    const bool is_other = way.dialect == Dialect::openai_responses && way.dialect != row.dialect;
+    if (is_other) route = find_route(config, "responses", payload.model);
+  }
+  if (route) {
+    way.dialect = route->dialect;
+    way.auth = route->auth;
+    if (!route->base_url.empty()) pattern = route->base_url;
   }
   const bool is_relative = pattern.find("{base_url}") != std::string_view::npos;
   if (pattern.empty() || (config.own_base_url && !is_relative)) pattern = config.base_url;

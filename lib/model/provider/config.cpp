@@ -160,6 +160,11 @@ Result<void> read_base_url(const json::Value& root, ProviderConfig& config) {
                                              shown_address(url) + ".");
   }
   config.base_url = without_tail(std::move(url), row_of(config.provider->dialect).tails);
+  // Azure's portal shows the address of one of its APIs; the paths of all begin at the resource.
+  constexpr std::string_view azure_tails = "/openai/v1,/openai";
+  if (config.provider->id == "azure") {
+    config.base_url = without_tail(std::move(config.base_url), azure_tails);
+  }
   config.own_base_url = true;
   return {};
 }

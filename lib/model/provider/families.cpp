@@ -31,8 +31,11 @@ constexpr Efforts none_to_max = none_to_xhigh.with(Effort::max);
 constexpr std::uint64_t o_series =
     bits(no_sampling, no_stop, completion_tokens, no_system, reasons, cache_key);
 constexpr std::uint64_t gpt_5 = bits(no_sampling, no_stop, completion_tokens, reasons, cache_key);
-constexpr std::uint64_t gpt_5_5 = gpt_5 | bits(samples_without_thinking);
-constexpr std::uint64_t gpt_5_1 = gpt_5_5 | bits(thinking_off_by_default);
+constexpr std::uint64_t gpt_5_1 = gpt_5 | bits(samples_without_thinking, thinking_off_by_default);
+constexpr std::uint64_t gpt_5_2 = gpt_5_1 | bits(prefers_responses);
+constexpr std::uint64_t gpt_5_5 = gpt_5 | bits(samples_without_thinking, prefers_responses);
+constexpr std::uint64_t gpt_5_pro = gpt_5 | bits(responses_only, high_by_default);
+constexpr std::uint64_t gpt_6 = gpt_5 | bits(prefers_responses);
 constexpr Efforts low_or_high = Efforts(Effort::low, Effort::low).with(Effort::high);
 constexpr std::uint64_t grok_reasoning = bits(no_penalties, no_stop);
 constexpr std::uint64_t grok_4 = grok_reasoning | bits(rejects_effort);
@@ -54,7 +57,8 @@ constexpr std::uint64_t haiku_5_5 = claude_5 | bits(bound_reasoning);
 // itself is not known.
 constexpr std::uint64_t other_claude = claude_4_7 | bits(high_without_thinking);
 constexpr std::uint64_t gemini_low = bits(thinking_level, no_minimal_level);
-constexpr std::uint64_t kimi_k2 = bits(fixed_sampling, no_demands, one_answer, switch_only);
+constexpr std::uint64_t kimi_k2 =
+    bits(fixed_sampling, no_demands, one_answer, switch_only, cache_key);
 
 // The longest name that fits counts alone.
 // Sources: the vendors' model pages; OpenAI's API reference and guide of reasoning, also for the
@@ -71,30 +75,33 @@ constexpr std::array families{
     Family{"o4-mini", o_series, low_to_high},
     Family{"o4-mini-deep-research", o_series | bits(responses_only), medium_only},
     Family{"gpt-5", gpt_5, Efforts(Effort::minimal, Effort::high)},
-    Family{"gpt-5-pro", gpt_5 | bits(responses_only), Efforts(Effort::high, Effort::high)},
+    Family{"gpt-5-pro", gpt_5_pro, Efforts(Effort::high, Effort::high)},
     Family{"gpt-5-codex", gpt_5 | bits(responses_only), low_to_high},
     Family{"gpt-5.1", gpt_5_1, none_to_high},
     Family{"gpt-5.1-chat", gpt_5, medium_only},
     Family{"gpt-5.1-codex", gpt_5 | bits(responses_only), low_to_high},
     Family{"gpt-5.1-codex-max", gpt_5 | bits(responses_only), low_to_xhigh},
-    Family{"gpt-5.2", gpt_5_1, none_to_xhigh},
+    Family{"gpt-5.2", gpt_5_2, none_to_xhigh},
     Family{"gpt-5.2-chat", gpt_5, medium_only},
     Family{"gpt-5.2-codex", gpt_5 | bits(responses_only), low_to_xhigh},
-    Family{"gpt-5.2-pro", gpt_5 | bits(responses_only), medium_to_xhigh},
+    Family{"gpt-5.2-pro", gpt_5_pro, medium_to_xhigh},
     Family{"gpt-5.3-chat", gpt_5, medium_only},
     Family{"gpt-5.3-codex", gpt_5 | bits(responses_only), low_to_xhigh},
-    Family{"gpt-5.4", gpt_5_1, none_to_xhigh},
-    Family{"gpt-5.4-pro", gpt_5 | bits(responses_only), medium_to_xhigh},
+    Family{"gpt-5.4", gpt_5_2, none_to_xhigh},
+    Family{"gpt-5.4-pro", gpt_5_pro, medium_to_xhigh},
     Family{"gpt-5.5", gpt_5_5, none_to_xhigh},
-    Family{"gpt-5.5-pro", gpt_5 | bits(responses_only), medium_to_xhigh},
+    Family{"gpt-5.5-pro", gpt_5_pro, medium_to_xhigh},
     Family{"gpt-5.6", gpt_5_5, none_to_max},
     Family{"gpt-oss", 0, low_to_high},
     Family{"gpt-5-chat", bits(completion_tokens, cache_key)},
+    Family{"gpt-5-image", gpt_5 | bits(image_output)},
+    Family{"gpt-5-image-mini", gpt_5 | bits(image_output)},
     Family{"gpt-5-search-api", bits(no_sampling, completion_tokens, cache_key)},
     Family{"codex-mini-latest", gpt_5 | bits(responses_only)},
     Family{"computer-use-preview", bits(no_sampling, responses_only)},
     Family{"gpt-4o-search", bits(no_sampling)},
     Family{"gpt-4o-mini-search", bits(no_sampling)},
+    Family{"chat-latest", bits(completion_tokens, cache_key)},
     Family{"gpt-4", bits(cache_key)},
     Family{"gpt-4o", bits(cache_key)},
     Family{"claude", other_claude},
@@ -192,11 +199,14 @@ constexpr std::array families{
     Family{"hy3-preview", bits(reasoning_back)},
     Family{"glm-4-alltools", bits(open_sampling)},
     Family{"minimax-m3", bits(adaptive_thinking, completion_tokens, zero_temperature)},
+    Family{"kimi", bits(cache_key)},
+    Family{"kimi-k2-thinking", bits(always_thinking, reasoning_back, cache_key)},
     Family{"kimi-k2.5", kimi_k2},
-    Family{"kimi-k2.6", kimi_k2},
-    Family{"kimi-k2.7", kimi_k2 | bits(always_thinking, reasoning_back)},
+    Family{"kimi-k2.6", kimi_k2 | bits(preserves_thinking)},
+    Family{"kimi-k2.7", kimi_k2 | bits(preserves_thinking, always_thinking, reasoning_back)},
     Family{"kimi-k3",
-           bits(no_sampling, always_thinking, one_answer, completion_tokens, reasoning_back),
+           bits(no_sampling, always_thinking, one_answer, completion_tokens, reasoning_back,
+                cache_key),
            low_or_high.with(Effort::max)},
 };
 
@@ -217,12 +227,12 @@ constexpr std::array patterns{
     Pattern{"o", 500, "", o_series, low_to_high},
     Pattern{"o", 100, "-pro", o_series | bits(responses_only), low_to_high},
     Pattern{"o", 100, "-deep-research", o_series | bits(responses_only), medium_only},
-    Pattern{"gpt-", 600, "-sol", gpt_5, none_to_max},
-    Pattern{"gpt-", 600, "-luna", gpt_5, none_to_max},
-    Pattern{"gpt-", 600, "", gpt_5, low_to_max},
+    Pattern{"gpt-", 600, "-sol", gpt_6, none_to_max},
+    Pattern{"gpt-", 600, "-luna", gpt_6, none_to_max},
+    Pattern{"gpt-", 600, "", gpt_6, low_to_max},
     Pattern{"gpt-", 501, "", gpt_5_5, none_to_max},
     Pattern{"gpt-", 501, "-chat", gpt_5, medium_only},
-    Pattern{"gpt-", 500, "-pro", gpt_5 | bits(responses_only), medium_to_xhigh},
+    Pattern{"gpt-", 500, "-pro", gpt_5_pro, medium_to_xhigh},
     Pattern{"gpt-", 500, "-codex", gpt_5 | bits(responses_only), low_to_xhigh},
     Pattern{"gpt-", 500, "-search", bits(no_sampling, completion_tokens, cache_key)},
     Pattern{"gpt-", 400, "-search", bits(no_sampling)},

@@ -36,13 +36,15 @@ enum class Trait : std::uint8_t {
   image_output,           // answers with images, too
   fixed_sampling,         // Kimi K2.5: one temperature a mode
   responses_only,         // served by the Responses API alone
+  prefers_responses,      // OpenAI: beside tools, it thinks in the Responses API alone
+  high_by_default,        // OpenAI: where no effort is given, `high` is
   samples_without_thinking,  // no_sampling holds only while it thinks
   thinking_off_by_default,   // it does not think unless it is told to
   cache_key,                 // takes prompt_cache_key
   mistral_rules,             // ids of calls are nine letters and digits, results are answered
   zero_temperature,          // MiniMax-M3: takes a temperature of 0, which others there refuse
   open_sampling,             // GLM: temperature and top_p lie between 0.01 and 0.99
-  preserves_thinking,        // Qwen: `preserve_thinking` keeps the reasoning of earlier turns
+  preserves_thinking,        // Qwen and Kimi: can be told to keep the reasoning of earlier turns
   no_schema,                 // Claude: no constrained decoding, for answers and for tools
   no_bedrock_schema,         // the same, on Bedrock only: it checks fields by an older list
   one_answer,                // `n` other than 1 is refused

@@ -90,6 +90,7 @@ std::vector<Case> member_cases() {
       {"tool_limit_128", request(many_tools()), "129 tools are more than the 128", R"("t128")"},
       {"tool_choice_auto_only", request(std::string(tool) + R"(,"tool_choice":"required")"), "",
        R"("tool_choice":"required")"},
+      {"explicit_tool_choice", request(tool), R"("tool_choice":"auto")", ""},
       {"no_json_schema", request(schema), R"(JSON Schema)", R"("type":"json_schema")"},
       {"no_format_with_tools", request(std::string(tool) + "," + std::string(schema)), "not both",
        R"("response_format":{)"},
@@ -136,6 +137,8 @@ std::vector<Case> member_cases() {
       {"temperature_to_one", request(R"("temperature":1.5)"), "", R"("temperature":1.5)"},
       {"no_zero_temperature", request(R"("temperature":0)"), "", R"("temperature":0)"},
       {"temperature_below_two", request(R"("temperature":2)"), "", R"("temperature":2)"},
+      {"temperature_to_1_5", request(R"("temperature":1.75)"), R"("temperature":1.5)",
+       R"("temperature":1.75)"},
       {"open_temperature", request(R"("temperature":1.5)"), R"("temperature":0.99)",
        R"("temperature":1.5)"},
       {"open_top_p", request(R"("top_p":1)"), R"("top_p":0.99)", R"("top_p":1)"},
@@ -161,6 +164,11 @@ std::vector<Case> member_cases() {
       {"search_enable", request(search), R"("enable_search":true)", ""},
       {"search_tool", request(search), R"("type":"web_search")", ""},
       {"search_engine", request(search), R"("search_engine":"search_std")", ""},
+      {"search_performance", request(search), R"("search_mode":"performance_first")", ""},
+      {"search_auto", request(search), R"("web_search":{"search_mode":"auto"})", ""},
+      {"search_described", request(search), R"({"type":"web_search","function":{"description":)",
+       ""},
+      {"search_enabled", request(search), R"("webSearchEnabled":true)", ""},
       {"search_builtin", request(search), R"("name":"$web_search")", ""},
       {"search_suffix", request(search), R"("model":"m:online")", R"("model":"m")"},
       {"search_enhancement", request(search), R"("enable_enhancement":true)", ""},
@@ -221,6 +229,9 @@ TEST(Quirks, ChooseTheResponsesApi) {
       std::string::npos);
   EXPECT_NE(outcome(R"("responses_api":true)", request("")).find("/chat/completions"),
             std::string::npos);
+  constexpr std::string_view gpt = R"("responses_api":true,"responses_gpt":true)";
+  EXPECT_NE(outcome(gpt, request("", "gpt-5.5")).find("/responses"), std::string::npos);
+  EXPECT_NE(outcome(gpt, request("", "gpt-5")).find("/chat/completions"), std::string::npos);
   EXPECT_NE(outcome(R"("responses_api":true,"search_responses":true)", request(search))
                 .find("/responses"),
             std::string::npos);
@@ -238,8 +249,9 @@ TEST(Quirks, LeaveGroqATemperatureOfZero) {
 }
 
 TEST(Quirks, AllHaveACase) {
-  std::set<std::string_view> tested{"responses_api", "responses_first",  "search_responses",
-                                    "search_x",      "plain_think_tags", "late_think_tags"};
+  std::set<std::string_view> tested{"responses_api",    "responses_first", "responses_gpt",
+                                    "search_responses", "search_x",        "plain_think_tags",
+                                    "late_think_tags"};
   for (const Case& c : cases()) tested.insert(c.quirk);
   for (const model::QuirkRow& row : model::quirks()) {
     EXPECT_TRUE(tested.contains(row.name)) << row.name << " has no test";
