@@ -105,7 +105,9 @@ export type ArgumentMatcher =
   | {
       type: 'exact' | 'prefix' | 'wildcard' | 'regex' | 'semanticShell' | 'sensitivePath';
       pattern: string;
-    };
+    }
+  /** A rule of shell commands may name what it looks for as its `predicate`. */
+  | { type: 'semanticShell'; predicate: string };
 
 export interface HumanInterventionRule {
   /** All of these arguments have to be there and match; a rule without it always matches. */

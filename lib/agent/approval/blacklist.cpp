@@ -297,14 +297,14 @@ constexpr bool soft = false;
 constexpr std::array default_rows{
     BlacklistRow{"rmHomeDir", hard, removes_home, nullptr},
     BlacklistRow{"rmRootDir", hard, removes_root, nullptr},
-    BlacklistRow{"rmForceCurrentDir", hard, removes_current, nullptr},
+    BlacklistRow{"rmForceRecursive", hard, removes_current, nullptr},
     BlacklistRow{"etcPasswd", hard, touches_passwd, nullptr},
     BlacklistRow{"sudoers", hard, touches_sudoers, nullptr},
     BlacklistRow{"forkBomb", hard, is_fork_bomb, nullptr},
     BlacklistRow{"ddDiskWrite", hard, writes_disk, nullptr},
     BlacklistRow{"formatPartition", hard, changes_partitions, nullptr},
     BlacklistRow{"kernelParams", hard, writes_kernel, nullptr},
-    BlacklistRow{"kernelMemory", hard, reads_memory, nullptr},
+    BlacklistRow{"directMemoryAccess", hard, reads_memory, nullptr},
     BlacklistRow{"chownSystemDirs", hard, owns_system, nullptr},
     BlacklistRow{"suidShells", hard, gives_suid_shell, nullptr},
     BlacklistRow{"disableFirewall", soft, turns_firewall_off, nullptr},
@@ -320,6 +320,17 @@ constexpr std::array default_rows{
     BlacklistRow{"historyFiles", soft, reads<is_history>, is_path_of<is_history>},
     BlacklistRow{"browserCredentials", soft, reads_browser, nullptr},
     BlacklistRow{"gcpCredentials", soft, reads<is_gcp>, is_path_of<is_gcp>}};
+
+struct PredicateRow {
+  std::string_view predicate;
+  std::string_view row;
+};
+
+// Other names of rows, as stored rules have them.
+// Source: LobeHub's default blacklist, 2026-06.
+constexpr std::array predicates{PredicateRow{"rmRecursiveHomeTarget", "rmHomeDir"},
+                                PredicateRow{"rmRecursiveRootTarget", "rmRootDir"},
+                                PredicateRow{"rmForceDotTarget", "rmForceRecursive"}};
 
 void append_rule(std::string& out, const BlacklistRow& row, std::string_view argument,
                  std::string_view type) {
@@ -339,6 +350,9 @@ std::span<const BlacklistRow> blacklist_rows() {
 }
 
 const BlacklistRow* find_blacklist_row(std::string_view name) {
+  const auto* other = std::find_if(predicates.begin(), predicates.end(),
+                                   [&](const PredicateRow& r) { return r.predicate == name; });
+  if (other != predicates.end()) name = other->row;
   const auto* row = std::find_if(default_rows.begin(), default_rows.end(),
                                  [&](const BlacklistRow& r) { return r.name == name; });
   return row == default_rows.end() ? nullptr : row;

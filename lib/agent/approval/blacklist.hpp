@@ -20,7 +20,7 @@ struct BlacklistRow {
 // Source: the categories of LobeHub's default blacklist, 2026.
 std::span<const BlacklistRow> blacklist_rows();
 
-// The row of this name, or nothing.
+// The row of this name, or of the name that LobeHub has for the predicate, or nothing.
 const BlacklistRow* find_blacklist_row(std::string_view name);
 
 // The default blacklist as JSON rules `{description, match, policy?}`.

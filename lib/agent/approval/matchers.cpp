@@ -99,6 +99,13 @@ void collect_paths(std::vector<const Tree*>& paths, const Tree& args, int depth)
   }
 }
 
+// What a matcher compares with. A rule of shell commands may have it as its predicate.
+std::string_view pattern_of(const Tree& matcher) {
+  const bool shell = matcher["type"].string() == "semanticShell";
+  return shell && matcher["predicate"].is_string() ? matcher["predicate"].string()
+                                                   : matcher["pattern"].string();
+}
+
 bool fits(const Tree& matcher, const Tree& value, const RegexTest& regex, bool if_unknown);
 
 // A rule that asks applies where one element of a list fits, one that allows only where all of them
@@ -115,7 +122,7 @@ bool fits_list(const Tree& matcher, const Tree& value, const RegexTest& regex, b
 bool matches_named(std::string_view argument, const Tree& matcher, const Tree& args,
                    const RegexTest& regex, bool if_unknown) {
   const std::string_view type = matcher["type"].string();
-  const std::string_view pattern = matcher["pattern"].string();
+  const std::string_view pattern = pattern_of(matcher);
   if (type == "semanticShell" && argument == "command") {
     const auto texts = command_texts(args);
     return std::any_of(texts.begin(), texts.end(),
@@ -158,7 +165,7 @@ std::optional<BlacklistHit> check_default(const Tree& args) {
 bool fits(const Tree& matcher, const Tree& value, const RegexTest& regex, bool if_unknown) {
   if (matcher.is_string()) return match_pattern(matcher.string(), text_of(value));
   const std::string_view type = matcher["type"].string();
-  const std::string_view pattern = matcher["pattern"].string();
+  const std::string_view pattern = pattern_of(matcher);
   if (type == "semanticShell") return match_shell(pattern, command_text(value));
   if (type == "sensitivePath") return match_path(pattern, value);
   const std::string text = text_of(value);
