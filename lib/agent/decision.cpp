@@ -15,6 +15,7 @@
 #include "agent/approval/waiting.hpp"
 #include "agent/decision_answers.hpp"
 #include "agent/first_context.hpp"
+#include "agent/open_calls.hpp"
 #include "agent/state.hpp"
 #include "agent/vendor_calls.hpp"
 #include "base/shown.hpp"
@@ -30,7 +31,9 @@ void write_message(Tree& state, const Tree& call, std::string_view content, std:
   Tree* state_message = find_tool_message(state, call["id"].string());
   if (state_message == nullptr) {
     Tree made = Tree::object();
-    made.set("id", ids.of_result(call["id"].string()));
+    const std::string_view id = call["id"].string();
+    const std::string shown = shown_result_id(state["messages"], id);
+    made.set("id", shown.empty() ? std::string(ids.of_result(id)) : shown);
     made.set("role", "tool");
     made.set("tool_call_id", call["id"]);
     made.set("plugin", call);

@@ -1,6 +1,8 @@
 #include "agent/open_calls.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -43,10 +45,25 @@ bool is_open_call(const Tree& call) {
   return call["intervention"]["status"].string() == "pending";
 }
 
-// Calls that a turn in a group says are not approved yet.
-void add_open_calls(Tree& pending, const Tree& turn) {
+using Rows = std::span<const Tree>;
+
+// The rows from this one on.
+Rows rows_from(const Tree& messages, std::size_t first) {
+  return Rows(messages.items()).subspan(first);
+}
+
+// A row of its own knows better than the group that shows the call.
+bool has_ended(Rows later, const Tree& call) {
+  return std::any_of(later.begin(), later.end(), [&](const Tree& row) {
+    return row["role"].string() == "tool" && !is_pending(row) &&
+           call_of_message(row)["id"] == call["id"];
+  });
+}
+
+// Calls that a turn in a group says are not approved yet. `later` are the rows behind the group.
+void add_open_calls(Tree& pending, const Tree& turn, Rows later) {
   for (const Tree& call : turn["tools"].items()) {
-    if (!is_open_call(call)) continue;
+    if (!is_open_call(call) || has_ended(later, call)) continue;
     Tree made = call;
     for (const std::string_view member : {"intervention", "result", "result_msg_id"}) {
       made.erase(member);
@@ -56,8 +73,9 @@ void add_open_calls(Tree& pending, const Tree& turn) {
 }
 
 bool holds_call(const Tree& calls, const Tree& call) {
-  return std::any_of(calls.items().begin(), calls.items().end(),
-                     [&](const Tree& other) { return other["id"] == call["id"]; });
+  return std::any_of(calls.items().begin(), calls.items().end(), [&](const Tree& other) {
+    return other["id"].is_string() && other["id"] == call["id"];
+  });
 }
 
 const Tree* call_in(const Tree& turn, std::string_view id) {
@@ -97,13 +115,15 @@ Tree open_calls(const Tree& messages) {
   const auto turn = std::find_if(state_messages.rbegin(), state_messages.rend(), is_tool_turn);
   if (turn == state_messages.rend()) return pending;
   const Tree* inner = tool_turn_in(*turn);
-  if (inner != nullptr) add_open_calls(pending, *inner);
   // Rows of its calls are behind it.
-  for (auto state_message = turn.base(); state_message != state_messages.end(); ++state_message) {
-    if (!is_pending(*state_message)) continue;
-    const Tree& parent = (*state_message)["parentId"];
+  const Rows later =
+      rows_from(messages, static_cast<std::size_t>(turn.base() - state_messages.begin()));
+  if (inner != nullptr) add_open_calls(pending, *inner, later);
+  for (const Tree& state_message : later) {
+    if (!is_pending(state_message)) continue;
+    const Tree& parent = state_message["parentId"];
     const bool own = parent == (*turn)["id"] || (inner != nullptr && parent == (*inner)["id"]);
-    Tree call = call_of_message(*state_message);
+    Tree call = call_of_message(state_message);
     if (own && !holds_call(pending, call)) pending.push(std::move(call));
   }
   return pending;
@@ -111,11 +131,21 @@ Tree open_calls(const Tree& messages) {
 
 Tree all_open_calls(const Tree& messages) {
   Tree calls = Tree::array();
-  for (const Tree& message : messages.items()) {
-    for (const Tree& turn : message["children"].items()) add_open_calls(calls, turn);
-    if (is_pending(message)) calls.push(call_of_message(message));
+  for (std::size_t at = 0; at < messages.items().size(); ++at) {
+    const Tree& message = messages.items()[at];
+    for (const Tree& turn : message["children"].items()) {
+      add_open_calls(calls, turn, rows_from(messages, at + 1));
+    }
+    if (!is_pending(message)) continue;
+    Tree call = call_of_message(message);
+    if (!holds_call(calls, call)) calls.push(std::move(call));
   }
   return calls;
+}
+
+std::string shown_result_id(const Tree& messages, std::string_view call_id) {
+  const Tree* call = owner_of(messages, call_id).call;
+  return call == nullptr ? std::string() : std::string((*call)["result_msg_id"].string());
 }
 
 }  // namespace millrace::agent

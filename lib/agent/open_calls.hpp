@@ -1,6 +1,7 @@
 // Calls that wait for approval, as the rows of a conversation show them.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "base/json_tree.hpp"
@@ -24,5 +25,8 @@ struct CallOwner {
 bool shows_call(const json::Tree& state_message, std::string_view call_id);
 
 CallOwner owner_of(const json::Tree& messages, std::string_view call_id);
+
+// The id of the row of a call's result where the turn that asked for the call says it, or "".
+std::string shown_result_id(const json::Tree& messages, std::string_view call_id);
 
 }  // namespace millrace::agent

@@ -106,7 +106,12 @@ void StepMachine::bind_messages(const Tree& calls, const std::string& parent,
       }
       state_message = &state_.at("messages").push(std::move(made));
     }
-    if (state_message == nullptr) continue;
+    if (state_message == nullptr) {
+      // A group shows the row of the result within the turn.
+      const std::string shown = shown_result_id(state_["messages"], call["id"].string());
+      if (!shown.empty()) state_.at("pendingToolMessageIds").set(call["id"].string(), shown);
+      continue;
+    }
     Tree& intervention = state_message->at("pluginIntervention");
     intervention.set("status", "pending");
     if (!parent.empty()) intervention.set("batchId", batch_id);

@@ -1,6 +1,7 @@
 // Results of the calls of a step: what they count, their rows, and what the agent is told.
 #include <utility>
 
+#include "agent/open_calls.hpp"
 #include "agent/result_ids.hpp"
 #include "agent/state.hpp"
 #include "agent/step/step_machine.hpp"
@@ -70,7 +71,9 @@ void StepMachine::write_tool_message(const ToolRun& run, const Tree& content) {
 
 // The readers of a lean host know it by the call.
 std::string StepMachine::new_result_id(const Tree& call) const {
-  return options_.lean ? result_message_id(call["id"].string()) : new_id();
+  if (options_.lean) return result_message_id(call["id"].string());
+  std::string shown = shown_result_id(state_["messages"], call["id"].string());
+  return shown.empty() ? new_id() : shown;
 }
 
 // The row of a call's result: the one that waits for it, or a new one.
