@@ -26,6 +26,11 @@ export interface GeneralChatAgentConfig {
     driftMultiplier?: number;
   };
   modelRuntimeConfig?: ModelRuntimeConfig;
+  /**
+   * The tools that the model may call, as `identifier____apiName`; all when absent. Calls of others are answered
+   * instead of executed.
+   */
+  allowedToolNames?: readonly string[];
   /** Resolvers that manifests name as `{dynamic: {type}}`. */
   dynamicInterventionAudits?: Record<string, InterventionAudit>;
   /** Asked in order for each call; the security blacklist when absent. */

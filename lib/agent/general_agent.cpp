@@ -5,9 +5,11 @@
 #include <optional>
 #include <string>
 
+#include "agent/allowed_tools.hpp"
 #include "agent/open_calls.hpp"
 #include "agent/repaired_calls.hpp"
 #include "agent/state.hpp"
+#include "agent/sub_agent_work.hpp"
 #include "agent/tokens.hpp"
 
 namespace millrace::agent {
@@ -104,7 +106,13 @@ class Decider {
       }
     }
     reuse_placeholder(payload);
+    return model_turn(std::move(messages), std::move(payload));
+  }
+
+  [[nodiscard]] Tree model_turn(Tree messages, Tree payload) const {
     payload.set("messages", std::move(messages));
+    const Tree& allowed = config_["allowedToolNames"];
+    if (!allowed.is_null()) payload.set("allowedToolNames", allowed);
     Tree made = typed("call_llm");
     made.set("payload", std::move(payload));
     return made;
@@ -151,6 +159,8 @@ class Decider {
 
   Tree on_input() {
     Tree payload = payload_.is_object() ? payload_ : Tree::object();
+    const Tree& tools = tools_of(state_);
+    if (payload["tools"].is_null() && !tools.items().empty()) payload.set("tools", tools);
     return done(call_llm(state_["messages"], std::move(payload)));
   }
 
@@ -173,10 +183,8 @@ class Decider {
     Tree payload = turn_payload();
     if (!reuse_placeholder(payload)) payload.set("createAssistantMessage", Tree::flag(true));
     const Tree& compressed = payload_["compressedMessages"];
-    payload.set("messages", compressed.is_array() ? compressed : state_["messages"]);
-    Tree made = typed("call_llm");
-    made.set("payload", std::move(payload));
-    return done(std::move(made));
+    return done(
+        model_turn(compressed.is_array() ? compressed : state_["messages"], std::move(payload)));
   }
 
   Tree on_llm_result() {
@@ -188,11 +196,16 @@ class Decider {
     Tree for_approval = Tree::array();
     Tree block = Tree::array();
     Tree excess = Tree::array();
+    Tree unlisted = Tree::array();
     const std::int64_t most = state_["limits"]["maxCallsPerStep"].integer_or(0);
     for (std::size_t i = 0; i < calls.items().size(); ++i) {
       const Tree& call = calls.items()[i];
       if (most > 0 && static_cast<std::int64_t>(i) >= most) {
         excess.push(call);
+        continue;
+      }
+      if (!is_allowed_call(config_["allowedToolNames"], call)) {
+        unlisted.push(call);
         continue;
       }
       auto parsed = read_arguments(call["arguments"].string());
@@ -207,7 +220,12 @@ class Decider {
                                                                      : block;
       list.push(call);
     }
-    Tree list = split(std::move(execute), std::move(block), too_many(std::move(excess), most));
+    Tree list = split(std::move(execute), std::move(block));
+    add_blocked(list, std::move(unlisted), "tool_not_allowed",
+                "The call was not executed: this agent may not call the tool.");
+    add_blocked(list, std::move(excess), "too_many_calls",
+                "The call was not executed: a turn may call " + std::to_string(most) +
+                    " tools. Call this one in your next turn.");
     for (const Tree& call : payload_["vendorCalls"].items()) for_approval.push(call);
     add_question(list, std::move(for_approval));
     return done(std::move(list));
@@ -228,15 +246,14 @@ class Decider {
            !state_["toolCallRepeatGuard"]["stoppedByRepeatLimit"].truthy();
   }
 
-  // Calls beyond the limit of one turn, as an instruction; the model may ask for them again.
-  [[nodiscard]] Tree too_many(Tree calls, std::int64_t most) const {
-    if (calls.items().empty()) return {};
+  // Calls that are answered instead of executed; the model reads why.
+  void add_blocked(Tree& list, Tree calls, std::string_view reason,
+                   std::string_view content) const {
+    if (calls.items().empty()) return;
     Tree made = with_calls("resolve_blocked_tools", payload_["parentMessageId"], std::move(calls));
-    made.at("payload").set("blockedReason", "too_many_calls");
-    made.at("payload").set("blockedContent", "The call was not executed: a turn may call " +
-                                                 std::to_string(most) +
-                                                 " tools. Call this one in your next turn.");
-    return made;
+    made.at("payload").set("blockedReason", reason);
+    made.at("payload").set("blockedContent", content);
+    list.push(std::move(made));
   }
 
   static void add_question(Tree& list, Tree calls) {
@@ -257,7 +274,7 @@ class Decider {
     return result;
   }
 
-  Tree split(Tree execute, Tree block, Tree excess) const {
+  Tree split(Tree execute, Tree block) const {
     const Tree& parent = payload_["parentMessageId"];
     Tree list = Tree::array();
     if (execute.items().size() == 1) {
@@ -272,7 +289,6 @@ class Decider {
     if (!block.items().empty()) {
       list.push(with_calls("resolve_blocked_tools", parent, std::move(block)));
     }
-    if (!excess.is_null()) list.push(std::move(excess));
     return list;
   }
 
@@ -283,41 +299,27 @@ class Decider {
     if (state_["forceFinish"].truthy()) {
       return finish("max_steps_completed", "The last answer after the limit of steps");
     }
-    return finish("completed", "LLM response completed without tool calls");
+    return finish("completed", unknown_calls());
+  }
+
+  // Calls that the model asked for and that no tool of the run answers to.
+  [[nodiscard]] std::string unknown_calls() const {
+    std::string names;
+    const Tree& result = payload_["result"];
+    for (const Tree& call : result["tool_calls"].items()) {
+      const std::string_view name = call["function"]["name"].string();
+      if (!names.empty()) names.append(", ");
+      names.append(name.empty() ? "unknown" : name);
+    }
+    if (names.empty()) return "LLM response completed without tool calls";
+    return "The model called tools that are not known: " + names;
   }
 
   Tree on_tool_result() {
     if (payload_["stop"].truthy()) {
-      if (auto task = sub_task()) return done(std::move(*task));
+      if (auto task = sub_agent_work(payload_)) return done(std::move(*task));
     }
     return on_tools();
-  }
-
-  // A tool may ask for work by sub-agents in its result.
-  [[nodiscard]] std::optional<Tree> sub_task() const {
-    struct Row {
-      std::string_view state;
-      std::string_view instruction;
-      std::string_view member;
-    };
-    static constexpr std::array rows{Row{"execTask", "exec_task", "task"},
-                                     Row{"execTasks", "exec_tasks", "tasks"},
-                                     Row{"execClientTask", "exec_client_task", "task"},
-                                     Row{"execClientTasks", "exec_client_tasks", "tasks"},
-                                     Row{"execSubAgent", "exec_sub_agent", "task"},
-                                     Row{"execSubAgents", "exec_sub_agents", "tasks"}};
-    const Tree& requested = payload_["data"]["state"];
-    const auto* row = std::find_if(rows.begin(), rows.end(), [&](const Row& r) {
-      return r.state == requested["type"].string();
-    });
-    if (row == rows.end()) return std::nullopt;
-    Tree made = typed(row->instruction);
-    Tree& payload = made.at("payload");
-    payload.set("parentMessageId", requested["parentMessageId"].is_null()
-                                       ? payload_["parentMessageId"]
-                                       : requested["parentMessageId"]);
-    payload.set(row->member, requested[row->member]);
-    return made;
   }
 
   Tree on_tools() {
@@ -347,7 +349,17 @@ class Decider {
       calls = all_open_calls(state_["messages"]);
     }
     if (calls.items().empty()) return finish("user_requested", "Operation cancelled by user");
-    return with_calls("resolve_aborted_tools", payload_["parentMessageId"], std::move(calls));
+    Tree message_ids = Tree::object();
+    for (const Tree& call : calls.items()) {
+      const std::string id(call["id"].string());
+      const std::string shown = shown_result_id(state_["messages"], id);
+      if (!shown.empty()) message_ids.set(id, shown);
+    }
+    Tree made = with_calls("resolve_aborted_tools", payload_["parentMessageId"], std::move(calls));
+    if (!message_ids.members().empty()) {
+      made.at("payload").set("existingToolMessageIds", std::move(message_ids));
+    }
+    return made;
   }
 
   Tree on_abort() {

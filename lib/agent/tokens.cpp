@@ -98,8 +98,7 @@ double threshold_ratio(double ratio, const Tree& messages, const Tree& options) 
   return given > 0 ? given : std::max(ratio, again_ratio);
 }
 
-CompressionCheck checked(std::int64_t tokens, bool is_counted, const Tree& messages,
-                         const Tree& options) {
+CompressionCheck checked(std::int64_t tokens, const Tree& messages, const Tree& options) {
   const auto given = [&](std::string_view name, double otherwise) {
     const double value = options[name].number_or(otherwise);
     return value > 0 ? value : otherwise;
@@ -108,7 +107,8 @@ CompressionCheck checked(std::int64_t tokens, bool is_counted, const Tree& messa
   check.tokens = tokens;
   const double ratio = threshold_ratio(given("thresholdRatio", 0.5), messages, options);
   check.threshold = static_cast<std::int64_t>(std::floor(given("maxWindowToken", 128000) * ratio));
-  const double drift = is_counted ? 1.0 : given("driftMultiplier", 1.25);
+  // What one vocabulary counts is an estimate to models with another.
+  const double drift = given("driftMultiplier", 1.25);
   const double adjusted = static_cast<double>(check.tokens) * drift;
   check.needed = adjusted > static_cast<double>(check.threshold);
   return check;
@@ -142,10 +142,10 @@ ContextTokens::ContextTokens() : estimated(estimate_message_tokens), most(most_t
 CompressionCheck check_compression(const Tree& messages, const Tree& tools, const Tree& options,
                                    ContextTokens* retained) {
   const std::int64_t counted = options["countedTokens"].integer_or(-1);
-  if (counted >= 0) return checked(counted, true, messages, options);
+  if (counted >= 0) return checked(counted, messages, options);
   const std::int64_t rows =
       retained != nullptr ? retained->estimated.of(messages) : rows_tokens(messages, estimated);
-  return checked(rows + tool_tokens(tools, estimated), false, messages, options);
+  return checked(rows + tool_tokens(tools, estimated), messages, options);
 }
 
 bool may_need_compression(const Tree& messages, const Tree& tools, const Tree& options,
@@ -153,7 +153,7 @@ bool may_need_compression(const Tree& messages, const Tree& tools, const Tree& o
   if (options["countedTokens"].integer_or(-1) >= 0) return true;
   const std::int64_t rows =
       retained != nullptr ? retained->most.of(messages) : rows_tokens(messages, at_most);
-  return checked(rows + tool_tokens(tools, at_most), false, messages, options).needed;
+  return checked(rows + tool_tokens(tools, at_most), messages, options).needed;
 }
 
 }  // namespace millrace::agent

@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "agent/allowed_tools.hpp"
 #include "agent/approval/approvals.hpp"
 #include "agent/approval/vendor_approvals.hpp"
 #include "agent/history.hpp"
@@ -220,6 +221,14 @@ void StepMachine::fill_call(Tree& payload) {
   }
   if (payload["tools"].is_null() && !tools_of(state_).items().empty()) {
     payload.set("tools", tools_of(state_));
+  }
+  if (const Tree& allowed = payload["allowedToolNames"]; !allowed.is_null()) {
+    Tree tools = allowed_tools(allowed, payload["tools"]);
+    if (tools.items().empty()) {
+      payload.erase("tools");
+    } else {
+      payload.set("tools", std::move(tools));
+    }
   }
   const Tree& placeholder = state_["pendingAssistantMessageId"];
   const bool fresh = payload["createAssistantMessage"].truthy();
