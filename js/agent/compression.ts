@@ -13,7 +13,7 @@ export interface CompressionOptions {
   recompressionThresholdRatio?: number;
   /** A summary was made before; known by itself where it is among the messages. */
   hasExistingSummary?: boolean;
-  /** What an estimate is multiplied by, since it may be too low; 1.25 when absent. */
+  /** What the number is multiplied by, since it may be too low for the model; 1.25 when absent. */
   driftMultiplier?: number;
   /** Definitions of tools take room as well. */
   tools?: unknown[];

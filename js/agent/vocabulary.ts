@@ -12,13 +12,30 @@ interface TiktokenLite {
 
 let counter: Count | null | undefined;
 
+// What a vocabulary takes as one word, when it is this long. A package merges the pairs of a word in a time that grows
+// with the square of its length, so a result without blanks would hold up the process for minutes.
+const longWord = /[\p{L}\p{M}]{256}|[^\s\p{L}\p{M}\p{N}]{256}|\s{256}/gu;
+
+// A cut costs a token or two.
+function inPieces(count: Count): Count {
+  return (text) => {
+    let tokens = 0;
+    let start = 0;
+    for (const { index, 0: word } of text.matchAll(longWord)) {
+      tokens += count(text.slice(start, index + word.length));
+      start = index + word.length;
+    }
+    return tokens + count(text.slice(start));
+  };
+}
+
 // Literal names, so that a bundler sees them.
 function load(): Count | null {
   try {
     const tokenizer = require('gpt-tokenizer/encoding/o200k_base') as {
       encode(text: string, options?: object): unknown[];
     };
-    return (text) => tokenizer.encode(text, { disallowedSpecial: new Set() }).length;
+    return inPieces((text) => tokenizer.encode(text, { disallowedSpecial: new Set() }).length);
   } catch {
     // Not installed.
   }
@@ -26,7 +43,7 @@ function load(): Count | null {
     const { Tiktoken } = require('js-tiktoken/lite') as TiktokenLite;
     const loaded = require('js-tiktoken/ranks/o200k_base') as { default?: unknown };
     const tiktoken = new Tiktoken(loaded.default ?? loaded);
-    return (text) => tiktoken.encode(text, [], []).length;
+    return inPieces((text) => tiktoken.encode(text, [], []).length);
   } catch {
     return null;
   }
