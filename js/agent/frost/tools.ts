@@ -36,8 +36,9 @@ function place({ path, url }: SendMessagePart): string | undefined {
   return isFilled(path) || isFilled(url) ? undefined : '需要 path 或 url';
 }
 
+// Blanks alone are no text.
 function isFilled(text: unknown): boolean {
-  return typeof text === 'string' && text !== '';
+  return typeof text === 'string' && text.trim() !== '';
 }
 
 function checked(args: unknown): SendMessagePayload {

@@ -634,6 +634,8 @@ describe('messages of a run', () => {
     ['{', 'send_message 参数不是合法 JSON: '],
     ['{"messages":[]}', 'send_message 至少需要一条 messages'],
     ['{"messages":[{"type":"plain"}]}', 'messages[0].text 不能为空'],
+    ['{"messages":[{"type":"plain","text":" \\n"}]}', 'messages[0].text 不能为空'],
+    ['{"messages":[{"type":"image","path":" ","url":""}]}', 'messages[0] 需要 path 或 url'],
     ['{"messages":[{"type":"mention_user"}]}', 'messages[0].mention_user_id 不能为空'],
     ['{"messages":[{"type":"quote"}]}', 'messages[0].message_id 不能为空'],
     ['{"messages":[{"type":"plain","text":"a"},{"type":"file"}]}', 'messages[1] 需要 path 或 url'],
