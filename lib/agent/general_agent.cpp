@@ -329,6 +329,9 @@ class Decider {
     if (!rows && !deferred.items().empty()) pending = deferred;
     if (!pending.items().empty()) {
       Tree made = typed("request_human_approve");
+      // The question that is asked now takes the place of an older one.
+      Tree before = rows ? batch_of_calls(state_["messages"], pending) : Tree();
+      if (!before.is_null()) made.set("supersedes", std::move(before));
       made.set("pendingToolsCalling", std::move(pending));
       made.set("reason",
                rows ? "Some tools still pending approval" : "human_intervention_required");

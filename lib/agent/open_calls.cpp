@@ -78,6 +78,18 @@ bool holds_call(const Tree& calls, const Tree& call) {
   });
 }
 
+// What is known of the approval of a call: in the row of its result, or in the turn that shows it.
+const Tree& intervention_of(const Tree& messages, std::string_view id) {
+  static const Tree& none = *new Tree;
+  const auto& rows = messages.items();
+  const auto row = std::find_if(rows.rbegin(), rows.rend(), [&](const Tree& message) {
+    return is_pending(message) && call_of_message(message)["id"].string() == id;
+  });
+  if (row != rows.rend()) return (*row)["pluginIntervention"];
+  const Tree* call = owner_of(messages, id).call;
+  return call == nullptr ? none : (*call)["intervention"];
+}
+
 const Tree* call_in(const Tree& turn, std::string_view id) {
   for (const std::string_view member : {"tools", "tool_calls"}) {
     for (const Tree& call : turn[member].items()) {
@@ -141,6 +153,21 @@ Tree all_open_calls(const Tree& messages) {
     if (!holds_call(calls, call)) calls.push(std::move(call));
   }
   return calls;
+}
+
+Tree batch_of_calls(const Tree& messages, const Tree& calls) {
+  Tree batch = Tree::object();
+  for (const Tree& call : calls.items()) {
+    const Tree& known = intervention_of(messages, call["id"].string());
+    const bool first = batch["toolCallIds"].is_null();
+    const bool same = first || (batch["batchId"] == known["batchId"] &&
+                                batch["operationId"] == known["operationId"]);
+    if (!known["batchId"].is_string() || !same) return {};
+    batch.set("batchId", known["batchId"]);
+    if (!known["operationId"].is_null()) batch.set("operationId", known["operationId"]);
+    batch.at("toolCallIds").push(call["id"]);
+  }
+  return batch["toolCallIds"].is_null() ? Tree() : batch;
 }
 
 std::string shown_result_id(const Tree& messages, std::string_view call_id) {

@@ -26,6 +26,10 @@ bool shows_call(const json::Tree& state_message, std::string_view call_id);
 
 CallOwner owner_of(const json::Tree& messages, std::string_view call_id);
 
+// The batch of approvals that all of these calls were asked for in, as `{batchId, operationId?,
+// toolCallIds}`; null where there is none, or more than one.
+json::Tree batch_of_calls(const json::Tree& messages, const json::Tree& calls);
+
 // The id of the row of a call's result where the turn that asked for the call says it, or "".
 std::string shown_result_id(const json::Tree& messages, std::string_view call_id);
 

@@ -48,6 +48,25 @@ it('are known by those rows while they wait', async () => {
   });
 });
 
+it('take the place of the batch that they were asked for in', async () => {
+  const before = { batchId: 'old:0:g', operationId: 'old' };
+  const messages = structuredClone(state().messages) as any[];
+  const { tools } = messages[1].children[0];
+  tools[0].intervention = { status: 'approved', ...before };
+  Object.assign(tools[1].intervention, before);
+  const given = state({ messages });
+  const supersedes = { ...before, toolCallIds: ['b'] };
+  expect(await new GeneralChatAgent().runner(context, given)).toMatchObject({
+    type: 'request_human_approve',
+    supersedes,
+  });
+  const { newState } = await start().step(given, context);
+  expect(newState.pendingApprovalBatch).toMatchObject({ id: 'op:1:g', supersedes });
+  tools.push({ ...tools[1], id: 'c', intervention: { status: 'pending' } });
+  const mixed = await new GeneralChatAgent().runner(context, state({ messages }));
+  expect(mixed).not.toHaveProperty('supersedes');
+});
+
 it('fill those rows once decided, and the run goes on', async () => {
   const runtime = start();
   let result: any = await runtime.step(state(), context);
