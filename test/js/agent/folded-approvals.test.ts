@@ -23,7 +23,7 @@ const state = (more = {}) =>
         content: '',
         children: [{ id: 'g', content: '', tools: [shown('a'), shown('b')] }],
       },
-    ] as any,
+    ],
     ...more,
   });
 const context: any = { phase: 'tools_batch_result', payload: { parentMessageId: 'g' } };
