@@ -231,6 +231,8 @@ export interface Addon {
   mcpResultText(resultJson: string, limit?: number): string;
   /** Foreign text that can stand in a conversation as data; cut at 256 KiB or the limit. */
   resultText(text: string, limit?: number): string;
+  /** The text with the hosts of its URLs, and of a failed lookup, as `***`. */
+  withoutHosts(text: string): string;
   /** The sources that a citation names, as JSON text in LobeHub's shape; both are JSON texts. */
   sourcesOf(citationJson: string): string;
   /** Starts an agent's run; see lib/host/agent_stream.hpp for the texts and the items. */

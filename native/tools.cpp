@@ -1,6 +1,6 @@
-// The functions of native tools: builtinTools, runTool, resultText, allowedTools,
-// describeMcpTools, mcpResultText; and of agents that run in the engine: startAgent, agentBytes,
-// checkAgent, agentCapabilities, suspendedLimits.
+// The functions of native tools: builtinTools, runTool, resultText, withoutHosts,
+// allowedTools, describeMcpTools, mcpResultText; and of agents that run in the engine: startAgent,
+// agentBytes, checkAgent, agentCapabilities, suspendedLimits.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -8,6 +8,7 @@
 
 #include "api/capabilities.hpp"
 #include "base/json.hpp"
+#include "base/shown_hosts.hpp"
 #include "engine_call.hpp"
 #include "exports.hpp"
 #include "host/ag_ui_run.hpp"
@@ -144,6 +145,13 @@ Napi::Value result_text(const Napi::CallbackInfo& info) {
   return to_text(info.Env(), tool::result_text(text.value(), limit_at(info, 1)));
 }
 
+// withoutHosts(text) -> the text with the hosts of its URLs masked
+Napi::Value hide_hosts(const Napi::CallbackInfo& info) {
+  const auto text = text_at(info, 0);
+  if (!text) return raise(info.Env(), text.error());
+  return to_text(info.Env(), without_hosts(text.value()));
+}
+
 // startAgent(planJson, inputJson, optionsJson, deliver) -> stream
 Napi::Value start_agent(const Napi::CallbackInfo& info) {
   EngineCall call(info);
@@ -217,6 +225,7 @@ void export_tools(Napi::Env env, Napi::Object exports) {
   set_function<builtin_tools>(env, exports, "builtinTools");
   set_function<run_tool>(env, exports, "runTool");
   set_function<result_text>(env, exports, "resultText");
+  set_function<hide_hosts>(env, exports, "withoutHosts");
   set_function<allowed_tools>(env, exports, "allowedTools");
   set_function<describe_mcp_tools>(env, exports, "describeMcpTools");
   set_function<mcp_result_text>(env, exports, "mcpResultText");

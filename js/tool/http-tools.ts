@@ -46,7 +46,13 @@ export const httpToolOptions: readonly (keyof HttpToolOptions)[] = [
 export interface HttpToolResult {
   content: string;
   success: boolean;
-  error?: { type: string; message: string; body?: unknown };
+  error?: {
+    type: string;
+    message: string;
+    body?: unknown;
+    /** The message with the hosts that it names, for the program alone: models and clients read `***` for them. */
+    detail?: string;
+  };
 }
 
 const defaultTimeoutMs = 60_000;
@@ -107,9 +113,17 @@ export async function send(
     return { content: isCut ? markedAsCut(content) : content, success: true };
   } catch (error) {
     throwIfAborted(signal);
-    const code = MillraceError.is(error) ? error.code : 'tool_failed';
-    return failed(code, messageOf(error));
+    return unsent(error);
   }
+}
+
+// The address is one of the program's configuration.
+function unsent(error: unknown): HttpToolResult {
+  const message = messageOf(error);
+  const shown = addon().withoutHosts(message);
+  const result = failed(MillraceError.is(error) ? error.code : 'tool_failed', shown);
+  if (result.error && shown !== message) result.error.detail = message;
+  return result;
 }
 
 // A text that was meant to be a header would be none.

@@ -41,7 +41,7 @@ export function sessionStore(runtime: DurableRuntime, name: string): SessionStor
         await runtime.ask('thread.setMessages', options);
       } catch (error) {
         if (!MillraceError.is(error) || error.code !== 'thread_not_found') throw error;
-        if (session.messages.length === 0) return;
+        if (options.messages.length === 0) return;
         const message = { ...rowOf(firstOf(session)), id: randomUUID() };
         await runtime.ask('thread.create', { principal: '', id: thread, message });
         await runtime.ask('thread.setMessages', options);
@@ -83,6 +83,13 @@ function messageOf({
   } as AgentMessage;
 }
 
+// What holds the turns of a session that has no message, as after a first turn that failed.
+const turnsId = 'turns';
+const turnsRow = (turns: SessionTurn[]): Row => ({
+  ...{ id: turnsId, role: 'system', content: '', displayOnly: true },
+  turns,
+});
+
 // A message is known by what it is, so that one that is still there keeps its place and time.
 function rowsOf({ messages, turns }: StoredSession): Row[] {
   const uses = new Map<string, number>();
@@ -99,10 +106,11 @@ function rowsOf({ messages, turns }: StoredSession): Row[] {
     };
   });
   const last = rows.at(-1);
-  return last ? [...rows.slice(0, -1), { ...last, turns }] : [];
+  if (last) return [...rows.slice(0, -1), { ...last, turns }];
+  return turns.length > 0 ? [turnsRow(turns)] : [];
 }
 
 function storedSession(rows: Row[]): StoredSession {
   const turns = (rows.at(-1)?.['turns'] ?? []) as SessionTurn[];
-  return { messages: rows.map(messageOf), turns };
+  return { messages: rows.filter(({ id }) => id !== turnsId).map(messageOf), turns };
 }

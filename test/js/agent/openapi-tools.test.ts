@@ -438,3 +438,30 @@ describe('calls of OpenAPI operations', () => {
     expect(Object.keys(inputOf(tool).properties)).toEqual(['id', 'X-Own']);
   });
 });
+
+describe('calls of OpenAPI tools that are not sent', () => {
+  const get = { '/x': { get: { operationId: 'x' } } };
+
+  it.each([
+    ['a port that nothing listens on', 'http://127.0.0.1:9', ['127.0.0.1:9'], 'connect_failed'],
+    [
+      'a name that nothing has',
+      'http://billing.invalid',
+      ['billing.invalid'],
+      'name_resolution_failed',
+    ],
+    ['an address that is not allowed', 'http://10.20.30.40:80', [], 'address_blocked'],
+    ['a name that is not allowed', 'http://ledger.corp.internal', [], 'address_blocked'],
+  ])('name no host of the program: %s', async (_what, url, allow, type) => {
+    const [tool] = openApiTools({ document: documentOf(get), baseUrl: url, guard: { allow } });
+    const { content, error } = (await (tool as HostTool).run({} as never, {} as never)) as {
+      content: string;
+      error: { type: string; message: string; detail: string };
+    };
+    const name = new URL(url).hostname;
+    expect(error.type).toBe(type);
+    for (const shown of [content, error.message]) expect(shown).not.toContain(name.split('.')[0]);
+    expect(content).toContain('***');
+    expect(error.detail).toContain(name);
+  });
+});

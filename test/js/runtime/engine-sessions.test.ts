@@ -112,6 +112,26 @@ describe('an Engine with a runtime', () => {
     expect(contents(again).slice(-3)).toEqual([messages.at(-1)?.content, 'one', expect.anything()]);
   });
 
+  it('stores the turns of a session that has no message', async () => {
+    const runtime = runtimeOf();
+    const provider = { chat: () => Promise.reject(new Error('overloaded')) };
+    const failing = engineOf(runtime, { provider });
+    await failing.runWithSession('s', 'one');
+    await failing.sessionManager.saved();
+    const later = engineOf(runtime);
+    expect(await later.sessionManager.load('s')).toEqual([]);
+    expect(later.sessionManager.turns('s')).toMatchObject([{ status: 'error' }]);
+    await later.runWithSession('s', 'two');
+    const again = engineOf(runtime).sessionManager;
+    expect(contents(await again.load('s'))).toEqual(['', 'two', '2 messages']);
+    expect(again.turns('s')).toMatchObject([{ status: 'error' }, { status: 'completed' }]);
+    again.clear('s');
+    await again.saved();
+    const cleared = engineOf(runtime).sessionManager;
+    expect(await cleared.load('s')).toEqual([]);
+    expect(cleared.turns('s')).toEqual([]);
+  });
+
   it('trims by a budget of tokens', async () => {
     const sessionManager = new SessionManager({ maxTokens: 60 });
     const engine = engineOf(runtimeOf(), { sessionManager, systemPrompt: 'Be brief.' });
