@@ -26,6 +26,7 @@ constexpr std::string_view missing_thread = "Conversation not found";
 
 using Records = std::vector<chat::HistoryRecord>;
 using JobsByRun = std::map<std::string, JobPtr>;
+using TakenIds = std::set<std::string, std::less<>>;  // of messages that a run took at work
 
 struct HistoryRequest {
   std::string principal;
@@ -149,6 +150,21 @@ bool is_for(const Records& records, std::size_t answer, const std::string& messa
   return false;
 }
 
+// Whether what the run did before it took a message belongs to the answer: to its first one, unless
+// that is to such a message, and the one to the question is removed.
+bool is_first(const Records& records, std::size_t answer, const TakenIds& taken) {
+  const std::string& run = records[answer].run;
+  if (answer_to(records, run, 0) != answer) return false;
+  bool is_for_taken = false;
+  for (std::size_t at = 0; at < records.size(); ++at) {
+    const chat::HistoryRecord& record = records[at];
+    if (!record.is_user || record.run != run) continue;
+    if (!taken.contains(record.item["message_id"].string())) return true;
+    is_for_taken = is_for_taken || at < answer;
+  }
+  return !is_for_taken;
+}
+
 // What the answer did: as its message has it, or as its job knows it. A run that took messages
 // while it worked has several answers, each with a part of its events.
 Tree block_of(const Records& records, std::size_t answer, const JobsByRun& jobs) {
@@ -159,7 +175,9 @@ Tree block_of(const Records& records, std::size_t answer, const JobsByRun& jobs)
   const chat::JobLog& log = found->second->log();
   const auto taken = log.taken_messages();
   if (taken.empty()) return log.history_block();
-  std::vector<bool> shown{answer_to(records, record.run, 0) == answer};
+  TakenIds ids;
+  for (const auto& message : taken) ids.insert(chat::message_id_of(message.id));
+  std::vector<bool> shown{is_first(records, answer, ids)};
   for (const auto& message : taken) shown.push_back(is_for(records, answer, message.id));
   return log.history_block([&](std::uint64_t seq) {
     const auto behind = std::find_if(taken.begin(), taken.end(),

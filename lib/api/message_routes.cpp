@@ -10,6 +10,7 @@
 #include "api/attachment_routes.hpp"
 #include "api/conversations.hpp"
 #include "api/inline_media.hpp"
+#include "api/jobs.hpp"
 #include "api/stored_messages.hpp"
 #include "base/sha256.hpp"
 #include "chat/ids.hpp"
@@ -131,9 +132,10 @@ MessageOutcome remove_message(store::StorageBackend& backend, const MessagePlace
   if (auto* refusal = std::get_if<MessageOutcome>(&found)) return std::move(*refusal);
   auto& [rows, span] = std::get<Found>(found);
   if (with_following) span.end = rows.size();
+  const RunNames runs = runs_of(rows, span, "assistant");
   rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(span.begin),
              rows.begin() + static_cast<std::ptrdiff_t>(span.end));
-  if (span.begin > 0) leave_run(rows, span.begin - 1);
+  leave_runs(rows, span.begin, runs);
   if (auto put = backend.set_messages(place.principal, place.thread, rows); !put) {
     return failed(put.error());
   }
@@ -149,8 +151,11 @@ MessageOutcome branch(store::StorageBackend& backend, const MessagePlace& place,
   auto found = find_message(backend, place, false);
   if (auto* refusal = std::get_if<MessageOutcome>(&found)) return std::move(*refusal);
   auto& [rows, span] = std::get<Found>(found);
-  rows.resize(span.end);
-  leave_run(rows, span.end - 1);
+  auto active = active_runs(backend, place.principal, place.thread);
+  if (!active) return failed(active.error());
+  RunNames at_work;
+  for (const store::RunRow& row : active.value()) at_work.insert(row.run.id.text());
+  branch_off(rows, span.end, std::move(at_work));
   auto old = load_conversation(backend, place.principal, place.thread);
   if (!old) return failed(old.error());
   const std::string title(given.empty() && old.value() ? old.value()->titled["title"].string()

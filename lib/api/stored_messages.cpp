@@ -54,23 +54,51 @@ void put_text(MessageRows& rows, const MessageSpan& span, const NewText& given) 
   }
 }
 
-void leave_run(MessageRows& rows, std::size_t question) {
-  const Tree run = message_of(rows[question])["run"];
-  for (std::size_t at = question + 1; at > 0; --at) {
+RunNames runs_of(const MessageRows& rows, const MessageSpan& span, std::string_view role) {
+  RunNames runs;
+  for (std::size_t at = span.begin; at < span.end; ++at) {
+    const Tree message = message_of(rows[at]);
+    const bool is_one = message["role"].string() == role && message["run"].is_string();
+    if (is_one) runs.emplace(message["run"].string());
+  }
+  return runs;
+}
+
+void leave_runs(MessageRows& rows, std::size_t end, const RunNames& runs, bool go_on) {
+  RunNames questioned;  // runs of which such a question was met
+  RunNames answered;    // those of which an answer before it was met
+  for (std::size_t at = end; at > 0 && answered.size() < runs.size(); --at) {
     Tree message = message_of(rows[at - 1]);
-    if (message["role"].string() != "user" || !run.is_string() ||
-        message["run"].string() != run.string()) {
-      return;
+    const std::string run(message["run"].string());
+    if (!runs.contains(run) || answered.contains(run)) continue;
+    if (message["role"].string() == "user") {
+      questioned.insert(run);
+    } else if (!go_on || questioned.contains(run)) {
+      answered.insert(run);
+      continue;
     }
     message.erase("run");
     rows[at - 1].json = message.to_json(json::Surrogates::keep);
   }
 }
 
+void branch_off(MessageRows& rows, std::size_t end, RunNames at_work) {
+  RunNames cut = runs_of(rows, {end, rows.size()}, "assistant");
+  if (end > 0) cut.merge(runs_of(rows, {end - 1, end}, "user"));
+  // What a run did before it took a message is complete.
+  for (const std::string& run : runs_of(rows, {end, rows.size()}, "user")) at_work.erase(run);
+  rows.resize(end);
+  leave_runs(rows, end, at_work, true);
+  leave_runs(rows, end, cut);
+}
+
 store::ThreadUpdate cut_behind(MessageRows& rows, std::size_t question, const NewText& given) {
+  RunNames runs = runs_of(rows, {question + 1, rows.size()}, "assistant");
+  const Tree last = message_of(rows[question]);
+  if (last["run"].is_string()) runs.emplace(last["run"].string());
   rows.resize(question + 1);
   const MessageRows before = rows;
-  leave_run(rows, question);
+  leave_runs(rows, rows.size(), runs);
   if (!given.text.empty()) put_text(rows, {question, question + 1}, given);
   store::ThreadUpdate update;
   update.cut_behind = rows[question].id;
