@@ -10,7 +10,7 @@ namespace millrace::api {
 namespace {
 
 constexpr std::chrono::seconds tick_every{1};
-constexpr int silence = 10;  // ticks after which a comment keeps proxies from giving up
+constexpr int heartbeat_ticks = 10;  // without a new event, whatever lasts
 // Made at once: a response takes a few hundred at most before its client has to read.
 constexpr std::size_t slice_events = 256;
 // A line of the first frame: some clients take a frame without data for an event.
@@ -60,6 +60,7 @@ void JobStream::advance() {
     if (events.empty()) break;
     for (const chat::JobEvent& event : events) {
       at_ = event.cursor();
+      idle_ticks_ = 0;
       if (write(event)) continue;
       is_full_ = true;
       return;
@@ -88,7 +89,6 @@ std::vector<chat::JobEvent> JobStream::next_events() const {
 }
 
 bool JobStream::write(const chat::JobEvent& event) {
-  silent_ticks_ = 0;
   std::string frame;
   if (!std::exchange(has_begun_, true)) frame = retry_hint;
   frame.append("id: ").append(chat::cursor_text(event.cursor()));
@@ -105,11 +105,11 @@ void JobStream::tick() {
   if (job_->is_waiting()) jobs_->refresh(job_, [] {});
   for (const chat::JobEvent& event :
        job_->log().live(store::system_clock()(), at_.seq, has_deltas_)) {
-    write(event);
+    is_full_ = !write(event);
   }
-  if (++silent_ticks_ < silence) return;
-  silent_ticks_ = 0;
-  response_->write(heartbeat);
+  if (++idle_ticks_ < heartbeat_ticks) return;
+  idle_ticks_ = 0;
+  is_full_ = !response_->write(heartbeat);
 }
 
 void JobStream::end() {

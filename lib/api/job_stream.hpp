@@ -40,7 +40,7 @@ class JobStream final : public std::enable_shared_from_this<JobStream> {
   bool has_begun_ = false;
   bool is_full_ = false;
   bool is_over_ = false;
-  int silent_ticks_ = 0;
+  int idle_ticks_ = 0;
   os::Timer tick_;
 };
 

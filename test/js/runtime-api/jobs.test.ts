@@ -163,6 +163,28 @@ describe.each(hosts)('jobs (%s)', (host) => {
     expect((await api.json(`/api/v1/chat/jobs/${id}`, 200)).status).toBe('done');
   });
 
+  it('stream a comment every ten seconds without a new event, also while a stage lasts', async () => {
+    const gate = new Gate();
+    const api = await serve(host, {
+      agent: async (_turn, ctx) => {
+        await ctx.stage('thinking');
+        await gate.wait(ctx.signal);
+        return 'done';
+      },
+    });
+    const { job_id: id } = await startJob(api, { message: 'go' });
+    const response = await streamOf(api, id);
+    const from = Date.now();
+    let text = '';
+    for await (const piece of response.body as unknown as AsyncIterable<Uint8Array>) {
+      text += Buffer.from(piece).toString();
+      if (text.includes('\n: keep-alive\n\n')) gate.open();
+      if (Date.now() - from > 30_000) gate.open();
+    }
+    expect(text.split('\n: keep-alive\n\n').length).toBeGreaterThan(1);
+    expect(text.split('"thinking"').length).toBeGreaterThan(5);
+  }, 60_000);
+
   it('fail with what their function threw, and keep what was shown', async () => {
     jest.spyOn(console, 'error').mockImplementation();
     const api = await serve(host, {
