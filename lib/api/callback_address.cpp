@@ -32,8 +32,8 @@ net::GuardOptions callback_guard(const net::Url& url, const std::vector<std::str
 std::string callback_refusal(const json::Tree& given, const std::vector<std::string>& allow) {
   const std::string_view text = given.string();
   if (text.empty()) return "callback.url is required when callback is enabled";
-  const bool is_web = text.starts_with("http://") || text.starts_with("https://");
-  if (!is_web) return "callback.url must use http or https";
+  const std::string scheme = lowered(text.substr(0, text.find("//")));
+  if (scheme != "http:" && scheme != "https:") return "callback.url must use http or https";
   // Lenient parsers take the first part of a path for a host that is missing.
   const bool has_host = !text.substr(text.find("//") + 2).starts_with('/');
   const auto url = net::parse_url(text);

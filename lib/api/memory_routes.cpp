@@ -265,13 +265,11 @@ Result<ImportedFacts> import_facts(store::StorageBackend& backend, const std::st
       continue;
     }
     if (id.empty()) id = os::RandomIds().next_id();
-    std::string created(given["created_at"].string());
-    if (created.empty()) created = local_time(backend.now(), ' ');
     known.insert({id, text});
     Tree fact = Tree::object();
     fact.set("uuid", id);
     fact.set("fact", text);
-    fact.set("created_at", created);
+    fact.set("created_at", given["created_at"].string());
     taken.push_back(std::move(fact));
   }
   const std::size_t there = facts.value().items().size();

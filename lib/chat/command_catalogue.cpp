@@ -1,5 +1,6 @@
 #include "chat/command_catalogue.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <system_error>
 #include <utility>
@@ -30,6 +31,14 @@ Tree texts(const std::vector<std::string>& list, std::string_view prefix = {}) {
   Tree items = Tree::array();
   for (const std::string& text : list) items.push(Tree::text(std::string(prefix) + text));
   return items;
+}
+
+std::vector<const Subcommand*> by_name(const std::vector<Subcommand>& list) {
+  std::vector<const Subcommand*> sorted;
+  for (const Subcommand& one : list) sorted.push_back(&one);
+  std::sort(sorted.begin(), sorted.end(),
+            [](const auto* one, const auto* other) { return one->name < other->name; });
+  return sorted;
 }
 
 void set_access(Tree& item, const CommandAccess& access) {
@@ -90,12 +99,12 @@ class Catalogue {
     if (!command.show_in_help && !has_hidden_) return std::nullopt;
     Tree subcommands = Tree::array();
     bool has_available = false;
-    for (const Subcommand& subcommand : command.subcommands) {
+    for (const Subcommand* subcommand : by_name(command.subcommands)) {
       const std::string_view reason =
-          unavailable_reason(command, &subcommand, sender_, settings_.policy);
+          unavailable_reason(command, subcommand, sender_, settings_.policy);
       has_available = has_available || reason.empty();
       if (reason.empty() || has_unavailable_) {
-        subcommands.push(subcommand_item(command, subcommand, reason));
+        subcommands.push(subcommand_item(command, *subcommand, reason));
       }
     }
     const std::string_view reason = unavailable_reason(command, nullptr, sender_, settings_.policy);

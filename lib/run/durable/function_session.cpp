@@ -194,9 +194,9 @@ void FunctionSession::take_progress(const Tree& progress, std::int64_t op) {
   if (event == "idle") suspend(progress);
 }
 
-// A whole message.
+// A whole message; blanks are none.
 void FunctionSession::show_text(std::string_view text) {
-  if (text.empty()) return;
+  if (json::trim(text).empty()) return;
   const std::string id = services_.call.ids.next_id();
   owner_->on_event({event::TextStart{id, "assistant"}});
   owner_->on_event({event::TextDelta{id, text}});

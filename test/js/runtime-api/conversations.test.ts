@@ -176,6 +176,19 @@ describe.each(hosts)('the history (%s)', (host) => {
     expect((await historyOf(api)).items.at(-1).content).toBe(reply);
   });
 
+  it('has nothing of an answer of blanks', async () => {
+    const api = await serve(host, {
+      agent: async (_turn, ctx) => {
+        await ctx.send(' \n ');
+        return '  ';
+      },
+    });
+    expect(await runJob(api, 'x')).toMatchObject({ status: 'done', messages: [], reply: '' });
+    expect(await historyOf(api)).toMatchObject({ count: 1, total: 1, items: [{ content: 'x' }] });
+    const { conversations } = await api.json('/api/v1/chat/conversations', 200);
+    expect(conversations[0].message_count).toBe(1);
+  });
+
   it('is cleared as a whole', async () => {
     const api = await serve(host);
     await runJob(api, 'x');

@@ -256,7 +256,9 @@ describe.each(hosts)('callbacks (%s)', (host) => {
     ['http://', 'callback.url must include a hostname'],
     ['http:///x', 'callback.url must include a hostname'],
     ['http://user:x@10.1.1.1/', 'callback.url must include a hostname'],
+    ['HTTP://', 'callback.url must include a hostname'],
     ...[
+      ...['HTTP://127.0.0.1/', 'Https://127.0.0.1/'],
       ...['http://127.0.0.1/', 'http://127.1/', 'http://2130706433/', 'http://0x7f000001/'],
       ...['http://0177.0.0.1/', 'http://[::1]/', 'http://[::ffff:127.0.0.1]/', 'http://0.0.0.0/'],
       ...['http://10.0.0.1/', 'http://172.16.0.1/', 'http://192.168.1.1:8080/'],
@@ -393,6 +395,12 @@ describe.each(hosts)('slash commands (%s)', (host) => {
     const one = await api.json(`${commandsPath}/say`, 200);
     expect(one).toMatchObject({ requested_name: 'say', command: { name: 'echo' }, count: 1 });
     expect(one.command.subcommands).toMatchObject([{ name: 'loud', description: 'Shouts.' }]);
+    api.runtime.command({
+      ...{ name: 'sorted', allow_in_private: true, run: () => '' },
+      subcommands: { ls: {}, view: {}, del: {} },
+    });
+    const { command } = await api.json(`${commandsPath}/sorted`, 200);
+    expect(command.subcommands.map(({ name }: Json) => name)).toEqual(['del', 'ls', 'view']);
     for (const name of ['gone', 'hidden', 'public-only', '..%2f', 'x'.repeat(5000)]) {
       expect(await api.json(`${commandsPath}/${name}`, 404)).toEqual({
         error: 'Command not found',

@@ -89,6 +89,20 @@ TEST(UndefinedImport, TakesFactsOnce) {
   EXPECT_EQ(import.run(), "0 0 0 1 ");
 }
 
+// A list with bounds leaves out what has no time: one that is made up would be wrong.
+TEST(UndefinedImport, LeavesTheTimesOfFactsAsTheyAre) {
+  const ImportFolder import;
+  import.write("memory.json", R"([{"uuid":"a","fact":"1","created_at":"2026-02-25 11:00:00"},
+    {"uuid":"b","fact":"2","created_at":"long ago"},{"uuid":"c","fact":"3"}])");
+  EXPECT_EQ(import.run(), "0 0 0 0 ");
+  const auto rows = import.backend->messages("ada", "millrace:memory");
+  ASSERT_TRUE(rows && rows.value().size() == 1);
+  EXPECT_EQ(rows.value().front().json,
+            R"([{"uuid":"a","fact":"1","created_at":"2026-02-25 11:00:00"},)"
+            R"({"uuid":"b","fact":"2","created_at":"long ago"},)"
+            R"({"uuid":"c","fact":"3","created_at":""}])");
+}
+
 // What is there stays, and of what comes the newest; no fact goes without a number that says so.
 TEST(UndefinedImport, LeavesOutTheOldestFactsBeyondTheLimit) {
   const ImportFolder import;
