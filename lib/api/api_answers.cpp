@@ -1,5 +1,6 @@
 #include "api/api_answers.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <ctime>
 #include <system_error>
@@ -50,6 +51,18 @@ std::optional<Tree> turn_in(const http::Request& request, const ResponsePtr& res
   send_failure(response, make_error(Errc::invalid_body,
                                     "`body` is a setting of the host, which no request gives."));
   return std::nullopt;
+}
+
+bool is_known(const http::Request& request, std::string_view tag) {
+  std::string_view tags = request.headers.find("If-None-Match").value_or("");
+  while (!tags.empty()) {
+    const std::size_t comma = std::min(tags.find(','), tags.size());
+    std::string_view one = json::trim(tags.substr(0, comma));
+    if (one.starts_with("W/")) one.remove_prefix(2);
+    if (one == tag || one == "*") return true;
+    tags.remove_prefix(std::min(comma + 1, tags.size()));
+  }
+  return false;
 }
 
 std::optional<std::int64_t> number_in(const http::Request& request, std::string_view name,

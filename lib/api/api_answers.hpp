@@ -33,6 +33,10 @@ std::optional<json::Tree> object_in(const http::Request& request, const Response
 // Errors: invalid_body.
 std::optional<json::Tree> turn_in(const http::Request& request, const ResponsePtr& response);
 
+// Whether the client has what this ETag names, by its If-None-Match; a weak tag is as good.
+// Source: RFC 9110, 13.1.2.
+bool is_known(const http::Request& request, std::string_view tag);
+
 // A parameter of the query as a number of at least `least`; nothing where it is none.
 std::optional<std::int64_t> number_in(const http::Request& request, std::string_view name,
                                       std::int64_t least);

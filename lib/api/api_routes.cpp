@@ -85,8 +85,10 @@ ApiRoute openapi_route(const ApiContextPtr& context, const std::shared_ptr<Table
     if (!context->options.has_openapi || !rows) {
       return send_refusal(response, 404, "OpenAPI disabled");
     }
-    const std::string server =
-        "http://" + std::string(request.headers.find("Host").value_or("localhost"));
+    // Behind a proxy with TLS, clients that follow the document must use it, too.
+    const bool is_tls = request.headers.find("X-Forwarded-Proto").value_or("").starts_with("https");
+    const std::string server = (is_tls ? "https://" : "http://") +
+                               std::string(request.headers.find("Host").value_or("localhost"));
     send_json(response, 200, openapi_document(*rows, context->options.version, server));
   };
   return {"GET", "/openapi.json", "", "This document.", answer, "", "Document"};

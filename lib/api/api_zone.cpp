@@ -140,7 +140,9 @@ http::Headers ApiZone::fields(const http::RequestHead& head) const {
                         "Authorization, Cache-Control, Content-Type, X-Undefined-API-Key, "
                         "X-Millrace-API-Key, X-API-Key, "
                         "Last-Event-ID, Idempotency-Key, X-Request-ID, traceparent"},
-                       {"Access-Control-Expose-Headers", "X-Request-ID"},
+                       {"Access-Control-Expose-Headers",
+                        "Content-Disposition, Content-Range, ETag, Location, Retry-After, "
+                        "X-Request-ID"},
                        {"Access-Control-Max-Age", "86400"}};
   const auto origin = head.headers.find("Origin");
   if (origin && trusts(*origin)) {

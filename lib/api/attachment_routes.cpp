@@ -71,22 +71,23 @@ void send_attachment(const ApiContextPtr& context, const http::Request& request,
   part.hash = row.hash;
   part.size = static_cast<std::uint64_t>(row.size);
   part.is_whole = true;
+  const std::string tag = "\"" + row.hash + "\"";
   http::Headers& headers = part.headers;
   headers = {{"Content-Type", std::string(written_media_type(row.media))},
              {"Content-Disposition",
               chat::content_disposition(is_preview ? "inline" : "attachment", row.name)},
              {"Accept-Ranges", "bytes"},
-             {"ETag", "\"" + row.hash + "\""},
+             {"ETag", tag},
              {"Cache-Control", "private, no-cache"},
              {"X-Content-Type-Options", "nosniff"},
              // A picture may hold scripts.
              {"Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'"}};
-  if (request.headers.find("If-None-Match").value_or("") == "\"" + row.hash + "\"") {
+  if (is_known(request, tag)) {
     return (void)response->send(304, headers, {});
   }
   // A part is for who has the rest of these bytes.
   const std::string_view has = request.headers.find("If-Range").value_or("");
-  const bool is_same = has.empty() || has == "\"" + row.hash + "\"";
+  const bool is_same = has.empty() || has == tag;
   const auto size = static_cast<std::size_t>(row.size);
   // Of other methods a range is no part: HEAD gets what a GET of the whole would.
   const bool has_parts = request.method == "GET" && is_same;

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "api/api_answers.hpp"
 #include "api/media_types.hpp"
 #include "base/sha256.hpp"
 
@@ -60,8 +61,7 @@ http::Route route_of(std::string path, const fs::path& from, bool is_page) {
   return {
       "GET", std::move(path),
       [file](const http::Request& request, const std::shared_ptr<http::ResponseStream>& response) {
-        const bool is_known = request.headers.find("If-None-Match").value_or("") == file->tag;
-        if (is_known) return (void)response->send(304, file->headers, {});
+        if (is_known(request, file->tag)) return (void)response->send(304, file->headers, {});
         (void)response->send(200, file->headers, file->bytes);
       }};
 }

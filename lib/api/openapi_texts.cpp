@@ -9,7 +9,11 @@ namespace {
 constexpr auto tags = std::to_array<TextRow>({
     {"ag-ui", "Runs of agents and their events, as clients of AG-UI use them."},
     {"agent", "Operations of agents, as clients of LobeHub use them."},
-    {"chat", "Chats, jobs, conversations, messages, history and attachments."},
+    {"chat",
+     "Chats, jobs, conversations, messages, history and attachments. Jobs are per-conversation "
+     "single-flight: `on_busy` decides what becomes of a message for a busy one. `jobs[]` of "
+     "chat/jobs/active are those at work, and the event `requires_action` of a job is what it "
+     "waits for."},
     {"cognitive", "Events and profiles; this server has none."},
     {"commands", "Slash commands."},
     {"memes", "Memes; this server has none."},
@@ -41,7 +45,7 @@ constexpr auto parameters = std::to_array<TextRow>({
     {"artifact_id", "The id of the artifact."},
     {"attachment_id", "The id of the attachment."},
     {"batch", "1 where several procedures are called at once."},
-    {"before", "Only messages before this place, counted from the end."},
+    {"before", "Only messages before this place; the oldest message has 0."},
     {"before_id", "Only messages before the one with this id."},
     {"busy", "queue: the run waits where its thread has another one at work; or reject."},
     {"children", "1: runs that work for others are in the list."},

@@ -57,10 +57,14 @@ describe.each(hosts)('attachments (%s)', (host) => {
       etag: `"${hash}"`,
     });
     expect(response.headers.get('content-security-policy')).toMatch(/sandbox/);
-    const known = await api.send(attachment.download_url as string, {
-      headers: { 'if-none-match': `"${hash}"` },
-    });
-    expect(known.status).toBe(304);
+    const statusWith = async (tags: string): Promise<number> => {
+      const headers = { 'if-none-match': tags };
+      return (await api.send(attachment.download_url as string, { headers })).status;
+    };
+    for (const tags of [`"${hash}"`, `"x" , W/"${hash}"`, `W/"${hash}","x"`, '*']) {
+      expect([tags, await statusWith(tags)]).toEqual([tags, 304]);
+    }
+    for (const tags of ['"x"', hash, `"${hash}`]) expect(await statusWith(tags)).toBe(200);
     await api.json(`${path}/${attachment.id}/preview`, 415);
     const two = await upload(api, 'other.txt', bytes);
     expect([two.sha256, two.id === attachment.id]).toEqual([hash, false]);

@@ -29,6 +29,18 @@ describe.each(hosts)('the document (%s)', (host) => {
     });
   });
 
+  it('names the server as its reader reaches it', async () => {
+    const api = await serve(host);
+    const serverFor = async (headers: Record<string, string>): Promise<string> => {
+      const { servers } = (await (await api.send('/openapi.json', { headers })).json()) as Json;
+      return new URL(servers[0].url as string).protocol;
+    };
+    expect(await serverFor({})).toBe('http:');
+    // The page that reads the document is another server's.
+    expect(await serverFor({ origin: 'https://app.example' })).toBe('http:');
+    expect(await serverFor({ 'x-forwarded-proto': 'https' })).toBe('https:');
+  });
+
   it("has no error by Redocly's recommended rules", async () => {
     const source = JSON.stringify(await documentOf(host));
     const config = await createConfig({ extends: ['recommended'] });
