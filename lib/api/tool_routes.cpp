@@ -13,7 +13,6 @@
 #include "api/callback_address.hpp"
 #include "base/sha256.hpp"
 #include "chat/references.hpp"
-#include "os/random_ids.hpp"
 #include "os/timer.hpp"
 
 namespace millrace::api {
@@ -200,7 +199,7 @@ void ToolService::invoke(const Tree& body, bool is_agent, const ResponsePtr& res
   const auto call = std::make_shared<Invocation>();
   call->context = context;
   call->response = response;
-  call->id = os::RandomIds().next_id();
+  call->id = hex_id();
   call->name = json::trim(body["tool_name"].string());
   const auto limit = context->options.tools.timeout;
   call->deadline = std::make_unique<os::Timer>(context->loop, [weak = std::weak_ptr(call), limit] {

@@ -126,7 +126,7 @@ describe.each(hosts)('tools from outside (%s)', (host) => {
     for (const [name, args, wanted] of cases) {
       const answer = await invoke(api, { tool_name: name, args });
       expect(answer).toMatchObject({ tool_name: name.trim(), ...wanted });
-      expect(answer.request_id).toMatch(/\S/);
+      expect(answer.request_id).toMatch(/^[0-9a-f]{32}$/);
       expect(answer.duration_ms).toBeGreaterThanOrEqual(0);
     }
   });
