@@ -94,8 +94,7 @@ void append_lines(std::string& out, std::span<const CostLine> lines) {
   json::append_member(out, "quantity", all.quantity);
   json::append_raw_member(out, "rate", number_text(all.rate));
   json::append_member(out, "credits", all.credits);
-  json::append_raw_member(out, "cost",
-                          number_text(dollars_of(all.credits)));
+  json::append_raw_member(out, "cost", number_text(dollars_of(all.credits)));
   if (!all.key.empty()) json::append_member(out, "lookupKey", all.key);
   const bool is_tier = all.unit->strategy == PriceUnit::Strategy::tiered;
   if (is_tier || lines.size() > 1) json::append_raw_member(out, "segments", segments + "]");

@@ -61,7 +61,11 @@ TEST(NewerGpt, IsAskedByTheResponsesApi) {
       {"openai", "gpt-5.5", R"("n":2)", chat_path, ""},
       {"openrouter", "openai/gpt-5.5", "", chat_path, ""},
   });
-  expect_requests({{"openai", "gpt-5.5", "", "https://e.example/v1/responses", ""}}, address);
+  expect_requests({{"openai", "gpt-5.5", "", "https://e.example/v1/chat/completions", ""}},
+                  address);
+  constexpr std::string_view of_lobe =
+      R"("baseURL":"https://e.example/v1","temperatureScale":"lobe")";
+  expect_requests({{"openai", "gpt-5.5", "", "https://e.example/v1/responses", ""}}, of_lobe);
 }
 
 // What asks for it by name, or serves nothing else, is not kept from it.
