@@ -159,7 +159,7 @@ class BedrockReader {
 
   void read_result(const json::Value& result, const json::Value& block) {
     std::vector<json::Value> content;
-    for (const json::Value block : result["content"].items()) content.push_back(block);
+    for (const json::Value part : result["content"].items()) content.push_back(part);
     end_answer();
     order_.add_result(result["toolUseId"].string());
     Message& message = add(Role::tool);

@@ -112,7 +112,6 @@ void settle_calls(const FoldedBranch& branch, const RecoveryInput& input, Recove
 // A branch that has nothing at work and waits for the user or for a time: it is not what ends its
 // processes, and may wait for longer than they live.
 bool only_waits(const FoldedBranch& branch, std::int64_t now_ms) {
-  using Phase = FoldedModel::Phase;
   if (branch.model.phase == Phase::requested || branch.model.phase == Phase::opened) return false;
   bool waits = std::any_of(
       branch.approvals.begin(), branch.approvals.end(), [&](const FoldedApproval& approval) {

@@ -69,7 +69,7 @@ class Database {
   template <class... Values>
   Rows rows(const char* sql, const Values&... values) {
     sqlite3_stmt* statement = prepared(sql);
-    int at = 0;
+    [[maybe_unused]] int at = 0;  // without values
     (bind(statement, ++at, values), ...);
     return Rows(*this, statement);
   }
