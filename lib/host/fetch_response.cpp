@@ -5,6 +5,7 @@
 
 #include "base/error_json.hpp"
 #include "http/response.hpp"
+#include "os/event_loop.hpp"
 
 namespace millrace::host {
 namespace {
