@@ -46,7 +46,8 @@ class ModelEncoder : public event::EventSink {
 
 // Items of the events protocol besides AG-UI's events and the diagnostics of the codec:
 // {"type":"@hook","id","hook","value"}, {"type":"@report", ...ModelCall::report_json},
-// {"type":"@failed","error": error_json}, {"type":"@bytes","text"}.
+// {"type":"@failed","error": error_json}, {"type":"@bytes","text"}, {"type":"@parts","on": whether
+// the events from here on are parts of the answer, see encoder::AnswerParts}.
 // Thread: any, one at a time.
 class ModelOutput final : public event::EventSink {
  public:

@@ -173,6 +173,69 @@ TEST(ResponseError, TellsWhatVendorsSayApart) {
   }
 }
 
+// Gateways answer 400 to much that is no fault of the request.
+TEST(ResponseError, KnowsTheSentencesOfGateways) {
+  constexpr std::pair<std::string_view, Errc> sentences[] = {
+      {"Billing hard limit has been reached", Errc::insufficient_quota},
+      {"The free tier of the model has been exhausted.", Errc::insufficient_quota},
+      {"You exceeded your current token quota: 5", Errc::insufficient_quota},
+      {"Your account does not have a valid coding plan subscription", Errc::insufficient_quota},
+      {"You have exceeded the 5-hour usage quota. It resets at 9.", Errc::insufficient_quota},
+      {"this model requires a subscription", Errc::insufficient_quota},
+      {"[sk-x] token quota is not enough, token remain quota: 1", Errc::insufficient_quota},
+      {"Prompt tokens limit exceeded: 9 > 8", Errc::insufficient_quota},
+      {"\xE7\x94\xA8\xE6\x88\xB7\xE9\xA2\x9D\xE5\xBA\xA6\xE4\xB8\x8D\xE8\xB6\xB3",
+       Errc::insufficient_quota},
+      {"\xE8\xAF\xB7\xE6\xA3\x80\xE6\x9F\xA5 API Key "
+       "\xE4\xBD\x99\xE9\xA2\x9D\xE6\x98\xAF\xE5\x90\xA6\xE5\x85\x85\xE8\xB6\xB3",
+       Errc::insufficient_quota},
+      {"Resource exhausted, try again", Errc::rate_limited},
+      {"Quota exceeded for metric: requests", Errc::rate_limited},
+      {"Concurrency limit exceeded", Errc::rate_limited},
+      {"\xE6\x82\xA8\xE7\x9A\x84\xE8\xB4\xA6\xE6\x88\xB7\xE5\xB7\xB2\xE8\xBE\xBE\xE5\x88\xB0\xE9"
+       "\x80\x9F\xE7\x8E\x87\xE9\x99\x90\xE5\x88\xB6",
+       Errc::rate_limited},
+      {"This model is currently experiencing high demand", Errc::provider_overloaded},
+      {"Service temporarily unavailable", Errc::provider_overloaded},
+      {"System is too busy now. Please try again later.", Errc::provider_overloaded},
+      {"\xE8\xAF\xA5\xE6\xA8\xA1\xE5\x9E\x8B\xE5\xBD\x93\xE5\x89\x8D\xE8\xAE\xBF\xE9\x97\xAE\xE9"
+       "\x87\x8F\xE8\xBF\x87\xE5\xA4\xA7",
+       Errc::provider_overloaded},
+      {"No available accounts", Errc::no_available_channel},
+      {"No allowed providers are available for the selected model", Errc::no_available_channel},
+      {"\xE6\xA8\xA1\xE5\x9E\x8B\xE5\x80\x8D\xE7\x8E\x87\xE6\x88\x96\xE4\xBB\xB7\xE6\xA0\xBC\xE6"
+       "\x9C\xAA\xE9\x85\x8D\xE7\xBD\xAE",
+       Errc::no_available_channel},
+      {"The model `x` does not exist or you do not have access to it.", Errc::model_not_found},
+      {"Not found the model x", Errc::model_not_found},
+      {"x reached its end of life on 2026-01-01", Errc::model_not_found},
+      {"Invalid token (request id: 1)", Errc::authentication_failed},
+      {"Your API key was reported as leaked.", Errc::authentication_failed},
+      {"This token has no access to model x", Errc::permission_denied},
+      {"\xE8\xAF\xA5\xE4\xBB\xA4\xE7\x89\x8C\xE6\x97\xA0\xE6\x9D\x83\xE8\xAE\xBF\xE9\x97\xAE\xE6"
+       "\xA8\xA1\xE5\x9E\x8B x",
+       Errc::permission_denied},
+      {"Your account has been disabled", Errc::account_deactivated},
+      {"The account is disabled", Errc::account_deactivated},
+      {"The model is not a VLM", Errc::capability_not_supported},
+      {"Function call is not supported for this model", Errc::capability_not_supported},
+      {"Your request contains prohibited content", Errc::content_filtered},
+      {"output new_sensitive (1027)", Errc::content_filtered},
+      {"\xE6\x8A\xB1\xE6\xAD\x89\xEF\xBC\x8C\xE6\x82\xA8\xE6\x89\x80\xE8\xBE\x93\xE5\x85\xA5\xE7"
+       "\x9A\x84\xE5\x86\x85\xE5\xAE\xB9\xE5\x90\xAB\xE6\x9C\x89\xE8\xBF\x9D\xE8\xA7\x84\xE4\xBF"
+       "\xA1\xE6\x81\xAF",
+       Errc::content_filtered},
+  };
+  for (const auto& [sentence, code] : sentences) {
+    std::string error = R"({"type":"invalid_request_error")";
+    json::append_member(error, "message", sentence);
+    net::ResponseHead head;
+    head.status = 400;
+    const Error told = error_from_response(head, R"({"error":)" + error + "}}", "openai", {});
+    EXPECT_EQ(told.code_name(), row_of(code).code) << sentence;
+  }
+}
+
 TEST(ResponseError, KeepsMessageRequestIdAndWait) {
   net::ResponseHead head;
   head.status = 429;
