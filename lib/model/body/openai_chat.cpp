@@ -345,8 +345,12 @@ Result<std::string> openai_chat_body(const Draft& given) {
   write_image_options(out, draft);
   out.members(search.members);
   write_user(out, draft);
-  const std::vector<std::string_view> extra = members_of(draft);
+  std::vector<std::string_view> extra = members_of(draft);
   write_extra(out, draft, extra);
+  if (rejects_bias(draft)) {
+    if (!extra_of(draft.payload, "logit_bias").empty()) draft.note("logit_bias", "It is refused.");
+    extra.emplace_back("logit_bias");
+  }
   write_undocumented(out, draft, extra);
   out.close_object();
   return out.take();

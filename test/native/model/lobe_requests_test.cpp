@@ -60,6 +60,8 @@ TEST(NewerGpt, IsAskedByTheResponsesApi) {
       {"openai", "gpt-5.5", R"("apiMode":"chatCompletion")", chat_path, ""},
       {"openai", "gpt-5.5", R"("n":2)", chat_path, ""},
       {"openrouter", "openai/gpt-5.5", "", chat_path, ""},
+      {"githubcopilot", "gpt-5.5", "", responses_path, ""},
+      {"githubcopilot", "gpt-4o", "", chat_path, ""},
   });
   expect_requests({{"openai", "gpt-5.5", "", "https://e.example/v1/chat/completions", ""}},
                   address);
@@ -204,6 +206,10 @@ TEST(BiasOfTokens, IsNotSentToModelsThatThink) {
       {"openai", "gpt-5", bias, "", "logit_bias"},
       {"openai", "gpt-4o", bias, bias, ""},
   });
+  const auto built = test::build(test::settings_of("openai"), test::question("o3", bias));
+  ASSERT_TRUE(built);
+  ASSERT_EQ(built.value().notes.size(), 1U);
+  EXPECT_EQ(built.value().notes.front().what, "logit_bias");
 }
 
 TEST(ImageModels, AreAskedForImages) {
