@@ -278,7 +278,8 @@ export function imageOf(name: string, value: unknown): Image | undefined {
   return found ? { base64: found[2] ?? '', mimeType: found[1] ?? '', thought: false } : undefined;
 }
 
-function dataUriOf({ mimeType, base64 }: Image): string {
+/** The image as a `data:` URL. */
+export function dataUriOf({ mimeType, base64 }: Image): string {
   return `data:${mimeType};base64,${base64}`;
 }
 

@@ -29,6 +29,7 @@ import { Capabilities } from './capabilities';
 import { checkCallOptions, checkFallback } from './call-options';
 import { type CallHost, callTexts, linkOf, type Own, withDemo } from './call-texts';
 import { CallbackDriver } from './callbacks';
+import { imageByChat, imageChatModel } from './chat-images';
 import { chatResponse } from './chat-response';
 import { completionOf } from './completion';
 import type { ListedModel } from './listed-models';
@@ -235,7 +236,12 @@ export class ModelRuntime {
     return this.#others().embeddings(payload, options);
   }
 
+  /** An image; a model named `...:image` makes it in a chat. */
   async createImage(payload: ImagePayload, options?: CapabilityOptions): Promise<ImageResult> {
+    const model = imageChatModel(payload);
+    if (model !== undefined && typeof payload.params?.prompt === 'string') {
+      return imageByChat((chat, call) => this.stream(chat, call), model, payload, options);
+    }
     return this.#others().createImage(payload, options);
   }
 

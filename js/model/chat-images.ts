@@ -1,0 +1,78 @@
+// createImage() with models that answer with images in a chat: LobeHub names them `...:image`.
+import type { CapabilityOptions, ImagePayload, ImageResult } from '../../types/capabilities';
+import type { ChatStreamPayload } from '../../types/model';
+import { MillraceError } from '../errors';
+import { dataUriOf, imageOf } from './answer-text';
+import type { ModelRun } from './run';
+import type { StreamOptions } from './runtime-options';
+
+const ending = ':image';
+
+/** The model whose chat makes the image; undefined for any other. */
+export function imageChatModel({ model }: Partial<ImagePayload>): string | undefined {
+  const fits = typeof model === 'string' && model.length > ending.length && model.endsWith(ending);
+  return fits ? model.slice(0, -ending.length) : undefined;
+}
+
+/**
+ * One image of a chat, with the images to start from behind the prompt.
+ * Errors: those of the chat; `no_image_generated`.
+ */
+export async function imageByChat(
+  stream: (payload: ChatStreamPayload, options: StreamOptions) => ModelRun,
+  model: string,
+  { params }: ImagePayload,
+  { onUsage, onNotes, ...options }: CapabilityOptions = {},
+): Promise<ImageResult> {
+  const run = stream(chatOf(model, params), options);
+  const imageUrls: string[] = [];
+  for await (const event of run) {
+    const url = event.type === 'CUSTOM' ? urlOf(event.name, event.value) : undefined;
+    if (url !== undefined) imageUrls.push(url);
+  }
+  const text = await run.text();
+  const usage = await run.usage;
+  onUsage?.(usage);
+  const { notes = [] } = await run.report;
+  if (notes.length > 0) onNotes?.([...notes]);
+  const [imageUrl] = imageUrls;
+  if (imageUrl === undefined) {
+    throw new MillraceError('no_image_generated', 'The model answered without an image.', {
+      detail: text.slice(0, 512),
+    });
+  }
+  return {
+    imageUrl,
+    ...(imageUrls.length > 1 ? { imageUrls } : {}),
+    modelUsage: usage,
+    ...(notes.length > 0 ? { notes: [...notes] } : {}),
+  };
+}
+
+interface Addressed {
+  kind?: unknown;
+  state?: { image_url?: { url?: unknown } };
+}
+
+// Images come by value, or by an address of the provider's.
+function urlOf(name: string, value: unknown): string | undefined {
+  const image = imageOf(name, value);
+  if (image) return image.thought ? undefined : dataUriOf(image);
+  const { kind, state } = (value ?? {}) as Addressed;
+  const url = kind === 'image' ? state?.image_url?.url : undefined;
+  return typeof url === 'string' && /^https?:/.test(url) ? url : undefined;
+}
+
+function chatOf(model: string, params: ImagePayload['params']): ChatStreamPayload {
+  const { prompt, imageUrl, imageUrls = [], aspectRatio, resolution } = params;
+  const first = typeof imageUrl === 'string' ? [imageUrl] : [];
+  const urls = imageUrls.length > 0 ? imageUrls : first;
+  const images = urls.map((url) => ({ type: 'image_url' as const, image_url: { url } }));
+  return {
+    model,
+    messages: [{ role: 'user', content: [{ type: 'text', text: prompt }, ...images] }],
+    stream: false,
+    ...(aspectRatio === undefined ? {} : { imageAspectRatio: aspectRatio }),
+    ...(resolution === undefined ? {} : { imageResolution: resolution as string }),
+  } as ChatStreamPayload;
+}
