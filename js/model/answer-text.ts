@@ -208,9 +208,8 @@ export class AnswerText {
       this.#grow(json.length);
     }
     if (name === 'millrace.provider_state') this.#onState(value as Record<string, unknown>);
-    const imageData = imageOf(name, value);
-    if (imageData && !imageData.thought) {
-      const data = dataUriOf(imageData);
+    const data = answerImage(name, value);
+    if (data !== undefined) {
       this.#images.push({ id: `tmp_img_${randomUUID()}`, data, isBase64: true });
     }
     if (name === 'millrace.reset') this.#reset(value as { messageIds?: readonly string[] });
@@ -278,8 +277,13 @@ export function imageOf(name: string, value: unknown): Image | undefined {
   return found ? { base64: found[2] ?? '', mimeType: found[1] ?? '', thought: false } : undefined;
 }
 
-/** The image as a `data:` URL. */
-export function dataUriOf({ mimeType, base64 }: Image): string {
+/** The `data:` URL of an image of the answer; undefined for one of its reasoning, and for other values. */
+export function answerImage(name: string, value: unknown): string | undefined {
+  const image = imageOf(name, value);
+  return image && !image.thought ? dataUriOf(image) : undefined;
+}
+
+function dataUriOf({ mimeType, base64 }: Image): string {
   return `data:${mimeType};base64,${base64}`;
 }
 

@@ -2,15 +2,17 @@
 import type { CapabilityOptions, ImagePayload, ImageResult } from '../../types/capabilities';
 import type { ChatStreamPayload } from '../../types/model';
 import { MillraceError } from '../errors';
-import { dataUriOf, imageOf } from './answer-text';
+import { answerImage } from './answer-text';
 import type { ModelRun } from './run';
 import type { StreamOptions } from './runtime-options';
 
 const ending = ':image';
 
-/** The model whose chat makes the image; undefined for any other. */
-export function imageChatModel({ model }: Partial<ImagePayload>): string | undefined {
-  const fits = typeof model === 'string' && model.length > ending.length && model.endsWith(ending);
+/** The model whose chat makes the image; undefined for any other, and for what is no payload. */
+export function imageChatModel(payload: unknown): string | undefined {
+  const { model, params } = (payload ?? {}) as { model?: unknown; params?: { prompt?: unknown } };
+  if (typeof model !== 'string' || typeof params?.prompt !== 'string') return undefined;
+  const fits = model.length > ending.length && model.endsWith(ending);
   return fits ? model.slice(0, -ending.length) : undefined;
 }
 
@@ -56,8 +58,8 @@ interface Addressed {
 
 // Images come by value, or by an address of the provider's.
 function urlOf(name: string, value: unknown): string | undefined {
-  const image = imageOf(name, value);
-  if (image) return image.thought ? undefined : dataUriOf(image);
+  const data = answerImage(name, value);
+  if (data !== undefined) return data;
   const { kind, state } = (value ?? {}) as Addressed;
   const url = kind === 'image' ? state?.image_url?.url : undefined;
   return typeof url === 'string' && /^https?:/.test(url) ? url : undefined;

@@ -239,7 +239,7 @@ export class ModelRuntime {
   /** An image; a model named `...:image` makes it in a chat. */
   async createImage(payload: ImagePayload, options?: CapabilityOptions): Promise<ImageResult> {
     const model = imageChatModel(payload);
-    if (model !== undefined && typeof payload.params?.prompt === 'string') {
+    if (model !== undefined) {
       return imageByChat((chat, call) => this.stream(chat, call), model, payload, options);
     }
     return this.#others().createImage(payload, options);
