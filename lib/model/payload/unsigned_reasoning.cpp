@@ -8,6 +8,7 @@
 #include "event/unsigned_reasoning.hpp"
 #include "format/anthropic_blocks.hpp"
 #include "format/support.hpp"
+#include "message/parts.hpp"
 #include "model/body/bedrock_makers.hpp"
 
 namespace millrace::model {
