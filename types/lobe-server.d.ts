@@ -173,13 +173,29 @@ export interface LobeEvent {
   data: Record<string, unknown>;
 }
 
-/** What a hook gets of an operation. Units: `duration` in milliseconds. */
+/** What a tool answered to a call. */
+export interface LobeToolOutput {
+  id: string;
+  identifier: string;
+  apiName: string;
+  isSuccess: boolean;
+  output: string;
+}
+
+/** What a hook gets of an operation. Units: `duration` and `executionTimeMs` in milliseconds. */
 export interface LobeHookEvent {
   operationId: string;
   agentId: string;
   userId: string;
   stepIndex: number;
   stepType?: string;
+  /** What the model said in the step that has ended, and the calls that it made. */
+  content?: string;
+  reasoning?: string;
+  toolsCalling?: LobeToolCall[];
+  /** What the tools answered in that step, in the order of their ends. */
+  toolsResult?: LobeToolOutput[];
+  executionTimeMs?: number;
   /** Whether another step follows. */
   shouldContinue?: boolean;
   status?: LobeStatus;

@@ -5,6 +5,8 @@ import type {
   LobeHook,
   LobeHookEvent,
   LobeState,
+  LobeToolCall,
+  LobeToolOutput,
 } from '../../types/lobe-server';
 import { messageOf } from '../thrown';
 
@@ -13,12 +15,15 @@ interface Usage {
   tools?: { totalCalls?: number };
 }
 
+type StepContent = Pick<LobeHookEvent, 'content' | 'reasoning' | 'toolsCalling' | 'toolsResult'>;
+
 /** Calls the hooks of one operation, one after another and in the order of its events. */
 export class HookCalls {
   readonly #hooks: readonly LobeHook[];
   #about: Pick<LobeHookEvent, 'operationId' | 'agentId' | 'userId'>;
   #began = 0;
   #lastAnswer = '';
+  #step: StepContent = {};
 
   constructor(operationId: string, hooks: readonly LobeHook[]) {
     this.#hooks = hooks;
@@ -34,12 +39,18 @@ export class HookCalls {
       this.#began = timestamp;
     } else if (type === 'stream_end') {
       this.#lastAnswer = (data['finalContent'] as string) || this.#lastAnswer;
+      this.#step = answerOf(data as unknown as StreamEnd);
+    } else if (type === 'tool_end') {
+      (this.#step.toolsResult ??= []).push(resultOf(data as unknown as ToolEnd));
     } else if (type === 'step_start') {
+      this.#step = {};
       await this.#call('beforeStep', { ...event, stepType: data['stepType'] as string });
     } else if (type === 'step_complete') {
       await this.#call('afterStep', {
         ...event,
         ...totals(data['finalState'] as LobeState),
+        ...this.#step,
+        executionTimeMs: data['executionTime'] as number,
         stepType: data['stepType'] as string,
         shouldContinue: data['nextStepScheduled'] as boolean,
       });
@@ -69,6 +80,31 @@ export class HookCalls {
       }
     }
   }
+}
+
+interface StreamEnd {
+  finalContent: string;
+  reasoning?: string;
+  toolsCalling?: LobeToolCall[];
+}
+
+function answerOf({ finalContent, reasoning, toolsCalling }: StreamEnd): StepContent {
+  return {
+    content: finalContent,
+    ...(reasoning && { reasoning }),
+    ...(toolsCalling && { toolsCalling }),
+  };
+}
+
+interface ToolEnd {
+  isSuccess: boolean;
+  payload: { toolCalling: LobeToolCall };
+  result: { content?: string };
+}
+
+function resultOf({ isSuccess, payload, result }: ToolEnd): LobeToolOutput {
+  const { id, identifier, apiName } = payload.toolCalling;
+  return { id, identifier, apiName, isSuccess, output: result.content ?? '' };
 }
 
 function totals({ status, stepCount, usage, cost, error }: LobeState): Partial<LobeHookEvent> {

@@ -53,7 +53,17 @@ describe('runtime.lobe()', () => {
       ...{ operationId, agentId: 'agent', userId: 'ada', status: 'done', steps: 4 },
       ...{ lastAssistantContent: 'all done', llmCalls: 2, toolCalls: 1, totalTokens: 30 },
     });
-    expect(calls[1]).toMatchObject({ stepType: 'call_llm', shouldContinue: true });
+    expect(calls[1]).toMatchObject({
+      ...{ stepType: 'call_llm', shouldContinue: true, content: 'let me' },
+      ...{ executionTimeMs: expect.any(Number), toolsCalling: [{ apiName: 'send' }] },
+    });
+    const afterSteps = calls.filter(({ type }) => type === 'afterStep');
+    expect(afterSteps[2]).toMatchObject({
+      toolsResult: [{ apiName: 'send', isSuccess: true, output: expect.any(String) }],
+    });
+    expect(afterSteps[2]).not.toHaveProperty('content');
+    expect(afterSteps[3]).toMatchObject({ content: 'all done' });
+    expect(afterSteps[3]).not.toHaveProperty('toolsResult');
     const frames = framesIn(await (await lobe.stream(operationId)).text());
     const behind = { lastEventId: frames[1]?.id };
     const rest = framesIn(await (await lobe.stream(operationId, behind)).text());
