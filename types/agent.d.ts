@@ -392,11 +392,11 @@ export type AgentInstruction = { stepLabel?: string } & (
       };
     }
   | {
-      type: 'exec_sub_agent' | 'exec_task' | 'exec_client_task';
+      type: 'exec_sub_agent' | 'exec_client_sub_agent' | 'exec_task' | 'exec_client_task';
       payload: { parentMessageId?: string; task: SubAgentTask };
     }
   | {
-      type: 'exec_sub_agents' | 'exec_tasks' | 'exec_client_tasks';
+      type: 'exec_sub_agents' | 'exec_client_sub_agents' | 'exec_tasks' | 'exec_client_tasks';
       payload: { parentMessageId?: string; tasks: SubAgentTask[] };
     }
   | {

@@ -37,6 +37,8 @@ const builtinTypes = [
   'resolve_blocked_tools',
   'exec_sub_agent',
   'exec_sub_agents',
+  'exec_client_sub_agent',
+  'exec_client_sub_agents',
   'exec_task',
   'exec_tasks',
   'exec_client_task',

@@ -21,7 +21,9 @@ std::optional<Tree> sub_agent_work(const Tree& payload) {
                                    Row{"execClientTask", "exec_client_task", "task"},
                                    Row{"execClientTasks", "exec_client_tasks", "tasks"},
                                    Row{"execSubAgent", "exec_sub_agent", "task"},
-                                   Row{"execSubAgents", "exec_sub_agents", "tasks"}};
+                                   Row{"execSubAgents", "exec_sub_agents", "tasks"},
+                                   Row{"execClientSubAgent", "exec_client_sub_agent", "task"},
+                                   Row{"execClientSubAgents", "exec_client_sub_agents", "tasks"}};
   const Tree& requested = payload["data"]["state"];
   const auto* row = std::find_if(rows.begin(), rows.end(), [&](const Row& r) {
     return r.state == requested["type"].string();

@@ -51,7 +51,7 @@ StepMachine::StepMachine(StepOptions options, IdSource& ids)
     : options_(std::move(options)), ids_(ids), last_id_(options_.last_id) {}
 
 std::span<const StepMachine::Builtin> StepMachine::builtins() {
-  static constexpr std::array<Builtin, 16> state_messages{
+  static constexpr std::array<Builtin, 18> state_messages{
       {{"call_llm", &StepMachine::call_llm},
        {"call_tool", &StepMachine::call_tool},
        {"call_tools_batch", &StepMachine::call_tools_batch},
@@ -59,6 +59,8 @@ std::span<const StepMachine::Builtin> StepMachine::builtins() {
        {"resolve_blocked_tools", &StepMachine::resolve_blocked_tools},
        {"exec_sub_agent", &StepMachine::exec_sub_agents},
        {"exec_sub_agents", &StepMachine::exec_sub_agents},
+       {"exec_client_sub_agent", &StepMachine::exec_sub_agents},
+       {"exec_client_sub_agents", &StepMachine::exec_sub_agents},
        {"exec_task", &StepMachine::exec_sub_agents},
        {"exec_tasks", &StepMachine::exec_sub_agents},
        {"exec_client_task", &StepMachine::exec_sub_agents},

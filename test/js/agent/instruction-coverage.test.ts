@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { AgentRuntime } from 'millrace';
+import { AgentRuntime, GeneralChatAgent } from 'millrace';
 
 const steps = 'runtime-steps.test.ts';
 const toolCalls = 'runtime-tools.test.ts';
@@ -25,6 +25,8 @@ const table: Record<string, Record<string, [file: string, title: string]>> = {
     resolve_blocked_tools: [toolCalls, 'get a row that says so'],
     exec_sub_agent: [here, 'gives work to others: %s'],
     exec_sub_agents: [here, 'gives work to others: %s'],
+    exec_client_sub_agent: [here, 'gives work to others: %s'],
+    exec_client_sub_agents: [here, 'gives work to others: %s'],
     exec_task: [here, 'gives work to others: %s'],
     exec_tasks: [here, 'gives work to others: %s'],
     exec_client_task: [here, 'gives work to others: %s'],
@@ -149,6 +151,8 @@ describe('the runtime', () => {
   it.each([
     ['exec_sub_agent', 'sub_agent_result'],
     ['exec_sub_agents', 'sub_agents_batch_result'],
+    ['exec_client_sub_agent', 'sub_agent_result'],
+    ['exec_client_sub_agents', 'sub_agents_batch_result'],
     ['exec_task', 'task_result'],
     ['exec_tasks', 'tasks_batch_result'],
     ['exec_client_task', 'task_result'],
@@ -165,6 +169,25 @@ describe('the runtime', () => {
     expect(nextContext).toMatchObject({
       phase,
       payload: several ? { results: [result, result] } : { result },
+    });
+  });
+
+  it.each([
+    ['execSubAgent', 'exec_sub_agent'],
+    ['execSubAgents', 'exec_sub_agents'],
+    ['execClientSubAgent', 'exec_client_sub_agent'],
+    ['execClientSubAgents', 'exec_client_sub_agents'],
+    ['execTask', 'exec_task'],
+    ['execTasks', 'exec_tasks'],
+    ['execClientTask', 'exec_client_task'],
+    ['execClientTasks', 'exec_client_tasks'],
+  ])('takes %s of a tool as %s', async (work, type) => {
+    const given = { parentMessageId: 'p', ...(type.endsWith('s') ? { tasks: [task] } : { task }) };
+    const payload = { parentMessageId: 't', stop: true, data: { state: { type: work, ...given } } };
+    const context: any = { phase: 'tool_result', payload };
+    expect(await new GeneralChatAgent().runner(context, requested())).toEqual({
+      type,
+      payload: given,
     });
   });
 
