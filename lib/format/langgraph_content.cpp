@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -54,25 +55,27 @@ bool write_langgraph_medium(JsonBuilder& out, const json::Value& part) {
   return true;
 }
 
-// `binary` and images by value or address become the block that every chat model of LangChain
-// knows; other parts go as they are.
+// Reads `binary` and images by value or address, which become the block that every chat model of
+// LangChain knows.
+bool read_image(Media& media, const json::Value& part) {
+  const bool known = message::read_media(media, part) && media.source != Media::Source::file;
+  return known && (part["type"].string() == "binary" || media.kind == Media::Kind::image);
+}
+
+// Parts that are no such image go as they are.
 void write_langgraph_part(JsonBuilder& out, const json::Value& part) {
   if (const json::Value block = stand_in_block(part, langgraph::provider)) return out.value(block);
   if (write_langgraph_medium(out, part)) return;
   Media media;
-  const bool known = message::read_media(media, part) && media.source != Media::Source::file;
-  if (!known || (part["type"].string() != "binary" && media.kind != Media::Kind::image)) {
-    out.value(part);
-    return;
-  }
+  if (!read_image(media, part)) return out.value(part);
   out.open_object();
-  out.text("type", "image_url");
+  out.text("type", langgraph::image_block);
   if (media.metadata[langgraph::bare_member].is_true()) {
-    message::write_url(out, "image_url", media);
+    message::write_url(out, langgraph::image_block, media);
     out.close_object();
     return;
   }
-  out.open_object("image_url");
+  out.open_object(langgraph::image_block);
   message::write_url(out, "url", media);
   out.filled("detail", media.metadata["detail"].string());
   out.close_object();
@@ -227,6 +230,31 @@ void langgraph::write_arguments(JsonBuilder& out, std::string_view key, const To
   } else {
     out.text(key, call.arguments);
   }
+}
+
+std::string langgraph::image_names(const Message& message) {
+  if (message.role != Role::user || message.content.kind != Content::Kind::parts) return {};
+  JsonBuilder out;
+  bool any = false;
+  std::size_t index = 0;
+  out.open_array();
+  const message::Parts parts(message.content);
+  for (const json::Value part : parts.items()) {
+    Media media;
+    const bool is_image =
+        !held_block(part, langgraph::provider).is_object() && read_image(media, part);
+    if (is_image && !media.filename.empty()) {
+      out.open_object();
+      out.raw("index", std::to_string(index));
+      out.text("type", image_block);
+      out.text("filename", media.filename);
+      out.close_object();
+      any = true;
+    }
+    ++index;
+  }
+  out.close_array();
+  return any ? out.take() : std::string();
 }
 
 void langgraph::write_content(JsonBuilder& out, const Message& given) {

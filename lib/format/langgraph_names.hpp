@@ -24,6 +24,11 @@ inline constexpr std::string_view part_kind = "part";
 inline constexpr std::string_view result_kind = "result";
 inline constexpr std::string_view invalid_kind =
     "invalid_call";  // members of a call that was not valid
+inline constexpr std::string_view image_block = "image_url";
+// In `additional_kwargs`, what AG-UI's integration of LangGraph has there, with the names of
+// images.
+inline constexpr std::string_view ag_ui_member = "ag-ui";
+inline constexpr std::string_view names_member = "attachments";
 // The member of a part's metadata that says that its address came without an object around it.
 inline constexpr std::string_view bare_member = "bareUrl";
 // A message that takes others out of the state: it says nothing to a model.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
@@ -42,15 +43,21 @@ Role role_named_by(std::string_view name) {
   return name == "assistant" || name == "ai" ? Role::assistant : Role::system;
 }
 
-// What `additional_kwargs` holds besides a copy of the tool calls, or "".
-std::string retained_kwargs(const json::Value& kwargs) {
+// What `additional_kwargs` holds besides a copy of the tool calls and names that the parts have, or
+// "".
+std::string retained_kwargs(const json::Value& kwargs, bool without_names) {
   constexpr std::array<std::string_view, 2> copies{"tool_calls", "function_call"};
   JsonBuilder out;
   bool any = false;
   out.open_object();
   for (const auto& [key, value] : kwargs.members()) {
     if (value.is_null() || std::find(copies.begin(), copies.end(), key) != copies.end()) continue;
-    out.value(key, value);
+    if (without_names && key == langgraph::ag_ui_member) {
+      if (value.size() == 1) continue;
+      out.raw(key, without(value, {langgraph::names_member}));
+    } else {
+      out.value(key, value);
+    }
     any = true;
   }
   out.close_object();
@@ -66,13 +73,46 @@ bool is_more_than_text(const json::Value& blocks) {
   return false;
 }
 
-void read_image_url(JsonBuilder& out, const json::Value& block, std::string_view url) {
+std::string_view image_of(const json::Value& block) {
+  const json::Value image = block[langgraph::image_block];
+  return image.is_string() ? image.string() : image["url"].string();
+}
+
+// The names of images that stand beside the content.
+json::Value names_of(const json::Value& value) {
+  return value["additional_kwargs"][langgraph::ag_ui_member][langgraph::names_member];
+}
+
+std::string_view name_at(const json::Value& names, std::int64_t index) {
+  for (const json::Value name : names.items()) {
+    const bool is_image = name["type"].string() == langgraph::image_block;
+    if (is_image && name["index"].integer() == index) return name["filename"].string();
+  }
+  return {};
+}
+
+// Whether each name is that of an image, and says nothing more.
+bool has_all_names(const json::Value& names, const json::Value& content) {
+  std::size_t named = 0;
+  std::int64_t index = 0;
+  for (const json::Value block : content.items()) {
+    if (!name_at(names, index++).empty() && !image_of(block).empty()) ++named;
+  }
+  for (const json::Value name : names.items()) {
+    if (has_more_than(name, {"index", "type", "filename"})) return false;
+  }
+  return named > 0 && named == names.size();
+}
+
+void read_image_url(JsonBuilder& out, const json::Value& block, std::string_view url,
+                    std::string_view name) {
   message::DataUrl data;
   const bool by_value = message::read_data_url(data, url);
   out.open_object();
   out.text("type", "binary");
   out.text("mimeType", data.mime_type.empty() ? "image/*" : data.mime_type);
   out.text(by_value ? "data" : "url", by_value ? data.data : url);
+  out.filled("filename", name);
   const auto detail = block["image_url"]["detail"].filled_string();
   const bool is_bare = block["image_url"].is_string();
   if (detail || is_bare) {
@@ -84,15 +124,14 @@ void read_image_url(JsonBuilder& out, const json::Value& block, std::string_view
   out.close_object();
 }
 
-void read_langgraph_block(JsonBuilder& out, const json::Value& block) {
-  const json::Value image = block["image_url"];
-  const std::string_view url = image.is_string() ? image.string() : image["url"].string();
+void read_langgraph_block(JsonBuilder& out, const json::Value& block, std::string_view name) {
+  const std::string_view url = image_of(block);
   const bool is_text = block["type"].string() == "text" && !has_more_than(block, {"type", "text"});
   Media media;
   if (block.is_string()) {
     message::write_text_part(out, block.string());
   } else if (!url.empty()) {
-    read_image_url(out, block, url);
+    read_image_url(out, block, url, name);
   } else if (is_text || block["source"].is_object()) {
     out.value(block);
   } else if (langgraph::read_medium(media, block)) {
@@ -110,11 +149,14 @@ void read_langgraph_block(JsonBuilder& out, const json::Value& block) {
 }
 
 // What is more than texts keeps its media: image blocks become `binary` parts.
-Content langgraph_content(const json::Value& content) {
+Content langgraph_content(const json::Value& content, const json::Value& names) {
   if (!is_more_than_text(content)) return Content::of_text(langgraph::text_of_blocks(content));
   JsonBuilder out;
   out.open_array();
-  for (const json::Value block : content.items()) read_langgraph_block(out, block);
+  std::int64_t index = 0;
+  for (const json::Value block : content.items()) {
+    read_langgraph_block(out, block, name_at(names, index++));
+  }
   out.close_array();
   return Content::of_parts(out.take());
 }
@@ -205,8 +247,9 @@ json::Value content_of(const json::Value& value) {
 void read_body(Message& message, const json::Value& value, IdSource& ids) {
   const json::Value content = content_of(value);
   const bool has_parts = message.role == Role::user || message.role == Role::tool;
-  message.content =
-      has_parts ? langgraph_content(content) : Content::of_text(langgraph::text_of_blocks(content));
+  const json::Value names = message.role == Role::user ? names_of(value) : json::Value();
+  message.content = has_parts ? langgraph_content(content, names)
+                              : Content::of_text(langgraph::text_of_blocks(content));
   if (content.is_array() && content.size() == 0) {
     message.metadata.add(langgraph::provider, list_kind, "[]");
   } else if (content.is_array() && !is_more_than_text(content)) {
@@ -278,7 +321,10 @@ void read_one(Messages& out, json::Value value, IdSource& ids) {
   const bool is_function = row != nullptr && row->type == "function";
   if (is_function && name) message.tool_call_id = *name;
   if (name && message.role != Role::tool) message.name = *name;
-  if (std::string kwargs = retained_kwargs(value["additional_kwargs"]); !kwargs.empty()) {
+  const bool without_names =
+      message.role == Role::user && has_all_names(names_of(value), content_of(value));
+  std::string kwargs = retained_kwargs(value["additional_kwargs"], without_names);
+  if (!kwargs.empty()) {
     message.metadata.add(langgraph::provider, langgraph::kwargs_kind, std::move(kwargs));
   }
   keep_langgraph_members(message, value, row == nullptr || is_function);

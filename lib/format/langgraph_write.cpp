@@ -110,6 +110,30 @@ void write_result(JsonBuilder& out, const Message& message, const ProviderState*
   out.close_object();
 }
 
+// Names that came with the message and are not those of its images stay as they are.
+void write_kwargs(JsonBuilder& out, const Message& message) {
+  const auto* kwargs = message.metadata.find(langgraph::provider, langgraph::kwargs_kind);
+  json::Document document(message::depth_limit);
+  const auto given = document.parse(kwargs == nullptr ? "{}" : kwargs->json);
+  const json::Value value = given ? given.value() : json::Value();
+  const json::Value ag_ui = value[langgraph::ag_ui_member];
+  const std::string names =
+      ag_ui[langgraph::names_member].exists() ? "" : langgraph::image_names(message);
+  if (names.empty()) {
+    if (kwargs != nullptr) out.raw("additional_kwargs", kwargs->json);
+    return;
+  }
+  out.open_object("additional_kwargs");
+  for (const auto& [key, member] : value.members()) {
+    if (key != langgraph::ag_ui_member) out.value(key, member);
+  }
+  out.open_object(langgraph::ag_ui_member);
+  for (const auto& [key, member] : ag_ui.members()) out.value(key, member);
+  out.raw(langgraph::names_member, names);
+  out.close_object();
+  out.close_object();
+}
+
 void write_one(JsonBuilder& out, const Message& message) {
   const auto* state = message.metadata.find(langgraph::provider, langgraph::members_kind);
   json::Document document(message::depth_limit);
@@ -125,9 +149,7 @@ void write_one(JsonBuilder& out, const Message& message) {
   out.filled("id", message.id);
   if (message.name) out.filled("name", *message.name);
   if (message.role == Role::tool && message.error) out.text("status", "error");
-  if (const auto* kwargs = message.metadata.find(langgraph::provider, langgraph::kwargs_kind)) {
-    out.raw("additional_kwargs", kwargs->json);
-  }
+  write_kwargs(out, message);
   write_langgraph_members(out, message.metadata, langgraph::members_kind);
   out.close_object();
 }
