@@ -138,16 +138,16 @@ std::size_t answer_to(const Records& records, const std::string& run, std::size_
 }
 
 // Whether what the run did for this message, which it took while it worked, belongs to the answer.
-// Where the message is gone, what followed it is gone too.
-bool is_for(const Records& records, std::size_t answer, const std::string& message) {
+// Nothing where the message is removed.
+std::optional<bool> is_for(const Records& records, std::size_t answer, const std::string& message) {
   const std::string& run = records[answer].run;
   const std::string id = chat::message_id_of(message);
   for (std::size_t at = 0; at < records.size(); ++at) {
     const chat::HistoryRecord& record = records[at];
-    if (!record.is_user || record.run != run || record.item["message_id"].string() != id) continue;
-    return answer_to(records, run, at) == answer;
+    if (!record.is_user || record.item["message_id"].string() != id) continue;
+    return record.run == run && answer_to(records, run, at) == answer;
   }
-  return false;
+  return std::nullopt;
 }
 
 // Whether what the run did before it took a message belongs to the answer: to its first one, unless
@@ -177,13 +177,18 @@ Tree block_of(const Records& records, std::size_t answer, const JobsByRun& jobs)
   if (taken.empty()) return log.history_block();
   TakenIds ids;
   for (const auto& message : taken) ids.insert(chat::message_id_of(message.id));
-  std::vector<bool> shown{is_first(records, answer, ids)};
-  for (const auto& message : taken) shown.push_back(is_for(records, answer, message.id));
-  return log.history_block([&](std::uint64_t seq) {
+  const auto part_of = [&](std::uint64_t seq) {
     const auto behind = std::find_if(taken.begin(), taken.end(),
                                      [seq](const auto& message) { return message.seq > seq; });
-    return shown[static_cast<std::size_t>(std::distance(taken.begin(), behind))];
-  });
+    return static_cast<std::size_t>(std::distance(taken.begin(), behind));
+  };
+  std::vector<bool> shown{is_first(records, answer, ids)};
+  for (const auto& message : taken) {
+    const auto is_own = is_for(records, answer, message.id);
+    const auto is_in = [&](std::uint64_t seq) { return part_of(seq) == shown.size(); };
+    shown.push_back(is_own ? *is_own : chat::has_texts(record, log.history_block(is_in)));
+  }
+  return log.history_block([&](std::uint64_t seq) { return shown[part_of(seq)]; });
 }
 
 // What an agent wrote, with its media as attachments.

@@ -117,6 +117,17 @@ std::vector<HistoryRecord> history_records(const Tree& messages, std::int64_t ut
   return records;
 }
 
+bool has_texts(const HistoryRecord& answer, const Tree& block) {
+  const std::string_view content = answer.item["content"].string();
+  bool has_some = false;
+  for (const Tree& event : block["events"].items()) {
+    if (event["event"].string() != "message") continue;
+    has_some = true;
+    if (content.find(event["payload"]["content"].string()) == std::string_view::npos) return false;
+  }
+  return has_some;
+}
+
 std::optional<Tree> history_item(const HistoryRecord& record, const Tree& block) {
   Tree item = record.item;
   Tree shown;

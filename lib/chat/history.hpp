@@ -34,6 +34,9 @@ std::string text_of_content(const json::Tree& content);
 std::vector<HistoryRecord> history_records(const json::Tree& messages,
                                            std::int64_t utc_offset_minutes);
 
+// Whether a block has texts, and the answer has each of them.
+bool has_texts(const HistoryRecord& answer, const json::Tree& block);
+
 // The item with what its run did, or nothing for a record that shows nothing. `block` is a stored
 // block (call_tree.hpp) or null.
 std::optional<json::Tree> history_item(const HistoryRecord& record, const json::Tree& block);

@@ -56,6 +56,8 @@ describe.each(hosts)('a run with several answers (%s)', (host) => {
     ['the first answer', 1, ['one', 'more', 'answer 1 (answer 1)']],
     ['the second one', 3, ['one', 'answer 0 (answer 0)', 'more']],
     ['the first question', 0, ['answer 0 (answer 0)', 'more', 'answer 1 (answer 1)']],
+    // Its answers are one then.
+    ['the second question', 2, ['one', 'answer 0\n\nanswer 1 (answer 0, answer 1)']],
   ])('shows nothing of %s where that is removed', async (_what, at, shown) => {
     const { api, id, job, last } = await chatAtWork(host);
     last.open();
