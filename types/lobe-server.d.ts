@@ -173,7 +173,7 @@ export interface LobeEvent {
   data: Record<string, unknown>;
 }
 
-/** What a tool answered to a call. */
+/** The result of a tool for a call. */
 export interface LobeToolOutput {
   id: string;
   identifier: string;
@@ -189,11 +189,11 @@ export interface LobeHookEvent {
   userId: string;
   stepIndex: number;
   stepType?: string;
-  /** What the model said in the step that has ended, and the calls that it made. */
+  /** The model's answer in the step that has ended, and the calls that it made. */
   content?: string;
   reasoning?: string;
   toolsCalling?: LobeToolCall[];
-  /** What the tools answered in that step, in the order of their ends. */
+  /** The results of the tools in that step, in the order of their ends. */
   toolsResult?: LobeToolOutput[];
   executionTimeMs?: number;
   /** Whether another step follows. */
