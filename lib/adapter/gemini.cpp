@@ -64,7 +64,7 @@ bool Gemini::on_record(std::string_view /*name*/, const json::Value& record) {
   if (!candidates.is_array() && !usage.is_object() && !feedback.is_object()) return false;
   answer_.name(record["responseId"].string());
   answer_name_.note(services_, record["responseId"].string(),
-                    services_.vendor_ids && tells_of_mixed_answer(usage, candidates));
+                    services_.vendor_ids && is_of_mixed_answer(usage, candidates));
   if (const auto model = record["modelVersion"].filled_string()) model_ = *model;
   // Some chunks of Vertex AI count nothing.
   if (usage.is_object()) usage_.take(usage, services_.document->shape());

@@ -104,7 +104,7 @@ std::string response_text(const json::Value& response) {
   return response.to_json(json::Surrogates::keep);
 }
 
-bool tells_of_mixed_answer(const json::Value& usage, const json::Value& candidates) {
+bool is_of_mixed_answer(const json::Value& usage, const json::Value& candidates) {
   if (usage["thoughtsTokenCount"].integer().value_or(0) > 0) return true;
   for (const json::Value candidate : candidates.items()) {
     const json::Value parts = candidate["content"]["parts"];

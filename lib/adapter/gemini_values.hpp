@@ -26,7 +26,7 @@ std::string members_of(const json::Value& part);
 
 // Whether a record with this usage and these candidates says that its answer mixes: reasoning was
 // counted, or a part has a signature, or there is an image among several parts. Calls are none.
-bool tells_of_mixed_answer(const json::Value& usage, const json::Value& candidates);
+bool is_of_mixed_answer(const json::Value& usage, const json::Value& candidates);
 
 // The result of a call as text.
 std::string response_text(const json::Value& response);

@@ -415,7 +415,8 @@ describe('abort of fetchSSE', () => {
   );
 
   it('takes what a fetcher calls canceled for an abort', async () => {
-    for (const reason of [new Error('canceled'), 'canceled']) {
+    const reasons: unknown[] = [new Error('canceled'), 'canceled'];
+    for (const reason of reasons) {
       const all = await heard(() => Promise.reject(reason as Error));
       expect([all.aborted, all.errors]).toEqual([[''], []]);
     }

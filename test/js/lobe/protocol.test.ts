@@ -217,9 +217,9 @@ describe('the ids and ends of the LobeHub chat stream', () => {
   });
 
   it('are one where the vendor has no name for the answer', async () => {
-    const said = (message: object, done = false) => ({ model: 'm', message, done });
+    const record = (message: object, done = false) => ({ model: 'm', message, done });
     const thinking = JSON.parse('{"thinking":"Hm"}') as object;
-    const records = [said(thinking), said({ content: 'Hi' }), said({ content: '' }, true)];
+    const records = [record(thinking), record({ content: 'Hi' }), record({ content: '' }, true)];
     const ids = await idsOf('ollama', records);
     expect(ids).toHaveLength(1);
     expect(ids[0]).not.toBe('');

@@ -231,8 +231,8 @@ TEST(ResponseError, KnowsTheSentencesOfGateways) {
     json::append_member(error, "message", sentence);
     net::ResponseHead head;
     head.status = 400;
-    const Error told = error_from_response(head, R"({"error":)" + error + "}}", "openai", {});
-    EXPECT_EQ(told.code_name(), row_of(code).code) << sentence;
+    const Error read = error_from_response(head, R"({"error":)" + error + "}}", "openai", {});
+    EXPECT_EQ(read.code_name(), row_of(code).code) << sentence;
   }
 }
 
