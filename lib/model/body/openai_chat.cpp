@@ -1,7 +1,6 @@
 // The body of Chat Completions, and what OpenAI-compatible servers want otherwise.
 // Source: OpenAI API reference, Chat Completions; the vendors' pages named in providers.def (2026).
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>

@@ -225,6 +225,21 @@ std::optional<ChatPayload> without_between_tools(const ChatPayload& payload, Dia
 constexpr std::string_view short_ids =
     "The API takes ids of calls of nine letters and digits alone: others are sent as such.";
 
+// Leaves of the reasoning of earlier turns what the model takes back.
+void settle_reasoning(message::SharedMessages& messages, const ProviderConfig& config,
+                      const ChatPayload& payload, ChatRequest& chat, Traits traits) {
+  const bool takes_unsigned =
+      takes_unsigned_reasoning(config, chat.dialect, chat.model, payload.model);
+  if (!takes_unsigned && is_claude(chat.dialect)) drop_foreign_signatures(messages, chat.notes);
+  if (takes_unsigned && chat.dialect == Dialect::anthropic) {
+    const bool is_thinking = traits.has(Trait::always_thinking) || !is_disabled(payload.reasoning);
+    give_reasoning_back(messages, config, traits, is_thinking);
+  }
+  note_withheld(messages, config, chat.dialect, takes_unsigned, chat.notes);
+  drop_foreign_state(messages, config.id);
+  if (!takes_unsigned) drop_unsigned_marks(messages);
+}
+
 }  // namespace
 
 Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& given,
@@ -250,16 +265,7 @@ Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& 
   note_row_members(messages, chat.notes);
   drop_unfit_signatures(messages, chat.notes);
   spell_vendor_calls(messages, config, chat.dialect, chat.model, chat.notes);
-  const bool takes_unsigned =
-      takes_unsigned_reasoning(config, chat.dialect, chat.model, payload.model);
-  if (!takes_unsigned && is_claude(chat.dialect)) drop_foreign_signatures(messages, chat.notes);
-  if (takes_unsigned && chat.dialect == Dialect::anthropic) {
-    const bool is_thinking = traits.has(Trait::always_thinking) || !is_disabled(payload.reasoning);
-    give_reasoning_back(messages, config, traits, is_thinking);
-  }
-  note_withheld(messages, config, chat.dialect, takes_unsigned, chat.notes);
-  drop_foreign_state(messages, config.id);
-  if (!takes_unsigned) drop_unsigned_marks(messages);
+  settle_reasoning(messages, config, payload, chat, traits);
   if (chat.dialect == Dialect::openai_responses) {
     drop_item_ids(messages, plain_reasoning(config, payload), chat.notes);
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <string>
 #include <string_view>
 
 #include "base/ascii.hpp"
@@ -17,7 +16,6 @@ namespace {
 using message::Message;
 using message::ProviderState;
 using message::Role;
-using message::ToolCall;
 
 // Where a signature is: `call` is none for the message's own.
 struct Unfit {

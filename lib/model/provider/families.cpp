@@ -1,6 +1,7 @@
 #include "model/provider/families.hpp"
 
 #include <array>
+#include <cstddef>
 #include <string>
 
 #include "base/ascii.hpp"
