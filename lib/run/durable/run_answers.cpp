@@ -159,6 +159,22 @@ Result<StoredState> load_asking(store::StorageBackend& backend, const store::Run
   return state;
 }
 
+// A segment of the thread that readers know by the id of this one: the answer could not become
+// another one, and nothing may be decided by it.
+std::optional<Error> id_in_use(store::StorageBackend& backend, const store::RunId& run,
+                               const std::string& principal, const std::string& ag_ui_run) {
+  const auto row = backend.run(run);
+  const auto segments = backend.segments(principal, ag_ui_run);
+  if (!row || !segments || !row.value()) return std::nullopt;
+  const auto& rows = segments.value();
+  const bool is_used = std::any_of(rows.begin(), rows.end(), [&](const store::SegmentRow& one) {
+    return one.thread == row.value()->run.thread;
+  });
+  if (!is_used) return std::nullopt;
+  return make_error(Errc::run_conflict, "The thread has a run '" + shown_text(ag_ui_run) +
+                                            "' already; send the answer with another `runId`.");
+}
+
 }  // namespace
 
 // Checked against the state that waits before anything is decided: what is wrong with an answer
@@ -264,6 +280,11 @@ void RunRegistry::decide(const std::shared_ptr<Answering>& answering) {
   writer_->run([weak = weak_from_this(), loop, answering = std::shared_ptr(answering),
                 owner = owner_,
                 on_stranded = on_stranded()](store::StorageBackend& backend) mutable {
+    auto used = id_in_use(backend, answering->run, answering->principal, answering->input.run_id);
+    if (used) {
+      return loop.post(
+          [answering = std::move(answering), error = std::move(*used)] { answering->done(error); });
+    }
     const auto stored = std::make_shared<Result<std::shared_ptr<StoredRun>>>(
         take_answered(backend, answering->run, answering->principal, answering->input.resume_json,
                       answering->tools, owner, on_stranded));

@@ -216,6 +216,24 @@ TEST(DurableRun, MakesACallThatWasNotMadeAndAsksAnewWhenThatIsCut) {
   EXPECT_EQ(rig.state_of(run), RunState::completed);
 }
 
+// The answer could not become a segment of its own: nothing is decided, and the run waits on.
+TEST(DurableRun, RejectsAnAnswerWithTheIdOfAnotherOne) {
+  DurableRig rig;
+  const store::RunId run = cut_payments(rig, {"a", "b"});
+  const auto paused = rig.read(run, 0);
+  ASSERT_EQ(paused->interrupts.size(), 2U);
+  ASSERT_TRUE(rig.answer(run, outcome(paused->interrupts[0], "ran"), "local", "reader-2").ok());
+  EXPECT_EQ(rig.read(run, paused->seqs.back())->interrupts.size(), 1U);
+  const std::string rest = outcome(paused->interrupts[1], "ran");
+  const auto rejected = rig.answer(run, rest, "local", "reader-2");
+  EXPECT_EQ(rejected.error().code, Errc::run_conflict);
+  EXPECT_NE(rejected.error().message.find("another `runId`"), std::string::npos);
+  EXPECT_EQ(rig.state_of(run), RunState::waiting);
+  ASSERT_TRUE(rig.answer(run, rest, "local", "reader-3").ok());
+  EXPECT_EQ(rig.read(run, 0)->order.back(), "/run");
+  EXPECT_EQ(rig.state_of(run), RunState::completed);
+}
+
 TEST(DurableRun, AsksForTheRestOfItsAnswers) {
   DurableRig rig;
   const store::RunId run = cut_payments(rig, {"a", "b"});
