@@ -415,9 +415,8 @@ describe('abort of fetchSSE', () => {
   );
 
   it('takes what a fetcher calls canceled for an abort', async () => {
-    const reasons: unknown[] = [new Error('canceled'), 'canceled'];
-    for (const reason of reasons) {
-      const all = await heard(() => Promise.reject(reason as Error));
+    for (const reason of [new Error('canceled'), 'canceled'] as Error[]) {
+      const all = await heard(() => Promise.reject(reason));
       expect([all.aborted, all.errors]).toEqual([[''], []]);
     }
   });
