@@ -113,10 +113,10 @@ Result<std::shared_ptr<http::BodySink>> Upload::begin(const std::shared_ptr<Uplo
   http::FormReader::Events events;
   // The reader is the upload's own.
   events.part = [self = upload.get()](const http::FormPart& part) {
-    self->is_in_file_ = !self->has_file_ && part.name == file_field;
+    self->is_in_file_ = !self->has_file_ && part.name == file_field && part.filename.has_value();
     if (!self->is_in_file_) return;
     self->has_file_ = true;
-    self->name_ = part.filename.value_or(std::string());
+    self->name_ = *part.filename;
   };
   events.data = [self = upload.get()](std::string_view bytes) {
     if (self->is_in_file_) self->take(bytes);

@@ -242,14 +242,6 @@ describe.each(hosts)('attachments (%s)', (host) => {
     expect(await api.json(path, 400, { method: 'POST', headers, body })).toEqual({ error });
   });
 
-  it('may have no name', async () => {
-    const api = await serve(host);
-    const head = `--${boundary}\r\nContent-Disposition: form-data; name="file"\r\n\r\n`;
-    const body = Buffer.from(`${head}hello\r\n--${boundary}--\r\n`);
-    const { attachment } = await uploadForm(api, body, 201);
-    expect(attachment).toMatchObject({ name: 'attachment', size: 5, kind: 'file' });
-  });
-
   it('have a limit to the byte', async () => {
     const api = await serve(host, { api: { attachmentBytes: 1000 } });
     expect(await api.json(`${path}/capabilities`, 200)).toEqual({
