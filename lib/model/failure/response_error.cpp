@@ -156,7 +156,8 @@ struct Rule {
   std::string_view provider = {};  // only of this provider
 };
 
-constexpr std::array rules{
+// clang deduces the type of no more than 256 elements.
+constexpr auto rules = std::to_array<Rule>({
 #define BY_CODE(needle, errc) Rule{Where::code, needle, Errc::errc},
 #define BY_CODE_PART(needle, errc) Rule{Where::code_part, needle, Errc::errc},
 #define BY_TEXT(needle, errc) Rule{Where::text, needle, Errc::errc},
@@ -172,7 +173,7 @@ constexpr std::array rules{
 #undef BY_FINISH
 #undef BY_CODE_ONLY
 #undef BY_TEXT_ONLY
-};
+});
 
 bool has_word(std::string_view words, std::string_view word) {
   for (std::size_t at = words.find(word); at != std::string_view::npos;
