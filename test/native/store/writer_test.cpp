@@ -412,6 +412,7 @@ bool waits_behind_texts_of(std::uint64_t runs) {
   bool waited = false;
   Outcomes texts(runs);
   Outcomes accepted(1);
+  const auto done = accepted.next();
   {
     Writer writer(make_memory_backend(),
                   {.window = std::chrono::milliseconds(1),
@@ -423,7 +424,6 @@ bool waits_behind_texts_of(std::uint64_t runs) {
     }
     held.let_go();
     texts.wait();
-    auto done = accepted.next();
     writer.append(accepting(new_run(runs + 1)), [&](const AppendOutcome& outcome) {
       is_committed = true;
       done(outcome);
