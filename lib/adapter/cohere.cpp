@@ -77,6 +77,7 @@ bool Cohere::on_record(std::string_view /*name*/, const json::Value& record) {
 
 void Cohere::on_message_start(const json::Value& record, const json::Value& /*message*/) {
   answer_.name(record["id"].string());
+  answer_name_.note(services_, record["id"].string());
   note_facts(record);
 }
 
@@ -194,6 +195,7 @@ void Cohere::on_message_end(const json::Value& record, const json::Value& messag
 void Cohere::on_whole(const json::Value& answer) {
   const json::Value message = answer["message"];
   answer_.name(answer["id"].string());
+  answer_name_.note(services_, answer["id"].string());
   add_reasoning(plan_kind, message["tool_plan"].string());
   for (const json::Value content : message["content"].items()) {
     block_begins_ = true;

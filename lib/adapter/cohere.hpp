@@ -10,6 +10,7 @@
 
 #include "adapter/adapter.hpp"
 #include "adapter/answer.hpp"
+#include "adapter/answer_name.hpp"
 #include "adapter/json_balance.hpp"
 #include "adapter/usage.hpp"
 
@@ -49,6 +50,7 @@ class Cohere final : public Adapter {
   void give_logprobs(const json::Value& logprobs);
 
   Services services_;
+  AnswerName answer_name_;
   Answer answer_;
   std::string call_key_;             // of the call that is open, or ""
   std::string_view reasoning_kind_;  // of the reasoning part that is open

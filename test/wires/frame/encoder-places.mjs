@@ -29,6 +29,8 @@ const agUi = [
 ];
 
 const lobe = [
+  // The signature of a call stands in the call.
+  [/^REASONING_ENCRYPTED_VALUE\.entityId$/, /^tool_calls\[\]\.id$/],
   [/^TEXT_MESSAGE_CONTENT\.delta$/, /^(text|content_part\.content)$/],
   [/^REASONING_MESSAGE_CONTENT\.delta$/, /^(reasoning|reasoning_part\.content)$/],
   [messageIds, /^(id|reasoning_response_item\.id)$/],
