@@ -214,6 +214,15 @@ describe('the ids and ends of the LobeHub chat stream', () => {
       { type: 'message_stop' },
     ];
     expect(await idsOf('anthropic', searched)).toEqual(['msg_1']);
+    const planned = [
+      { type: 'message-start', id: 'co_1', delta: { message: { role: 'assistant' } } },
+      { type: 'tool-plan-delta', delta: { message: { tool_plan: 'Hm' } } },
+      { type: 'content-start', index: 0, delta: { message: { content: { type: 'text' } } } },
+      { type: 'content-delta', index: 0, delta: { message: { content: { text: 'Hi' } } } },
+      { type: 'content-end', index: 0 },
+      { type: 'message-end', delta: { finish_reason: 'COMPLETE' } },
+    ];
+    expect(await idsOf('cohere', planned)).toEqual(['co_1']);
   });
 
   it('are one where the vendor has no name for the answer', async () => {
