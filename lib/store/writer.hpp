@@ -32,7 +32,7 @@ struct WriterOptions {
     std::chrono::milliseconds window{};
   };
   std::vector<Crowd> crowds{{64, std::chrono::milliseconds(5), std::chrono::milliseconds(10)},
-                            {256, std::chrono::milliseconds(16), std::chrono::milliseconds(16)}};
+                            {256, std::chrono::milliseconds(20), std::chrono::milliseconds(20)}};
 };
 
 // Thread: any.
