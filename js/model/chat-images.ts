@@ -2,6 +2,7 @@
 import type { CapabilityOptions, ImagePayload, ImageResult } from '../../types/capabilities';
 import type { ChatStreamPayload } from '../../types/model';
 import { MillraceError } from '../errors';
+import { defined } from '../plain-values';
 import { answerImage } from './answer-text';
 import type { ModelRun } from './run';
 import type { StreamOptions } from './runtime-options';
@@ -35,8 +36,9 @@ export async function imageByChat(
   const text = await run.text();
   const usage = await run.usage;
   onUsage?.(usage);
-  const { notes = [] } = await run.report;
-  if (notes.length > 0) onNotes?.([...notes]);
+  const report = await run.report;
+  const notes = [...unused(params), ...report.notes];
+  if (notes.length > 0) onNotes?.(notes);
   const [imageUrl] = imageUrls;
   if (imageUrl === undefined) {
     throw new MillraceError('no_image_generated', 'The model answered without an image.', {
@@ -47,8 +49,15 @@ export async function imageByChat(
     imageUrl,
     ...(imageUrls.length > 1 ? { imageUrls } : {}),
     modelUsage: usage,
-    ...(notes.length > 0 ? { notes: [...notes] } : {}),
+    ...(notes.length > 0 ? { notes } : {}),
   };
+}
+
+const used = ['prompt', 'imageUrl', 'imageUrls', 'aspectRatio', 'resolution'];
+
+function unused(params: ImagePayload['params']): string[] {
+  const names = Object.keys(defined(params)).filter((name) => !used.includes(name));
+  return names.map((name) => `\`${name}\`: A chat that makes images has no such setting.`);
 }
 
 interface Addressed {

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <unordered_map>
 
 namespace millrace::adapter::ag_ui {
 namespace {
@@ -172,17 +173,16 @@ bool append_string_item(std::string& out, const json::Value& item) {
   return item.is_string();
 }
 
-// An interrupt is answered by its id: of those with one id, `ids` has it, all but the first get
-// another.
+// An interrupt is answered by its id: of those with one id all but the first get another. `ids` are
+// those that are taken, and how often each was given.
 bool append_interrupt(std::string& out, const json::Value& interrupt,
-                      std::vector<std::string_view>& ids) {
+                      std::unordered_map<std::string, std::size_t>& ids) {
   if (!interrupt["id"].is_string() || !interrupt["reason"].is_string()) return false;
-  const std::string_view id = interrupt["id"].string();
-  const auto same = std::count(ids.begin(), ids.end(), id);
-  ids.push_back(id);
+  const std::string given(interrupt["id"].string());
+  std::string id = given;
+  while (!ids.emplace(id, 1).second) id = given + "#" + std::to_string(++ids[given]);
   out.push_back('{');
-  json::append_member(
-      out, "id", same == 0 ? std::string(id) : std::string(id) + "#" + std::to_string(same + 1));
+  json::append_member(out, "id", id);
   copy_members(out, interrupt,
                {{"reason", Is::string},
                 {"message", Is::string},
@@ -235,7 +235,7 @@ event::RunOutcome read_outcome(std::string& list, const json::Value& outcome) {
     return RunOutcome::success;
   }
   if (type != "interrupt") return RunOutcome::none;
-  std::vector<std::string_view> ids;
+  std::unordered_map<std::string, std::size_t> ids;
   const bool legal = append_list(list, outcome["interrupts"],
                                  [&](std::string& out, const json::Value& interrupt) {
                                    return append_interrupt(out, interrupt, ids);

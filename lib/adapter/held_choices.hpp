@@ -17,7 +17,7 @@ namespace millrace::adapter {
 // The numbers of other answers.
 class OtherAnswers {
  public:
-  // That are told apart; no request can ask for so many answers.
+  // How many are told apart; no request can ask for so many answers.
   static constexpr std::size_t most = 1024;
 
   [[nodiscard]] bool contains(std::int64_t index) const { return indexes_->contains(index); }

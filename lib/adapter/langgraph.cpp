@@ -6,6 +6,7 @@
 
 #include "adapter/langgraph_message.hpp"
 #include "base/error.hpp"
+#include "message/langgraph_content.hpp"
 
 namespace millrace::adapter {
 namespace {
@@ -97,7 +98,7 @@ void LangGraph::on_message(const json::Value& value, const json::Value& metadata
   if (message.type == "constructor") {
     message.body = value["kwargs"];
     for (const json::Value name : value["id"].items()) message.type = name.string();
-  } else if (is_stored_message(value)) {
+  } else if (message::is_langgraph_dict(value)) {
     message.body = value["data"];
   }
   const Author author = author_of(message.type);
@@ -127,7 +128,7 @@ void LangGraph::on_ai_message(const Message& message, bool complete) {
     give_end(body);
     return;
   }
-  std::string_view text = collect_text(text_, content_of(body));
+  std::string_view text = collect_text(text_, message::langgraph_content_of(body));
   std::string_view reasoning_parts = collect_reasoning(reasoning_, body);
   bool is_new = true;
   if (cumulative()) {
@@ -152,7 +153,7 @@ void LangGraph::on_ai_message(const Message& message, bool complete) {
   note_rest(body);
   if (cumulative() && !complete) return;
   if (cumulative()) note_blocks(body);
-  for (const json::Value block : content_of(body).items()) give_block(block);
+  for (const json::Value block : message::langgraph_content_of(body).items()) give_block(block);
   give_end(body);
   if (cumulative()) leave_segment();
 }

@@ -7,6 +7,7 @@
 
 #include "adapter/langgraph_message.hpp"
 #include "base/json_depth.hpp"
+#include "message/langgraph_content.hpp"
 
 namespace millrace::adapter {
 namespace {
@@ -171,7 +172,7 @@ void LangGraphBlocks::add_call(const json::Value& block, const CallBlock& shape,
 
 void LangGraphBlocks::note_members(const json::Value& body) {
   // They are the content where that is empty.
-  const bool has_content = !is_empty_content(body["content"]);
+  const bool has_content = !message::is_empty_langgraph_content(body["content"]);
   for (const auto& [key, value] : body.members()) {
     if (has_word(shown_members, key) || is_bare(value)) continue;
     if (key == "content_blocks" && !has_content) continue;

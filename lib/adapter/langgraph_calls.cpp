@@ -8,6 +8,7 @@
 #include "adapter/langgraph_message.hpp"
 #include "adapter/usage.hpp"
 #include "base/json_members.hpp"
+#include "message/langgraph_content.hpp"
 
 namespace millrace::adapter {
 namespace {
@@ -56,7 +57,7 @@ void LangGraph::give_unlisted_calls(const json::Value& body) {
 // Where blocks come one by one, they were given at their places.
 bool LangGraph::give_block_calls(const json::Value& body) {
   bool has_any = false;
-  for (const json::Value block : content_of(body).items()) {
+  for (const json::Value block : message::langgraph_content_of(body).items()) {
     const CallBlock* shape = call_block_of(block["type"].string());
     if (shape == nullptr || !shape->is_whole) continue;
     has_any = true;

@@ -6,6 +6,7 @@
 
 #include "adapter/langgraph.hpp"
 #include "adapter/langgraph_message.hpp"
+#include "message/langgraph_content.hpp"
 
 namespace millrace::adapter {
 namespace {
@@ -21,7 +22,7 @@ constexpr std::array<std::string_view, 10> shown_blocks{
 
 void LangGraph::give_in_order(const Message& message, std::string_view wire_id) {
   const json::Value body = message.body;
-  const json::Value content = content_of(body);
+  const json::Value content = message::langgraph_content_of(body);
   enter_segment(message, wire_id, false);
   // The calls end with the message before the text.
   if (segment_.has_tools && !collect_text(text_, content).empty()) {
@@ -188,7 +189,7 @@ void LangGraph::note_rest(const json::Value& body) {
 void LangGraph::note_blocks(const json::Value& body) {
   if (!services_.gives_all() || !segment_.open) return;
   rest_.begin_record();
-  for (const json::Value block : content_of(body).items()) {
+  for (const json::Value block : message::langgraph_content_of(body).items()) {
     const CallBlock* shape = call_block_of(block["type"].string());
     const std::string_view id = shape == nullptr ? "" : block[shape->id].string();
     if (block.is_string()) {

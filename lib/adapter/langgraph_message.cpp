@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <utility>
+
+#include "message/langgraph_content.hpp"
 
 namespace millrace::adapter {
 namespace {
@@ -23,28 +24,6 @@ Author author_of(std::string_view type) {
   const auto* row =
       std::find_if(authors.begin(), authors.end(), [&](const auto& r) { return r.first == type; });
   return row == authors.end() ? Author::other : row->second;
-}
-
-bool is_stored_message(const json::Value& value) {
-  return value["data"].is_object() && value["content"].is_nothing();
-}
-
-// Source: langchain-ai/langgraphjs, `libs/sdk/src/stream/message-coercion.ts` (2026).
-bool is_empty_content(const json::Value& content) {
-  if (!content.is_array()) return content.size() == 0 && content.string().empty();
-  for (const json::Value block : content.items()) {
-    // A block with further members, such as a signature, says something.
-    const std::size_t plain_members = block["index"].is_nothing() ? 2 : 3;
-    const bool is_text = block["type"].string() == "text" && block.size() <= plain_members;
-    if (!is_text || !block["text"].string().empty()) return false;
-  }
-  return true;
-}
-
-json::Value content_of(const json::Value& body) {
-  const json::Value content = body["content"];
-  const json::Value blocks = body["content_blocks"];
-  return is_empty_content(content) && blocks.is_array() && blocks.size() > 0 ? blocks : content;
 }
 
 bool has_call(const json::Value& list, std::string_view id) {
@@ -75,7 +54,8 @@ void append_reasoning(std::string& out, const json::Value& block) {
 
 std::string_view collect_reasoning(std::string& out, const json::Value& body) {
   out.clear();
-  for (const json::Value block : content_of(body).items()) append_reasoning(out, block);
+  for (const json::Value block : message::langgraph_content_of(body).items())
+    append_reasoning(out, block);
   if (out.empty()) append_reasoning(out, body["additional_kwargs"]);
   return out;
 }

@@ -13,15 +13,6 @@ namespace millrace::adapter {
 enum class Author : std::uint8_t { other, ai, tool };
 Author author_of(std::string_view type);
 
-// Whether it is a message as `toDict()` gives it, within the member `data`.
-bool is_stored_message(const json::Value& value);
-
-// Whether content says nothing: it has no blocks, or only blocks of text without text.
-bool is_empty_content(const json::Value& content);
-
-// The content of a message; where it is empty, the blocks that LangChain's newer messages have
-// beside it.
-json::Value content_of(const json::Value& body);
 // Whether a list of calls has one of this id.
 bool has_call(const json::Value& list, std::string_view id);
 

@@ -5,6 +5,7 @@
 
 #include "adapter/langgraph_message.hpp"
 #include "adapter/record_shape.hpp"
+#include "message/langgraph_content.hpp"
 
 namespace millrace::adapter::shapes {
 namespace {
@@ -94,7 +95,7 @@ void check_message(const Report& report, const json::Value& message) {
   if (type == "constructor") return check_record(report, graph_stored, message);
   // Those of people are not shown.
   const bool is_hidden = !type.empty() && author_of(type) == Author::other;
-  const bool is_stored = is_stored_message(message);
+  const bool is_stored = message::is_langgraph_dict(message);
   if (!is_hidden) check_record(report, is_stored ? graph_dict : graph_message, message);
 }
 

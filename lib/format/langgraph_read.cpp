@@ -15,6 +15,7 @@
 #include "format/retained.hpp"
 #include "format/shape_tables.hpp"
 #include "format/support.hpp"
+#include "message/langgraph_content.hpp"
 #include "message/parts.hpp"
 
 namespace millrace::format {
@@ -224,28 +225,8 @@ void read_unlisted_calls(Message& message, const json::Value& content, const jso
   read_blocks(value["response_metadata"]["output"], std::span(shapes).last(1));
 }
 
-// Whether content says nothing: it has no blocks, or only blocks of text without text.
-// Source: langchain-ai/langgraphjs, `libs/sdk/src/stream/message-coercion.ts` (2026).
-bool is_empty_content(const json::Value& content) {
-  if (!content.is_array()) return content.size() == 0 && content.string().empty();
-  for (const json::Value block : content.items()) {
-    // A block with further members, such as a signature, says something.
-    const std::size_t plain_members = block["index"].is_nothing() ? 2 : 3;
-    const bool is_text = block["type"].string() == "text" && block.size() <= plain_members;
-    if (!is_text || !block["text"].string().empty()) return false;
-  }
-  return true;
-}
-
-// The blocks that LangChain's newer messages have beside an empty content are their content.
-json::Value content_of(const json::Value& value) {
-  const json::Value content = value["content"];
-  const json::Value blocks = value["content_blocks"];
-  return is_empty_content(content) && blocks.is_array() && blocks.size() > 0 ? blocks : content;
-}
-
 void read_body(Message& message, const json::Value& value, IdSource& ids) {
-  const json::Value content = content_of(value);
+  const json::Value content = message::langgraph_content_of(value);
   const bool has_parts = message.role == Role::user || message.role == Role::tool;
   const json::Value names = message.role == Role::user ? names_of(value) : json::Value();
   message.content = has_parts ? langgraph_content(content, names)
@@ -275,7 +256,7 @@ void keep_langgraph_members(Message& message, const json::Value& value, bool has
   if (!has_own_type) known.emplace_back("type");
   if (message.role != Role::tool) known.emplace_back("name");
   if (message.error) known.emplace_back("status");
-  if (is_empty_content(value["content"])) known.emplace_back("content_blocks");
+  if (message::is_empty_langgraph_content(value["content"])) known.emplace_back("content_blocks");
   JsonBuilder out;
   out.open_object();
   for (const auto& [key, member] : value.members()) {
@@ -297,8 +278,7 @@ json::Value unwrapped(const json::Value& value, std::string_view& type) {
     for (const json::Value part : value["id"].items()) type = part.string();
     return value["kwargs"];
   }
-  const json::Value data = value["data"];
-  return data.is_object() && value["content"].is_nothing() ? data : value;
+  return message::is_langgraph_dict(value) ? value["data"] : value;
 }
 
 void read_one(Messages& out, json::Value value, IdSource& ids) {
@@ -321,8 +301,8 @@ void read_one(Messages& out, json::Value value, IdSource& ids) {
   const bool is_function = row != nullptr && row->type == "function";
   if (is_function && name) message.tool_call_id = *name;
   if (name && message.role != Role::tool) message.name = *name;
-  const bool without_names =
-      message.role == Role::user && has_all_names(names_of(value), content_of(value));
+  const bool without_names = message.role == Role::user &&
+                             has_all_names(names_of(value), message::langgraph_content_of(value));
   std::string kwargs = retained_kwargs(value["additional_kwargs"], without_names);
   if (!kwargs.empty()) {
     message.metadata.add(langgraph::provider, langgraph::kwargs_kind, std::move(kwargs));

@@ -63,8 +63,8 @@ Media::Kind true_kind(const Media& media) {
   return doubtful ? reported : media.kind;
 }
 
-// What the bytes of an image by value are, where they are not what they are called: the vendors
-// that are told the type reject it otherwise. "" for any other medium.
+// The media type of the bytes of an image by value, where it is another one than the given: vendors
+// that get the type compare it with the bytes. "" for any other medium.
 std::string_view true_type(const Media& media) {
   constexpr std::string_view image = "image/";
   if (media.source != Media::Source::data || !media.mime_type.starts_with(image)) return {};

@@ -347,7 +347,8 @@ Result<std::string> openai_chat_body(const Draft& given) {
   std::vector<std::string_view> extra = members_of(draft);
   write_extra(out, draft, extra);
   if (rejects_bias(draft)) {
-    if (!extra_of(draft.payload, "logit_bias").empty()) draft.note("logit_bias", "It is refused.");
+    if (!extra_of(draft.payload, "logit_bias").empty())
+      draft.note("logit_bias", "The model takes none.");
     extra.emplace_back("logit_bias");
   }
   write_undocumented(out, draft, extra);

@@ -62,7 +62,9 @@ describe('createImage() with a model named `...:image`', () => {
   it('gives all of them, by value and by address', async () => {
     message = answerWith(drawn, 'https://images.example/1.png');
     const Acme = openaiCompatibleFactory({ provider: 'acme', baseURL: fake.url, apiKey: 'k' });
-    const image = await new Acme().createImage({ model: 'm:image', params: { prompt: 'a hat' } });
+    const params = { prompt: 'a hat', size: '1024x1024' };
+    const image = await new Acme().createImage({ model: 'm:image', params });
+    expect(image.notes?.[0]).toBe('`size`: A chat that makes images has no such setting.');
     expect(image.imageUrls).toEqual([drawn, 'https://images.example/1.png']);
   });
 
