@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 namespace millrace::agent {
@@ -46,48 +48,73 @@ bool is_open_call(const Tree& call) {
 }
 
 using Rows = std::span<const Tree>;
+using Ids = std::unordered_set<std::string_view>;
 
-// The rows from this one on.
-Rows rows_from(const Tree& messages, std::size_t first) {
-  return Rows(messages.items()).subspan(first);
+// The id of the call that a row has the result of.
+std::string_view call_id_of(const Tree& row) {
+  const Tree& known = row["plugin"]["id"];
+  return (known.is_null() ? row["tool_call_id"] : known).string();
 }
 
-// A row of its own knows better than the group that shows the call.
-bool has_ended(Rows later, const Tree& call) {
-  return std::any_of(later.begin(), later.end(), [&](const Tree& row) {
-    return row["role"].string() == "tool" && !is_pending(row) &&
-           call_of_message(row)["id"] == call["id"];
-  });
-}
-
-// Calls that a turn in a group says are not approved yet. `later` are the rows behind the group.
-void add_open_calls(Tree& pending, const Tree& turn, Rows later) {
-  for (const Tree& call : turn["tools"].items()) {
-    if (!is_open_call(call) || has_ended(later, call)) continue;
-    Tree made = call;
-    for (const std::string_view member : {"intervention", "result", "result_msg_id"}) {
-      made.erase(member);
-    }
-    pending.push(std::move(made));
+// The calls whose rows say that they are over.
+Ids ended_in(Rows rows) {
+  Ids ended;
+  for (const Tree& row : rows) {
+    if (row["role"].string() == "tool" && !is_pending(row)) ended.insert(call_id_of(row));
   }
+  return ended;
 }
 
-bool holds_call(const Tree& calls, const Tree& call) {
-  return std::any_of(calls.items().begin(), calls.items().end(), [&](const Tree& other) {
-    return other["id"].is_string() && other["id"] == call["id"];
-  });
-}
+// Open calls, each once: a row of its own and the group that shows a call may both have it.
+class OpenCalls {
+ public:
+  // A row of its own knows better than the group that shows the call.
+  explicit OpenCalls(Ids ended) : ended_(std::move(ended)) {}
 
-// What is known of the approval of a call: in the row of its result, or in the turn that shows it.
-const Tree& intervention_of(const Tree& messages, std::string_view id) {
-  static const Tree& none = *new Tree;
-  const auto& rows = messages.items();
-  const auto row = std::find_if(rows.rbegin(), rows.rend(), [&](const Tree& message) {
-    return is_pending(message) && call_of_message(message)["id"].string() == id;
-  });
-  if (row != rows.rend()) return (*row)["pluginIntervention"];
-  const Tree* call = owner_of(messages, id).call;
-  return call == nullptr ? none : (*call)["intervention"];
+  void add_row(const Tree& row) { add(call_id_of(row), call_of_message(row)); }
+  // Those that a turn in a group says are not approved yet.
+  void add_turn(const Tree& turn) {
+    for (const Tree& call : turn["tools"].items()) {
+      if (!is_open_call(call) || ended_.contains(call["id"].string())) continue;
+      Tree made = call;
+      for (const std::string_view member : {"intervention", "result", "result_msg_id"}) {
+        made.erase(member);
+      }
+      add(call["id"].string(), std::move(made));
+    }
+  }
+  Tree take() { return std::move(calls_); }
+
+ private:
+  void add(std::string_view id, Tree call) {
+    if (id.empty() || known_.insert(id).second) calls_.push(std::move(call));
+  }
+
+  Ids ended_;
+  Ids known_;
+  Tree calls_ = Tree::array();
+};
+
+using Interventions = std::unordered_map<std::string_view, const Tree*>;
+
+// What is known of the approvals of calls: in the rows of their results, or in the turns that show
+// them.
+Interventions interventions_in(const Tree& messages) {
+  Interventions known;
+  const auto add_turn = [&](const Tree& turn) {
+    for (const Tree& call : turn["tools"].items()) {
+      known.insert_or_assign(call["id"].string(), &call["intervention"]);
+    }
+  };
+  for (const Tree& message : messages.items()) {
+    add_turn(message);
+    for (const Tree& turn : message["children"].items()) add_turn(turn);
+  }
+  for (const Tree& message : messages.items()) {
+    if (!is_pending(message)) continue;
+    known.insert_or_assign(call_id_of(message), &message["pluginIntervention"]);
+  }
+  return known;
 }
 
 const Tree* call_in(const Tree& turn, std::string_view id) {
@@ -123,48 +150,45 @@ CallOwner owner_of(const Tree& messages, std::string_view call_id) {
 
 Tree open_calls(const Tree& messages) {
   const auto& state_messages = messages.items();
-  Tree pending = Tree::array();
   const auto turn = std::find_if(state_messages.rbegin(), state_messages.rend(), is_tool_turn);
-  if (turn == state_messages.rend()) return pending;
+  if (turn == state_messages.rend()) return Tree::array();
   const Tree* inner = tool_turn_in(*turn);
   // Rows of its calls are behind it.
-  const Rows later =
-      rows_from(messages, static_cast<std::size_t>(turn.base() - state_messages.begin()));
-  if (inner != nullptr) add_open_calls(pending, *inner, later);
-  for (const Tree& state_message : later) {
-    if (!is_pending(state_message)) continue;
-    const Tree& parent = state_message["parentId"];
+  const auto behind = static_cast<std::size_t>(turn.base() - state_messages.begin());
+  const Rows later = Rows(state_messages).subspan(behind);
+  OpenCalls calls(ended_in(later));
+  if (inner != nullptr) calls.add_turn(*inner);
+  for (const Tree& row : later) {
+    if (!is_pending(row)) continue;
+    const Tree& parent = row["parentId"];
     const bool own = parent == (*turn)["id"] || (inner != nullptr && parent == (*inner)["id"]);
-    Tree call = call_of_message(state_message);
-    if (own && !holds_call(pending, call)) pending.push(std::move(call));
+    if (own) calls.add_row(row);
   }
-  return pending;
+  return calls.take();
 }
 
 Tree all_open_calls(const Tree& messages) {
-  Tree calls = Tree::array();
-  for (std::size_t at = 0; at < messages.items().size(); ++at) {
-    const Tree& message = messages.items()[at];
-    for (const Tree& turn : message["children"].items()) {
-      add_open_calls(calls, turn, rows_from(messages, at + 1));
-    }
-    if (!is_pending(message)) continue;
-    Tree call = call_of_message(message);
-    if (!holds_call(calls, call)) calls.push(std::move(call));
+  OpenCalls calls(ended_in(messages.items()));
+  for (const Tree& message : messages.items()) {
+    for (const Tree& turn : message["children"].items()) calls.add_turn(turn);
+    if (is_pending(message)) calls.add_row(message);
   }
-  return calls;
+  return calls.take();
 }
 
 Tree batch_of_calls(const Tree& messages, const Tree& calls) {
+  const Interventions interventions = interventions_in(messages);
   Tree batch = Tree::object();
   for (const Tree& call : calls.items()) {
-    const Tree& known = intervention_of(messages, call["id"].string());
+    const auto known = interventions.find(call["id"].string());
+    if (known == interventions.end()) return {};
+    const Tree& asked = *known->second;
     const bool first = batch["toolCallIds"].is_null();
-    const bool same = first || (batch["batchId"] == known["batchId"] &&
-                                batch["operationId"] == known["operationId"]);
-    if (!known["batchId"].is_string() || !same) return {};
-    batch.set("batchId", known["batchId"]);
-    if (!known["operationId"].is_null()) batch.set("operationId", known["operationId"]);
+    const bool same = first || (batch["batchId"] == asked["batchId"] &&
+                                batch["operationId"] == asked["operationId"]);
+    if (!asked["batchId"].is_string() || !same) return {};
+    batch.set("batchId", asked["batchId"]);
+    if (!asked["operationId"].is_null()) batch.set("operationId", asked["operationId"]);
     batch.at("toolCallIds").push(call["id"]);
   }
   return batch["toolCallIds"].is_null() ? Tree() : batch;

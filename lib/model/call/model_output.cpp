@@ -196,7 +196,7 @@ class ModelOutput::Fork final : public event::EventSink {
     return usage_.object_with(out);
   }
 
-  // What the stream alone is told of the answer.
+  // A name of the answer is for LobeHub's stream alone.
   bool take_name(const event::Event& event) {
     const auto* state = std::get_if<event::ProviderState>(&event.body);
     const bool is_name = state != nullptr && state->provider == event::issuer_provider &&
