@@ -182,13 +182,14 @@ Tree batch_of_calls(const Tree& messages, const Tree& calls) {
   for (const Tree& call : calls.items()) {
     const auto known = interventions.find(call["id"].string());
     if (known == interventions.end()) return {};
-    const Tree& asked = *known->second;
+    const Tree& intervention = *known->second;
     const bool first = batch["toolCallIds"].is_null();
-    const bool same = first || (batch["batchId"] == asked["batchId"] &&
-                                batch["operationId"] == asked["operationId"]);
-    if (!asked["batchId"].is_string() || !same) return {};
-    batch.set("batchId", asked["batchId"]);
-    if (!asked["operationId"].is_null()) batch.set("operationId", asked["operationId"]);
+    const bool same = first || (batch["batchId"] == intervention["batchId"] &&
+                                batch["operationId"] == intervention["operationId"]);
+    if (!intervention["batchId"].is_string() || !same) return {};
+    batch.set("batchId", intervention["batchId"]);
+    if (!intervention["operationId"].is_null())
+      batch.set("operationId", intervention["operationId"]);
     batch.at("toolCallIds").push(call["id"]);
   }
   return batch["toolCallIds"].is_null() ? Tree() : batch;
