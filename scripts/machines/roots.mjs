@@ -98,7 +98,8 @@ async function makeBase(suite) {
   removeRoot(folder);
   mkdirSync(folder, { recursive: true });
   const mirrors = mirrorsOf(aptSources().join('\n'));
-  const included = '--include=ca-certificates,git,curl,procps';
+  // Node 26's own builds need libatomic1, which Debian's smallest root lacks.
+  const included = '--include=ca-certificates,git,curl,procps,libatomic1';
   // The script of sid serves every suite since Debian 12, those that an older debootstrap does not know, too.
   const script = '/usr/share/debootstrap/scripts/sid';
   // What it mounts meanwhile is gone with it, however it ends.
