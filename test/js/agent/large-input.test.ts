@@ -71,13 +71,14 @@ describe.each(kinds)('large conversations of %s', (kind) => {
     const begun: number[] = [];
     for (let round = 0; round < 5; ++round) {
       const one = { messages, threadId: `t${round}` };
-      written.push(workOf(() => JSON.stringify(one)));
+      written.push(workOf(() => Array.from({ length: 8 }, () => JSON.stringify(one))));
       begun.push(workOf(() => runs.push(agent.run(one))));
       runs.at(-1)?.stop();
       await runs.at(-1)?.result;
     }
-    // To begin checks and writes the input and copies it: about eight times the work. To read it is as much as thirty.
-    expect(Math.min(...begun)).toBeLessThan(16 * Math.min(...written));
+    // To begin checks and writes the input and copies it: as much as writing it three times. To read it is as much as
+    // thirty. The clock moves in steps of some milliseconds, so one time alone is too short to compare with.
+    expect(Math.min(...begun)).toBeLessThan(2 * Math.min(...written));
   });
 
   it('are answered as others', async () => {
