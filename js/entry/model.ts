@@ -11,7 +11,8 @@ export type {
   ProviderConfigSource,
 } from '../model/config-source';
 export { anthropicCompatibleFactory, openaiCompatibleFactory } from '../model/factories';
-export type { FactoryRuntimeOptions, RuntimeClass } from '../model/factories';
+export type { RuntimeClass } from '../model/factories';
+export type { FactoryRuntimeOptions } from '../model/factory-settings';
 export type {
   AnthropicCompatibleOptions,
   FactoryHooks,

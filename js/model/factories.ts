@@ -9,7 +9,6 @@ import type { ErrorType } from '../../types/errors';
 import type { AttemptError, ChatStreamPayload, ModelHooks } from '../../types/model';
 import type { GenerateObjectOptions, GenerateObjectRequest } from '../../types/objects';
 import { errorTypes } from '../error-types';
-import { MillraceError } from '../errors';
 import type { TransportOptions } from '../transport/choose';
 import { chooseFetch } from '../transport/choose';
 import { withSender } from './custom-client';
@@ -27,6 +26,8 @@ import type {
   OpenAICompatibleOptions,
   PricingHook,
 } from './factory-options';
+import type { FactoryRuntimeOptions, VendorRow } from './factory-settings';
+import { checkKey, instanceOf, settingsOf } from './factory-settings';
 import type { ListedModel } from './listed-models';
 import type { ObjectChanges, ObjectRun } from './object';
 import { fits } from './patterns';
@@ -43,10 +44,6 @@ import { canonicalName } from './settings';
 
 /** A class of runtimes for one vendor. */
 export type RuntimeClass = new (options?: FactoryRuntimeOptions) => ModelRuntime;
-
-/** A runtime's options, or those of a vendor's client. */
-export type FactoryRuntimeOptions = ModelRuntimeOptions &
-  NonNullable<FactoryOptions['constructorOptions']>;
 
 /** A runtime class for a vendor that speaks OpenAI's chat completions. */
 export function openaiCompatibleFactory(options: OpenAICompatibleOptions): RuntimeClass {
@@ -99,15 +96,9 @@ export function anthropicCompatibleFactory(options: AnthropicCompatibleOptions):
   });
 }
 
-interface Row {
-  dialect: string;
-  auth: string;
-  quirks: Record<string, boolean>;
-}
-
 /** What the two factories differ in. */
 interface Plan {
-  row: Row;
+  row: VendorRow;
   hooks: ModelHooks;
   apiMode: (payload: ChatStreamPayload, baseURL: string) => string | undefined;
   pricing?: PricingHook | undefined;
@@ -324,50 +315,6 @@ function changedBy(
   return changed.filter((model) => model !== undefined).map(withType);
 }
 
-function instanceOf({ apiKey, baseURL }: ModelRuntimeOptions): FactoryInstance {
-  const key = typeof apiKey === 'string' ? apiKey : (apiKey?.[0] ?? '');
-  return { apiKey: key, baseURL: baseURL ?? '' };
-}
-
-function settingsOf(
-  options: FactoryOptions,
-  row: Row,
-  instance: FactoryRuntimeOptions,
-): ModelRuntimeOptions {
-  const { provider, constructorOptions } = options;
-  const { timeout, defaultHeaders, defaultQuery, ...own } = instance;
-  const given = { ...constructorOptions };
-  if (timeout !== undefined) given.timeout = timeout;
-  const { quirks, ...rest } = row;
-  const on = Object.entries(quirks).filter(([, value]) => value);
-  const baseURL = instance.baseURL ?? options.baseURL;
-  const apiKey = instance.apiKey ?? keyOf(options.keyNames) ?? options.apiKey;
-  return {
-    ...(given.maxRetries === undefined ? {} : { maxRetries: given.maxRetries }),
-    ...(given.timeout === undefined ? {} : { timeouts: { firstByte: given.timeout } }),
-    ...((given.defaultQuery ?? defaultQuery)
-      ? { query: { ...given.defaultQuery, ...defaultQuery } }
-      : {}),
-    ...own,
-    headers: { ...given.defaultHeaders, ...defaultHeaders, ...instance.headers },
-    quirks: { ...Object.fromEntries(on), ...instance.quirks },
-    errorNames: { ...errorNamesOf(options), ...instance.errorNames },
-    ...(baseURL === undefined ? {} : { baseURL: baseURL.trim() }),
-    ...(apiKey === undefined ? {} : { apiKey: trimmed(apiKey) }),
-    // LobeHub's providers get LobeHub's temperatures.
-    temperatureScale: 'lobe',
-    custom: { name: provider, ...rest, baseURL: options.baseURL },
-  };
-}
-
-function keyOf(names: readonly string[] = []): string | undefined {
-  return names.map((name) => process.env[name]).find((value) => value?.trim());
-}
-
-function trimmed(key: string | readonly string[]): string | readonly string[] {
-  return typeof key === 'string' ? key.trim() : key.map((one) => one.trim());
-}
-
 // A hook that the user did not give stays absent: it would cost a turn of the JavaScript thread.
 function hooksOf({ handlePayload, handleStream, handleError }: FactoryHooks): ModelHooks {
   return {
@@ -376,29 +323,3 @@ function hooksOf({ handlePayload, handleStream, handleError }: FactoryHooks): Mo
     ...(handleError ? { handleError } : {}),
   };
 }
-
-function errorNamesOf({ errorType = {} }: FactoryOptions): Record<string, string> {
-  const { bizError, invalidAPIKey } = errorType;
-  return {
-    ...(invalidAPIKey === undefined ? {} : { InvalidProviderAPIKey: invalidAPIKey }),
-    ...(bizError === undefined ? {} : { ProviderBizError: bizError }),
-  };
-}
-
-// A client of the vendor's own may know who asks, and a header or the query may prove it.
-function checkKey(options: FactoryOptions, settings: ModelRuntimeOptions): void {
-  const { apiKey = '', headers = {} } = settings;
-  const { query = {} } = settings as { query?: object };
-  const keys = typeof apiKey === 'string' ? apiKey.split(',') : apiKey;
-  if (keys.some((key) => key.trim() !== '') || options.customClient) return;
-  if (Object.keys({ ...headers, ...query }).some((name) => provesIdentity.test(name))) return;
-  const [name] = options.keyNames ?? [];
-  const fix = name === undefined ? 'Give `apiKey`.' : `Set ${name} or give \`apiKey\`.`;
-  throw new MillraceError(
-    'missing_api_key',
-    `The provider ${options.provider} needs an API key. ${fix}`,
-    { errorType: errorNamesOf(options)['InvalidProviderAPIKey'], provider: options.provider },
-  );
-}
-
-const provesIdentity = /key|token|auth|cookie|signature/i;
