@@ -112,3 +112,18 @@ export function givenHeaders(headers: unknown): unknown {
   if (!isRecord(headers) || Symbol.iterator in headers) return headers ?? undefined;
   return Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));
 }
+
+/** Throws `invalid_option` for what is none of these names; `what` is what has the option. */
+export function checkChoice(
+  what: string,
+  name: string,
+  value: unknown,
+  choices: readonly string[],
+): void {
+  if (value === undefined || choices.includes(value as string)) return;
+  const wanted = choices.map((one) => `'${one}'`).join(' or ');
+  throw new MillraceError(
+    'invalid_option',
+    `${what}: ${name} must be ${wanted}, not ${shown(value)}.`,
+  );
+}

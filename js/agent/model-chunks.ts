@@ -41,15 +41,10 @@ function requestOf(payload: Record<string, unknown>): never {
 
 // What an answer holds beside its text and thoughts, which the next request has to bring back.
 function restOf(answer: AnswerText): ModelChunk {
-  const { thinking, signature, responseItems, openCalls, grounding, images } = answer;
-  const reasoning = {
-    ...(thinking === '' ? {} : { content: thinking }),
-    ...(signature === undefined ? {} : { signature }),
-    ...(responseItems.length === 0 ? {} : { responseItems }),
-  };
+  const { reasoning, openCalls, grounding, images } = answer;
   return {
     tool_calls: openCalls as OpenAIToolCall[],
-    ...(Object.keys(reasoning).length === 0 ? {} : { reasoning }),
+    ...(reasoning === undefined ? {} : { reasoning }),
     ...(grounding ? { grounding } : {}),
     ...(images.length === 0 ? {} : { images }),
   };

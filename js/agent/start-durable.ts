@@ -1,12 +1,10 @@
 // Begins the runs of an agent with a runtime.
 import type { ResumeEntry } from '../../types/events';
 import { checkSignal } from '../abort';
-import { MillraceError } from '../errors';
 import { checkNames } from '../known-names';
 import { createHash, randomUUID } from '../node-crypto';
 import { toJson } from '../serialize';
-import { shown } from '../shown';
-import { checkValues, milliseconds, text } from '../value-checks';
+import { checkChoice, checkValues, milliseconds, text } from '../value-checks';
 import type { AgentRun } from './agent-run';
 import { DurableRun } from './durable-run';
 import type { DurablePart, DurableTarget, InnerRun } from './durable-types';
@@ -55,17 +53,8 @@ function check(options: DurableRunOptions): void {
     { throttleMs, principal, idempotencyKey },
     { throttleMs: milliseconds, principal: text, idempotencyKey: text },
   );
-  checkChoice('onDisconnect', onDisconnect, ['continue', 'stop']);
+  checkChoice('A run', 'onDisconnect', onDisconnect, ['continue', 'stop']);
   checkTurn(options);
-}
-
-function checkChoice(name: string, value: unknown, choices: readonly string[]): void {
-  if (value === undefined || choices.includes(value as string)) return;
-  const wanted = choices.map((one) => `'${one}'`).join(' or ');
-  throw new MillraceError(
-    'invalid_option',
-    `A run: ${name} must be ${wanted}, not ${shown(value)}.`,
-  );
 }
 
 const last = { ms: 0, count: 0 };
@@ -97,8 +86,8 @@ export function innerOptions(
 
 /** Checks the options that say when a run begins. */
 export function checkTurn({ busy, priority }: Pick<DurableRunOptions, 'busy' | 'priority'>): void {
-  checkChoice('busy', busy, ['reject', 'queue']);
-  checkChoice('priority', priority, ['high', 'normal', 'low']);
+  checkChoice('A run', 'busy', busy, ['reject', 'queue']);
+  checkChoice('A run', 'priority', priority, ['high', 'normal', 'low']);
 }
 
 /** Begins a run, or goes on with the one that waits: `answered`, or that of the thread. */

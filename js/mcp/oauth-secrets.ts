@@ -1,5 +1,6 @@
 // What an authorization server answers may repeat what it was sent, or hold secrets of its own: neither
 // belongs into an error.
+import { jsonOf } from '../plain-values';
 import type { JsonAnswer } from './oauth-discovery';
 
 const secretMembers = ['access_token', 'refresh_token', 'id_token', 'client_secret'];
@@ -21,13 +22,5 @@ export function withoutSecrets(
       text = text.replaceAll(form, '[redacted]');
     }
   }
-  return { ...answer, text, json: answer.json === undefined ? undefined : parsed(text) };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
+  return { ...answer, text, json: answer.json === undefined ? undefined : jsonOf(text) };
 }

@@ -4,6 +4,7 @@ import type { AGUIEvent } from '../../types/events';
 import { MillraceError } from '../errors';
 import { GrowingText } from '../growing-text';
 import { randomUUID } from '../node-crypto';
+import { filled } from '../plain-values';
 import { providerCallOf } from './provider-calls';
 import { Sources } from './sources';
 
@@ -24,6 +25,12 @@ interface Call {
 
 /** Characters of text, thoughts, arguments and citations that are gathered at most, by default. */
 export const mostAnswer: number = 1 << 21;
+
+export interface AnswerReasoning {
+  content?: string;
+  signature?: string;
+  responseItems?: object[];
+}
 
 export class AnswerText {
   readonly #limit: number;
@@ -76,6 +83,16 @@ export class AnswerText {
       value: this.#signatures?.get(id) ?? '',
     }));
     return scoped(this.#issuer, JSON.stringify({ blocks }));
+  }
+
+  /** What the next request may bring back of the reasoning; undefined where there was none. */
+  get reasoning(): AnswerReasoning | undefined {
+    const { thinking, signature, responseItems } = this;
+    return filled({
+      ...(thinking === '' ? {} : { content: thinking }),
+      ...(signature === undefined ? {} : { signature }),
+      ...(responseItems.length === 0 ? {} : { responseItems }),
+    });
   }
 
   get images(): ChatImageChunk[] {

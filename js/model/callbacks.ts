@@ -152,17 +152,12 @@ export class CallbackDriver {
   }
 
   #finish(report: CallReport | undefined, error: unknown): ChatFinish {
-    const { text, thinking, signature, responseItems, toolCalls, grounding, images } = this.#answer;
-    const reasoning = {
-      ...(thinking === '' ? {} : { content: thinking }),
-      ...(signature === undefined ? {} : { signature }),
-      ...(responseItems.length === 0 ? {} : { responseItems }),
-    };
+    const { text, thinking, reasoning, toolCalls, grounding, images } = this.#answer;
     const speed = this.#speed(report?.usage.totalOutputTokens);
     return {
       text,
       ...(thinking === '' ? {} : { thinking }),
-      ...(Object.keys(reasoning).length === 0 ? {} : { reasoning }),
+      ...(reasoning === undefined ? {} : { reasoning }),
       ...(images.length === 0 ? {} : { images }),
       ...(toolCalls.length === 0 ? {} : { toolsCalling: toolCalls }),
       ...(grounding ? { grounding } : {}),

@@ -1,4 +1,5 @@
 // What is left out of an exported run: values of arguments that are secret, wherever else they are.
+import { jsonOf } from '../plain-values';
 import { completedJson } from './cut-json';
 
 /** A record as lib/journal/record_json.hpp writes it. */
@@ -103,7 +104,7 @@ export class Redaction {
   #readArguments(call: string): void {
     const text = this.#written.get(call) ?? '';
     this.#written.delete(call);
-    const value = parsed(text);
+    const value = jsonOf(text);
     if (value === undefined) {
       if (this.#findInCut(text)) this.#hide(call, redacted);
     } else if (this.#find(value)) {
@@ -119,7 +120,7 @@ export class Redaction {
     for (const [, name = '', begun = ''] of text.matchAll(
       /"([^"\\]+)"\s*:\s*"((?:[^"\\]|\\.)*)/gs,
     )) {
-      if (this.#isSecret(name)) this.#addAll(parsed(`"${begun}"`) ?? begun);
+      if (this.#isSecret(name)) this.#addAll(jsonOf(`"${begun}"`) ?? begun);
     }
     // The end of what another attempt began has the end of its secret.
     return !/^\s*[{[]/.test(text) || this.#hasSecretName(text);
@@ -269,7 +270,7 @@ export class Redaction {
 function argumentsIn(value: unknown): unknown[] {
   return membersOf(value).flatMap(([name, member]) =>
     ['args', 'arguments', 'editedArgs', 'edits'].includes(name)
-      ? [typeof member === 'string' ? parsed(member) : member]
+      ? [typeof member === 'string' ? jsonOf(member) : member]
       : argumentsIn(member),
   );
 }
@@ -277,12 +278,4 @@ function argumentsIn(value: unknown): unknown[] {
 function membersOf(value: unknown): [string, unknown][] {
   if (Array.isArray(value)) return value.map((item): [string, unknown] => ['', item]);
   return typeof value === 'object' && value !== null ? Object.entries(value) : [];
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }

@@ -3,7 +3,7 @@ import { policyChecks } from '../agent/run-policies';
 import { MillraceError } from '../errors';
 import { checkNames } from '../known-names';
 import { shown } from '../shown';
-import { checkValues, count, flag, group, milliseconds } from '../value-checks';
+import { checkChoice, checkValues, count, flag, group, milliseconds } from '../value-checks';
 
 export interface RuntimeOptions {
   /** `memory` keeps runs as long as the runtime; `file:` and a path keeps them in a file, whose folder is made. */
@@ -227,15 +227,6 @@ const names: readonly (keyof RuntimeOptions)[] = [
   'api',
 ];
 
-function checkChoice(name: string, value: unknown, choices: readonly string[]): void {
-  if (value === undefined || choices.includes(value as string)) return;
-  const wanted = choices.map((one) => `'${one}'`).join(' or ');
-  throw new MillraceError(
-    'invalid_option',
-    `createRuntime(): ${name} must be ${wanted}, not ${shown(value)}.`,
-  );
-}
-
 export function checkRuntimeOptions(options: unknown): asserts options is RuntimeOptions {
   const given = (options ?? {}) as Partial<RuntimeOptions>;
   checkNames('createRuntime()', given, names, { path: "storage: 'file:…'", file: 'storage' });
@@ -247,9 +238,9 @@ export function checkRuntimeOptions(options: unknown): asserts options is Runtim
       `createRuntime() needs storage: 'memory' or 'file:' and a path, not ${shown(storage)}.`,
     );
   }
-  checkChoice('role', role, ['owner', 'reader']);
-  checkChoice('durability', durability, ['full', 'balanced']);
-  checkChoice('versions', versions, ['continue', 'strict']);
+  checkChoice('createRuntime()', 'role', role, ['owner', 'reader']);
+  checkChoice('createRuntime()', 'durability', durability, ['full', 'balanced']);
+  checkChoice('createRuntime()', 'versions', versions, ['continue', 'strict']);
   checkValues('createRuntime()', given, {
     ...policyChecks,
     openTimeoutMs: milliseconds,
