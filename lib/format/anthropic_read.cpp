@@ -82,7 +82,6 @@ class AnthropicReader {
   void add_result(const json::Value& block, Content content, bool failed);
   void add_user(std::vector<json::Value>& blocks);
   void finish_assistant();
-  void note_parts();
 
   IdSource& ids_;
   Messages messages_;
@@ -259,20 +258,8 @@ void AnthropicReader::finish_assistant() {
                                   list.take());
   }
   blocks_.clear();
-  if (std::exchange(in_assistant_, false)) note_parts();
-}
-
-// The message is whole: its blocks, its text, its calls.
-void AnthropicReader::note_parts() {
-  const Message& message = messages_.back();
-  const std::size_t at = messages_.size() - 1;
-  const auto& states = message.metadata.provider_state;
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    if (message::is_item(states[i].provider, states[i].kind)) order_.add_item(at, i);
-  }
-  if (!message.content.text.empty()) order_.add_text(at, 0);
-  for (std::size_t i = 0; i < message.tool_calls.size(); ++i) {
-    order_.add_call(at, i, message.tool_calls[i].id);
+  if (std::exchange(in_assistant_, false)) {
+    order_.add_answer(messages_.size() - 1, messages_.back());
   }
 }
 

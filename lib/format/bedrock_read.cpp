@@ -125,20 +125,7 @@ class BedrockReader {
     }
     answer_.clear();
     in_assistant_ = false;
-    note_parts(message);
-  }
-
-  // The message is whole: its blocks, its text, its calls.
-  void note_parts(const Message& message) {
-    const std::size_t at = messages_.size() - 1;
-    const auto& states = message.metadata.provider_state;
-    for (std::size_t i = 0; i < states.size(); ++i) {
-      if (message::is_item(states[i].provider, states[i].kind)) order_.add_item(at, i);
-    }
-    if (!message.content.text.empty()) order_.add_text(at, 0);
-    for (std::size_t i = 0; i < message.tool_calls.size(); ++i) {
-      order_.add_call(at, i, message.tool_calls[i].id);
-    }
+    order_.add_answer(messages_.size() - 1, message);
   }
 
   // Further members of a block are state; those within a member that is known are in a member of

@@ -8,6 +8,7 @@
 
 #include "format/cohere.hpp"
 #include "format/cohere_names.hpp"
+#include "format/further_members.hpp"
 #include "format/joined_answers.hpp"
 #include "format/retained.hpp"
 #include "format/support.hpp"
@@ -103,16 +104,6 @@ void write_cohere_citations(JsonBuilder& out, const Message& message) {
   out.close_array();
 }
 
-void write_cohere_members(JsonBuilder& out, const message::Metadata& metadata,
-                          std::string_view kind = cohere::members_kind) {
-  const auto* state = metadata.find(cohere::provider, kind);
-  if (state == nullptr) return;
-  json::Document document(message::depth_limit);
-  const auto members = document.parse(state->json);
-  if (!members) return;
-  for (const auto& [key, value] : members.value().members()) out.value(key, value);
-}
-
 void write_cohere_thinking(JsonBuilder& out, const CohereReasoning::Texts& texts) {
   for (const std::string& thinking : texts) {
     if (thinking.empty()) continue;
@@ -166,9 +157,9 @@ void write_assistant(JsonBuilder& out, const Message& message, CohereReasoning r
     out.open_object("function");
     out.text("name", call.name);
     out.text("arguments", call.arguments);
-    write_cohere_members(out, call.metadata, cohere::function_kind);
+    write_state_members(out, call.metadata, cohere::provider, cohere::function_kind);
     out.close_object();
-    write_cohere_members(out, call.metadata, cohere::call_kind);
+    write_state_members(out, call.metadata, cohere::provider, cohere::call_kind);
     out.close_object();
   }
   out.close_array();
@@ -190,7 +181,7 @@ void write_message(JsonBuilder& out, const Message& message, const CohereReasoni
     const std::string text = message::text_of(message.content);
     if (!write_given_list(out, message, text, {})) out.text("content", text);
   }
-  write_cohere_members(out, message.metadata);
+  write_state_members(out, message.metadata, cohere::provider, cohere::members_kind);
   out.close_object();
 }
 

@@ -22,4 +22,13 @@ void write_further(message::JsonBuilder& out, const json::Value& members,
   }
 }
 
+void write_state_members(message::JsonBuilder& out, const message::Metadata& metadata,
+                         std::string_view provider, std::string_view kind) {
+  const message::ProviderState* state = metadata.find(provider, kind);
+  if (state == nullptr) return;
+  json::Document document(message::depth_limit);
+  const auto members = document.parse(state->json);
+  if (members) write_further(out, members.value(), {});
+}
+
 }  // namespace millrace::format

@@ -35,4 +35,8 @@ class FurtherMembers {
 void write_further(message::JsonBuilder& out, const json::Value& members,
                    std::initializer_list<std::string_view> written);
 
+// Adds all members that the state of this kind has, if there is one.
+void write_state_members(message::JsonBuilder& out, const message::Metadata& metadata,
+                         std::string_view provider, std::string_view kind);
+
 }  // namespace millrace::format

@@ -33,17 +33,6 @@ std::string_view type_of(Role role) {
   return row == langgraph::type_names.end() ? "system" : row->type;
 }
 
-// Members that a canonical message or call has no place for, as they came.
-void write_langgraph_members(JsonBuilder& out, const message::Metadata& metadata,
-                             std::string_view kind) {
-  const auto* state = metadata.find(langgraph::provider, kind);
-  if (state == nullptr) return;
-  json::Document document(message::depth_limit);
-  const auto members = document.parse(state->json);
-  if (!members) return;
-  for (const auto& [key, value] : members.value().members()) out.value(key, value);
-}
-
 void write_langgraph_call(JsonBuilder& out, const ToolCall& call) {
   out.open_object();
   out.text("id", call.id);
@@ -78,7 +67,7 @@ void write_langgraph_calls(JsonBuilder& out, const Message& message) {
     out.text("id", call.id);
     out.text("name", call.name);
     out.text("args", call.arguments);
-    write_langgraph_members(out, call.metadata, langgraph::invalid_kind);
+    write_state_members(out, call.metadata, langgraph::provider, langgraph::invalid_kind);
     out.close_object();
   }
   out.close_array();
@@ -150,7 +139,7 @@ void write_one(JsonBuilder& out, const Message& message) {
   if (message.name) out.filled("name", *message.name);
   if (message.role == Role::tool && message.error) out.text("status", "error");
   write_kwargs(out, message);
-  write_langgraph_members(out, message.metadata, langgraph::members_kind);
+  write_state_members(out, message.metadata, langgraph::provider, langgraph::members_kind);
   out.close_object();
 }
 

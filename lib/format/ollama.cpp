@@ -1,4 +1,5 @@
 #include "format/ollama.hpp"
+#include "format/further_members.hpp"
 
 #include <algorithm>
 #include <string>
@@ -39,16 +40,6 @@ constexpr std::string_view ollama_function_state = "function";
 void keep_ollama_members(message::Metadata& metadata, std::string_view kind,
                          const json::Value& object, std::initializer_list<std::string_view> known) {
   if (has_more_than(object, known)) metadata.add("ollama", kind, without(object, known));
-}
-
-void write_ollama_members(JsonBuilder& out, const message::Metadata& metadata,
-                          std::string_view kind) {
-  const auto* state = metadata.find("ollama", kind);
-  if (state == nullptr) return;
-  json::Document document(message::depth_limit);
-  const auto members = document.parse(state->json);
-  if (!members) return;
-  for (const auto& [key, value] : members.value().members()) out.value(key, value);
 }
 
 // The base64 of an image part, or ""; `held` keeps what the address had as text.
@@ -106,9 +97,9 @@ void write_calls(JsonBuilder& out, std::span<const ToolCall* const> calls) {
     out.open_object("function");
     out.text("name", call->name);
     write_arguments(out, "arguments", call->arguments);
-    write_ollama_members(out, call->metadata, ollama_function_state);
+    write_state_members(out, call->metadata, "ollama", ollama_function_state);
     out.close_object();
-    write_ollama_members(out, call->metadata, ollama_call_state);
+    write_state_members(out, call->metadata, "ollama", ollama_call_state);
     out.close_object();
   }
   out.close_array();
@@ -223,7 +214,7 @@ class OllamaWriter {
     // Those of several messages have one place.
     for (const Message* message : answer.messages) {
       if (message->metadata.find("ollama", ollama_message_state) == nullptr) continue;
-      write_ollama_members(out_, message->metadata, ollama_message_state);
+      write_state_members(out_, message->metadata, "ollama", ollama_message_state);
       break;
     }
     out_.close_object();
@@ -252,7 +243,7 @@ class OllamaWriter {
       out_.filled("tool_name", name->second);
     }
     if (is_result) out_.filled("tool_call_id", message.tool_call_id);
-    write_ollama_members(out_, message.metadata, ollama_message_state);
+    write_state_members(out_, message.metadata, "ollama", ollama_message_state);
     out_.close_object();
   }
 

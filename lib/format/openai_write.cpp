@@ -15,6 +15,7 @@
 #include "format/support.hpp"
 #include "message/ordered_answers.hpp"
 #include "message/parts.hpp"
+#include "message/tool_name.hpp"
 
 namespace millrace::format {
 namespace {
@@ -24,16 +25,6 @@ using message::JsonBuilder;
 using message::Message;
 using message::Role;
 using message::ToolCall;
-
-// The API takes names of these characters only.
-bool is_wire_name(std::string_view name) {
-  constexpr std::size_t longest = 64;
-  return !name.empty() && name.size() <= longest &&
-         std::all_of(name.begin(), name.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                  c == '_' || c == '-';
-         });
-}
 
 // The list that the content came as, while its texts and its reasoning are the same.
 bool write_given_content(JsonBuilder& out, const Message& message, std::string_view text,
@@ -203,7 +194,8 @@ bool write_message(JsonBuilder& out, const Message& message, const Message* last
     case Role::reasoning:
     case Role::activity: out.text("content", message::text_of(message.content)); break;
   }
-  const bool has_name = message.name && is_wire_name(*message.name);
+  const bool has_name =
+      message.name && !message.name->empty() && message::is_sendable_name(*message.name);
   if (options.names && message.role != Role::tool && has_name) {
     out.text("name", *message.name);
   }

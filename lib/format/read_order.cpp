@@ -53,6 +53,17 @@ void ReadOrder::add_text(std::size_t at, std::size_t size) {
   if (!goes_on) add(PartKind::text, at, size);
 }
 
+void ReadOrder::add_answer(std::size_t at, const message::Message& message) {
+  const auto& states = message.metadata.provider_state;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (message::is_item(states[i].provider, states[i].kind)) add_item(at, i);
+  }
+  if (!message.content.text.empty()) add_text(at, 0);
+  for (std::size_t i = 0; i < message.tool_calls.size(); ++i) {
+    add_call(at, i, message.tool_calls[i].id);
+  }
+}
+
 void ReadOrder::close(Messages& messages) {
   std::size_t anchor = messages.size();
   for (const Note& note : notes_) {

@@ -33,6 +33,8 @@ class ReadOrder {
   [[nodiscard]] bool has_open_calls() const { return open_calls_ > 0; }
   // Text of the message is about to be added behind `size` bytes.
   void add_text(std::size_t at, std::size_t size);
+  // Adds an answer whose message at this index is whole: its items, its text, its calls.
+  void add_answer(std::size_t at, const message::Message& message);
   // Ends the turn. Its last assistant message gets the record, where one is needed.
   void close(message::Messages& messages);
 
