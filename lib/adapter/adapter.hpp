@@ -30,11 +30,11 @@ struct Services {
   bool reads_reasoning;     // between <think> tags
   bool vendor_ids = false;  // a message is called as the vendor calls the answer
   Answers answers = Answers::unknown;
-  // Where what an answer reports of itself is noted; null where no reader wants it. With it come
+  // Where what an answer reports of itself is noted; null where no reader needs it. With it come
   // further answers, unfinished images and whatever else drop-in events leave out.
   AnswerFacts* facts = nullptr;
   UnknownEvents* unknown_events = nullptr;   // of the decoder, which always has them
-  bool logprobs = false;                     // the reader wants them
+  bool logprobs = false;                     // the reader needs them
   bool background = false;                   // an answer that is not finished is one that goes on
   const json::Document* document = nullptr;  // which has the record
   bool late_reasoning = false;               // also between tags behind the first words
@@ -43,7 +43,7 @@ struct Services {
   [[nodiscard]] bool gives_all() const { return mode == event::Mode::strict || facts != nullptr; }
 };
 
-// The parts of an answer whose wire numbers none: it has one text and one chain of thoughts.
+// The parts of an answer whose wire numbers none: it has one text and one chain of reasoning.
 inline constexpr std::string_view text_key = "text";
 inline constexpr std::string_view reasoning_key = "reasoning";
 

@@ -184,7 +184,7 @@ void AgUi::on_end() {
   order_.close_all(*complete_ ? std::string_view() : row_of(Errc::stream_truncated).sentence);
 }
 
-// --- texts, thoughts and tool calls
+// --- texts, reasoning and tool calls
 
 Verdict AgUi::on_text_start(const json::Value& record) {
   ag_ui::PartStart part;

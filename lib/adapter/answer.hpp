@@ -1,5 +1,5 @@
-// One answer as the newer wires tell it: pieces of text, thoughts, calls and results one behind the
-// other. Makes of them messages that every reader understands.
+// One answer as the newer wires have it: pieces of text, reasoning, calls and results one behind
+// the other. Makes of them messages that every reader understands.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace millrace::adapter {
 void warn_of_second_result(const Services& services, std::string_view call_id);
 
 // A message holds text first, then calls, and no result stands between two calls of one message:
-// text behind a call, a result or a thought begins the next message. The first has the provider's
+// text behind a call, a result or reasoning begins the next message. The first has the provider's
 // id of the answer.
 // Lifetime: `services` is copied; what it refers to outlives the answer.
 class Answer {
@@ -34,7 +34,7 @@ class Answer {
   bool keep_for_message(std::string_view value);
 
   void reasoning_part(std::string_view delta);
-  // Gives the opaque value of the thought, which may have no text.
+  // Gives the opaque value of the reasoning, which may have no text.
   void keep_for_reasoning(std::string_view value);
   // Marks the reasoning that is open as the provider's, which did not sign it (by now).
   void mark_unsigned(std::string_view provider);

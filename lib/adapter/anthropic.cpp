@@ -115,7 +115,7 @@ void Anthropic::start(const json::Value& message) {
   finish(message);
 }
 
-// What is open ends without what would make it whole, such as the signature of a thought.
+// What is open ends without what would make it whole, such as the signature of reasoning.
 void Anthropic::void_message() {
   note_id(services_.parts.id_of(thinking_key));
   blocks_.clear();

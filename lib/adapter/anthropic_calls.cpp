@@ -1,4 +1,4 @@
-// Calls of Claude and their results, and the thoughts around them; what a message reports of
+// Calls of Claude and their results, and the reasoning around them; what a message reports of
 // itself.
 #include <array>
 
@@ -36,7 +36,7 @@ void Anthropic::note_facts(const json::Value& message) {
   services_.facts->set("serviceTier", message["usage"]["service_tier"].string());
 }
 
-// The text before a thought and the text behind it are two messages, so that a reader sees the
+// The text before reasoning and the text behind it are two messages, so that a reader sees the
 // order.
 void Anthropic::open_thinking() {
   services_.parts.close_texts();
@@ -59,7 +59,7 @@ void Anthropic::close_thinking(const Block& block) {
   parts.pass(event::ProviderState{anthropic_provider, members_kind, reasoning_id_, members});
 }
 
-// Another call follows: what was thought since the last one stands between them.
+// Another call follows: the reasoning since the last one is between them.
 void Anthropic::place_reasoning() {
   std::string call;
   json::append_string(call, call_id_);

@@ -12,7 +12,7 @@ namespace millrace::adapter {
 
 // Names its states.
 inline constexpr std::string_view anthropic_provider = "anthropic";
-// The tracker's key of the thought that is open.
+// The tracker's key of the reasoning part that is open.
 inline constexpr std::string_view thinking_key = "thinking";
 
 // The sentence for a stop reason that means the answer is not whole, or nothing.

@@ -158,7 +158,7 @@ void BedrockConverse::open_result(Block& block, const json::Value& result) {
   add_result(block, result["content"]);
 }
 
-// Models whose thoughts Bedrock does not take out of the text (Kimi K2, DeepSeek R1) say them
+// Models whose reasoning Bedrock does not take out of the text (Kimi K2, DeepSeek R1) say them
 // first.
 void BedrockConverse::on_piece(std::string_view text) {
   if (services_.mode == event::Mode::strict) {

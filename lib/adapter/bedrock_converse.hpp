@@ -19,7 +19,7 @@
 
 namespace millrace::adapter {
 
-// What the next request needs besides the text: the signature of a thought, or a redacted thought,
+// What the next request needs besides the text: the signature of reasoning, or redacted reasoning,
 // is the EncryptedValue of its reasoning message, as the JSON text `{"bedrock":{"signature":...}}`
 // or `{"bedrock":{"redactedContent":...}}`; tools that Bedrock ran are ProviderState events of the
 // kinds `server_tool` and `server_tool_result`, blocks without an event `content_block`. Which

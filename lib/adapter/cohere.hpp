@@ -1,4 +1,4 @@
-// Cohere's chat of version 2, streamed or whole -> events: text, thoughts, the plan before calls,
+// Cohere's chat of version 2, streamed or whole -> events: text, reasoning, the plan before calls,
 // calls, citations.
 // Source: Cohere API reference, "Chat with streaming" v2 (2026).
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace millrace::adapter {
 
-// The plan that stands before calls is a thought.
+// The plan before calls is reasoning.
 class Cohere final : public Adapter {
  public:
   explicit Cohere(const Services& services) : services_(services), answer_(services) {}

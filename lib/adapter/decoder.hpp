@@ -102,7 +102,7 @@ class Decoder final : private framing::FrameSink {
   DecoderOptions options_;
   event::PartTracker parts_;
   std::unique_ptr<framing::Framing> framing_;  // nullptr until the body says what it is
-  std::unique_ptr<AnswerFacts> facts_;         // where the reader wants them
+  std::unique_ptr<AnswerFacts> facts_;         // where the reader needs them
   std::unique_ptr<CheckedRecord> checked_;     // the same
   UnknownEvents unknown_events_;
   std::unique_ptr<Adapter> adapter_;

@@ -1,5 +1,5 @@
 // Gemini's generateContent and streamGenerateContent -> events, from Google's own API and from
-// Vertex AI: text, thoughts, calls whole or value by value, code that Google ran, media, sources.
+// Vertex AI: text, reasoning, calls whole or value by value, code that Google ran, media, sources.
 // Source: Gemini API reference, "GenerateContentResponse" (2026).
 #pragma once
 

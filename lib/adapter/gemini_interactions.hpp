@@ -1,5 +1,5 @@
 // Google's Interactions API, streamed or whole -> events: the steps of an interaction, which are
-// thoughts, model output, calls and results, of the caller's tools and of Google's own.
+// reasoning, model output, calls and results, of the caller's tools and of Google's own.
 // Source: Gemini API documentation, "Streaming interactions" (revision 2026-05-20).
 #pragma once
 

@@ -1,5 +1,5 @@
-// Ollama's own API, /api/chat and /api/generate, streamed or whole -> events: text, thoughts, calls
-// whose arguments are objects, counts.
+// Ollama's own API, /api/chat and /api/generate, streamed or whole -> events: text, reasoning,
+// calls whose arguments are objects, counts.
 // Source: Ollama API reference, docs/api.md of version 0.12 (2026).
 #pragma once
 

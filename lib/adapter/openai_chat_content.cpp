@@ -1,4 +1,4 @@
-// What an answer of chat completions says: texts, thoughts, images, sounds and sources.
+// The content of an answer of chat completions: texts, reasoning, images, audio and sources.
 #include <array>
 #include <utility>
 
@@ -107,7 +107,7 @@ void OpenAiChat::on_content(const json::Value& content) {
   }
 }
 
-// How the content was made of parts, where a reader wants all of it.
+// How the content was made of parts, where a reader needs all of it.
 void OpenAiChat::give_content_list() {
   if (content_.empty()) return;
   const auto state = content_.take();
@@ -163,7 +163,7 @@ void OpenAiChat::on_content_parts(const json::Value& parts) {
   }
 }
 
-// What Mistral wants back beside the text of its reasoning.
+// What Mistral needs again beside the text of its reasoning.
 void OpenAiChat::keep_thinking(const json::Value& part) {
   std::string members;
   for (const std::string_view key : {"signature", "closed"}) {

@@ -197,7 +197,7 @@ class OpenAiResponses final : public Adapter {
   ResponseNotes notes_;      // where it goes on in the background
   std::vector<Item> items_;  // of the current response
   std::string response_id_;  // until a message has it as its name
-  std::string message_id_;   // the last message of the current response, unless a thought followed
+  std::string message_id_;   // the last message of the current response, unless reasoning followed
   std::string holder_;       // the message that holds calls without a text before them
   std::string pending_id_;   // of an answer that goes on in the background
   std::string background_id_;       // the same, also once it has ended

@@ -1,4 +1,4 @@
-// Text whose model writes thoughts and calls between tags of its own.
+// Text whose model writes reasoning and calls between tags of its own.
 //
 // Local servers hand on what a reasoning model writes: `<think>..</think>` before the answer. Some
 // write `<tool_call>{..}</tool_call>` where others have a member for it, or `<minimax:tool_call>`,
@@ -26,7 +26,7 @@ class TaggedReader {
   virtual bool on_call(std::string_view content) = 0;
 };
 
-// Only an answer that begins with `<think>` has thoughts: one that speaks of the tag later means
+// Only an answer that begins with `<think>` has reasoning: one that has the tag later means
 // it. Some models reason between their words as well: of these a tag counts at the beginning of a
 // line or of a piece, but not in code. Calls may stand anywhere. What may be the beginning of a tag
 // waits for what follows.

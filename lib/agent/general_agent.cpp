@@ -238,7 +238,7 @@ class Decider {
     return list;
   }
 
-  // The provider runs tools of its own and wants the turn back to go on with it.
+  // The provider runs tools of its own and needs the turn again to go on with it.
   [[nodiscard]] bool is_paused() const {
     const Tree& result = payload_["result"];
     return result["finishReason"].string() == "pause_turn" && result["turn"].is_array() &&

@@ -51,7 +51,7 @@ struct CompressionFailure {
 struct EndReason {
   std::string reason;
 };
-// What a lean host hears while a step goes on.
+// What a lean host gets while a step goes on.
 using StepReport = std::variant<CallEnd, CallRetry, CallRepair, CompressionFailure, EndReason>;
 
 struct StepOutcome {

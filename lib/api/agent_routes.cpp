@@ -70,7 +70,7 @@ Result<encoder::RecordedOptions> read_options(const http::Request& request) {
   return options;
 }
 
-// What a request wants of its own run.
+// What a request sets for its own run.
 Result<journal::OnDisconnect> read_on_disconnect(const http::Request& request) {
   using journal::OnDisconnect;
   const auto wanted = request.query_value("onDisconnect");

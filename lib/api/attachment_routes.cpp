@@ -80,7 +80,7 @@ void send_attachment(const ApiContextPtr& context, const http::Request& request,
              {"ETag", tag},
              {"Cache-Control", "private, no-cache"},
              {"X-Content-Type-Options", "nosniff"},
-             // A picture may hold scripts.
+             // An image may hold scripts.
              {"Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'"}};
   if (is_known(request, tag)) {
     return (void)response->send(304, headers, {});

@@ -36,7 +36,7 @@ void LobeOperations::state(const LobePlace& place, LobeWatch::Seen seen, Watched
       if (error != nullptr) return done(*error);
       done(std::const_pointer_cast<LobeWatch>(read.shared_from_this()));
     };
-    // Who wants the events needs all records.
+    // A reader of the events needs all records.
     const auto watch = seen ? std::make_shared<LobeWatch>(seen, give)
                             : std::make_shared<LobeWatch>(self->known_of(found.value().run), give);
     watch->read_committed(found.value());

@@ -11,7 +11,7 @@
 
 namespace millrace::api {
 
-// What a reader wants of an operation.
+// What a reader requests of an operation.
 struct LobeReading {
   std::string operation_id;  // as the reader names it
   std::string after;         // as it was given

@@ -28,7 +28,7 @@ struct AgentRequest {
   std::optional<model::ChatPayload> payload;  // of a chat without tools of the engine
   // Of an agent: what the model is offered, the tools of the client among it.
   std::shared_ptr<const Result<model::ChatPayload>> request;
-  bool is_binary = false;  // the client wants frames of protobuf
+  bool is_binary = false;  // the client accepts frames of protobuf
 };
 
 // Reads a POST /agent of a run that is not recorded.

@@ -10,7 +10,7 @@
 
 namespace millrace::api {
 
-// What a reader wants of a run.
+// What a reader requests of a run.
 struct RunReading {
   encoder::RecordedOptions records;
   std::uint64_t before = 0;  // the last record that is not read at all

@@ -45,7 +45,7 @@ inline std::string ag_ui_keep_alive(bool is_binary) {
                    : std::string(encoder::AgUiEncoder::keep_alive);
 }
 
-// Whether the client of a request wants frames of protobuf.
+// Whether the client of a request accepts frames of protobuf.
 inline bool wants_binary(const http::Request& request, std::string_view client_version) {
   const auto accept = request.headers.find("accept");
   return accept && encoder::wants_ag_ui_proto(*accept, client_version);

@@ -1,4 +1,4 @@
-// A model provider of our own for trying everything without a key: it speaks the OpenAI chat wire
+// A model provider of our own for trying everything without a key: it has the OpenAI chat wire
 // over loopback HTTP, so that its answers take the same way as a real model's.
 #pragma once
 

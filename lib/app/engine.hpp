@@ -2,7 +2,7 @@
 // host takes from a drain queue.
 //
 // A stream is a request whose body runs through a pipe on the engine thread. Which pipe is chosen
-// at the first read, since a host may hand the response to a reader that wants bytes, or events.
+// at the first read, since a host may hand the response to a reader of bytes, or of events.
 #pragma once
 
 #include <memory>

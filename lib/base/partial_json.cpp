@@ -23,7 +23,7 @@ bool continues_number(char c) {
   return begins_number(c) || c == '+' || c == '.' || c == 'e' || c == 'E';
 }
 
-// `\uXXXX` at the end of `text` that wants a second half behind it.
+// `\uXXXX` at the end of `text` that needs a second half behind it.
 bool ends_with_high_escape(std::string_view text) {
   if (text.size() < 6 || text.substr(text.size() - 6, 2) != "\\u") return false;
   const char first = text[text.size() - 4];

@@ -90,7 +90,7 @@ class AgUiEncoder final : public event::EventSink {
   void append_outcome();
 
   AgUiOptions options_;
-  bool modern_;  // the client speaks 1.0
+  bool modern_;  // the client uses 1.0
   event::Spelling spelling_;
   std::string out_;
   // The deltas of a part differ in their text alone: what stands before it is kept.

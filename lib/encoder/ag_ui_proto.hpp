@@ -11,7 +11,7 @@ namespace millrace::encoder {
 inline constexpr std::string_view ag_ui_proto_type = "application/vnd.ag-ui.event+proto";
 
 // True when the header `Accept` names the type, no less than `text/event-stream`, and the client
-// speaks AG-UI 1.0: older ones fail on half of the events. A wildcard is no wish.
+// uses AG-UI 1.0: older ones fail on half of the events. A wildcard is no wish.
 bool wants_ag_ui_proto(std::string_view accept, std::string_view client_version);
 
 // Appends whole frames of AgUiEncoder. Comments and the numbers of records have no place in

@@ -80,7 +80,7 @@ class LobeEncoder final : public event::EventSink {
     std::string_view signature = {};
   };
 
-  // A thought, of which a reader has one text and one signature for all.
+  // A reasoning part, of which a reader has one text and one signature for all.
   struct ReasoningPart {
     std::string id;
     std::size_t bytes = 0;
@@ -130,7 +130,7 @@ class LobeEncoder final : public event::EventSink {
   std::string answer_id_;                               // as the vendor calls it, or ""
   std::string id_;                                      // of the message that is being written
   bool has_reasoning_id_ = false;                       // that is the one of its reasoning
-  std::string reasoning_id_;                            // of the latest thought
+  std::string reasoning_id_;                            // of the latest reasoning part
   std::string issuer_;                                  // of the opaque values that come
   std::string issued_id_;                               // of the message, item or call they are of
   std::unordered_map<std::string, std::size_t> calls_;  // id -> index

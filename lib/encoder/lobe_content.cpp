@@ -1,5 +1,5 @@
-// What an answer says in a LobeHub chat stream: texts, thoughts, images, and the parts that an
-// answer has which mixes them.
+// The content of an answer in a LobeHub chat stream: texts, reasoning, images, and the parts that
+// an answer has which mixes them.
 #include <algorithm>
 #include <array>
 
@@ -10,7 +10,7 @@
 namespace millrace::encoder {
 namespace {
 
-constexpr std::string_view responses = "openai_responses";  // whose thoughts have several parts
+constexpr std::string_view responses = "openai_responses";  // whose reasoning has several parts
 constexpr std::string_view data_image = "data:image/";
 
 // Parts of an item's reasoning have its id and their number.

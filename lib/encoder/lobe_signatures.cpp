@@ -1,5 +1,5 @@
-// What a provider wants back unchanged, under LobeHub's names: signatures of thoughts and items of
-// an answer.
+// What a provider needs again unchanged, under LobeHub's names: signatures of reasoning and items
+// of an answer.
 #include <algorithm>
 #include <utility>
 
@@ -39,8 +39,8 @@ void LobeEncoder::on_encrypted(const event::EncryptedValue& value) {
   summaries_.clear();
 }
 
-// Readers join the texts of all thoughts and keep the last signature: inside a scope that one says
-// which signature belongs to which piece.
+// Readers join the texts of all reasoning parts and keep the last signature: inside a scope that
+// one says which signature belongs to which piece.
 bool LobeEncoder::write_all_signatures(const event::EncryptedValue& value) {
   const bool is_scoped = options_.scope != nullptr && !issuer_.empty();
   if (!is_scoped || options_.wire == "openai_responses") return false;

@@ -59,7 +59,7 @@ class PartTracker {
   void reasoning_open(std::string_view key, std::string_view id);
   void reasoning_delta(std::string_view key, std::string_view delta);
   // Gives the opaque value that belongs to the part; starts it when it is not started, so that a
-  // thought without text can carry one.
+  // reasoning part without text can carry one.
   void reasoning_encrypted(std::string_view key, std::string_view value);
   void reasoning_close(std::string_view key);
 

@@ -26,7 +26,7 @@ bool is_signed_here(const Message& reasoning) {
   constexpr std::string_view fernet = "gAAAA";  // how OpenAI's encrypted reasoning begins
   const std::string value = reasoning.encrypted_value.value_or("");
   if (value.empty() || reasoning.id.starts_with("rs_") || value.starts_with(fernet)) return false;
-  // An object is the block of a redacted thought, or another provider's.
+  // An object is the block of redacted reasoning, or another provider's.
   return !value.starts_with('{') || value.find("redacted_thinking") != std::string::npos;
 }
 
@@ -217,7 +217,7 @@ class AnthropicWriter final : public TurnWriter {
     return is_same;
   }
 
-  // A thought between two calls of a turn waits for the first of them.
+  // Reasoning between two calls of a turn waits for the first of them.
   void write_reasoning(const Message& message) override {
     if (const auto* after = message.metadata.find(anthropic_provider, "after_call")) {
       json::Document document;

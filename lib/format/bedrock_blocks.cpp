@@ -86,7 +86,7 @@ const Row* row_of_format(Media::Kind kind, std::string_view format) {
   return row == rows.end() ? nullptr : row;
 }
 
-// Whether a media part alone is not the whole block: sound is known by its block.
+// Whether a media part alone is not the whole block: audio is known by its block.
 bool has_more_than_medium(Media::Kind kind, const json::Value& block) {
   const std::string_view key = message::name_of(kind);
   const json::Value medium = block[key];

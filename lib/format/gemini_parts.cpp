@@ -15,7 +15,7 @@ namespace {
 using message::JsonBuilder;
 using message::Media;
 
-// The API wants a type always; these stand for media that came without one.
+// The API requires a type; these stand for media that came without one.
 constexpr std::array<std::string_view, 4> default_types{"image/jpeg", "audio/mpeg", "video/mp4",
                                                         "application/pdf"};
 

@@ -33,7 +33,7 @@ struct OpenAiWriteOptions {
   // The only member that the server takes reasoning in, whatever it came in; "" is none. Details of
   // reasoning are refused, too.
   std::optional<std::string_view> only_member = {};
-  // Every assistant message has that member, "" where nothing was thought.
+  // Every assistant message has that member, "" where there was no reasoning.
   bool always_reasoning = false;
   // What it has instead of "" (Kimi takes no empty one).
   std::string_view no_reasoning = {};
@@ -46,10 +46,10 @@ struct OpenAiWriteOptions {
   std::string_view begun_member = {};
   bool always_begun = false;
   bool video_parts = false;  // videos go as `video_url`, not as `image_url`
-  // Mistral's own: files by value go as `document_url`, sounds as bare base64.
+  // Mistral's own: files by value go as `document_url`, audio as bare base64.
   bool mistral_parts = false;
   bool file_url_parts = false;  // files go as `file_url`, those by value as bare base64
-  bool audio_urls = false;      // sounds go as `data:` URLs and by address, too
+  bool audio_urls = false;      // audio goes as `data:` URLs and by address, too
   // Reasoning goes as a part `thinking` before the text.
   // Source: @mistralai/mistralai 2.2.5, examples/src/reasoning_multi_turn.ts.
   bool mistral_reasoning = false;

@@ -245,7 +245,7 @@ std::string_view written_key(const CallType& type, const message::ToolCall& call
   return value && value.value()[actions].is_array() ? actions : type.arguments;
 }
 
-// How much of its output the model wants is said again with the output.
+// The limit that the model sets for its output is sent again with the output.
 void write_output_limit(JsonBuilder& out, const message::ToolCall& call) {
   json::Document document(message::depth_limit);
   const auto action = document.parse(call.arguments);

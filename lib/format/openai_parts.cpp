@@ -26,7 +26,7 @@ void write_image(JsonBuilder& out, const Media& media, std::string_view type = "
   out.close_object();
 }
 
-// Files, sounds and bare addresses of images of Mistral's API.
+// Files, audio and bare addresses of images of Mistral's API.
 bool write_mistral_part(JsonBuilder& out, const Media& media) {
   if (media.kind == Media::Kind::image && media.metadata[bare_member].is_true()) {
     out.open_object();

@@ -135,7 +135,7 @@ void ChatReader::read_assistant(Message& message, const json::Value& value) {
     message.metadata.add(provider, begun_kind, "true");
   }
   if (const json::Value audio = value[audio_kind]; audio["id"].is_string()) {
-    // An answer has the sound itself beside its id.
+    // An answer has the audio itself beside its id.
     message.metadata.add(provider, audio_kind,
                          without(audio, {"data", "transcript", "expires_at"}));
   }

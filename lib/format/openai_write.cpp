@@ -67,7 +67,7 @@ void write_result(JsonBuilder& out, const Message& given, const OpenAiWriteOptio
   write_markable(out, message, content.view().empty() ? failure : content.view(), options);
 }
 
-// What the server wants back beside a call: as a state, or where only AG-UI's encrypted value
+// What the server needs again beside a call: as a state, or where only AG-UI's encrypted value
 // survived.
 void write_extra_content(JsonBuilder& out, const ToolCall& call) {
   if (const auto* extra = call.metadata.find(provider, extra_kind)) {

@@ -22,7 +22,7 @@
 
 namespace millrace::host {
 
-// A run as a host wants it.
+// A run as a host requests it.
 struct AgentSpec {
   std::shared_ptr<const run::AgentPlan> plan;
   OptionalBox<run::AgentInput> input;  // until the run begins

@@ -37,7 +37,7 @@ class ModelCallPipe final : private model::CallHost {
   // `was_sent` is false where nothing of the request went out.
   void stop(bool was_sent = true);
 
-  // What the call wants, as items of a JSON array (event::close_batch); the caller clears it.
+  // What the call asks for, as items of a JSON array (event::close_batch); the caller clears it.
   std::string& requests() { return requests_; }
   std::string& output();
   [[nodiscard]] OutputShape shape() const { return output_.shape(); }

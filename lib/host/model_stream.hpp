@@ -16,7 +16,7 @@
 
 namespace millrace::host {
 
-// One model call as a host wants it.
+// One model call as a host requests it.
 struct ModelCallSpec {
   model::CallOptions call;
   model::ChatPayload payload;

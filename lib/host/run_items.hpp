@@ -35,7 +35,7 @@ struct RunResult {
   std::string_view reason;
   const json::Tree& state;  // after its last step
   json::Tree interrupts;    // of a run that waits; else null
-  json::Tree messages;      // the run's own rows, where its host wants them; else null
+  json::Tree messages;      // the run's own rows, where its host needs them; else null
   json::Tree value = {};    // that a function gave; else null
   bool has_text = true;     // false leaves the text of the answer out
 };

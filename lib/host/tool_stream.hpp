@@ -10,7 +10,7 @@
 
 namespace millrace::host {
 
-// What the host wants to have run.
+// The tool call that a host requests.
 struct ToolTask {
   std::shared_ptr<const tool::Registry> tools;
   std::string name;

@@ -21,7 +21,7 @@ using ErrorBody = std::function<std::string(const Error& error, std::string_view
 struct Exchange {
   bool head_only = false;          // HEAD: the body is left out
   bool http_1_0 = false;           // no chunks: a stream ends with the connection
-  bool keep_alive = true;          // the client wants to go on
+  bool keep_alive = true;          // the client keeps the connection
   std::string cors_origin;         // empty: no CORS headers
   Headers fields;                  // of the zone, in every response
   ErrorBody error_body = nullptr;  // of the route; null: the server's own

@@ -143,7 +143,8 @@ Messages Folder::messages() const {
 }
 
 // What belongs to nothing that is shown belongs to the latest answer. An answer that said nothing
-// but such things is a message of its own, lest it seem to be part of the one before the question.
+// but such things is a message of its own, so that it is not taken for a part of the one before the
+// question.
 void Folder::give_rest(Messages& messages, const Index<Waiting>& rest) {
   const auto opaque = std::find_if(rest.begin(), rest.end(), [](const auto& one) {
     return !one.first.empty() && !one.second.metadata.provider_state.empty();

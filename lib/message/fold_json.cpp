@@ -1,4 +1,4 @@
-// Events of texts, thoughts and tool calls that come as JSON.
+// Events of texts, reasoning and tool calls that come as JSON.
 
 #include "message/fold.hpp"
 
@@ -48,7 +48,7 @@ void Folder::on_reasoning_chunk(const json::Value& event) {
   if (!id.empty()) add_reasoning(id, delta_of(event), Source(event));
 }
 
-// The next thought has a new id; also at the end of one.
+// The next reasoning part has a new id; also at the end of one.
 void Folder::on_thinking_start(const json::Value& /*event*/) {
   thinking_id_.clear();
 }

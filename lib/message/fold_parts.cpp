@@ -1,4 +1,4 @@
-// What texts, thoughts and tool calls do to the messages of a folder, whatever they came as.
+// What texts, reasoning and tool calls do to the messages of a folder, whatever they came as.
 
 #include <optional>
 #include <utility>
@@ -69,7 +69,7 @@ void Folder::set_encrypted(std::string_view subtype, std::string_view id, std::s
   }
   const auto message = messages_.find(id);
   const bool has_text = message != messages_.end() && !reasoning_.contains(id);
-  // A thought may have a value and no text.
+  // Reasoning may have a value and no text.
   const Place place = has_text ? message->second : reasoning(id, source);
   place->message.encrypted_value = value;
   const bool is_of_answer = !has_text && place->answer == answer_;

@@ -171,7 +171,7 @@ std::string Folder::chunk_id(const json::Value& event, std::string_view member) 
   return open;
 }
 
-// The metadata of the call, message or thought of this id; without an id, of the latest answer. A
+// The metadata of the call, message or reasoning of this id; without an id, of the latest answer. A
 // result whose call is in an earlier turn keeps what the call would. What comes before its entity
 // waits for it.
 Folder::Holder Folder::holder_of(std::string_view entity_id) {

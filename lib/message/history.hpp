@@ -57,7 +57,7 @@ struct RepairOptions {
   Unmatched unmatched = Unmatched::dropped;
   // The messages of a recorded answer (ordered_answers.hpp) are written as one: results of its
   // calls may stand behind all of them. A result of a call that the provider ran stays where it is
-  // until the user speaks: it may be part of a later answer.
+  // until a message of the user: it may be part of a later answer.
   bool has_ordered_answers = false;
   OpenServerCalls open_server_calls = OpenServerCalls::answered;
   // The history is a request: calls of the host in its last message get a result as well.

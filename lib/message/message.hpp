@@ -39,7 +39,7 @@ struct Content {
   static Content of_parts(std::string json) { return {Kind::parts, std::move(json)}; }
 };
 
-// Something a provider wants back unchanged with the next request (a signature, an item id ...).
+// Something a provider needs again unchanged with the next request (a signature, an item id ...).
 // Stands in a message's or tool call's `metadata.millrace.providerState`.
 struct ProviderState {
   std::string provider;

@@ -1,7 +1,7 @@
 // The engine's HTTP client: streaming requests over HTTP and HTTPS on the engine thread.
 //
 // HTTP/1.1 unless a route offers HTTP/2, so that a paused stream holds up nothing but itself and
-// its sender. Environment variables are never read: what the caller wants (CA files, proxies)
+// its sender. Environment variables are never read: what the caller sets (CA files, proxies)
 // stands in ClientOptions and Route.
 #pragma once
 

@@ -162,7 +162,7 @@ class RunWork {
   virtual void resume() = 0;
   // Ends the run as cancelled.
   virtual void stop() = 0;
-  // The same, and the owner hears nothing more.
+  // The same, and the owner gets nothing more.
   virtual void leave() = 0;
   // An answer of the host. An unknown id is ignored.
   virtual void complete(std::uint64_t id, std::string_view json) = 0;

@@ -35,7 +35,7 @@ class JournalCheck {
   // Behind all pages.
   void check_approval(const ApprovalRow& row);
 
-  // As CheckpointChain wants them.
+  // As CheckpointChain takes them.
   void check_checkpoint(const CheckpointRow& row);
   // Behind all pages and checkpoints: that of each run the last one is there that its journal has.
   void check_last_checkpoints();

@@ -1,5 +1,5 @@
-// What no tool may do unasked: the default security blacklist and the questions it asks of a shell
-// command or a path.
+// What no tool may do without approval: the default security blacklist and the questions it asks of
+// a shell command or a path.
 #pragma once
 
 #include <span>

@@ -72,9 +72,9 @@ constexpr std::array makers{
 constexpr BedrockMaker any_maker{"",   user_first,  certain_tool,
                                  true, no_thinking, BedrockTopK::root};
 
-// Makers whose models take their reasoning back, which they never sign. Claude wants a signature.
-// DeepSeek R1, Nova and models that do not reason reject any ("User messages cannot contain
-// reasoning content"). The others are not tried, and an ARN does not name its model.
+// Makers whose models take their reasoning back, which they never sign. Claude requires a
+// signature. DeepSeek R1, Nova and models that do not reason reject any ("User messages cannot
+// contain reasoning content"). The others are not tried, and an ARN does not name its model.
 // Sources: https://github.com/earendil-works/pi/pull/727 (2026-01, all models tried at Bedrock),
 // https://github.com/can1357/oh-my-pi/pull/9086 (2026-08, Nova),
 // https://github.com/strands-agents/harness-sdk/issues/651 (2025-08, DeepSeek R1),

@@ -12,7 +12,7 @@ namespace millrace::model {
 struct ClaudeThinking {
   std::string type;  // "", "enabled", "adaptive", "disabled", "between_tools"
   std::int64_t budget = 0;
-  std::string display;        // of thoughts, or ""
+  std::string display;        // of reasoning, or ""
   std::string block_binding;  // JSON, or ""
   [[nodiscard]] bool on() const { return type == "enabled" || type == "adaptive"; }
 };
@@ -36,7 +36,7 @@ ToolChoice::Kind claude_tool_choice(const Draft& draft, bool is_thinking);
 DraftMessages claude_messages(const Draft& draft, bool is_thinking);
 
 // The limit of an answer that the API demands: the payload's, at most that of the model's card;
-// else the card's, else one that leaves room for thoughts.
+// else the card's, else one that leaves room for reasoning.
 std::int64_t claude_limit(const Draft& draft);
 
 }  // namespace millrace::model

@@ -117,7 +117,7 @@ bool AttemptEvents::keep(const event::Body& body) {
   return false;
 }
 
-// A thought that is nothing but an opaque value says nothing, either.
+// A reasoning part that is nothing but an opaque value has no content, either.
 bool AttemptEvents::hold(const event::Body& body) {
   using Kind = Held::Kind;
   const auto mark = [&]<typename E>(const E* event, Kind kind) {

@@ -193,7 +193,7 @@ Error ModelCall::State::of_background(Error error) const {
   return error;
 }
 
-// Whoever stops the call wants no answer.
+// A call that was stopped needs no answer.
 void ModelCall::State::cancel_background() {
   if (!background_) return;
   if (decoder_ && background_->id.empty()) background_->id = decoder_->pending_id();

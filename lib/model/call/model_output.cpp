@@ -118,7 +118,7 @@ event::Spelling diagnostic_spelling() {
   return spelling;
 }
 
-// Gives events to whoever wants them.
+// Gives events to their readers.
 class ModelOutput::Fork final : public event::EventSink {
  public:
   explicit Fork(const ModelOutputOptions& options)

@@ -1,4 +1,4 @@
-// When a provider wants to be asked again: Retry-After in its forms, the reset times of rate
+// When a provider takes the request again: Retry-After in its forms, the reset times of rate
 // limits, and what stands in bodies.
 // Source: RFC 9110 (10.2.3, 5.6.7); the rate limit headers of OpenAI, Anthropic, Groq, GitHub and
 // OpenRouter (2026).

@@ -1,4 +1,4 @@
-// Which form a payload wants of the answer, in the spelling of any vendor.
+// Which form of the answer a payload requests, in the spelling of any vendor.
 #pragma once
 
 #include <string_view>

@@ -72,7 +72,7 @@ const MediaPart* media_part_of(const json::Value& part) {
   return nullptr;
 }
 
-// Puts videos, sounds and files where the format left empty texts.
+// Puts videos, audio and files where the format left empty texts.
 void restore_media(Message& message, const json::Value& content) {
   bool any = false;
   for (const json::Value part : content.items()) any = any || media_part_of(part) != nullptr;
@@ -193,7 +193,8 @@ void add_own_signature(Message& message, const json::Value& value) {
   set_issuer(message.metadata, reasoning["provider"].string());
 }
 
-// Several thoughts in one text, as the encoders of LobeHub's stream and of the callbacks tell them:
+// Several reasoning parts in one text, as the encoders of LobeHub's stream and of the callbacks
+// tell them:
 // `{"blocks":[{"length":<bytes>,"value":"<signature>"}]}`. False when they are not of this text.
 bool add_blocks(Messages& out, std::string_view text, std::string_view signature, IdSource& ids) {
   const ScopedSignature scoped = read_scoped(signature);
@@ -220,7 +221,7 @@ bool add_blocks(Messages& out, std::string_view text, std::string_view signature
   return true;
 }
 
-// What an assistant message thought, before the message itself.
+// The reasoning of an assistant message, before the message itself.
 void add_reasoning(Messages& out, const json::Value& value, IdSource& ids) {
   const json::Value reasoning = value["reasoning"];
   const json::Value items = reasoning["responseItems"];

@@ -21,7 +21,7 @@ Result<void> read_effort(const json::Value& root, Reasoning& out) {
         Place{"thinking.effort", root["thinking"]["effort"]},
         Place{"thinkingLevel", root["thinkingLevel"]}}) {
     const std::string_view level = value.string();
-    // Groq's word for what Qwen does unasked.
+    // Groq's word for what Qwen does by default.
     if (value.is_nothing() || level == "default") continue;
     if (std::find(effort_names.begin(), effort_names.end(), level) == effort_names.end()) {
       return invalid_member(name, "must be none, minimal, low, medium, high, xhigh, max or default",

@@ -1,4 +1,4 @@
-// How a payload wants a model to reason.
+// How a payload sets the reasoning of a model.
 #pragma once
 
 #include "base/json.hpp"

@@ -8,36 +8,36 @@
 namespace millrace::model {
 
 enum class Trait : std::uint8_t {
-  no_sampling,            // temperature, top_p, penalties and logprobs are refused
-  no_penalties,           // penalties are refused
-  no_stop,                // stop sequences are refused
-  completion_tokens,      // the limit of the answer is max_completion_tokens
-  one_sampling,           // temperature or top_p, not both
-  no_system,              // system prompts go as developer messages
-  no_stream,              // answers come in one piece
-  no_prefill,             // the last message must not be the assistant's
-  reasons,                // takes an effort
-  adaptive_thinking,      // decides itself how much it thinks
-  adaptive_only,          // takes no budget of thoughts
-  thinking_by_default,    // Claude: it thinks unless the request disables it
-  display_omitted,        // Claude: its reasoning is only sent where `display` requests it
-  always_thinking,        // its thinking cannot be switched off
-  interleaved_thinking,   // Claude: switched off, it still thinks between calls
-  high_without_thinking,  // Claude: it takes no effort above `high` where it shall not think
-  bound_reasoning,        // Claude: a thought that comes back holds only behind what was before it
-  no_effort,              // takes no effort, although others of its vendor do
-  rejects_effort,         // the same, where its vendor's API refuses the member (xAI)
-  no_demands,             // cannot be made to call a tool, at least while it thinks
-  thinking_level,         // Gemini 3: a level instead of a budget
-  level_on_request,       // Gemma 4: a level, sent only where an effort is given
-  thinking_budget,        // Gemini 2.5: a budget
-  no_minimal_level,       // Gemini: the lowest level is `low`
-  no_system_instruction,  // Gemma: a system prompt is said by the user
-  image_output,           // answers with images, too
-  fixed_sampling,         // Kimi K2.5: one temperature a mode
-  responses_only,         // served by the Responses API alone
-  prefers_responses,      // OpenAI: beside tools, it thinks in the Responses API alone
-  high_by_default,        // OpenAI: where no effort is given, `high` is
+  no_sampling,               // temperature, top_p, penalties and logprobs are refused
+  no_penalties,              // penalties are refused
+  no_stop,                   // stop sequences are refused
+  completion_tokens,         // the limit of the answer is max_completion_tokens
+  one_sampling,              // temperature or top_p, not both
+  no_system,                 // system prompts go as developer messages
+  no_stream,                 // answers come in one piece
+  no_prefill,                // the last message must not be the assistant's
+  reasons,                   // takes an effort
+  adaptive_thinking,         // decides itself how much it thinks
+  adaptive_only,             // takes no budget of reasoning
+  thinking_by_default,       // Claude: it thinks unless the request disables it
+  display_omitted,           // Claude: its reasoning is only sent where `display` requests it
+  always_thinking,           // its thinking cannot be switched off
+  interleaved_thinking,      // Claude: switched off, it still thinks between calls
+  high_without_thinking,     // Claude: it takes no effort above `high` where it shall not think
+  bound_reasoning,           // Claude: a signature holds only behind what was before its reasoning
+  no_effort,                 // takes no effort, although others of its vendor do
+  rejects_effort,            // the same, where its vendor's API refuses the member (xAI)
+  no_demands,                // cannot be made to call a tool, at least while it thinks
+  thinking_level,            // Gemini 3: a level instead of a budget
+  level_on_request,          // Gemma 4: a level, sent only where an effort is given
+  thinking_budget,           // Gemini 2.5: a budget
+  no_minimal_level,          // Gemini: the lowest level is `low`
+  no_system_instruction,     // Gemma: a system prompt is said by the user
+  image_output,              // answers with images, too
+  fixed_sampling,            // Kimi K2.5: one temperature a mode
+  responses_only,            // served by the Responses API alone
+  prefers_responses,         // OpenAI: beside tools, it thinks in the Responses API alone
+  high_by_default,           // OpenAI: where no effort is given, `high` is
   samples_without_thinking,  // no_sampling holds only while it thinks
   thinking_off_by_default,   // it does not think unless it is told to
   cache_key,                 // takes prompt_cache_key

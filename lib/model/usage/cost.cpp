@@ -119,7 +119,7 @@ Count generated_video(const PriceCard& card, const ModelUsage& usage) {
   return by_token ? usage[Tokens::output_video] : std::nullopt;
 }
 
-// An answer of images or sound alone says nothing of text: what has a price of its own is paid
+// An answer of images or audio alone has no text: what has a price of its own is paid
 // once.
 Count text_output(const PriceCard& card, const ModelUsage& usage) {
   const std::int64_t generated = sum(usage, {Tokens::output_text, Tokens::output_reasoning});

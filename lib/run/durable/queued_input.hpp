@@ -21,7 +21,7 @@ Result<AgentInput> read_queued_input(std::string_view stored, std::string_view c
 
 // What the thread got while the run waited comes before what is new to the thread. Where the thread
 // has none of these messages, all of it does, if they came from the thread; else they are what the
-// host wants.
+// host needs.
 std::string with_thread_messages(std::string_view messages_json,
                                  const std::vector<store::MessageRow>& thread, bool is_of_thread);
 

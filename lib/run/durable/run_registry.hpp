@@ -54,7 +54,7 @@ struct DurableAgent {
   bool stops_left = false;     // runs whose last reader leaves, where they do not have it otherwise
   std::int64_t approval_ms = usual_approval_ms;  // how long the user has for an answer
 
-  // Whether the leaving of its last reader stops a run that wants this.
+  // Whether the leaving of its last reader stops a run that is set so.
   [[nodiscard]] bool stops(journal::OnDisconnect wanted) const {
     if (wanted == journal::OnDisconnect::unset) return stops_left;
     return wanted == journal::OnDisconnect::stop;

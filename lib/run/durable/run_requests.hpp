@@ -21,7 +21,7 @@ class EventLoop;
 
 namespace millrace::run {
 
-// A run that a reader wants, and where its records begin for that reader.
+// A run that a reader requests, and where its records begin for that reader.
 struct FoundRun {
   store::RunId run;
   std::shared_ptr<RunHub> hub;

@@ -22,7 +22,7 @@ namespace millrace::mcp {
 struct ClientOptions {
   SessionOptions session;
   std::optional<os::ProcessOptions> process;  // else HTTP
-  bool reports_errors = false;  // the host hears what the program writes to standard error
+  bool reports_errors = false;  // the host gets what the program writes to standard error
   HttpLinkOptions http;
   std::chrono::milliseconds connect_timeout{10'000};
   std::shared_ptr<const net::Route> route;

@@ -182,7 +182,7 @@ std::vector<HttpField> HttpLink::headers_of(const Exchange& exchange) const {
   return headers;
 }
 
-// The stream on which a server speaks without being asked.
+// The stream on which a server sends messages of its own.
 void HttpLink::listen() {
   auto exchange = std::make_unique<Exchange>();
   exchange->purpose = Purpose::listen;

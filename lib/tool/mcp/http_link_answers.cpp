@@ -331,7 +331,7 @@ bool HttpLink::is_lost(const Exchange& exchange, const json::Value& error, std::
          names_lost_session(words);
 }
 
-// The first message of a server that speaks the older pair only is refused in this way.
+// The first message of a server that has the older pair only is rejected in this way.
 bool HttpLink::may_be_legacy(const Exchange& exchange) const {
   const bool is_rejected =
       exchange.status == 400 || exchange.status == 404 || exchange.status == method_not_allowed;

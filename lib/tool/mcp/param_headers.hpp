@@ -1,4 +1,4 @@
-// Headers that a tool of 2026-07-28 wants for some of its arguments: `x-mcp-header` in its input
+// Headers that a tool of 2026-07-28 requires for some of its arguments: `x-mcp-header` in its input
 // schema.
 // Source: Model Context Protocol 2026-07-28, "Streamable HTTP", schema extension.
 #pragma once

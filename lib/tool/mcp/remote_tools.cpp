@@ -250,7 +250,7 @@ Result<std::vector<RemoteTool>> remote_tools(const Tree& listed, const ToolRules
   std::vector<const Tree*> shown;
   for (const Tree& item : listed["tools"].items()) {
     const std::string_view name = item["name"].string();
-    // Tasks are not spoken, so that a tool that wants one could not be called.
+    // Tasks are not supported, so that a tool that requires one could not be called.
     const bool wants_task = item["execution"]["taskSupport"].string() == "required";
     const bool is_shown = !name.empty() && !wants_task &&
                           tool::allows(rules.policy, {name, tool_name(rules.server, name)});

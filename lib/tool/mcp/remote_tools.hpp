@@ -23,7 +23,7 @@ namespace millrace::mcp {
 // How the tools of a server are taken.
 struct ToolRules {
   std::string server;       // stands in the names of its tools
-  bool trusted = false;     // its hints about effects count, and its tools run unasked
+  bool trusted = false;     // its hints about effects count, and its tools run without approval
   tool::ToolPolicy policy;  // of the server's names, and of those that models are told
   // The fingerprints by which tools are known, by their names for models; a tool with another one
   // is asked for. Without pins a trusted server's tools need not be known.

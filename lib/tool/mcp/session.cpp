@@ -51,7 +51,7 @@ void Session::call(CallId id, CallSpec call_spec, TimePoint now) {
   transmit(id, call, now);
 }
 
-// Sends the request that `call` wants now, or keeps it until the session is open.
+// Sends the request that `call` needs now, or keeps it until the session is open.
 void Session::transmit(CallId id, Call& call, TimePoint now) {
   call.resend_at.reset();
   if (state_ == State::open && is_doubtful_) open(now);

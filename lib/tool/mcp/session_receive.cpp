@@ -225,7 +225,7 @@ void Session::on_error(const Message& message, TimePoint now) {
          message.body.to_json());
 }
 
-// A tool whose headers changed, or that was never listed, is called without those that it wants;
+// A tool whose headers changed, or that was never listed, is called without those that it requires;
 // the refusal comes before it runs.
 bool Session::learn_headers(CallId id, std::int64_t refusal, TimePoint now) {
   Call& rejected = calls_.at(id);
