@@ -1,7 +1,7 @@
 // What the addon gives, and the one of this environment.
 import { openAddonFile } from './addon-file';
 
-/** Turns a body's bytes into what a reader wants, on the calling thread. */
+/** Turns a body's bytes into what a reader takes, on the calling thread. */
 export interface NativePipe {
   feed(bytes: Uint8Array): string | Buffer | undefined;
   finish(): string | Buffer | undefined;
@@ -70,7 +70,7 @@ export interface NativePartialJson {
   feed(text: string): string;
 }
 
-/** What a model call wants of its host, and its output. */
+/** What a model call requests of its host, and its output. */
 export type ModelCallStep = [requestsJson: string | undefined, output: string | Buffer | undefined];
 
 /** A model call whose requests JavaScript sends; see lib/host/model_call_pipe.hpp. */

@@ -202,7 +202,7 @@ export function cohereAdapter(options: AdapterOptions = {}): StreamAdapter {
   return engineAdapter({ name: 'cohereAdapter', wire: 'cohere', strict: true }, options);
 }
 
-/** Reads Mistral's chat: chat completions whose content may be a list of text, thoughts and references. */
+/** Reads Mistral's chat: chat completions whose content may be a list of text, reasoning and references. */
 export function mistralAdapter(options: AdapterOptions = {}): StreamAdapter {
   checkOptions('mistralAdapter', options);
   return engineAdapter({ name: 'mistralAdapter', wire: 'mistral', strict: true }, options);

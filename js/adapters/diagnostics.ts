@@ -1,7 +1,7 @@
 // What the engine says beside the events: objects whose type starts with "@".
 import type { AGUIEvent, TokenUsage } from '../../types/events';
 
-/** Opaque state that a provider wants back with the next request. */
+/** Opaque state that a provider needs again with the next request. */
 export interface ProviderState {
   provider: string;
   kind: string;

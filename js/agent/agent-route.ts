@@ -76,7 +76,7 @@ export async function answerOf<Answer>(
     const format = searchParams.get('format') ?? undefined;
     const run = agent.run(input, { signal, format, replayBufferSize: 0 });
     if (run.inputRead) await run.inputRead;
-    // Its events are read once, as bytes: whoever answers with them asks in the same turn.
+    // Its events are read once, as bytes: the response asks for them in the same turn.
     run.answers();
     return give(run);
   } catch (error) {
@@ -84,7 +84,7 @@ export async function answerOf<Answer>(
   }
 }
 
-// What nobody foresaw may hold what clients must not see. Whoever is gone reads no answer, but frameworks want one.
+// An unexpected error may hold what clients must not see. A client that is gone reads no answer, but frameworks need one.
 function refusal(error: unknown, signal: AbortSignal | undefined): PlainAnswer {
   if (MillraceError.is(error)) return plainAnswer(error.code, error.message, statusOf(error));
   return signal?.aborted === true

@@ -7,7 +7,7 @@ import { messageOf } from '../thrown';
 /** One question; its name is the same in each process. */
 export interface Question {
   name: string;
-  /** Of the call that wants an approval. */
+  /** Of the call that needs an approval. */
   toolCallId?: string;
   options: ActionOptions;
 }

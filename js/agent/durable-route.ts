@@ -17,7 +17,7 @@ import { disconnect } from './run-policies';
 
 interface Caller {
   principal: string;
-  /** What the host wants of the run of this request. */
+  /** What the host sets for the run of this request. */
   onDisconnect?: OnDisconnect | undefined;
   isAuthorized: boolean;
   may(scope: string): boolean;

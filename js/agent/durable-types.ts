@@ -55,7 +55,7 @@ export interface Authorized {
   principal: string;
   /** All when absent. */
   scopes?: readonly RunScope[] | undefined;
-  /** Of the run that the request begins or answers; what the request wants, then the agent, where absent. */
+  /** Of the run that the request begins or answers; what the request sets, then the agent, where absent. */
   onDisconnect?: OnDisconnect | undefined;
 }
 

@@ -65,7 +65,7 @@ export class HostRequests {
   readonly #outer: AbortSignal | undefined;
   readonly #open = new Map<number, OpenRequest>();
 
-  /** User code runs in the `scope` of whoever started the run, and learns the reason of its signal. */
+  /** User code runs in the `scope` of the caller that started the run, and learns the reason of its signal. */
   constructor(call: Pick<Call, 'complete'>, scope: AsyncResource, outer?: AbortSignal) {
     this.#call = call;
     this.#scope = scope;
@@ -119,7 +119,7 @@ export class HostCalls {
   readonly #requested: SuspendedTools | undefined;
   readonly #questions: HostRequests;
 
-  /** Tools run in the `scope` of whoever started the run; `asked` are those of calls that were approved. */
+  /** Tools run in the `scope` of the caller that started the run; `asked` are those of calls that were approved. */
   constructor(
     {
       tools,
@@ -170,7 +170,7 @@ export class HostCalls {
   }
 }
 
-// The model and the client are told the message alone. Whoever runs the server has to find the cause here.
+// The model and the client get the message alone. The operator of the server finds the cause here.
 function logFailure(name: string, thrown: unknown, { isWithdrawn }: OpenRequest): void {
   if (!isWithdrawn) console.error(`millrace: the tool ${name} failed:`, thrown);
 }

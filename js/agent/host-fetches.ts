@@ -18,7 +18,7 @@ export class HostFetches {
   readonly #send: typeof fetch;
   readonly #open = new Map<number, Open>();
 
-  /** The function runs in the `scope` of whoever started the run. */
+  /** The function runs in the `scope` of the caller that started the run. */
   constructor(call: Call, scope: AsyncResource, send: typeof fetch) {
     this.#call = call;
     this.#scope = scope;

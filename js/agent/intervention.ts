@@ -20,7 +20,7 @@ function defaultBlacklist(): SecurityBlacklistConfig {
 // Read with the first use, so that importing the package loads no addon.
 const lazy: SecurityBlacklistConfig = [];
 
-/** What no tool may do unasked. Rules of type semanticShell understand the shell's grammar. */
+/** What no tool may do without approval. Rules of type semanticShell understand the shell's grammar. */
 export const DEFAULT_SECURITY_BLACKLIST: SecurityBlacklistConfig = new Proxy(lazy, {
   get: (_target, key) => Reflect.get(defaultBlacklist(), key) as unknown,
   has: (_target, key) => Reflect.has(defaultBlacklist(), key),

@@ -39,7 +39,7 @@ function requestOf(payload: Record<string, unknown>): never {
   return { ...Object.fromEntries(retained), messages } as never;
 }
 
-// What an answer holds beside its text and thoughts, which the next request has to bring back.
+// What an answer holds beside its text and reasoning, which the next request has to bring back.
 function restOf(answer: AnswerText): ModelChunk {
   const { reasoning, openCalls, grounding, images } = answer;
   return {

@@ -8,7 +8,7 @@ export interface PresetTaskInput {
   messages?: { role: string; content: unknown }[];
   /** The language of the answer as a locale code; the language of the text when absent. */
   locale?: string;
-  /** What an earlier call summed up, or what the user wants to keep. */
+  /** What an earlier call summed up, or what the user keeps. */
   previous?: string;
   /** Passages that an answer is based on. */
   passages?: { title?: string; url?: string; content: string }[];

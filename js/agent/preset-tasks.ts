@@ -19,7 +19,7 @@ type Params = Partial<ChatStreamPayload> & {
   plugins?: readonly string[];
 };
 
-/** Whoever answers chats: a model runtime of `createModelRuntime`, or the like. */
+/** What answers chats: a model runtime of `createModelRuntime`, or the like. */
 export interface ChatSource {
   chat(
     payload: ChatStreamPayload,

@@ -68,7 +68,7 @@ export async function sendMessage(
       await onFinish?.(reported);
       return reported;
     });
-    // Whoever does not wait for it must not be ended by it.
+    // A caller that does not wait for it must not end by it.
     finished.catch(() => undefined);
     return { threadId, placeholderId: placeholder.id, run, finished };
   } catch (error) {

@@ -112,7 +112,7 @@ function callable(host: HostTool): AgentTool {
   };
 }
 
-// What a model reads of a result is data, whoever gave it.
+// What a model reads of a result is data, whatever its source.
 function asData(value: unknown, { name, resultLimit: limit }: HostTool): unknown {
   if (typeof value === 'string') return resultText(value, limit);
   const { content } = (value ?? {}) as { content?: unknown };

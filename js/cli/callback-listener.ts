@@ -21,11 +21,11 @@ export async function listenForCallback(port: number): Promise<CallbackListener>
   const arrivals = new Map<string, (url: string) => void>();
   const server = createServer((request, response) => {
     const { url: requested = '/' } = request;
-    // Whoever knows the port may ask for anything, also for what is no address.
+    // A program with the port may request anything, also what is no address.
     const address = new URL(URL.canParse(requested, origin) ? requested : '/', origin);
     const state = address.searchParams.get('state') ?? '';
     const arrived = address.pathname === path ? arrivals.get(state) : undefined;
-    // Whoever does not know the state is not who was sent.
+    // A request without the state is not that of the user who was sent.
     response.writeHead(arrived ? 200 : 404, {
       'content-type': 'text/html; charset=utf-8',
       'cache-control': 'no-store',

@@ -47,7 +47,7 @@ function write(stream: NodeJS.WriteStream, text: string): void {
   stream.write(stream.isTTY ? plain(text) : text);
 }
 
-/** Follows a run, and writes what a person wants to see of it. */
+/** Follows a run, and writes what a person reads of it. */
 class Terminal {
   #thinking = false;
   #last = '';
@@ -212,7 +212,7 @@ async function request(values: Values, positionals: readonly string[]): Promise<
   return exitCodeOf(reported);
 }
 
-// To a run, an answer that reached its limit is one all the same; whoever reads it wants to know.
+// To a run, an answer that reached its limit is one all the same; its reader needs to know.
 function cutOf(event: AGUIEvent): MillraceError | undefined {
   if (event.type !== 'RUN_ERROR' || event.code !== 'output_limit_reached') return undefined;
   return new MillraceError('output_limit_reached', event.message);

@@ -17,7 +17,7 @@ export interface ModelChoice {
 
 interface Source {
   readonly provider: string;
-  /** Any of these set means that the user wants this provider. */
+  /** Any of these set chooses this provider. */
   readonly variables: readonly string[];
   readonly modelVariable: string;
   readonly defaultModel: string;

@@ -103,8 +103,8 @@ export class Folder {
     const rest = [...this.#waiting].sort(([a], [b]) => (bytesOf(a) < bytesOf(b) ? -1 : 1));
     const opaque = rest.find(([id, { metadata }]) => id && metadata.states.length > 0);
     const last = folded.findLast(({ role }) => role === 'user' || role === 'assistant');
-    // An answer that has nothing but such things is a message of its own, lest it seem to be part of the one before the
-    // question.
+    // An answer that has nothing but such things is a message of its own, so that it is not taken for a part of the
+    // one before the question.
     if (opaque && last?.role !== 'assistant') folded.push(newRow('assistant', opaque[0]));
     const answer = folded.findLast(({ role }) => role === 'assistant');
     if (answer) rest.forEach(([, early]) => gather(answer, early));

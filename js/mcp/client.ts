@@ -232,14 +232,14 @@ export class MCPClient {
   }
 
   async setLogLevel(level: string, options?: MCPRequestOptions): Promise<void> {
-    // In 2026-07-28 each request says what it wants to be told.
+    // In 2026-07-28 each request names the notifications that it gets.
     this.#logLevel = level;
     if (this.#isPerRequest) return;
     await this.#connection.request('logging/setLevel', { level }, options);
   }
 
   async ping(options?: MCPRequestOptions): Promise<void> {
-    // 2026-07-28 has no ping; whoever answers this is there.
+    // 2026-07-28 has no ping; a server that answers this is there.
     const method = this.#isPerRequest ? 'server/discover' : 'ping';
     await this.#connection.request(method, {}, options);
   }

@@ -211,7 +211,7 @@ export class OAuth {
     const { proxy = proxyFromEnvironment(), guard = {} } = this.#options;
     const { protocol, host, hostname, port } = new URL(server);
     const own = port === '' ? `${host}:${protocol === 'https:' ? 443 : 80}` : host;
-    // Whoever starts a server on this machine has its authorization server here, too.
+    // A server on this machine has its authorization server here, too.
     const beside = isLoopback(hostname) ? ['localhost', '127.0.0.0/8', '[::1]'] : [];
     const allow = [own, ...beside, ...(guard.allow ?? [])];
     return {

@@ -34,7 +34,7 @@ type Json = Record<string, unknown>;
 
 const defaultLength = 25_000;
 
-// LobeHub's classes of errors; it has none for what befalls a call after the server was reached.
+// LobeHub's classes of errors; it has none for what happens to a call after the server was reached.
 const ownTypes = new Set(['tool_timeout', 'cancelled']);
 const errorTypes: Record<string, string> = {
   mcp_unauthorized: 'AUTHORIZATION_ERROR',

@@ -48,7 +48,7 @@ export interface MCPCommonOptions {
   signal?: AbortSignal | undefined;
   /** Who asks; default Millrace itself. */
   clientInfo?: MCPImplementation | undefined;
-  /** The only version to speak; default: what the server speaks. */
+  /** The only version to use; default: that of the server. */
   protocolVersion?: MCPProtocolVersion | undefined;
   /** Milliseconds until the connection is open; default 60 s. */
   startMs?: number | undefined;
@@ -57,7 +57,7 @@ export interface MCPCommonOptions {
   /** Bytes of one message; default 16 MiB. */
   maxMessageBytes?: number | undefined;
   /**
-   * What the server says of its tools' effects is believed, and its tools run unasked where each tool decides that
+   * What the server says of its tools' effects is believed, and its tools run without approval where each tool decides that
    * itself (`approval: 'tools'`).
    */
   trusted?: boolean | undefined;

@@ -18,7 +18,7 @@ export interface MCPServerEntry {
   url?: string;
   headers?: Record<string, string>;
   disabled?: boolean;
-  /** What the server says of its tools' effects is believed, and its tools run unasked. */
+  /** What the server says of its tools' effects is believed, and its tools run without approval. */
   trusted?: boolean;
   /** Only these tools: patterns with `*` of the server's names, or of those that models are told. */
   allow?: string[];

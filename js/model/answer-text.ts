@@ -23,7 +23,7 @@ interface Call {
   shown?: MessageToolCall | undefined;
 }
 
-/** Characters of text, thoughts, arguments and citations that are gathered at most, by default. */
+/** Characters of text, reasoning, arguments and citations that are gathered at most, by default. */
 export const mostAnswer: number = 1 << 21;
 
 export interface AnswerReasoning {
@@ -67,7 +67,7 @@ export class AnswerText {
   }
 
   /**
-   * Of several thoughts the one signature that says which belongs to which piece of the text; without
+   * Of several reasoning parts the one signature that says which belongs to which piece of the text; without
    * any, that of the text itself.
    */
   get signature(): string | undefined {
@@ -259,7 +259,7 @@ export function isRefusal(event: AGUIEvent): boolean {
 export interface Image {
   base64: string;
   mimeType: string;
-  /** The model thought it up on its way, it is no part of the answer. */
+  /** It is of the reasoning, and no part of the answer. */
   thought: boolean;
   signature?: string;
 }

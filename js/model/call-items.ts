@@ -77,7 +77,7 @@ export class CallItems {
         this.#waiting().fail(error);
         return;
       }
-      // Whoever stops the call does not wait for user code.
+      // A stop does not wait for user code.
       for (const item of items) if (isHookRequest(item)) void this.#answer(item);
       this.#waiting().take(batch);
     },

@@ -193,7 +193,7 @@ class EngineCall extends WaitingOutputs implements Call {
     if (head !== undefined) this.begin();
     if (end !== undefined) this.end(end === '' ? undefined : { value: errorFromNative(end) }, data);
     else if (data !== undefined) this.give(data);
-    // A head alone is nothing for whoever waits for an output.
+    // A head alone is no output.
     if (!this.#requested && this.isAwaited) return (this.#requested = true);
     return false;
   };

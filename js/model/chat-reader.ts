@@ -206,7 +206,7 @@ function chunkError(chunk: string, error: unknown): ChatMessageError {
   };
 }
 
-// What a reasoning item of the Responses API tells of its thoughts.
+// The text of a reasoning item of the Responses API.
 function summaryOf(item: unknown): string {
   const { summary } = (item ?? {}) as { summary?: unknown };
   if (!Array.isArray(summary)) return '';

@@ -53,7 +53,7 @@ export async function chatResponse(parts: ChatParts): Promise<Response> {
   return new Response(body, { headers: headersOf(headers) });
 }
 
-// Names are the same in any case: two of one are a list to whoever reads them.
+// Names are the same in any case: two of one are a list to their readers.
 function headersOf(given: Record<string, string> = {}): Headers {
   const headers = new Headers(streamHeaders);
   for (const [name, value] of Object.entries(given)) headers.set(name, value);

@@ -45,7 +45,7 @@ import { canonicalName } from './settings';
 /** A class of runtimes for one vendor. */
 export type RuntimeClass = new (options?: FactoryRuntimeOptions) => ModelRuntime;
 
-/** A runtime class for a vendor that speaks OpenAI's chat completions. */
+/** A runtime class for a vendor with OpenAI's chat completions. */
 export function openaiCompatibleFactory(options: OpenAICompatibleOptions): RuntimeClass {
   checkOpenAIFactory(options);
   const { chatCompletion: chat = {}, generateObject: object } = options;
@@ -83,7 +83,7 @@ export function openaiCompatibleFactory(options: OpenAICompatibleOptions): Runti
   });
 }
 
-/** A runtime class for a vendor that speaks Anthropic's Messages. */
+/** A runtime class for a vendor with Anthropic's Messages. */
 export function anthropicCompatibleFactory(options: AnthropicCompatibleOptions): RuntimeClass {
   checkAnthropicFactory(options);
   const { chatCompletion = {}, debug } = options;

@@ -34,7 +34,7 @@ export class RoutedItems implements RunItems {
 
   constructor(channels: Promise<readonly RoutedChannel[]>, signal: AbortSignal | null | undefined) {
     this.#signal = signal;
-    // The request is sent at once, whoever reads and when.
+    // The request is sent at once, with or without a reader.
     this.#channels = channels.then((list) => {
       if (this.#stopped || !list[0]) return list;
       try {

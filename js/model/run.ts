@@ -40,7 +40,7 @@ export interface RunCall {
   readonly replayBufferSize: number;
 }
 
-// A call is asked for by whoever reads its run; when nobody can any more, it ends.
+// The reader of a run begins its call; without a reader it ends.
 const unread = new FinalizationRegistry<RunCall>((call) => {
   call.done();
   call.leave();
@@ -196,7 +196,7 @@ export class ModelRun implements AsyncIterable<RunEvent> {
       try {
         this.#keep(batch);
       } catch (error) {
-        // Of events that a hook gave and nobody can read. Whoever called waits for no answer.
+        // Of events that a hook gave and that have no reader. The caller waits for no answer.
         this.#fail(error);
         return;
       }

@@ -16,7 +16,7 @@ export interface AnswerLimits {
   lineBytes?: number | undefined;
   eventBytes?: number | undefined;
   toolArgumentsBytes?: number | undefined;
-  /** Texts, thoughts, calls, citations and states of one answer; default 8,192. */
+  /** Texts, reasoning, calls, citations and states of one answer; default 8,192. */
   parts?: number | undefined;
 }
 

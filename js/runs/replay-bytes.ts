@@ -1,4 +1,4 @@
-// The bytes of a run's response, for whoever reads the events of the run later on.
+// The bytes of a run's response, for readers of its events later on.
 import { MillraceError } from '../errors';
 import { tooLong } from './replay-events';
 import { Wakes } from './wakes';
@@ -18,7 +18,7 @@ export class ReplayBytes {
   add(bytes: Buffer): void {
     if (!this.#chunks) return;
     this.#size += bytes.length;
-    // A copy: whoever is given the bytes may take their memory over.
+    // A copy: their reader may take the memory of the bytes over.
     if (this.#size <= this.#limit) this.#chunks.push(Buffer.from(bytes));
     else this.#chunks = undefined;
     this.#wakes.call();

@@ -42,7 +42,7 @@ export class ReplayEvents {
   #last = this.#first;
   #size = 0;
 
-  /** With `waits` nothing goes that a reader has not seen: whoever adds looks at `lag`. */
+  /** With `waits` nothing goes that a reader has not seen: the writer looks at `lag`. */
   constructor(limit: number, { waits = false }: { waits?: boolean } = {}) {
     this.#limit = limit;
     this.#waits = waits;

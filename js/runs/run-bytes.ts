@@ -168,7 +168,7 @@ export class RunBytes implements Sink {
     if (this.#bytes) return { source: this.#bytes, ended: true };
     const source = await (this.#source as RunSource);
     if (this.#phase === 'over') {
-      // It came when nobody wants it any more.
+      // It came when it has no reader any more.
       discard(source, this.#stopped?.error);
       throw new MillraceError('cancelled', 'The run was cancelled.');
     }

@@ -1,4 +1,4 @@
-// One value of a sequence at a time, given to whoever waits for it without a promise: a delta that goes through
+// One value of a sequence at a time, given to its taker without a promise: a delta that goes through
 // a promise at each of its stations takes more time, and more memory, for the promises than for itself.
 
 /** Waits for one thing: exactly one of these is called, once for each time that it asked, at once or later. */

@@ -21,7 +21,7 @@ export interface Attachment {
 }
 
 export interface ImageToolOptions {
-  /** A model runtime, or whoever makes images like one. */
+  /** A model runtime, or what makes images like one. */
   runtime: { createImage(payload: ImagePayload): Promise<ImageResult> };
   model: string;
   /** Further parameters of each image: size, quality. */
@@ -67,7 +67,7 @@ export function imageTool(options: ImageToolOptions): RunnableTool<{ prompt: str
   };
 }
 
-// Whoever makes images may throw anything, also `null`; callers of a tool are promised an error.
+// What makes images may throw anything, also `null`; callers of a tool are promised an error.
 async function madeBy(
   runtime: ImageToolOptions['runtime'],
   payload: ImagePayload,

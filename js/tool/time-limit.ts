@@ -28,7 +28,7 @@ export async function within<T>(
       reject(reason);
     });
   });
-  // Nobody hears of it when `work` throws at once, of an abort of its own for instance.
+  // It is not reported when `work` throws at once, of an abort of its own for instance.
   over.catch(noListener);
   try {
     return await Promise.race([work(controller.signal), over]);

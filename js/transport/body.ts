@@ -1,4 +1,4 @@
-// The body of a Response, for whoever reads it, in Node and in pages.
+// The body of a Response, for its reader, in Node and in pages.
 import { MillraceError } from '../errors';
 import { shown } from '../shown';
 

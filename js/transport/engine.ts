@@ -120,7 +120,7 @@ class EngineStream {
   #resolveHead: ((head: Head) => void) | undefined;
   #rejectHead: ((error: unknown) => void) | undefined;
   #waiting: Waiting | undefined;
-  // Set only while it wants more, so that a reader who stopped reading can be collected.
+  // Set only while it needs more, so that a reader who stopped reading can be collected.
   #sink: Sink | undefined;
   #early: Output | undefined;
   #ended = false;
@@ -239,7 +239,7 @@ class EngineStream {
 const unread = new FinalizationRegistry<EngineStream>((stream) => stream.cancel());
 
 /**
- * The body of an engine's response: bytes for whoever reads it, or taken over by parse(). It is then
+ * The body of an engine's response: bytes for its reader, or taken over by parse(). It is then
  * the source of what comes out, too.
  */
 class EngineBodySource implements UnderlyingByteSource, EngineBody, Source {

@@ -2,7 +2,7 @@
 import { addon } from '../addon';
 import { messageIn } from './message-of';
 
-/** What to call a body that is a gateway's HTML page, which nobody wants to read in an error; undefined for any other. */
+/** What to call a body that is a gateway's HTML page, which does not belong into an error; undefined for any other. */
 export function pageIn(body: string): string | undefined {
   return addon().htmlPage(body) || undefined;
 }

@@ -1,4 +1,4 @@
-// The tools by which an Engine's model speaks before its answer, or not at all.
+// The tools by which an Engine's model sends messages before its answer, or no answer.
 import { deliveryOf } from './dispatcher';
 import type { EngineRunContext, EngineTool, SendMessagePart, SendMessagePayload } from './types';
 
