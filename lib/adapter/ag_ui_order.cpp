@@ -18,7 +18,7 @@ void Order::pass_foreign(std::string_view type, std::string_view json, const Bas
 }
 
 std::string_view Order::attributed(const Owner& owner, std::string_view subagent) {
-  // An event that names nobody belongs to whoever the message belongs to: always legal.
+  // An event without an owner has the owner of its message: always legal.
   const bool agrees = !owner.disputed && owner.subagent == subagent;
   return agrees ? subagent : std::string_view();
 }
@@ -56,7 +56,7 @@ void Order::open(Kind kind, Part& part, std::string_view id, const PartStart& st
   ++open_parts_;
   std::string_view subagent = base.subagent;
   const std::string_view parent = parent_of(id, start.parent);
-  // A call belongs to whoever its message belongs to.
+  // A call has the owner of its message.
   if (!parent.empty() && !subagent.empty()) subagent = claim(parent, subagent);
   subagent = claim(id, subagent);
   part.owner = &owners_.find(id)->second;
@@ -143,7 +143,7 @@ Verdict Order::end(Kind kind, std::string_view id, const Base& base) {
 }
 
 void Order::result(const event::ToolResult& result, const Base& base) {
-  // The result takes its message over, whoever it belonged to.
+  // The result takes its message over from any owner.
   Owner& owner = owners_[std::string(result.message_id)];
   owner.disputed = true;
   emit(result, base, base.subagent);

@@ -142,7 +142,7 @@ std::string_view OnlyChoice::reason(const json::Value& choice) {
     drop_held();
     return reason;
   }
-  // Calls belong to the answer, whoever brings them.
+  // Calls belong to the answer, whatever choice has them.
   if (others_->contains(*index)) return reason == "tool_calls" ? reason : std::string_view();
   if (!held_.contains(*index)) return reason;
   held_reason_ = Reason{std::string(reason), *index};

@@ -19,7 +19,7 @@ enum class ItemGroup : std::uint8_t {
   reasoning,
   call,    // a call of a tool, by whomever it is run
   result,  // the result of a call, as an item of its own
-  other,   // state that nobody reads but the next request needs
+  other,   // state without a reader that the next request needs
 };
 
 // How the arguments or the result of a call stand in its item.

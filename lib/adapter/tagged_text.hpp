@@ -16,7 +16,7 @@
 
 namespace millrace::adapter {
 
-// Whoever takes the pieces. Lifetime: views end with the call.
+// The taker of the pieces. Lifetime: views end with the call.
 class TaggedReader {
  public:
   virtual ~TaggedReader() = default;

@@ -226,7 +226,7 @@ Tree trim_messages(const Tree& messages, std::size_t most) {
     if (next == items.size()) {
       const std::size_t last = std::min(from, items.size() - 1);
       const std::size_t chain = whole_place(items, last);
-      // Results whose calls are gone are no chain: nobody could read them.
+      // Results whose calls are gone are no chain and could not be read.
       const bool has_calls = chain == last || !items[chain]["tool_calls"].items().empty();
       if (has_calls) next = chain;
     }

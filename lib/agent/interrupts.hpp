@@ -17,7 +17,7 @@ namespace millrace::agent {
 // How long a question may be answered that lives in memory.
 constexpr std::chrono::minutes interrupt_lifetime{15};
 
-// The interrupts of what the state waits for; none when it waits for nobody. Writes down in the
+// The interrupts of what the state waits for; none when it waits for no answer. Writes down in the
 // state which they are, so that a question that stays open keeps its id.
 // Units: milliseconds since 1970.
 json::Tree open_interrupts(json::Tree& state, std::int64_t now_ms, IdSource& ids,
@@ -41,19 +41,19 @@ struct Answered {
   json::Tree children;          // by call id: {"state", "context"}
   std::vector<Result> results;  // that readers do not have yet
   std::vector<State> states;
-  std::vector<std::string> unmatched;  // ids of questions that nobody asked
+  std::vector<std::string> unmatched;  // ids of interrupts that are not open
 };
 
 // Answers that a store has accepted count, however long the run took to go on with them.
 enum class Expiry { counts, was_checked };
 
-// Says that nobody asked the question.
+// The sentence for an answer to no open interrupt.
 std::string unmatched_sentence(std::string_view interrupt_id);
 
 // Applies AG-UI resume entries, and results of the client's own tools among `rows`.
 // The payload of an approval is {"approved": boolean, "editedArgs"?: object or text, "reason"?:
 // string, "stop"?: boolean}; `toolCallId`, `arguments` and `hash` are compared when they are given.
-// Answers to questions that nobody asked are strays beside others.
+// Answers to no open interrupt are unmatched beside others.
 // Errors: approval_mismatch, approval_answered (also when it is too late), invalid_argument.
 // Nothing ran then, and the state may be answered again.
 Result<Answered> take_answers(json::Tree state, const json::Tree& resume,

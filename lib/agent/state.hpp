@@ -35,7 +35,7 @@ const json::Tree& tools_of(const json::Tree& state);
 const json::Tree& manifest_of(const json::Tree& state, std::string_view identifier);
 
 // Says in the run's books what is doubtful about a call: `usage.llm.source` when its tokens are no
-// report of the provider, `cost.unpricedCalls` when nobody knows its price.
+// report of the provider, `cost.unpricedCalls` when its price is unknown.
 // Shape: usage as model/usage/usage.hpp writes it; one without a `source` is nobody's to judge.
 void mark_doubt(json::Tree& state, const json::Tree& usage);
 

@@ -89,7 +89,7 @@ void AgentReply::close() {
   if (std::exchange(ended_, true)) return;
   keep_alive_.cancel();
   response_->end();
-  // Whoever called has a share of its own.
+  // The caller has a share of its own.
   self_.reset();
 }
 

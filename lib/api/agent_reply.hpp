@@ -25,7 +25,7 @@ class AgentReply final : public run::AgentOwner, public std::enable_shared_from_
              std::shared_ptr<http::ResponseStream> response);
 
   // `request` is what the model is offered with the tools of the input, or null where it has none
-  // or nobody has read them yet.
+  // or no reader has had them yet.
   void start(const run::AgentInput& input,
              std::shared_ptr<const Result<model::ChatPayload>> request);
 

@@ -151,7 +151,7 @@ void ChatReply::finish() {
   } else {
     send_chat_error(*response_, error ? *error : make_error(Errc::internal), provider_);
   }
-  // Whoever called has a share of its own.
+  // The caller has a share of its own.
   self_.reset();
 }
 

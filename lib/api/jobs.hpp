@@ -51,7 +51,7 @@ class Job final : public run::RunReader, public std::enable_shared_from_this<Job
   [[nodiscard]] bool is_cut() const { return has_failed_; }
   // Why, where the log has no end; null otherwise.
   [[nodiscard]] const Error* cut() const { return cut_ && !log_.is_over() ? &*cut_ : nullptr; }
-  // Nothing comes before somebody answers what the run waits for; it is read again then.
+  // Nothing comes before the user answers what the run waits for; it is read again then.
   [[nodiscard]] bool is_waiting() const { return !is_over() && !hub_ && !ready_; }
 
   // The run has a reader in this job for as long as the job is here: it was begun for one. Others

@@ -86,7 +86,7 @@ void ModelReply::finish() {
   if (std::exchange(ended_, true)) return;
   keep_alive_.cancel();
   response_->end();
-  // Whoever called has a share of its own.
+  // The caller has a share of its own.
   self_.reset();
 }
 

@@ -18,7 +18,7 @@
 
 namespace millrace::api {
 
-// Calls of these tools wait for no approval: whoever may use the routes has decided.
+// Calls of these tools wait for no approval: a caller that may use the routes has decided.
 // Thread: engine thread, but for set_plan() before the first request.
 // Lifetime: outlives the registry whose runs it works for.
 class ServedTools final : public run::RunHost {

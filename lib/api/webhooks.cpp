@@ -113,7 +113,7 @@ void Webhooks::look() {
 }
 
 // Thread: the store's. Takes messages with their next time, which begins behind the time limit of
-// this try: whoever else has the store open leaves them alone until then.
+// this try: other processes with the store open leave them alone until then.
 Webhooks::Look Webhooks::take(store::StorageBackend& backend, const Terms& terms) {
   Look look;
   look.now = backend.now();

@@ -122,7 +122,7 @@ class Tree {
   // Equality of JSON values: members in any order, numbers by value.
   [[nodiscard]] bool operator==(const Tree& other) const;
   // True for copies of one value of which none was changed, and for equal short values. Takes no
-  // longer for large ones; whoever keeps a copy finds out so whether the original was changed.
+  // longer for large ones; the keeper of a copy finds out so whether the original was changed.
   [[nodiscard]] bool is_same(const Tree& other) const {
     return slot_.body == other.slot_.body && slot_.length == other.slot_.length &&
            slot_.type == other.slot_.type;

@@ -14,7 +14,7 @@ constexpr std::size_t entry_bytes = 256;
 void JobEvents::add(std::string_view event, json::Tree payload, std::int64_t at_ms) {
   part_ = 0;
   ++plain_;
-  // Without a limit nobody needs the size.
+  // Without a limit the size is not needed.
   const std::size_t bytes =
       entry_bytes + (limits_.bytes == 0 ? 0 : payload.to_json(json::Surrogates::replace).size());
   entries_.push_back({{++last_, 0, event, std::move(payload), at_ms}, {}, bytes});

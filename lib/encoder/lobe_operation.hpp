@@ -76,8 +76,8 @@ class LobeOperation {
   // An agent that works for a call of `parent` begins, with this record: it has no segment.
   void begin_child(const journal::Record& record, const journal::ChildStarted& child,
                    const OperationState& parent);
-  // No record comes before somebody answers: gives the end of the stream that says so, under the
-  // last record.
+  // No record comes before an answer of the user: gives the end of the stream that says so, under
+  // the last record.
   void rest();
   [[nodiscard]] const OperationState& state() const { return state_; }
   // The step that is at work; "" between steps.
@@ -144,7 +144,7 @@ class LobeOperation {
   std::int64_t engine_step_ = 0;  // 0: of a function, which has none
   bool has_begun_ = false;
   bool has_ended_ = false;
-  bool is_rejected_ = false;  // somebody has rejected a call, and with it all that follows
+  bool is_rejected_ = false;  // the user has rejected a call, and with it all that follows
 
   // The answer that is being streamed.
   bool is_streaming_ = false;

@@ -21,7 +21,7 @@ bool read_digits(std::string_view text, Number& number) {
   return failed == std::errc() && end == last;
 }
 
-// A frame that is no event of an operation: it has no id, so that nobody goes on behind it.
+// A frame that is no event of an operation: it has no id, so that no reader goes on behind it.
 class Frame {
  public:
   Frame(std::string_view type, std::string_view operation_id, std::int64_t at_ms) {

@@ -44,7 +44,7 @@ class RecordedLobe {
 
   // The records of the root run from the first one on.
   void on_record(const journal::Record& record);
-  // No record comes before somebody answers.
+  // No record comes before an answer of the user.
   void rest() { operation_.rest(); }
   // The run cannot be read any further.
   void fail(std::string_view code, std::string_view message);

@@ -2,7 +2,7 @@
 // activity as AG-UI knows them, the frame of a run with its steps and subagents, and the typed
 // alternatives that AG-UI lacks.
 //
-// During decoding an event holds views into the frame it came from; whoever keeps it copies.
+// During decoding an event holds views into the frame it came from; code that keeps it copies.
 // Strings are UTF-8 that may hold lone surrogates (base/utf8.hpp); members named `json` are JSON
 // text.
 // Source: AG-UI protocol 1.0.

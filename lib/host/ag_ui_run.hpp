@@ -1,5 +1,5 @@
 // AG-UI events of any order in, the bytes of one legal AG-UI run out: for hosts that have events
-// as objects. Whoever has the bytes of a wire uses a pipe instead.
+// as objects. The bytes of a wire use a pipe instead.
 #pragma once
 
 #include <memory>

@@ -174,7 +174,7 @@ void ModelStream::close() {
   if (std::exchange(closed_, true)) return;
   silence_.cancel();
   if (pause_) pause_->cancel();
-  // Bytes that nobody has seen the head of are of no use: the error is the answer.
+  // Bytes whose head no reader has seen are of no use: the error is the answer.
   const bool rejected = call().error() && !taken_ && output_.shape() == OutputShape::bytes;
   services_.queue.end(id_, rejected ? call().failure_json() : std::string());
   services_.forget(id_);

@@ -198,7 +198,7 @@ void ConnectionResponse::closed() {
   try {
     if (callback) callback();
   } catch (...) {
-    // The connection is going away; nobody is left whom the failure concerns.
+    // The connection is going away; the failure concerns no request any more.
   }
 }
 

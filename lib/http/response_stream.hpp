@@ -1,5 +1,5 @@
 // The answer to one request, given at once or as a stream: what a handler of a route sees of
-// whoever carries it to the client.
+// what carries it to the client.
 #pragma once
 
 #include <cstdint>

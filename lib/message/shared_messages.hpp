@@ -1,4 +1,4 @@
-// A conversation that several readers hold. It is read in place; whoever changes it has a copy of
+// A conversation that several readers hold. It is read in place; code that changes it has a copy of
 // their own from then on.
 #pragma once
 

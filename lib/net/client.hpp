@@ -134,7 +134,7 @@ struct ClientOptions {
   os::ResolverOptions resolver;
 };
 
-// Whoever runs transfers: the client, or what stands for it where no socket is wanted.
+// What runs transfers: the client, or what stands for it where no socket is wanted.
 // Thread: engine thread.
 class Sender {
  public:

@@ -30,7 +30,7 @@ class Deadlines {
   // The limit that is exceeded, if one is.
   [[nodiscard]] std::optional<Errc> expired(TimePoint now) const;
   [[nodiscard]] std::chrono::milliseconds limit_of(Errc timeout) const;
-  // What is left for the connection, for whoever makes it; none without a limit.
+  // What is left for the connection, for what makes it; none without a limit.
   [[nodiscard]] std::optional<std::chrono::milliseconds> left_to_connect(TimePoint now) const;
   [[nodiscard]] bool is_connecting() const { return phase_ == Phase::connecting; }
   [[nodiscard]] bool is_streaming() const { return phase_ == Phase::streaming; }

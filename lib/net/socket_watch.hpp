@@ -16,7 +16,7 @@
 namespace millrace::net {
 
 // Thread: engine thread.
-// Lifetime: the loop outlives it. Whoever closes a descriptor forgets it before.
+// Lifetime: the loop outlives it. Code that closes a descriptor forgets it before.
 class SocketWatch {
  public:
   // May watch, forget and calm; must not destroy the watch.

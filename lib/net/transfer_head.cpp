@@ -78,7 +78,7 @@ void Transfer::field_line(std::string_view line) {
 void Transfer::head_complete() {
   constexpr int switching_protocols = 101;
   constexpr int first_final_status = 200;
-  // Whoever put the second one there disagrees with us about where the answer ends.
+  // The sender of the second one has another end of the answer than we have.
   if (!has_one_length(head_.headers)) {
     fail(protocol_fault(url_, "Content-Length is no number, or two different ones"));
     return;

@@ -56,7 +56,7 @@ Result<FileLock> FileLock::take(const std::string& path, std::chrono::millisecon
 
 std::optional<std::string> FileLock::holder_of(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
-  // What nobody has is locked for a moment.
+  // A file without a lock is locked for a moment.
   if (file.get() < 0 || lock_at_once(file.get()) != 0) return std::nullopt;
   return text_in(file.get());
 }

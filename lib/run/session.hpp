@@ -56,7 +56,7 @@ struct AgentTask {
   std::shared_ptr<UsedIds> used;
   // The limit that it has reached.
   std::function<std::optional<agent::ReachedLimit>()> above = nullptr;
-  // Questions that are answered and that nobody asked.
+  // Questions that are answered and are not open.
   std::vector<std::string> unmatched;
   json::Tree::Items sent;  // messages of the user that its state may not have (AgentSession::send)
   message::Withheld withheld;  // of the input

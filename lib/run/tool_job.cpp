@@ -76,7 +76,7 @@ void ToolJob::finished(tool::ToolOutcome outcome) {
   } else if (images > most_image_bytes) {
     outcome = too_large(images, most_image_bytes, "of images");
   }
-  // Whoever ran the tool, the model takes what it says for data.
+  // The model takes the result of every tool for data.
   outcome.content = tool::result_text(outcome.content, result_limit_);
   const Events events = std::exchange(events_, {});
   events.finished(std::move(outcome));

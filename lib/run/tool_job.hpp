@@ -14,7 +14,7 @@
 namespace millrace::run {
 
 // Thread: engine thread.
-// Lifetime: shared by the run and by whoever executes the call.
+// Lifetime: shared by the run and by what executes the call.
 class ToolJob final : public tool::ToolHost, public std::enable_shared_from_this<ToolJob> {
  public:
   struct Events {
@@ -25,7 +25,7 @@ class ToolJob final : public tool::ToolHost, public std::enable_shared_from_this
 
   ToolJob(os::EventLoop& loop, const tool::Spec& spec, Events events);
 
-  // Starts the call here; else whoever runs it calls finished().
+  // Starts the call here; else the code that runs it calls finished().
   void start(tool::Tool& tool, tool::ToolCall call);
   // Gives the call up; no event but `cancelled` follows.
   void cancel();

@@ -54,7 +54,7 @@ class Evaluation {
   // Tells that the check is not met; always false.
   bool fail(const Check& check, std::string message);
   bool fail_at(std::string_view step, const Check& check, std::string message);
-  // True when it costs too much; whoever gets true returns false.
+  // True when it costs too much; its caller returns false then.
   bool spend(std::size_t work);
   bool matches(const Pattern& pattern, std::string_view text);
   [[nodiscard]] bool stopped() const { return !stopped_.empty(); }

@@ -116,7 +116,7 @@ std::vector<NewRun> remembered_starts(const std::vector<Claim>& claims,
 }
 
 std::array<Lane, 3> LaneTurns::order() const {
-  // The rest of a row is for lanes where nobody waits.
+  // The rest of a row is for lanes without a queue.
   static constexpr std::array high{Lane::high, Lane::normal, Lane::low};
   static constexpr std::array normal{Lane::normal, Lane::high, Lane::low};
   static constexpr std::array low{Lane::low, Lane::high, Lane::normal};

@@ -1,6 +1,6 @@
 // The chain of hashes over the records of a run: each page has a hash over itself and the hash of
 // the page before. A record that was changed, dropped or moved breaks it, also where the page has
-// its checksum. It proves accidents; whoever can write the file can make another chain.
+// its checksum. It proves accidents; a program that can write the file can make another chain.
 #pragma once
 
 #include <memory>

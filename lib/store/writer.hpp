@@ -61,7 +61,7 @@ class Writer {
   // Bytes that wait for their commit. A run whose model is faster than the disk pauses by it.
   [[nodiscard]] std::size_t backlog() const;
   // Calls `call` once the backlog is at most so large: at once, or after a commit on the writer's
-  // thread. Whoever pauses by the backlog goes on by this: its own commits may all be over.
+  // thread. A run that pauses by the backlog goes on by this: its own commits may all be over.
   void when_below(std::size_t backlog, std::function<void()> call);
 
  private:

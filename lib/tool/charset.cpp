@@ -181,7 +181,7 @@ void TextDecoder::decide(bool is_last) {
   }
   const std::string declared =
       may_declare_ ? declared_charset(std::string_view(held_).substr(0, declaration_bytes)) : "";
-  // Whoever could read the declaration read no UTF-16.
+  // A declaration that could be read is not in UTF-16.
   const std::string_view name = charset_of(declared).name;
   if (!declared.empty())
     choose(name.starts_with("UTF-16") ? "utf-8" : declared);

@@ -198,7 +198,7 @@ Assessment assess_call(const CallFacts& facts, const RegexTest& regex) {
       !runs_at_client(facts.state, facts.call)) {
     assessment.verdict = mode == "headless" ? Verdict::block : Verdict::require_approval;
   }
-  // Where nobody can be asked, a question is a refusal.
+  // Where no user can approve, a call is rejected.
   if (mode == "reject" && assessment.verdict == Verdict::require_approval)
     assessment.verdict = Verdict::block;
   return assessment;

@@ -98,7 +98,7 @@ void StepMachine::begin(Tree state, Tree context, std::int64_t now_ms) {
           [this](Tree answer) { take_answer(std::move(answer)); });
 }
 
-// A run that waits is not walked past what is open: whoever steps it without a context gets it back
+// A run that waits is not walked past what is open: a step without a context gives it back
 // as it is, and is told again what it waits for.
 bool StepMachine::is_still_waiting() {
   const Status status = status_of(state_);

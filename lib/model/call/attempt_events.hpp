@@ -39,7 +39,7 @@ struct RecordedUsage {
 // Ids that readers have seen and that are void.
 using VoidIds = std::unordered_set<std::string>;
 
-// Opaque state names its issuer before it comes, so that nobody else gets it back (scope.hpp).
+// Opaque state names its issuer before it comes, so that no other provider gets it (scope.hpp).
 // Tools are called what whoever asked calls them (tool_names.hpp).
 // Thread: any, one at a time.
 // Lifetime: `out`, `ids`, `void_ids`, `tools` and the text of `issuer` outlive it.

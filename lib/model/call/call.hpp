@@ -99,7 +99,7 @@ class CallHost {
   // Closes the transfer; nothing more of it may reach the call. Tells whether its request had begun
   // to go out.
   virtual bool abandon() = 0;
-  // Sends a request whose answer nobody reads, beside the transfer.
+  // Sends a request whose answer has no reader, beside the transfer.
   virtual void dispatch(net::Request request) = 0;
   // Calls on_timer after this time, instead of after an earlier one.
   virtual void wait(std::chrono::milliseconds time) = 0;
@@ -193,7 +193,7 @@ class ModelCall {
   void stop(Moment now);
   // An answer in the background is not cancelled by a stop: another process joins it.
   void leave_background();
-  // Lets go of the conversation, when the call has ended: nobody reads it any more.
+  // Lets go of the conversation, when the call has ended: it has no reader any more.
   void release();
 
   [[nodiscard]] bool ended() const;

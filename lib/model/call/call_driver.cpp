@@ -44,7 +44,7 @@ std::unique_ptr<TimeSource::Wait> DriverServices::wait(std::function<void()> ove
   return std::make_unique<TimerWait>(loop, std::move(over));
 }
 
-// One transfer of the call. What comes of one that was abandoned reaches nobody.
+// One transfer of the call. What comes of one that was abandoned is dropped.
 class CallDriver::Exchange final : public net::TransferHandler {
  public:
   explicit Exchange(std::shared_ptr<CallDriver> driver) : driver_(std::move(driver)) {}

@@ -31,7 +31,7 @@ struct DriverServices {
   [[nodiscard]] std::unique_ptr<TimeSource::Wait> wait(std::function<void()> over) const;
 };
 
-// The base of whoever runs a model call and hands its events on.
+// The base of what runs a model call and gives its events on.
 // Thread: engine thread.
 // Lifetime: a shared object; the transfer that runs keeps it alive.
 class CallDriver : public std::enable_shared_from_this<CallDriver>, private model::CallHost {

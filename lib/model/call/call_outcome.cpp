@@ -147,7 +147,7 @@ void ModelCall::State::release() {
   payload_ = rest;
 }
 
-// A silent answer that nobody refused was begun, too: its prompt was read. So may one be whose head
+// A silent answer without a rejection was begun, too: its prompt was read. So may one be whose head
 // was still to come when it was given up.
 void ModelCall::State::count_silence() {
   if (attempts_.empty()) return;

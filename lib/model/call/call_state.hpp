@@ -142,7 +142,7 @@ class ModelCall::State {
   [[nodiscard]] Error of_provider(Error error) const;
 
   CallOptions options_;
-  std::shared_ptr<ChatPayload> payload_;  // also of whoever builds the body
+  std::shared_ptr<ChatPayload> payload_;  // also of the one that builds the body
   CallServices services_;
   CallHost& host_;
   event::EventSink& sink_;

@@ -18,7 +18,7 @@ namespace millrace::model {
 // was cut.
 RecordedUsage record_usage(const AttemptEvents& events, const ChatPayload& payload, bool complete);
 
-// An estimate from the conversation alone, of a request that nobody answered a word.
+// An estimate from the conversation alone, of a request without any answer.
 RecordedUsage record_silence(const ChatPayload& payload);
 
 // The tokens of one attempt in the shape that all vendors share.

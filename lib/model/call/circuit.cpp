@@ -63,7 +63,7 @@ Result<void> CircuitStore::enter(const ProviderConfig& config, std::size_t key, 
     circuit.probing = true;
     return {};
   }
-  // While a probe is under way, nobody knows better than "soon".
+  // While a probe is under way, there is no better time than "soon".
   constexpr milliseconds soon{1000};
   const milliseconds left = over ? soon : duration_cast<milliseconds>(*circuit.open_until - now);
   Error error = make_error(

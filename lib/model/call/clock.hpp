@@ -1,4 +1,4 @@
-// Chance and the clocks, for whoever runs model calls.
+// Chance and the clocks that model calls run with.
 #pragma once
 
 #include <chrono>

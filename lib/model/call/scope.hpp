@@ -17,7 +17,7 @@ using event::issuer_provider;
 
 // The issuer's JSON text for a provider id.
 std::string issuer_json(std::string_view provider_id);
-// The issuer of a message or call, or "" when nobody noted it.
+// The issuer of a message or call, or "" when it is not noted.
 std::string issuer_of(const message::Metadata& metadata);
 
 // Removes all state that another provider than `provider_id` issued; a message's issuer is that of

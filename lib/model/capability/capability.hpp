@@ -1,5 +1,5 @@
 // What a provider can do besides chats: list its models, embed texts, make images, speak, pull a
-// model. A call is a request as a value; whoever sends it hands the answer back to be read.
+// model. A call is a request as a value; its sender gives the answer back to be read.
 #pragma once
 
 #include <cstdint>

@@ -28,7 +28,7 @@ void write_plain_string(std::string& out, std::string_view text) {
   json::append_string(out, std::string(data.mime_type) + " " + sizes_of(data.data), keep);
 }
 
-// A value without what nobody reads.
+// A value without what has no reader.
 void write_plain(std::string& out, const json::Value& value) {
   if (value.is_string()) return write_plain_string(out, value.string());
   if (value.is_array()) {

@@ -25,7 +25,7 @@ constexpr std::string_view empty_schema = R"({"type":"object","properties":{}})"
 constexpr std::string_view text_schema =
     R"({"type":"object","properties":{"input":{"type":"string"}},"required":["input"]})";
 
-// What the sent schema leaves open is told where there is room, and nobody can be held to it
+// What the sent schema leaves open is noted where there is room, and cannot be enforced
 // strictly.
 Result<void> set_schema(Tool& tool, const json::Value& schema) {
   // OpenAI refuses longer descriptions of tools.

@@ -1,4 +1,4 @@
-// What families of models take, whoever serves them: read from the model's name.
+// What families of models take at every server: read from the model's name.
 #pragma once
 
 #include <array>

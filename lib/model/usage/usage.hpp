@@ -1,5 +1,5 @@
 // The tokens of model calls in one shape for all vendors, and what a provider reported read into
-// it. What nobody said is absent, never 0.
+// it. What was not reported is absent, never 0.
 // Source: LobeHub's ModelUsage; the vendors' API references (2026).
 #pragma once
 
@@ -49,7 +49,7 @@ inline constexpr std::size_t tokens_count = static_cast<std::size_t>(Tokens::tot
 std::string_view name_of(Tokens tokens);
 
 enum class UsageSource : std::uint8_t {
-  unknown,    // nobody could count
+  unknown,    // it could not be counted
   estimated,  // we counted what was streamed
   reported,   // the provider's own numbers
 };

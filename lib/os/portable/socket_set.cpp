@@ -26,7 +26,7 @@ constexpr std::size_t batch = 16;
 struct Socket {
   Socket(boost::asio::io_context& context, std::uint32_t its_number)
       : descriptor(context), number(its_number) {}
-  // Whoever added the socket closes it.
+  // The code that added the socket closes it.
   ~Socket() { descriptor.release(); }
   Socket(const Socket&) = delete;
   Socket& operator=(const Socket&) = delete;

@@ -86,7 +86,7 @@ std::vector<store::Decision> decisions_of(const Tree& resume, const store::RunId
   return decisions;
 }
 
-// Answers to what nobody asked are strays beside others: the run warns of them. True where some
+// Answers to no open interrupt are unmatched beside others: the run warns of them. True where some
 // were left out, and nothing was decided for them.
 bool leave_out_unknown(std::vector<store::Decision>& decisions,
                        const std::vector<store::DecisionOutcome>& outcomes) {

@@ -115,7 +115,7 @@ store::AppendBatch end_batch(store::StorageBackend& backend, const StoredRun& st
   page.note(0, journal::Terminal{RunState::cancelled, end.reason, {}, {}, {}});
   batch.page = page.take();
   if (!row.run.thread.empty()) {
-    // What the user sent is part of the conversation, though nobody answers it.
+    // What the user sent is part of the conversation, though it gets no answer.
     os::RandomIds ids;
     if (stored.queued && end.reason != taken_back) {
       join(batch.thread, given_messages(*stored.queued, end.run, backend.now(), ids));

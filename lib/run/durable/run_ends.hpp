@@ -1,4 +1,4 @@
-// Ends of recorded runs that nobody works on: the user stopped them, or said something else.
+// Ends of recorded runs that no process works on: the user stopped them, or sent another message.
 #pragma once
 
 #include <string_view>

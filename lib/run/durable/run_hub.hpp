@@ -53,7 +53,7 @@ class RunHub final : public std::enable_shared_from_this<RunHub> {
   // Errors: as check_cursor.
   Result<void> attach(Reader reader, std::uint64_t after, bool counts = true);
   void detach(const RunReader& reader);
-  // Somebody reads what the reader gets, or nobody does for now.
+  // Whether what the reader gets is read for now.
   void count(const RunReader& reader, bool counts);
   // The reader has room again.
   void resume(const RunReader& reader);

@@ -109,7 +109,7 @@ class RunLog final : public AgentOwner, public std::enable_shared_from_this<RunL
   [[nodiscard]] bool leaves_child_runs() const {
     return line_.is_over && !line_.is_lost && !is_suspended_ && root_.has_child_runs();
   }
-  // Why the store did not take the records of the run, where nobody else has it.
+  // Why the store did not take the records of the run, where no other process has it.
   [[nodiscard]] const std::optional<Error>& lost_error() const { return lost_error_; }
   [[nodiscard]] std::int64_t epoch() const { return epoch_; }
   [[nodiscard]] const std::shared_ptr<RunHub>& hub() const { return hub_; }

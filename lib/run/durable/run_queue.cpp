@@ -53,7 +53,7 @@ std::vector<std::vector<std::string>> RunRegistry::names_by_key() const {
   return names;
 }
 
-// The run is recorded and waits; whoever has room next takes it over, as after a crash.
+// The run is recorded and waits; the next process with room takes it over, as after a crash.
 void RunRegistry::enqueue(const StartRequest& request, store::NewRun made,
                           journal::Accepted accepted, Done<StartedRun> done) {
   queues_ = true;

@@ -65,7 +65,7 @@ std::vector<std::string> answers_now(const StoredRun& stored, const AgentPlan& p
   return answers;
 }
 
-// Answers of a request to what nobody asked: the run warns of them.
+// Answers of a request to no open interrupt: the run warns of them.
 void add_unmatched(const StoredRun& stored, const AgentInput* segment,
                    std::vector<std::string>& answers) {
   if (segment == nullptr || answers.empty()) return;

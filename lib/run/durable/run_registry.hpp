@@ -80,7 +80,7 @@ struct StartRequest {
   store::Lane lane = store::Lane::normal;
   std::vector<store::OutboxRow> outbox = {};  // stored with the run
   journal::OnDisconnect on_disconnect = journal::OnDisconnect::unset;
-  // True once whoever made the request has withdrawn it; null: nobody can.
+  // True once the caller has withdrawn the request; null: it cannot be.
   std::shared_ptr<const bool> is_withdrawn = {};
 
   [[nodiscard]] bool may_begin() const { return !is_withdrawn || !*is_withdrawn; }

@@ -42,7 +42,7 @@ Tree arguments_of(const ToolCall& call) {
   return parsed ? std::move(parsed).value() : Tree::object();
 }
 
-// A call on the pool. Whoever waits for it is reached from the engine thread alone.
+// A call on the pool. What waits for it is reached from the engine thread alone.
 class PooledCall final : public RunningTool {
  public:
   struct Waiter {

@@ -230,7 +230,7 @@ Result<void> Folder::write(std::string_view path, std::string_view text, bool is
     if (!write_all(file.get(), text)) return failed_at(path, errno);
     return {};
   }
-  // What stands under the name is replaced, a link as well; whoever reads sees the old or the new.
+  // What stands under the name is replaced, a link as well; a reader sees the old or the new.
   struct stat facts {};
   const bool exists = fstatat(folder, name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0;
   if (exists && !S_ISREG(facts.st_mode))

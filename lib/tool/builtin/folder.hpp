@@ -1,5 +1,5 @@
 // Files below one folder, and nothing else: paths are walked part by part from the folder's own
-// descriptor, no link is followed, so that no name leads out, whoever changes the tree meanwhile.
+// descriptor, no link is followed, so that no name leads out, even while the tree is changed.
 #pragma once
 
 #include <cstddef>

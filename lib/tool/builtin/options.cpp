@@ -31,7 +31,7 @@ bool is_rule(const Tree& rule) {
   return is_policy(rule["policy"]) && (match == nullptr || match->is_object());
 }
 
-// A resolver's policy, with a word for where nobody resolves.
+// A resolver's policy, with a word for where no resolver decides.
 bool read_dynamic(Tree& dynamic) {
   const auto is_word = [&](std::string_view member) {
     return dynamic[member].is_null() || is_policy(dynamic[member]);

@@ -1,7 +1,7 @@
 // The tool `load_skill`: the instructions of a skill, and the files beside them. Option: "list", of
 // { "name", "root": a folder, "folder": the skill's below it, with a file SKILL.md }.
 //
-// Names and descriptions are for the system prompt, which whoever reads the front matter writes.
+// Names and descriptions are for the system prompt, which the reader of the front matter writes.
 #include <algorithm>
 #include <map>
 #include <utility>

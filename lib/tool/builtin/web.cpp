@@ -65,7 +65,7 @@ Tree citation(std::string_view title, std::string_view url) {
   return list;
 }
 
-// A first line that tells where the text is from, and the text. Whoever called makes it safe.
+// A first line with the source of the text, and the text. The caller makes it safe.
 ToolOutcome reported(const Fetched& got, std::string_view title, std::string_view text,
                      bool is_cut) {
   constexpr int first_error = 400;

@@ -18,7 +18,7 @@ namespace millrace::mcp {
 // The end of a connection that a program has, or of one that it did not open.
 Error end_error(std::string what, bool was_open, std::string_view error_text);
 
-// A program's output. What comes of one that was given up reaches nobody.
+// A program's output. What comes of one that was given up is dropped.
 class Client::Child final : public os::ProcessHandler, public framing::FrameSink {
  public:
   Child(std::shared_ptr<Client> client, std::size_t message_bytes)

@@ -1,4 +1,4 @@
-// Calls that the engine's own agents make of a server's tools, beside those of whoever owns the
+// Calls that the engine's own agents make of a server's tools, beside those of the owner of the
 // client.
 #pragma once
 

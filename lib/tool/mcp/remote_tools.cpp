@@ -105,7 +105,7 @@ std::string text_of(const Tree& block) {
                                       : named("resource", resource["uri"].string());
 }
 
-// Whoever called cuts it and makes it safe.
+// The caller cuts it and makes it safe.
 std::string joined_text(const Tree& result) {
   std::string text;
   for (const Tree& block : result["content"].items()) {
