@@ -1,7 +1,6 @@
 #include "model/body/answer_schema.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "model/schema/object_schema.hpp"
 #include "model/schema/schema_limits.hpp"
@@ -13,12 +12,8 @@ using message::Messages;
 using message::Role;
 
 bool takes_json_schema(const ProviderConfig& config, std::string_view model) {
-  if (config.quirks.has(Quirk::no_json_schema)) return false;
-  if (!config.quirks.has(Quirk::few_json_schema)) return true;
-  constexpr std::array<std::string_view, 4> few{"gpt-oss-", "llama-4-maverick", "llama-4-scout",
-                                                "kimi-k2"};
-  return std::any_of(few.begin(), few.end(),
-                     [&](std::string_view name) { return model.find(name) != model.npos; });
+  return !config.quirks.has(Quirk::no_json_schema) &&
+         !applies(config.quirks, Quirk::few_json_schema, model);
 }
 
 bool takes_format(const ProviderConfig& config, const ChatPayload& payload) {

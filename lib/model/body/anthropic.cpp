@@ -196,9 +196,7 @@ void write_tool_choice(JsonBuilder& out, const Draft& draft, bool is_thinking) {
 
 void write_sampling(JsonBuilder& out, const Draft& draft, bool is_thinking) {
   const ChatPayload& payload = draft.payload;
-  // DeepSeek's servers keep their own scale.
-  // Source: https://api-docs.deepseek.com/guides/anthropic_api (2026).
-  Sampling s = sampling_of(draft, draft.config.provider->id == "deepseek" ? 2.0 : 1.0);
+  Sampling s = sampling_of(draft, draft.has(Quirk::temperature_to_two) ? 2.0 : 1.0);
   const bool rejected = draft.is(Trait::no_sampling);
   if (is_thinking && !rejected && (s.temperature || s.top_p || payload.top_k)) {
     draft.note("temperature", "A model that thinks takes no sampling settings.");
@@ -296,7 +294,7 @@ Result<std::string> write_body(const Draft& given, bool on_vertex) {
       documented_members(Dialect::anthropic, draft.config.provider->id);
   write_extra(out, draft, known);
   known.emplace_back("output_config");
-  if (draft.config.id == "anthropic") {
+  if (draft.has(Quirk::claude_server)) {
     known.insert(known.end(), claude_beta_members.begin(), claude_beta_members.end());
   }
   write_undocumented(out, draft, known);

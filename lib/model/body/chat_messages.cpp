@@ -81,7 +81,8 @@ bool has_content(const Message& message) {
   return message.role != Role::reasoning && message.role != Role::activity;
 }
 
-// Mistral refuses a user who speaks right behind a tool's result (code 3230), whoever serves it.
+// Mistral rejects a message of the user right behind the result of a tool (code 3230), whoever
+// serves it.
 // Source: https://github.com/BerriAI/litellm/issues/17761, https://github.com/onyx-dot-app/onyx/issues/6458,
 // https://github.com/NousResearch/hermes-agent/issues/20154 (2025-11 to 2026-05).
 bool wants_results_answered(const Draft& draft) {
@@ -102,7 +103,7 @@ bool has_unanswered_results(const Draft& draft) {
   return false;
 }
 
-// What stands between the results in `out` and a user who speaks next.
+// What stands between the results in `out` and a message of the user that follows.
 void answer_results(const Draft& draft, message::Messages& out) {
   if (!wants_results_answered(draft)) return;
   const auto last = std::find_if(out.rbegin(), out.rend(), has_content);
@@ -245,7 +246,7 @@ Result<std::string> with_cache_marks(const std::string& messages) {
   return out.take();
 }
 
-// How the server wants an answer that is to be continued. Mistral takes no other at the end.
+// How the server marks an answer that is to be continued. Mistral takes no other at the end.
 void set_begun(const Draft& draft, bool is_mistral, format::OpenAiWriteOptions& options) {
   if (is_mistral || draft.has(Quirk::prefix_member)) {
     options.begun_member = "prefix";
@@ -274,23 +275,12 @@ void note_reasoning_left_out(const Draft& draft, bool is_mistral) {
                         : "Reasoning of earlier turns is left out: the API has no place for it.");
 }
 
-// The one member that reasoning goes back in. Groq has it for models that reason only.
-// Source: https://github.com/groq/groq-python/blob/main/src/groq/types/chat/chat_completion_assistant_message_param.py
+// The one member that reasoning goes back in, or "".
 std::string_view reasoning_member(const Draft& draft) {
-  constexpr std::array<std::string_view, 3> thinkers{"gpt-oss", "qwen", "deepseek-r1"};
-  const bool is_thinking =
-      draft.config.provider->id != "groq" ||
-      std::any_of(thinkers.begin(), thinkers.end(), [&](std::string_view name) {
-        return draft.model.find(name) != draft.model.npos;
-      });
-  return is_thinking ? "reasoning" : "";
+  return draft.has(Quirk::few_reasoning_back) ? "" : "reasoning";
 }
 
 }  // namespace
-
-bool takes_openai_parts(const ProviderConfig& config) {
-  return (config.id == "openai" && !config.own_base_url) || config.id == "azure";
-}
 
 Result<std::string> chat_messages(const Draft& draft) {
   const bool is_mistral = draft.config.provider->dialect == Dialect::mistral;
@@ -300,7 +290,7 @@ Result<std::string> chat_messages(const Draft& draft) {
   options.video_parts = true;  // others were refused above
   options.mistral_parts = is_mistral;
   options.mistral_state = is_mistral;
-  options.openai_parts = takes_openai_parts(draft.config);
+  options.openai_parts = is_openai_server(draft.config);
   options.own_answers = true;
   options.file_url_parts = draft.has(Quirk::file_url_parts);
   options.audio_urls = draft.has(Quirk::audio_urls);

@@ -13,7 +13,4 @@ namespace millrace::model {
 // Errors: capability_not_supported for a medium that the server does not take.
 Result<std::string> chat_messages(const Draft& draft);
 
-// Whether the server is OpenAI's own: others of the same API take fewer shapes of a message.
-bool takes_openai_parts(const ProviderConfig& config);
-
 }  // namespace millrace::model

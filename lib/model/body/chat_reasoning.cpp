@@ -30,7 +30,7 @@ bool sets_clearing(const Draft& draft) {
 // Kimi's word for a model that keeps the reasoning of earlier turns.
 // Source: LobeHub's model-runtime, moonshot (2026-11).
 bool keeps_all(const Draft& draft) {
-  return draft.config.provider->id == "moonshot" && draft.payload.preserve_thinking &&
+  return draft.has(Quirk::thinking_keep) && draft.payload.preserve_thinking &&
          draft.is(Trait::preserves_thinking) && !is_disabled(draft.payload.reasoning);
 }
 
@@ -43,7 +43,7 @@ void write_thinking_object(JsonBuilder& out, const Draft& draft) {
   const bool keeps = keeps_all(draft);
   if (draft.is(Trait::always_thinking) && !keeps) {
     if (reasoning.type == "disabled") draft.note("thinking", "The model always thinks.");
-  } else if (reasoning.type == "adaptive" && !is_volcengine(draft)) {
+  } else if (reasoning.type == "adaptive" && !draft.has(Quirk::auto_thinking)) {
     draft.note("thinking", "The provider knows `enabled` and `disabled` only.");
   } else {
     const bool clears = sets_clearing(draft);
@@ -66,7 +66,7 @@ void write_thinking_object(JsonBuilder& out, const Draft& draft) {
 
 void write_plain_reasoning(JsonBuilder& out, const Draft& draft) {
   const Reasoning& reasoning = draft.payload.reasoning;
-  if (is_glm_by_member(draft) && is_disabled(reasoning)) {
+  if (draft.has(Quirk::clear_thinking_member) && is_disabled(reasoning)) {
     return out.text("reasoning_effort", "none");
   }
   out.filled("reasoning_effort", effort_of(draft));
@@ -93,15 +93,16 @@ void write_adaptive_object(JsonBuilder& out, const Draft& draft) {
 // wenxin (2026-11).
 std::optional<std::int64_t> taken_budget(const Draft& draft) {
   struct Range {
-    std::string_view provider;
+    Quirk quirk;
     std::int64_t least;
     std::int64_t most;
   };
-  constexpr std::array ranges{Range{"siliconcloud", 128, 32'768}, Range{"wenxin", 100, 16'384}};
+  constexpr std::array ranges{Range{Quirk::budget_128_to_32768, 128, 32'768},
+                              Range{Quirk::budget_100_to_16384, 100, 16'384}};
   const std::optional<std::int64_t>& wanted = draft.payload.reasoning->budget;
   if (!wanted) return wanted;
   for (const Range& range : ranges) {
-    if (draft.config.provider->id != range.provider) continue;
+    if (!draft.has(range.quirk)) continue;
     const std::int64_t taken = std::clamp(*wanted, range.least, range.most);
     if (taken != *wanted) {
       draft.note("thinking", "The budget went to the nearest one that the provider takes.");
@@ -133,33 +134,32 @@ void write_template_thinking(JsonBuilder& out, const Draft& draft) {
   out.open_object("chat_template_kwargs");
   out.flag("thinking", on);
   out.flag("enable_thinking", on);
-  const bool by_nvidia = draft.config.provider->id == "nvidia";
   const std::optional<bool> clears = clearing_of(draft);
-  if (is_glm(draft) && (clears || by_nvidia)) out.flag("clear_thinking", clears.value_or(false));
+  const bool sets_default = draft.has(Quirk::template_clearing);
+  if (sets_default || (clears && is_glm(draft))) {
+    out.flag("clear_thinking", clears.value_or(false));
+  }
   out.close_object();
-  // Templates that know levels, as gpt-oss's, are given this one by vLLM.
+  // gpt-oss's template takes a level wherever it is served.
   const std::string effort = effort_of(draft);
   constexpr std::array<std::string_view, 3> levels{"low", "medium", "high"};
   const bool has_levels =
-      draft.config.provider->id == "vllm" || draft.model.find("gpt-oss") != draft.model.npos;
+      draft.has(Quirk::template_effort) || draft.model.find("gpt-oss") != draft.model.npos;
   const bool is_level = std::find(levels.begin(), levels.end(), effort) != levels.end();
   if (has_levels && is_level) out.text("reasoning_effort", effort);
 }
 
-// OpenRouter refuses to keep some models from thinking ("Reasoning is mandatory for this
-// endpoint").
+// OpenRouter rejects a request that keeps some models from reasoning ("Reasoning is mandatory for
+// this endpoint").
 // Source: https://openrouter.ai/docs/client-sdks/typescript/models/modelreasoning,
 // https://github.com/elie222/rakazo/issues/114, https://github.com/dendrux/dendrux/issues/44,
 // https://github.com/musistudio/claude-code-router/issues/1215 and 1238 (2026-02 to 2026-08).
 bool must_reason(const Draft& draft) {
-  if (draft.config.provider->id != "openrouter") return false;
-  constexpr std::array<std::string_view, 3> others{"deepseek-r1", "minimax-m2", "step-3.5-flash"};
-  const bool is_other = std::any_of(others.begin(), others.end(), [&](std::string_view name) {
-    return draft.model.find(name) != draft.model.npos;
-  });
+  if (draft.has(Quirk::mandatory_names)) return true;
+  if (!draft.has(Quirk::mandatory_reasoning)) return false;
   const Efforts known = draft.traits.efforts();
   return draft.is(Trait::always_thinking) || draft.is(Trait::thinking_level) ||
-         (!known.empty() && !known.has(Effort::none)) || is_other;
+         (!known.empty() && !known.has(Effort::none));
 }
 
 // The effort that is next to none, or "" when the model is not known to have any.
@@ -196,25 +196,12 @@ void write_reasoning_object(JsonBuilder& out, const Draft& draft) {
   out.close_object();
 }
 
-// Groq's models that take no effort: the server refuses the member for them.
-// Source: Groq's guide of reasoning; LobeHub's model-runtime, groq (2026-11).
-bool takes_no_effort(const Draft& draft) {
-  constexpr std::array<std::string_view, 7> names{"llama", "gemma",    "mistral", "mixtral",
-                                                  "kimi",  "compound", "allam"};
-  return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
-    return draft.model.find(name) != draft.model.npos;
-  });
+void note_no_effort(JsonBuilder& /*out*/, const Draft& draft) {
+  draft.note("reasoning_effort", "The model takes none.");
 }
 
-// Qwen's models think or do not; others there have levels.
+// Qwen's models think or do not.
 void write_effort_switch(JsonBuilder& out, const Draft& draft) {
-  if (takes_no_effort(draft)) {
-    return draft.note("reasoning_effort", "The model takes none.");
-  }
-  if (draft.model.find("qwen3") == draft.model.npos) {
-    write_plain_reasoning(out, draft);
-    return;
-  }
   const Reasoning& reasoning = draft.payload.reasoning;
   const bool on = !is_disabled(reasoning);
   out.text("reasoning_effort", on ? "default" : "none");
@@ -232,31 +219,23 @@ constexpr std::array reasoning_ways{
     ReasoningWay{Quirk::enable_thinking, write_enable_thinking},
     ReasoningWay{Quirk::template_thinking, write_template_thinking},
     ReasoningWay{Quirk::reasoning_object, write_reasoning_object},
+    ReasoningWay{Quirk::few_efforts, note_no_effort},
     ReasoningWay{Quirk::effort_switch, write_effort_switch},
 };
 
 }  // namespace
 
-bool is_glm_by_member(const Draft& draft) {
-  return draft.has(Quirk::clear_thinking_member) && is_glm(draft);
-}
-
-bool is_volcengine(const Draft& draft) {
-  return draft.config.provider->id.starts_with("volcengine");
-}
-
 bool takes_clear_thinking(const Draft& draft) {
-  return draft.has(Quirk::clear_thinking) || is_glm_by_member(draft);
+  return draft.has(Quirk::clear_thinking) || draft.has(Quirk::clear_thinking_member);
 }
 
 void write_chat_reasoning(message::JsonBuilder& out, const Draft& draft) {
   if (draft.has(Quirk::reasoning_split)) out.flag("reasoning_split", true);
   const std::optional<bool> clears = clearing_of(draft);
-  if (clears && is_glm_by_member(draft)) out.flag("clear_thinking", *clears);
-  const std::string_view provider = draft.config.provider->id;
-  const bool is_qwen = provider == "qwen" || provider == "bailiancodingplan";
+  if (clears && draft.has(Quirk::clear_thinking_member)) out.flag("clear_thinking", *clears);
   const bool preserves = draft.payload.preserve_thinking && draft.is(Trait::preserves_thinking);
-  if (preserves && is_qwen && extra_of(draft.payload, "preserve_thinking").empty()) {
+  if (preserves && draft.has(Quirk::preserve_thinking) &&
+      extra_of(draft.payload, "preserve_thinking").empty()) {
     out.flag("preserve_thinking", true);
   }
   if (draft.payload.reasoning->empty() && !sets_clearing(draft) && !keeps_all(draft)) return;

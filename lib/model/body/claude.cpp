@@ -114,13 +114,13 @@ std::string display_of(const Draft& draft) {
   return wanted.empty() && draft.is(Trait::display_omitted) ? "summarized" : wanted;
 }
 
-// An instruction that changes, a further tool, a history that was shortened: the API refuses a
-// thought behind it, unless it may leave it out.
+// An instruction that changes, a further tool, a history that was shortened: the API rejects
+// reasoning behind it, unless it may leave it out.
 // Source: Claude docs, Preserved thinking (2026-09).
 std::string block_binding(const Draft& draft) {
   const std::string& wanted = draft.payload.reasoning->block_binding;
   if (!wanted.empty()) return wanted;
-  const bool is_bound = draft.config.id == "anthropic" && draft.is(Trait::bound_reasoning);
+  const bool is_bound = draft.has(Quirk::claude_server) && draft.is(Trait::bound_reasoning);
   const auto is_reasoning = [](const Message& message) {
     return message.role == Role::reasoning && message.encrypted_value;
   };
@@ -141,7 +141,7 @@ DraftMessages claude_messages(const Draft& draft, bool is_thinking) {
   }
   draft.note("messages",
              "The model takes no beginning of its answer: the last message was left out.");
-  // The thoughts before it would be a beginning as well.
+  // The reasoning before it would be a beginning as well.
   while (ends_open() || (!messages.empty() && messages.back().role == Role::reasoning)) {
     messages.leave_out_last();
   }
@@ -221,7 +221,7 @@ std::string_view claude_effort(const Draft& draft) {
 }
 
 bool claude_takes_schemas(const ProviderConfig& config, Traits traits) {
-  return config.id == "anthropic" && !traits.has(Trait::no_schema);
+  return config.quirks.has(Quirk::claude_server) && !traits.has(Trait::no_schema);
 }
 
 ToolChoice::Kind claude_tool_choice(const Draft& draft, bool is_thinking) {

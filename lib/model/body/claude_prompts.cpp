@@ -24,7 +24,8 @@ bool is_prompt(const Message& message) {
 
 // Other vendors serve models of their own behind the same API.
 bool is_claude_model(const Draft& draft) {
-  return draft.config.id == "anthropic" || lowered(draft.model).find("claude") != std::string::npos;
+  return draft.has(Quirk::claude_server) ||
+         lowered(draft.model).find("claude") != std::string::npos;
 }
 
 class Places {
@@ -95,7 +96,7 @@ void make_reminder(Message& message) {
 
 std::optional<message::Messages> claude_prompts(const Draft& draft) {
   if (!is_claude_model(draft)) return std::nullopt;
-  const bool takes_turns = draft.config.id == "anthropic" && draft.traits.has(Trait::system_turns);
+  const bool takes_turns = draft.has(Quirk::claude_server) && draft.traits.has(Trait::system_turns);
   const Places places(draft.messages, takes_turns);
   std::optional<message::Messages> made;
   std::size_t reminders = 0;

@@ -7,7 +7,6 @@
 #include <span>
 #include <vector>
 
-#include "base/ascii.hpp"
 #include "model/body/answer_schema.hpp"
 #include "model/body/bodies.hpp"
 #include "model/body/chat_messages.hpp"
@@ -188,28 +187,22 @@ void write_response_format(JsonBuilder& out, const Draft& draft, bool is_reporte
   out.close_object();
 }
 
-// The limit that is sent where the payload has none, for models whose server has a much lower one.
-// Source: LobeHub's model-runtime, minimax, and its cards of models (2026-11).
-std::optional<std::int64_t> default_limit(const Draft& draft) {
-  constexpr std::int64_t most_of_minimax_m2 = 131'072;
-  const bool is_minimax = draft.config.provider->id == "minimax";
-  if (!is_minimax || !lowered(draft.model).starts_with("minimax-m2")) return std::nullopt;
-  return most_of_minimax_m2;
-}
-
-// The limit that the payload sets, at most that of a model which refuses higher ones.
-// Source: the tests of LobeHub's model-runtime, zhipu (2026-11).
+// The limit that the payload sets, at most that of a model which rejects higher ones, or that of a
+// model whose server has a much lower one by default.
+// Source: the tests of LobeHub's model-runtime, minimax and zhipu, and its cards of models
+// (2026-11).
 std::optional<std::int64_t> limit_of(const Draft& draft) {
   struct Limit {
-    std::string_view model;
+    Quirk quirk;
     std::int64_t most;
   };
-  constexpr std::array limits{Limit{"glm-4v", 1024}, Limit{"glm-zero-preview", 15'300}};
+  constexpr Limit by_default{Quirk::default_limit_131072, 131'072};
+  constexpr std::array limits{Limit{Quirk::limit_1024, 1024}, Limit{Quirk::limit_15300, 15'300}};
   const std::optional<std::int64_t>& wanted = draft.payload.max_tokens;
-  if (!wanted) return default_limit(draft);
-  if (draft.config.provider->id != "zhipu") return wanted;
+  if (!wanted && draft.has(by_default.quirk)) return by_default.most;
+  if (!wanted) return std::nullopt;
   for (const Limit& limit : limits) {
-    if (draft.model.find(limit.model) == draft.model.npos || *wanted <= limit.most) continue;
+    if (*wanted <= limit.most || !draft.has(limit.quirk)) continue;
     draft.note("max_tokens", "The model writes at most " + std::to_string(limit.most) + " tokens.");
     return limit.most;
   }
@@ -261,12 +254,9 @@ void write_sampling(JsonBuilder& out, const Draft& draft) {
   if (s.logprobs) write_logprobs(out, draft);
 }
 
-// Whether the model answers with images: OpenRouter names most of its own so.
+// Whether the model answers with images.
 bool makes_images(const Draft& draft) {
-  if (draft.is(Trait::image_output)) return true;
-  const std::string_view model = draft.model;
-  return draft.config.provider->id == "openrouter" &&
-         (model.ends_with("-image") || model.find("flux") != model.npos);
+  return draft.is(Trait::image_output) || draft.has(Quirk::image_names);
 }
 
 // OpenRouter's way to models that answer with images, which gateways of its kind took over.

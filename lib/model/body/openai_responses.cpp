@@ -10,7 +10,6 @@
 
 #include "format/openai_conversation.hpp"
 #include "model/body/bodies.hpp"
-#include "model/body/chat_reasoning.hpp"
 #include "model/body/fields.hpp"
 #include "model/body/media.hpp"
 #include "model/body/members.hpp"
@@ -105,12 +104,11 @@ void write_text(JsonBuilder& out, const Draft& draft) {
 
 // Writes whether the model shall think, where the provider has that switch here as well; false for
 // what is no such switch.
-// Source: volcengine/volcengine-python-sdk, Responses (2026).
 bool write_switch(JsonBuilder& out, const Draft& draft) {
   std::string_view type = draft.payload.reasoning->type;
   if (type == "adaptive") type = "auto";
   const bool is_switch = type == "enabled" || type == "disabled" || type == "auto";
-  if (!is_switch || !is_volcengine(draft)) return false;
+  if (!is_switch || !draft.has(Quirk::responses_thinking)) return false;
   if (draft.is(Trait::always_thinking)) return type != "disabled";
   out.open_object("thinking");
   out.text("type", type);
@@ -122,8 +120,7 @@ void write_reasoning(JsonBuilder& out, const Draft& draft) {
   const Reasoning& reasoning = draft.payload.reasoning;
   std::string effort = effort_of(draft);
   if (reasoning.effort.empty() && draft.is(Trait::high_by_default)) effort = "high";
-  // Volcengine takes `max` in its chat API alone.
-  if (effort == "max" && is_volcengine(draft)) {
+  if (effort == "max" && draft.has(Quirk::responses_thinking)) {
     draft.note("reasoning_effort", "The Responses API here ends at `high`.");
     effort = "high";
   }
@@ -161,7 +158,7 @@ bool asks_for_logprobs(const ChatPayload& payload, const Sampling& s) {
   return is_wanted && payload.logprobs != false && s.logprobs;
 }
 
-// What the payload wants beside the thoughts, which go back with the next turn.
+// What the payload requests beside the reasoning, which the next turn sends again.
 void write_include(JsonBuilder& out, const Draft& draft, const Sampling& s) {
   const std::string_view given = extra_of(draft.payload, "include");
   const bool is_stored =

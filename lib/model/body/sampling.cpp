@@ -97,9 +97,7 @@ void apply_temperature(const Draft& draft, Sampling& s, double most) {
       !draft.is(Trait::zero_temperature)) {
     drop(draft, "temperature", s.temperature, "The provider takes values above 0 only.");
   }
-  // Groq takes it; calls on LobeHub's scale leave it to the model there.
-  // Source: the tests of LobeHub's model-runtime, groq (2026-11).
-  const bool leaves_zero = lobe_scale(draft) && draft.config.provider->id == "groq";
+  const bool leaves_zero = lobe_scale(draft) && draft.has(Quirk::no_lobe_zero);
   if (s.temperature && *s.temperature <= 0.0 && leaves_zero) {
     drop(draft, "temperature", s.temperature, "On LobeHub's scale, 0 leaves it to the model.");
   }

@@ -131,14 +131,11 @@ void write_certain_choice(JsonBuilder& out, const ChatPayload& payload, ToolShap
   out.written("tool_choice", written.take());
 }
 
-// Source: platform.openai.com, Structured outputs, Supported schemas; the tests of AI SDK's openai
-// and moonshotai packages (2026-11).
 std::string sent_schema(const Draft& draft, std::string_view what, std::string_view schema,
                         bool is_strict) {
-  const std::string_view provider = draft.config.provider->id;
   SchemaRules rules;
-  rules.no_lookaround = is_strict && (provider == "openai" || provider == "azure");
-  rules.prefix_items = rules.type_in_branches = provider == "moonshot";
+  rules.no_lookaround = is_strict && draft.has(Quirk::strict_no_lookaround);
+  rules.prefix_items = rules.type_in_branches = draft.has(Quirk::prefix_items);
   FittedSchema fitted = fitted_schema(schema, rules);
   if (fitted.patterns_left_out > 0) {
     draft.note(what, "Patterns that look around are refused under `strict` and left out: " +

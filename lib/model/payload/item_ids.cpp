@@ -82,9 +82,7 @@ class Unbound {
 PlainReasoning plain_reasoning(const ProviderConfig& config, const ChatPayload& payload) {
   const bool is_stored =
       extra_of(payload, "store") == "true" || extra_of(payload, "background") == "true";
-  const bool is_openai =
-      (config.id == "openai" && !config.own_base_url) || config.id.starts_with("azure");
-  return is_openai && !is_stored ? PlainReasoning::left_out : PlainReasoning::sent;
+  return is_openai_server(config) && !is_stored ? PlainReasoning::left_out : PlainReasoning::sent;
 }
 
 void drop_item_ids(message::SharedMessages& messages, PlainReasoning plain,

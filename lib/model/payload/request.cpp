@@ -93,11 +93,7 @@ bool is_streamed(const ProviderConfig& config, const ChatPayload& payload, Trait
   const bool has_tools =
       !payload.tools.empty() || (payload.search && quirks.has(Quirk::search_auto));
   if (has_tools && quirks.has(Quirk::no_stream_with_tools)) return false;
-  std::string_view model = payload.model;
-  if (const std::size_t slash = model.rfind('/'); slash != model.npos)
-    model.remove_prefix(slash + 1);
-  const bool is_o1 = model == "o1" || model.starts_with("o1-");
-  if (is_o1 && quirks.has(Quirk::no_stream_o1)) return false;
+  if (applies(quirks, Quirk::no_stream_o1, payload.model)) return false;
   const bool has_schema = payload.response_format->kind == ResponseFormat::Kind::json_schema &&
                           takes_format(config, payload);
   return !(has_schema && quirks.has(Quirk::no_stream_with_schema));
@@ -310,7 +306,7 @@ Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& 
   chat.request = start_request(config, way.value().base_url + tail.value(), headers);
   chat.request.body = std::move(whole).value();
   // Other servers of this API, and Vertex AI, refuse betas that they do not know.
-  if (config.id == "anthropic" && chat.dialect == Dialect::anthropic) {
+  if (config.quirks.has(Quirk::claude_server) && chat.dialect == Dialect::anthropic) {
     add_betas(chat.request.headers, claude_betas(draft, chat.request.body));
   }
   MILLRACE_TRY(authorize(chat.request, config, way.value().auth, credential));

@@ -49,7 +49,7 @@ bool takes_unsigned_reasoning(const ProviderConfig& config, Dialect dialect, std
     // Other servers of this API serve other models as well, api.anthropic.com none.
     case Dialect::anthropic:
       return !names_claude(sent) && !names_claude(named) &&
-             (config.id != "anthropic" || config.own_base_url);
+             (!config.quirks.has(Quirk::claude_server) || config.own_base_url);
     default: return true;
   }
 }

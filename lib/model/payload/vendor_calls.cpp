@@ -15,11 +15,11 @@
 #include "format/openai_names.hpp"
 #include "message/ordered_answers.hpp"
 #include "message/parts.hpp"
-#include "model/body/chat_messages.hpp"
 #include "model/call/scope.hpp"
 #include "model/payload/call_text.hpp"
 #include "model/payload/spelled_order.hpp"
 #include "model/payload/withheld.hpp"
+#include "model/provider/config.hpp"
 
 namespace millrace::model {
 namespace {
@@ -80,7 +80,7 @@ bool takes_images(const ProviderConfig& config, Dialect dialect, std::string_vie
     case Dialect::gemini:
     case Dialect::vertex_gemini:
     case Dialect::openai_responses: return true;
-    case Dialect::openai_chat: return takes_openai_parts(config);
+    case Dialect::openai_chat: return is_openai_server(config);
     case Dialect::bedrock_converse: return model.find("claude") != std::string_view::npos;
     default: return false;
   }

@@ -12,8 +12,8 @@
 #include "format/support.hpp"
 #include "format/turn_blocks.hpp"
 #include "message/parts.hpp"
-#include "model/body/chat_messages.hpp"
 #include "model/call/scope.hpp"
+#include "model/provider/config.hpp"
 
 namespace millrace::model {
 namespace {
@@ -96,7 +96,7 @@ class Withheld {
       : dialect_(dialect),
         takes_unsigned_(takes_unsigned),
         provider_id_(config.id),
-        takes_parts_(dialect != Dialect::mistral && takes_openai_parts(config)),
+        takes_parts_(dialect != Dialect::mistral && is_openai_server(config)),
         takes_images_(config.quirks.has(Quirk::image_config)) {
     const auto* row = std::find_if(readers.begin(), readers.end(),
                                    [&](const Reader& reader) { return reader.dialect == dialect; });

@@ -104,14 +104,14 @@ bool only_by_responses(std::string_view model) {
 }
 
 // OpenAI's newer models refuse tools beside thinking in chat completions, which alone can give
-// more than one answer. Another server that speaks OpenAI's language may have those alone; calls of
+// more than one answer. Another server of OpenAI's API may have those alone; calls of
 // LobeHub's kind count on the rule everywhere.
 bool is_by_responses(const ProviderConfig& config, const ChatPayload& payload) {
   if (config.quirks.has(Quirk::responses_first)) return true;
-  const bool is_another_server = config.own_base_url && !config.provider->base_url.empty();
   const bool is_lobe = payload.lobe_temperature || config.lobe_temperature;
   return config.quirks.has(Quirk::responses_gpt) && payload.n.value_or(1) == 1 &&
-         (!is_another_server || is_lobe) && traits_of(payload.model).has(Trait::prefers_responses);
+         (!is_another_server(config) || is_lobe) &&
+         traits_of(payload.model).has(Trait::prefers_responses);
 }
 
 // The Responses API takes no audio: OpenAI's models hear it in chat completions.

@@ -162,7 +162,7 @@ Result<void> read_base_url(const json::Value& root, ProviderConfig& config) {
   config.base_url = without_tail(std::move(url), row_of(config.provider->dialect).tails);
   // Azure's portal shows the address of one of its APIs; the paths of all begin at the resource.
   constexpr std::string_view azure_tails = "/openai/v1,/openai";
-  if (config.provider->id == "azure") {
+  if (config.provider->quirks.has(Quirk::resource_address)) {
     config.base_url = without_tail(std::move(config.base_url), azure_tails);
   }
   config.own_base_url = true;
@@ -263,6 +263,14 @@ void set_defaults(ProviderConfig& config) {
 }
 
 }  // namespace
+
+bool is_another_server(const ProviderConfig& config) {
+  return config.own_base_url && !config.provider->base_url.empty();
+}
+
+bool is_openai_server(const ProviderConfig& config) {
+  return config.quirks.has(Quirk::openai_server) && !is_another_server(config);
+}
 
 Result<ProviderConfig> config_of(std::string_view provider_id) {
   ProviderConfig config;

@@ -59,6 +59,12 @@ struct ProviderConfig {
   CircuitPolicy circuit;
 };
 
+// Whether the user's address stands for the vendor's own.
+bool is_another_server(const ProviderConfig& config);
+
+// Whether the server is OpenAI's own, or Azure's, which has no address but the user's.
+bool is_openai_server(const ProviderConfig& config);
+
 // Reads a provider's settings.
 // Shape: { provider, apiKey?: "k" | "k1,k2" | [..], baseURL?, headers?, query?, timeouts?: {
 // connect, firstByte, idle, total }, limits?: { headerBytes, decodedBytes }, maxRetries?, circuit?:

@@ -26,9 +26,30 @@ constexpr std::array provider_table{
 constexpr std::array quirk_table{
 #define MILLRACE_QUIRK(name, sentence) QuirkRow{Quirk::name, #name, sentence},
 #include "model/provider/quirks.def"
-#undef MILLRACE_QUIRK
 };
 static_assert(quirk_table.size() <= Quirks::most, "Quirks holds fewer flags");
+
+struct QuirkModels {
+  Quirk quirk;
+  std::string_view models;
+};
+constexpr std::array quirk_models{
+#define MILLRACE_QUIRK_MODELS(name, models) QuirkModels{Quirk::name, models},
+#include "model/provider/quirks.def"
+};
+
+// Whether the word of a list of models (quirks.def) is in a model's name, which is in lower case.
+bool has_word(std::string_view model, std::string_view word) {
+  const bool at_begin = word.starts_with('^');
+  const bool at_end = word.ends_with('$');
+  if (at_begin) word.remove_prefix(1);
+  if (at_end) word.remove_suffix(1);
+  if (at_begin) {
+    const std::string_view name = model.substr(model.rfind('/') + 1);
+    return at_end ? name == word : name.starts_with(word);
+  }
+  return at_end ? model.ends_with(word) : model.find(word) != model.npos;
+}
 
 constexpr std::array route_table{
     Route{"azure", "responses", "", openai_responses, "{base_url}/openai/v1", Auth::api_key},
@@ -117,6 +138,24 @@ void write_provider(message::JsonBuilder& out, const Provider& row) {
 
 std::span<const QuirkRow> quirks() {
   return quirk_table;
+}
+
+bool applies(Quirks quirks, Quirk quirk, std::string_view model) {
+  if (!quirks.has(quirk)) return false;
+  const auto* row = std::find_if(quirk_models.begin(), quirk_models.end(),
+                                 [&](const QuirkModels& one) { return one.quirk == quirk; });
+  if (row == quirk_models.end()) return true;
+  const std::string name = lowered(model);
+  std::string_view words = row->models;
+  const bool is_of_others = words.starts_with('!');
+  if (is_of_others) words.remove_prefix(1);
+  bool is_named = false;
+  while (!words.empty() && !is_named) {
+    const std::size_t comma = std::min(words.find(','), words.size());
+    is_named = has_word(name, words.substr(0, comma));
+    words.remove_prefix(std::min(comma + 1, words.size()));
+  }
+  return is_named != is_of_others;
 }
 
 std::optional<Quirk> find_quirk(std::string_view name) {

@@ -46,7 +46,6 @@ enum class Auth : std::uint8_t {
 enum class Quirk : std::uint8_t {
 #define MILLRACE_QUIRK(name, sentence) name,
 #include "model/provider/quirks.def"
-#undef MILLRACE_QUIRK
 };
 
 struct QuirkRow {
@@ -86,6 +85,9 @@ class Quirks {
   }
   std::array<std::uint64_t, most / word_bits> words_{};
 };
+
+// Whether a quirk of this set concerns this model: some are of certain models only.
+bool applies(Quirks quirks, Quirk quirk, std::string_view model);
 
 struct Provider {
   std::string_view id;

@@ -26,6 +26,7 @@ struct Case {
   std::string payload;
   std::string_view with;
   std::string_view without;
+  std::string_view beside = {};  // a flag that is set in both
 };
 
 std::string request(std::string_view more, std::string_view model = "m") {
@@ -65,6 +66,62 @@ std::vector<Case> message_cases() {
       {"file_url_parts", talk(file), R"("file_url":{"url":"AA=="},"file_name":"a.pdf")",
        R"("file_data")"},
       {"files_by_address", talk(file), "files go by address", R"("file_data")"},
+  };
+}
+
+std::string limit(int tokens, std::string_view model) {
+  return request(R"("max_tokens":)" + std::to_string(tokens), model);
+}
+
+std::string parameters(std::string_view property, std::string_view more = {}) {
+  return request(
+      R"("tools":[{"type":"function","function":{"name":"t","parameters":{"type":"object","properties":{"a":)" +
+      std::string(property) + "}}" + std::string(more) + "}}]");
+}
+
+// Rules of one vendor's server, or for some of its models.
+std::vector<Case> vendor_cases() {
+  constexpr std::string_view off = R"("thinking":{"type":"disabled"})";
+  constexpr std::string_view low_budget = R"("thinking":{"type":"enabled","budget_tokens":1})";
+  constexpr std::string_view preserves = R"("preserveThinking":true)";
+  const std::string reasoning =
+      R"([{"role":"user","content":"q"},{"role":"assistant","content":"a","reasoning_content":"t"},{"role":"user","content":"c"}])";
+  return {
+      {"default_limit_131072", request("", "MiniMax-M2.5"), R"("max_tokens":131072)", ""},
+      {"limit_1024", limit(2000, "glm-4v-plus"), R"("max_tokens":1024)", R"("max_tokens":2000)"},
+      {"limit_15300", limit(20'000, "glm-zero-preview"), R"("max_tokens":15300)",
+       R"("max_tokens":20000)"},
+      {"strict_no_lookaround",
+       parameters(R"({"type":"string","pattern":"(?=a)b"})", R"(,"strict":true)"), "",
+       R"("pattern":"(?=a)b")"},
+      {"prefix_items", parameters(R"({"type":"array","items":[{"type":"string"}]})"),
+       R"("prefixItems":[{"type":"string"}])", R"("items":[{"type":"string"}])"},
+      {"image_names", request("", "flux.2-pro"), R"("modalities":["image","text"])", "",
+       "image_config"},
+      {"few_reasoning_back", talk(reasoning), "", R"("reasoning":"t")", "reasoning_member"},
+      {"auto_thinking", request(R"("thinking":{"type":"adaptive"})"),
+       R"("thinking":{"type":"auto"})", "", "thinking_object"},
+      {"thinking_keep", request(preserves, "kimi-k2.6"),
+       R"("thinking":{"type":"enabled","keep":"all"})", "", "thinking_object"},
+      {"preserve_thinking", request(preserves, "qwen3.7-max"), R"("preserve_thinking":true)", ""},
+      {"budget_128_to_32768", request(low_budget), R"("thinking_budget":128)",
+       R"("thinking_budget":1})", "enable_thinking"},
+      {"budget_100_to_16384", request(low_budget), R"("thinking_budget":100)",
+       R"("thinking_budget":1})", "enable_thinking"},
+      {"template_clearing", request(thinking, "z-ai/glm5"), R"("clear_thinking":false)", "",
+       "template_thinking"},
+      {"template_effort", request(R"("reasoning_effort":"low")"), R"("reasoning_effort":"low")", "",
+       "template_thinking"},
+      {"few_efforts", request(R"("reasoning_effort":"low")", "llama-3.3-70b"), "",
+       R"("reasoning_effort":"low")"},
+      {"mandatory_reasoning", request(off, "gemini-3-pro"), R"("reasoning":{"effort":"low"})",
+       R"("reasoning":{"enabled":false})", "reasoning_object"},
+      {"mandatory_names", request(off, "deepseek/deepseek-r1"), "",
+       R"("reasoning":{"enabled":false})", "reasoning_object"},
+      {"responses_thinking", request(R"("apiMode":"responses","thinking":{"type":"enabled"})"),
+       R"("thinking":{"type":"enabled"})", "", "responses_api"},
+      {"openai_server", talk(R"([{"role":"user","content":[{"type":"text","text":"a","x":1}]}])"),
+       R"("x":1)", ""},
   };
 }
 
@@ -181,6 +238,7 @@ const std::vector<Case>& cases() {
   static const std::vector<Case> all = [] {
     std::vector<Case> both = message_cases();
     for (const Case& c : member_cases()) both.push_back(c);
+    for (const Case& c : vendor_cases()) both.push_back(c);
     return both;
   }();
   return all;
@@ -202,8 +260,11 @@ std::string outcome(std::string_view quirks, const std::string& payload) {
 TEST(Quirks, ChangeTheRequestWhenSet) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(c.quirk);
-    const std::string with = outcome("\"" + std::string(c.quirk) + "\":true", c.payload);
-    const std::string without = outcome("", c.payload);
+    const std::string base = c.beside.empty() ? "" : "\"" + std::string(c.beside) + "\":true";
+    const std::string comma = base.empty() ? "" : ",";
+    const std::string with =
+        outcome(base + comma + "\"" + std::string(c.quirk) + "\":true", c.payload);
+    const std::string without = outcome(base, c.payload);
     EXPECT_NE(with, without);
     if (!c.with.empty()) {
       EXPECT_NE(with.find(c.with), std::string::npos) << with;
@@ -240,18 +301,72 @@ TEST(Quirks, ChooseTheResponsesApi) {
   EXPECT_NE(x.find(R"({"type":"x_search"})"), std::string::npos) << x;
 }
 
+// Those of servers that speak Anthropic's dialect, and of addresses.
+TEST(Quirks, ChangeClaudesDialect) {
+  const auto body = [](std::string_view quirks, const std::string& payload) {
+    return test::body_of(test::build(
+        R"({"provider":"test","apiKey":"k","quirks":{)" + std::string(quirks) +
+            R"(},"custom":{"dialect":"anthropic","auth":"x_api_key","baseURL":"https://e"}})",
+        payload));
+  };
+  const std::string warm = request(R"("temperature":1.5)");
+  EXPECT_TRUE(test::has(body(R"("temperature_to_two":true)", warm), R"("temperature":1.5)"));
+  EXPECT_TRUE(test::has(body("", warm), R"("temperature":1})"));
+  const std::string answer = request(
+      R"("response_format":{"type":"json_schema","json_schema":{"name":"a","schema":{"type":"object","properties":{"x":{"type":"string"}},"required":["x"],"additionalProperties":false}}})",
+      "claude-sonnet-4-5");
+  EXPECT_TRUE(test::has(body(R"("claude_server":true)", answer), R"("output_config")"));
+  EXPECT_FALSE(test::has(body("", answer), R"("output_config")"));
+}
+
+TEST(Quirks, CutAnAddressAtItsResource) {
+  const auto url = [](std::string_view quirks) {
+    const auto config = model::read_config(
+        R"({"provider":"test","apiKey":"k","baseURL":"https://e/openai","custom":{"dialect":"openai_chat","auth":"bearer","quirks":{)" +
+        std::string(quirks) + "}}}");
+    return config ? config.value().base_url : config.error().message;
+  };
+  EXPECT_EQ(url(R"("resource_address":true)"), "https://e");
+  EXPECT_EQ(url(""), "https://e/openai");
+}
+
+// A flag that is of certain models leaves the others alone, and knows no case of letters.
+TEST(Quirks, ConcernTheirModels) {
+  using model::applies;
+  using model::Quirk;
+  const auto one = model::Quirks::of(Quirk::no_stream_o1, Quirk::image_names,
+                                     Quirk::few_reasoning_back, Quirk::no_user);
+  for (const std::string_view name : {"o1", "openai/o1", "O1-mini"}) {
+    EXPECT_TRUE(applies(one, Quirk::no_stream_o1, name)) << name;
+  }
+  for (const std::string_view name : {"o10", "gpt-o1", "o1/m"}) {
+    EXPECT_FALSE(applies(one, Quirk::no_stream_o1, name)) << name;
+  }
+  EXPECT_TRUE(applies(one, Quirk::image_names, "google/nano-image"));
+  EXPECT_FALSE(applies(one, Quirk::image_names, "google/nano-image-text"));
+  EXPECT_TRUE(applies(one, Quirk::few_reasoning_back, "llama-3"));
+  EXPECT_FALSE(applies(one, Quirk::few_reasoning_back, "Qwen/Qwen3-32B"));
+  EXPECT_TRUE(applies(one, Quirk::no_user, "m"));
+  EXPECT_FALSE(applies(one, Quirk::effort_switch, "qwen3"));
+}
+
 // Groq makes 1e-8 of it; without it its own default would hold.
 // Source: https://console.groq.com/docs/openai (2026-11).
 TEST(Quirks, LeaveGroqATemperatureOfZero) {
   const std::string body = test::body_of(
       test::build(test::settings_of("groq"), request(R"("temperature":0)", "llama-3.3-70b")));
   EXPECT_NE(body.find(R"("temperature":0)"), std::string::npos) << body;
+  const std::string on_lobe_scale =
+      test::body_of(test::build(test::settings_of("groq", R"("temperatureScale":"lobe")"),
+                                request(R"("temperature":0)", "llama-3.3-70b")));
+  EXPECT_EQ(on_lobe_scale.find(R"("temperature")"), std::string::npos) << on_lobe_scale;
 }
 
 TEST(Quirks, AllHaveACase) {
   std::set<std::string_view> tested{"responses_api",    "responses_first", "responses_gpt",
                                     "search_responses", "search_x",        "plain_think_tags",
-                                    "late_think_tags"};
+                                    "late_think_tags",  "claude_server",   "temperature_to_two",
+                                    "resource_address", "no_lobe_zero"};
   for (const Case& c : cases()) tested.insert(c.quirk);
   for (const model::QuirkRow& row : model::quirks()) {
     EXPECT_TRUE(tested.contains(row.name)) << row.name << " has no test";
