@@ -2,7 +2,7 @@
 // sent: the requests that the tests of AI SDK and LobeHub's model-runtime expect (2026-11).
 #include <gtest/gtest.h>
 
-#include "model/build.hpp"
+#include "model/expected_requests.hpp"
 
 namespace millrace {
 namespace {
@@ -10,46 +10,13 @@ namespace {
 constexpr std::string_view offered_tool =
     R"("tools":[{"type":"function","function":{"name":"t","parameters":{"type":"object"}}}],)";
 
-struct SentBody {
-  std::string_view provider;
-  std::string_view model;
-  std::string_view more;
-  std::string_view sent;  // what the body holds, or "" ...
-  std::string_view gone;  // ... and what it does not, or ""
-};
-
-std::string later_settings(std::string_view provider) {
-  if (provider == "bedrock") {
-    return test::settings_of(
-        provider, R"("apiKey":"","accessKeyId":"AKIDEXAMPLE","secretAccessKey":"test-secret")");
-  }
-  return test::settings_of(provider, provider == "vertexai" ? R"("apiKey":"{}")" : "");
-}
-
-void expect_sent(std::initializer_list<SentBody> rows) {
-  for (const SentBody& row : rows) {
-    SCOPED_TRACE(
-        std::string(row.provider).append(" ").append(row.model).append(" ").append(row.more));
-    const auto built =
-        test::build(later_settings(row.provider), test::question(row.model, row.more));
-    const std::string body = test::body_of(built);
-    ASSERT_TRUE(built.ok()) << body;
-    if (!row.sent.empty()) {
-      EXPECT_NE(body.find(row.sent), body.npos) << body;
-    }
-    if (!row.gone.empty()) {
-      EXPECT_EQ(body.find(row.gone), body.npos) << body;
-    }
-  }
-}
-
 constexpr std::string_view summarized = R"("thinking":{"type":"adaptive","display":"summarized"})";
 constexpr std::string_view adaptive = R"("thinking":{"type":"adaptive"})";
 constexpr std::string_view switched_off = R"("thinking":{"type":"disabled"})";
 
 // They bill what they think and send none of it by themselves.
 TEST(LaterClaude, IsAskedForTheReasoningThatItDoesNotSendByItself) {
-  expect_sent({
+  test::expect_requests({
       {"anthropic", "claude-sonnet-5", "", summarized, ""},
       {"anthropic", "claude-opus-5", "", summarized, ""},
       {"anthropic", "claude-fable-5", "", summarized, ""},
@@ -73,13 +40,13 @@ TEST(LaterClaude, IsAskedForTheReasoningThatItDoesNotSendByItself) {
 // A demand goes through as it did before.
 TEST(LaterClaude, IsNotToldToThinkWhereACallIsDemanded) {
   const std::string demand = std::string(offered_tool) + R"("tool_choice":"required")";
-  expect_sent({{"anthropic", "claude-sonnet-5", demand, R"("tool_choice":{"type":"any")",
-                R"("thinking")"}});
+  test::expect_requests({{"anthropic", "claude-sonnet-5", demand, R"("tool_choice":{"type":"any")",
+                          R"("thinking")"}});
 }
 
 TEST(LaterClaude, DoesNotThinkAtTheEffortNone) {
   constexpr std::string_view none = R"("reasoning_effort":"none")";
-  expect_sent({
+  test::expect_requests({
       {"anthropic", "claude-sonnet-5", none, switched_off, "effort"},
       {"anthropic", "claude-opus-5", none, switched_off, "effort"},
       {"bedrock", "anthropic.claude-opus-5-v1:0", none, switched_off, "effort"},
@@ -93,7 +60,7 @@ TEST(LaterClaude, DoesNotThinkAtTheEffortNone) {
 
 TEST(LaterClaude, TakesWhatTheNewestModelTakes) {
   constexpr std::string_view sampled = R"("temperature":0.5,"top_k":20)";
-  expect_sent({
+  test::expect_requests({
       {"anthropic", "claude-future-9", sampled, R"("max_tokens":32000)", "temperature"},
       {"bedrock", "us.anthropic.claude-future-9-20990101-v1:0", sampled, "", "temperature"},
       {"anthropic", "claude-future-9", "", "", R"("thinking")"},
@@ -108,7 +75,7 @@ TEST(LaterOpenAi, IsCalledAsItsFamilyIs) {
   constexpr std::string_view chat =
       R"("apiMode":"chatCompletion","temperature":0.2,"max_tokens":64)";
   constexpr std::string_view limit = R"("max_completion_tokens":64)";
-  expect_sent({
+  test::expect_requests({
       {"openai", "gpt-5.6-pro", "", R"("input":)", R"("messages")"},
       {"openai", "gpt-5.7-codex", "", R"("input":)", R"("messages")"},
       {"openai", "gpt-6-pro", "", R"("input":)", R"("messages")"},
@@ -131,7 +98,7 @@ TEST(LaterGemini, ThinksAtTheLevelsThatItKnows) {
   constexpr std::string_view minimal = R"("reasoning_effort":"minimal")";
   constexpr std::string_view low = R"("thinkingLevel":"low")";
   constexpr std::string_view least = R"("thinkingLevel":"minimal")";
-  expect_sent({
+  test::expect_requests({
       {"google", "gemini-3.8-flash", minimal, low, ""},
       {"google", "gemini-3.10-flash-preview", minimal, low, ""},
       {"google", "gemini-4.0-flash", minimal, low, ""},
@@ -147,7 +114,7 @@ TEST(LaterGemini, ThinksAtTheLevelsThatItKnows) {
 }
 
 TEST(Gemini, IsGivenABudgetThatItTakes) {
-  expect_sent({
+  test::expect_requests({
       {"google", "gemini-2.5-pro", R"("thinkingBudget":50)", R"("thinkingBudget":128)", ""},
       {"google", "gemini-2.5-pro", R"("thinkingBudget":99999)", R"("thinkingBudget":32768)", ""},
       {"google", "gemini-2.5-pro", R"("thinkingBudget":-1)", R"("thinkingBudget":-1)", ""},
@@ -166,7 +133,7 @@ TEST(Gemini, IsGivenABudgetThatItTakes) {
 
 TEST(Efforts, ReachModelsOfWhichNoListIsKnown) {
   constexpr std::string_view max = R"("reasoning_effort":"max")";
-  expect_sent({
+  test::expect_requests({
       {"deepseek", "deepseek-v4-pro", max, max, ""},
       {"zhipu", "glm-5.2", max, max, ""},
       {"volcengine", "deepseek-v4-pro-260425", max, max, ""},
@@ -180,7 +147,7 @@ TEST(Qwen, IsSwitchedByAKindOfThinkingNotByItsBudget) {
   constexpr std::string_view on =
       R"("reasoning_effort":"high","thinking":{"type":"enabled","budget_tokens":2048})";
   constexpr std::string_view budget = R"("thinking":{"budget_tokens":2048})";
-  expect_sent({
+  test::expect_requests({
       {"qwen", "deepseek-v4-pro", on,
        R"("enable_thinking":true,"thinking_budget":2048,"reasoning_effort":"high")", ""},
       {"qwen", "deepseek-v4-flash", R"("reasoning_effort":"high","thinking":{"type":"disabled"})",
@@ -202,7 +169,7 @@ TEST(Qwen, IsSwitchedByAKindOfThinkingNotByItsBudget) {
 }
 
 TEST(MiniMax, IsSwitchedWhereItCanBe) {
-  expect_sent({
+  test::expect_requests({
       {"minimax", "MiniMax-M3", R"("thinking":{"type":"enabled","budget_tokens":1024})", adaptive,
        ""},
       {"minimax", "MiniMax-M3", switched_off, switched_off, ""},
@@ -219,7 +186,7 @@ TEST(MiniMax, IsSwitchedWhereItCanBe) {
 
 TEST(Glm, KeepsWhatItThoughtWhereThePayloadSaysSo) {
   constexpr std::string_view preserves = R"("preserveThinking":true)";
-  expect_sent({
+  test::expect_requests({
       {"zhipu", "glm-5", R"("preserveThinking":true,"thinking":{"type":"enabled"})",
        R"("thinking":{"type":"enabled","clear_thinking":false})", ""},
       {"zhipu", "glm-5", preserves, R"("thinking":{"clear_thinking":false})", ""},
@@ -233,7 +200,7 @@ TEST(Glm, KeepsWhatItThoughtWhereThePayloadSaysSo) {
 }
 
 TEST(Glm, StaysInItsLimits) {
-  expect_sent({
+  test::expect_requests({
       {"zhipu", "glm-4v", R"("max_tokens":2000)", R"("max_tokens":1024)", ""},
       {"zhipu", "glm-4v", R"("max_tokens":512)", R"("max_tokens":512)", ""},
       {"zhipu", "glm-zero-preview", R"("max_tokens":20000)", R"("max_tokens":15300)", ""},
@@ -247,7 +214,7 @@ TEST(Glm, StaysInItsLimits) {
 
 TEST(OpenRouter, NamesTheSizesOfImagesItself) {
   constexpr std::string_view model = "google/gemini-3.1-flash-image";
-  expect_sent({
+  test::expect_requests({
       {"openrouter", model, R"("imageResolution":"512","imageAspectRatio":"auto")",
        R"("image_config":{"image_size":"0.5K"})", ""},
       {"openrouter", model, R"("imageAspectRatio":"auto")", R"("modalities")", "image_config"},
@@ -259,7 +226,7 @@ TEST(OpenRouter, NamesTheSizesOfImagesItself) {
 // One answer with reasoning and one without.
 std::string talk_with(std::string_view provider, std::string_view model) {
   return test::body_of(test::build(
-      later_settings(provider),
+      test::credentials_of(provider),
       R"({"model":")" + std::string(model) +
           R"(","max_tokens":64,"frequency_penalty":0.5,"messages":[{"role":"user","content":"a"},)"
           R"({"role":"assistant","content":"b","reasoning":{"content":"r"}},{"role":"user",)"

@@ -2,7 +2,7 @@
 // a vendor (2026-11).
 #include <gtest/gtest.h>
 
-#include "model/build.hpp"
+#include "model/expected_requests.hpp"
 
 namespace millrace {
 namespace {
@@ -12,39 +12,10 @@ constexpr std::string_view lobe_tool =
 constexpr std::string_view chat_path = "/chat/completions";
 constexpr std::string_view responses_path = "/responses";
 
-struct LobeRequest {
-  std::string_view provider;
-  std::string_view model;
-  std::string more;
-  std::string_view sent;  // what URL and body hold, or "" ...
-  std::string_view gone;  // ... and what they do not, or ""
-};
-
-std::string url_and_body(const std::string& settings, const std::string& payload) {
-  const auto built = test::build(settings, payload);
-  if (!built) return built.error().message;
-  return built.value().request.url + "\n" + built.value().request.body;
-}
-
-void expect_requests(std::initializer_list<LobeRequest> rows, std::string_view settings = {}) {
-  for (const LobeRequest& row : rows) {
-    SCOPED_TRACE(
-        std::string(row.provider).append(" ").append(row.model).append(" ").append(row.more));
-    const std::string text = url_and_body(test::settings_of(row.provider, std::string(settings)),
-                                          test::question(row.model, row.more));
-    if (!row.sent.empty()) {
-      EXPECT_NE(text.find(row.sent), text.npos) << text;
-    }
-    if (!row.gone.empty()) {
-      EXPECT_EQ(text.find(row.gone), text.npos) << text;
-    }
-  }
-}
-
 // Beside tools they think there alone; chat completions answer with an error.
 TEST(NewerGpt, IsAskedByTheResponsesApi) {
   constexpr std::string_view address = R"("baseURL":"https://e.example/v1")";
-  expect_requests({
+  test::expect_requests({
       {"openai", "gpt-5.2", "", responses_path, ""},
       {"openai", "gpt-5.4-mini", std::string(lobe_tool), responses_path, ""},
       {"openai", "gpt-5.5", "", responses_path, ""},
@@ -63,17 +34,17 @@ TEST(NewerGpt, IsAskedByTheResponsesApi) {
       {"githubcopilot", "gpt-5.5", "", responses_path, ""},
       {"githubcopilot", "gpt-4o", "", chat_path, ""},
   });
-  expect_requests({{"openai", "gpt-5.5", "", "https://e.example/v1/chat/completions", ""}},
-                  address);
+  test::expect_requests({{"openai", "gpt-5.5", "", "https://e.example/v1/chat/completions", ""}},
+                        address);
   constexpr std::string_view of_lobe =
       R"("baseURL":"https://e.example/v1","temperatureScale":"lobe")";
-  expect_requests({{"openai", "gpt-5.5", "", "https://e.example/v1/responses", ""}}, of_lobe);
+  test::expect_requests({{"openai", "gpt-5.5", "", "https://e.example/v1/responses", ""}}, of_lobe);
 }
 
 // What asks for it by name, or serves nothing else, is not kept from it.
 TEST(NewerGpt, OfACodexGatewayHasNoOtherApi) {
   constexpr std::string_view address = R"("baseURL":"https://e.example/v1")";
-  expect_requests(
+  test::expect_requests(
       {
           {"openai", "codex/gpt-5.6-luna", R"("apiMode":"chatCompletion")", responses_path, ""},
           {"openai", "codex/gpt-5-mini", "", responses_path, ""},
@@ -85,7 +56,7 @@ TEST(NewerGpt, OfACodexGatewayHasNoOtherApi) {
 
 TEST(AzureRequests, GoToTheApiOfTheModel) {
   constexpr std::string_view resource = R"("baseURL":"https://r.openai.azure.com")";
-  expect_requests(
+  test::expect_requests(
       {
           {"azure", "gpt-5.5", "", "https://r.openai.azure.com/openai/v1/responses", ""},
           {"azure", "gpt-5-pro", "", "https://r.openai.azure.com/openai/v1/responses", ""},
@@ -103,7 +74,7 @@ TEST(AzureRequests, GoToTheApiOfTheModel) {
         "azure", R"("baseURL":"https://r.openai.azure.com)" + std::string(tail) + "\"");
     for (const auto& [model, path] : {std::pair{"gpt-5.5", "/openai/v1/responses"},
                                       std::pair{"gpt-4o", "/openai/deployments/gpt-4o/chat/"}}) {
-      const std::string text = url_and_body(settings, test::question(model));
+      const std::string text = test::url_and_body(settings, test::question(model));
       EXPECT_EQ(text.find(std::string("https://r.openai.azure.com") + path), 0U) << text;
     }
   }
@@ -117,14 +88,14 @@ TEST(AudioRequests, GoToChatCompletions) {
   for (const std::string& settings :
        {test::settings_of("openai"),
         test::settings_of("azure", R"("baseURL":"https://r.openai.azure.com")")}) {
-    const std::string text = url_and_body(settings, payload);
+    const std::string text = test::url_and_body(settings, payload);
     EXPECT_NE(text.find(chat_path), text.npos) << text;
     EXPECT_NE(text.find(R"("format":"wav")"), text.npos) << text;
   }
 }
 
 TEST(ProModels, ThinkHardWhereNoEffortIsGiven) {
-  expect_requests({
+  test::expect_requests({
       {"openai", "gpt-5-pro", "", R"("reasoning":{"effort":"high"})", ""},
       {"openai", "gpt-5.5-pro", "", R"("reasoning":{"effort":"high"})", ""},
       {"openai", "gpt-5.5-pro", R"("reasoning_effort":"medium")",
@@ -136,7 +107,7 @@ TEST(ProModels, ThinkHardWhereNoEffortIsGiven) {
 
 TEST(SearchTools, AreThoseOfTheVendor) {
   const std::string search = R"("enabledSearch":true)";
-  expect_requests({
+  test::expect_requests({
       {"stepfun", "step-2-mini", search, R"("tools":[{"type":"web_search","function":{)", ""},
       {"baichuan", "Baichuan4-Turbo", search,
        R"("web_search":{"enable":true,"search_mode":"performance_first"})", ""},
@@ -151,7 +122,7 @@ TEST(ReasoningRequests, KeepToWhatTheVendorTakes) {
   const std::string little = R"("thinking":{"type":"enabled","budget_tokens":50})";
   const std::string much = R"("thinking":{"type":"enabled","budget_tokens":90000})";
   const std::string keeping = R"("preserveThinking":true)";
-  expect_requests({
+  test::expect_requests({
       {"wenxin", "ernie-x1.1", little, R"("enable_thinking":true,"thinking_budget":100)", ""},
       {"wenxin", "ernie-x1.1", much, R"("thinking_budget":16384)", ""},
       {"siliconcloud", "Qwen/Qwen3-8B", little, R"("thinking_budget":128)", ""},
@@ -170,22 +141,23 @@ TEST(ReasoningRequests, KeepToWhatTheVendorTakes) {
 }
 
 TEST(SamplingRequests, KeepToWhatTheVendorTakes) {
-  expect_requests({
+  test::expect_requests({
       {"xiaomimimo", "mimo-v2-flash", R"("temperature":1.9,"top_p":0)",
        R"("temperature":1.5,"top_p":0.01)", ""},
       {"github", "openai/o1", "", R"("stream":false)", ""},
       {"github", "o3-mini", "", R"("stream":true)", ""},
       {"groq", "llama-3.3-70b-versatile", R"("temperature":0)", R"("temperature":0)", ""},
   });
-  expect_requests({{"groq", "llama-3.3-70b-versatile", R"("temperature":0)", "", "temperature"}},
-                  R"("temperatureScale":"lobe")");
+  test::expect_requests(
+      {{"groq", "llama-3.3-70b-versatile", R"("temperature":0)", "", "temperature"}},
+      R"("temperatureScale":"lobe")");
 }
 
 TEST(SamplingRequests, KeepToLobeHubsScale) {
   const auto warm = [](std::string_view temperature) {
     return R"("temperature":)" + std::string(temperature);
   };
-  expect_requests(
+  test::expect_requests(
       {
           {"mistral", "mistral-large-latest", warm("1.4"), warm("0.7"), ""},
           {"taichu", "taichu_llm", warm("1"), warm("0.5"), ""},
@@ -193,7 +165,7 @@ TEST(SamplingRequests, KeepToLobeHubsScale) {
           {"minimax", "MiniMax-M2", warm("1.4") + R"(,"apiMode":"anthropic")", warm("0.7"), ""},
       },
       R"("temperatureScale":"lobe")");
-  expect_requests({
+  test::expect_requests({
       {"mistral", "mistral-large-latest", warm("1.9"), warm("1.5"), ""},
       {"mistral", "mistral-large-latest", warm("1.2"), warm("1.2"), ""},
   });
@@ -201,7 +173,7 @@ TEST(SamplingRequests, KeepToLobeHubsScale) {
 
 TEST(BiasOfTokens, IsNotSentToModelsThatThink) {
   const std::string bias = R"("logit_bias":{"42":1})";
-  expect_requests({
+  test::expect_requests({
       {"openai", "o3", bias, "", "logit_bias"},
       {"openai", "gpt-5", bias, "", "logit_bias"},
       {"openai", "gpt-4o", bias, bias, ""},
@@ -213,7 +185,7 @@ TEST(BiasOfTokens, IsNotSentToModelsThatThink) {
 }
 
 TEST(ImageModels, AreAskedForImages) {
-  expect_requests({
+  test::expect_requests({
       {"openrouter", "openai/gpt-5-image", "", R"("modalities":["image","text"])", ""},
       {"openrouter", "acme/new-image", "", R"("modalities":["image","text"])", ""},
       {"openrouter", "black-forest-labs/flux.2-pro", "", R"("modalities":["image","text"])", ""},
@@ -232,11 +204,11 @@ TEST(ImageRequests, HaveTheTypeOfTheirBytes) {
            std::string(type) + ";base64," + std::string(png) + R"("}}]}]})";
   };
   for (const std::string_view type : {"image/jpeg", "image/png", "image/webp"}) {
-    const std::string claude = url_and_body(test::settings_of("anthropic"), image_of(type));
+    const std::string claude = test::url_and_body(test::settings_of("anthropic"), image_of(type));
     EXPECT_NE(claude.find(R"("media_type":"image/png")"), claude.npos) << claude;
-    const std::string gemini = url_and_body(test::settings_of("google"), image_of(type));
+    const std::string gemini = test::url_and_body(test::settings_of("google"), image_of(type));
     EXPECT_NE(gemini.find(R"("mimeType":"image/png")"), gemini.npos) << gemini;
-    const std::string gpt = url_and_body(test::settings_of("openai"), image_of(type));
+    const std::string gpt = test::url_and_body(test::settings_of("openai"), image_of(type));
     EXPECT_NE(gpt.find("data:image/png;base64,"), gpt.npos) << gpt;
   }
 }
@@ -252,12 +224,12 @@ TEST(UnsignedReasoning, GoesBackToServersOfTheAnthropicApi) {
   for (const auto& [provider, model] :
        {std::pair{"deepseek", "deepseek-v4-pro"}, std::pair{"moonshot", "kimi-k2.5"},
         std::pair{"minimax", "MiniMax-M2.5"}, std::pair{"zhipu", "glm-5"}}) {
-    const std::string text = url_and_body(test::settings_of(provider), talk(model));
+    const std::string text = test::url_and_body(test::settings_of(provider), talk(model));
     EXPECT_NE(text.find(R"("type":"thinking","thinking":"why")"), text.npos) << text;
   }
   for (const auto& [provider, model] : {std::pair{"anthropic", "claude-sonnet-5"},
                                         std::pair{"zenmux", "anthropic/claude-sonnet-5"}}) {
-    const std::string text = url_and_body(test::settings_of(provider), talk(model));
+    const std::string text = test::url_and_body(test::settings_of(provider), talk(model));
     EXPECT_EQ(text.find("why"), text.npos) << text;
   }
 }
@@ -268,7 +240,7 @@ TEST(ForeignSignatures, DoNotGoToClaude) {
       R"({"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"a"},)"
       R"({"role":"assistant","content":"b","reasoning":{"content":"why","signature":)"
       R"("340acffe-0000-4000-8000-0123456789ab"}},{"role":"user","content":"c"}]})";
-  const std::string text = url_and_body(test::settings_of("anthropic"), talk);
+  const std::string text = test::url_and_body(test::settings_of("anthropic"), talk);
   EXPECT_EQ(text.find("340acffe"), text.npos) << text;
   EXPECT_NE(text.find(R"("text":"b")"), text.npos) << text;
 }
@@ -283,18 +255,18 @@ TEST(UnsignedReasoning, IsASpaceWhereAnAnswerHasNone) {
            std::string(more) + "}";
   };
   constexpr std::string_view space = R"({"type":"thinking","thinking":" ")";
-  const std::string on = url_and_body(test::settings_of("deepseek"), talk(""));
+  const std::string on = test::url_and_body(test::settings_of("deepseek"), talk(""));
   EXPECT_NE(on.find(std::string(space)), on.npos) << on;
   EXPECT_NE(on.find(R"("output_config":{"effort":"high"})"), on.npos) << on;
   const std::string off =
-      url_and_body(test::settings_of("deepseek"), talk(R"(,"thinking":{"type":"disabled"})"));
+      test::url_and_body(test::settings_of("deepseek"), talk(R"(,"thinking":{"type":"disabled"})"));
   EXPECT_EQ(off.find(std::string(space)), off.npos) << off;
   EXPECT_EQ(off.find("effort"), off.npos) << off;
 }
 
 TEST(CacheKeys, GoToModelsThatHaveThem) {
   const std::string user = R"("user":"u")";
-  expect_requests({
+  test::expect_requests({
       {"openai", "chat-latest", user, R"("prompt_cache_key":"millrace:u:chat-latest")", ""},
       {"moonshot", "kimi-k2.5", user, R"("prompt_cache_key":"millrace:u:kimi-k2.5")", ""},
       {"groq", "moonshotai/kimi-k2-instruct", user, "", "prompt_cache_key"},
