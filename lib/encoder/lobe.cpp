@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/number_text.hpp"
 #include "encoder/left_over.hpp"
 #include "event/codec.hpp"
 
@@ -32,12 +32,6 @@ const Ending* ending_of(std::string_view wire) {
   const auto* row =
       std::find_if(endings.begin(), endings.end(), [&](const Ending& e) { return e.wire == wire; });
   return row == endings.end() ? nullptr : row;
-}
-
-void append_number(std::string& out, std::string_view key, double number) {
-  std::array<char, 32> digits{};
-  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
-  json::append_raw_member(out, key, std::string_view(digits.data(), end));
 }
 
 }  // namespace
@@ -257,7 +251,8 @@ void LobeEncoder::write_speed(std::optional<std::int64_t> output_tokens) {
   out_.push_back('{');
   if (options_.streamed && duration.count() > 0 && output_tokens.value_or(0) > 1) {
     const double seconds = static_cast<double>(duration.count()) / 1000.0;
-    append_number(out_, "tps", static_cast<double>(*output_tokens) / seconds);
+    json::append_raw_member(out_, "tps",
+                            number_text(static_cast<double>(*output_tokens) / seconds));
   }
   json::append_member(out_, "ttft", std::int64_t{first_->count()});
   json::append_member(out_, "duration", std::int64_t{duration.count()});

@@ -2,20 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include "base/json_tree.hpp"
+#include "base/number_text.hpp"
 #include "format/support.hpp"
 #include "message/parts.hpp"
 
 namespace millrace::model {
-
-std::string number_text(double number) {
-  std::array<char, 32> text{};
-  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() ? std::string(text.data(), end) : std::string("0");
-}
 
 void write_number(message::JsonBuilder& out, std::string_view key, std::optional<double> number) {
   if (number) out.raw(key, number_text(*number));

@@ -13,9 +13,6 @@
 
 namespace millrace::model {
 
-// A number's shortest text.
-std::string number_text(double number);
-
 void write_number(message::JsonBuilder& out, std::string_view key, std::optional<double> number);
 void write_integer(message::JsonBuilder& out, std::string_view key,
                    std::optional<std::int64_t> number);

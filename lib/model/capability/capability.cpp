@@ -244,6 +244,16 @@ std::size_t texts_in_one_request(const ProviderConfig& config, std::string_view 
 // --- what the rows share
 // ---------------------------------------------------------------------------
 
+json::Value at_path(const json::Value& value, std::string_view path) {
+  json::Value found = value;
+  while (!path.empty() && found.exists()) {
+    const std::size_t dot = std::min(path.find('.'), path.size());
+    found = found[path.substr(0, dot)];
+    path.remove_prefix(std::min(dot + 1, path.size()));
+  }
+  return found;
+}
+
 bool list_has(std::string_view list, std::string_view item) {
   while (!list.empty()) {
     const std::size_t comma = std::min(list.find(','), list.size());

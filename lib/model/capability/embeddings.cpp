@@ -187,16 +187,6 @@ constexpr std::array<VectorPath, 7> vector_paths = {{
     {"", ""},
 }};
 
-Value at_path(const Value& value, std::string_view path) {
-  Value found = value;
-  while (!path.empty() && found.exists()) {
-    const std::size_t dot = std::min(path.find('.'), path.size());
-    found = found[path.substr(0, dot)];
-    path.remove_prefix(std::min(dot + 1, path.size()));
-  }
-  return found;
-}
-
 // The vectors in the order of the texts: OpenAI's family numbers them.
 std::vector<Value> vectors_of(const Value& answer) {
   std::vector<Value> vectors;

@@ -11,17 +11,6 @@ namespace {
 using json::Value;
 using message::JsonBuilder;
 
-// The value at "a.b.c", or nothing.
-Value at_path(const Value& value, std::string_view path) {
-  Value found = value;
-  while (!path.empty() && found.exists()) {
-    const std::size_t dot = std::min(path.find('.'), path.size());
-    found = found[path.substr(0, dot)];
-    path.remove_prefix(std::min(dot + 1, path.size()));
-  }
-  return found;
-}
-
 template <std::size_t n>
 Value first_of(const Value& model, const std::array<std::string_view, n>& paths) {
   for (const std::string_view path : paths) {

@@ -59,6 +59,9 @@ std::span<const CapabilityRow> pull_rows();
 bool list_has(std::string_view list, std::string_view item);
 bool list_has_beginning(std::string_view list, std::string_view text);
 
+// The value at "a.b.c", or nothing.
+json::Value at_path(const json::Value& value, std::string_view path);
+
 // A text with slashes as segments of a path.
 std::string segments_of(std::string_view text);
 

@@ -2,6 +2,7 @@
 #include <span>
 #include <utility>
 
+#include "base/number_text.hpp"
 #include "model/body/fields.hpp"
 #include "model/usage/cost.hpp"
 

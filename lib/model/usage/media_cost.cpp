@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/number_text.hpp"
 #include "base/read_float.hpp"
 #include "base/shown.hpp"
 
@@ -85,12 +86,6 @@ std::optional<double> rate_of(const PriceUnit& unit, const CostOptions& options,
     if (!tier.up_to || line.quantity <= *tier.up_to) return tier.rate;
   }
   return std::nullopt;
-}
-
-std::string credits_text(double number) {
-  std::array<char, 32> digits{};
-  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
-  return {digits.data(), end};
 }
 
 // "1024x1024"
@@ -177,7 +172,7 @@ std::optional<MediaCost> compute_media_cost(const PriceCard& card, const MediaWo
 
 std::string media_cost_json(const MediaCost& cost) {
   std::string out = "{";
-  json::append_raw_member(out, "totalCost", credits_text(cost.total));
+  json::append_raw_member(out, "totalCost", number_text(cost.total));
   const double credits = std::ceil(std::min(cost.total * million, 9e15) - credit_rounding);
   json::append_member(out, "totalCredits", static_cast<std::int64_t>(credits));
   std::string list = "[";
@@ -188,9 +183,9 @@ std::string media_cost_json(const MediaCost& cost) {
     json::append_member(unit, "unit", line.unit->unit);
     list.push_back('{');
     json::append_raw_member(list, "unit", unit + "}");
-    json::append_raw_member(list, "quantity", credits_text(line.quantity));
-    json::append_raw_member(list, "rate", credits_text(line.rate));
-    json::append_raw_member(list, "cost", credits_text(line.cost));
+    json::append_raw_member(list, "quantity", number_text(line.quantity));
+    json::append_raw_member(list, "rate", number_text(line.rate));
+    json::append_raw_member(list, "cost", number_text(line.cost));
     if (!line.key.empty()) json::append_member(list, "lookupKey", line.key);
     list.push_back('}');
   }

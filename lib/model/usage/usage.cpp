@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "base/counts.hpp"
+#include "base/number_text.hpp"
 
 namespace millrace::model {
 namespace {
@@ -39,12 +39,6 @@ std::array<std::pair<std::string_view, std::optional<std::int64_t>>, 2> lobe_wri
   std::optional<std::int64_t> rest;
   if (of_hour && all) rest = std::max<std::int64_t>(*all - *of_hour, 0);
   return {{{lobe_short_writes, rest}, {lobe_hour_writes, of_hour}}};
-}
-
-void append_number(std::string& out, std::string_view key, double number) {
-  std::array<char, 32> digits{};
-  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
-  json::append_raw_member(out, key, std::string_view(digits.data(), end));
 }
 
 bool is_empty(const ModelUsage& usage) {
@@ -99,7 +93,7 @@ void write_json(std::string& out, const ModelUsage& usage, bool with_source) {
   for (const auto& [name, count] : lobe_writes(usage)) {
     if (count) json::append_member(out, name, *count);
   }
-  if (usage.cost) append_number(out, "cost", *usage.cost);
+  if (usage.cost) json::append_raw_member(out, "cost", number_text(*usage.cost));
   if (!usage.unpriced.empty()) {
     std::string list = "[";
     for (const std::string& member : usage.unpriced) {
