@@ -65,6 +65,8 @@ export interface GenerateObjectOptions {
   repairs?: number | undefined;
   /** Told of the tokens of each request. */
   onUsage?: ((usage: ModelUsage) => void) | undefined;
+  /** Told what was left out or changed for the provider, and that a request was repeated in another way. */
+  onNotes?: ((notes: string[]) => void) | undefined;
   /** Sent to the provider, as `requestHeaders` are; LobeHub's word. */
   headers?: Record<string, string> | undefined;
   /** Further options of `stream`. */

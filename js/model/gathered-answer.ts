@@ -12,6 +12,7 @@ export interface ObjectRunSource extends AsyncIterable<AGUIEvent> {
   /** Rejects with what the call failed of. */
   text(): Promise<string>;
   readonly usage: Promise<ModelUsage>;
+  readonly report?: Promise<{ readonly notes: readonly string[] }>;
 }
 
 /** Characters that an answer may have, by the options of its call. */

@@ -9,11 +9,12 @@ import type {
 } from '../../types/objects';
 import { addon } from '../addon';
 import { MillraceError, rethrow } from '../errors';
-import { shown, shownText } from '../shown';
+import { shown } from '../shown';
 import { isStandard, jsonSchemaOf } from '../standard-schema';
 import type { GatheredAnswer, ObjectRunSource } from './gathered-answer';
 import { rejectsFormat } from './format-refusals';
 import { gathered, replayBufferSizeOf } from './gathered-answer';
+import { cutAnswer, pathOf, rejectedAnswer, repairOf, shownLength } from './object-answers';
 
 /** Whose chats ask for the object. */
 export interface ObjectHost {
@@ -52,7 +53,8 @@ type Verdict =
 
 const defaultRepairs = 1;
 const mostRepairs = 3;
-const shownLength = 512;
+const repeatedByTool =
+  'The server takes no JSON Schema for its answers: the object was asked for again, by a tool.';
 const giveBoth = 'give both: schema: { schema: validator, jsonSchema }';
 
 /** Asks for an object, or for tool calls when the request has `tools` and no schema. */
@@ -175,7 +177,7 @@ export class ObjectRun<T = unknown> implements AsyncIterable<DeepPartial<T>> {
   async #answer(messages: object[]): Promise<ModelAnswer> {
     const { model, schema, tools, name, mode, ...rest } = this.#request;
     void [schema, tools, name, mode];
-    const { onUsage, ...options } = callOptions(this.#options);
+    const { onUsage, onNotes, ...options } = callOptions(this.#options);
     const payload = payloadOf({ ...rest, model, messages, ...this.#plan.payload });
     const run = this.#host.stream(payload, options);
     this.#run = run;
@@ -184,6 +186,7 @@ export class ObjectRun<T = unknown> implements AsyncIterable<DeepPartial<T>> {
       this.#notify();
     });
     onUsage?.(await run.usage);
+    await reportNotes(run, onNotes);
     const { isCut, isRefused: isRejected, calls } = answer;
     return { text: answer.object.text, isCut, isRefused: isRejected && calls.length === 0 };
   }
@@ -192,6 +195,7 @@ export class ObjectRun<T = unknown> implements AsyncIterable<DeepPartial<T>> {
   #byTool(error: unknown, messages: object[]): Promise<ModelAnswer> {
     const isOpen = this.#plan.mode === 'schema' && (this.#request.mode ?? 'auto') === 'auto';
     if (!isOpen || this.#stopped || !rejectsFormat(error)) throw error;
+    this.#options.onNotes?.([repeatedByTool]);
     const request = { ...this.#request, mode: 'tool' as const };
     this.#planJson = planOf(this.#host, request, this.#schema);
     this.#plan = readPlan(this.#planJson, this.#options as ObjectChanges);
@@ -254,10 +258,11 @@ async function generateToolCalls(
   request: GenerateObjectRequest,
   given: GenerateObjectOptions,
 ): Promise<ToolArguments[]> {
-  const { onUsage, ...options } = callOptions(given);
+  const { onUsage, onNotes, ...options } = callOptions(given);
   const run = host.stream(payloadOf({ tool_choice: 'required', ...request }), options);
   const answer = await gathered(run, replayBufferSizeOf(options), () => undefined);
   onUsage?.(await run.usage);
+  await reportNotes(run, onNotes);
   if (answer.isRefused && answer.calls.length === 0) throw rejectedAnswer(answer.text.text);
   return answer.calls.map(({ name, arguments: { text: json } }) => {
     try {
@@ -272,13 +277,21 @@ async function generateToolCalls(
   });
 }
 
+async function reportNotes(
+  run: ObjectRunSource,
+  onNotes: GenerateObjectOptions['onNotes'],
+): Promise<void> {
+  const notes = (await run.report)?.notes ?? [];
+  if (notes.length > 0) onNotes?.([...notes]);
+}
+
 // What a chat takes of the options.
 function callOptions({
   repairs,
   headers,
   changeSchema,
   ...options
-}: GenerateObjectOptions & ObjectChanges): Pick<GenerateObjectOptions, 'onUsage'> {
+}: GenerateObjectOptions & ObjectChanges): Pick<GenerateObjectOptions, 'onUsage' | 'onNotes'> {
   void [repairs, changeSchema];
   if (!headers) return options;
   const { requestHeaders } = options as { requestHeaders?: object };
@@ -357,41 +370,6 @@ function readPlan(json: string, { changeSchema: change }: ObjectChanges): Plan {
   if (format && change) format.schema = change(format.schema as Record<string, unknown>);
   if (tool && change) tool.parameters = change(tool.parameters as Record<string, unknown>);
   return plan;
-}
-
-function rejectedAnswer(answer: string): MillraceError {
-  return new MillraceError(
-    'content_filtered',
-    `The model refused to answer: ${shownText(answer, shownLength)}`,
-    {
-      detail: answer.slice(0, shownLength),
-    },
-  );
-}
-
-function cutAnswer(answer: string): MillraceError {
-  return new MillraceError(
-    'output_limit_reached',
-    'The answer reached the limit of output tokens before the object was complete. Raise `max_tokens`.',
-    { detail: answer.slice(0, shownLength) },
-  );
-}
-
-function pathOf(path: readonly (PropertyKey | { key: PropertyKey })[] | undefined): string {
-  const steps = (path ?? []).map((step) => String(typeof step === 'object' ? step.key : step));
-  return steps.length === 0 ? '(the whole value)' : `/${steps.join('/')}`;
-}
-
-function repairOf(answer: string, problems: string): object[] {
-  return [
-    { role: 'assistant', content: answer === '' ? '(no answer)' : answer },
-    {
-      role: 'user',
-      content:
-        `That answer cannot be used:\n${problems}\n` +
-        'Give the whole answer again, corrected, as JSON that follows the schema.',
-    },
-  ];
 }
 
 function firstLine({ message }: Error): string {

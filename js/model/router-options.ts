@@ -56,6 +56,18 @@ export type Routers =
       call: { model: string },
     ) => readonly Router[] | Promise<readonly Router[]>);
 
+/** What a function that lists the models of a router is given: the settings of its runtime, and a client. */
+export interface RouterListing extends ModelRuntimeOptions {
+  /** The settings alone; LobeHub's word. */
+  options: ModelRuntimeOptions;
+  client: {
+    apiKey: string;
+    baseURL: string | undefined;
+    /** What the provider lists whom the router asks by default. */
+    models: { list: () => Promise<{ data: ProviderModel[] }> };
+  };
+}
+
 export interface RouterOptions {
   id: string;
   /** For channels that have no key of their own. */
@@ -64,7 +76,7 @@ export interface RouterOptions {
   /** What `models()` lists. */
   models?:
     | readonly ProviderModel[]
-    | ((options: ModelRuntimeOptions) => ProviderModel[] | Promise<ProviderModel[]>)
+    | ((listing: RouterListing) => ProviderModel[] | Promise<ProviderModel[]>)
     | undefined;
   defaultHeaders?: Record<string, string> | undefined;
   /** True ends the search for a channel with this error; it is instead of the runtime's own judgement. */

@@ -28,7 +28,7 @@ import type { Turn } from './routed-response';
 import { routedResponse } from './routed-response';
 import type { RoutedChannel } from './routed-run';
 import { RoutedItems } from './routed-run';
-import type { RouterOptions } from './router-options';
+import type { RouterListing, RouterOptions } from './router-options';
 import { ModelRun } from './run';
 import type { ModelRuntime } from './runtime';
 import type { ChatOptions, ModelRuntimeOptions, StreamOptions } from './runtime-options';
@@ -176,9 +176,19 @@ class Routed implements RouterRuntime {
 
   async models(call: CapabilityOptions = {}): Promise<ProviderModel[]> {
     const { models } = this.#options;
-    if (typeof models === 'function') return models(this.#own);
+    if (typeof models === 'function') return models(this.#listing(call));
     if (models) return [...models];
     return this.#first('', call, (runtime) => runtime.models(call));
+  }
+
+  #listing(call: CapabilityOptions): RouterListing {
+    const options = this.#own;
+    const key = options.apiKey ?? this.#options.apiKey ?? '';
+    const list = async (): Promise<{ data: ProviderModel[] }> => ({
+      data: await this.#first('', call, (runtime) => runtime.models(call)),
+    });
+    const apiKey = typeof key === 'string' ? key : (key[0] ?? '');
+    return { ...options, options, client: { apiKey, baseURL: this.baseURL, models: { list } } };
   }
 
   embeddings(payload: EmbeddingsPayload, call?: CapabilityOptions): Promise<number[][]> {

@@ -439,12 +439,23 @@ describe('createRouterRuntime', () => {
         ],
         onRouteAttempt: (attempt) => attempts.push(attempt),
       }))();
+    const at = 'https://models.example/v1';
     const runtime = routed(json({}, 500), json(vectors));
     expect(await runtime.embeddings({ model: 'e', input: 'x' })).toEqual([[1, 2]]);
     expect(attempts).toMatchObject([{ success: false }, { success: true }]);
     expect(await routed(json({ data: [{ id: 'gpt-x' }] })).models()).toMatchObject([
       { id: 'gpt-x' },
     ]);
+    const listed = new (createRouterRuntime({
+      id: 'mine',
+      apiKey: 'shared',
+      routers: [{ apiType: 'openai', options: { fetch: json({ data: [{ id: 'gpt-x' }] }) } }],
+      models: async ({ client, options, baseURL }) => {
+        expect([client.apiKey, options.baseURL, baseURL]).toEqual(['shared', at, at]);
+        return (await client.models.list()).data;
+      },
+    }))({ baseURL: at });
+    expect(await listed.models()).toMatchObject([{ id: 'gpt-x' }]);
     const received = { choices: [{ message: { content: '{"a":1}' }, finish_reason: 'stop' }] };
     const object = routed(json({}, 500), json(received)).generateObject({
       model: 'm',

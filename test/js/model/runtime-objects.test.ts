@@ -69,7 +69,9 @@ describe('ModelRuntime', () => {
       message: 'This response_format type is unavailable now',
     };
     texts = ['{"name":"Ada"}'];
-    expect(await runtime().generateObject(request)).toEqual({ name: 'Ada' });
+    const onNotes = jest.fn();
+    expect(await runtime().generateObject(request, { onNotes })).toEqual({ name: 'Ada' });
+    expect(onNotes.mock.calls).toEqual([[[expect.stringContaining('again, by a tool')]]]);
     expect(fake.calls).toHaveLength(2);
     const body = JSON.parse(fake.calls[1]?.body ?? '{}') as Record<string, unknown>;
     expect(body['response_format']).toBeUndefined();
