@@ -142,15 +142,24 @@ void OpenAiResponses::finish_reasoning(Item& item, const json::Value& value) {
 }
 
 // Reasoning that is more than a summary, or not encrypted: how many of its parts are the summary.
-// Without words and value it is an item that no reader sees.
+// Of an encrypted summary the status alone. Without words and value it is an item that no reader
+// sees.
 void OpenAiResponses::give_reasoning_state(Item& item, const json::Value& value) {
   const bool is_encrypted = value["encrypted_content"].filled_string().has_value();
+  const bool is_summary = value["content"].size() == 0 || item.reasoning_parts == 0;
+  if (is_summary && is_encrypted) {
+    if (const json::Value status = value["status"]; status.is_string()) {
+      std::string state = R"({"type":"reasoning")";
+      json::append_member(state, "status", status.string());
+      give_state("item", item.id, state + "}");
+    }
+    return;
+  }
   if (item.reasoning_parts == 0) {
-    if (is_encrypted || !value["id"].filled_string()) return;
+    if (!value["id"].filled_string()) return;
     item.further.edit().clear();
     return give_state("reasoning", item.id, value.to_json());
   }
-  if (value["content"].size() == 0 && is_encrypted) return;
   std::int64_t summaries = 0;
   for (const json::Value piece : value["summary"].items()) {
     if (!piece["text"].string().empty()) ++summaries;

@@ -86,13 +86,9 @@ void LobeEncoder::write_data(const event::Event& event) {
   end();
 }
 
-void LobeEncoder::begin_reasoning(std::string_view id) {
-  summaries_.emplace_back();
-  reasoning_.push_back({std::string(id), 0, {}});
-}
-
 void LobeEncoder::on_event(const event::Event& event) {
   if (ended_) return;
+  if (!std::holds_alternative<event::Citation>(event.body)) release_stop();
   const auto data = [&] { write_data(event); };
   std::visit(event::Overloaded{
                  [&](const event::TextStart& start) { take_id(start.id, false); },
@@ -270,7 +266,14 @@ void LobeEncoder::on_finish(const event::Event& event, const event::Finish& fini
   const Ending* ending = ending_of(options_.wire);
   const bool renamed = ending != nullptr && !ending->reason.empty();
   if (renamed && !is_usual(finish)) write_data(event);
-  write("stop", renamed ? ending->reason : finish.reason);
+  stop_ = renamed ? ending->reason : finish.reason;
+}
+
+// Sources may come right behind the end, in the same record or the next: they go before it.
+void LobeEncoder::release_stop() {
+  if (!stop_) return;
+  flush_citations();
+  write("stop", *std::exchange(stop_, std::nullopt));
 }
 
 // A record that no adapter could read is an error of one chunk; the stream goes on.
@@ -325,6 +328,7 @@ void LobeEncoder::on_failed(const event::Event& event, const event::Failed& fail
 
 void LobeEncoder::finish() {
   if (ended_) return;
+  release_stop();
   flush_citations();
   // An answer that was cut has failed: this one is whole, though servers may not have said why.
   const Ending* ending = ending_of(options_.wire);

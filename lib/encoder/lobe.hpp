@@ -87,6 +87,12 @@ class LobeEncoder final : public event::EventSink {
     std::string value;  // opaque
   };
 
+  // What an item of reasoning of the Responses API has beside its parts and its opaque value.
+  struct ItemState {
+    std::string id;
+    std::string json;
+  };
+
   void begin(std::string_view type, std::string_view id);
   void begin(std::string_view type) { begin(type, frame_id(type)); }
   [[nodiscard]] std::string_view frame_id(std::string_view type) const;
@@ -120,6 +126,7 @@ class LobeEncoder final : public event::EventSink {
   void on_failed(const event::Event& event, const event::Failed& failed);
 
   void flush_citations();
+  void release_stop();
   void effective();
   void write_speed(std::optional<std::int64_t> output_tokens);
 
@@ -136,13 +143,15 @@ class LobeEncoder final : public event::EventSink {
   std::unordered_map<std::string, std::size_t> calls_;  // id -> index
   std::unordered_set<std::string> hosted_;              // ids of calls that the provider runs
   Sources sources_;
-  std::vector<std::string> summaries_;  // of the Responses item whose opaque value is to come
+  std::vector<std::string> summaries_;  // parts of the item whose opaque value is to come
+  ItemState reasoning_item_;            // the latest
   std::vector<ReasoningPart> reasoning_;
   Milliseconds now_{0};
   std::optional<Milliseconds> first_;  // output that a reader sees
   std::optional<Milliseconds> last_;
   AnswerParts parts_;
   bool has_issuer_to_write_ = false;
+  std::optional<std::string> stop_;  // the reason of an end that is still to be written
   bool stopped_ = false;
   bool has_later_content_ = false;  // behind the last stop
   bool ended_ = false;

@@ -92,6 +92,12 @@ void LobeEncoder::write_text(std::string_view text) {
   write("text", text);
 }
 
+void LobeEncoder::begin_reasoning(std::string_view id) {
+  if (item_of(id) == id) summaries_.clear();
+  summaries_.emplace_back();
+  reasoning_.push_back({std::string(id), 0, {}});
+}
+
 void LobeEncoder::on_reasoning(std::string_view id, std::string_view delta) {
   if (delta.empty()) return;
   effective();
@@ -140,10 +146,11 @@ void LobeEncoder::on_state(const event::Event& event, const event::ProviderState
     has_issuer_to_write_ = true;
     return;
   }
-  if (state.kind == "item" && value["type"].string() == "reasoning") {
-    begin("reasoning_response_item");
-    value.write(out_);
-    return end();
+  if (options_.wire == responses && state.kind == "item" &&
+      value["type"].string().starts_with("reasoning")) {
+    reasoning_item_ = {std::string(state.entity_id), std::string(state.json)};
+    // A summary's is its status alone, which the frame of the item has.
+    if (value["type"].string() == "reasoning") return;
   }
   if (!state.entity_id.empty()) id_ = state.entity_id;
   if (const auto url = value["image_url"]["url"].filled_string(); url && state.kind == "image") {

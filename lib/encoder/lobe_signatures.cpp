@@ -1,6 +1,7 @@
 // What a provider needs again unchanged, under LobeHub's names: signatures of reasoning and items
 // of an answer.
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "encoder/lobe.hpp"
@@ -24,6 +25,19 @@ Signature signature_of(std::string_view value) {
     if (signature) return {std::string(*signature), false};
   }
   return {std::string(value), false};
+}
+
+// The parts of an item of reasoning that have words.
+std::string list_of(std::string_view type, std::span<const std::string> texts) {
+  std::string list = "[";
+  for (const std::string& text : texts) {
+    if (text.empty()) continue;
+    list.append(list.size() > 1 ? ",{" : "{");
+    json::append_member(list, "type", type);
+    json::append_member(list, "text", text);
+    list.push_back('}');
+  }
+  return list + "]";
 }
 
 }  // namespace
@@ -68,21 +82,30 @@ std::string LobeEncoder::scoped(const event::EncryptedValue& value, std::string_
   return options_.scope(issuer_, value.value);
 }
 
-// The item as the Responses API takes it back without knowing the conversation.
+// The item as the Responses API takes it back without knowing the conversation: its parts are its
+// summary, and from where its state says so its content.
 void LobeEncoder::write_response_item(const event::EncryptedValue& value) {
+  json::Document document;
+  const bool is_known = reasoning_item_.id == value.entity_id && !reasoning_item_.json.empty();
+  const auto parsed = document.parse(is_known ? reasoning_item_.json : "{}");
+  const json::Value state = parsed ? parsed.value() : json::Value();
+  const bool has_content = state["type"].string() == "reasoning_text";
+  const auto all = static_cast<std::int64_t>(summaries_.size());
+  const std::int64_t given = has_content ? state["summary"].integer().value_or(0) : all;
+  const std::span<const std::string> parts(summaries_);
+  const auto summaries = static_cast<std::size_t>(std::clamp<std::int64_t>(given, 0, all));
   begin("reasoning_response_item");
   out_.push_back('{');
   json::append_member(out_, "type", "reasoning");
   json::append_member(out_, "id", value.entity_id);
-  std::string list = "[";
-  for (const std::string& summary : summaries_) {
-    if (summary.empty()) continue;
-    list.append(list.size() > 1 ? "," : "").append(R"({"type":"summary_text")");
-    json::append_member(list, "text", summary);
-    list.push_back('}');
+  json::append_raw_member(out_, "summary", list_of("summary_text", parts.first(summaries)));
+  if (has_content) {
+    json::append_raw_member(out_, "content", list_of("reasoning_text", parts.subspan(summaries)));
   }
-  json::append_raw_member(out_, "summary", list + "]");
   json::append_member(out_, "encrypted_content", scoped(value, value.value));
+  if (const auto status = state["status"].filled_string()) {
+    json::append_member(out_, "status", *status);
+  }
   out_.push_back('}');
   end();
 }

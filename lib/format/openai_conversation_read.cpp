@@ -9,6 +9,7 @@
 #include "format/further_members.hpp"
 #include "format/openai_content.hpp"
 #include "format/openai_conversation.hpp"
+#include "format/openai_conversation_reasoning.hpp"
 #include "format/openai_item_reader.hpp"
 #include "format/openai_items.hpp"
 #include "format/openai_names.hpp"
@@ -159,44 +160,14 @@ void ItemReader::read_message(const json::Value& item) {
 
 void ItemReader::read_reasoning(const json::Value& item) {
   settle();
-  const bool is_content = item["content"].size() > 0;
   const std::size_t first = messages_.size();
   const std::string id = id_of(item, ids_);
-  const auto add_part = [&](std::string_view text) {
-    const std::size_t number = messages_.size() - first;
-    Message& message = messages_.emplace_back();
-    message.role = Role::reasoning;
-    message.id = number == 0 ? id : id + ":" + std::to_string(number);
-    message.content = message::Content::of_text(text);
-  };
-  for (const json::Value part : item["summary"].items()) add_part(openai::text_of_part(part));
-  const std::size_t summaries = messages_.size() - first;
-  for (const json::Value part : item["content"].items()) add_part(openai::text_of_part(part));
-  if (messages_.size() == first) add_part("");
+  read_reasoning_item(messages_, item, id);
   for (std::size_t at = first; at < messages_.size(); ++at) order_.add_reasoning(at);
   Message& head = messages_[first];
-  const auto encrypted = item["encrypted_content"].filled_string();
-  if (encrypted) head.encrypted_value = *encrypted;
-  if (is_content) {
-    std::string state = R"({"type":"reasoning_text")";
-    if (summaries > 0) json::append_member(state, "summary", static_cast<std::int64_t>(summaries));
-    head.metadata.add(openai::items_provider, "item", state + "}");
-  } else if (const auto given = item["encrypted_content"]; !encrypted || !is_ours(id, given)) {
+  const bool is_known = head.encrypted_value && is_ours(id, item["encrypted_content"]);
+  if (item["content"].size() == 0 && !is_known) {
     head.metadata.add(openai::items_provider, "item", R"({"type":"reasoning"})");
-  }
-  std::string members =
-      openai::members_of(item, {"type", "id", "summary", "content", "encrypted_content"});
-  for (const std::string_view list : {"summary", "content"}) {
-    openai::append_part_members(members, list, item[list]);
-  }
-  // One part without words is not none.
-  const bool is_one = messages_.size() == first + 1 && head.content.text.empty();
-  const bool is_only_summary = is_one && item["summary"].size() == 1;
-  if (is_only_summary && members.find(R"("summary":)") == std::string::npos) {
-    json::append_raw_member(members, "summary", "[{}]");
-  }
-  if (!members.empty()) {
-    head.metadata.add(openai::items_provider, further_kind, "{" + members + "}");
   }
 }
 

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "event/event.hpp"
+#include "format/further_members.hpp"
+#include "format/openai_content.hpp"
 #include "format/openai_item_state.hpp"
 #include "format/openai_names.hpp"
 #include "message/parts.hpp"
@@ -50,6 +52,44 @@ bool is_left_silent(const ProviderState& state, PlainReasoning plain) {
 
 bool leaves_silent_reasoning(const Message& message, PlainReasoning plain) {
   return count_left_silent(message, plain) > 0;
+}
+
+void read_reasoning_item(message::Messages& out, const json::Value& item, const std::string& id) {
+  const std::size_t first = out.size();
+  const auto add_part = [&](std::string_view text) {
+    const std::size_t number = out.size() - first;
+    Message& message = out.emplace_back();
+    message.role = Role::reasoning;
+    message.id = number == 0 ? id : id + ":" + std::to_string(number);
+    message.content = message::Content::of_text(text);
+  };
+  for (const json::Value part : item["summary"].items()) add_part(openai::text_of_part(part));
+  const std::size_t summaries = out.size() - first;
+  for (const json::Value part : item["content"].items()) add_part(openai::text_of_part(part));
+  if (out.size() == first) add_part("");
+  Message& head = out[first];
+  if (const auto encrypted = item["encrypted_content"].filled_string()) {
+    head.encrypted_value = *encrypted;
+  }
+  if (item["content"].size() > 0) {
+    std::string state = R"({"type":"reasoning_text")";
+    if (summaries > 0) json::append_member(state, "summary", static_cast<std::int64_t>(summaries));
+    head.metadata.add(openai::items_provider, "item", state + "}");
+  }
+  std::string members =
+      openai::members_of(item, {"type", "id", "summary", "content", "encrypted_content"});
+  for (const std::string_view list : {"summary", "content"}) {
+    openai::append_part_members(members, list, item[list]);
+  }
+  // One part without words is not none.
+  const bool is_one = out.size() == first + 1 && head.content.text.empty();
+  const bool is_only_summary = is_one && item["summary"].size() == 1;
+  if (is_only_summary && members.find(R"("summary":)") == std::string::npos) {
+    json::append_raw_member(members, "summary", "[{}]");
+  }
+  if (!members.empty()) {
+    head.metadata.add(openai::items_provider, further_kind, "{" + members + "}");
+  }
 }
 
 std::size_t count_reasoning_parts(std::span<const Message> messages, std::size_t at) {

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
+#include "base/json.hpp"
 #include "message/message.hpp"
 
 namespace millrace::format {
@@ -22,6 +24,10 @@ bool leaves_silent_reasoning(const message::Message& message, PlainReasoning pla
 
 // How many items of reasoning the writer leaves out; those of another API are nothing to it.
 std::size_t reasoning_left_out(std::span<const message::Message> messages, PlainReasoning plain);
+
+// Appends an item of reasoning: a message for each part of its summary and of its content, at least
+// one. The first has `id`, the encrypted content and what no other member of a message shows.
+void read_reasoning_item(message::Messages& out, const json::Value& item, const std::string& id);
 
 // How many messages from `at` on are parts of one item of reasoning.
 std::size_t count_reasoning_parts(std::span<const message::Message> messages, std::size_t at);

@@ -8,6 +8,7 @@
 #include "format/format.hpp"
 #include "format/further_members.hpp"
 #include "format/openai.hpp"
+#include "format/openai_conversation_reasoning.hpp"
 #include "format/openai_names.hpp"
 #include "message/foreign.hpp"
 #include "message/parts.hpp"
@@ -142,22 +143,13 @@ Message reasoning_message(std::string_view text, std::string_view signature, IdS
   return reasoning;
 }
 
-// A whole item of the Responses API becomes one reasoning message a part of its summary.
+// A whole item of the Responses API becomes one reasoning message a part.
 void add_response_item(Messages& out, const json::Value& item, IdSource& ids) {
   const auto id = item["id"].filled_string();
-  const std::string first = id ? std::string(*id) : "rs_" + ids.next_id();
-  std::size_t part = 0;
-  const auto add = [&](std::string_view text) {
-    Message reasoning;
-    reasoning.role = Role::reasoning;
-    reasoning.id = part == 0 ? first : first + ":" + std::to_string(part);
-    reasoning.content = Content::of_text(text);
-    if (part == 0) set_signature(reasoning, item["encrypted_content"].string());
-    out.push_back(std::move(reasoning));
-    ++part;
-  };
-  for (const json::Value summary : item["summary"].items()) add(summary["text"].string());
-  if (part == 0) add("");
+  const std::size_t first = out.size();
+  format::read_reasoning_item(out, item, id ? std::string(*id) : "rs_" + ids.next_id());
+  out[first].encrypted_value.reset();
+  set_signature(out[first], item["encrypted_content"].string());
 }
 
 // The signature of the message itself: OpenRouter's `reasoning_details`, all of them, and Gemini's

@@ -59,6 +59,52 @@ TEST(LobeEncoder, WritesWhatProvidersSay) {
   EXPECT_GE(cases, 4U);
 }
 
+// xAI gives them with the usage, in a record behind the end.
+TEST(LobeEncoder, WritesSourcesBeforeTheEndThatTheyComeBehind) {
+  const std::string out =
+      converted("openai_chat",
+                R"(data: {"id":"c","choices":[{"index":0,"delta":{"content":"Hi"}}]})"
+                "\n\n"
+                R"(data: {"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]})"
+                "\n\n"
+                R"(data: {"id":"c","choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2},)"
+                R"("citations":["https://a.example"]})"
+                "\n\ndata: [DONE]\n\n");
+  const std::size_t grounding = out.find("event: grounding");
+  const std::size_t stop = out.find("event: stop");
+  const std::size_t usage = out.find("event: usage");
+  EXPECT_LT(grounding, stop) << out;
+  EXPECT_LT(stop, usage) << out;
+  EXPECT_NE(usage, std::string::npos) << out;
+}
+
+TEST(LobeEncoder, WritesItemsOfReasoningWhole) {
+  const std::string out = converted(
+      "openai_responses",
+      R"(data: {"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning",)"
+      R"("id":"rs_1","summary":[{"type":"summary_text","text":"Other"}]}})"
+      "\n\n"
+      R"(data: {"type":"response.output_item.done","output_index":1,"item":{"type":"reasoning",)"
+      R"("id":"rs_2","encrypted_content":"e2","summary":[{"type":"summary_text","text":"A"}],)"
+      R"("status":"completed"}})"
+      "\n\n"
+      R"(data: {"type":"response.output_item.done","output_index":2,"item":{"type":"reasoning",)"
+      R"("id":"rs_3","encrypted_content":"e3","summary":[{"type":"summary_text","text":"A"}],)"
+      R"("content":[{"type":"reasoning_text","text":"B"}]}})"
+      "\n\n"
+      R"(data: {"type":"response.completed","response":{"status":"completed"}})"
+      "\n\n");
+  EXPECT_NE(out.find(R"(data: {"type":"reasoning","id":"rs_2","summary":[{"type":"summary_text",)"
+                     R"("text":"A"}],"encrypted_content":"e2","status":"completed"})"),
+            std::string::npos)
+      << out;
+  EXPECT_NE(out.find(R"(data: {"type":"reasoning","id":"rs_3","summary":[{"type":"summary_text",)"
+                     R"("text":"A"}],"content":[{"type":"reasoning_text","text":"B"}],)"
+                     R"("encrypted_content":"e3"})"),
+            std::string::npos)
+      << out;
+}
+
 TEST(LobeEncoder, WritesAnErrorOfTheKnownClassesAndNothingAfterIt) {
   EXPECT_EQ(encoded({{event::Failed{"slow", "rate_limited"}, R"("status":429)"},
                      {event::TextStart{"m"}}}),

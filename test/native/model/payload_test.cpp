@@ -291,6 +291,21 @@ TEST(Payload, SendsResponsesItemsBack) {
   EXPECT_NE(body.find(R"("store":false)"), std::string::npos) << body;
 }
 
+TEST(Payload, SendsAllOfAResponsesItemBack) {
+  const auto built = test::build(
+      test::settings_of("openai", R"("apiMode":"responses")"),
+      R"({"model":"gpt-5","messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b",)"
+      R"("reasoning":{"responseItems":[{"type":"reasoning","id":"rs_1","encrypted_content":"gAAAA1",)"
+      R"("summary":[{"type":"summary_text","text":"s"}],"content":[{"type":"reasoning_text","text":)"
+      R"("c"}],"status":"completed"}]}},{"role":"user","content":"c"}]})");
+  const std::string body = test::body_of(built);
+  EXPECT_NE(body.find(R"({"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text",)"
+                      R"("text":"s"}],"content":[{"type":"reasoning_text","text":"c"}],)"
+                      R"("encrypted_content":"gAAAA1","status":"completed"})"),
+            std::string::npos)
+      << body;
+}
+
 constexpr std::string_view foreign_call =
     R"("messages":[{"role":"user","content":"a"},{"role":"assistant","content":"","tool_calls":)"
     R"([{"id":"call_1","type":"function","function":{"name":"t","arguments":"{}"}},)"

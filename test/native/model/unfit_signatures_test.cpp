@@ -92,6 +92,15 @@ const SignedAnswer signed_answers[] = {
      R"("call_id":"call_1","name":"look","arguments":"{}","status":"completed"}]})",
      SignedPart::reasoning,
      R"({"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAAAsig"})", "gAAAAsig"},
+    {"responses with a status", "openai_responses", "openai",
+     R"({"id":"resp_1","object":"response","status":"completed","output":[{"type":"reasoning","id":)"
+     R"("rs_1","summary":[{"type":"summary_text","text":"Hm."}],"encrypted_content":"gAAAAsig",)"
+     R"("status":"completed"},{"type":"function_call","id":"fc_1","call_id":"call_1","name":"look",)"
+     R"("arguments":"{}","status":"completed"}]})",
+     SignedPart::reasoning,
+     R"({"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"Hm."}],)"
+     R"("encrypted_content":"gAAAAsig","status":"completed"})",
+     "gAAAAsig"},
     {"responses of several parts", "openai_responses", "openai",
      R"({"id":"resp_1","object":"response","status":"completed","output":[{"type":"reasoning","id":)"
      R"("rs_1","summary":[{"type":"summary_text","text":"A."},{"type":"summary_text","text":"B."}],)"
