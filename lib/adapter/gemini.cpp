@@ -7,6 +7,7 @@
 #include "adapter/gemini_values.hpp"
 #include "base/error.hpp"
 #include "base/json_depth.hpp"
+#include "base/json_members.hpp"
 
 namespace millrace::adapter {
 namespace {
@@ -17,6 +18,7 @@ constexpr std::array gemini_fact_names{
     FactName{"responseId", "id"},
     FactName{"modelVersion", "model"},
 };
+constexpr std::array<std::string_view, 1> signature_members{"thoughtSignature"};
 constexpr std::array<std::string_view, 2> gemini_left_out{"candidates", "usageMetadata"};
 constexpr std::array<std::string_view, 6> candidate_left_out{
     "content",          "index",         "groundingMetadata", "urlContextMetadata",
@@ -214,6 +216,7 @@ void Gemini::on_text(const json::Value& value, const json::Value& part) {
     if (is_new && signature.empty()) answer_.mark_unsigned(gemini_provider);
     if (is_other || !members.empty()) own_members(answer_.reasoning_id(), std::move(members));
     if (!signature.empty()) {
+      if (value.string().empty()) keep_apart(answer_.reasoning_id(), part);
       answer_.keep_for_reasoning(signature);
       answer_.end_reasoning();
     }
@@ -227,18 +230,29 @@ void Gemini::on_text(const json::Value& value, const json::Value& part) {
   if (!signature.empty()) answer_.keep_for_message(signature);
 }
 
-// A signature without words is of the text or reasoning that is open; behind anything else it is a
-// part of its own, which goes back at its place.
+// A signature without words is shown as that of the text or reasoning that is open; behind anything
+// else it is an item. Either way it goes back as a part of its own.
 void Gemini::on_bare_signature(const std::string& signature, const json::Value& part) {
   const bool is_reasoning = !answer_.reasoning_id().empty() || !answer_.has_message();
   if (is_reasoning) {
+    keep_apart(answer_.reasoning_id(), part);
     answer_.keep_for_reasoning(signature);
     answer_.end_reasoning();
   } else if (services_.parts.is_open(text_key)) {
+    keep_apart(answer_.message_id(), part);
     answer_.keep_for_message(signature);
   } else {
     answer_.item(gemini_provider, "part", part.to_json());
   }
+}
+
+// Says that the signature of a text or of reasoning came in a part behind it, and what that has
+// beside it: Google takes back no parts that were joined.
+// Source: Gemini API documentation, "Thought signatures" (2026).
+void Gemini::keep_apart(std::string_view id, const json::Value& part) {
+  if (id.empty() || !services_.gives_all()) return;
+  std::string others = json::further_members(part, signature_members);
+  keep_members("signature_part", id, others.insert(0, "{").append("}"));
 }
 
 // The members of the text that is open; each message has them once.

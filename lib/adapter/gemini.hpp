@@ -63,6 +63,7 @@ class Gemini final : public Adapter {
   void note_facts(const json::Value& record);
   void keep_members(std::string_view kind, std::string_view entity_id, std::string_view members);
   void own_members(std::string_view id, std::string members);
+  void keep_apart(std::string_view id, const json::Value& part);
   void add_arguments(const json::Value& call);
   void end_call();
   void note_count(const json::Value& usage, const json::Value& candidates);

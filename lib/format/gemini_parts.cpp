@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "format/further_members.hpp"
 #include "format/retained.hpp"
 #include "format/support.hpp"
 #include "format/turn_blocks.hpp"
@@ -179,6 +180,23 @@ void read_part(JsonBuilder& out, const json::Value& part) {
   } else if (!read_medium(out, part)) {
     write_stand_in(out, provider, part);
   }
+}
+
+void keep_signature_part(message::Metadata& metadata, const json::Value& part) {
+  metadata.add(provider, signature_part_kind, without(part, {"thoughtSignature"}));
+}
+
+bool write_signature_part(JsonBuilder& out, std::string_view signature,
+                          const message::Metadata& metadata) {
+  const auto* state = metadata.find(provider, signature_part_kind);
+  json::Document document(message::depth_limit);
+  const auto part = document.parse(state == nullptr ? "" : state->json);
+  if (!part || signature.empty()) return false;
+  out.open_object();
+  write_further(out, part.value(), {"thoughtSignature"});
+  out.text("thoughtSignature", signature);
+  out.close_object();
+  return true;
 }
 
 Response read_response(const json::Value& function_response) {

@@ -43,6 +43,15 @@ bool is_from_elsewhere(std::string_view id);
 inline constexpr std::string_view members_kind = "members";
 inline constexpr std::string_view result_members_kind = "result_members";
 
+// State of a text or of reasoning: its signature came in a part behind it, which has these members
+// beside it.
+inline constexpr std::string_view signature_part_kind = "signature_part";
+// Keeps that of a part without words.
+void keep_signature_part(message::Metadata& metadata, const json::Value& part);
+// Writes that part; false where the signature came with its words.
+bool write_signature_part(message::JsonBuilder& out, std::string_view signature,
+                          const message::Metadata& metadata);
+
 // The JSON text of these members, or "" when there are none.
 std::string members_of(const json::Value& part);
 // Adds them to the part that is open.

@@ -244,6 +244,7 @@ void GeminiReader::read_text(const json::Value& value, const json::Value& part) 
       mark_unsigned(message, gemini::provider);
     }
     keep_part_members(message.metadata, members);
+    if (reasoning_part && bare) gemini::keep_signature_part(message.metadata, part);
     order_.add_reasoning(messages_.size() - 1);
     return;
   }
@@ -254,6 +255,7 @@ void GeminiReader::read_text(const json::Value& value, const json::Value& part) 
   message.content.kind = Content::Kind::text;
   message.content.text.append(value.string());
   if (signature) message.encrypted_value = gemini::encrypted_value(*signature);
+  if (bare) gemini::keep_signature_part(message.metadata, part);
 }
 
 void GeminiReader::read_call(const json::Value& value, const json::Value& part) {

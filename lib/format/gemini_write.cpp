@@ -96,7 +96,20 @@ class GeminiWriter final : public TurnWriter {
   void write_signed(const Message& message, std::string_view text, std::string_view signature) {
     if (text.empty() && signature.empty()) return;
     enter(Turn::assistant);
-    gemini::write_text(out_, text, signature, false, &message.metadata);
+    write_words(message, text, signature, false);
+  }
+
+  // A signature that came behind its words goes back behind them.
+  void write_words(const Message& message, std::string_view text, std::string_view signature,
+                   bool reasoning_part) {
+    const bool is_apart =
+        !signature.empty() &&
+        message.metadata.find(gemini::provider, gemini::signature_part_kind) != nullptr;
+    if (!is_apart || !text.empty()) {
+      gemini::write_text(out_, text, is_apart ? std::string_view() : signature, reasoning_part,
+                         &message.metadata);
+    }
+    if (is_apart) gemini::write_signature_part(out_, signature, message.metadata);
   }
 
   void write_item(const message::ProviderState& state) override {
@@ -122,7 +135,7 @@ class GeminiWriter final : public TurnWriter {
     if (signature.empty() && !is_own_unsigned(message, gemini::provider)) return;
     const std::string text = message::text_of(message.content);
     enter(Turn::assistant);
-    gemini::write_text(out_, text, signature, !text.empty(), &message.metadata);
+    write_words(message, text, signature, !text.empty());
   }
 
   [[nodiscard]] bool has_own_id(const ToolCall& call) const {

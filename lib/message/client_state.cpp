@@ -29,6 +29,7 @@ constexpr std::array<std::string_view, 4> part_members{"inlineData", "thoughtSig
 constexpr std::array<std::string_view, 1> citation_members{"citationsContent"};
 constexpr std::array<std::string_view, 4> cited_members{"begin", "size", "hash", "citations"};
 constexpr std::array<std::string_view, 2> text_members{"partMetadata", "speechMetadata"};
+constexpr std::array<std::string_view, 2> words_members{"text", "thought"};
 constexpr std::array<std::string_view, 1> content_members{"parts"};
 constexpr std::array<std::string_view, 1> id_member{"id"};  // of an answer: no request has it
 constexpr std::array<std::string_view, 1> google_member{"google"};
@@ -64,7 +65,7 @@ constexpr std::string_view medium_names =
     "mimeType data displayName startOffset endOffset fps text languageCode finished";
 constexpr std::string_view any_name = "*";
 
-constexpr std::array<StateRow, 22> state_rows{{
+constexpr std::array<StateRow, 23> state_rows{{
     {"millrace", "issuer"},
     {"anthropic", event::unsigned_kind},
     {"google", event::unsigned_kind},
@@ -76,6 +77,7 @@ constexpr std::array<StateRow, 22> state_rows{{
     {"anthropic", "cited_text", cited_members, any_members, citation_names},
     {"google", "part", part_members, any_members, medium_names},
     {"google", "members", text_members, any_members, any_name},
+    {"google", "signature_part", words_members},
     {"bedrock", "content_block", citation_members, any_members, citation_names},
     {"bedrock", "cited_text", cited_members, any_members, citation_names},
     {"openai_responses", "content", content_members, any_members, answer_part_names},

@@ -42,22 +42,10 @@ constexpr std::array readers{
 };
 
 // Marks and notes of the engine's own, and of servers: no reader misses them.
-constexpr std::array<std::string_view, 16> plain_kinds{"issuer",
-                                                       "begun",
-                                                       event::unsigned_kind,
-                                                       "custom",
-                                                       "reasoning_content",
-                                                       "reasoning",
-                                                       "list",
-                                                       "cache_control",
-                                                       "cache_blocks",
-                                                       "refusal",
-                                                       "tool_name",
-                                                       "hosted",
-                                                       "index",
-                                                       "function_call",
-                                                       "call_id",
-                                                       "call_type"};
+constexpr std::array<std::string_view, 17> plain_kinds{
+    "issuer",    "begun", event::unsigned_kind, "signature_part", "custom",   "reasoning_content",
+    "reasoning", "list",  "cache_control",      "cache_blocks",   "refusal",  "tool_name",
+    "hosted",    "index", "function_call",      "call_id",        "call_type"};
 
 // Dialects that send reasoning only with their own signature, and have no note of their own.
 constexpr std::array signed_dialects{Dialect::anthropic, Dialect::vertex_anthropic, Dialect::gemini,
