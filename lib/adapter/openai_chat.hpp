@@ -87,6 +87,11 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void on_reasoning_part(std::string_view text) override;
   bool on_call(std::string_view content) override;
 
+  // Of the block of reasoning that is not signed yet; its pieces pass on as they come.
+  struct BlockWords {
+    std::string text;
+    bool is_later = false;  // than the first
+  };
   // What of an answer has come.
   struct Given {
     bool text = false;
@@ -121,6 +126,8 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void keep_thinking(const json::Value& part);
   void on_reasoning(const json::Value& delta);
   void on_reasoning_text(std::string_view text);
+  void add_block_words(std::string_view text);
+  std::string signed_block(const json::Value& block, std::string_view words);
   void skip_member(std::string_view name);
   void on_tool_call(const json::Value& entry, std::optional<std::int64_t> index);
   void on_written_call(const InvokedCall& written);
@@ -172,6 +179,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   Alternatives alternatives_;
   std::vector<Call> calls_;
   ReasoningDetails details_;
+  Rare<BlockWords> block_words_;
   ContentList content_;
   LatestUsage usage_;     // some servers report it on every chunk
   std::string usage_id_;  // of the answer that has it

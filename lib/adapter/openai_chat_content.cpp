@@ -211,6 +211,7 @@ void OpenAiChat::on_reasoning(const json::Value& delta) {
   const bool strict = services_.mode == event::Mode::strict;
   const bool has_blocks = delta["thinking_blocks"].size() > 0;
   const std::string_view kind = has_blocks ? "thinking_blocks" : "reasoning_details";
+  const std::string_view words = has_blocks ? "thinking" : "text";
   const json::Value details = delta[kind];
   const auto content = delta["reasoning_content"].filled_string();
   const auto other = delta["reasoning"].filled_string();
@@ -224,7 +225,7 @@ void OpenAiChat::on_reasoning(const json::Value& delta) {
     on_reasoning_text(*plain);
   } else {
     for (const json::Value detail : details.items()) {
-      on_reasoning_text(detail[has_blocks ? "thinking" : "text"].string());
+      on_reasoning_text(detail[words].string());
       if (strict) on_reasoning_text(detail["summary"].string());
     }
   }
@@ -235,11 +236,31 @@ void OpenAiChat::on_reasoning(const json::Value& delta) {
     }
     const bool is_signed = has_blocks ? detail["signature"].filled_string().has_value()
                                       : !detail["signature"].is_nothing();
+    add_block_words(detail[words].string());
     if (is_signed || !detail["data"].is_nothing()) {
-      services_.parts.pass(
-          event::ProviderState{chat_provider, kind, message_id_, detail.to_json()});
+      const std::string state = is_signed ? signed_block(detail, words) : detail.to_json();
+      services_.parts.pass(event::ProviderState{chat_provider, kind, message_id_, state});
     }
   }
+}
+
+void OpenAiChat::add_block_words(std::string_view text) {
+  constexpr std::size_t limit_bytes = 4UL * 1024 * 1024;
+  if (text.empty() || block_words_->text.size() + text.size() > limit_bytes) return;
+  block_words_.edit().text.append(text);
+}
+
+// A signature may come behind the words of its block. Those of the first block are the reasoning
+// before all others; each later one is given with its own.
+std::string OpenAiChat::signed_block(const json::Value& block, std::string_view words) {
+  const std::array<std::string_view, 1> known{words};
+  BlockWords& given = block_words_.edit();
+  const std::string own = std::exchange(given.text, {});
+  const bool is_first = !std::exchange(given.is_later, true);
+  if (is_first || own.empty() || !block[words].string().empty()) return block.to_json();
+  std::string state = "{" + json::further_members(block, known);
+  json::append_member(state, words, own);
+  return state + "}";
 }
 
 void OpenAiChat::skip_member(std::string_view name) {

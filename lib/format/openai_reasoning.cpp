@@ -22,16 +22,40 @@ struct DetailRow {
 constexpr std::array<DetailRow, 2> detail_rows{
     {{details_kind, "reasoning.text", "text"}, {blocks_kind, "thinking", "thinking"}}};
 
-// The signature of streamed reasoning comes without its text, which then is all of the reasoning.
-void write_detail(JsonBuilder& out, const DetailRow& row, const std::string& json,
+bool is_bare(const DetailRow& row, const json::Value& detail) {
+  return detail["type"].string() == row.type && detail[row.text_key].string().empty();
+}
+
+// The words of the first detail whose signature came without them: the reasoning without the words
+// of the others; all of it where these are no part of it.
+std::string_view words_of_bare(const DetailRow& row, const Message& message,
+                               std::string_view reasoning) {
+  std::string before;
+  std::string after;
+  bool is_behind = false;
+  for (const message::ProviderState& state : message.metadata.provider_state) {
+    if (state.provider != provider || state.kind != row.kind) continue;
+    json::Document document(message::depth_limit);
+    const auto detail = document.parse(state.json);
+    if (!detail) continue;
+    (is_behind ? after : before).append(detail.value()[row.text_key].string());
+    is_behind = is_behind || is_bare(row, detail.value());
+  }
+  const bool fits = before.size() + after.size() <= reasoning.size() &&
+                    reasoning.starts_with(before) && reasoning.ends_with(after);
+  if (!fits) return reasoning;
+  return reasoning.substr(before.size(), reasoning.size() - before.size() - after.size());
+}
+
+// The signature of streamed reasoning comes without its words, `reasoning_part`. Gives whether they
+// were written.
+bool write_detail(JsonBuilder& out, const DetailRow& row, const std::string& json,
                   std::string_view reasoning_part) {
   json::Document document(message::depth_limit);
   const auto detail = document.parse(json);
-  const bool bare = detail && detail.value()["type"].string() == row.type &&
-                    detail.value()[row.text_key].string().empty();
-  if (!bare || reasoning_part.empty()) {
+  if (!detail || !is_bare(row, detail.value()) || reasoning_part.empty()) {
     out.raw(json);
-    return;
+    return false;
   }
   out.open_object();
   for (const auto& [key, value] : detail.value().members()) {
@@ -39,6 +63,7 @@ void write_detail(JsonBuilder& out, const DetailRow& row, const std::string& jso
   }
   out.text(row.text_key, reasoning_part);
   out.close_object();
+  return true;
 }
 
 // The member that a list of details came in, by their types.
@@ -69,10 +94,11 @@ void write_details(JsonBuilder& out, const Message& message, std::string_view re
   for (const DetailRow& row : detail_rows) {
     if (message.metadata.find(provider, row.kind) == nullptr) continue;
     has_state = true;
+    std::string_view words = words_of_bare(row, message, reasoning_part);
     out.open_array(row.kind);
     for (const message::ProviderState& state : message.metadata.provider_state) {
       if (state.provider == provider && state.kind == row.kind) {
-        write_detail(out, row, state.json, reasoning_part);
+        if (write_detail(out, row, state.json, words)) words = {};
       }
     }
     out.close_array();
