@@ -353,9 +353,10 @@ class Decider {
     }
     if (calls.items().empty()) return finish("user_requested", "Operation cancelled by user");
     Tree message_ids = Tree::object();
+    const ShownResults results(state_["messages"]);
     for (const Tree& call : calls.items()) {
       const std::string id(call["id"].string());
-      const std::string shown = shown_result_id(state_["messages"], id);
+      const std::string shown = results.of(id);
       if (!shown.empty()) message_ids.set(id, shown);
     }
     Tree made = with_calls("resolve_aborted_tools", payload_["parentMessageId"], std::move(calls));

@@ -200,4 +200,26 @@ std::string shown_result_id(const Tree& messages, std::string_view call_id) {
   return call == nullptr ? std::string() : std::string((*call)["result_msg_id"].string());
 }
 
+// Of several turns that show a call the last one counts.
+ShownResults::ShownResults(const Tree& messages) {
+  const auto& state_messages = messages.items();
+  for (auto row = state_messages.rbegin(); row != state_messages.rend(); ++row) {
+    add(*row);
+    for (const Tree& turn : (*row)["children"].items()) add(turn);
+  }
+}
+
+void ShownResults::add(const Tree& turn) {
+  for (const std::string_view member : {"tools", "tool_calls"}) {
+    for (const Tree& call : turn[member].items()) {
+      ids_.try_emplace(std::string(call["id"].string()), call["result_msg_id"].string());
+    }
+  }
+}
+
+std::string ShownResults::of(const std::string& call_id) const {
+  const auto known = call_id.empty() ? ids_.end() : ids_.find(call_id);
+  return known == ids_.end() ? std::string() : known->second;
+}
+
 }  // namespace millrace::agent

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "base/json_tree.hpp"
 
@@ -32,5 +33,17 @@ json::Tree batch_of_calls(const json::Tree& messages, const json::Tree& calls);
 
 // The id of the row of a call's result where the turn that asked for the call says it, or "".
 std::string shown_result_id(const json::Tree& messages, std::string_view call_id);
+
+// The same for many calls of one conversation.
+class ShownResults {
+ public:
+  explicit ShownResults(const json::Tree& messages);
+  [[nodiscard]] std::string of(const std::string& call_id) const;
+
+ private:
+  void add(const json::Tree& turn);
+
+  std::unordered_map<std::string, std::string> ids_;  // by those of the calls
+};
 
 }  // namespace millrace::agent

@@ -318,11 +318,20 @@ void AgUiEncoder::on_interrupt(const event::Interrupt& interrupt) {
   for (const event::Question& question : interrupt.questions) add_question(question, reason);
 }
 
+// A question that comes again is taken once. Others of one id, as LangGraph has them where a task
+// asks twice, are told apart by ids of ours; theirs is in the metadata.
 void AgUiEncoder::add_question(const event::Question& question, std::string_view reason) {
-  std::string id(question.id);
   auto& [list, ids] = interrupts_.edit();
-  if (id.empty()) id = options_.run_id + "-interrupt-" + std::to_string(ids.size() + 1);
-  if (!ids.insert(id).second) return;
+  std::string id(question.id);
+  const bool is_taken = ids.contains(id);
+  // One that came is known by its id and value, which no id is.
+  if (!id.empty() && !ids.insert(id + '\0' + std::string(question.json)).second) return;
+  if (id.empty() || is_taken) {
+    const auto is_id = [](const std::string& one) { return one.find('\0') == one.npos; };
+    const auto number = std::count_if(ids.begin(), ids.end(), is_id) + 1;
+    id = options_.run_id + "-interrupt-" + std::to_string(number);
+  }
+  ids.insert(id);
   if (!list.empty()) list.push_back(',');
   list.push_back('{');
   json::append_member(list, "id", id);
@@ -330,6 +339,7 @@ void AgUiEncoder::add_question(const event::Question& question, std::string_view
   if (!question.message.empty()) json::append_member(list, "message", question.message);
   list.append(R"(,"metadata":{)");
   json::append_raw_member(list, "value", question.json);
+  if (is_taken) json::append_member(list, "id", question.id);
   list.append("}}");
 }
 

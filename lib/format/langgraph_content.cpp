@@ -199,14 +199,15 @@ void RetainedBlocks::write_block(JsonBuilder& out, const Block& block, std::stri
   out.close_object();
 }
 
-// Writes a call without arguments by the message's call of its id; nothing where that is gone.
-// False for other blocks.
+// Writes a call of an answer, which is without name and arguments, by the message's call of its
+// id; nothing where that is gone. False for other blocks.
 bool RetainedBlocks::write_call(JsonBuilder& out, const json::Value& block,
                                 const std::vector<ToolCall>& calls) {
   const auto* shape =
       std::find_if(call_shapes.begin(), call_shapes.end(),
                    [&](const CallShape& row) { return row.type == block["type"].string(); });
-  if (shape == call_shapes.end() || block[shape->arguments].exists()) return false;
+  const bool is_whole = shape == call_shapes.end() || block[shape->arguments].exists();
+  if (is_whole || block["name"].exists()) return false;
   const auto call = std::find_if(calls.begin(), calls.end(), [&](const ToolCall& one) {
     return one.id == block[shape->id].string();
   });

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -184,12 +186,17 @@ void read_calls(Message& message, const json::Value& calls, bool invalid, IdSour
   }
 }
 
-void add_unlisted_call(Message& message, const json::Value& value, std::string_view id,
+using CallIds = std::unordered_set<std::string_view>;
+
+CallIds ids_of(const json::Value& calls) {
+  CallIds ids;
+  for (const json::Value call : calls.items()) ids.insert(call["id"].string());
+  return ids;
+}
+
+void add_unlisted_call(Message& message, const CallIds& invalid, std::string_view id,
                        const json::Value& name, const json::Value& arguments) {
-  if (id.empty()) return;
-  for (const json::Value call : value["invalid_tool_calls"].items()) {
-    if (call["id"].string() == id) return;
-  }
+  if (id.empty() || invalid.contains(id)) return;
   ToolCall& call = message.tool_calls.emplace_back();
   call.id = id;
   call.name = name.string();
@@ -205,13 +212,14 @@ void read_unlisted_calls(Message& message, const json::Value& content, const jso
   };
   constexpr std::array shapes{Shape{"tool_use", "id", "input"}, Shape{"tool_call", "id", "args"},
                               Shape{"function_call", "call_id", "arguments"}};
+  const CallIds invalid = ids_of(value["invalid_tool_calls"]);
   const auto read_blocks = [&](const json::Value& blocks, std::span<const Shape> known) {
     for (const json::Value block : blocks.items()) {
       const auto shape = std::find_if(known.begin(), known.end(), [&](const Shape& one) {
         return one.type == block["type"].string();
       });
       if (shape == known.end()) continue;
-      add_unlisted_call(message, value, block[shape->id].string(), block["name"],
+      add_unlisted_call(message, invalid, block[shape->id].string(), block["name"],
                         block[shape->arguments]);
     }
   };
@@ -219,7 +227,8 @@ void read_unlisted_calls(Message& message, const json::Value& content, const jso
   if (!message.tool_calls.empty()) return;
   for (const json::Value call : value["additional_kwargs"]["tool_calls"].items()) {
     const json::Value function = call["function"];
-    add_unlisted_call(message, value, call["id"].string(), function["name"], function["arguments"]);
+    add_unlisted_call(message, invalid, call["id"].string(), function["name"],
+                      function["arguments"]);
   }
   if (!message.tool_calls.empty()) return;
   read_blocks(value["response_metadata"]["output"], std::span(shapes).last(1));
@@ -256,6 +265,7 @@ void keep_langgraph_members(Message& message, const json::Value& value, bool has
   if (!has_own_type) known.emplace_back("type");
   if (message.role != Role::tool) known.emplace_back("name");
   if (message.error) known.emplace_back("status");
+  if (message::is_langgraph_text(value)) known.emplace_back("text");
   if (message::is_empty_langgraph_content(value["content"])) known.emplace_back("content_blocks");
   JsonBuilder out;
   out.open_object();

@@ -19,7 +19,12 @@ json::Value langgraph_content_of(const json::Value& body) {
   const json::Value content = body["content"];
   const json::Value blocks = body["content_blocks"];
   const bool has_blocks = blocks.is_array() && blocks.size() > 0;
+  if (!has_blocks && is_langgraph_text(body)) return body["text"];
   return has_blocks && is_empty_langgraph_content(content) ? blocks : content;
+}
+
+bool is_langgraph_text(const json::Value& body) {
+  return body["text"].is_string() && body["content"].is_nothing();
 }
 
 bool is_langgraph_dict(const json::Value& value) {

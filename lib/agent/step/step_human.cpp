@@ -86,6 +86,7 @@ Result<Tree> StepMachine::batch_of(const Tree& calls) {
 // none.
 void StepMachine::bind_messages(const Tree& calls, const std::string& parent,
                                 const std::string& batch_id, bool make) {
+  const ShownResults results(state_["messages"]);
   for (std::size_t i = 0; i < calls.items().size(); ++i) {
     const Tree& call = calls.items()[i];
     Tree* state_message = find_tool_message(state_, call["id"].string());
@@ -108,7 +109,7 @@ void StepMachine::bind_messages(const Tree& calls, const std::string& parent,
     }
     if (state_message == nullptr) {
       // A group shows the row of the result within the turn.
-      const std::string shown = shown_result_id(state_["messages"], call["id"].string());
+      const std::string shown = results.of(std::string(call["id"].string()));
       if (!shown.empty()) state_.at("pendingToolMessageIds").set(call["id"].string(), shown);
       continue;
     }

@@ -44,6 +44,18 @@ TEST(AgUiInterrupt, HasDistinctIdsAndIsTakenOnce) {
             R"("metadata":{"value":null}}]}})");
 }
 
+TEST(AgUiInterrupt, KeepsAnotherQuestionOfTheSameId) {
+  const std::string records =
+      "event: updates\n"
+      R"(data: {"__interrupt__":[{"value":"A?","id":"a"},{"value":"B?","id":"a"}]})"
+      "\n\n";
+  EXPECT_EQ(last_frame(records + records),
+            R"({"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt",)"
+            R"("interrupts":[{"id":"a","reason":"langgraph:interrupt","message":"A?",)"
+            R"("metadata":{"value":"A?"}},{"id":"r-interrupt-2","reason":"langgraph:interrupt",)"
+            R"("message":"B?","metadata":{"value":"B?","id":"a"}}]}})");
+}
+
 TEST(AgUiInterrupt, IsKnownToClientsBefore10) {
   const std::string frame = last_frame(
       "event: updates\ndata: {\"__interrupt__\":[{\"value\":\"Go?\",\"id\":\"i\"}]}\n\n", "");

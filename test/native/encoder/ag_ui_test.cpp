@@ -230,7 +230,8 @@ TEST(AgUiEncoder, AsksTheQuestionsOfAnInterrupt) {
       finished(
           R"(,"outcome":{"type":"interrupt","interrupts":[)"
           R"({"id":"r-interrupt-1","reason":"langgraph:interrupt","message":"why","metadata":{"value":"why"}},)"
-          R"({"id":"q","reason":"langgraph:interrupt","metadata":{"value":{"a":1}}}]})"));
+          R"({"id":"q","reason":"langgraph:interrupt","metadata":{"value":{"a":1}}},)"
+          R"({"id":"r-interrupt-3","reason":"langgraph:interrupt","message":"again","metadata":{"value":1,"id":"q"}}]})"));
 }
 
 TEST(AgUiEncoder, KeepsWhatOnly1_0KnowsFromOlderClients) {
