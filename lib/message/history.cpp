@@ -13,6 +13,7 @@
 #include "message/left_calls.hpp"
 #include "message/ordered_answers.hpp"
 #include "message/parts.hpp"
+#include "message/server_calls.hpp"
 
 namespace millrace::message {
 namespace {
@@ -24,13 +25,6 @@ struct Step {
   Index message = 0;
   const ToolCall* interrupted = nullptr;
 };
-
-// The provider ran the tool.
-bool is_server_call(const ToolCall& call) {
-  const auto& states = call.metadata.provider_state;
-  return std::any_of(states.begin(), states.end(),
-                     [](const ProviderState& state) { return state.kind == "server_tool"; });
-}
 
 // Finds out what is wrong and how the history would be right, without touching it.
 class Plan {
@@ -210,6 +204,7 @@ class Plan {
         if (is_server && last_ <= last) continue;  // its answer may go on
         if (of_provider && open_server_calls_ != OpenServerCalls::answered) {
           if (open_server_calls_ == OpenServerCalls::open || last_turn_ <= last) continue;
+          if (is_at_work(*call, messages_.first(last_turn_ + 1))) continue;
           change(Change::Kind::left_out_call, call->id, at);
           continue;
         }

@@ -49,8 +49,9 @@ enum class Unmatched : std::uint8_t { dropped, as_user_text };
 enum class OpenServerCalls : std::uint8_t {
   answered,            // it gets one
   open,                // it stays as it is: the API takes results of its own making alone
-  open_in_last_answer  // the same, but only an answer with nothing but results behind it may go on:
-                       // in any other the API rejects the call, which is left out
+  open_in_last_answer  // the same, but only an answer with nothing but results behind it may go on,
+                       // or one whose program made the calls of the last answer: in any other the
+                       // API rejects the call, which is left out
 };
 
 struct RepairOptions {

@@ -164,6 +164,24 @@ TEST(History, DropsRepeatedCalls) {
   EXPECT_EQ(repaired("a(x,x) t:x", 1), "a(x) t:x");
 }
 
+// A program of the provider's goes on while it makes calls, however many answers that takes.
+TEST(History, LeavesAProgramOpenThatMadeTheCallsOfTheLastAnswer) {
+  const auto repaired_with = [](std::string_view caller) {
+    Messages messages = history("u a(program,x) t:x a(y) t:y");
+    messages[1].tool_calls[0].metadata.add("anthropic", "server_tool", "{}");
+    messages[3].tool_calls[0].metadata.add("anthropic", "caller", std::string(caller));
+    CountingIds ids("new-");
+    message::RepairOptions options;
+    options.has_ordered_answers = true;
+    options.open_server_calls = message::OpenServerCalls::open_in_last_answer;
+    message::repair_history(messages, ids, options);
+    return shape(messages);
+  };
+  EXPECT_EQ(repaired_with(R"({"type":"code_execution_20250825","tool_id":"program"})"),
+            "u a(program,x) t:x a(y) t:y");
+  EXPECT_EQ(repaired_with(R"({"type":"direct"})"), "u a(x) t:x a(y) t:y");
+}
+
 TEST(History, SaysWhatItChanged) {
   Messages messages = history("u a(x) t:y u");
   CountingIds ids("new-");
