@@ -15,6 +15,15 @@ using enum ItemGroup;
 constexpr std::string_view list_type = "mcp_list_tools";
 constexpr auto keep = json::Surrogates::keep;
 
+// Source: xAI Responses API, recorded answers; ai-sdk xai 3.0.
+constexpr ItemType run_by_xai(std::string_view type) {
+  return {.type = type,
+          .group = call,
+          .hosted = true,
+          .arguments_kind = Content::member,
+          .arguments = "arguments"};
+}
+
 constexpr std::array types{
     ItemType{.type = "message", .group = message},
     ItemType{.type = "reasoning", .group = reasoning},
@@ -50,12 +59,10 @@ constexpr std::array types{
              .arguments = "action",
              .result_kind = Content::member,
              .result = "output"},
-    // xAI's. Source: xAI Responses API, recorded answers.
-    ItemType{.type = "x_search_call",
-             .group = call,
-             .hosted = true,
-             .arguments_kind = Content::member,
-             .arguments = "arguments"},
+    run_by_xai("x_search_call"),
+    run_by_xai("code_execution_call"),
+    run_by_xai("view_image_call"),
+    run_by_xai("view_x_video_call"),
     ItemType{.type = "file_search_call",
              .group = call,
              .tool = "file_search",
@@ -246,6 +253,13 @@ const ItemType& item_type(const json::Value& item) {
   return is_x_search ? x_search : item_type(type);
 }
 
+std::string_view tool_of(const ItemType& type, const json::Value& item) {
+  if (!type.tool.empty()) return type.tool;
+  const std::string_view name = item["name"].string();
+  const bool is_nameless = name.empty() && type.hosted && item["status"].string() == "completed";
+  return is_nameless ? type.type.substr(0, type.type.rfind('_')) : name;
+}
+
 std::string call_id_of(const ItemType& type, const json::Value& item,
                        std::optional<std::int64_t> output_index) {
   std::string_view id = item["id"].string();
@@ -271,7 +285,9 @@ std::string arguments_of(const ItemType& type, const json::Value& item) {
   if (value.is_nothing() && type.arguments == "action" && !list.is_nothing()) {
     return wrapped("actions", list);
   }
-  if (type.arguments_kind == Content::none || value.is_nothing()) return {};
+  if (type.arguments_kind == Content::none) return {};
+  // xAI has the arguments of each tool that it runs in one member.
+  if (value.is_nothing()) return std::string(type.hosted ? item["arguments"].string() : "");
   return type.arguments_kind == Content::wrapped ? wrapped(type.arguments, value)
                                                  : text_or_json(value);
 }

@@ -53,6 +53,10 @@ const ItemType& item_type(const json::Value& item);
 // True for a message of somebody else than the model.
 bool is_foreign(const json::Value& item);
 
+// The name of the tool that the item calls, or "". A hosted call that ended without a name has that
+// of its type.
+std::string_view tool_of(const ItemType& type, const json::Value& item);
+
 // The id by which a reader knows the call, or "".
 std::string call_id_of(const ItemType& type, const json::Value& item,
                        std::optional<std::int64_t> output_index);

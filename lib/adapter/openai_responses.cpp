@@ -32,19 +32,23 @@ bool is_bare_error(const json::Value& record) {
 }
 
 // Whether what an event reports is also in the item that it is about, or is about no answer.
-// Source: openai-node 7.57.0, `ResponseStreamEvent`.
+// Source: openai-node 7.57.0, `ResponseStreamEvent`; recorded answers of OpenAI and of xAI.
 bool is_progress(std::string_view type) {
-  constexpr std::array<std::string_view, 11> groups{"code_interpreter_call.",
+  constexpr std::array<std::string_view, 15> groups{"apply_patch_call_operation_diff.",
+                                                    "code_execution_call.",
+                                                    "code_interpreter_call.",
                                                     "code_interpreter_call_code.",
                                                     "compaction.",
                                                     "file_search_call.",
                                                     "image_generation_call.",
                                                     "mcp_call.",
+                                                    "mcp_call_output.",
                                                     "mcp_list_tools.",
                                                     "shell_call_command.",
                                                     "shell_call_output_content.",
                                                     "steer.",
-                                                    "web_search_call."};
+                                                    "web_search_call.",
+                                                    "x_search_call."};
   constexpr std::array<std::string_view, 2> types{"audio.done", "audio.transcript.done"};
   const auto is_in = [&](std::string_view group) { return type.starts_with(group); };
   return std::any_of(groups.begin(), groups.end(), is_in) ||
@@ -219,6 +223,9 @@ void OpenAiResponses::finish_message(Item& item, const json::Value& value) {
 
 void OpenAiResponses::on_annotation(const json::Value& record, const Row& /*row*/) {
   Item* item = find(record, ItemGroup::message);
+  if (item == nullptr && services_.gives_all()) {
+    skip(record, "A citation of a message that has not begun was skipped.");
+  }
   if (item == nullptr || is_late(*item, record["item_id"], record)) return;
   item->has_citations = true;
   services_.parts.pass(event::Citation{item->id, record["annotation"].to_json()});

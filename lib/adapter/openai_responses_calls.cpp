@@ -28,7 +28,7 @@ void OpenAiResponses::open_call(Item& item, const json::Value& value) {
   const ItemType& type = *item.type;
   const std::optional<std::int64_t> index =
       item.index < 0 ? std::nullopt : std::optional(item.index);
-  if (item.tool.empty()) item.tool = type.tool.empty() ? value["name"].string() : type.tool;
+  if (item.tool.empty()) item.tool = openai::tool_of(type, value);
   if (item.call_id.empty()) item.call_id = openai::call_id_of(type, value, index);
   if (item.call_id.empty() && type.hosted) item.call_id = services_.ids.next_id();
   // A result follows a hosted call at once, so that it is a message of its own.

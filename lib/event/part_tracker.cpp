@@ -10,7 +10,7 @@ namespace millrace::event {
 
 void PartTracker::pass(const Body& body) {
   count(body);
-  if (!failed_) emit(body);
+  if (!failed_ && !hold_state(body)) emit(body);
 }
 
 void PartTracker::pass(const Event& event) {

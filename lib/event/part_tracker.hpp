@@ -103,7 +103,8 @@ class PartTracker {
   // Called once, before the event of an error: the last moment at which another event can come.
   void before_failure(std::function<void()> before) { before_failure_ = std::move(before); }
 
-  // Passes an event that has no place in the order.
+  // Passes an event that has no place in the order. In strict mode the state of a call that waits
+  // for its turn waits with it.
   void pass(const Body& body);
   void pass(const Event& event);
 
@@ -116,6 +117,11 @@ class PartTracker {
     std::string role;
     std::string error;
     bool failed = false;
+  };
+  struct HeldState {
+    std::string provider;
+    std::string kind;
+    std::string json;
   };
   struct Part {
     Kind kind = Kind::text;
@@ -130,7 +136,8 @@ class PartTracker {
     std::string parent;     // tool
     std::string held;  // bytes that wait: arguments before the start, or half of a surrogate pair
     std::size_t argument_bytes = 0;
-    OptionalBox<HeldResult> result;  // of a call that waits for its turn
+    OptionalBox<HeldResult> result;       // of a call that waits for its turn
+    Rare<std::vector<HeldState>> states;  // the same
   };
   using Index = std::size_t;
   static constexpr Index none = static_cast<Index>(-1);
@@ -156,6 +163,8 @@ class PartTracker {
   void start_tool(Index at, bool at_end);
   void start_next_tool();
   void hold_result(Part& part, const ToolResult& result);
+  bool hold_state(const Body& body);
+  void give_held_states(Part& part);
   [[nodiscard]] bool must_wait() const;
   void send_delta(Part& part, std::string_view delta);
   void send_piece(const Part& part, std::string_view piece);

@@ -1,6 +1,8 @@
 // Tool calls of the part tracker: when one may start, and where its result goes.
 
 #include <algorithm>
+#include <string>
+#include <variant>
 
 #include "base/error.hpp"
 #include "event/part_tracker.hpp"
@@ -31,6 +33,25 @@ void PartTracker::start_tool(Index at, bool at_end) {
   const std::string arguments = std::move(found->held);
   found->held.clear();
   if (!arguments.empty()) send_delta(*found, arguments);
+  give_held_states(*found);
+}
+
+// True for the state of a call that waits: a reader could not place it before the call.
+bool PartTracker::hold_state(const Body& body) {
+  const auto* state = std::get_if<ProviderState>(&body);
+  if (state == nullptr || !strict() || state->entity_id.empty()) return false;
+  const Index at = find_call(state->entity_id);
+  if (at == none || parts_[at].started) return false;
+  parts_[at].states.edit().push_back(
+      {std::string(state->provider), std::string(state->kind), std::string(state->json)});
+  return true;
+}
+
+void PartTracker::give_held_states(Part& part) {
+  for (const HeldState& state : *part.states) {
+    emit(ProviderState{state.provider, state.kind, part.id, state.json});
+  }
+  if (!part.states->empty()) part.states.edit().clear();
 }
 
 void PartTracker::tool_open(std::string_view key, std::string_view id, std::string_view name,

@@ -5,6 +5,7 @@
 
 #include "format/openai_content.hpp"
 #include "format/openai_item_reader.hpp"
+#include "format/openai_item_state.hpp"
 #include "format/openai_items.hpp"
 #include "format/openai_names.hpp"
 #include "format/retained.hpp"
@@ -45,7 +46,9 @@ void ItemReader::read_call(const json::Value& item) {
   }
   openai::keep_members(call.metadata, item,
                        {"type", "call_id", "name", "arguments", "input", "namespace", "caller"});
-  add_call(std::move(call), true);
+  const bool is_hosted = is_custom && openai::is_x_search(call.id);
+  if (is_hosted) add_result(call, "");
+  add_call(std::move(call), !is_hosted);
 }
 
 // An open call waits for its output; that of others is in their items.

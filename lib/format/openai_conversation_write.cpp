@@ -200,6 +200,7 @@ class ItemWriter {
     }
     const bool custom = openai::is_custom_call(call);
     if (custom) custom_calls_.insert(call.id);
+    if (custom && openai::is_x_search(call.id)) written_results_.insert(call.id);
     out_.open_object();
     out_.text("type", custom ? "custom_tool_call" : "function_call");
     out_.text("call_id", call.id);

@@ -8,12 +8,18 @@
 
 namespace millrace::format {
 
+bool openai::is_x_search(std::string_view call_id) {
+  return call_id.starts_with("xs_call_");
+}
+
 bool openai::is_hosted(const ItemState& item) {
-  constexpr std::array<std::string_view, 5> types{"web_search_call", "file_search_call",
-                                                  "code_interpreter_call", "image_generation_call",
-                                                  "mcp_list_tools"};
-  return item["id"].is_string() &&
-         std::any_of(types.begin(), types.end(),
+  constexpr std::array<std::string_view, 9> types{
+      "web_search_call",       "file_search_call", "code_interpreter_call",
+      "image_generation_call", "mcp_list_tools",   "x_search_call",
+      "code_execution_call",   "view_image_call",  "view_x_video_call"};
+  if (!item["id"].is_string()) return false;
+  if (item.is("custom_tool_call") && is_x_search(item["call_id"].string())) return true;
+  return std::any_of(types.begin(), types.end(),
                      [&](std::string_view type) { return item.is(type); });
 }
 

@@ -33,6 +33,11 @@ class ItemState {
   json::Value value_;
 };
 
+// Whether the call of a custom tool is one that xAI ran when it searched X: no result is sent for
+// it.
+// Source: xAI Responses API, recorded answers.
+bool is_x_search(std::string_view call_id);
+
 // Whether the item is a call that the provider ran.
 bool is_hosted(const ItemState& item);
 

@@ -177,6 +177,35 @@ TEST(PartTracker, LetsCallsFollowOneAnother) {
             "\n");
 }
 
+TEST(PartTracker, KeepsTheStateOfAWaitingCallUntilItStarts) {
+  Bench bench;
+  bench.parts.tool_open("a", "1", "f");
+  bench.parts.tool_open("b", "2", "g");
+  bench.parts.tool_args("b", "{}");
+  bench.parts.pass(event::ProviderState{"p", "item", "2", "true"});
+  bench.parts.pass(event::ProviderState{"p", "item", "1", "false"});
+  bench.parts.tool_result({"r", "2", "done"});
+  bench.parts.tool_close("a");
+  EXPECT_EQ(
+      bench.collector.text(true),
+      R"({"type":"TOOL_CALL_START","toolCallId":"1","toolCallName":"f"})"
+      "\n"
+      R"({"type":"@provider_state","provider":"p","kind":"item","entityId":"1","state":false})"
+      "\n"
+      R"({"type":"TOOL_CALL_END","toolCallId":"1"})"
+      "\n"
+      R"({"type":"TOOL_CALL_START","toolCallId":"2","toolCallName":"g"})"
+      "\n"
+      R"({"type":"TOOL_CALL_ARGS","toolCallId":"2","delta":"{}"})"
+      "\n"
+      R"({"type":"@provider_state","provider":"p","kind":"item","entityId":"2","state":true})"
+      "\n"
+      R"({"type":"TOOL_CALL_END","toolCallId":"2"})"
+      "\n"
+      R"({"type":"TOOL_CALL_RESULT","messageId":"r","toolCallId":"2","content":"done"})"
+      "\n");
+}
+
 TEST(PartTracker, LetsCallsStandSideBySideWhereAsked) {
   event::TrackerOptions options;
   options.calls_side_by_side = true;
