@@ -119,6 +119,11 @@ BedrockConverse::Block& BedrockConverse::block_at(const json::Value& index, Kind
   const auto found = std::find_if(blocks_.begin(), blocks_.end(),
                                   [&](const Block& block) { return block.index == wanted; });
   if (found != blocks_.end()) return *found;
+  // Reasoning without a stop ends where the next block begins, so that it keeps its signature.
+  if (!blocks_.empty() && blocks_.back().kind == Kind::reasoning) {
+    close_block(blocks_.back());
+    blocks_.pop_back();
+  }
   // Those that give nothing to a reader count as well: each is looked for among all.
   if (blocks_.size() >= open_blocks_limit) fail_crowded(services_.parts);
   Block& block = blocks_.emplace_back();
