@@ -93,8 +93,8 @@ bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record)
   note_usage(record, usage_of(record, usage, choice, finished_));
   if (services_.facts != nullptr) note_facts(record, choice);
   if (!has_message) on_citations(record);
-  // Other wires have records with a usage, too.
-  return choices.is_array();
+  // Other wires have records with a usage, too, but they do not follow a message of this one.
+  return choices.is_array() || has_message;
 }
 
 // `speaks`: the words of the choice are the answer's, not its calls alone.
