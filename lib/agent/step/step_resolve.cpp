@@ -10,6 +10,19 @@ namespace millrace::agent {
 
 using json::Tree;
 
+namespace {
+
+// What a blocked call leaves beside its text; without a `reason` where the instruction names none.
+// Source: LobeHub 2026-07.
+Tree blocked_state(const Tree& payload) {
+  Tree state = Tree::object();
+  state.set("type", "blocked");
+  if (payload["blockedReason"].is_string()) state.set("reason", payload["blockedReason"]);
+  return state;
+}
+
+}  // namespace
+
 // Writes one result for every call; gives what the next phase is told.
 Tree StepMachine::resolve_tools(const Tree& payload, std::string_view status,
                                 std::string_view reason, std::string_view content) {
@@ -39,7 +52,12 @@ Tree StepMachine::resolve_tools(const Tree& payload, std::string_view status,
     Tree data = Tree::object();
     data.set("content", content);
     data.set("error", reason);
+    data.set("executionTime", Tree::integer(0));
     data.set("success", Tree::flag(false));
+    if (status == "rejected") {
+      data.set("state", blocked_state(payload));
+      state_message->set("pluginState", data["state"]);
+    }
     report(CallEnd{std::string(call["id"].string()), data, data["error"], Tree()});
     Tree event = typed("tool_result");
     event.set("id", call["id"]);
@@ -50,6 +68,7 @@ Tree StepMachine::resolve_tools(const Tree& payload, std::string_view status,
     entry.set("toolCallId", call["id"]);
     entry.set("data", std::move(data));
     entry.set("isSuccess", Tree::flag(false));
+    entry.set("executionTime", Tree::integer(0));
     results.push(std::move(entry));
   }
   Tree next = Tree::object();
@@ -77,6 +96,10 @@ void StepMachine::resolve_blocked_tools(const Tree& instruction) {
                                 ? payload["blockedContent"].string()
                                 : "This call is not allowed here and was not executed.");
   Tree next = resolve_tools(payload, "rejected", reason, content);
+  if (!payload["unresolvedToolNames"].is_null()) {
+    constexpr std::string_view rounds = "unresolvedToolFeedbackRounds";
+    state_.set(rounds, Tree::integer(state_[rounds].integer_or(0) + 1));
+  }
   if (!is_blocked(status_of(state_))) set_status(state_, Status::running);
   // Results of tools that ran in the same step stand first.
   if (next_context_["payload"]["toolResults"].is_array()) {

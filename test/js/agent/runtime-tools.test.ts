@@ -253,11 +253,35 @@ describe('tools that are not run', () => {
       { tool_call_id: 'c1', pluginIntervention: { status: 'rejected' } },
     ]);
     expect(blocked.nextContext?.phase).toBe('tools_batch_result');
+    expect(blocked.newState.messages[0]).toMatchObject({ pluginState: { type: 'blocked' } });
     const aborted = await runtime.step(requested('x'));
     expect(aborted.newState).toMatchObject({ status: 'done' });
     expect(aborted.events.at(-1)).toMatchObject({ type: 'done', reason: 'user_aborted' });
     expect(aborted.newState.messages[1]).toMatchObject({
       pluginIntervention: { status: 'aborted' },
+    });
+  });
+
+  it('have a state that names why they were blocked', async () => {
+    const payload = {
+      ...{ toolsCalling: [call('c1', 'rm')], blockedReason: 'tool_not_allowed' },
+      ...{ blockedContent: 'Not here.', unresolvedToolNames: ['rm'] },
+    };
+    const agent = scripted({ init: { type: 'resolve_blocked_tools', payload } });
+    const { events, newState, nextContext } = await new AgentRuntime(agent).step(
+      AgentRuntime.createInitialState({ operationId: 'op' }),
+    );
+    const state = { type: 'blocked', reason: 'tool_not_allowed' };
+    const result = {
+      ...{ content: 'Not here.', error: 'tool_not_allowed', executionTime: 0 },
+      ...{ state, success: false },
+    };
+    expect(events).toContainEqual({ type: 'tool_result', id: 'c1', result });
+    expect(newState).toMatchObject({
+      ...{ messages: [{ pluginState: state }], unresolvedToolFeedbackRounds: 1 },
+    });
+    expect(nextContext?.payload).toMatchObject({
+      toolResults: [{ data: result, executionTime: 0, isSuccess: false }],
     });
   });
 
