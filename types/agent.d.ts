@@ -353,8 +353,31 @@ export interface SubAgentTask {
   [member: string]: unknown;
 }
 
+/** A piece of context for one call of a model, in an element of its own. */
+export interface AdditionalContext {
+  content:
+    | { type: 'text'; text: string }
+    | {
+        type: 'sections';
+        sections: { tag: string; format: 'text' | 'json' | 'compact_json'; value: unknown }[];
+      };
+  /** Before the first message of the user, or behind all messages. */
+  placement: 'stable_prefix' | 'virtual_tail';
+  wrapper: { tag: string; attributes?: Record<string, string> };
+}
+
+/**
+ * `stepLabel` names a step for people: the events `llm_start` and `llm_result` have it, and `metadata._stepLabel` of the
+ * state has the newest.
+ */
 export type AgentInstruction = { stepLabel?: string } & (
-  | { type: 'call_llm'; payload: Record<string, unknown> & { messages: AgentMessage[] } }
+  | {
+      type: 'call_llm';
+      payload: Record<string, unknown> & {
+        messages: AgentMessage[];
+        additionalContexts?: AdditionalContext[];
+      };
+    }
   | {
       type: 'call_tool';
       payload: {
@@ -438,10 +461,11 @@ export type AgentInstruction = { stepLabel?: string } & (
 
 export type AgentEvent =
   | { type: 'init' }
-  | { type: 'llm_start'; payload: unknown }
+  | { type: 'llm_start'; payload: unknown; stepLabel?: string }
   | { type: 'llm_stream'; chunk: unknown }
   | {
       type: 'llm_result';
+      stepLabel?: string;
       result: {
         content: string;
         tool_calls: OpenAIToolCall[];

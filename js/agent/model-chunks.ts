@@ -11,6 +11,7 @@ import type { AGUIEvent } from '../../types/events';
 import type { CallReport } from '../../types/model';
 import { errorTypes } from '../error-types';
 import { AnswerText } from '../model/answer-text';
+import { withContexts } from './additional-contexts';
 
 // Members of a row that a provider reads; the others are the host's.
 const sent = ['role', 'content', 'name', 'tool_calls', 'tool_call_id', 'reasoning'] as const;
@@ -35,7 +36,8 @@ function rowOf(message: AgentMessage): object {
 
 function requestOf(payload: Record<string, unknown>): never {
   const retained = Object.entries(payload).filter(([name]) => !own.has(name));
-  const messages = (payload['messages'] as AgentMessage[]).map(rowOf);
+  const rows = (payload['messages'] as AgentMessage[]).map(rowOf);
+  const messages = withContexts(rows, payload['additionalContexts']);
   return { ...Object.fromEntries(retained), messages } as never;
 }
 

@@ -10,6 +10,7 @@ import type {
   InstructionExecutor,
   SubAgentTask,
 } from '../../types/agent';
+import { toJson } from '../serialize';
 import { within } from '../tool/time-limit';
 import { withWindow } from './agent-parts';
 import { chunksOf } from './model-chunks';
@@ -61,8 +62,8 @@ export function stepHandlers(
   };
 }
 
-// Agents of other runtimes write rows into the state that they are shown: rows that they only added
-// become the state's, where nobody else writes any.
+// Agents of other runtimes write into the state that they are given: messages that they only added become the
+// state's, where the engine does not write them, and their metadata, where they keep their place.
 async function instructionsOf(
   agent: Agent,
   { history }: RuntimeConfig,
@@ -70,12 +71,29 @@ async function instructionsOf(
   state: AgentState,
 ): Promise<unknown> {
   const before = [...state.messages];
+  const metadataBefore = metadataOf(state);
   const instructions: unknown = withWindow(agent, await agent.runner(context, state));
-  const { messages } = state;
+  const changed = {
+    ...addedMessages(state, before, history),
+    ...(metadataOf(state) !== metadataBefore && { '@metadata': state.metadata ?? {} }),
+  };
+  if (Object.keys(changed).length === 0) return instructions;
+  return { instructions: instructions ?? null, ...changed };
+}
+
+function metadataOf({ metadata }: AgentState): string {
+  return toJson(metadata ?? {}, 'state.metadata');
+}
+
+function addedMessages(
+  { messages }: AgentState,
+  before: readonly unknown[],
+  history: RuntimeConfig['history'],
+): object {
   const isCaller = history !== 'engine' && Array.isArray(messages);
   const grew = isCaller && messages.length > before.length;
-  if (!grew || before.some((row, index) => row !== messages[index])) return instructions;
-  return { instructions: instructions ?? null, '@rows': messages.slice(before.length) };
+  if (!grew || before.some((row, index) => row !== messages[index])) return {};
+  return { '@rows': messages.slice(before.length) };
 }
 
 async function callModel(

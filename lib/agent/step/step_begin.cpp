@@ -113,10 +113,13 @@ bool StepMachine::is_still_waiting() {
 }
 
 // Instructions; with `@rows` those that the runner wrote to the end of its copy of the history, as
-// agents of runtimes do that write no rows.
+// agents of runtimes do that write no rows; with `@metadata` what it made of that of its copy,
+// where such agents keep their place.
 void StepMachine::take_answer(Tree answer) {
-  if (!answer["@rows"].is_array()) return take_instructions(std::move(answer));
+  const bool has_metadata = !answer["@metadata"].is_null();
+  if (!answer["@rows"].is_array() && !has_metadata) return take_instructions(std::move(answer));
   Tree state = state_;
+  if (has_metadata) state.set("metadata", std::move(answer.at("@metadata")));
   for (Tree& state_message : answer.at("@rows").items())
     state.at("messages").push(std::move(state_message));
   auto loaded = load_state(std::move(state), Tree(), now_ms_);

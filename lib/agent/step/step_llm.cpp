@@ -43,6 +43,22 @@ void drop_nameless(Tree& result) {
 
 constexpr std::string_view repairs_member = "repairedArguments";
 
+// The name of a step for people: in the events of its model's turn, and in the metadata, where
+// hooks of the host find that of the newest turn which has one.
+// Source: LobeHub 2026-07.
+constexpr std::string_view label_member = "stepLabel";
+constexpr std::string_view newest_label_member = "_stepLabel";
+
+void set_label(Tree& to, const Tree& label) {
+  if (!label.string().empty()) to.set(label_member, label);
+}
+
+void keep_label(Tree& state, const Tree& label) {
+  if (label.string().empty()) return;
+  Tree& metadata = state.at("metadata");
+  if (metadata.is_object() || metadata.is_null()) metadata.set(newest_label_member, label);
+}
+
 using Ids = std::unordered_set<std::string_view>;
 
 // Those of these ids that have a result in the newest turn that knows them, as find_tool_message()
@@ -156,6 +172,7 @@ void StepMachine::call_llm(const Tree& instruction) {
   set_status(state_, Status::running);
   Tree event = typed("llm_start");
   if (!options_.lean) event.set("payload", payload);
+  set_label(event, instruction[label_member]);
   emit(std::move(event));
   answer_ = Tree::object();
   answer_.set("content", "");
@@ -165,6 +182,7 @@ void StepMachine::call_llm(const Tree& instruction) {
        {"assistantMessageId", "parentMessageId", "model", "provider"}) {
     if (!payload[member].is_null()) answering_.set(member, payload[member]);
   }
+  set_label(answering_, instruction[label_member]);
   Tree action = Tree::object();
   action.set("payload", std::move(payload));
   const std::int64_t started = now_ms_;
@@ -317,7 +335,9 @@ void StepMachine::finish_llm(const Tree& payload, std::int64_t started) {
   give_vendor_ids(for_vendor, result, state_, ids_);
   Tree event = typed("llm_result");
   if (!options_.lean) event.set("result", result);
+  set_label(event, payload[label_member]);
   emit(std::move(event));
+  keep_label(state_, payload[label_member]);
   result.erase(repairs_member);
   if (state_["forceFinish"].truthy()) result.set("tool_calls", Tree::array());
   // Before a limit can end the run: its report counts this answer as well.

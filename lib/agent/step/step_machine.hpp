@@ -2,7 +2,7 @@
 // until there is a new state. It waits for nobody and holds nothing but values.
 //
 // An action `{id, kind, payload}` is answered by complete() or fail(), in any order:
-// - runner `{context, state}`: the agent's instructions, or `{instructions, @rows}`
+// - runner `{context, state}`: the agent's instructions, or `{instructions, @rows?, @metadata?}`
 // - executor `{instruction, state, context}`: a custom executor's `{events, newState,
 // nextContext?}`
 // - model `{payload, waitMs?, retry?}`: chunks through progress(), then anything. A chunk may name
