@@ -53,14 +53,14 @@ function elementText({ content, wrapper }: AdditionalContext): string {
 }
 
 function checked(given: unknown): AdditionalContext {
-  const { content, placement, wrapper } = (isRecord(given) ? given : {}) as Record<string, unknown>;
-  const { type, text, sections } = (isRecord(content) ? content : {}) as Record<string, unknown>;
+  const { content, placement, wrapper } = isRecord(given) ? given : {};
+  const { type, text, sections } = isRecord(content) ? content : {};
   const hasContent =
     (type === 'text' && typeof text === 'string') ||
     (type === 'sections' && Array.isArray(sections));
   const hasTag = isRecord(wrapper) && typeof wrapper['tag'] === 'string';
   if (hasContent && hasTag && (placement === 'stable_prefix' || placement === 'virtual_tail')) {
-    return given as unknown as AdditionalContext;
+    return given as AdditionalContext;
   }
   throw wrong(
     'an entry of additionalContexts must be { content: text or sections, placement: ' +

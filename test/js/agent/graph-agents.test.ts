@@ -43,7 +43,7 @@ describe.each(['caller', 'engine'] as const)('a runner that writes metadata (%s)
   it('finds it again in the next step, in the state and in its copy', async () => {
     const agent = walker();
     const state = begun({ metadata: { userId: 'ada' } });
-    const runtime = new AgentRuntime(agent, { history } as never);
+    const runtime = new AgentRuntime(agent, { history });
     const { newState } = await runtime.run(state);
     expect(agent.seen).toEqual(nodes);
     expect(newState).toMatchObject({
@@ -105,7 +105,7 @@ describe('additional contexts of a call', () => {
         const text = `data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`;
         return Promise.resolve(new Response(text, { headers }));
       },
-    } as never);
+    });
     const payload = { model: 'gpt-4o', provider: 'openai', messages, additionalContexts };
     const agent = { modelRuntime, runner: () => ({ type: 'call_llm', payload }) };
     const { newState } = await new AgentRuntime(agent as never).step(begun());
