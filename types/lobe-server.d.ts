@@ -180,13 +180,17 @@ export interface LobeToolOutput {
   apiName: string;
   isSuccess: boolean;
   output: string;
+  executionTimeMs: number;
 }
 
-/** What a hook gets of an operation. Units: `duration` and `executionTimeMs` in milliseconds. */
+/** What a hook gets of an operation. Units: members named `Ms` and `duration` in milliseconds, costs in USD. */
 export interface LobeHookEvent {
   operationId: string;
   agentId: string;
   userId: string;
+  threadId: string;
+  /** The thread, as LobeHub's clients name it. */
+  topicId: string;
   stepIndex: number;
   stepType?: string;
   /** The model's answer in the step that has ended, and the calls that it made. */
@@ -196,6 +200,20 @@ export interface LobeHookEvent {
   /** The results of the tools in that step, in the order of their ends. */
   toolsResult?: LobeToolOutput[];
   executionTimeMs?: number;
+  /** Since the operation was created. */
+  elapsedMs?: number;
+  /** Whether that step was one of the model. */
+  thinking?: boolean;
+  /** What the model wrote in the steps before, shortened, and the calls that it made last. */
+  lastLLMContent?: string;
+  lastToolsCalling?: LobeToolCall[];
+  stepCost?: number;
+  totalCost?: number;
+  totalInputTokens?: number;
+  totalOutputTokens?: number;
+  totalSteps?: number;
+  /** Calls of tools that the model made, in all steps. */
+  totalToolCalls?: number;
   /** Whether another step follows. */
   shouldContinue?: boolean;
   status?: LobeStatus;
@@ -208,6 +226,8 @@ export interface LobeHookEvent {
   totalTokens?: number;
   lastAssistantContent?: string;
   errorMessage?: string;
+  /** LobeHub's class of the error. */
+  errorType?: string;
   finalState?: LobeState;
 }
 

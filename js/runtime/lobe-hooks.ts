@@ -5,67 +5,78 @@ import type {
   LobeHook,
   LobeHookEvent,
   LobeState,
-  LobeToolCall,
-  LobeToolOutput,
 } from '../../types/lobe-server';
 import { messageOf } from '../thrown';
+import { LobeSteps, totalsOf } from './lobe-steps';
 
-interface Usage {
-  llm?: { apiCalls?: number; tokens?: { total?: number } };
-  tools?: { totalCalls?: number };
+type About = Pick<LobeHookEvent, 'operationId' | 'agentId' | 'userId' | 'threadId' | 'topicId'>;
+
+/** What is known of an operation whose first events a watcher does not see. */
+export interface KnownOperation {
+  agentId: string;
+  userId?: string;
+  threadId?: string;
+  /** Units: milliseconds since 1970. */
+  createdAt: number;
 }
-
-type StepContent = Pick<LobeHookEvent, 'content' | 'reasoning' | 'toolsCalling' | 'toolsResult'>;
 
 /** Calls the hooks of one operation, one after another and in the order of its events. */
 export class HookCalls {
   readonly #hooks: readonly LobeHook[];
-  #about: Pick<LobeHookEvent, 'operationId' | 'agentId' | 'userId'>;
+  readonly #steps = new LobeSteps();
+  #about: About;
   #began = 0;
   #lastAnswer = '';
-  #step: StepContent = {};
+  #errorType: string | undefined;
 
   constructor(operationId: string, hooks: readonly LobeHook[]) {
     this.#hooks = hooks;
-    this.#about = { operationId, agentId: '', userId: '' };
+    this.#about = { operationId, agentId: '', userId: '', threadId: '', topicId: '' };
+  }
+
+  /** What each event of a hook has. */
+  know({ agentId, userId = '', threadId = '', createdAt }: KnownOperation): void {
+    const { operationId } = this.#about;
+    this.#about = { operationId, agentId, userId, threadId, topicId: threadId };
+    this.#began = createdAt;
   }
 
   /** Resolves when each hook has seen it; a hook that fails is reported. */
   async take({ type, data, stepIndex, timestamp }: LobeEvent): Promise<void> {
     const event = { ...this.#about, stepIndex };
     if (type === 'agent_runtime_init') {
-      const { agentId, userId } = data as { agentId: string; userId?: string };
-      this.#about = { ...this.#about, agentId, userId: userId ?? '' };
-      this.#began = timestamp;
+      this.know(data as unknown as KnownOperation);
     } else if (type === 'stream_end') {
       this.#lastAnswer = (data['finalContent'] as string) || this.#lastAnswer;
-      this.#step = answerOf(data as unknown as StreamEnd);
+      this.#steps.takeAnswer(data as never);
     } else if (type === 'tool_end') {
-      (this.#step.toolsResult ??= []).push(resultOf(data as unknown as ToolEnd));
+      this.#steps.takeResult(data as never);
     } else if (type === 'step_start') {
-      this.#step = {};
+      this.#steps.begin();
       await this.#call('beforeStep', { ...event, stepType: data['stepType'] as string });
     } else if (type === 'step_complete') {
-      await this.#call('afterStep', {
-        ...event,
-        ...totals(data['finalState'] as LobeState),
-        ...this.#step,
-        executionTimeMs: data['executionTime'] as number,
-        stepType: data['stepType'] as string,
-        shouldContinue: data['nextStepScheduled'] as boolean,
-      });
+      const elapsedMs = timestamp - this.#began;
+      await this.#call('afterStep', { ...event, ...this.#steps.end(data as never), elapsedMs });
     } else if (type === 'error') {
-      await this.#call('onError', { ...event, errorMessage: data['error'] as string });
+      this.#errorType = data['errorType'] as string | undefined;
+      const errorMessage = data['error'] as string;
+      await this.#call('onError', { ...event, errorMessage, ...this.#errorMembers() });
     } else if (type === 'agent_runtime_end') {
+      const reason = data['reason'] as LobeCompletionReason;
       await this.#call('onComplete', {
         ...event,
-        ...totals(data['finalState'] as LobeState),
-        reason: data['reason'] as LobeCompletionReason,
+        ...totalsOf(data['finalState'] as LobeState),
+        ...(reason === 'error' && this.#errorMembers()),
+        reason,
         duration: timestamp - this.#began,
         lastAssistantContent: this.#lastAnswer,
         finalState: data['finalState'] as LobeState,
       });
     }
+  }
+
+  #errorMembers(): Pick<LobeHookEvent, 'errorType'> {
+    return this.#errorType === undefined ? {} : { errorType: this.#errorType };
   }
 
   async #call(type: LobeHook['type'], event: LobeHookEvent): Promise<void> {
@@ -80,42 +91,4 @@ export class HookCalls {
       }
     }
   }
-}
-
-interface StreamEnd {
-  finalContent: string;
-  reasoning?: string;
-  toolsCalling?: LobeToolCall[];
-}
-
-function answerOf({ finalContent, reasoning, toolsCalling }: StreamEnd): StepContent {
-  return {
-    content: finalContent,
-    ...(reasoning && { reasoning }),
-    ...(toolsCalling && { toolsCalling }),
-  };
-}
-
-interface ToolEnd {
-  isSuccess: boolean;
-  payload: { toolCalling: LobeToolCall };
-  result: { content?: string };
-}
-
-function resultOf({ isSuccess, payload, result }: ToolEnd): LobeToolOutput {
-  const { id, identifier, apiName } = payload.toolCalling;
-  return { id, identifier, apiName, isSuccess, output: result.content ?? '' };
-}
-
-function totals({ status, stepCount, usage, cost, error }: LobeState): Partial<LobeHookEvent> {
-  const { llm, tools } = (usage ?? {}) as Usage;
-  return {
-    status,
-    steps: stepCount,
-    ...(cost?.total !== undefined && { cost: cost.total }),
-    ...(llm?.apiCalls !== undefined && { llmCalls: llm.apiCalls }),
-    ...(llm?.tokens?.total !== undefined && { totalTokens: llm.tokens.total }),
-    ...(tools?.totalCalls !== undefined && { toolCalls: tools.totalCalls }),
-    ...(error && { errorMessage: error.message }),
-  };
 }

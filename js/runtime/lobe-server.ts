@@ -15,7 +15,7 @@ import { MillraceError } from '../errors';
 import { checkNames } from '../known-names';
 import { toJson } from '../serialize';
 import { checkValues, text } from '../value-checks';
-import { HookCalls } from './lobe-hooks';
+import { HookCalls, type KnownOperation } from './lobe-hooks';
 
 /** A request to a route of the runtime that the host itself makes. */
 export interface OwnRequest {
@@ -156,6 +156,7 @@ export class LobeServer {
     { lastEventId = '', signal }: LobeWatchOptions = {},
   ): Promise<void> {
     const calls = new HookCalls(operationId, hooks);
+    if (lastEventId !== '') calls.know(await this.#known(operationId));
     let place = lastEventId;
     while (signal?.aborted !== true) {
       const response = await this.stream(operationId, { lastEventId: place });
@@ -170,6 +171,15 @@ export class LobeServer {
       if (reason === undefined && (await this.#isOver(operationId))) return;
       await new Promise((resolve) => setTimeout(resolve, lookAgainMs).unref());
     }
+  }
+
+  // A watcher that comes back does not get the first event again.
+  async #known(operationId: string): Promise<KnownOperation> {
+    const { metadata } = await this.getOperationStatus(operationId);
+    const { createdAt, ...rest } = metadata as unknown as Omit<KnownOperation, 'createdAt'> & {
+      createdAt: string;
+    };
+    return { ...rest, createdAt: Date.parse(createdAt) };
   }
 
   async #isOver(operationId: string): Promise<boolean> {

@@ -7,6 +7,7 @@
 
 #include "api/api_answers.hpp"
 #include "api/callback_address.hpp"
+#include "api/lobe_steps.hpp"
 #include "base/sha256.hpp"
 #include "base/shown.hpp"
 #include "encoder/recorded_lobe.hpp"
@@ -87,18 +88,26 @@ void add_totals(Tree& payload, const Tree& state) {
 
 // What a hook gets of an event.
 // Shape: LobeHookEvent of types/lobe-server.d.ts.
-Tree hook_payload(const OperationState& state, const OperationEvent& event) {
+Tree hook_payload(const OperationState& state, const LobeSteps& steps,
+                  const OperationEvent& event) {
   const Tree data = parsed_json(event.data);
   Tree payload = Tree::object();
   payload.set("operationId", state.id);
   payload.set("agentId", state.agent);
   payload.set("userId", state.principal);
   payload.set("threadId", state.thread);
+  // Its clients know a thread as a topic.
+  payload.set("topicId", state.thread);
   payload.set("stepIndex", Tree::integer(event.step_index));
   set_filled(payload, "stepType", data["stepType"]);
   add_totals(payload, data["finalState"]);
-  if (event.type == "step_complete") payload.set("shouldContinue", data["nextStepScheduled"]);
+  if (event.type == "step_complete") {
+    payload.set("shouldContinue", data["nextStepScheduled"]);
+    steps.write(payload, event, data, state.created_ms);
+  }
   if (event.type == "error") set_filled(payload, "errorMessage", data["error"]);
+  const bool has_failed = event.type == "error" || state.reason == "error";
+  if (has_failed && !steps.error_type().empty()) payload.set("errorType", steps.error_type());
   if (event.type != "agent_runtime_end") return payload;
   payload.set("reason", state.reason);
   if (!state.reason_detail.empty()) payload.set("reasonDetail", state.reason_detail);
@@ -180,6 +189,7 @@ struct LobeHooks::Following {
   std::uint64_t last = 0;
   encoder::LobeCursor after;
   std::shared_ptr<LobeWatch> watch;
+  LobeSteps steps;
   std::vector<Made> made;  // not stored yet
   bool is_storing = false;
   bool is_over = false;    // the operation
@@ -216,7 +226,7 @@ std::vector<store::OutboxRow> LobeHooks::Following::messages_of(const OperationE
   for (const Tree& hook : about["hooks"].items()) {
     ++at;
     if (hook["type"].string() != point->type) continue;
-    if (!payload) payload = hook_payload(watch->state(), event);
+    if (!payload) payload = hook_payload(watch->state(), steps, event);
     Tree sent = hook["body"];
     for (const auto& [name, value] : payload->members()) sent.set(name.view(), value);
     Tree body = Tree::object();
@@ -297,6 +307,7 @@ void LobeHooks::watch(const std::shared_ptr<Following>& following, const run::Fo
 }
 
 void LobeHooks::take(const std::shared_ptr<Following>& following, const OperationEvent& event) {
+  following->steps.take(event);
   if (!following->after.is_before(event)) return;
   auto messages = following->messages_of(event);
   if (messages.empty()) return;

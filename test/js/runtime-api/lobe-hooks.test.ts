@@ -111,6 +111,18 @@ describe.each(hosts)('webhooks of operations (%s)', (host) => {
     expect(of('type', 'step').map(({ stepType }) => stepType as string)).toEqual([
       ...['call_llm', 'request_human', 'call_tool', 'call_llm'],
     ]);
+    const [asked, , sent, answered] = of('type', 'step');
+    expect(asked).toMatchObject({
+      ...{ content: 'let me', toolsCalling: [{ apiName: 'send' }], thinking: true },
+      ...{ topicId: 'topic-7', elapsedMs: expect.any(Number), totalToolCalls: 1, totalSteps: 1 },
+    });
+    expect(sent).toMatchObject({
+      ...{ lastLLMContent: 'let me', lastToolsCalling: [{ apiName: 'send' }], thinking: false },
+      toolsResult: [{ apiName: 'send', isSuccess: true, output: 'sent' }],
+    });
+    expect(sent).not.toHaveProperty('content');
+    expect(answered).toMatchObject({ content: 'all done', executionTimeMs: expect.any(Number) });
+    expect(answered).not.toHaveProperty('toolsResult');
     const begun = of('hookId', 'first');
     expect(begun.map(({ stepIndex }) => stepIndex as number)).toEqual([0, 1, 2, 3]);
     expect(begun[0]).toMatchObject({ hookType: 'beforeStep', tag: 'mine' });

@@ -55,11 +55,17 @@ describe('runtime.lobe()', () => {
     });
     expect(calls[1]).toMatchObject({
       ...{ stepType: 'call_llm', shouldContinue: true, content: 'let me' },
+      ...{ threadId: 't', topicId: 't', thinking: true, totalSteps: 1, totalToolCalls: 1 },
+      ...{ elapsedMs: expect.any(Number), stepCost: 0 },
       ...{ executionTimeMs: expect.any(Number), toolsCalling: [{ apiName: 'send' }] },
     });
     const afterSteps = calls.filter(({ type }) => type === 'afterStep');
     expect(afterSteps[2]).toMatchObject({
       toolsResult: [{ apiName: 'send', isSuccess: true, output: expect.any(String) }],
+    });
+    expect(afterSteps[2]).toMatchObject({
+      ...{ thinking: false, lastLLMContent: 'let me', lastToolsCalling: [{ apiName: 'send' }] },
+      toolsResult: [{ executionTimeMs: expect.any(Number) }],
     });
     expect(afterSteps[2]).not.toHaveProperty('content');
     expect(afterSteps[3]).toMatchObject({ content: 'all done' });
@@ -69,6 +75,12 @@ describe('runtime.lobe()', () => {
     const rest = framesIn(await (await lobe.stream(operationId, behind)).text());
     expect(rest.slice(1)).toEqual(frames.slice(2));
     expect(textOf(rest)).toBe('let meall done');
+    // Who watches again from a later place knows the operation, too.
+    const later = hooksOf();
+    await lobe.watch(operationId, later.hooks, { lastEventId: String(frames.at(-3)?.id) });
+    const { agentId, userId, topicId, duration } = later.calls.at(-1) ?? {};
+    expect([agentId, userId, topicId]).toEqual(['agent', 'ada', 't']);
+    expect(duration).toBe(calls.at(-1)?.duration);
     const other = runtime.lobe({ principal: 'ben' });
     await expect(other.getOperationStatus(operationId)).rejects.toMatchObject({
       code: 'run_not_found',
@@ -119,6 +131,8 @@ describe('runtime.lobe()', () => {
     ]);
     expect(calls.map(({ type }) => type as string)).toEqual(expect.arrayContaining(['onError']));
     expect(calls.at(-1)).toMatchObject({ type: 'onComplete', reason: 'error' });
+    const errorTypes = calls.flatMap(({ errorType }) => (errorType ? [errorType as string] : []));
+    expect(new Set(errorTypes)).toHaveProperty('size', 1);
     jest.restoreAllMocks();
     await expect(lobe.createOperation({})).rejects.toMatchObject({ code: 'invalid_body' });
     await expect(lobe.watch('nobody', [])).rejects.toMatchObject({ code: 'run_not_found' });
