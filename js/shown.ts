@@ -1,8 +1,8 @@
 // Values as the sentence of an error shows them: short, and without what may be a secret.
 
 const shownLength = 80;
-// What credentials begin with, as lib/base/error.cpp knows them.
-const credential =
+/** What credentials begin with, as lib/base/error.cpp knows them. */
+export const credential: RegExp =
   /(?<![\w.+/=~-])(sk-|[Bb]earer |gsk_|AIza|xai-|key-|hf_|AKIA|ASIA|ya29\.)[\w.+/=~-]{5,}/g;
 const secretName = /key|token|secret|password|passphrase|auth|credential|cookie|headers|env/i;
 

@@ -10,6 +10,7 @@ import { errorRecord } from '../serialize';
 import { answerOf } from '../tool/tool-result';
 import { checkedInput } from '../tool/tool';
 import type { HostTool } from '../tool/types';
+import { logFailure } from '../log-failure';
 
 /** What the engine asks for. */
 export interface ToolRequest {
@@ -164,13 +165,13 @@ export class HostCalls {
     try {
       return answerOf(await tool.run(input, context), name, tool.vendor !== undefined);
     } catch (thrown) {
-      logFailure(name, thrown, open);
+      logCause(name, thrown, open);
       throw thrown;
     }
   }
 }
 
-// The model and the client get the message alone. The operator of the server finds the cause here.
-function logFailure(name: string, thrown: unknown, { isWithdrawn }: OpenRequest): void {
-  if (!isWithdrawn) console.error(`millrace: the tool ${name} failed:`, thrown);
+// The model and the client get the message alone. The cause is in the log.
+function logCause(name: string, thrown: unknown, { isWithdrawn }: OpenRequest): void {
+  if (!isWithdrawn) logFailure(`millrace: the tool ${name} failed:`, thrown);
 }

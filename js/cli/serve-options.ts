@@ -11,6 +11,7 @@ import type { Config } from './config';
 import { chooseModel, type KnownProvider } from './model-choice';
 import { keysFileOf, serveKeys } from './serve-keys';
 import { providersOf } from './serve-secrets';
+import { isFileStorage } from '../file-storage';
 
 type Providers = Config['providers'];
 
@@ -38,7 +39,7 @@ function storageOf(config: Config): string | undefined {
     }
     return undefined;
   }
-  if (/^file:./u.test(storage)) return storage;
+  if (isFileStorage(storage)) return storage;
   throw new UsageError(`--storage must be file:PATH or off, not '${storage}'.`);
 }
 

@@ -4,6 +4,7 @@ import { errorFixes } from '../error-types';
 import { errorFromNative, MillraceError } from '../errors';
 import type { ErrorCode } from '../../types/errors';
 import { exitCodeOf, integerOption, reportedError, UsageError } from './command';
+import { isFileStorage } from '../file-storage';
 
 /** Options of every command about a store. */
 export const storeOptions = {
@@ -31,7 +32,7 @@ export interface StoreValues {
 export function storeOf({ storage, wait }: StoreValues): Record<string, unknown> {
   const given = storage ?? process.env['MILLRACE_STORAGE']?.trim();
   const chosen = given || 'file:.millrace/store.db';
-  if (!/^file:./.test(chosen)) {
+  if (!isFileStorage(chosen)) {
     const name = storage === undefined ? 'MILLRACE_STORAGE' : '--storage';
     throw new UsageError(`${name} must be 'file:' and a path, not '${chosen}'.`);
   }

@@ -4,6 +4,7 @@ import { addon } from '../addon';
 import { MillraceError, rethrow } from '../errors';
 import { toJson } from '../serialize';
 import { shown } from '../shown';
+import { logFailure } from '../log-failure';
 
 /** The name of the agent whose runs are commands. */
 export const commandAgent = 'millrace:command';
@@ -79,7 +80,7 @@ export class Commands {
     } catch (error) {
       if (context.signal.aborted) throw error;
       // Its user gets the code alone.
-      console.error(`millrace: the command /${name} failed (${code}):`, error);
+      logFailure(`millrace: the command /${name} failed (${code}):`, error);
       return failure;
     }
   };

@@ -7,6 +7,7 @@ import { shown } from '../shown';
 import { messageOf } from '../thrown';
 import { checkValues, group, milliseconds, text } from '../value-checks';
 import { storedJson } from './stored-json';
+import { logFailure } from '../log-failure';
 
 /** News of a run while its function is at work; see lib/run/durable/function_session.hpp. */
 export interface HostNotice {
@@ -82,7 +83,7 @@ export class HostWork {
       this.#end(`{"result":${storedJson(result ?? null, `The result of ${this.name}`)}}`);
     } catch (thrown) {
       if (!this.#isOver && !this.signal.aborted) {
-        console.error(`millrace: ${this.name} failed:`, thrown);
+        logFailure(`millrace: ${this.name} failed:`, thrown);
       }
       this.#end(JSON.stringify({ error: errorOf(thrown) }));
     }

@@ -11,6 +11,7 @@ import { checkNames } from '../known-names';
 import { isRecord } from '../plain-values';
 import { shown } from '../shown';
 import { checkValues, milliseconds, text } from '../value-checks';
+import { logFailure } from '../log-failure';
 
 /** The name of the agent whose runs are answers of pipelines. */
 export const pipelineAgent = 'millrace:pipeline';
@@ -124,7 +125,7 @@ async function resultOf(
   try {
     return answerOf(name, await withinTime(pipeline, turn));
   } catch (error) {
-    console.error(`millrace: the pipeline ${name} failed:`, error);
+    logFailure(`millrace: the pipeline ${name} failed:`, error);
     if (onError === 'skip') return undefined;
     throw error;
   }

@@ -1,6 +1,7 @@
 // What createRuntime() may be given.
 import { policyChecks } from '../agent/run-policies';
 import { MillraceError } from '../errors';
+import { isFileStorage } from '../file-storage';
 import { checkNames } from '../known-names';
 import { shown } from '../shown';
 import { checkChoice, checkValues, count, flag, group, milliseconds } from '../value-checks';
@@ -227,17 +228,19 @@ const names: readonly (keyof RuntimeOptions)[] = [
   'api',
 ];
 
+function checkStorage(storage: unknown): void {
+  if (typeof storage === 'string' && (storage === 'memory' || isFileStorage(storage))) return;
+  throw new MillraceError(
+    'invalid_option',
+    `createRuntime() needs storage: 'memory' or 'file:' and a path without a host or NUL, not ${shown(storage)}.`,
+  );
+}
+
 export function checkRuntimeOptions(options: unknown): asserts options is RuntimeOptions {
   const given = (options ?? {}) as Partial<RuntimeOptions>;
   checkNames('createRuntime()', given, names, { path: "storage: 'file:…'", file: 'storage' });
   const { storage, role, durability, versions } = given;
-  const isFile = typeof storage === 'string' && /^file:./.test(storage);
-  if (storage !== 'memory' && !isFile) {
-    throw new MillraceError(
-      'invalid_option',
-      `createRuntime() needs storage: 'memory' or 'file:' and a path, not ${shown(storage)}.`,
-    );
-  }
+  checkStorage(storage);
   checkChoice('createRuntime()', 'role', role, ['owner', 'reader']);
   checkChoice('createRuntime()', 'durability', durability, ['full', 'balanced']);
   checkChoice('createRuntime()', 'versions', versions, ['continue', 'strict']);

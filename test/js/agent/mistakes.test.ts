@@ -203,6 +203,30 @@ describe('what a tool throws', () => {
     expect(log.mock.calls).toEqual([['millrace: the tool look_up failed:', thrown]]);
   });
 
+  it.each<[string, unknown, RegExp, RegExp]>([
+    ['credentials', new Error('401 for Bearer abcdefgh123'), /Bearer \[redacted\]/, /abcdefgh/],
+    ['what clears a screen', new Error('bad \u001b[2J name'), /bad \ufffd\[2J name/, /\u001b/],
+    ['megabytes', new Error('e'.repeat(1 << 20)), /more characters\)$/, /e{70000}/],
+    [
+      'cause that cannot be shown',
+      { [Symbol.for('nodejs.util.inspect.custom')]: () => JSON.parse('no') as unknown },
+      /cannot be shown/,
+      /JSON/,
+    ],
+  ])('logs of a tool that fails no %s', async (_what, thrown, wanted, unwanted) => {
+    const log = jest.spyOn(console, 'error').mockImplementation(() => undefined);
+    const tools = [
+      failing(() => {
+        throw thrown;
+      }),
+    ];
+    const { agent } = await agentOf(lookUp, { tools });
+    expect((await agent.run('Look it up.').result).status).toBe('completed');
+    const text = String(log.mock.calls[0]?.[1]);
+    expect(text).toMatch(wanted);
+    expect(text).not.toMatch(unwanted);
+  });
+
   it('names the tool where its result is no JSON', async () => {
     jest.spyOn(console, 'error').mockImplementation(() => undefined);
     const { agent, model } = await agentOf(lookUp, { tools: [failing(() => ({ n: 1n }))] });

@@ -259,6 +259,7 @@ describe('millrace runs', () => {
     [['runs', 'approve', 'run_1', '--args', '[]'], 2, 'a JSON object'],
     [['runs', 'approve', 'run_1', '--args', '{}', '--deny'], 2, 'exclude each other'],
     [['runs', 'ls', '--storage', 'memory'], 2, "must be 'file:' and a path"],
+    [['runs', 'ls', '--storage', 'file://host/a.db'], 2, "must be 'file:' and a path"],
     [['runs', 'ls', '--storage', 'file:/nowhere/at/all.db'], 1, 'There is no store'],
   ])('refuses %j', async (args, code, message) => {
     await serve([]);

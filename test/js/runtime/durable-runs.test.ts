@@ -157,6 +157,15 @@ describe('a durable run', () => {
     await Promise.all([...unread, third].map(({ id }) => runtime.stop(id)));
   });
 
+  it.each(['file:', 'file://host/a.db', 'file://a.db', 'file:a\0b.db'])(
+    'has no store at %j',
+    (storage) => {
+      expect(() => createRuntime({ storage: storage as 'file:a' })).toThrow(
+        /^createRuntime\(\) needs storage: .* a path without a host or NUL, not 'file:/,
+      );
+    },
+  );
+
   it('is stopped some time after its reader left', async () => {
     const runtime = createRuntime({ storage: 'memory', detachedTimeoutMs: 1 });
     runtimes.push(runtime);
