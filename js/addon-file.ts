@@ -1,15 +1,14 @@
 // Finds and loads the native addon: which file, and how its symbols are bound.
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { constants } from 'node:os';
+import { dirname, join, normalize, resolve } from 'node:path';
 
 import { MillraceError } from './errors';
 import { messageOf } from './thrown';
 
-/** One place where an addon may be; `load` holds the path as a literal, so that bundlers see it. */
-interface Place {
-  path: () => string;
-  load: () => unknown;
-}
+/** Gives the path of an addon; throws where there is none. */
+type Place = () => string;
 
 /** Opens the addon of this platform. */
 export function openAddonFile(): unknown {
@@ -18,7 +17,7 @@ export function openAddonFile(): unknown {
   for (const place of places()) {
     let path: string;
     try {
-      path = place.path();
+      path = normalize(place());
     } catch (error) {
       tried.push(firstLine(error));
       continue;
@@ -26,7 +25,7 @@ export function openAddonFile(): unknown {
     found = true;
     try {
       bindSymbolsDeeply(path);
-      return place.load();
+      return createRequire(path)(path) as unknown;
     } catch (error) {
       const line = firstLine(error);
       const reason = mismatch(line);
@@ -39,8 +38,9 @@ export function openAddonFile(): unknown {
   const platform = `${process.platform}-${process.arch}`;
   const fix =
     "Install the package for this platform, build it with 'npm run build' in a checkout, or set " +
-    'MILLRACE_BINARY to the path of a millrace.node. Where a bundler made the program, it has to leave the package ' +
-    'out: `--external:millrace` of esbuild, `externals` of webpack, `serverExternalPackages` of Next.js.';
+    'MILLRACE_BINARY to the path of a millrace.node. Where a bundler made the program, have it leave the package ' +
+    'out (`--external:millrace` of esbuild, `externals` of webpack, `serverExternalPackages` of Next.js), or put ' +
+    'millrace.node beside the program.';
   throw new MillraceError(
     found ? 'addon_load_failed' : 'addon_not_found',
     `The native addon for ${platform} ` +
@@ -80,31 +80,60 @@ function mismatch(line: string): string | undefined {
   return undefined;
 }
 
-// A checkout's own build comes before its prebuilds/, which a past `npm pack` may have left behind;
-// a packed package has no build/.
+// A checkout's own build comes before its prebuilds/, which a past `npm pack` may have left behind; a packed package has
+// no build/. What is beside the program, and what is installed there, is for a bundler's output that has this file in it.
 function places(): Place[] {
   const given = process.env['MILLRACE_BINARY'];
-  if (given) {
-    return [{ path: () => require.resolve(given), load: () => require(given) as unknown }];
-  }
-  const build: Place = {
-    path: () => require.resolve('../../build/release/millrace.node'),
-    load: () => require('../../build/release/millrace.node') as unknown,
-  };
-  const prebuild = prebuilds[`${process.platform}-${process.arch}-${libc()}`];
-  return prebuild ? [build, prebuild] : [build];
+  if (given) return [() => existing(resolve(given))];
+  const platform = `${process.platform}-${process.arch}-${libc()}`;
+  return [
+    () => existing(join(__dirname, '../..', 'build/release/millrace.node')),
+    ...(prebuilds[platform] ?? []),
+    () => existing(join(dirname(process.argv[1] ?? ''), 'millrace.node')),
+    () => existing(join(installedPackage(), 'prebuilds', platform, 'millrace.node')),
+  ];
 }
 
-const prebuilds: Partial<Record<string, Place>> = {
-  'linux-x64-glibc': {
-    path: () => require.resolve('../../prebuilds/linux-x64-glibc/millrace.node'),
-    load: () => require('../../prebuilds/linux-x64-glibc/millrace.node') as unknown,
-  },
-  'linux-arm64-glibc': {
-    path: () => require.resolve('../../prebuilds/linux-arm64-glibc/millrace.node'),
-    load: () => require('../../prebuilds/linux-arm64-glibc/millrace.node') as unknown,
-  },
+// Tools that copy what a program needs (Next.js with Turbopack or webpack, Vercel's, ncc) see these files: a template of
+// `__dirname` or the working folder and a literal, given to `existsSync`, and returned. They see a literal `require` as
+// well, but a bundler cannot resolve one of a file that is missing or that it has no loader for.
+const prebuilds: Partial<Record<string, readonly Place[]>> = {
+  'linux-x64-glibc': [
+    function () {
+      const path = `${__dirname}/../../prebuilds/linux-x64-glibc/millrace.node`;
+      return existsSync(path) ? path : missing(path);
+    },
+    function () {
+      const path = `${process.cwd()}/node_modules/millrace/prebuilds/linux-x64-glibc/millrace.node`;
+      return existsSync(path) ? path : missing(path);
+    },
+  ],
+  'linux-arm64-glibc': [
+    function () {
+      const path = `${__dirname}/../../prebuilds/linux-arm64-glibc/millrace.node`;
+      return existsSync(path) ? path : missing(path);
+    },
+    function () {
+      const path = `${process.cwd()}/node_modules/millrace/prebuilds/linux-arm64-glibc/millrace.node`;
+      return existsSync(path) ? path : missing(path);
+    },
+  ],
 };
+
+function existing(path: string): string {
+  return existsSync(path) ? path : missing(path);
+}
+
+function missing(path: string): never {
+  throw new Error(`${normalize(path)}: no such file`);
+}
+
+// The folder of the package that programs of the working folder get.
+function installedPackage(): string {
+  return dirname(
+    createRequire(join(process.cwd(), 'package.json')).resolve('millrace/package.json'),
+  );
+}
 
 function libc(): 'glibc' | 'musl' {
   return mappedFiles().includes('/ld-musl-') ? 'musl' : 'glibc';

@@ -1,8 +1,10 @@
 // What the loader tries and how it fails, each in a process of its own.
 import { execFile, execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+
+import { buildSync } from 'esbuild';
 
 const root = join(__dirname, '../../..');
 const folder = mkdtempSync(join(tmpdir(), 'millrace-loader-'));
@@ -115,6 +117,34 @@ describe('the loader', () => {
     expect(message).toContain(name);
     expect(message).not.toContain('\n');
     expect(message).not.toContain('Tried');
+  });
+
+  // A bundler resolves no path of an addon: of a platform that is missing, or that it has no loader for.
+  it('is bundled, and finds the addon beside the program', () => {
+    const outfile = join(folder, 'bundle.cjs');
+    const contents = `
+      import { version } from 'millrace';
+      try { console.log(version()); } catch (error) { console.log(error.message); }`;
+    const { errors, warnings } = buildSync({
+      stdin: { contents, resolveDir: root },
+      bundle: true,
+      platform: 'node',
+      outfile,
+      logLevel: 'silent',
+    });
+    expect([...errors, ...warnings]).toEqual([]);
+    const env = { ...process.env };
+    delete env['MILLRACE_BINARY'];
+    const answer = (): string =>
+      execFileSync(process.execPath, [outfile], { cwd: folder, env, encoding: 'utf8' });
+
+    const [sentence, ...tried] = answer().trim().split('\n');
+    expect(sentence).toMatch(
+      /was not found.*--external:millrace.*millrace\.node beside the program/,
+    );
+    expect(tried).toContain(`  ${join(folder, 'millrace.node')}: no such file`);
+    symlinkSync(join(root, 'build/release/millrace.node'), join(folder, 'millrace.node'));
+    expect(answer()).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
   it('loads nothing when the package is required', async () => {
