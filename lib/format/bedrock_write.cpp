@@ -2,7 +2,6 @@
 
 #include "format/bedrock_converse.hpp"
 
-#include <algorithm>
 #include <array>
 #include <utility>
 

@@ -6,7 +6,6 @@
 #include <array>
 #include <span>
 #include <string>
-#include <utility>
 
 #include "format/openai.hpp"
 #include "format/openai_content.hpp"

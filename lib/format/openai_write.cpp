@@ -1,6 +1,5 @@
 // Canonical messages -> chat messages.
 
-#include <algorithm>
 #include <optional>
 
 #include "format/anthropic_blocks.hpp"

@@ -1,7 +1,6 @@
 #include "model/body/chat_messages.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "format/joined_answers.hpp"
 #include "format/openai.hpp"

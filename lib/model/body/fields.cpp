@@ -1,7 +1,5 @@
 #include "model/body/fields.hpp"
 
-#include <algorithm>
-#include <array>
 #include <utility>
 
 #include "base/json_tree.hpp"
