@@ -1,4 +1,4 @@
-// Names of options: one that nobody reads would leave its author without what was asked for, a limit or
+// Names of options: one that is not read would leave its author without what was asked for, a limit or
 // an approval for instance.
 import { MillraceError } from './errors';
 import { shown } from './shown';

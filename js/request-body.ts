@@ -45,7 +45,7 @@ export async function bytesOf(
   }
   throwIfAborted(signal);
   let done = noListener;
-  // A body may wait for ever for somebody who is gone.
+  // A body may wait for ever for a client that is gone.
   const gone = new Promise<never>((_, reject) => {
     done = onAbort(signal, () => reject(reasonOf(signal)));
   });

@@ -29,7 +29,7 @@ export const milliseconds: Check = [
   'a whole number of milliseconds, 0 or more',
   (value) => Number.isSafeInteger(value) && (value as number) >= 0,
 ];
-/** Somebody else checks it. */
+/** It is checked elsewhere. */
 export const anything: Check = ['', () => true];
 
 export function atLeast(least: number): Check {

@@ -118,7 +118,7 @@ export class EventStream implements AsyncIterableIterator<AGUIEvent> {
     const untouched = !this.#source && !this.#done;
     this.#done = true;
     if (this.#source) await this.#source.cancel(reason);
-    // Left before it began: nobody else is going to read the body.
+    // Left before it began: the body has no other reader.
     else if (untouched && body && !body.locked) leaveBody(body, reason);
   }
 }

@@ -337,7 +337,7 @@ export class AgentRun implements AsyncIterable<RunEvent> {
     return this.#host.durable && this.#waiters === 0 ? mostStoredLag : mostLag;
   }
 
-  // A reader took something or left, or somebody waits for the end.
+  // A reader took something or left, or a caller waits for the end.
   #hasRoom(): Promise<void> {
     return new Promise((resolve) => {
       this.#room = () => {

@@ -123,7 +123,7 @@ export class AgentRuntime {
   }
 
   /**
-   * Runs steps until the run ends or waits for somebody. With a runtime it is one durable run, which goes on in the
+   * Runs steps until the run ends or waits for an answer. With a runtime it is one durable run, which goes on in the
    * next process; one that waits is answered by `decide`, or by `runtime.approvals`.
    */
   async run(

@@ -165,7 +165,7 @@ function summaryOf({ content: _content, ...summary }: Artifact): ArtifactSummary
   return summary;
 }
 
-// What is kept is nobody else's: lists and plain objects are copied, everything else is as it is.
+// What is kept has no other owner: lists and plain objects are copied, everything else is as it is.
 // `above` are the values that hold this one, with their names.
 function copyOf<T>(value: T, above = new Map<unknown, string>(), name = 'value'): T {
   if (typeof value !== 'object' || value === null) return value;

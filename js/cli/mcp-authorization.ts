@@ -116,7 +116,7 @@ export class CommandLineAuthorization {
   readonly #oauth: OAuth;
   readonly #closed = new AbortController();
   #listener: CallbackListener | undefined;
-  // Why nobody could come back.
+  // Why the browser could not come back.
   #unheard: Error | undefined;
   // A person who did not come, or refused, is not asked again and again.
   #wasInVain = false;
@@ -176,7 +176,7 @@ export class CommandLineAuthorization {
     }
   };
 
-  /** Waits for nobody any more. */
+  /** Waits for no answer any more. */
   close(): void {
     this.#closed.abort();
   }

@@ -67,7 +67,7 @@ function sampleObject(schema: Schema): object {
   return Object.fromEntries(properties.map(([name, property]) => [name, sample(property)]));
 }
 
-// Some scenarios list tools that nobody can call.
+// Some scenarios list tools that cannot be called.
 function isUnknownMethod(error: unknown): boolean {
   const methodNotFound = -32601;
   return MillraceError.is(error, 'mcp_error') && (error.cause as RpcError).code === methodNotFound;

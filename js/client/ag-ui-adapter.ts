@@ -43,7 +43,7 @@ function eventsOf(response: Response, limits: StreamLimits): AsyncIterableIterat
   const leave = (reason?: unknown): void => {
     isLeft = true;
     const body = (response as Response | undefined)?.body;
-    // Left before it began: nobody else is going to read the body.
+    // Left before it began: the body has no other reader.
     if (reader) leaveBody(reader, reason);
     else if (body && !body.locked) leaveBody(body, reason);
   };

@@ -56,7 +56,7 @@ export interface AgentCall extends Call {
   bytes(options: Record<string, unknown>): Call;
   /** Starts the run. */
   beginRun(reads: RunReads): void;
-  /** Whether somebody reads what comes, which counts for a run that outlives its readers. */
+  /** Whether what comes has a reader, which counts for a run that outlives its readers. */
   watch(isWatched: boolean): void;
   /** Gives a run that is not recorded a message of the user, its content as JSON; an `@sent` item answers it. */
   message(command: 'send' | 'interrupt', id: number, contentJson: string): void;
@@ -374,7 +374,7 @@ class FetchCall extends WaitingOutputs implements Call {
   }
 }
 
-// Of a transfer whose answer nobody reads.
+// Of a transfer whose answer has no reader.
 const unread: TransferSink = {
   head: () => undefined,
   data: () => undefined,

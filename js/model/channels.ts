@@ -19,7 +19,7 @@ export interface Channel {
   open(): ModelRuntime;
 }
 
-/** Throws for a router that nobody can be asked by. */
+/** Throws for a router without a channel. */
 export function checkRouter(router: unknown): void {
   const { apiType, options } = (router ?? {}) as Partial<Router>;
   if (typeof apiType === 'string' && typeof options === 'object' && options !== null) return;
@@ -92,7 +92,7 @@ export function defaultAddress(routers: RouterOptions['routers']): string | unde
   return first?.baseURL;
 }
 
-/** Whether nobody else shall be asked after an error. */
+/** Whether no other channel is called after an error. */
 export async function stops(
   { shouldStopFallback }: RouterOptions,
   failed: FailedRoute,
@@ -115,7 +115,7 @@ function isRefusal(received: unknown): boolean {
   return typeof message === 'string' && refusalWords.test(message);
 }
 
-// Of runtimes of somebody else, whose errors have no more than a sentence.
+// Of runtimes of the host, whose errors have no more than a sentence.
 const refusalWords =
   /\binvalid schema for\b|\bdoes not support parameter\b|\bunsupported parameter\b/i;
 

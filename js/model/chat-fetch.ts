@@ -189,7 +189,7 @@ function networkError(
   const code = MillraceError.is(error) ? error.code : undefined;
   const elapsedMs = Math.round(performance.now() - began);
   const { navigator } = globalThis as { navigator?: { onLine?: boolean } };
-  // Outside of browsers nobody knows better.
+  // Outside of browsers there is no better answer.
   const networkStatus = navigator?.onLine ?? true;
   const body = {
     ...requestContext,

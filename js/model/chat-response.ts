@@ -20,7 +20,7 @@ const streamHeaders = {
   'X-Accel-Buffering': 'no',
 };
 
-// An unread body keeps its connection; when nobody can read it any more, it ends.
+// An unread body keeps its connection; without a reader, it ends.
 const unread = new FinalizationRegistry<Call>((call) => call.cancel());
 
 /** Resolves when a provider took the call, rejects when none did. */
@@ -128,7 +128,7 @@ class ItemBytes implements ByteSource {
     try {
       while ((await this.#next()) !== undefined);
     } catch {
-      // Nobody is left to be told.
+      // No reader is left.
     }
   }
 

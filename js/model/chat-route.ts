@@ -37,7 +37,7 @@ export interface ChatRouteOptions extends TransportOptions {
     | undefined;
   /**
    * Says who asks. Undefined or false refuses with 401; a Response is given as it is. Without it
-   * everybody may ask: only for servers that nobody else can reach.
+   * every caller may use it: only for servers that no other machine can reach.
    */
   authorize?:
     | ((

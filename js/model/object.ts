@@ -304,7 +304,7 @@ function payloadOf({ responseApi, ...payload }: Record<string, unknown>): object
 }
 
 interface ReadySchema {
-  /** Undefined: nobody can tell the model, and the validator judges alone. */
+  /** Undefined: the model gets none, and the validator alone checks. */
   json: object | undefined;
   /** Validates instead of the JSON Schema. */
   standard: StandardSchema['~standard'] | undefined;

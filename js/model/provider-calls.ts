@@ -1,4 +1,4 @@
-// Calls that a provider runs itself, such as a web search of its own: nobody here runs them again.
+// Calls that a provider runs itself, such as a web search of its own: they are not run again here.
 import type { AGUIEvent } from '../../types/events';
 
 /** The call that an event says is the provider's: it has answered it, or says that it will. */

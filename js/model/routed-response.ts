@@ -14,7 +14,7 @@ export type ChannelEnd = { error: unknown } | undefined;
 
 /** One channel's turn. */
 export interface Turn {
-  /** Nobody is asked after it. */
+  /** No channel is called after it. */
   readonly isLast: boolean;
   /** The answer is its: what fails now is no channel's failure. */
   isTaken?: boolean;
@@ -60,7 +60,7 @@ export async function routedResponse(
 /** A streamed response that is read up to where it shows something, and from there by its reader. */
 class Beginning {
   readonly response: Response;
-  /** Resolves with the first words, the failure before them, or when nobody reads any more. */
+  /** Resolves with the first words, the failure before them, or without a reader. */
   readonly end: Promise<ChannelEnd>;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #words = new FirstWords();
@@ -155,7 +155,7 @@ class FirstWords {
   }
 }
 
-// A runtime of somebody else may stream what is no object.
+// A runtime of the host may stream what is no object.
 function parsed(json: string): ErrorRecord {
   try {
     return (JSON.parse(json) ?? {}) as ErrorRecord;

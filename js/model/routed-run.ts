@@ -14,7 +14,7 @@ export interface RoutedChannel {
   start(): RunCall;
   /** How it went. */
   report(failed?: { error: unknown }): void;
-  /** True when nobody else shall be asked after this error. */
+  /** True when no other channel is called after this error. */
   stops(error: unknown): Promise<boolean>;
 }
 
@@ -61,7 +61,7 @@ export class RoutedItems implements RunItems {
     this.#call?.done();
   }
 
-  /** Nobody can read it any more. */
+  /** It has no reader any more. */
   leave(): void {
     this.#stopped = true;
     this.#call?.leave();

@@ -32,7 +32,7 @@ export interface RunCall {
   abortReason(): { value: unknown } | undefined;
   /** The call is over. */
   done(): void;
-  /** Nobody can read it any more: closes the connection. */
+  /** It has no reader any more: closes the connection. */
   leave(): void;
   readonly threadId: string;
   readonly runId: string;
@@ -56,7 +56,7 @@ const unread = new FinalizationRegistry<RunCall>((call) => {
  *
  * Who reads slowly slows the provider down; who reads nothing holds up nothing but the call. A reader
  * that lags behind others by more than is kept gets `replay_unavailable`. Leaving
- * a loop stops the call when nobody else reads it: no other loop, no `text()`, `object()`, `usage` or
+ * a loop stops the call when it has no other reader: no other loop, no `text()`, `object()`, `usage` or
  * `report` that waits. A run that the program holds no longer ends as well.
  */
 export class ModelRun implements AsyncIterable<RunEvent> {
@@ -77,7 +77,7 @@ export class ModelRun implements AsyncIterable<RunEvent> {
   }
 
   /**
-   * The call behind a run that nobody reads, for a run that stands in front of it.
+   * The call behind a run without a reader, for the run that is read in its place.
    * @internal
    */
   static callOf(run: ModelRun): RunCall {
@@ -231,7 +231,7 @@ export class ModelRun implements AsyncIterable<RunEvent> {
   #keep(batch: CallBatch): void {
     for (const event of batch.events) this.#answer.add(event);
     this.#events.add(batch);
-    // Nobody could be given it.
+    // There is no reader to take it.
     if (this.#answer.tooLarge && this.#events.readers === 0) this.stop();
   }
 

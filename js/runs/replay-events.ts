@@ -24,7 +24,7 @@ interface Chunk {
   /** Where the reader stood before the first of them. */
   mark: ReaderMark | undefined;
   count: number;
-  /** Of the newest chunk while somebody reads it: all readers have the same list. */
+  /** Of the newest chunk while it has a reader: all readers have the same list. */
   events: AGUIEvent[] | undefined;
   /** Events that went from the beginning of the list, since each of its readers had them. */
   gone: number;

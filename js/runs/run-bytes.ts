@@ -226,7 +226,7 @@ export class RunBytes implements Sink {
   }
 
   #leave(): void {
-    // Nobody else is going to close what was never opened.
+    // What was never opened is closed here.
     const unopened = this.#phase === 'new' || this.#phase === 'started';
     if (unopened && this.#bytes) void this.#bytes.cancel();
     else if (unopened && this.#source) discard(this.#source, this.#stopped?.error);

@@ -227,7 +227,7 @@ function numberIn(name: string, value: unknown): number | null {
   if (value === undefined || value === null) return null;
   const isNumber = typeof value === 'number' || (typeof value === 'string' && digits.test(value));
   const number = isNumber ? Number(value) : NaN;
-  // A larger one would be rounded, and name somebody else.
+  // A larger one would be rounded, and name another one.
   if (Number.isSafeInteger(number)) return number;
   throw new MillraceError(
     'invalid_argument',

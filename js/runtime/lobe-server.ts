@@ -43,7 +43,7 @@ export interface LobeWatchOptions extends Pick<LobeStreamOptions, 'lastEventId'>
 
 type Ask = (request: OwnRequest, principal: string) => Promise<Response>;
 
-// How often somebody looks whether an operation that waited goes on.
+// How often it is checked whether an operation that waited goes on.
 const lookAgainMs = 1000;
 
 /** Operations of one principal: durable runs, as LobeHub's server has them. */

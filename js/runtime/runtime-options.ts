@@ -32,7 +32,7 @@ export interface RuntimeOptions {
   /** How many of them there may be; beyond it, the one that was left first is stopped. 1024 when absent. */
   maxDetachedRuns?: number | undefined;
   /**
-   * How many runs may be at work at once; others wait for their turn. Runs that wait for somebody or sleep do not count.
+   * How many runs may be at work at once; others wait for their turn. Runs that wait for an answer or sleep do not count.
    * No limit when absent.
    */
   concurrency?: number | Concurrency | undefined;

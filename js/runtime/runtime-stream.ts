@@ -68,7 +68,7 @@ export class RuntimeStream {
   readonly #ended = new Map<number, HostWork>();
   #lastCommand = 0;
   #isOver = false;
-  // Why it could not be opened has reached somebody.
+  // Why it could not be opened has reached a caller.
   #isReported = false;
   // Registrations whose runs are still to be taken over, and runs at work: they keep the process alive.
   #registering = 0;

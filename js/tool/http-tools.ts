@@ -172,7 +172,7 @@ async function readText(response: Response): Promise<{ text: string; isCut: bool
   }
 }
 
-// Nobody counted what was not read.
+// What was not read is not counted.
 const markedAsCut = (content: string): string =>
   `${content.replace(/\n\[cut here: \d+ more bytes\]$/, '')}\n[cut here: the answer is longer]`;
 

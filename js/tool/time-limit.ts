@@ -1,4 +1,4 @@
-// Work with a limit of time, which learns when nobody waits for it any more.
+// Work with a limit of time, which learns when its result is not awaited any more.
 import { noListener, onAbort, reasonOf, throwIfAborted } from '../abort';
 import { MillraceError } from '../errors';
 import { longestTimer } from '../limits';

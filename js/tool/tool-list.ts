@@ -85,7 +85,7 @@ export function withName<Tool extends { name?: unknown }>([name, one]: [string, 
   const prototype = Object.getPrototypeOf(one) as unknown;
   if (prototype === Object.prototype || prototype === null) return { ...one, name };
   // The methods of an instance are not its own, and need it. Its copy is no plain object either: an
-  // instance may have members that nobody reads.
+  // instance may have members without a reader.
   const copy = Object.create(Object.create(null) as object) as Record<string, unknown>;
   copy['name'] = name;
   for (const member of members) {

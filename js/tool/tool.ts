@@ -199,7 +199,7 @@ const policies: ReadonlySet<unknown> = new Set([
   'always',
 ]);
 
-// What cannot be understood must not come to mean that nobody is asked.
+// What cannot be read must not come to mean that no approval is needed.
 function checkApprove(owner: string, approval: unknown): void {
   const { dynamic } = (approval ?? {}) as { dynamic?: unknown };
   if (policies.has(approval) || Array.isArray(approval) || typeof dynamic === 'object') return;

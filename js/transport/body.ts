@@ -23,7 +23,7 @@ export interface Source {
   cancel(reason?: unknown): Promise<void>;
 }
 
-/** The body of `response`, which nobody has read. */
+/** The unread body of `response`. */
 export function bodyOf(response: Response): ReadableStream<Uint8Array> {
   const wrong = (sentence: string): MillraceError =>
     new MillraceError('invalid_argument', `parse() ${sentence}`);

@@ -8,7 +8,7 @@ export interface PipeSpec {
   options: Record<string, unknown>;
 }
 
-/** The engine's end of a body that nobody has read yet. */
+/** The engine's end of a body that is unread. */
 export interface EngineBody {
   /** Takes the body over and locks `stream`; undefined when its bytes are being read already. */
   open(stream: ReadableStream<Uint8Array>, spec: PipeSpec): Source | undefined;

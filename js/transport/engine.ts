@@ -235,7 +235,7 @@ class EngineStream {
   }
 }
 
-// An unread body keeps its connection and up to 64 KiB; when nobody can read it any more, it ends.
+// An unread body keeps its connection and up to 64 KiB; without a reader, it ends.
 const unread = new FinalizationRegistry<EngineStream>((stream) => stream.cancel());
 
 /**
