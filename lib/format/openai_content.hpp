@@ -46,8 +46,9 @@ void read_input_part(message::JsonBuilder& out, const json::Value& part, bool is
 bool has_more_than_texts(const json::Value& list);
 bool has_more_than_texts(const message::Content& content);
 
+// `takes_videos`: the server has Volcengine's part for them.
 void write_input_parts(message::JsonBuilder& out, std::string_view key,
-                       const message::Content& content);
+                       const message::Content& content, bool takes_videos = false);
 // Writes a text that was a list of texts; false for one that was none, or is another text by now.
 bool write_text_list(message::JsonBuilder& out, std::string_view key,
                      const message::Metadata& metadata, std::string_view text);

@@ -24,8 +24,9 @@ namespace millrace::format {
 
 void write_openai_conversation(message::JsonBuilder& out,
                                std::span<const message::Message> messages);
+// `takes_videos`: the server has a part for them, as Volcengine's has.
 void write_openai_items(message::JsonBuilder& out, std::span<const message::Message> messages,
-                        PlainReasoning plain);
+                        PlainReasoning plain, bool takes_videos = false);
 
 // Errors: invalid_messages when `data` is neither an array nor a list object.
 Result<message::Messages> read_openai_conversation(const json::Value& data, IdSource& ids);

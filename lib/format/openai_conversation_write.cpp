@@ -32,8 +32,13 @@ using openai::ItemState;
 // Writes the items of one conversation.
 class ItemWriter {
  public:
-  ItemWriter(JsonBuilder& out, std::span<const Message> messages, PlainReasoning plain)
-      : out_(out), messages_(messages), plain_(plain), answers_(messages) {
+  ItemWriter(JsonBuilder& out, std::span<const Message> messages, PlainReasoning plain,
+             bool takes_videos)
+      : out_(out),
+        messages_(messages),
+        plain_(plain),
+        takes_videos_(takes_videos),
+        answers_(messages) {
     for (const Message& message : messages) {
       if (message.role == Role::tool) results_.try_emplace(message.tool_call_id, &message);
     }
@@ -106,7 +111,7 @@ class ItemWriter {
       // As it came.
     } else if (message.role == Role::user ? message.content.kind != message::Content::Kind::text
                                           : openai::has_more_than_texts(message.content)) {
-      openai::write_input_parts(out_, "content", message.content);
+      openai::write_input_parts(out_, "content", message.content, takes_videos_);
     } else {
       out_.text("content", text);
     }
@@ -294,7 +299,7 @@ class ItemWriter {
     } else if (openai::write_text_list(out_, "output", message.metadata, text)) {
       // The same of a history.
     } else if (openai::has_more_than_texts(message.content)) {
-      openai::write_input_parts(out_, "output", message.content);
+      openai::write_input_parts(out_, "output", message.content, takes_videos_);
     } else {
       out_.text("output", text);
     }
@@ -356,6 +361,7 @@ class ItemWriter {
   JsonBuilder& out_;
   std::span<const Message> messages_;
   PlainReasoning plain_;
+  bool takes_videos_;
   message::OrderedAnswers answers_;
   std::unordered_map<std::string_view, const Message*> results_;
   struct ItemCall {
@@ -380,9 +386,10 @@ void write_openai_conversation(JsonBuilder& out, std::span<const Message> messag
   write_openai_items(out, messages, PlainReasoning::sent);
 }
 
-void write_openai_items(JsonBuilder& out, std::span<const Message> messages, PlainReasoning plain) {
+void write_openai_items(JsonBuilder& out, std::span<const Message> messages, PlainReasoning plain,
+                        bool takes_videos) {
   out.open_array();
-  ItemWriter(out, messages, plain).write();
+  ItemWriter(out, messages, plain, takes_videos).write();
   out.close_array();
 }
 

@@ -34,6 +34,11 @@ bool keeps_all(const Draft& draft) {
          draft.is(Trait::preserves_thinking) && !is_disabled(draft.payload.reasoning);
 }
 
+// A model that keeps the reasoning of earlier turns where a member of its own says so.
+bool takes_preserving(const Draft& draft) {
+  return draft.has(Quirk::preserve_thinking) && draft.is(Trait::preserves_thinking);
+}
+
 bool is_glm(const Draft& draft) {
   return draft.model.find("glm") != draft.model.npos;
 }
@@ -47,11 +52,10 @@ void write_thinking_object(JsonBuilder& out, const Draft& draft) {
     draft.note("thinking", "The provider knows `enabled` and `disabled` only.");
   } else {
     const bool clears = sets_clearing(draft);
-    if (!reasoning.type.empty() || clears || keeps) {
+    const std::string_view type = keeps ? "enabled" : switch_of(draft);
+    if (!type.empty() || clears || keeps) {
       out.open_object("thinking");
-      out.filled("type", keeps                          ? "enabled"
-                         : reasoning.type == "adaptive" ? "auto"
-                                                        : reasoning.type);
+      out.filled("type", type);
       if (keeps) out.text("keep", "all");
       if (clears) out.flag("clear_thinking", *clearing_of(draft));
       out.close_object();
@@ -61,7 +65,7 @@ void write_thinking_object(JsonBuilder& out, const Draft& draft) {
     if (reasoning.effort.empty()) return;
     return draft.note("reasoning_effort", "The model thinks or it does not: it knows no levels.");
   }
-  out.filled("reasoning_effort", effort_of(draft));
+  out.filled("reasoning_effort", switched_effort(draft));
 }
 
 void write_plain_reasoning(JsonBuilder& out, const Draft& draft) {
@@ -225,18 +229,35 @@ constexpr std::array reasoning_ways{
 
 }  // namespace
 
+std::string_view switch_of(const Draft& draft) {
+  const Reasoning& reasoning = draft.payload.reasoning;
+  if (draft.has(Quirk::switch_with_effort)) {
+    if (is_disabled(reasoning)) return "disabled";
+    if (reasoning.type.empty() && !reasoning.effort.empty()) return "enabled";
+  }
+  return reasoning.type == "adaptive" ? "auto" : std::string_view(reasoning.type);
+}
+
+std::string switched_effort(const Draft& draft) {
+  std::string effort = effort_of(draft);
+  if (!draft.has(Quirk::switch_with_effort)) return effort;
+  const Reasoning& reasoning = draft.payload.reasoning;
+  if (is_disabled(reasoning)) return "minimal";
+  if (effort.empty() && reasoning.type == "enabled") return "high";
+  return effort;
+}
+
 bool takes_clear_thinking(const Draft& draft) {
-  return draft.has(Quirk::clear_thinking) || draft.has(Quirk::clear_thinking_member);
+  return draft.has(Quirk::clear_thinking) || draft.has(Quirk::clear_thinking_member) ||
+         takes_preserving(draft);
 }
 
 void write_chat_reasoning(message::JsonBuilder& out, const Draft& draft) {
   if (draft.has(Quirk::reasoning_split)) out.flag("reasoning_split", true);
   const std::optional<bool> clears = clearing_of(draft);
   if (clears && draft.has(Quirk::clear_thinking_member)) out.flag("clear_thinking", *clears);
-  const bool preserves = draft.payload.preserve_thinking && draft.is(Trait::preserves_thinking);
-  if (preserves && draft.has(Quirk::preserve_thinking) &&
-      extra_of(draft.payload, "preserve_thinking").empty()) {
-    out.flag("preserve_thinking", true);
+  if (clears && takes_preserving(draft) && extra_of(draft.payload, "preserve_thinking").empty()) {
+    out.flag("preserve_thinking", !*clears);
   }
   if (draft.payload.reasoning->empty() && !sets_clearing(draft) && !keeps_all(draft)) return;
   for (const ReasoningWay& way : reasoning_ways) {

@@ -153,7 +153,7 @@ void write_tool_choice(JsonBuilder& out, const Draft& draft) {
   }
   if (payload.parallel_tool_calls) {
     out.flag("parallel_tool_calls", *payload.parallel_tool_calls);
-  } else if (draft.has(Quirk::parallel_tool_calls)) {
+  } else if (draft.has(Quirk::parallel_tool_calls) || draft.has(Quirk::few_parallel_calls)) {
     out.flag("parallel_tool_calls", true);
   }
   if (draft.streamed && draft.has(Quirk::tool_stream)) out.flag("tool_stream", true);

@@ -23,10 +23,11 @@ namespace {
 using message::JsonBuilder;
 using message::Media;
 
-std::optional<std::string_view> refusal(const Media& media, const Draft& /*draft*/) {
+std::optional<std::string_view> refusal(const Media& media, const Draft& draft) {
   if (media.kind == Media::Kind::audio)
     return "the Responses API takes no audio. Use `apiMode: 'chat'`.";
-  if (media.kind == Media::Kind::video) return "it takes no videos.";
+  if (media.kind == Media::Kind::video && !draft.has(Quirk::responses_videos))
+    return "it takes no videos.";
   if (media.mime_type == svg_type) return no_svg;
   return std::nullopt;
 }
@@ -105,8 +106,7 @@ void write_text(JsonBuilder& out, const Draft& draft) {
 // Writes whether the model shall think, where the provider has that switch here as well; false for
 // what is no such switch.
 bool write_switch(JsonBuilder& out, const Draft& draft) {
-  std::string_view type = draft.payload.reasoning->type;
-  if (type == "adaptive") type = "auto";
+  const std::string_view type = switch_of(draft);
   const bool is_switch = type == "enabled" || type == "disabled" || type == "auto";
   if (!is_switch || !draft.has(Quirk::responses_thinking)) return false;
   if (draft.is(Trait::always_thinking)) return type != "disabled";
@@ -118,7 +118,7 @@ bool write_switch(JsonBuilder& out, const Draft& draft) {
 
 void write_reasoning(JsonBuilder& out, const Draft& draft) {
   const Reasoning& reasoning = draft.payload.reasoning;
-  std::string effort = effort_of(draft);
+  std::string effort = switched_effort(draft);
   if (reasoning.effort.empty() && draft.is(Trait::high_by_default)) effort = "high";
   if (effort == "max" && draft.has(Quirk::responses_thinking)) {
     draft.note("reasoning_effort", "The Responses API here ends at `high`.");
@@ -233,7 +233,8 @@ Result<std::string> openai_responses_body(const Draft& draft) {
   MILLRACE_TRY(check_media(draft, refusal, FileNames::demanded));
   JsonBuilder items(json::Surrogates::replace);
   format::write_openai_items(items, draft.messages.list(),
-                             plain_reasoning(draft.config, draft.payload));
+                             plain_reasoning(draft.config, draft.payload),
+                             draft.has(Quirk::responses_videos));
   note_reasoning(draft);
   std::string truncation = draft.payload.truncation;
   if (truncation.empty() && draft.model.starts_with("computer-use")) truncation = "auto";

@@ -62,6 +62,9 @@ Result<void> read_reasoning(const json::Value& root, Reasoning& out) {
   if (const auto budget = thinking["token_budget"].integer()) out.budget = budget;
   if (const json::Value clear = thinking["clear_thinking"]; !clear.is_nothing()) {
     out.clear_thinking = clear.truthy();
+  } else if (root["preserveThinking"].is(json::Type::boolean_false)) {
+    // LobeHub's word for it; true says besides that reasoning goes back as text.
+    out.clear_thinking = true;
   }
   constexpr std::array<std::string_view, 7> members{
       "type",    "budget_tokens", "token_budget", "clear_thinking",

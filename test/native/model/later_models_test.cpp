@@ -139,6 +139,17 @@ TEST(Efforts, ReachModelsOfWhichNoListIsKnown) {
       {"volcengine", "deepseek-v4-pro-260425", max, max, ""},
       {"volcengine", "deepseek-v4-pro-260425", R"("reasoning_effort":"max","apiMode":"responses")",
        R"("effort":"high")", ""},
+      {"volcengine", "deepseek-v4-pro-260425", R"("thinking":{"type":"disabled"})",
+       R"("thinking":{"type":"disabled"},"reasoning_effort":"minimal")", ""},
+      {"volcengine", "GLM-5-2-260601", R"("thinking":{"type":"enabled"})",
+       R"("thinking":{"type":"enabled"},"reasoning_effort":"high")", ""},
+      {"volcengine", "glm-5-2-260601", R"("reasoning_effort":"low")",
+       R"("thinking":{"type":"enabled"},"reasoning_effort":"low")", ""},
+      {"volcengine", "deepseek-v4-pro-260425",
+       R"("thinking":{"type":"enabled"},"apiMode":"responses")",
+       R"("thinking":{"type":"enabled"},"reasoning":{"effort":"high"})", ""},
+      {"volcengine", "deepseek-v3-1", R"("thinking":{"type":"enabled","budget_tokens":9})",
+       R"("thinking":{"type":"enabled"})", "reasoning_effort"},
       {"openrouter", "anthropic/claude-opus-4.6", max, R"("reasoning":{"effort":"max"})", ""},
   });
 }
@@ -160,6 +171,8 @@ TEST(Qwen, IsSwitchedByAKindOfThinkingNotByItsBudget) {
       {"qwen", "qwen3.7-max-2026-06-08", R"("preserveThinking":true)",
        R"("preserve_thinking":true)", ""},
       {"qwen", "qwen3-max", R"("preserveThinking":true)", "", "preserve_thinking"},
+      {"qwen", "qwen3.7-max-2026-06-08", R"("preserveThinking":false)",
+       R"("preserve_thinking":false)", ""},
   });
   const auto built = test::build(test::settings_of("qwen"),
                                  test::question("qwen3-max", R"("reasoning_effort":"high")"));
@@ -192,6 +205,8 @@ TEST(Glm, KeepsWhatItThoughtWhereThePayloadSaysSo) {
       {"zhipu", "glm-5", preserves, R"("thinking":{"clear_thinking":false})", ""},
       {"zhipu", "glm-5", "", "", R"("thinking")"},
       {"cerebras", "zai-glm-4.7", preserves, R"("clear_thinking":false)", ""},
+      {"zhipu", "glm-5", R"("preserveThinking":false)", R"("thinking":{"clear_thinking":true})",
+       ""},
       {"nvidia", "z-ai/glm-5.1", R"("thinking":{"type":"enabled"})",
        R"("enable_thinking":true,"clear_thinking":false)", ""},
       {"nvidia", "qwen/qwen3.5-122b-a10b", R"("thinking":{"type":"enabled"})",

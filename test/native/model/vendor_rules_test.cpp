@@ -99,6 +99,31 @@ TEST(VolcengineThinking, MayBeLeftToTheModel) {
   }
 }
 
+TEST(Volcengine, LetsDoubaoSeedCallSeveralTools) {
+  constexpr std::string_view question = R"([{"role":"user","content":"x"}])";
+  constexpr std::string_view tools = R"("tools":[{"type":"function","function":{"name":"t"}}])";
+  const std::string seed = body_for("volcengine", "Doubao-Seed-2.0-pro", question, tools);
+  EXPECT_TRUE(test::has(seed, R"("parallel_tool_calls":true)")) << seed;
+  const std::string one = body_for("volcengine", "doubao-seed-2.0-pro", question,
+                                   std::string(tools) + R"(,"parallel_tool_calls":false)");
+  EXPECT_TRUE(test::has(one, R"("parallel_tool_calls":false)")) << one;
+  const std::string other = body_for("volcengine", "deepseek-v3-1", question, tools);
+  EXPECT_FALSE(test::has(other, "parallel_tool_calls")) << other;
+}
+
+TEST(Volcengine, TakesVideosInTheResponsesApi) {
+  constexpr std::string_view asked =
+      R"([{"role":"user","content":[{"type":"text","text":"x"},{"type":"video_url","video_url":)"
+      R"({"url":"https://v.example/a.mp4"}}]}])";
+  const std::string body =
+      body_for("volcengine", "doubao-seed-1-8", asked, R"("apiMode":"responses")");
+  EXPECT_TRUE(test::has(body, R"({"type":"input_video","video_url":"https://v.example/a.mp4"})"))
+      << body;
+  const auto other = test::build(test::settings_of("openai", R"("apiMode":"responses")"),
+                                 R"({"model":"gpt-5","messages":)" + std::string(asked) + "}");
+  EXPECT_FALSE(other.ok());
+}
+
 TEST(MistralCallIds, AreOfNineLettersAndDigits) {
   const std::string given =
       calls_of({"call_abcDEF1234567890", "call_abcDEF1234567891", "Kq3vXw9aB"});
