@@ -83,6 +83,16 @@ void read_tool_members(const json::Value& value, std::string_view type, Tool& to
   if (const json::Value inner = value[type]; inner.is_object()) add_all(inner);
 }
 
+// A schema is an object, or `true` for any arguments. A tool that takes none at all cannot be
+// called.
+Result<void> check_schema(const json::Value& schema, std::string_view name) {
+  if (schema.is_nothing() || schema.is_object() || schema.is_true()) return {};
+  return invalid_member("tools[].parameters",
+                        "of \"" + std::string(name) +
+                            "\" must be a JSON Schema: an object, or true for any arguments",
+                        schema);
+}
+
 // OpenAI's tools, AG-UI's and Anthropic's look alike; anything else is the provider's own.
 Result<Tool> read_tool(const json::Value& value) {
   if (!value.is_object()) return invalid_member("tools", "must be an array of objects", value);
@@ -101,7 +111,10 @@ Result<Tool> read_tool(const json::Value& value) {
   tool.name = *name;
   tool.description = function["description"].string();
   json::Value schema = function["parameters"];
-  if (!schema.is_object()) schema = function["input_schema"];
+  if (!schema.is_object() && !function["input_schema"].is_nothing()) {
+    schema = function["input_schema"];
+  }
+  MILLRACE_TRY(check_schema(schema, *name));
   tool.takes_text = type == "custom" && !schema.is_object();
   // Anthropic's own word for a function.
   if (type == "custom" && schema.is_object()) tool.extra.emplace_back("type", R"("custom")");

@@ -134,5 +134,24 @@ TEST(ToolSchema, IsNotToldWhereADescriptionWouldBeTooLong) {
   EXPECT_FALSE(test::has(body, "The arguments follow")) << body;
 }
 
+TEST(ToolSchema, MayBeTrueAndNothingElseThatIsNoObject) {
+  const auto asked = [](std::string_view schema) {
+    return test::build(test::settings_of("openai"),
+                       test::question("gpt-4.1", R"("tools":[{"type":"function","function":)"
+                                                 R"({"name":"go","parameters":)" +
+                                                     std::string(schema) + "}}]"));
+  };
+  for (const std::string_view schema : {"true", "null", "{}"}) {
+    EXPECT_TRUE(test::has(test::body_of(asked(schema)), R"("parameters":{)")) << schema;
+  }
+  for (const std::string_view schema : {"false", "7", R"("{}")", "[]"}) {
+    const auto built = asked(schema);
+    ASSERT_FALSE(built.ok()) << schema;
+    EXPECT_EQ(built.error().code, Errc::invalid_body);
+    EXPECT_TRUE(test::has(built.error().message, R"(`tools[].parameters` of "go")"))
+        << built.error().message;
+  }
+}
+
 }  // namespace
 }  // namespace millrace
