@@ -10,6 +10,7 @@
 #include "base/json.hpp"
 #include "model/call/retry_after.hpp"
 #include "model/failure/html_page.hpp"
+#include "model/failure/missing_model.hpp"
 #include "model/failure/provider_report.hpp"
 
 namespace millrace::model {
@@ -124,6 +125,11 @@ Errc classify(const ProviderReport& report, std::string_view provider) {
       rules.begin(), rules.end(),
       [&, vendor = codes_of(provider)](const Rule& r) { return fits(r, report, vendor); });
   const bool found = rule != rules.end();
+  const bool is_plain = !found || rule->code == Errc::provider_bad_request;
+  if (is_plain && report.status < 500 && report.status != 401 &&
+      names_missing_model(report.sentence)) {
+    return Errc::model_not_found;
+  }
   // Whatever it says besides, a 401 is a matter of the key, unless the account is gone.
   if (report.status == 401) {
     return found && rule->code == Errc::account_deactivated ? rule->code : by_status;
