@@ -73,7 +73,8 @@ export function checkOpenAIFactory(options: unknown): void {
   const own = { responses: group, generateObject: group, createImage: callback };
   checkFactory(owner, options, own, openaiGroups);
   const { chatCompletion } = options as { chatCompletion?: { contextPreFlight?: unknown } };
-  const ofContext = { models: limits, minOutputTokens: atLeast(0) };
+  const tokens = { minOutputTokens: atLeast(0), safetyMarginTokens: atLeast(0) };
+  const ofContext = { models: limits, ...tokens };
   const preFlight = chatCompletion?.contextPreFlight;
   checkValues(`${owner}: chatCompletion.contextPreFlight`, preFlight, ofContext);
   if (isRecord(preFlight) && preFlight['models'] === undefined) {

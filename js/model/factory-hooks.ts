@@ -19,6 +19,8 @@ export interface ContextPreFlight {
   models: readonly ContextLimit[];
   /** Room that must be left for the answer when `max_tokens` says nothing; default 1. */
   minOutputTokens?: number | undefined;
+  /** Tokens of each window that stay free, since the count is an estimate; default 0. */
+  safetyMarginTokens?: number | undefined;
 }
 
 /** Why a conversation leaves no room for an answer; undefined when it does. */
@@ -28,14 +30,15 @@ export function tooLongFor(
 ): string | undefined {
   const limit = preFlight?.models.find(({ id }) => id === payload.model);
   if (!preFlight || !limit) return undefined;
-  const { minOutputTokens = 1 } = preFlight;
+  const { minOutputTokens = 1, safetyMarginTokens = 0 } = preFlight;
   const { messages, tools, max_tokens: wanted } = payload;
   const requested = estimateTokens(withoutMedia({ messages, tools }), payload.model);
   const room = Math.max(minOutputTokens, Math.min(wanted ?? 0, limit.maxOutput ?? Infinity));
-  if (requested + room <= limit.contextWindowTokens) return undefined;
+  const window = limit.contextWindowTokens - safetyMarginTokens;
+  if (requested + room <= window) return undefined;
   return (
     `The conversation is about ${requested} tokens; with ${room} for the answer that is more than the ` +
-    `${limit.contextWindowTokens} of ${limit.id}. Shorten it, or ask for fewer tokens.`
+    `${window} of ${limit.id}. Shorten it, or ask for fewer tokens.`
   );
 }
 

@@ -161,6 +161,19 @@ describe('openaiCompatibleFactory', () => {
       'ok',
     );
     expect(await codeOf(() => runtime.stream({ model: 'small', messages }).text())).toBe('ok');
+    const Careful = openaiCompatibleFactory({
+      ...vendor,
+      chatCompletion: {
+        contextPreFlight: {
+          models: [{ id: 'small', contextWindowTokens: 100 }],
+          safetyMarginTokens: 95,
+        },
+      },
+    });
+    const careful = new Careful({ fetch: send });
+    expect(await codeOf(() => careful.stream({ model: 'small', messages }).text())).toBe(
+      'context_window_exceeded',
+    );
   });
 
   it('sends images by value, but not those of private addresses', async () => {
