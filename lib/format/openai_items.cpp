@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "format/openai_item_state.hpp"
 #include "format/support.hpp"
 #include "message/parts.hpp"
 
@@ -254,6 +255,14 @@ void write_output_limit(JsonBuilder& out, const message::ToolCall& call) {
   if (limit.integer()) out.value("max_output_length", limit);
 }
 
+// The API may give a call another id at its end than the one by which it began and was shown.
+// Source: a recorded search for tools of gpt-5.4.
+std::string answered_id(const Message& result, const message::ToolCall* call) {
+  if (call == nullptr) return result.tool_call_id;
+  const ItemState item(call->metadata);
+  return std::string(item["call_id"].filled_string().value_or(result.tool_call_id));
+}
+
 }  // namespace
 
 void write_item_call(JsonBuilder& out, const CallType& type, const message::ToolCall& call,
@@ -295,7 +304,7 @@ void write_item_output(JsonBuilder& out, const CallType& type, const Message& re
       if (name != "type" && name != content && name != "status") out.value(name, value);
     }
   }
-  if (!is_of_type || !item[id].exists()) out.text(id, result.tool_call_id);
+  if (!is_of_type || !item[id].exists()) out.text(id, answered_id(result, call));
   if (type.output == OutputKind::shell && call != nullptr && !item["max_output_length"].exists()) {
     write_output_limit(out, *call);
   }

@@ -77,6 +77,20 @@ TEST(ToolSearch, KeepsWhatIsNoListOfTools) {
   EXPECT_NE(both.find("answered: TERR"), std::string::npos) << both;
 }
 
+TEST(ToolSearch, IsAnsweredByTheIdOfItsItem) {
+  const std::string messages =
+      R"([{"id":"a","role":"assistant","toolCalls":[{"id":"begun","type":"function","function":{)"
+      R"("name":"tool_search","arguments":"{}"},"metadata":{"millrace":{"providerState":[{)"
+      R"("provider":"openai_responses","kind":"item","state":{"type":"tool_search_call",)"
+      R"("call_id":"ended","execution":"client"}}]}}}]},{"id":"t","role":"tool",)"
+      R"("toolCallId":"begun","content":"[]"}])";
+  const std::string sent =
+      format::to_api(*format::find_format("openai_conversation"), messages).value();
+  EXPECT_EQ(sent.find("begun"), std::string::npos) << sent;
+  EXPECT_NE(sent.find(R"("type":"tool_search_output","call_id":"ended")"), std::string::npos)
+      << sent;
+}
+
 INSTANTIATE_TEST_SUITE_P(Formats, SentResults,
                          testing::ValuesIn(std::array{
                              SentRow{"openai", R"("content":"R1\nError: TERR")"},
