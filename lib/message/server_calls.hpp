@@ -14,4 +14,9 @@ bool is_server_call(const ToolCall& call);
 // waits for its result. Source: Anthropic's programmatic tool calling.
 bool is_at_work(const ToolCall& program, std::span<const Message> messages);
 
+// Whether a call names a program as its caller that is not among the messages before it.
+bool has_orphan_callers(std::span<const Message> messages);
+// Leaves these callers out.
+void erase_orphan_callers(Messages& messages);
+
 }  // namespace millrace::message

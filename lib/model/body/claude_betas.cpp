@@ -41,6 +41,11 @@ constexpr std::array body_rows{
     Row{R"({"type":"tool_addition")", "mid-conversation-tool-changes-2026-07-01"},
     Row{R"({"type":"tool_removal")", "mid-conversation-tool-changes-2026-07-01"},
     Row{R"({"type":"tool_definition")", "inline-tools-2026-09-15"},
+    // Blocks of earlier answers: without it they are "Input tag ... does not match".
+    Row{R"({"type":"fallback")", "server-side-fallback-2026-07-01"},
+    Row{R"({"type":"compaction")", "compact-2026-01-12"},
+    Row{R"({"type":"mcp_tool_use")", "mcp-client-2025-11-20"},
+    Row{R"({"type":"advisor_tool_result")", "advisor-tool-2026-03-01"},
 };
 // Members of the request, and words of them, that want a beta. Another one of the same name that
 // the caller gave counts.
@@ -52,6 +57,7 @@ struct MemberRow {
 constexpr std::array member_rows{
     MemberRow{"output_config", R"("task_budget":{)", "task-budgets-2026-03-13"},
     MemberRow{"fallbacks", "", "server-side-fallback-2026-07-01"},
+    MemberRow{"speed", "", "fast-mode-2026-02-01"},
     MemberRow{"fallback_credit_token", "", "fallback-credit-2026-07-01"},
 };
 // The same of turns of the system within the conversation.
@@ -151,7 +157,7 @@ std::vector<std::string> claude_betas(const Draft& draft, std::string_view body)
   add_of_members(betas, draft);
   add_of_system_turns(betas, draft);
   for (const Row& row : body_rows) {
-    if (body.find(row.name) != std::string_view::npos) betas.add(row.beta);
+    if (body.find(row.name) != std::string_view::npos) betas.add_usual(row.beta);
   }
   if (draft.payload.reasoning->display == "updates" &&
       body.find(R"("display":"updates")") != std::string_view::npos) {

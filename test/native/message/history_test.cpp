@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "message/server_calls.hpp"
 #include "message/shared_messages.hpp"
 #include "support/random_history.hpp"
 
@@ -180,6 +181,28 @@ TEST(History, LeavesAProgramOpenThatMadeTheCallsOfTheLastAnswer) {
   EXPECT_EQ(repaired_with(R"({"type":"code_execution_20250825","tool_id":"program"})"),
             "u a(program,x) t:x a(y) t:y");
   EXPECT_EQ(repaired_with(R"({"type":"direct"})"), "u a(x) t:x a(y) t:y");
+}
+
+TEST(ServerCalls, KnowCallersWhoseProgramIsNotBeforeThem) {
+  const auto calls = [](const std::string& form) {
+    Messages messages = history(form);
+    for (auto& message : messages) {
+      for (auto& call : message.tool_calls) {
+        const bool is_program = call.id == "program";
+        call.metadata.add("anthropic", is_program ? "server_tool" : "caller",
+                          is_program ? "{}" : R"({"type":"c","tool_id":"program"})");
+      }
+    }
+    return messages;
+  };
+  EXPECT_FALSE(message::has_orphan_callers(calls("u a(program,x) t:x a(y) t:y")));
+  EXPECT_FALSE(message::has_orphan_callers(history("u a(x) t:x")));
+  Messages orphans = calls("u a(x) t:x a(program,y) t:y");
+  EXPECT_TRUE(message::has_orphan_callers(orphans));
+  message::erase_orphan_callers(orphans);
+  EXPECT_FALSE(message::has_orphan_callers(orphans));
+  EXPECT_TRUE(orphans[1].tool_calls[0].metadata.provider_state.empty());
+  EXPECT_FALSE(orphans[3].tool_calls[1].metadata.provider_state.empty());
 }
 
 TEST(History, SaysWhatItChanged) {

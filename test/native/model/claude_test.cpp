@@ -295,6 +295,57 @@ std::string betas_of(std::string_view more, std::string_view settings = {}) {
                          "anthropic-beta");
 }
 
+// Blocks of an answer that was made with a beta are known with it alone.
+TEST(Claude, SendsTheBetasOfBlocksOfItsHistory) {
+  struct Row {
+    std::string_view blocks;
+    std::string_view betas;
+  };
+  for (
+      const Row& row : {
+          Row{R"({"type":"text","text":"Yes."})", ""},
+          Row{R"({"type":"fallback","from":{"model":"a"},"to":{"model":"b"}},)"
+              R"({"type":"text","text":"Yes."})",
+              "server-side-fallback-2026-07-01"},
+          Row{R"({"type":"compaction","content":"Sum."},{"type":"text","text":"Yes."})",
+              "compact-2026-01-12"},
+          Row{R"({"type":"mcp_tool_use","id":"mcptoolu_1","name":"f","server_name":"s","input":{}},)"
+              R"({"type":"mcp_tool_result","tool_use_id":"mcptoolu_1","is_error":false,"content":[]})",
+              "mcp-client-2025-11-20"},
+          Row{R"({"type":"server_tool_use","id":"srvtoolu_1","name":"advisor","input":{}},)"
+              R"({"type":"advisor_tool_result","tool_use_id":"srvtoolu_1","content":)"
+              R"({"type":"advisor_result","text":"Do."}})",
+              "advisor-tool-2026-03-01"},
+      }) {
+    std::string payload =
+        R"({"model":"claude-opus-5","format":"anthropic","messages":[{"role":"user","content":"Hi"},)"
+        R"({"role":"assistant","content":[)";
+    payload.append(row.blocks).append(R"(]},{"role":"user","content":"Go on"}]})");
+    EXPECT_EQ(test::header_of(request_sent(payload), "anthropic-beta"), row.betas) << row.blocks;
+  }
+}
+
+// The API rejects a call of a program that the request does not have.
+TEST(Claude, LeavesOutTheCallerOfACallWhoseProgramIsLeftOut) {
+  const auto sent = [](std::string_view more) {
+    std::string payload =
+        R"({"model":"claude-opus-5","format":"anthropic","messages":[{"role":"user","content":"Hi"},)"
+        R"({"role":"assistant","content":[{"type":"server_tool_use","id":"srvtoolu_1","name":)"
+        R"("code_execution","input":{}},{"type":"tool_use","id":"toolu_1","name":"f","input":{},)"
+        R"("caller":{"type":"code_execution_20250825","tool_id":"srvtoolu_1"}}]},{"role":"user",)"
+        R"("content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"1"}]})";
+    payload.append(more).append("]}");
+    return request_sent(payload).body;
+  };
+  const std::string waiting = sent("");
+  EXPECT_TRUE(test::has(waiting, R"("id":"srvtoolu_1")")) << waiting;
+  EXPECT_TRUE(test::has(waiting, R"("tool_id":"srvtoolu_1")")) << waiting;
+  const std::string over = sent(R"(,{"role":"assistant","content":[{"type":"text","text":"So."}]},)"
+                                R"({"role":"user","content":"Go on"})");
+  EXPECT_FALSE(test::has(over, "srvtoolu_1")) << over;
+  EXPECT_TRUE(test::has(over, R"("id":"toolu_1")")) << over;
+}
+
 // What is behind a beta header fails without it.
 TEST(Claude, SendsTheBetasThatARequestNeeds) {
   struct Row {
@@ -325,6 +376,7 @@ TEST(Claude, SendsTheBetasThatARequestNeeds) {
            Row{R"("fallback_credit_token":"t","betas":["fallback-credit-2026-06-01"])",
                "fallback-credit-2026-06-01"},
            Row{R"("fallback_credit_token":"t")", "fallback-credit-2026-07-01"},
+           Row{R"("speed":"fast")", "fast-mode-2026-02-01"},
            Row{R"("betas":["a","b"],"anthropic_beta":["b","c"])", "a,b,c"},
        }) {
     EXPECT_EQ(betas_of(row.more), row.betas) << row.more;
