@@ -37,8 +37,8 @@ export interface ContextInput {
   /** Tells the model the date. */
   now?: Date | number;
   utcOffsetMinutes?: number;
-  /** For `{{name}}` in system role and instructions. */
-  variables?: Record<string, string>;
+  /** For `{{name}}` in system role and instructions; lists are written with commas. */
+  variables?: Record<string, unknown>;
 }
 
 export interface BuiltContext {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "agent/state.hpp"
+#include "agent/tool_names.hpp"
 
 namespace millrace::agent {
 
@@ -15,10 +16,13 @@ bool is_allowed_call(const Tree& allowed, const Tree& call) {
   const std::string_view identifier = call["identifier"].string();
   const std::string_view api = call["apiName"].string();
   const std::string joined = joined_name(identifier, api);
+  const std::string shown = shown_tool_name(identifier, api);
   const std::string typed_prefix = joined_name(joined, {});
+  const std::string shown_prefix = joined_name(shown, {});
   return std::any_of(allowed.items().begin(), allowed.items().end(), [&](const Tree& entry) {
     const std::string_view name = entry.string();
-    return name == joined || name.starts_with(typed_prefix) || (identifier == api && name == api);
+    return name == joined || name.starts_with(typed_prefix) || name == shown ||
+           name.starts_with(shown_prefix) || (identifier == api && name == api);
   });
 }
 

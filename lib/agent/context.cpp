@@ -41,6 +41,19 @@ std::string date_of(std::int64_t now_ms, std::int64_t offset_minutes) {
   return text.data();
 }
 
+// A value of `variables` as text; lists are theirs with commas.
+std::string variable_text(const Tree& value) {
+  if (value.is_null()) return {};
+  if (value.is_string()) return std::string(value.string());
+  if (!value.is_array()) return value.to_json();
+  std::string text;
+  for (const Tree& item : value.items()) {
+    const std::string one = variable_text(item);
+    if (!one.empty()) text.append(text.empty() ? "" : ", ").append(one);
+  }
+  return text;
+}
+
 // `{{name}}` by its value; an unknown name stays as it is.
 std::string filled(std::string_view text, const Tree& variables) {
   std::string out;
@@ -53,8 +66,8 @@ std::string filled(std::string_view text, const Tree& variables) {
     name = name.substr(0, name.find_last_not_of(' ') + 1);
     const Tree* value = variables.find(name);
     out.append(text.substr(0, open));
-    if (value != nullptr && value->is_string()) {
-      out.append(value->string());
+    if (value != nullptr) {
+      out.append(variable_text(*value));
     } else {
       out.append(text.substr(open, close + 2 - open));
     }

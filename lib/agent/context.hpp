@@ -10,7 +10,7 @@
 // - instructions: [text] for the system message; resources: [{title?, uri?, content}]
 // - historyCount: so many of the newest rows, the system's not counted; at least one
 // - nowMs, utcOffsetMinutes: tells the model the date
-// - variables: name -> text, for `{{name}}` in systemRole and instructions
+// - variables: name -> value, for `{{name}}` in systemRole and instructions
 #pragma once
 
 #include "base/ids.hpp"

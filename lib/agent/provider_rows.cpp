@@ -10,7 +10,9 @@
 
 #include "agent/approval/vendor_approvals.hpp"
 #include "agent/history.hpp"
+#include "agent/listed_parts.hpp"
 #include "agent/state.hpp"
+#include "agent/tool_names.hpp"
 #include "base/partial_json.hpp"
 #include "message/tool_name.hpp"
 
@@ -53,17 +55,20 @@ Tree provider_call(const Tree& call) {
   const std::string_view name = call["apiName"].string();
   const std::string_view identifier = call["identifier"].string();
   const bool plain = identifier.empty() || identifier == name;
-  made.at("function").set("name", plain ? std::string(name) : joined_name(identifier, name));
+  made.at("function").set("name", plain ? std::string(name) : shown_tool_name(identifier, name));
   made.at("function").set("arguments", call["arguments"]);
   if (!call["thoughtSignature"].is_null()) made.set("thoughtSignature", call["thoughtSignature"]);
   return made;
 }
 
+constexpr std::string_view no_result = "The call has no result.";
+
 // What the model reads of a result: where it has no text, what failed.
 Tree content_of(const Tree& content, const Tree& error) {
-  const bool is_empty = content.is_null() || (content.is_string() && content.string().empty());
-  if (!is_empty) return content;
-  return error["message"].string().empty() ? content : error["message"];
+  const bool is_list = content.is_array() && !content.items().empty();
+  if (is_list || !content.string().empty()) return content;
+  if (!error["message"].string().empty()) return error["message"];
+  return content.is_string() ? content : Tree::text(no_result);
 }
 
 // LobeHub writes this before the first word of an answer, and leaves it where none came.
@@ -84,7 +89,7 @@ bool is_placeholder(const Tree& row) {
 // One turn of a group of turns, and the results that stand with its calls.
 void push_turn(std::vector<Tree>& rows, const Tree& turn) {
   if (is_placeholder(turn)) return;
-  Tree row = turn;
+  Tree row = with_listed_parts(turn);
   Tree results = Tree::array();
   Tree calls = Tree::array();
   for (const Tree& call : turn["tools"].items()) {
@@ -151,7 +156,7 @@ void push_flat(std::vector<Tree>& rows, const Tree& row) {
              (!row["tools"].items().empty() || is_placeholder(row))) {
     push_turn(rows, row);
   } else {
-    rows.push_back(row);
+    rows.push_back(with_listed_parts(row));
   }
 }
 
@@ -276,7 +281,7 @@ class Repair {
     } else {
       open_ = true;
       result.set("role", "tool");
-      result.set("content", "The call has no result.");
+      result.set("content", no_result);
     }
     if (std::as_const(result)["tool_call_id"].string() != fresh) result.set("tool_call_id", fresh);
     return result;

@@ -17,6 +17,7 @@
 #include "agent/state.hpp"
 #include "agent/step/step_machine.hpp"
 #include "agent/tokens.hpp"
+#include "agent/tool_names.hpp"
 #include "base/error_classes.hpp"
 
 namespace millrace::agent {
@@ -353,7 +354,10 @@ void StepMachine::finish_llm(const Tree& payload, std::int64_t started) {
   }
 
   Tree calls = Tree::array();
-  for (const Tree& call : result["tool_calls"].items()) calls.push(chat_tool_call(call));
+  for (const Tree& call : result["tool_calls"].items()) {
+    Tree made = chat_tool_call(call);
+    calls.push(options_.lean ? std::move(made) : resolved_call(state_, std::move(made)));
+  }
   const bool has_calls = !calls.items().empty();
   Tree next = Tree::object();
   next.set("hasToolCalls", Tree::flag(has_calls));

@@ -8,6 +8,7 @@
 #include "agent/repaired_calls.hpp"
 #include "agent/state.hpp"
 #include "agent/step/step_machine.hpp"
+#include "agent/tool_names.hpp"
 #include "base/json_repair.hpp"
 
 namespace millrace::agent {
@@ -230,7 +231,9 @@ std::string StepMachine::tool_of(const Tree& call) const {
   const auto& names = *options_.tools;
   const std::string_view api = call["apiName"].string();
   const std::string joined = joined_name(call["identifier"].string(), api);
-  for (const std::string_view candidate : {std::string_view(joined), api}) {
+  const std::string shown = shown_tool_name(call["identifier"].string(), api);
+  for (const std::string_view candidate :
+       {std::string_view(joined), std::string_view(shown), api}) {
     const auto found = std::find(names.begin(), names.end(), candidate);
     if (found != names.end()) return *found;
   }
