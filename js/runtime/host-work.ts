@@ -45,6 +45,8 @@ export class HostWork {
   readonly #complete: (json: string) => void;
   readonly #controller = new AbortController();
   #isOver = false;
+  // By its own end, not because the run goes on elsewhere.
+  #hasEnded = false;
   #hasWarned = false;
   #wasStopped = false;
   #hasResult = false;
@@ -161,10 +163,7 @@ export class HostWork {
     checkNames('action()', options, ['kind', 'prompt', 'schema', 'timeoutMs']);
     checkValues('action()', options, actionChecks);
     const json = toJson(options, 'The options of action()');
-    if (this.#isOver) {
-      this.warn();
-      throw new MillraceError('invalid_state', 'The run is over.');
-    }
+    if (this.#isOver) throw this.#tooLate();
     this.signal.throwIfAborted();
     this.#lastQuestion += 1;
     const answer = new Promise((resolve, reject) =>
@@ -173,6 +172,21 @@ export class HostWork {
     const question = { ...(JSON.parse(json) as object), event: 'action', name: id };
     const [payload] = await Promise.all([answer, this.show(question)]);
     return payload;
+  }
+
+  /**
+   * What a function does that is left behind: it rejects where the function has ended, or was stopped. Where the run goes on
+   * elsewhere it never settles, so that nothing is done twice.
+   */
+  afterwards(): Promise<never> {
+    if (this.signal.aborted) return Promise.reject(this.signal.reason as Error);
+    if (this.#hasEnded) return Promise.reject(this.#tooLate());
+    return new Promise<never>(() => undefined);
+  }
+
+  #tooLate(): MillraceError {
+    this.warn();
+    return new MillraceError('invalid_state', 'The run is over.');
   }
 
   warn(): void {
@@ -224,6 +238,7 @@ export class HostWork {
   #end(json: string): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#hasEnded = true;
     this.#complete(json);
   }
 }

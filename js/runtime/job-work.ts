@@ -188,6 +188,7 @@ class JobWork {
     checkName('step', name);
     if (typeof fn !== 'function') throw wrong('step', 'a function', fn);
     checkStepOptions(options);
+    if (this.#work.isOver) return this.#work.afterwards();
     const place = this.#next(name);
     const { effect = 'keyed', key = `${this.#request.run.id}/${place.call}` } = options;
     const row = this.#ledger.get(place.call);
@@ -246,6 +247,7 @@ class JobWork {
     checkName('sleep', name);
     const given = until instanceof Date ? until.getTime() : Date.now() + until;
     if (!Number.isSafeInteger(given)) throw wrong('sleep', 'milliseconds or a Date', until);
+    if (this.#work.isOver) return this.#work.afterwards();
     const at = await this.#deadline(this.#next(name), given);
     await this.#pauses.until(at);
   }
@@ -262,6 +264,7 @@ class JobWork {
     checkName('wait', event);
     checkNames('wait()', options, ['timeoutMs']);
     checkValues('wait()', options, { timeoutMs: milliseconds });
+    if (this.#work.isOver) return this.#work.afterwards();
     const place = this.#next(`${waitPrefix}${event}`);
     const row = this.#ledger.get(place.call);
     if (row && row.state !== 'started') {
@@ -303,6 +306,7 @@ class JobWork {
     stopped: AbortSignal = this.#work.signal,
   ): Promise<ChildResult> {
     checkName(kind === 'agent' ? 'agent' : 'run', name);
+    if (this.#work.isOver) return this.#work.afterwards();
     const place = this.#next(placeName);
     const row = this.#ledger.get(place.call);
     if (row && row.state !== 'started') return answerOf(row) as ChildResult;

@@ -99,6 +99,34 @@ describe('a job', () => {
     await expect(runtime.send('run_0', 'x')).rejects.toMatchObject({ code: 'run_not_found' });
   });
 
+  it('does nothing more once it has ended', async () => {
+    const runtime = runtimeOf();
+    const did: string[] = [];
+    runtime.job('child', () => did.push('child'));
+    let late: Promise<unknown[]> | undefined;
+    let go = (): void => undefined;
+    const ended = new Promise<void>((resolve) => (go = resolve));
+    const job = runtime.job('early', async (self) => {
+      late = ended.then(() => {
+        const tried = [
+          self.step('late', () => did.push('step')),
+          self.sleep('nap', 1),
+          self.wait('news', { timeoutMs: 1 }),
+          self.run('child', null),
+          self.agent('nobody', 'Hello'),
+        ];
+        const codes = tried.map((one) => one.catch(({ code }: { code: string }) => code));
+        return Promise.all<unknown>(codes);
+      });
+      return 'early';
+    });
+    expect(await job.run(null)).toBe('early');
+    go();
+    expect(await late).toEqual(Array.from({ length: 5 }, () => 'invalid_state'));
+    expect(did).toEqual([]);
+    expect((await runtime.list()).runs.map(({ name }) => name)).toEqual(['early']);
+  });
+
   it('stores the error of a result that is too long, and not the result', async () => {
     silent();
     const runtime = runtimeOf();
