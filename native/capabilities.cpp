@@ -171,7 +171,7 @@ Napi::Value read(const Napi::CallbackInfo& info) {
   const auto result = model::read_capability(call.value().config, call.value().capability,
                                              call.value().options, {type.value(), body.value()});
   if (!result) {
-    return raise(env, model::without_secrets(result.error(), secrets_of(call.value().config)));
+    return raise(env, without_secrets(result.error(), secrets_of(call.value().config)));
   }
   Napi::Array parts = Napi::Array::New(env, 6);
   const model::CapabilityResult& got = result.value();
@@ -193,8 +193,7 @@ Napi::Value raise_placed(Napi::Env env, const model::ProviderConfig& config, std
   const std::vector<std::string> secrets = secrets_of(config);
   const model::ErrorPlace place{model::endpoint_of(url, config.own_base_url),
                                 model::error_body(body, secrets)};
-  const std::string text =
-      model::error_json(model::without_secrets(error, secrets), config.id, place);
+  const std::string text = model::error_json(without_secrets(error, secrets), config.id, place);
   napi_throw(env, to_text(env, text));
   return {};
 }

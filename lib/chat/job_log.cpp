@@ -47,7 +47,8 @@ std::uint64_t JobLog::first_seq() const {
 
 std::optional<JobEvent> JobLog::gap_after(std::uint64_t seq) const {
   const std::uint64_t first = first_seq();
-  if (seq + 1 >= first) return std::nullopt;
+  // One more than the largest number would be none.
+  if (seq >= first || seq + 1 == first) return std::nullopt;
   Tree payload = state_->payload();
   payload.set("after", Tree::integer(static_cast<std::int64_t>(seq)));
   payload.set("first_seq", Tree::integer(static_cast<std::int64_t>(first)));

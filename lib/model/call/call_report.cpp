@@ -1,4 +1,6 @@
 // What a call says of itself, without what is secret.
+#include <algorithm>
+#include <string>
 #include <utility>
 
 #include "base/json.hpp"
@@ -37,10 +39,18 @@ std::string ModelCall::State::first_failure_json(const Error& shown) const {
   return error_json(shown, first_failure_->provider, first_failure_->place);
 }
 
+// A failure repeats what it was sent, in its head as well; a gateway may do so in any answer.
+std::string ModelCall::State::shown_response(std::string json) const {
+  const auto is_in = [&](const std::string& secret) { return json.find(secret) != json.npos; };
+  const bool may_have_any = refusal_ || (events_ && events_->failure()) ||
+                            std::any_of(secrets_.begin(), secrets_.end(), is_in);
+  return json.empty() || !may_have_any ? json : SecretFilter(secrets_).clean_json(json);
+}
+
 void ModelCall::State::record_answer(Attempt& attempt) {
   const std::vector<net::Header>& head = refusal_ ? refusal_->headers : head_;
   AnswerReport answer;
-  answer.response = answer_info_json(events_ ? events_->info() : std::string(), head);
+  answer.response = shown_response(answer_info_json(events_ ? events_->info() : "", head));
   if (events_) answer.incomplete = events_->incomplete();
   if (events_) answer.alternatives = events_->alternatives();
   if (events_) answer.priced_calls = events_->priced_calls();

@@ -112,6 +112,7 @@ class ModelCall::State {
   void conclude_events(Moment now);
   void record(const std::optional<Error>& error, Moment now);
   void record_answer(Attempt& attempt);
+  [[nodiscard]] std::string shown_response(std::string json) const;
 
   // How the first of several providers failed.
   struct FirstFailure {

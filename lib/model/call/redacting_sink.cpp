@@ -12,7 +12,7 @@ RedactingSink::RedactingSink(event::EventSink& next, std::vector<std::string> se
 std::string RedactingSink::clean(std::string_view text) {
   constexpr std::size_t shown_bytes = 4096;
   // Thousands of streams never need one.
-  if (!filter_) filter_ = model::SecretFilter(secrets_);
+  if (!filter_) filter_ = SecretFilter(secrets_);
   return redacted(filter_->clean(text), shown_bytes);
 }
 

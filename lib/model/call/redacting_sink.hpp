@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/optional_box.hpp"
+#include "base/secret_filter.hpp"
 #include "event/event.hpp"
-#include "model/provider/secrets.hpp"
 
 namespace millrace::model {
 
@@ -24,7 +24,7 @@ class RedactingSink final : public event::EventSink {
 
   event::EventSink& next_;
   std::vector<std::string> secrets_;
-  OptionalBox<model::SecretFilter> filter_;
+  OptionalBox<SecretFilter> filter_;
 };
 
 }  // namespace millrace::model

@@ -5,12 +5,30 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/secret_filter.hpp"
 #include "os/event_loop.hpp"
 #include "tool/mcp/client_parts.hpp"
 
 namespace millrace::mcp {
 
 using Clock = std::chrono::steady_clock;
+
+namespace {
+
+void add_query_secrets(std::vector<std::string>& secrets, std::string_view url) {
+  std::string_view query = url.substr(std::min(url.find('?'), url.size()));
+  query = query.substr(0, query.find('#'));
+  while (!query.empty()) {
+    query.remove_prefix(1);
+    const std::string_view pair = query.substr(0, query.find('&'));
+    const std::size_t equals = std::min(pair.find('='), pair.size());
+    add_carried_secrets(secrets, pair.substr(0, equals),
+                        pair.substr(std::min(equals + 1, pair.size())));
+    query.remove_prefix(pair.size());
+  }
+}
+
+}  // namespace
 
 Client::Client(os::EventLoop& loop, net::Client& http, ClientOptions options, ClientHost& host)
     : loop_(loop),
@@ -19,7 +37,17 @@ Client::Client(os::EventLoop& loop, net::Client& http, ClientOptions options, Cl
       host_(&host),
       session_(options_.session, *this),
       timer_(loop, [this] { on_timer(); }) {
-  if (!options_.process) link_.emplace(options_.http, static_cast<HttpLinkHost&>(*this));
+  if (options_.process) {
+    for (const auto& [name, value] : options_.process->environment) {
+      add_carried_secrets(secrets_, name, value);
+    }
+    return;
+  }
+  for (const auto* fields : {&options_.http.headers, &options_.http.authorization}) {
+    for (const HttpField& field : *fields) add_carried_secrets(secrets_, field.name, field.value);
+  }
+  add_query_secrets(secrets_, options_.http.url);
+  link_.emplace(options_.http, static_cast<HttpLinkHost&>(*this));
 }
 
 Client::~Client() = default;
@@ -55,6 +83,7 @@ void Client::reject(ServerRequestId server_request, std::int64_t code, std::stri
 }
 
 void Client::authorize(std::vector<HttpField> headers) {
+  for (const HttpField& field : headers) add_carried_secrets(secrets_, field.name, field.value);
   session_.release(Clock::now());
   if (link_) link_->authorize(std::move(headers), Clock::now());
   rearm();
@@ -169,6 +198,12 @@ void Client::opened(std::string_view info_json) {
 void Client::settled(CallId call, Outcome outcome) {
   // A program that answers is started again at once.
   if (!outcome.error) failures_ = 0;
+  if (outcome.error && !secrets_.empty()) {
+    outcome.error = without_secrets(*std::move(outcome.error), secrets_);
+    if (!outcome.rpc_json.empty()) {
+      outcome.rpc_json = SecretFilter(secrets_).clean_json(outcome.rpc_json);
+    }
+  }
   if (host_ != nullptr) host_->settled(call, std::move(outcome));
 }
 
@@ -193,7 +228,7 @@ void Client::failed(Error error) {
   if (is_closing_) return;
   is_closed_ = true;
   end_program();
-  if (host_ != nullptr) host_->failed(std::move(error));
+  if (host_ != nullptr) host_->failed(without_secrets(std::move(error), secrets_));
 }
 
 void Client::closed() {

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -129,7 +130,8 @@ class Client final : public std::enable_shared_from_this<Client>,
   os::EventLoop& loop_;
   net::Client& http_;
   ClientOptions options_;
-  ClientHost* host_;  // null after end()
+  ClientHost* host_;                  // null after end()
+  std::vector<std::string> secrets_;  // of headers, query and environment; errors have none of them
   Session session_;
   std::optional<HttpLink> link_;
   os::Timer timer_;

@@ -160,7 +160,13 @@ bool Session::next_page(Calls::iterator at, const json::Value& result, TimePoint
   Call& call = at->second;
   if (call.call_spec.list_key.empty()) return false;
   const bool are_tools = call.call_spec.method == "tools/list";
-  for (const json::Value item : result[call.call_spec.list_key].items()) {
+  const json::Value listed = result[call.call_spec.list_key];
+  if (!listed.is_nothing() && !listed.is_array()) {
+    settle(at->first, protocol_error("The MCP server answered " + call.call_spec.method +
+                                     " with a `" + call.call_spec.list_key + "` that is no list."));
+    return true;
+  }
+  for (const json::Value item : listed.items()) {
     if (are_tools && era_ == Era::per_request && !tool_headers_.learn(item)) {
       ++ignored_;
       continue;

@@ -1,6 +1,7 @@
 // MCP clients over HTTP: a small server that plays sessions, streams and faults.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { inspect } from 'node:util';
 
 import {
   CloudConnector,
@@ -123,6 +124,38 @@ describe('an MCP client over HTTP', () => {
   it('takes an URL of another realm', async () => {
     const client = await connect({ url: { href: url, toString: () => url } as URL });
     expect(await client.callTool('t')).toEqual(text('called t'));
+  });
+
+  it('has no key in its errors, whatever the server repeats', async () => {
+    const key = 'Zq9Xw8Vu7Ts6Rq5Po4';
+    const client = await connect({
+      url: `${url}?key=query-${key}`,
+      headers: { 'X-Api-Key': `own-${key}` },
+      auth: { type: 'bearer', token: key },
+    });
+    const echoes: Play[] = [
+      ({ id }, { headers, url: path }, response) => {
+        const words = `${headers.authorization} ${String(headers['x-api-key'])} ${path}`;
+        return json(response, { id, error: { code: -1, message: words, data: { words } } });
+      },
+      (_rpc, { headers }, response) => void response.writeHead(500).end(headers.authorization),
+      (_rpc, { headers }, response) =>
+        void response
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(`{ ${headers.authorization}`),
+    ];
+    for (const echo of echoes) {
+      peer.play = (rpc, request, response) => {
+        if (rpc.method !== 'tools/call') return false;
+        echo(rpc, request, response);
+        return true;
+      };
+      const error: unknown = await client.callTool('t').catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(Error);
+      const text = inspect(error, { depth: 9, showHidden: true });
+      expect(text).toContain('[redacted]');
+      expect(text).not.toContain(key);
+    }
   });
 
   it('keeps its session and ends it', async () => {

@@ -144,6 +144,29 @@ describe('an error of a model', () => {
     expect(received).not.toContain(apiKey);
   });
 
+  it('reports no key that a server repeats in its head or behind escapes', async () => {
+    const key = 'p@ss/word+0123456789=';
+    const echoed = [
+      key,
+      encodeURIComponent(key),
+      key.replaceAll('/', '\\/').replace('+', '\\u002B'),
+    ];
+    for (const status of [401, 200]) {
+      for (const echo of echoed) {
+        provider.answer = (response) =>
+          void response
+            .writeHead(status, { 'content-type': 'application/json', 'x-request-id': `r-${echo}` })
+            .end(`{"error":{"message":"Bad key ${echo}","code":"invalid_api_key"}}`);
+        const run = runtimeOf('openai', { apiKey: key }).stream(payload);
+        const error = await errorOf(run.text());
+        const text = JSON.stringify([error, error.message, await run.report]);
+        // A slash or a plus sign is within each of its spellings.
+        expect(text).not.toMatch(/p@ss|p%40ss|0123456/);
+        expect(text).toContain('[redacted]');
+      }
+    }
+  });
+
   it('keeps what a provider says bounded', async () => {
     const long = { message: 'x'.repeat(5000), list: Array.from({ length: 5000 }, () => 'word') };
     provider.answer = answerWith(400, { error: long });

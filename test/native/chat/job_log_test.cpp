@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -368,6 +370,7 @@ TEST(JobLog, ReportsWhatALimitDropped) {
   EXPECT_EQ(gap->payload["after"].integer_or(0), 2);
   EXPECT_EQ(gap->payload["first_seq"].integer_or(0), 7);
   EXPECT_FALSE(log.gap_after(6));
+  EXPECT_FALSE(log.gap_after(std::numeric_limits<std::uint64_t>::max()));
 }
 
 TEST(JobLog, CountsDeltasWithinTheEventBeforeThem) {

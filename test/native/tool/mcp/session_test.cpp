@@ -45,6 +45,17 @@ TEST(McpSession, TakesAnErrorThatIsOnlyASentence) {
   EXPECT_EQ(rig.take(), "5 mcp_error \"bad\"\n");
 }
 
+TEST(McpSession, NamesAListThatIsNone) {
+  SessionRig rig;
+  rig.open();
+  rig.call(1, every_tool());
+  rig.result(2, R"({"tools":"none"})");
+  EXPECT_EQ(rig.take(), "1 mcp_protocol_error\n");
+  rig.call(2, every_tool());
+  rig.result(3, R"({"tools":null})");
+  EXPECT_EQ(rig.take(), "2 {\"tools\":[]}\n");
+}
+
 TEST(McpSession, JoinsThePagesOfAList) {
   SessionRig rig;
   rig.open();
