@@ -12,14 +12,14 @@ type Place = () => string;
 
 /** Opens the addon of this platform. */
 export function openAddonFile(): unknown {
-  const tried: string[] = [];
+  const tried = new Set<string>();
   let found = false;
   for (const place of places()) {
     let path: string;
     try {
       path = normalize(place());
     } catch (error) {
-      tried.push(firstLine(error));
+      tried.add(firstLine(error));
       continue;
     }
     found = true;
@@ -32,7 +32,7 @@ export function openAddonFile(): unknown {
       if (reason !== undefined) {
         throw new MillraceError('addon_load_failed', `The native addon ${path} ${reason}.`);
       }
-      tried.push(`${path}: ${line}`);
+      tried.add(`${path}: ${line}`);
     }
   }
   const platform = `${process.platform}-${process.arch}`;
@@ -44,7 +44,7 @@ export function openAddonFile(): unknown {
   throw new MillraceError(
     found ? 'addon_load_failed' : 'addon_not_found',
     `The native addon for ${platform} ` +
-      `${found ? 'cannot be loaded' : 'was not found'}. ${fix}\nTried:\n  ${tried.join('\n  ')}`,
+      `${found ? 'cannot be loaded' : 'was not found'}. ${fix}\nTried:\n  ${[...tried].join('\n  ')}`,
   );
 }
 
@@ -67,6 +67,10 @@ const mismatches: readonly (readonly [RegExp, (name: string) => string])[] = [
     /(lib[\w+.-]+\.so[\d.]*): cannot open shared object file/,
     (name) =>
       `needs ${name}, which is not installed here: install its package (libcurl4 for libcurl)`,
+  ],
+  [
+    /(loading addons is disabled)/,
+    () => "cannot be loaded under Node's permission model: start Node with --allow-addons",
   ],
 ];
 const buildHere =

@@ -23,7 +23,7 @@ const areas = [
   ['types/mcp', 'MCP', 'mcp.md'],
   ['js/model/', 'Models', 'model-runtime.md'],
   [
-    /^types\/(model|objects|usage|capabilities|providers|chat-stream)/,
+    /^types\/(model|objects|json-schema|usage|capabilities|providers|chat-stream)/,
     'Models',
     'model-runtime.md',
   ],

@@ -1,6 +1,7 @@
 // Structured output.
 // Source: Standard Schema 1.0 (`~standard`), LobeHub's model runtime (generateObject).
 import type { ModelUsage } from './chat-stream';
+import type { ObjectJsonSchema } from './json-schema';
 import type { MessageInput } from './messages';
 import type { ChatMessage } from './model';
 
@@ -34,6 +35,7 @@ export type ObjectSchema =
   | StandardSchema
   | { schema: StandardSchema; jsonSchema?: object; name?: string; description?: string }
   | { schema: object; name?: string; description?: string; strict?: boolean }
+  | ObjectJsonSchema
   | Record<string, unknown>;
 
 interface ObjectRequest {
@@ -89,6 +91,11 @@ export interface ValidatedRequest<Schema extends StandardSchema> extends ObjectR
         description?: string;
         strict?: boolean;
       };
+}
+
+/** A request whose result has the type that its JSON Schema describes. */
+export interface DescribedRequest<Schema extends ObjectJsonSchema> extends ObjectRequest {
+  schema: Schema | { schema: Schema; name?: string; description?: string; strict?: boolean };
 }
 
 /** A value while it arrives: whatever of it may be missing. */

@@ -3,6 +3,7 @@ import { parseArgs, type ParseArgsConfig } from 'node:util';
 import type { ErrorCode } from '../../types/errors';
 import { errorFixes } from '../error-types';
 import { MillraceError } from '../errors';
+import { meantBy } from '../known-names';
 import { messageOf } from '../thrown';
 
 /** One command of the command line. */
@@ -31,8 +32,17 @@ export function readArgs<T extends Options>(
       strict: true,
     });
   } catch (error) {
-    throw new UsageError(messageOf(error));
+    throw new UsageError(unknownOption(error, options) ?? messageOf(error));
   }
+}
+
+// Node's message of an unknown option is about arguments that begin with a dash, or says no more than that.
+function unknownOption(error: unknown, options: Options): string | undefined {
+  if ((error as { code?: unknown }).code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return undefined;
+  const name = /'(-[^' ]*)/.exec(messageOf(error))?.[1] ?? '';
+  const meant = meantBy(name.replace(/^-+/, ''), Object.keys(options));
+  const more = meant === undefined ? '--help lists the options.' : `Did you mean '--${meant}'?`;
+  return `there is no option '${name}'. ${more}`;
 }
 
 // A number below zero is a value, which its option judges, and no further option.

@@ -14,6 +14,7 @@ import { runs } from './runs';
 import { secrets } from './secrets';
 import { serve } from './serve';
 import { storage } from './storage';
+import { meantBy } from '../known-names';
 import { version } from '../version';
 
 const commands: Record<string, Command> = {
@@ -57,12 +58,15 @@ async function main(args: readonly string[]): Promise<number> {
     return commands[requested]?.run(['--help']) ?? 0;
   }
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
-    process.stdout.write(usage());
+    const output = name === undefined ? process.stderr : process.stdout;
+    output.write(usage());
     return name === undefined ? 2 : 0;
   }
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (command === undefined) {
-    process.stderr.write(`millrace: there is no command '${name}'.\n\n${usage()}`);
+    const meant = meantBy(name, [...Object.keys(commands), 'help', '--help', '--version']);
+    const more = meant === undefined ? `\n\n${usage()}` : ` Did you mean '${meant}'?\n`;
+    process.stderr.write(`millrace: there is no command '${name}'.${more}`);
     return 2;
   }
   return command.run(rest);

@@ -1,6 +1,7 @@
 // `millrace/model`: model runtimes, factories and routers.
 export type * from '../../types/capabilities';
 export type * from '../../types/model';
+export type * from '../../types/json-schema';
 export type * from '../../types/objects';
 export type * from '../../types/providers';
 export { providerCircuits } from '../model/circuits';

@@ -32,6 +32,7 @@ export type {
 } from '../agent/preset-tasks';
 export { tool } from '../tool/tool';
 export type {
+  DescribedTool,
   HostTool,
   HostTools,
   RunnableTool,

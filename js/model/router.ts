@@ -13,9 +13,11 @@ import type {
   GenerateObjectOptions,
   GenerateObjectRequest,
   OutputOf,
+  DescribedRequest,
   StandardSchema,
   ValidatedRequest,
 } from '../../types/objects';
+import type { ObjectJsonSchema, ValueOf } from '../../types/json-schema';
 import { checkSignal, onAbort } from '../abort';
 import { MillraceError } from '../errors';
 import { randomUUID } from '../node-crypto';
@@ -47,6 +49,10 @@ export interface RouterRuntime {
     request: ValidatedRequest<Schema>,
     options?: GenerateObjectOptions,
   ): Promise<OutputOf<Schema>>;
+  generateObject<const Schema extends ObjectJsonSchema>(
+    request: DescribedRequest<Schema>,
+    options?: GenerateObjectOptions,
+  ): Promise<ValueOf<Schema>>;
   generateObject<T = unknown>(
     request: GenerateObjectRequest,
     options?: GenerateObjectOptions,
@@ -56,6 +62,10 @@ export interface RouterRuntime {
     request: ValidatedRequest<Schema>,
     options?: GenerateObjectOptions,
   ): ObjectReader<OutputOf<Schema>>;
+  streamObject<const Schema extends ObjectJsonSchema>(
+    request: DescribedRequest<Schema>,
+    options?: GenerateObjectOptions,
+  ): ObjectReader<ValueOf<Schema>>;
   streamObject<T = unknown>(
     request: GenerateObjectRequest,
     options?: GenerateObjectOptions,

@@ -14,9 +14,11 @@ import type {
   GenerateObjectOptions,
   GenerateObjectRequest,
   OutputOf,
+  DescribedRequest,
   StandardSchema,
   ValidatedRequest,
 } from '../../types/objects';
+import type { ObjectJsonSchema, ValueOf } from '../../types/json-schema';
 import type { ProviderName } from '../../types/providers';
 import { MillraceError } from '../errors';
 import { randomUUID } from '../node-crypto';
@@ -263,6 +265,10 @@ export class ModelRuntime {
     request: ValidatedRequest<Schema>,
     options?: GenerateObjectOptions,
   ): Promise<OutputOf<Schema>>;
+  async generateObject<const Schema extends ObjectJsonSchema>(
+    request: DescribedRequest<Schema>,
+    options?: GenerateObjectOptions,
+  ): Promise<ValueOf<Schema>>;
   async generateObject<T = unknown>(
     request: GenerateObjectRequest,
     options?: GenerateObjectOptions,
@@ -280,6 +286,10 @@ export class ModelRuntime {
     request: ValidatedRequest<Schema>,
     options?: GenerateObjectOptions,
   ): ObjectRun<OutputOf<Schema>>;
+  streamObject<const Schema extends ObjectJsonSchema>(
+    request: DescribedRequest<Schema>,
+    options?: GenerateObjectOptions,
+  ): ObjectRun<ValueOf<Schema>>;
   streamObject<T = unknown>(
     request: GenerateObjectRequest,
     options?: GenerateObjectOptions,

@@ -14,8 +14,10 @@ import { engineAnswer } from './engine-answer';
 import { engineToolOf } from './engine-tools';
 import { rejectSource, toolsIn, withName } from './tool-list';
 import { checkValues, text, wholeNumber } from '../value-checks';
+import type { ObjectJsonSchema, ValueOf } from '../../types/json-schema';
 import type { VendorToolDefinition, VendorToolInput } from '../../types/vendor-tools';
 import type {
+  DescribedTool,
   HostTool,
   HostTools,
   RunnableTool,
@@ -31,7 +33,15 @@ export const defaultTimeoutMs: number = 5 * 60 * 1000;
 export function tool<const Vendor extends VendorToolDefinition>(
   definition: VendorHostTool<Vendor>,
 ): RunnableTool<VendorToolInput<Vendor>>;
-/** Declares a tool; the input's type comes from its schema where that tells it. */
+/** Declares a tool whose input has the type that its JSON Schema describes. */
+export function tool<const Schema extends ObjectJsonSchema>(
+  definition: DescribedTool<Schema>,
+): RunnableTool<ValueOf<Schema>>;
+/** Declares such a tool for a record of tools, where its key names it. */
+export function tool<const Schema extends ObjectJsonSchema>(
+  definition: Omit<DescribedTool<Schema>, 'name'> & { name?: undefined },
+): UnnamedTool<ValueOf<Schema>> & Pick<RunnableTool<ValueOf<Schema>>, 'run'>;
+/** Declares a tool; the input's type comes from its validator. */
 export function tool<Input = Record<string, unknown>>(
   definition: HostTool<Input>,
 ): RunnableTool<Input>;
@@ -39,14 +49,14 @@ export function tool<Input = Record<string, unknown>>(
 export function tool<Input = Record<string, unknown>>(
   definition: UnnamedTool<Input>,
 ): UnnamedTool<Input> & Pick<RunnableTool<Input>, 'run'>;
-export function tool<Input>(given: HostTool<Input> | UnnamedTool<Input> | VendorHostTool): unknown {
-  checkTool(given);
-  const definition = withVendorName(given as HostTool<Input>);
+export function tool(given: object): unknown {
+  checkTool(given as HostTool);
+  const definition = withVendorName(given as HostTool);
   if (definition.name !== undefined) checkName(definition.name);
   // What the engine runs is known by its function, and instances of a class are more than their members.
   const isEngines = engineToolOf(definition) !== undefined;
   if (isEngines || Object.getPrototypeOf(definition) !== Object.prototype) return definition;
-  return { ...definition, run: runOf(given) };
+  return { ...definition, run: runOf(given as Runnable) };
 }
 
 type Runnable = Pick<HostTool, 'run'>;

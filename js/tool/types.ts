@@ -1,5 +1,6 @@
 // Tools of the host as users give them.
 import type { AgentToolContext, HumanInterventionConfig } from '../../types/agent';
+import type { ObjectJsonSchema, ValueOf } from '../../types/json-schema';
 import type { StandardSchema } from '../../types/objects';
 import type { VendorToolDefinition, VendorToolInput } from '../../types/vendor-tools';
 
@@ -36,6 +37,12 @@ export interface HostTool<Input = never> {
   serializeBy?: string | undefined;
   run(input: Input, context: AgentToolContext): unknown;
 }
+
+/** A tool whose input has the type that its JSON Schema describes. */
+export type DescribedTool<Schema extends ObjectJsonSchema> = Omit<
+  HostTool<ValueOf<Schema>>,
+  'input'
+> & { input: Schema };
 
 /** A tool that a vendor defines and the host runs; its name is the vendor's. */
 export type VendorHostTool<Vendor extends VendorToolDefinition = VendorToolDefinition> = Omit<

@@ -323,6 +323,17 @@ describe('millrace', () => {
 });
 
 describe('millrace', () => {
+  it.each([
+    [['serv'], "there is no command 'serv'. Did you mean 'serve'?"],
+    [['version'], "there is no command 'version'. Did you mean '--version'?"],
+    [['providers', '--jsno'], "there is no option '--jsno'. Did you mean '--json'?"],
+    [['serve', '--prot=1'], "there is no option '--prot'. Did you mean '--port'?"],
+    [['chat', '-x'], "there is no option '-x'. --help lists the options."],
+  ])('names what is like %j', async (args, message) => {
+    const { code, out, err } = await millrace(args);
+    expect({ code, out, err }).toEqual({ code: 2, out: '', err: `millrace: ${message}\n` });
+  });
+
   it('ends quietly when its reader has enough', async () => {
     const child = spawn(process.execPath, [main, 'models', '--json']);
     let err = '';

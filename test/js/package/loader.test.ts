@@ -107,6 +107,12 @@ describe('the loader', () => {
       'libcurl4',
       'libcurl.so.4',
     ],
+    [
+      'permission',
+      'Cannot load native addon because loading addons is disabled.',
+      '--allow-addons',
+      'permission model',
+    ],
   ])('says in one sentence that an addon needs a %s', async (_what, thrown, why, name) => {
     const path = join(folder, 'elsewhere.node');
     writeFileSync(path, '');

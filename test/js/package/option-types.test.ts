@@ -46,7 +46,70 @@ const maybe = value<string | undefined>();
 // Is never called.
 const compiled = (check: () => unknown): void => expect(typeof check).toBe('function');
 
+type Equal<A, B> =
+  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+
 describe('types', () => {
+  it("of a tool's arguments come from its JSON Schema", () => {
+    const object = { type: 'object' } as const;
+    compiled(() => [
+      tool({
+        name: 'send',
+        input: {
+          type: 'object',
+          properties: {
+            to: { type: 'string' },
+            mark: { enum: ['a', 'b'] },
+            count: { type: ['integer', 'null'] },
+            tags: { type: 'array', items: { type: 'string' } },
+            place: { type: 'object', properties: { x: { type: 'number' } }, required: ['x'] },
+            prices: { type: 'object', additionalProperties: { type: 'number' } },
+            other: { anyOf: [{ type: 'boolean' }, { const: 1 }] },
+            unread: { $ref: '#/$defs/x' },
+          },
+          required: ['to', 'mark', 'place'],
+        },
+        run: (input) => {
+          interface Wanted {
+            to: string;
+            mark: 'a' | 'b';
+            place: { x: number };
+            count?: number | null;
+            tags?: string[];
+            prices?: Record<string, number>;
+            other?: boolean | 1;
+            unread?: unknown;
+          }
+          const is: Equal<typeof input, Pick<Wanted, keyof Wanted>> = true;
+          return [input, is];
+        },
+      }),
+      // A schema whose type says less, and a type that is given.
+      tool({ name: 'any', input: value<object>(), run: (input) => input['to'] }),
+      tool<{ to: string }>({ name: 'own', input: object, run: ({ to }) => to.length }),
+      // @ts-expect-error: the schema has no such member
+      tool({ name: 'no', input: { ...object, properties: {} }, run: ({ to }) => String(to) }),
+    ]);
+  });
+
+  it('of generated objects come from the JSON Schema', () => {
+    const request = { model: 'm', messages: [] };
+    const schema = {
+      type: 'object',
+      properties: { city: { type: 'string' } },
+      required: ['city'],
+    } as const;
+    compiled(async () => {
+      const runtime = value<ModelRuntime>();
+      const object = await runtime.generateObject({ ...request, schema });
+      const named = await runtime.generateObject({ ...request, schema: { name: 'x', schema } });
+      const run = runtime.streamObject({ ...request, schema });
+      for await (const part of run) part.city?.trim();
+      const is: Equal<typeof object, { city: string }> = true;
+      return [object, is, named.city.trim()];
+    });
+  });
+
   it('of generated objects come from the validator', () => {
     const runtime = value<ModelRuntime>();
     const request = { model: 'm', messages: [] };
