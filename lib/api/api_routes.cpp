@@ -119,9 +119,10 @@ ApiRoutes::ApiRoutes(ApiContext context)
   const auto turns = std::make_shared<Turns>(context_, jobs_, commands);
   add(*table, job_routes(context_, jobs_, turns));
   add(*table, action_routes(context_, jobs_));
-  add(*table, conversation_routes(context_, jobs_));
+  const auto silent = std::make_shared<SilentRuns>(jobs_);
+  add(*table, conversation_routes(context_, jobs_, silent));
   add(*table, message_routes(context_, jobs_, turns));
-  add(*table, history_routes(context_, jobs_));
+  add(*table, history_routes(context_, jobs_, silent));
   add(*table, search_routes(context_));
   add(*table, attachment_routes(context_));
   invocations_ = std::make_shared<ToolInvocations>(context_, jobs_);

@@ -1,10 +1,13 @@
 #include "api/conversation_routes.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "api/api_answers.hpp"
 #include "api/conversations.hpp"
@@ -58,14 +61,6 @@ Outcome whole(store::StorageBackend& backend, const Conversation& conversation,
   return outcome;
 }
 
-Outcome create(store::StorageBackend& backend, const std::string& principal, const Tree& body,
-               const ApiOptions& options) {
-  Conversation made =
-      make_conversation(principal, ordered_hex_id(), body["title"].string(), backend.now());
-  if (auto saved = save_conversation(backend, made); !saved) return rejected(saved.error());
-  return whole(backend, made, options, 201);
-}
-
 Outcome put_title(store::StorageBackend& backend, const std::string& principal,
                   const std::string& id, const Tree& body, const ApiOptions& options) {
   auto found = load_conversation(backend, principal, id);
@@ -107,8 +102,16 @@ struct Listing {
   ResponsePtr response;
   std::optional<std::set<std::string, std::less<>>> busy;  // with the first slice
   Tree items = Tree::array();
+  // By the items: runs of which the conversation has no answer.
+  std::vector<std::vector<std::string>> unanswered;
   bool is_over = false;
 };
+
+// Counts messages of an item that are not in its thread.
+void add_messages(Tree& item, std::size_t more) {
+  const std::int64_t count = item["message_count"].integer_or(0);
+  item.set("message_count", Tree::integer(count + static_cast<std::int64_t>(more)));
+}
 
 // Conversations of the next slice, with how many messages each has and whether a job works in it.
 Result<void> list_on(store::StorageBackend& backend, const ApiOptions& options, Listing& listing) {
@@ -128,7 +131,8 @@ Result<void> list_on(store::StorageBackend& backend, const ApiOptions& options, 
     if (!found.value()) continue;
     Tree item = conversation_json(*found.value(), options);
     item.erase("virtual_user_name");
-    item.set("message_count", Tree::integer(static_cast<std::int64_t>(turns.value())));
+    item.set("message_count", Tree::integer(static_cast<std::int64_t>(turns.value().turns)));
+    listing.unanswered.push_back(std::move(turns.value().unanswered));
     item.set("is_running", Tree::flag(listing.busy->contains(row.id)));
     listing.items.push(std::move(item));
   }
@@ -140,6 +144,7 @@ Result<void> list_on(store::StorageBackend& backend, const ApiOptions& options, 
 struct ConversationService {
   ApiContextPtr context;
   JobsPtr jobs;
+  SilentRunsPtr silent;
 
   // Answers with what `work` gives on the store's thread.
   void change(const ResponsePtr& response,
@@ -157,6 +162,7 @@ struct ConversationService {
 
   void on_list(const http::Request& request, const ResponsePtr& response) const;
   void go_on(const std::shared_ptr<Listing>& listing) const;
+  void count_silent(const std::shared_ptr<Listing>& listing) const;
   void end(const std::shared_ptr<Listing>& listing) const;
   void on_read(const http::Request& request, const ResponsePtr& response) const;
   void on_create(const http::Request& request, const ResponsePtr& response) const;
@@ -182,14 +188,45 @@ void ConversationService::go_on(const std::shared_ptr<Listing>& listing) const {
       [service = *this, listing](const Result<void>& listed) {
         if (!listed) return send_failure(listing->response, listed.error());
         // A client that left needs no answer.
-        if (listing->is_over) return service.end(listing);
-        if (listing->response->is_open()) service.go_on(listing);
+        if (listing->response->is_open()) service.count_silent(listing);
       });
+}
+
+// An answer without a text counts as the history counts it.
+void ConversationService::count_silent(const std::shared_ptr<Listing>& listing) const {
+  std::vector<std::string> runs;
+  for (auto& of_item : listing->unanswered) runs.insert(runs.end(), of_item.begin(), of_item.end());
+  silent->look_at(runs, listing->principal, [service = *this, listing] {
+    auto& items = listing->items.items();
+    const std::size_t before = items.size() - listing->unanswered.size();
+    for (std::size_t at = 0; at < listing->unanswered.size(); ++at) {
+      const auto& of_item = listing->unanswered[at];
+      const auto more = std::count_if(of_item.begin(), of_item.end(), [&](const std::string& run) {
+        return service.silent->shows(run);
+      });
+      add_messages(items[before + at], static_cast<std::size_t>(more));
+    }
+    listing->unanswered.clear();
+    listing->is_over ? service.end(listing) : service.go_on(listing);
+  });
+}
+
+// What jobs at work were sent and have not taken is the end of the history.
+void count_pending(Tree& items, const std::vector<JobPtr>& active) {
+  std::map<std::string, std::size_t, std::less<>> pending;
+  for (const JobPtr& job : active) {
+    pending[job->conversation()] += job->log().sent_messages().size();
+  }
+  for (Tree& item : items.items()) {
+    const auto found = pending.find(item["id"].string());
+    if (found != pending.end()) add_messages(item, found->second);
+  }
 }
 
 void ConversationService::end(const std::shared_ptr<Listing>& listing) const {
   jobs->active(
       listing->principal, {}, [context = context, listing](const std::vector<JobPtr>& active) {
+        count_pending(listing->items, active);
         Tree body = Tree::object();
         body.set("conversations", std::move(listing->items));
         if (!listing->cursor.empty()) body.set("next_cursor", listing->cursor);
@@ -218,10 +255,21 @@ void ConversationService::on_create(const http::Request& request,
   auto parsed = Tree::parse(request.body);
   const Tree body = parsed ? std::move(parsed).value() : Tree::object();
   if (!body.is_object()) return send_refusal(response, 400, "JSON body must be an object");
-  change(response, [principal = principal_of(request, *context), body,
-                    context = context](store::StorageBackend& backend) {
-    return create(backend, principal, body, context->options);
-  });
+  const auto made = std::make_shared<Conversation>();
+  store::put_thread(
+      *context->writer, context->loop,
+      [made, principal = principal_of(request, *context), id = ordered_hex_id(),
+       title = std::string(body["title"].string())](std::int64_t now) {
+        *made = make_conversation(principal, id, title, now);
+        return thread_row_of(*made);
+      },
+      [made, response, context = context](const Result<void>& stored) {
+        if (!stored) return send_failure(response, stored.error());
+        Tree answer = Tree::object();
+        Tree& json = answer.set("conversation", conversation_json(*made, context->options));
+        json.set("messages", Tree::array());
+        send_json(response, 201, answer);
+      });
 }
 
 void ConversationService::on_rename(const http::Request& request,
@@ -245,8 +293,10 @@ void ConversationService::on_remove(const http::Request& request,
 
 }  // namespace
 
-std::vector<ApiRoute> conversation_routes(const ApiContextPtr& context, const JobsPtr& jobs) {
-  const auto service = std::make_shared<ConversationService>(ConversationService{context, jobs});
+std::vector<ApiRoute> conversation_routes(const ApiContextPtr& context, const JobsPtr& jobs,
+                                          const SilentRunsPtr& silent) {
+  const auto service =
+      std::make_shared<ConversationService>(ConversationService{context, jobs, silent});
   const auto handler = [service](void (ConversationService::*handle)(const http::Request&,
                                                                      const ResponsePtr&) const) {
     return [service, handle](http::Request&& request, const ResponsePtr& response) {

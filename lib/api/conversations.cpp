@@ -29,11 +29,17 @@ Result<std::optional<Conversation>> load_conversation(store::StorageBackend& bac
   return std::optional(std::move(conversation));
 }
 
-Result<void> save_conversation(store::StorageBackend& backend, Conversation& conversation) {
+store::ThreadRow thread_row_of(const Conversation& conversation) {
+  store::ThreadRow row = conversation.row;
   Tree extra = conversation.titled;
-  conversation.row.title = extra["title"].string();
+  row.title = extra["title"].string();
   extra.erase("title");
-  conversation.row.extra = extra.to_json();
+  row.extra = extra.to_json();
+  return row;
+}
+
+Result<void> save_conversation(store::StorageBackend& backend, Conversation& conversation) {
+  conversation.row = thread_row_of(conversation);
   return backend.put_thread(conversation.row);
 }
 

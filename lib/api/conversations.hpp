@@ -28,6 +28,8 @@ struct Conversation {
 Result<std::optional<Conversation>> load_conversation(store::StorageBackend& backend,
                                                       const std::string& principal,
                                                       std::string_view id);
+// As it is stored.
+store::ThreadRow thread_row_of(const Conversation& conversation);
 Result<void> save_conversation(store::StorageBackend& backend, Conversation& conversation);
 // Not saved. A title that is given stays; without one it follows the first question.
 Conversation make_conversation(const std::string& principal, std::string id, std::string_view title,

@@ -1,7 +1,6 @@
 #include "api/history_routes.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -62,45 +61,10 @@ std::map<std::string, std::size_t> questions_without_answer(const Records& recor
   return questions;
 }
 
-// Whether runs that are over left something to show without a text: a page must count them, and
-// their records do not change any more.
-// Thread: engine thread.
-class SilentRuns {
- public:
-  // Nothing for a run that is not known.
-  [[nodiscard]] std::optional<bool> find(const std::string& run) const {
-    const auto found = runs_.find(run);
-    return found == runs_.end() ? std::nullopt : std::optional(found->second);
-  }
-  void put(const std::string& run, bool shows) {
-    if (!runs_.try_emplace(run, shows).second) return;
-    order_.push_back(run);
-    if (order_.size() <= most_runs) return;
-    runs_.erase(order_.front());
-    order_.pop_front();
-  }
-
- private:
-  static constexpr std::size_t most_runs = 20'000;
-  std::map<std::string, bool> runs_;
-  std::deque<std::string> order_;
-};
-
-// Those of which nothing is known.
-std::vector<store::RunId> runs_without_answer(const Records& records, const SilentRuns& silent) {
-  std::vector<store::RunId> runs;
-  for (const auto& [text, at] : questions_without_answer(records)) {
-    const auto run = silent.find(text) ? std::nullopt : store::RunId::parse(text);
-    if (run) runs.push_back(*run);
-  }
+std::vector<std::string> runs_without_answer(const Records& records) {
+  std::vector<std::string> runs;
+  for (const auto& [run, at] : questions_without_answer(records)) runs.push_back(run);
   return runs;
-}
-
-void learn(SilentRuns& silent, const std::vector<JobPtr>& jobs) {
-  for (const JobPtr& job : jobs) {
-    if (!job->is_over() || job->is_cut()) continue;
-    silent.put(job->run().text(), !job->log().history_block().is_null());
-  }
 }
 
 // Their blocks come with the page that has them.
@@ -112,7 +76,7 @@ void add_records_without_text(Records& records, const SilentRuns& silent) {
     const chat::HistoryRecord& question = all.back();
     const auto last = questions.find(question.run);
     const bool is_last = last != questions.end() && last->second == at;
-    if (!is_last || !silent.find(question.run).value_or(false)) continue;
+    if (!is_last || !silent.shows(question.run)) continue;
     chat::HistoryRecord answer;
     answer.run = question.run;
     answer.item = Tree::object();
@@ -262,7 +226,7 @@ JobsByRun by_run(const std::vector<JobPtr>& jobs) {
 struct HistoryService {
   ApiContextPtr context;
   JobsPtr jobs;
-  std::shared_ptr<SilentRuns> silent = std::make_shared<SilentRuns>();
+  SilentRunsPtr silent;
 
   void on_read(const http::Request& request, const ResponsePtr& response) const;
   void read(const HistoryRequest& wanted, const Tree& sent) const;
@@ -298,13 +262,12 @@ void HistoryService::read(const HistoryRequest& wanted, const Tree& sent) const 
         if (!loaded) return send_failure(wanted.response, loaded.error());
         if (!loaded.value()) return send_refusal(wanted.response, 404, missing_thread);
         auto records = std::make_shared<Records>(std::move(*loaded.value()));
-        service.jobs->find_all(runs_without_answer(*records, *service.silent), wanted.principal,
-                               [service, wanted, records, sent](const std::vector<JobPtr>& found) {
-                                 learn(*service.silent, found);
-                                 add_records_without_text(*records, *service.silent);
-                                 add_pending(*records, sent);
-                                 service.answer(wanted, std::move(*records));
-                               });
+        service.silent->look_at(runs_without_answer(*records), wanted.principal,
+                                [service, wanted, records, sent] {
+                                  add_records_without_text(*records, *service.silent);
+                                  add_pending(*records, sent);
+                                  service.answer(wanted, std::move(*records));
+                                });
       });
 }
 
@@ -379,8 +342,9 @@ void HistoryService::on_clear(const http::Request& request, const ResponsePtr& r
 
 }  // namespace
 
-std::vector<ApiRoute> history_routes(const ApiContextPtr& context, const JobsPtr& jobs) {
-  const auto service = std::make_shared<HistoryService>(HistoryService{context, jobs});
+std::vector<ApiRoute> history_routes(const ApiContextPtr& context, const JobsPtr& jobs,
+                                     const SilentRunsPtr& silent) {
+  const auto service = std::make_shared<HistoryService>(HistoryService{context, jobs, silent});
   return {
       {"GET", "/api/v1/chat/history", "read", "Messages of a conversation, the latest page first.",
        [service](http::Request&& request, const ResponsePtr& response) {

@@ -50,6 +50,7 @@ void Turns::Turn::prepare(store::StorageBackend& backend) {
   if (!found.value() && !is_default) return reject(404, no_conversation);
   seen = {};
   seen.is_there = found.value().has_value();
+  if (found.value()) seen.changes = found.value()->row.changes;
   if (!take_attachments(backend)) return;
   auto active = active_runs(backend, request.principal, request.conversation);
   if (!active) return reject(500, active.error().message);
@@ -62,7 +63,7 @@ void Turns::Turn::prepare(store::StorageBackend& backend) {
   }
   if (read_messages(backend)) read_input();
   // The runs that it waits for write messages.
-  if (is_busy) seen.messages.reset();
+  if (is_busy) seen.changes.reset();
 }
 
 // What the model reads.
@@ -283,8 +284,6 @@ bool Turns::Turn::read_history(store::StorageBackend& backend) {
     reject(500, rows.error().message);
     return false;
   }
-  seen.messages = rows.value().size();
-  if (!rows.value().empty()) seen.last = rows.value().back().id;
   if (!request.answers_again.empty() && !cut_rows(rows.value())) return false;
   std::string question;  // the id of the message that is answered again
   if (request.reuses_previous) {

@@ -116,7 +116,9 @@ class StorageBackend {
   }
 
   // Threads belong to a principal; another one's are not found.
-  virtual Result<void> put_thread(const ThreadRow& thread) = 0;
+  // All of them in one commit.
+  virtual Result<void> put_threads(std::span<const ThreadRow> threads) = 0;
+  Result<void> put_thread(const ThreadRow& thread) { return put_threads({&thread, 1}); }
   virtual Result<std::optional<ThreadRow>> thread(std::string_view principal,
                                                   std::string_view id) = 0;
   // The last changed first, those before `before` (an id) left out.
@@ -132,8 +134,7 @@ class StorageBackend {
   virtual Result<std::vector<MessageRow>> messages(std::string_view principal,
                                                    std::string_view thread) = 0;
 
-  // How many turns a thread has: each message of the user, and what one run answered in a row.
-  virtual Result<std::size_t> count_turns(std::string_view principal, std::string_view thread) = 0;
+  virtual Result<TurnCount> count_turns(std::string_view principal, std::string_view thread) = 0;
 
   // Removes the messages of a thread, beyond recovery. Shape: their number.
   virtual Result<std::size_t> clear_messages(std::string_view principal,

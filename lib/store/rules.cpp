@@ -278,6 +278,26 @@ void add_spending(KeyUseRow& row, const KeySpending& spent, std::int64_t now) {
   row.free_at_us = std::max(row.free_at_us, now * 1000) + spent.minute_us;
 }
 
+void TurnCounter::add(std::string_view role, std::string_view run) {
+  const bool is_answer = role == "assistant";
+  if (!is_answer && role != "user") return;
+  const bool goes_on = is_answer && is_open_ && !run.empty() && run == open_run_;
+  if (!goes_on) ++turns_;
+  is_open_ = is_answer;
+  open_run_ = run;
+  if (run.empty()) return;
+  bool& is_answered = is_answered_.try_emplace(std::string(run), false).first->second;
+  is_answered = is_answered || is_answer;
+}
+
+TurnCount TurnCounter::take() {
+  TurnCount count{turns_};
+  for (auto& [run, is_answered] : is_answered_) {
+    if (!is_answered) count.unanswered.push_back(run);
+  }
+  return count;
+}
+
 Error no_run(const RunId& run) {
   return make_error(Errc::run_not_found, "There is no run '" + run.text() + "'.");
 }

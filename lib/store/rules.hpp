@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +17,20 @@
 #include "store/types.hpp"
 
 namespace millrace::store {
+
+// Counts the turns of a thread by its messages, which come in their order.
+class TurnCounter {
+ public:
+  // Of a role that is neither the user's nor the assistant's, a message is part of its turn.
+  void add(std::string_view role, std::string_view run);
+  TurnCount take();
+
+ private:
+  std::size_t turns_ = 0;
+  bool is_open_ = false;  // the last message is of a turn that goes on
+  std::string open_run_;
+  std::map<std::string, bool, std::less<>> is_answered_;  // by the run
+};
 
 // Numbers that a claim may find reserved: how far a synchronous commit looks ahead.
 inline constexpr std::uint64_t reserve_ahead = 4096;

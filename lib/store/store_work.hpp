@@ -23,4 +23,14 @@ void on_store(Writer& writer, os::EventLoop& loop, std::function<T(StorageBacken
   });
 }
 
+// Stores a thread that nobody knows yet (Writer::put_thread). `done` is called, and ends, on the
+// engine thread.
+inline void put_thread(Writer& writer, os::EventLoop& loop, Writer::MakeThread make,
+                       std::function<void(const Result<void>&)> done) {
+  writer.put_thread(std::move(make), [loop = loop.handle(),
+                                      done = std::move(done)](const Result<void>& stored) mutable {
+    loop.post([stored, done = std::move(done)] { done(stored); });
+  });
+}
+
 }  // namespace millrace::store

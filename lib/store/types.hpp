@@ -58,14 +58,13 @@ enum class Lane : std::uint8_t {
 // The time of a run that has no turn before StorageBackend::begin_held.
 constexpr std::int64_t until_begun = std::int64_t{1} << 52U;
 
-// A run that is to exist.
 // The state of a thread that a new run was prepared from.
 struct SeenThread {
   bool is_there = false;
-  std::optional<std::size_t> messages = {};  // how many it has; nothing: any number
-  std::string last = {};                     // the id of the last of them
+  std::optional<std::int64_t> changes = {};  // as ThreadRow has it; nothing: any
 };
 
+// A run that is to exist.
 struct NewRun {
   RunId id;
   std::string kind;  // "agent", "job", ...
@@ -185,6 +184,16 @@ struct ThreadRow {
   // A message of a run was removed from it. A store keeps that itself; what it is given does not
   // count.
   bool is_cut = false;
+  // Another number after each change of its messages, which no thread of these ids had before in
+  // this process. A store keeps that itself, too.
+  std::int64_t changes = 0;
+};
+
+// How many turns a thread has: each message of the user, and what one run answered in a row.
+struct TurnCount {
+  std::size_t turns = 0;
+  // Runs of which the thread has messages of the user and no answer.
+  std::vector<std::string> unanswered = {};
 };
 
 struct MessageRow {

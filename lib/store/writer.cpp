@@ -42,6 +42,10 @@ struct Writer::Core {
     Done done;
     Work work;  // or this
   };
+  struct NewThread {
+    MakeThread make;
+    ThreadDone done;
+  };
   struct Waiting {
     std::size_t backlog;
     std::function<void()> call;
@@ -57,6 +61,7 @@ struct Writer::Core {
   [[nodiscard]] bool is_first_text() const;
   void begin(const std::vector<Item>& items);
   void carry_out(std::vector<Item> items);
+  void put_threads(const std::vector<NewThread>& threads);
   void commit(std::vector<Item>& items, std::size_t from, std::size_t to);
   bool is_broken(const AppendBatch& batch);
   void call_waiting();
@@ -72,6 +77,7 @@ struct Writer::Core {
 
   std::mutex mutex;
   std::vector<Item> queue;
+  std::vector<NewThread> new_threads;
   std::vector<Work> reads;
   std::size_t queued_bytes = 0;
   bool is_urgent = false;
@@ -127,6 +133,14 @@ void Writer::run(Work work) {
   worker_.wake();
 }
 
+void Writer::put_thread(MakeThread make, ThreadDone done) {
+  {
+    const std::lock_guard lock(core_->mutex);
+    core_->new_threads.push_back({std::move(make), std::move(done)});
+  }
+  worker_.wake();
+}
+
 void Writer::read(Work work) {
   {
     const std::lock_guard lock(core_->mutex);
@@ -171,10 +185,12 @@ void Writer::Core::call_waiting() {
 
 std::chrono::milliseconds Writer::Core::turn(bool is_closing) {
   std::vector<Item> items;
+  std::vector<NewThread> threads;
   std::vector<Work> due;
   {
     const std::lock_guard lock(mutex);
     if (!reader) due.swap(reads);
+    threads.swap(new_threads);
     if (until_due(is_closing) == std::chrono::milliseconds::zero()) {
       items.swap(queue);
       queued_bytes = 0;
@@ -183,10 +199,11 @@ std::chrono::milliseconds Writer::Core::turn(bool is_closing) {
       begin(items);
     }
   }
+  put_threads(threads);
   carry_out(std::move(items));
   carry_out_reads(*backend, due);
   const std::lock_guard lock(mutex);
-  return until_due(is_closing);
+  return new_threads.empty() ? until_due(is_closing) : std::chrono::milliseconds::zero();
 }
 
 std::chrono::milliseconds Writer::Core::until_due(bool is_closing) const {
@@ -236,6 +253,17 @@ void Writer::Core::carry_out(std::vector<Item> items) {
     if (!is_end) items[at].work(*backend);
     from = at + 1;
   }
+}
+
+void Writer::Core::put_threads(const std::vector<NewThread>& threads) {
+  if (threads.empty()) return;
+  std::vector<ThreadRow> rows;
+  rows.reserve(threads.size());
+  const std::int64_t now = backend->now();
+  for (const NewThread& thread : threads) rows.push_back(thread.make(now));
+  const auto stored = backend->put_threads(rows);
+  const os::PostsTogether together;
+  for (const NewThread& thread : threads) thread.done(stored);
 }
 
 bool Writer::Core::is_broken(const AppendBatch& batch) {

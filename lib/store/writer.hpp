@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -43,6 +44,9 @@ class Writer {
   // On the writer's thread, after the commit; short, as the next one waits for it.
   using Done = std::function<void(const AppendOutcome& outcome)>;
   using Work = std::function<void(StorageBackend& backend)>;
+  // Gets the time of the store.
+  using MakeThread = std::function<ThreadRow(std::int64_t now)>;
+  using ThreadDone = std::function<void(const Result<void>& stored)>;
 
   explicit Writer(std::unique_ptr<StorageBackend> backend, WriterOptions options = {});
   ~Writer();
@@ -54,6 +58,9 @@ class Writer {
   void append(AppendBatch batch, Done done);
   // In its order with what is appended.
   void run(Work work);
+  // Stores a thread that nobody knows yet, in one commit with the others that wait, before what
+  // else does. Both are called on the writer's thread.
+  void put_thread(MakeThread make, ThreadDone done);
   // Work that changes nothing and waits for no commit: it sees what was done when it was given, and
   // may see more. What it sees is of one moment.
   // Thread: `work` is called on a thread of its own, where the backend has a reader.

@@ -83,14 +83,10 @@ class Append {
   }
 
   bool is_as_seen(const NewRun& made) const {
-    const Owned key{made.principal, made.thread};
-    const bool is_there = tables_.threads.contains(key);
+    const auto found = tables_.threads.find({made.principal, made.thread});
+    const bool is_there = found != tables_.threads.end();
     if (is_there != made.seen->is_there) return false;
-    if (!is_there || !made.seen->messages) return true;
-    const auto found = tables_.messages.find(key);
-    const std::size_t count = found == tables_.messages.end() ? 0 : found->second.size();
-    const std::string last = count == 0 ? std::string() : found->second.back().id;
-    return count == *made.seen->messages && last == made.seen->last;
+    return !is_there || !made.seen->changes || found->second.changes == *made.seen->changes;
   }
 
   bool check_segment() {
@@ -198,6 +194,7 @@ class Append {
       at->second.principal = thread.first;
       at->second.id = thread.second;
       at->second.created = now_;
+      tables_.note_change(at->second);
     }
     at->second.updated = std::max(at->second.updated, now_);
   }

@@ -46,7 +46,7 @@ class Backend final : public StorageBackend {
   Result<std::vector<ApprovalRow>> approvals(const ApprovalQuery& query) override;
   using StorageBackend::decide;
   Result<std::vector<DecisionOutcome>> decide(std::span<const Decision> decisions) override;
-  Result<void> put_thread(const ThreadRow& thread) override;
+  Result<void> put_threads(std::span<const ThreadRow> threads) override;
   Result<std::optional<ThreadRow>> thread(std::string_view principal, std::string_view id) override;
   Result<std::vector<ThreadRow>> threads(std::string_view principal, std::string_view before,
                                          std::size_t limit) override;
@@ -70,7 +70,7 @@ class Backend final : public StorageBackend {
   Result<std::optional<std::string>> blob(std::string_view hash) override;
   Result<std::optional<std::string>> blob_part(std::string_view hash, std::uint64_t from,
                                                std::size_t most) override;
-  Result<std::size_t> count_turns(std::string_view principal, std::string_view thread) override;
+  Result<TurnCount> count_turns(std::string_view principal, std::string_view thread) override;
   Result<void> put_attachment(const AttachmentRow& attachment) override;
   Result<std::optional<AttachmentRow>> attachment(std::string_view principal,
                                                   std::string_view id) override;

@@ -5,6 +5,7 @@
 
 #include "base/json_tree.hpp"
 #include "store/memory/backend_impl.hpp"
+#include "store/rules.hpp"
 
 namespace millrace::store::memory {
 
@@ -24,25 +25,15 @@ Result<std::optional<std::string>> Backend::blob_part(std::string_view hash, std
 }
 
 // A message that is no JSON is none, as everywhere else.
-Result<std::size_t> Backend::count_turns(std::string_view principal, std::string_view thread) {
+Result<TurnCount> Backend::count_turns(std::string_view principal, std::string_view thread) {
   const auto rows = messages(principal, thread);
   if (!rows) return rows.error();
-  std::size_t count = 0;
-  bool is_open = false;  // the last message is of a turn that goes on
-  std::string open_run;
+  TurnCounter counter;
   for (const MessageRow& row : rows.value()) {
     const auto message = json::Tree::parse(row.json);
-    if (!message) continue;
-    const std::string_view role = message.value()["role"].string();
-    const bool is_answer = role == "assistant";
-    if (!is_answer && role != "user") continue;
-    const std::string run(message.value()["run"].string());
-    const bool goes_on = is_answer && is_open && !run.empty() && run == open_run;
-    if (!goes_on) ++count;
-    is_open = is_answer;
-    open_run = run;
+    if (message) counter.add(message.value()["role"].string(), message.value()["run"].string());
   }
-  return count;
+  return counter.take();
 }
 
 }  // namespace millrace::store::memory

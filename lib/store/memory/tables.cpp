@@ -83,6 +83,7 @@ std::uint64_t Tables::decide(const Decision& decision, std::int64_t at) {
 
 void Tables::put_messages(const Owned& thread, std::span<const MessageRow> rows,
                           const std::optional<RunId>& run) {
+  note_change(threads[thread]);
   auto& list = messages[thread];
   for (const MessageRow& row : rows) {
     std::erase_if(
@@ -99,6 +100,7 @@ void Tables::change_messages(const Owned& thread, std::span<const MessageRow> ro
   for (const MessageRow& row : messages[thread]) {
     if (row.run) of_runs.emplace(row.id, row);
   }
+  note_change(threads[thread]);
   if (replaces_all) messages.erase(thread);
   for (const MessageRow& row : rows) {
     const auto old = of_runs.find(row.id);
@@ -125,6 +127,7 @@ std::size_t Tables::place_behind(const std::vector<MessageRow>& list, const RunI
 void Tables::update_thread(const Owned& thread, const ThreadUpdate& update, const RunId& run) {
   ThreadRow& row = threads[thread];
   if (row.title.empty()) row.title = update.title;
+  if (!update.cut_behind.empty() || !update.messages.empty()) note_change(row);
   std::vector<MessageRow>& list = messages[thread];
   const auto last_left = std::find_if(list.begin(), list.end(), [&](const MessageRow& message) {
     return message.id == update.cut_behind;
@@ -200,6 +203,7 @@ void Tables::erase_messages(const RunRow& run) {
     }
   }
   std::erase_if(list->second, [&](const MessageRow& row) { return row.run == run.run.id; });
+  note_change(threads[place]);
 }
 
 void Tables::erase_blob(const std::string& hash) {

@@ -59,6 +59,7 @@ struct Tables {
   std::map<std::string, ApprovalRow> approvals;
   std::vector<SegmentRow> segments;
   std::map<Owned, ThreadRow> threads;
+  std::int64_t last_change = 0;  // of a thread
   std::map<Owned, std::vector<MessageRow>> messages;
   std::map<Owned, ArtifactRow> artifacts;
   std::map<std::string, Blob> blobs;
@@ -161,6 +162,8 @@ struct Tables {
   [[nodiscard]] std::size_t place_behind(const std::vector<MessageRow>& list,
                                          const RunId& run) const;
   void erase_run(const RunId& root);
+  // Gives the thread another number (ThreadRow::changes).
+  void note_change(ThreadRow& row) { row.changes = ++last_change; }
   // The messages that the run wrote. A title that repeats one of them goes as well.
   void erase_messages(const RunRow& run);
   // Unless an attachment refers to it.

@@ -19,13 +19,21 @@ std::set<std::string> names_in(const MessageRow& row) {
 
 }  // namespace
 
-Result<void> Backend::put_thread(const ThreadRow& thread) {
-  ThreadRow& row = tables_.threads[owned(thread.principal, thread.id)];
-  const std::int64_t created = row.created;
-  const bool is_cut = row.is_cut;
-  row = thread;
-  row.is_cut = is_cut;
-  if (created != 0) row.created = created;
+Result<void> Backend::put_threads(std::span<const ThreadRow> threads) {
+  for (const ThreadRow& thread : threads) {
+    const auto [at, is_new] =
+        tables_.threads.try_emplace(owned(thread.principal, thread.id), thread);
+    ThreadRow& row = at->second;
+    if (is_new) {
+      row.is_cut = false;
+      tables_.note_change(row);
+      continue;
+    }
+    if (row.created == 0) row.created = thread.created;
+    row.title = thread.title;
+    row.updated = thread.updated;
+    row.extra = thread.extra;
+  }
   return {};
 }
 

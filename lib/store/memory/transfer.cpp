@@ -52,7 +52,9 @@ class TableLoader {
   }
   Result<void> operator()(const OutboxRow& row) { return add(row.run, tables_.outbox, row); }
   Result<void> operator()(const ThreadRow& row) {
-    return put(tables_.threads.try_emplace({row.principal, row.id}, row).second);
+    const auto [at, is_new] = tables_.threads.try_emplace({row.principal, row.id}, row);
+    if (is_new) tables_.note_change(at->second);
+    return put(is_new);
   }
   Result<void> operator()(const ThreadMessage& row) {
     tables_.messages[{row.principal, row.thread}].push_back(row.message);
@@ -135,6 +137,7 @@ Result<void> load(Tables& tables, const NextRow& next) {
     return make_error(Errc::invalid_state, "The store is not empty.");
   }
   Tables loaded;
+  loaded.last_change = tables.last_change;
   TableLoader loader(loaded);
   for (auto row = next();; row = next()) {
     if (!row) return std::move(row).error();

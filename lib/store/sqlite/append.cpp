@@ -198,14 +198,10 @@ bool Backend::accept(const AppendBatch& batch, std::int64_t at, AppendOutcome& o
 
 bool Backend::is_as_seen(const NewRun& made) {
   const SeenThread& seen = *made.seen;
-  const auto thread = find_thread(made.principal, made.thread);
-  if (thread.has_value() != seen.is_there) return false;
-  if (!thread || !seen.messages) return true;
-  const auto count = database_.number("SELECT count(*) FROM messages WHERE thread=?1", thread);
-  if (count != static_cast<std::int64_t>(*seen.messages)) return false;
-  Rows rows =
-      database_.rows("SELECT id FROM messages WHERE thread=?1 ORDER BY place DESC LIMIT 1", thread);
-  return rows.next() ? rows.view(0) == seen.last : seen.last.empty();
+  const auto changes = database_.number("SELECT changes FROM threads WHERE principal=?1 AND id=?2",
+                                        find_name(made.principal), made.thread);
+  if (changes.has_value() != seen.is_there) return false;
+  return !changes || !seen.changes || *changes == *seen.changes;
 }
 
 bool Backend::check_segment(const AppendBatch& batch, AppendOutcome& outcome) {
@@ -284,6 +280,7 @@ bool Backend::write_rows(const AppendBatch& batch, Live& root, std::int64_t at,
     const auto row = load_run(batch.run);
     if (!row || row->run.thread.empty()) return fail(no_run(batch.run));
     const std::int64_t thread = ensure_thread(row->run.principal, row->run.thread, at);
+    if (!batch.messages.empty()) note_change(thread);
     write_messages(thread, batch.messages, root.no);
     if (batch.thread) update_thread(thread, *batch.thread, root.no);
   }

@@ -60,7 +60,7 @@ class Backend final : public StorageBackend {
   Result<std::vector<ApprovalRow>> approvals(const ApprovalQuery& query) override;
   using StorageBackend::decide;
   Result<std::vector<DecisionOutcome>> decide(std::span<const Decision> decisions) override;
-  Result<void> put_thread(const ThreadRow& thread) override;
+  Result<void> put_threads(std::span<const ThreadRow> threads) override;
   Result<std::optional<ThreadRow>> thread(std::string_view principal, std::string_view id) override;
   Result<std::vector<ThreadRow>> threads(std::string_view principal, std::string_view before,
                                          std::size_t limit) override;
@@ -84,7 +84,7 @@ class Backend final : public StorageBackend {
   Result<std::optional<std::string>> blob(std::string_view hash) override;
   Result<std::optional<std::string>> blob_part(std::string_view hash, std::uint64_t from,
                                                std::size_t most) override;
-  Result<std::size_t> count_turns(std::string_view principal, std::string_view thread) override;
+  Result<TurnCount> count_turns(std::string_view principal, std::string_view thread) override;
   Result<void> put_attachment(const AttachmentRow& attachment) override;
   Result<std::optional<AttachmentRow>> attachment(std::string_view principal,
                                                   std::string_view id) override;
@@ -212,6 +212,9 @@ class Backend final : public StorageBackend {
   std::optional<std::int64_t> find_name(std::string_view text);
   std::optional<std::int64_t> find_thread(std::string_view principal, std::string_view id);
   std::int64_t ensure_thread(std::string_view principal, std::string_view id, std::int64_t at);
+  // A number for ThreadRow::changes.
+  std::int64_t next_change();
+  void note_change(std::int64_t thread);
   std::optional<std::int64_t> number_of(const RunId& id);
   std::optional<RunRow> load_run(const RunId& id);
   void add_recent(RunRow& row, std::int64_t no);
@@ -312,6 +315,7 @@ class Backend final : public StorageBackend {
   std::unordered_map<std::string, std::int64_t> names_;
   std::int64_t clock_high_ = 0;
   std::int64_t clock_saved_ = 0;
+  std::int64_t last_change_ = 0;  // of a thread
   // Blobs that were stored until then have been looked at; who removes an attachment later looks
   // itself.
   std::optional<std::int64_t> blobs_seen_;

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "store/rules.hpp"
 #include "store/sqlite/backend_impl.hpp"
 #include "store/sqlite/rows.hpp"
 
@@ -59,18 +60,16 @@ Result<std::optional<std::string>> Backend::blob_part(std::string_view hash, std
 }
 
 // A message that is no JSON is none, as everywhere else.
-Result<std::size_t> Backend::count_turns(std::string_view principal, std::string_view thread) {
-  const auto count = database_.number(
-      "SELECT count(*) FROM (SELECT role, run, lag(role) OVER (ORDER BY place) AS before,"
-      " lag(run) OVER (ORDER BY place) AS before_run FROM"
-      " (SELECT place, json_extract(text, '$.role') AS role, json_extract(text, '$.run') AS run "
-      "FROM"
-      " (SELECT place, CASE WHEN json_valid(CAST(json AS TEXT)) THEN CAST(json AS TEXT) END AS text"
-      " FROM messages WHERE thread=?1)) WHERE role IN ('user', 'assistant'))"
-      " WHERE role='user' OR before IS NOT 'assistant' OR coalesce(run, '')='' OR run IS NOT "
-      "before_run",
+Result<TurnCount> Backend::count_turns(std::string_view principal, std::string_view thread) {
+  TurnCounter counter;
+  Rows rows = database_.rows(
+      "SELECT json_extract(text, '$.role'), iif(json_type(text, '$.run')='text',"
+      " json_extract(text, '$.run'), '') FROM (SELECT place,"
+      " CASE WHEN json_valid(CAST(json AS TEXT)) THEN CAST(json AS TEXT) END AS text"
+      " FROM messages WHERE thread=?1) ORDER BY place",
       find_thread(principal, thread));
-  return finish(static_cast<std::size_t>(count.value_or(0)));
+  while (rows.next()) counter.add(rows.view(0), rows.view(1));
+  return finish(counter.take());
 }
 
 }  // namespace millrace::store::sqlite

@@ -86,10 +86,22 @@ std::int64_t Backend::ensure_thread(std::string_view principal, std::string_view
     return *known;
   }
   database_.run(
-      "INSERT INTO threads(principal, id, title, created, updated, extra)"
-      " VALUES(?1, ?2, '', ?3, ?3, x'')",
-      name(principal), id, at);
+      "INSERT INTO threads(principal, id, title, created, updated, extra, changes)"
+      " VALUES(?1, ?2, '', ?3, ?3, x'', ?4)",
+      name(principal), id, at, next_change());
   return database_.last_row();
+}
+
+// Beyond those that the file has of earlier processes, as long as these made fewer in a second than
+// a million.
+std::int64_t Backend::next_change() {
+  constexpr std::int64_t in_millisecond = 1024;
+  last_change_ = std::max(last_change_ + 1, now() * in_millisecond);
+  return last_change_;
+}
+
+void Backend::note_change(std::int64_t thread) {
+  database_.run("UPDATE threads SET changes=?2 WHERE n=?1", thread, next_change());
 }
 
 std::optional<std::int64_t> Backend::number_of(const RunId& id) {

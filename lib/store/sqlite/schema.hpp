@@ -8,7 +8,7 @@ namespace millrace::store::sqlite {
 
 // What the header of a file of ours holds: "MlrC".
 inline constexpr std::int64_t application_id = 0x4D6C7243;
-inline constexpr std::int64_t schema_version = 7;
+inline constexpr std::int64_t schema_version = 8;
 
 // Makes the tables of a new file, or brings an older file's up to date, one transaction a step.
 // Errors: store_foreign, store_newer.

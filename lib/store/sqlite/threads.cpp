@@ -12,29 +12,32 @@ namespace millrace::store::sqlite {
 namespace {
 
 ThreadRow read_thread(const Rows& rows, std::string_view principal) {
-  return {std::string(principal), rows.text(0), rows.text(1),       rows.number(2),
-          rows.number(3),         rows.text(4), rows.number(5) != 0};
+  return {std::string(principal), rows.text(0), rows.text(1),        rows.number(2),
+          rows.number(3),         rows.text(4), rows.number(5) != 0, rows.number(6)};
 }
 
 }  // namespace
 
-Result<void> Backend::put_thread(const ThreadRow& thread) {
+Result<void> Backend::put_threads(std::span<const ThreadRow> threads) {
   MILLRACE_TRY(writable());
   set_synchronous(true);
   Transaction transaction(database_);
-  database_.run(
-      "INSERT INTO threads(principal, id, title, created, updated, extra)"
-      " VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT(principal, id) DO UPDATE SET"
-      " title=excluded.title, updated=excluded.updated, extra=excluded.extra",
-      name(thread.principal), thread.id, thread.title, thread.created, thread.updated,
-      Bytes{thread.extra});
+  for (const ThreadRow& thread : threads) {
+    database_.run(
+        "INSERT INTO threads(principal, id, title, created, updated, extra, changes)"
+        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT(principal, id) DO UPDATE SET"
+        " title=excluded.title, updated=excluded.updated, extra=excluded.extra",
+        name(thread.principal), thread.id, thread.title, thread.created, thread.updated,
+        Bytes{thread.extra}, next_change());
+  }
   transaction.commit();
   return finish();
 }
 
 Result<std::optional<ThreadRow>> Backend::thread(std::string_view principal, std::string_view id) {
   Rows rows = database_.rows(
-      "SELECT id, title, created, updated, extra, cut FROM threads WHERE principal=?1 AND id=?2",
+      "SELECT id, title, created, updated, extra, cut, changes FROM threads WHERE principal=?1 AND "
+      "id=?2",
       find_name(principal), id);
   std::optional<ThreadRow> found;
   if (rows.next()) found = read_thread(rows, principal);
@@ -51,7 +54,7 @@ Result<std::vector<ThreadRow>> Backend::threads(std::string_view principal, std:
   std::vector<ThreadRow> found;
   if (!edge) return finish(std::move(found));
   Rows rows = database_.rows(
-      "SELECT id, title, created, updated, extra, cut FROM threads WHERE principal=?1"
+      "SELECT id, title, created, updated, extra, cut, changes FROM threads WHERE principal=?1"
       " AND (updated, id) < (?2, ?3) ORDER BY updated DESC, id DESC LIMIT ?4",
       find_name(principal), *edge, before, limit);
   while (rows.next()) found.push_back(read_thread(rows, principal));
@@ -117,6 +120,7 @@ void Backend::change_messages(std::int64_t thread, std::span<const MessageRow> r
     removed += changed.value_or(0);
   }
   if (replaces_all) database_.run("DELETE FROM messages WHERE thread=?1", thread);
+  note_change(thread);
   for (std::size_t at = 0; at < rows.size(); ++at) {
     write_messages(thread, rows.subspan(at, 1), runs[at]);
   }
@@ -163,6 +167,7 @@ void Backend::update_thread(std::int64_t thread, const ThreadUpdate& update, std
     database_.run("UPDATE threads SET title=?2 WHERE n=?1 AND title=''", thread, update.title);
   }
   if (!update.cut_behind.empty()) cut_messages(thread, update.cut_behind);
+  if (!update.cut_behind.empty() || !update.messages.empty()) note_change(thread);
   const auto last = database_.number("SELECT max(place) FROM messages WHERE thread=?1", thread);
   std::int64_t place = place_behind(thread, run, last);
   const bool is_between = last && place <= *last;
@@ -232,6 +237,7 @@ Result<std::size_t> Backend::clear_messages(std::string_view principal, std::str
         "UPDATE threads SET cut=1 WHERE n=?1 AND EXISTS"
         " (SELECT 1 FROM messages WHERE thread=?1 AND run IS NOT NULL)",
         known);
+    if (known) note_change(*known);
     database_.run("DELETE FROM messages WHERE thread=?1", known);
     removed = static_cast<std::size_t>(database_.ok() ? database_.changes() : 0);
     transaction.commit();

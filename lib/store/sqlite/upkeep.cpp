@@ -76,6 +76,7 @@ void Backend::erase_messages(std::int64_t root) {
         *thread, root, Bytes{in_json});
   }
   database_.run("DELETE FROM messages WHERE thread=?1 AND run=?2", *thread, root);
+  note_change(*thread);
 }
 
 // Blobs that only what was deleted referred to.

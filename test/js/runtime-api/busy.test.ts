@@ -274,6 +274,8 @@ describe.each(hosts)('a conversation that is busy (%s)', (host) => {
     const { message_id: place } = steered.sent_messages[0];
     const history = await api.json('/api/v1/chat/history', 200);
     expect(history).toMatchObject({ count: 2, total: 2 });
+    const { conversations } = await api.json('/api/v1/chat/conversations', 200);
+    expect(conversations).toMatchObject([{ message_count: 2, is_running: true }]);
     expect(history.items[1]).toMatchObject({
       ...{ message_id: place, role: 'user', content: 'more', pending: true },
     });

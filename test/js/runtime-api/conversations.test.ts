@@ -43,6 +43,37 @@ describe.each(hosts)('conversations (%s)', (host) => {
     expect((await api.json(list, 200)).conversations).toHaveLength(1);
   });
 
+  it('count an answer without a text as their history does', async () => {
+    const api = await serve(host, {
+      agent: async ({ text }, ctx) => {
+        await ctx.emit('tool_start', { tool_call_id: 'c', name: 'find' });
+        if (text === 'none') return;
+        return text;
+      },
+    });
+    const { id } = await makeConversation(api);
+    const other = await makeConversation(api);
+    for (const text of ['none', 'one', 'none']) {
+      await runJob(api, text, { conversation_id: id });
+      const { total } = await historyOf(api, `?conversation_id=${id}`);
+      const { conversations } = await api.json(list, 200);
+      const counts = new Map(conversations.map((one: Json) => [one.id, one.message_count]));
+      expect(counts.get(id)).toBe(total);
+      expect(counts.get(other.id)).toBe(0);
+    }
+    expect((await historyOf(api, `?conversation_id=${id}`)).total).toBe(6);
+  });
+
+  it('are made by many at once, each with its own id and title', async () => {
+    const api = await serve(host);
+    const titles = Array.from({ length: 50 }, (_, at) => `number ${at}`);
+    const made = await Promise.all(titles.map((title) => makeConversation(api, { title })));
+    expect(made.map(({ title }) => title)).toEqual(titles);
+    expect(new Set(made.map(({ id }) => id)).size).toBe(50);
+    const { conversations } = await api.json(list, 200);
+    expect(conversations.map(({ title }: Json) => title).sort()).toEqual([...titles].sort());
+  });
+
   it('have a default one, which its id makes as well', async () => {
     const conversation_id = 'legacy-system-42';
     const api = await serve(host);

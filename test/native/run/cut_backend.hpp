@@ -126,8 +126,8 @@ class CutBackend final : public store::StorageBackend {
       std::span<const store::Decision> decisions) override {
     return inner_->decide(decisions);
   }
-  Result<void> put_thread(const store::ThreadRow& thread) override {
-    return inner_->put_thread(thread);
+  Result<void> put_threads(std::span<const store::ThreadRow> threads) override {
+    return inner_->put_threads(threads);
   }
   Result<std::optional<store::ThreadRow>> thread(std::string_view principal,
                                                  std::string_view id) override {
@@ -182,7 +182,8 @@ class CutBackend final : public store::StorageBackend {
                                                std::size_t most) override {
     return inner_->blob_part(hash, from, most);
   }
-  Result<std::size_t> count_turns(std::string_view principal, std::string_view thread) override {
+  Result<store::TurnCount> count_turns(std::string_view principal,
+                                       std::string_view thread) override {
     return inner_->count_turns(principal, thread);
   }
   Result<void> put_attachment(const store::AttachmentRow& attachment) override {

@@ -58,18 +58,39 @@ TEST_P(StorageConformance, CountsTurnsAsTheHistoryDoes) {
       "no JSON",
       R"({"role":7})",
   };
-  EXPECT_EQ(backend().count_turns("alice", "t").value(), 0U);
+  const auto turns = [&](const char* principal, const char* thread) {
+    return backend().count_turns(principal, thread).value().turns;
+  };
+  EXPECT_EQ(turns("alice", "t"), 0U);
   std::vector<MessageRow> rows;
   json::Tree list = json::Tree::array();
   for (const std::string& text : texts) {
     rows.push_back({std::to_string(rows.size()), static_cast<std::int64_t>(rows.size()), text, {}});
     if (auto message = json::Tree::parse(text)) list.push(std::move(message).value());
     ASSERT_TRUE(backend().set_messages("alice", "t", rows).ok());
-    EXPECT_EQ(backend().count_turns("alice", "t").value(), chat::history_records(list, 0).size())
-        << text;
+    EXPECT_EQ(turns("alice", "t"), chat::history_records(list, 0).size()) << text;
   }
-  EXPECT_EQ(backend().count_turns("bob", "t").value(), 0U);
-  EXPECT_EQ(backend().count_turns("alice", "other").value(), 0U);
+  EXPECT_EQ(turns("bob", "t"), 0U);
+  EXPECT_EQ(turns("alice", "other"), 0U);
+}
+
+TEST_P(StorageConformance, KnowsWhichRunsHaveNoAnswer) {
+  ASSERT_TRUE(backend().put_thread({"alice", "t", "", now_, now_, ""}).ok());
+  const std::vector<MessageRow> rows{
+      {"1", 1, R"({"role":"user","run":"run_b","content":"one"})", {}},
+      {"2", 2, R"({"role":"user","run":"run_a","content":"two"})", {}},
+      {"3", 3, R"({"role":"assistant","run":"run_c","content":"to another"})", {}},
+      {"4", 4, R"({"role":"assistant","run":"run_a","content":"a"})", {}},
+      {"5", 5, R"({"role":"user","run":"run_b","content":"three"})", {}},
+      {"6", 6, R"({"role":"tool","run":"run_b","content":"no answer"})", {}},
+      {"7", 7, R"({"role":"user","run":"run_a","content":"four"})", {}},
+      {"8", 8, R"({"role":"user","run":7,"content":"five"})", {}},
+      {"9", 9, R"({"role":"user","run":"run_\u0000d","content":"six"})", {}},
+  };
+  ASSERT_TRUE(backend().put_messages("alice", "t", rows).ok());
+  const TurnCount count = backend().count_turns("alice", "t").value();
+  EXPECT_EQ(count.turns, 8U);
+  EXPECT_EQ(count.unanswered, (std::vector<std::string>{"run_\\u0000d", "run_b"}));
 }
 
 }  // namespace

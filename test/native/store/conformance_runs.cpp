@@ -220,29 +220,6 @@ TEST_P(StorageConformance, LeavesAThreadToOneRun) {
   EXPECT_EQ(backend().claim_run(id_of(99), "x").error().code, Errc::run_not_found);
 }
 
-// Whoever begins a run has read its thread before: what was removed meanwhile must not come back.
-TEST_P(StorageConformance, BeginsARunOnlyInTheThreadThatItsMakerSaw) {
-  const auto begins = [&](std::uint64_t number, const SeenThread& seen) {
-    NewRun made = new_run(number, "", "t");
-    made.seen = seen;
-    return append(accepting(made)).status;
-  };
-  EXPECT_EQ(begins(1, {.is_there = true}), AppendStatus::changed);
-  EXPECT_FALSE(backend().run(id_of(1)).value());
-  EXPECT_FALSE(backend().thread("alice", "t").value());
-  EXPECT_EQ(begins(2, {}), AppendStatus::committed);
-  EXPECT_EQ(begins(3, {}), AppendStatus::changed);
-  const std::vector<MessageRow> rows{{"a", 0, "{}"}, {"b", 1, "{}"}, {"c", 2, "{}"}};
-  ASSERT_TRUE(backend().set_messages("alice", "t", rows).ok());
-  EXPECT_EQ(begins(4, {true, 3, "c"}), AppendStatus::committed);
-  EXPECT_EQ(begins(5, {true, 3, "b"}), AppendStatus::changed);
-  EXPECT_EQ(begins(6, {true, 2, "c"}), AppendStatus::changed);
-  EXPECT_EQ(begins(7, {true, std::nullopt, ""}), AppendStatus::committed);
-  ASSERT_TRUE(backend().clear_messages("alice", "t").ok());
-  EXPECT_EQ(begins(8, {true, 3, "c"}), AppendStatus::changed);
-  EXPECT_EQ(begins(9, {true, 0, ""}), AppendStatus::committed);
-}
-
 TEST_P(StorageConformance, KeepsTheTurnOfAParkedRun) {
   append(accepting(new_run(1, "owner", "t")));
   EXPECT_EQ(change(1, RunState::parked, now_ + 100).status, AppendStatus::committed);

@@ -133,6 +133,7 @@ constexpr const char* without_retention =
     "DROP INDEX runs_records; ALTER TABLE runs DROP COLUMN records;"
     "CREATE INDEX runs_ended ON runs(ended) WHERE ended IS NOT NULL AND root IS NULL;"
     "ALTER TABLE journal DROP COLUMN hash; ALTER TABLE messages DROP COLUMN run;"
+    "ALTER TABLE threads DROP COLUMN changes;"
     "ALTER TABLE threads DROP COLUMN cut; UPDATE meta SET v=1 WHERE k='min_reader';"
     "PRAGMA user_version=2";
 

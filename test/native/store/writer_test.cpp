@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <thread>
 #include <tuple>
 
@@ -95,6 +96,38 @@ TEST(Writer, CommitsWhatCameDuringACommitTogether) {
   std::promise<std::size_t> backlog;
   writer.run([&](StorageBackend& /*backend*/) { backlog.set_value(writer.backlog()); });
   EXPECT_EQ(backlog.get_future().get(), 0U);
+}
+
+TEST(Writer, StoresNewThreadsThatWaitTogether) {
+  constexpr std::size_t count = 100;
+  StoreFolder folder;
+  SqliteOptions options;
+  options.path = folder.file();
+  auto opened = open_sqlite_backend(options);
+  ASSERT_TRUE(opened.ok());
+  Writer writer(std::move(opened).value());
+  std::vector<std::promise<bool>> stored(count);
+  std::atomic<int> times = 0;  // how often the time of the store was read
+  Held held(writer);
+  std::set<std::int64_t> made_at;  // of the writer's thread
+  for (std::size_t at = 0; at < count; ++at) {
+    writer.put_thread(
+        [&, at](std::int64_t now) {
+          ++times;
+          made_at.insert(now);
+          return ThreadRow{"alice", "t" + std::to_string(at), "", now, now, ""};
+        },
+        [&, at](const Result<void>& done) { stored[at].set_value(done.ok()); });
+  }
+  held.let_go();
+  for (auto& one : stored) EXPECT_TRUE(one.get_future().get());
+  EXPECT_EQ(times, static_cast<int>(count));
+  EXPECT_EQ(made_at.size(), 1U);
+  std::promise<std::size_t> found;
+  writer.read([&](StorageBackend& backend) {
+    found.set_value(backend.threads("alice", "", 2 * count).value().size());
+  });
+  EXPECT_EQ(found.get_future().get(), count);
 }
 
 TEST(Writer, CallsWhoWaitsForRoomThoughItHasNothingOnItsWay) {
