@@ -11,6 +11,7 @@
 #include "base/sha256.hpp"
 #include "base/shown.hpp"
 #include "base/tool_name_separator.hpp"
+#include "run/durable/consent.hpp"
 
 namespace millrace::run {
 namespace {
@@ -191,11 +192,38 @@ std::string tools_requested(const Tree& state, const AgentPlan& plan, std::strin
   return sha256_hex(known_of_tools(state, plan, call));
 }
 
+// Of this state, and of the agents that work for it.
+void SuspendedRuns::add_questions(Questions& questions, const Tree& within, const Tree& state,
+                                  const AgentPlan& plan) {
+  for (const Tree& question : within["openQuestions"].items()) {
+    const std::string_view call = question["key"].string();
+    if (agent::find_by(within["pendingToolsCalling"], "id", call) == nullptr) continue;
+    questions[std::string(question["id"].string())] = {std::string(call),
+                                                       tools_requested(state, plan, call)};
+  }
+  for (const auto& [call, run] : within["subAgentRuns"].members()) {
+    add_questions(questions, run["state"], state, plan);
+  }
+}
+
+void SuspendedRuns::mark_changed(Tree& resume, const Questions& questions, const Tree& state,
+                                 const AgentPlan& plan) {
+  for (Tree& entry : resume.items()) {
+    const auto question = questions.find(entry["interruptId"].string());
+    if (question == questions.end() || declines(entry)) continue;
+    const auto& [call, tools] = question->second;
+    if (!has_other_tool(state, plan, call, tools)) continue;
+    entry.set("status", agent::superseded_status);
+  }
+}
+
 void SuspendedRuns::keep(const std::string& thread, const Tree& state, const AgentPlan& plan,
                          std::int64_t now_ms) {
   expire(now_ms);
   if (const auto at = threads_.find(thread); at != threads_.end()) drop(at->second);
-  runs_.push_back({thread, state.to_json(), tools_requested(state, plan), now_ms});
+  Questions questions;
+  add_questions(questions, state, state, plan);
+  runs_.push_back({thread, state.to_json(), std::move(questions), now_ms});
   threads_[thread] = std::prev(runs_.end());
   bytes_ += runs_.back().state.size();
   while (runs_.size() > limits_.runs || (bytes_ > limits_.bytes && runs_.size() > 1)) {
@@ -244,18 +272,13 @@ void SuspendedRuns::note_answered(const Tree& resume, const std::vector<std::str
   }
 }
 
-Result<AgentTask> SuspendedRuns::go_on(Runs::iterator run, const AgentInput& input,
-                                       const Tree& resume, const AgentPlan& plan,
-                                       std::int64_t now_ms, IdSource& ids) {
+Result<AgentTask> SuspendedRuns::go_on(Runs::iterator run, const AgentInput& input, Tree resume,
+                                       const AgentPlan& plan, std::int64_t now_ms, IdSource& ids) {
   auto state_messages = messages_in(input);
   if (!state_messages) return std::move(state_messages).error();
   auto state = Tree::parse(run->state);
   if (!state) return std::move(state).error();
-  // Results of the client's own tools come without entries.
-  const auto& entries = resume.items();
-  const bool needs_tools =
-      entries.empty() || !std::all_of(entries.begin(), entries.end(), declines);
-  if (needs_tools && run->tools != tools_requested(state.value(), plan)) return other_tools();
+  mark_changed(resume, run->questions, state.value(), plan);
   MILLRACE_TRY(check_edits(state.value(), resume, plan));
   auto answered =
       agent::take_answers(std::move(state).value(), resume, state_messages.value(), now_ms, ids);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <list>
 #include <map>
 #include <optional>
@@ -41,28 +42,38 @@ class SuspendedRuns {
   // What a client's input starts: a new run, or one that is kept and goes on with its answers. A
   // run whose answers are refused is kept as it was; one that the conversation passed over is not.
   // Answers to unknown interrupts are passed over where other ones count, or where nothing waits
-  // and the user wrote the last message.
+  // and the user wrote the last message. Consent to a tool that has changed since has the user
+  // asked anew (agent/superseded.hpp).
   // Errors: those of take_answers and Tree::parse; invalid_argument where a person's arguments break
-  // the schema of their tool; approval_answered for a question of the past;
-  // approval_mismatch where `plan` has other tools than those that were asked about.
+  // the schema of their tool; approval_answered for a question of the past.
   Result<AgentTask> task_for(const AgentInput& input, const AgentPlan& plan, std::int64_t now_ms,
                              IdSource& ids);
 
  private:
+  // What an interrupt is about, and the hash of its tool as the user saw it.
+  struct Question {
+    std::string call;
+    std::string tools;
+  };
+  using Questions = std::map<std::string, Question, std::less<>>;  // by the ids of interrupts
   struct Run {
     std::string thread;
     std::string state;  // JSON
-    std::string tools;  // what was asked about
+    Questions questions;
     std::int64_t since = 0;
   };
   using Runs = std::list<Run>;  // oldest first
+  static void add_questions(Questions& questions, const json::Tree& within, const json::Tree& state,
+                            const AgentPlan& plan);
+  static void mark_changed(json::Tree& resume, const Questions& questions, const json::Tree& state,
+                           const AgentPlan& plan);
   void drop(Runs::iterator run);
   void expire(std::int64_t now_ms);
   [[nodiscard]] Error nothing_waits(const json::Tree& resume) const;
   // A new run beside answers to interrupts that this thread never had, of which readers are warned.
   [[nodiscard]] Result<AgentTask> pass_over(const AgentInput& input,
                                             const json::Tree& resume) const;
-  Result<AgentTask> go_on(Runs::iterator run, const AgentInput& input, const json::Tree& resume,
+  Result<AgentTask> go_on(Runs::iterator run, const AgentInput& input, json::Tree resume,
                           const AgentPlan& plan, std::int64_t now_ms, IdSource& ids);
   void note_answered(const json::Tree& resume, const std::vector<std::string>& unmatched);
 

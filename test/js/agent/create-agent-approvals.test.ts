@@ -64,6 +64,32 @@ describe('a question to a person', () => {
     expect(sent).toEqual(['ada']);
   });
 
+  it('gets another interrupt where the tool has changed since', async () => {
+    const sent: string[] = [];
+    const { result } = await requested(sent);
+    const first = result.interrupts?.[0]?.id ?? '';
+    const changed = await agentOf([{ text: 'done' }], {
+      tools: [mail(sent, { description: 'Sends mail to all.' }), add],
+    });
+    const answer = (interruptId: string) =>
+      changed.run([], {
+        threadId: 't',
+        resume: [{ interruptId, status: 'resolved', payload: { approved: true } }],
+      });
+    const again = await answer(first).result;
+    expect(again.status).toBe('interrupted');
+    const [interrupt] = again.interrupts ?? [];
+    expect(interrupt).toMatchObject({
+      message: expect.stringContaining('has changed') as string,
+      toolCallId: 'c1',
+      metadata: { supersedes: first },
+    });
+    expect(sent).toEqual([]);
+    expect((await answer(first).result).error).toMatchObject({ code: 'approval_answered' });
+    expect(await answer(interrupt?.id ?? '').text()).toBe('done');
+    expect(sent).toEqual(['ada']);
+  });
+
   it('takes edited arguments, which are checked', async () => {
     const sent: string[] = [];
     const { run } = await requested(sent);

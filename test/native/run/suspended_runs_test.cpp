@@ -117,9 +117,37 @@ TEST_F(SuspendedRunsTest, TellsARefusalAsAResult) {
   EXPECT_NE(task.value().results.front().second.find("no time"), std::string::npos);
 }
 
+TEST_F(SuspendedRunsTest, AsksAnewWhereTheToolHasChanged) {
+  plan.manifests = parse(R"({"mail":{"identifier":"mail","description":"Another one."}})");
+  auto task = retained.task_for(answer(question, R"({"approved":true})"), plan, 1, ids);
+  ASSERT_TRUE(task.ok());
+  // The question that is asked next has another id, and names the one before.
+  Tree state = task.value().state;
+  EXPECT_EQ(state["status"].string(), "waiting_for_human");
+  const Tree interrupts = agent::open_interrupts(state, 1, ids);
+  ASSERT_EQ(interrupts.items().size(), 1U);
+  const Tree& again = interrupts.items().front();
+  EXPECT_EQ(again["metadata"]["supersedes"].string(), question);
+  const std::string second(again["id"].string());
+  EXPECT_NE(second, question);
+  retained.keep("t", state, plan, 1);
+  EXPECT_EQ(code_of(answer(question, R"({"approved":true})")), Errc::approval_answered);
+  task = retained.task_for(answer(second, R"({"approved":true})"), plan, 1, ids);
+  ASSERT_TRUE(task.ok());
+  EXPECT_EQ(task.value().context["phase"].string(), "human_approved_tool");
+}
+
+TEST_F(SuspendedRunsTest, LetsACallOfAToolThatWasRemovedFailByItself) {
+  plan.manifests = parse(R"({"mail":{"identifier":"mail"}})");
+  retained.keep("t", waiting_state(ids, question), plan, 0);
+  plan.manifests = Tree::object();
+  auto task = retained.task_for(answer(question, R"({"approved":true})"), plan, 1, ids);
+  ASSERT_TRUE(task.ok());
+  EXPECT_EQ(task.value().context["phase"].string(), "human_approved_tool");
+}
+
 TEST_F(SuspendedRunsTest, TakesADenialOfACallWhoseToolHasChanged) {
   plan.manifests = parse(R"({"mail":{"identifier":"mail","description":"Another one."}})");
-  EXPECT_EQ(code_of(answer(question, R"({"approved":true})")), Errc::approval_mismatch);
   auto task = retained.task_for(answer(question, R"({"approved":false})"), plan, 1, ids);
   ASSERT_TRUE(task.ok());
   EXPECT_EQ(task.value().results.size(), 1U);
