@@ -12,7 +12,6 @@
 #include "journal/recovery.hpp"
 #include "os/event_loop.hpp"
 #include "run/durable/consent.hpp"
-#include "run/durable/function_task.hpp"
 #include "run/durable/job_children.hpp"
 #include "run/durable/run_registry.hpp"
 #include "run/durable/unknown_outcomes.hpp"
@@ -151,9 +150,7 @@ Result<RunTask> RunRegistry::task_of(const StoredRun& stored, const AgentInput* 
   if (agent.kind != RunKind::agent) {
     const bool was_cut = agent.kind == RunKind::function && !stored.queued;
     if (was_cut && !agent.reruns) return make_error(Errc::interrupted);
-    const bool is_read = stored.queued && stored.queued->state_messages.is_array();
-    auto task = is_read ? function_task(run.id, *stored.queued)
-                        : function_task(run.id, run.thread, stored.input_json);
+    auto task = std::move(*stored.function);
     if (!task) return std::move(task).error();
     for (const store::ApprovalRow& row : stored.approvals) {
       task.value().approvals.emplace(row.call, row);

@@ -13,6 +13,7 @@
 #include "journal/checkpoint.hpp"
 #include "journal/page.hpp"
 #include "run/client_messages.hpp"
+#include "run/durable/function_task.hpp"
 #include "run/durable/queued_input.hpp"
 #include "run/durable/stored_children.hpp"
 #include "store/checkpoint_chain.hpp"
@@ -137,10 +138,8 @@ void leave_out_cut(std::vector<store::MessageRow>& rows, const store::ThreadUpda
 // Null for a job, which has no messages.
 Tree messages_before(const StoredRun& stored) {
   if (stored.claim.run.run.kind == "agent") return stored.joined["state"]["messages"];
-  const auto input = Tree::parse(stored.input_json);
-  if (!input || !input.value()["messages"].is_array()) return {};
-  auto messages = agent::state_messages_of(input.value()["messages"].to_json());
-  return messages ? std::move(messages).value() : Tree();
+  const bool is_read = stored.function != nullptr && stored.function->ok();
+  return is_read && !stored.function->value().is_job ? stored.function->value().messages : Tree();
 }
 
 // Whether the thread has messages of others, and the run began without any history. The clients
@@ -290,6 +289,14 @@ Result<std::shared_ptr<StoredRun>> load_run(store::StorageBackend& backend, stor
   run->joined = run->checkpoint;
   MILLRACE_TRY(join_waiting(backend, id, id, run->joined));
   MILLRACE_TRY(load_queued(backend, *run));
+  // What takes long is read here, so that the engine's thread finds it done.
+  const store::NewRun& made = run->claim.run.run;
+  if (made.kind != "agent") {
+    const bool is_read = run->queued && run->queued->state_messages.is_array();
+    run->function = std::make_shared<Result<FunctionTask>>(
+        is_read ? function_task(id, *run->queued)
+                : function_task(id, made.thread, run->input_json));
+  }
   auto lacks = lacks_history(backend, *run);
   if (!lacks) return lacks.error();
   run->lacks_history = lacks.value();

@@ -18,6 +18,7 @@
 #include "journal/open_parts.hpp"
 #include "journal/record.hpp"
 #include "journal/recovery.hpp"
+#include "run/durable/function_session.hpp"
 #include "run/durable/thread_messages.hpp"
 #include "run/input.hpp"
 #include "run/recorder.hpp"
@@ -76,6 +77,8 @@ struct StoredRun {
   std::string input_json;  // of a function's run, as are its questions
   // What a run has that waited for its turn and begins.
   std::optional<AgentInput> queued;
+  // What a function or a job is called with; null for others. Whoever starts it takes it.
+  std::shared_ptr<Result<FunctionTask>> function;
   std::vector<store::ApprovalRow> approvals;
   std::string ag_ui_run;
   std::string parent_run_id;
