@@ -211,7 +211,8 @@ Tree command_catalogue(const CommandRegistry& registry, const CatalogueQuery& qu
 
 std::optional<Tree> command_detail(const CommandRegistry& registry, std::string_view name,
                                    const CatalogueQuery& query, const CatalogueSettings& settings) {
-  const auto command = registry.find(name);
+  const std::string requested = lowered(json::trim(name));
+  const auto command = registry.find(requested);
   if (command == nullptr) return std::nullopt;
   const Catalogue catalogue(query, settings);
   auto item = catalogue.item(*command);
@@ -220,7 +221,7 @@ std::optional<Tree> command_detail(const CommandRegistry& registry, std::string_
   commands.push(*item);
   Tree answer = catalogue.answer(std::move(commands));
   answer.set("command", std::move(*item));
-  answer.set("requested_name", name);
+  answer.set("requested_name", requested);
   return answer;
 }
 

@@ -394,6 +394,8 @@ describe.each(hosts)('slash commands (%s)', (host) => {
     expect(await names('?q=shouts')).toEqual(['echo']);
     const one = await api.json(`${commandsPath}/say`, 200);
     expect(one).toMatchObject({ requested_name: 'say', command: { name: 'echo' }, count: 1 });
+    const large = await api.json(`${commandsPath}/SAY`, 200);
+    expect(large).toMatchObject({ requested_name: 'say', command: { name: 'echo' } });
     expect(one.command.subcommands).toMatchObject([{ name: 'loud', description: 'Shouts.' }]);
     api.runtime.command({
       ...{ name: 'sorted', allow_in_private: true, run: () => '' },
