@@ -22,7 +22,7 @@ constexpr std::string_view no_scheduler = "Scheduler unavailable";
 constexpr std::string_view no_cognition = "Cognitive service disabled";
 constexpr std::string_view no_wechat = "WeChat service not ready";
 
-constexpr std::array<AbsentRow, 29> rows{{
+constexpr std::array<AbsentRow, 36> rows{{
     {"GET", "/api/v1/memes", bad_request, no_memes, "Lists or finds memes."},
     {"GET", "/api/v1/memes/stats", bad_request, no_memes, "Counts memes."},
     {"GET", "/api/v1/memes/{uid}", bad_request, no_memes, "Describes a meme."},
@@ -37,6 +37,15 @@ constexpr std::array<AbsentRow, 29> rows{{
     {"GET", "/api/v1/schedules/{task_id}", unavailable, no_scheduler, "Describes a schedule."},
     {"PATCH", "/api/v1/schedules/{task_id}", unavailable, no_scheduler, "Changes a schedule."},
     {"DELETE", "/api/v1/schedules/{task_id}", unavailable, no_scheduler, "Removes a schedule."},
+    {"GET", "/api/v1/automations", unavailable, no_scheduler, "Lists automations."},
+    {"POST", "/api/v1/automations", unavailable, no_scheduler, "Creates an automation."},
+    {"GET", "/api/v1/automations/catalog", unavailable, no_scheduler,
+     "What automations can be made of."},
+    {"POST", "/api/v1/automations/validate", unavailable, no_scheduler, "Checks an automation."},
+    {"GET", "/api/v1/automations/{task_id}", unavailable, no_scheduler, "Describes an automation."},
+    {"PATCH", "/api/v1/automations/{task_id}", unavailable, no_scheduler, "Changes an automation."},
+    {"DELETE", "/api/v1/automations/{task_id}", unavailable, no_scheduler,
+     "Removes an automation."},
     {"GET", "/api/v1/cognitive/events", bad_request, no_cognition, "Finds events."},
     {"GET", "/api/v1/cognitive/profiles", bad_request, no_cognition, "Finds profiles."},
     {"GET", "/api/v1/cognitive/profile/{entity_type}/{entity_id}", bad_request, no_cognition,

@@ -1,6 +1,7 @@
 #include "api/openapi.hpp"
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
 #include <set>
 #include <string>
@@ -8,7 +9,6 @@
 
 #include "api/agent_routes.hpp"
 #include "api/api_zone.hpp"
-#include "api/media_types.hpp"
 #include "api/openapi_texts.hpp"
 #include "api/trpc_answer.hpp"
 #include "base/ascii.hpp"
@@ -17,6 +17,44 @@ namespace millrace::api {
 namespace {
 
 using json::Tree;
+
+// An answer beside that of the row of its route.
+struct AnswerRow {
+  std::string_view method;
+  std::string_view path;
+  int status;
+  std::string_view type;  // of its body; "" has none
+  std::string_view schema;
+  bool is_only = false;  // the body of the route's row is never sent
+  std::string_view description = {};
+};
+
+constexpr std::string_view events = "text/event-stream";
+constexpr std::string_view any_type = "*/*";
+constexpr std::string_view attachment = "/api/v1/chat/attachments/{attachment_id}";
+constexpr std::string_view preview = "/api/v1/chat/attachments/{attachment_id}/preview";
+constexpr std::string_view exported = "/api/v1/chat/conversations/{conversation_id}/export";
+
+constexpr auto more_answers = std::to_array<AnswerRow>({
+    {"POST", "/api/v1/chat", 200, events, "Text"},
+    {"GET", "/api/v1/chat/jobs/{job_id}/events", 200, events, "Text"},
+    {"GET", "/api/v1/tools/invocations/{request_id}", 200, events, "Text"},
+    {"POST", "/agent", 200, events, "Text", true},
+    {"POST", "/agent/connect", 200, events, "Text", true},
+    {"GET", "/agent/runs/{run_id}", 200, events, "Text"},
+    {"GET", "/api/agent/stream", 200, events, "Text", true},
+    {"GET", exported, 200, "application/x-ndjson", "Text", true},
+    {"GET", exported, 200, "text/markdown", "Text", true},
+    {"GET", attachment, 200, any_type, "Binary", true},
+    {"GET", attachment, 206, any_type, "Binary"},
+    {"GET", attachment, 304, "", ""},
+    {"GET", attachment, 416, "", ""},
+    {"GET", preview, 200, any_type, "Binary", true},
+    {"GET", preview, 206, any_type, "Binary"},
+    {"GET", preview, 304, "", ""},
+    {"GET", preview, 416, "", ""},
+    {"GET", "/readyz", 503, "application/json", "Ok", false, "The server is not ready."},
+});
 
 Tree reference(std::string_view schema) {
   Tree tree = Tree::object();
@@ -28,7 +66,6 @@ Tree content_of(std::string_view schema) {
   Tree content = Tree::object();
   std::string_view type = "application/json";
   if (schema == "Text") type = "text/plain";
-  if (schema == "Binary") type = open_media_type;
   if (schema == "AttachmentUpload") type = "multipart/form-data";
   content.at(type).set("schema", reference(schema));
   return content;
@@ -127,6 +164,25 @@ std::string_view refusal_schema(std::string_view path) {
   return is_agent_path(path) ? "AgentRefusal" : "Refusal";
 }
 
+void add_more_answers(Tree& responses, const ApiRoute& route) {
+  const auto is_own = [&](const AnswerRow& row) {
+    return row.method == route.method && row.path == route.path;
+  };
+  for (const AnswerRow& row : more_answers) {
+    if (!is_own(row)) continue;
+    const std::string status = std::to_string(row.status);
+    if (row.is_only) responses.at(status).erase("content");
+  }
+  for (const AnswerRow& row : more_answers) {
+    if (!is_own(row)) continue;
+    Tree& response = responses.at(std::to_string(row.status));
+    const auto text = row.description.empty() ? answer_text(row.status) : row.description;
+    if (response.find("description") == nullptr) response.set("description", text);
+    if (row.type.empty()) continue;
+    response.at("content").at(row.type).set("schema", reference(row.schema));
+  }
+}
+
 Tree responses_of(const ApiRoute& route) {
   Tree responses = Tree::object();
   const auto add = [&](int status, std::string_view schema) {
@@ -136,7 +192,8 @@ Tree responses_of(const ApiRoute& route) {
   if (route.status >= 400) add(200, "Any");
   add(route.status, route.response);
   if (route.goes_on) add(202, route.response);
-  if (route.scope.empty()) return responses;
+  add_more_answers(responses, route);
+  if (route.scope.empty() && !route.path.starts_with("/api/")) return responses;
   const std::string_view refusal = refusal_schema(route.path);
   responses.set("401", response_of("The key is missing or unknown.", refusal));
   responses.set("default", response_of("The request was rejected.", refusal));

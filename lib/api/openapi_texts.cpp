@@ -9,6 +9,7 @@ namespace {
 constexpr auto tags = std::to_array<TextRow>({
     {"ag-ui", "Runs of agents and their events, as clients of AG-UI use them."},
     {"agent", "Operations of agents, as clients of LobeHub use them."},
+    {"automations", "Automations; this server has none."},
     {"chat",
      "Chats, jobs, conversations, messages, history and attachments. Jobs are per-conversation "
      "single-flight: `on_busy` decides what becomes of a message for a busy one. `jobs[]` of "
@@ -105,7 +106,10 @@ constexpr auto answers = std::to_array<std::pair<int, std::string_view>>({
     {201, "It was created."},
     {202, "It was accepted, and goes on."},
     {204, "It was done, and there is nothing to answer."},
+    {206, "A part of it."},
+    {304, "It is as the client has it."},
     {400, "This server does not have the service."},
+    {416, "It has no such part."},
     {503, "This server does not have the service."},
 });
 

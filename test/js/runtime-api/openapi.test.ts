@@ -10,7 +10,7 @@ import { tool } from 'millrace';
 import createClient from 'openapi-fetch';
 import ts from 'typescript';
 
-import { type Api, cleanUp, hosts, type Json, serve } from './kit';
+import { type Api, cleanUp, hosts, type Json, operationOf, runJob, serve } from './kit';
 
 const generator = join(__dirname, '../../../node_modules/openapi-typescript/bin/cli.js');
 
@@ -82,6 +82,13 @@ describe.each(hosts)('the document (%s)', (host) => {
     const { responses } = (await documentOf(host)).paths['/api/v1/schedules'].get;
     expect(Object.keys(responses).sort()).toEqual(['200', '401', '503', 'default']);
     expect(responses['503'].description).toBe('This server does not have the service.');
+    const api = await serve(host);
+    const answer = { error: 'Scheduler unavailable' };
+    for (const name of ['schedules', 'schedules/one', 'automations', 'automations/catalog']) {
+      expect(await api.json(`/api/v1/${name}`, 503)).toEqual(answer);
+    }
+    const checked = { method: 'POST', json: {} };
+    expect(await api.json('/api/v1/automations/validate', 503, checked)).toEqual(answer);
   });
 
   it('says which operations take the key as a bearer token', async () => {
@@ -108,11 +115,59 @@ describe.each(hosts)('the document (%s)', (host) => {
         );
         const answers: [string, Json][] = Object.entries(operation.responses);
         for (const [status, { content }] of answers) {
-          const isEmpty = status === '204';
+          const isEmpty = ['204', '304', '416'].includes(status);
           expect(`${place} ${content === undefined}`).toBe(`${place} ${isEmpty}`);
         }
       }
     }
+  });
+
+  it('names each kind of body that its routes send', async () => {
+    const api = await serve(host);
+    const { paths } = await documentOf(host);
+    const described = async (path: string, call: Parameters<Api['send']>[1] = {}) => {
+      const response = await api.send(path, call);
+      await response.arrayBuffer();
+      const { responses } = operationOf({ paths }, call.method ?? 'GET', path);
+      const { status } = response;
+      const [type = ''] = (response.headers.get('content-type') ?? '').split(';');
+      const content = (responses[status] ?? {}).content ?? {};
+      return [status, type, type in content || '*/*' in content];
+    };
+    const post = (json: unknown) => ({ method: 'POST', json });
+    const stream = { headers: { accept: 'text/event-stream' } };
+    const events = [200, 'text/event-stream', true];
+    const chat = '/api/v1/chat';
+    expect(await described(chat, post({ message: 'hello', stream: true }))).toEqual(events);
+    const { job_id: job } = await runJob(api, 'more');
+    expect(await described(`${chat}/jobs/${job}/events`, stream)).toEqual(events);
+    const input = {
+      threadId: 't',
+      runId: 'r',
+      messages: [{ id: 'm', role: 'user', content: 'x' }],
+    };
+    expect(await described('/agent', post(input))).toEqual(events);
+    expect(await described('/agent/runs/r', stream)).toEqual(events);
+    const { id } = (await api.json(`${chat}/conversations`, 200)).conversations[0];
+    for (const [format, type] of Object.entries({
+      jsonl: 'application/x-ndjson',
+      markdown: 'text/markdown',
+    })) {
+      const exported = await described(`${chat}/conversations/${id}/export?format=${format}`);
+      expect(exported).toEqual([200, type, true]);
+    }
+    const form = new FormData();
+    form.append('file', new Blob(['milk, eggs']), 'list.txt');
+    const file = await api.send(`${chat}/attachments`, { method: 'POST', body: form });
+    const { attachment } = (await file.json()) as Json;
+    const path: string = attachment.download_url;
+    const part = (range: string) => described(path, { headers: { range } });
+    expect(await described(path)).toEqual([200, 'text/plain', true]);
+    expect(await part('bytes=0-3')).toEqual([206, 'text/plain', true]);
+    expect((await part('bytes=99-'))[0]).toBe(416);
+    const statuses = Object.keys(operationOf({ paths }, 'GET', path).responses);
+    expect(statuses).toEqual(expect.arrayContaining(['200', '206', '304', '416', 'default']));
+    expect(Object.keys(paths['/api/v1/session'].post.responses)).toContain('default');
   });
 
   it('has the events that say what a reader does not get', async () => {
@@ -147,7 +202,8 @@ describe.each(hosts)('the document (%s)', (host) => {
 const client = `
   import type createClient from 'openapi-fetch';
   import type { components, paths } from './api';
-  type Client = ReturnType<typeof createClient<paths>>;
+  // Routes that also send streams are called for their JSON.
+  type Client = ReturnType<typeof createClient<paths, 'application/json'>>;
   type Job = components['schemas']['Job'];
   type Events = paths['/api/v1/chat/jobs/{job_id}/events']['get'];
   type Log = Events['responses'][200]['content']['application/json'];
