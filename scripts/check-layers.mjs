@@ -236,14 +236,14 @@ function localeViolations(path, code) {
 
 // Names that methods of ours have, too, count behind `::` alone.
 const systemCalls =
-  /(?<![\w.>:])(?:::)?(?:fsync|fdatasync|sync_file_range|syncfs|flock|lockf|posix_spawnp?|waitpid|waitid)\s*\(|(?<![\w>])::(?:fork|vfork|execve?p?|kill|killpg|sync)\s*\(|\bF_(?:OFD_)?SETLKW?\b|\bF_FULLFSYNC\b/g;
+  /(?<![\w.>:])(?:::)?(?:fsync|fdatasync|sync_file_range|syncfs|flock|lockf|posix_spawnp?|uname|waitpid|waitid)\s*\(|(?<![\w>])::(?:fork|vfork|execve?p?|kill|killpg|sync)\s*\(|\bF_(?:OFD_)?SETLKW?\b|\bF_FULLFSYNC\b/g;
 
 function systemViolations(path, code) {
   if (path.startsWith('lib/os/')) return [];
   return [...code.matchAll(systemCalls)].map((match) => {
     const line = code.slice(0, match.index).split('\n').length;
     const name = match[0].replace(/\s*\($/, '').replace('::', '');
-    return `${path}:${line}: ${name} belongs in lib/os, which has locks, syncs and processes`;
+    return `${path}:${line}: ${name} belongs in lib/os, which has locks, syncs, processes and the name of the system`;
   });
 }
 

@@ -1,7 +1,5 @@
 #include "api/probe_routes.hpp"
 
-#include <sys/utsname.h>
-
 #include <charconv>
 #include <chrono>
 #include <memory>
@@ -11,6 +9,7 @@
 #include "api/memory_routes.hpp"
 #include "api/probe_models.hpp"
 #include "net/url.hpp"
+#include "os/system_name.hpp"
 #include "tool/fetch.hpp"
 
 namespace millrace::api {
@@ -24,12 +23,6 @@ const Clock::time_point process_begin = Clock::now();
 
 std::int64_t ms_since(Clock::time_point begin) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin).count();
-}
-
-// As the system calls itself: "Linux", "Darwin".
-std::string system_name() {
-  utsname names{};
-  return uname(&names) < 0 ? std::string() : std::string(names.sysname);
 }
 
 Tree counted(const Tree& items) {
@@ -163,7 +156,7 @@ Tree internal_json(const Inside& inside, const Tree& skills, std::int64_t facts)
   body.set("version", options.version);
   // Clients show it as a text; there is no interpreter.
   body.set("python", "");
-  body.set("platform", system_name());
+  body.set("platform", os::system_name());
   constexpr double second = 1000;
   body.set("uptime_seconds", Tree::number(static_cast<double>(ms_since(process_begin)) / second));
   body.set("onebot", Tree::object());

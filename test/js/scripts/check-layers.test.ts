@@ -33,6 +33,7 @@ describe('check-layers', () => {
     ['lib/store/a.cpp', 'return ::fsync(file) == 0;', /a\.cpp:1: fsync belongs in lib\/os/],
     ['lib/api/a.cpp', 'if (fdatasync (file)) {}', /fdatasync belongs/],
     ['native/a.cpp', '::flock(file, LOCK_EX);', /flock belongs/],
+    ['lib/api/a.cpp', 'utsname names{}; uname(&names);', /a\.cpp:1: uname belongs/],
     ['lib/app/a.cpp', '::fcntl(file, F_OFD_SETLK, &lock);', /F_OFD_SETLK belongs/],
     ['lib/tool/a.cpp', 'const pid_t child = ::fork();', /fork belongs/],
     [
@@ -78,6 +79,7 @@ describe('check-layers', () => {
     ['native/a.cpp', 'Napi::Function::New(env, guard<work>, "work");'],
     ['lib/base/a.cpp', 'char f(char c) { return to_lower(c); }  // not std::tolower(c)'],
     ['lib/os/sync.cpp', 'return ::fsync(file) == 0;'],
+    ['lib/os/system_name.cpp', 'uname(&names);'],
     [
       'lib/os/linux/a.cpp',
       '#include <malloc.h>\n::pipe2(ends, O_CLOEXEC); prctl(PR_SET_NAME, name);',
