@@ -105,6 +105,8 @@ class RunStream final : public HostTask,
     std::optional<journal::RunState> state;
     json::Tree value;  // that a function gave
   };
+  static constexpr std::string_view stop_reason = "user_aborted";
+
   struct Rest;
 
   void take_input(Result<run::AgentInput> input);
