@@ -33,7 +33,8 @@ std::string draft_of(const std::string& path, std::string_view text) {
   ::unlink(draft.c_str());
   constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   const os::Descriptor file(::open(draft.c_str(), flags, 0600));
-  if (file.get() >= 0 && write_all(file.get(), text)) return draft;
+  if (file.get() < 0) return {};
+  if (write_all(file.get(), text)) return draft;
   ::unlink(draft.c_str());
   return {};
 }

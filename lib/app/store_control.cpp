@@ -1,6 +1,5 @@
 #include "app/store_control.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,11 +13,11 @@
 #include <vector>
 
 #include "api/agent_routes.hpp"
+#include "api/private_file.hpp"
 #include "app/open_stores.hpp"
 #include "base/json_tree.hpp"
 #include "base/sha256.hpp"
 #include "http/server.hpp"
-#include "os/descriptors.hpp"
 #include "os/random_ids.hpp"
 #include "run/durable/run_requests.hpp"
 
@@ -68,22 +67,6 @@ Error not_written(const std::string& path) {
                     std::generic_category().message(errno));
 }
 
-// Whole or not at all, and for its user alone from its first byte on.
-Result<void> write_private(const std::string& path, const std::string& text) {
-  const std::string draft = path + ".part" + std::to_string(::getpid());
-  ::unlink(draft.c_str());
-  constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-  const os::Descriptor file(::open(draft.c_str(), flags, 0600));
-  if (file.get() < 0) return not_written(path);
-  const bool is_written =
-      ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-      ::rename(draft.c_str(), path.c_str()) == 0;
-  if (is_written) return {};
-  Error error = not_written(path);
-  ::unlink(draft.c_str());
-  return error;
-}
-
 }  // namespace
 
 struct StoreControl::Endpoint {
@@ -116,7 +99,7 @@ OpenEndpoints& open_endpoints() {
 Result<void> announce(const std::string& path, const std::string& file) {
   OpenEndpoints& open = open_endpoints();
   const std::lock_guard lock(open.mutex);
-  MILLRACE_TRY(write_private(path, file));
+  if (!api::write_private_file(path, file)) return not_written(path);
   open.files[path].push_back(file);
   return {};
 }
@@ -133,7 +116,7 @@ void withdraw(const std::string& path, const std::string& file) {
     open.files.erase(path);
   } else {
     // Who looks for the process finds another one of its endpoints.
-    static_cast<void>(write_private(path, files.back()));
+    static_cast<void>(api::write_private_file(path, files.back()));
   }
 }
 

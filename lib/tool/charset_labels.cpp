@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/ascii.hpp"
+#include "base/name_list.hpp"
 #include "tool/charset.hpp"
 
 namespace millrace::tool {
@@ -83,15 +84,6 @@ std::string plain_label(std::string_view label) {
   return out;
 }
 
-bool has_label(std::string_view labels, std::string_view wanted) {
-  while (!labels.empty()) {
-    const std::size_t end = std::min(labels.find(' '), labels.size());
-    if (labels.substr(0, end) == wanted) return true;
-    labels.remove_prefix(std::min(end + 1, labels.size()));
-  }
-  return false;
-}
-
 }  // namespace
 
 Charset charset_of(std::string_view label) {
@@ -99,7 +91,7 @@ Charset charset_of(std::string_view label) {
   if (wanted.empty()) return {.kind = Charset::Kind::utf8};
   const auto* const row =
       std::find_if(charset_rows.begin(), charset_rows.end(),
-                   [&](const LabelRow& one) { return has_label(one.labels, wanted); });
+                   [&](const LabelRow& one) { return list_has_name(one.labels, wanted); });
   return row == charset_rows.end() ? Charset{} : row->charset;
 }
 
