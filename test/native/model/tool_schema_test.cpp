@@ -135,17 +135,17 @@ TEST(ToolSchema, IsNotToldWhereADescriptionWouldBeTooLong) {
 }
 
 TEST(ToolSchema, MayBeTrueAndNothingElseThatIsNoObject) {
-  const auto asked = [](std::string_view schema) {
+  const auto built_with = [](std::string_view schema) {
     return test::build(test::settings_of("openai"),
                        test::question("gpt-4.1", R"("tools":[{"type":"function","function":)"
                                                  R"({"name":"go","parameters":)" +
                                                      std::string(schema) + "}}]"));
   };
   for (const std::string_view schema : {"true", "null", "{}"}) {
-    EXPECT_TRUE(test::has(test::body_of(asked(schema)), R"("parameters":{)")) << schema;
+    EXPECT_TRUE(test::has(test::body_of(built_with(schema)), R"("parameters":{)")) << schema;
   }
   for (const std::string_view schema : {"false", "7", R"("{}")", "[]"}) {
-    const auto built = asked(schema);
+    const auto built = built_with(schema);
     ASSERT_FALSE(built.ok()) << schema;
     EXPECT_EQ(built.error().code, Errc::invalid_body);
     EXPECT_TRUE(test::has(built.error().message, R"(`tools[].parameters` of "go")"))

@@ -112,15 +112,16 @@ TEST(Volcengine, LetsDoubaoSeedCallSeveralTools) {
 }
 
 TEST(Volcengine, TakesVideosInTheResponsesApi) {
-  constexpr std::string_view asked =
+  constexpr std::string_view question_with_video =
       R"([{"role":"user","content":[{"type":"text","text":"x"},{"type":"video_url","video_url":)"
       R"({"url":"https://v.example/a.mp4"}}]}])";
   const std::string body =
-      body_for("volcengine", "doubao-seed-1-8", asked, R"("apiMode":"responses")");
+      body_for("volcengine", "doubao-seed-1-8", question_with_video, R"("apiMode":"responses")");
   EXPECT_TRUE(test::has(body, R"({"type":"input_video","video_url":"https://v.example/a.mp4"})"))
       << body;
-  const auto other = test::build(test::settings_of("openai", R"("apiMode":"responses")"),
-                                 R"({"model":"gpt-5","messages":)" + std::string(asked) + "}");
+  const auto other =
+      test::build(test::settings_of("openai", R"("apiMode":"responses")"),
+                  R"({"model":"gpt-5","messages":)" + std::string(question_with_video) + "}");
   EXPECT_FALSE(other.ok());
 }
 
