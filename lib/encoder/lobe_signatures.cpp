@@ -2,7 +2,6 @@
 // of an answer.
 #include <algorithm>
 #include <span>
-#include <utility>
 
 #include "encoder/lobe.hpp"
 

@@ -6,7 +6,6 @@
 #include <optional>
 #include <utility>
 
-#include "format/further_members.hpp"
 #include "format/openai_content.hpp"
 #include "format/openai_conversation.hpp"
 #include "format/openai_conversation_reasoning.hpp"
