@@ -340,6 +340,11 @@ TEST(Claude, LeavesOutTheCallerOfACallWhoseProgramIsLeftOut) {
   const std::string waiting = sent("");
   EXPECT_TRUE(test::has(waiting, R"("id":"srvtoolu_1")")) << waiting;
   EXPECT_TRUE(test::has(waiting, R"("tool_id":"srvtoolu_1")")) << waiting;
+  const std::string further = sent(
+      R"(,{"role":"assistant","content":[{"type":"tool_use","id":"toolu_2","name":"f","input":{},)"
+      R"("caller":{"type":"code_execution_20250825","tool_id":"srvtoolu_1"}}]},{"role":"user",)"
+      R"("content":[{"type":"tool_result","tool_use_id":"toolu_2","content":"2"}]})");
+  EXPECT_TRUE(test::has(further, R"("id":"srvtoolu_1")")) << further;
   const std::string over = sent(R"(,{"role":"assistant","content":[{"type":"text","text":"So."}]},)"
                                 R"({"role":"user","content":"Go on"})");
   EXPECT_FALSE(test::has(over, "srvtoolu_1")) << over;
