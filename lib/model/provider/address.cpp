@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/shown.hpp"
 #include "base/shown_hosts.hpp"
 #include "message/parts.hpp"
 #include "message/vendor_tool.hpp"
@@ -49,6 +50,14 @@ constexpr std::array placeholders{
     Placeholder{"base_url", "baseURL", false,
                 [](const ProviderConfig& c, std::string_view) { return c.base_url; }},
 };
+
+// What names a location in the address that gets the token: anything else could lead to another
+// host.
+bool is_location(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+  });
+}
 
 bool is_unreserved(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
@@ -219,6 +228,11 @@ Result<std::string> expand(std::string_view pattern, const ProviderConfig& confi
                      [&](const Placeholder& p) { return p.name == inside.substr(0, colon); });
     if (row == placeholders.end())
       return make_error(Errc::internal, "An address has no such part.");
+    if (row->value == location_host && !is_location(config.location)) {
+      return make_error(Errc::invalid_option, "The provider " + config.id + ": `location` is " +
+                                                  shown_text(config.location) +
+                                                  ", which is not a location such as us-central1.");
+    }
     std::string value = row->value(config, model);
     if (value.empty() && colon < inside.size()) value = inside.substr(colon + 1);
     if (value.empty()) {

@@ -1,4 +1,6 @@
 // Options of runtimes and runs that cannot be meant as they are written, and the names of providers.
+import { generateKeyPairSync } from 'node:crypto';
+
 import type { ProviderId } from 'millrace';
 import { MillraceError, configFromEnvironment, createModelRuntime } from 'millrace';
 
@@ -90,6 +92,32 @@ it('refuses what a call cannot mean', async () => {
   expect(errorOf(() => run.response({ protocol: 'lobe' } as never))?.message).toContain('chat(');
   expect(await run.response({ protocol: 'ag-ui' } as never).text()).toContain('RUN_FINISHED');
 });
+
+it.each(['evil.test/x', 'us central1', 'a@b', 'eu.example'])(
+  'gives the token of Vertex AI to no other host: %s',
+  async (location) => {
+    const { privateKey } = generateKeyPairSync('rsa', {
+      modulusLength: 2048,
+      privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+      publicKeyEncoding: { type: 'spki', format: 'pem' },
+    });
+    const account = { project_id: 'p', client_email: 'a@b.test', private_key: privateKey };
+    const sent: string[] = [];
+    const runtime = createModelRuntime('vertexai', {
+      ...{ apiKey: JSON.stringify(account), location, maxRetries: 0 },
+      fetch: (url) => {
+        sent.push(new URL(url as string).host);
+        return Promise.resolve(Response.json({ access_token: 't', expires_in: 3600 }));
+      },
+    });
+    const messages = [{ role: 'user' as const, content: 'x' }];
+    const answer = runtime.stream({ model: 'gemini-2.5-pro', messages }).text();
+    await expect(answer).rejects.toMatchObject({
+      ...{ code: 'invalid_option', message: expect.stringContaining('`location`') },
+    });
+    expect(new Set(sent)).toEqual(new Set(['oauth2.googleapis.com']));
+  },
+);
 
 it('knows providers by the names that they have elsewhere', () => {
   const names: [string, ProviderId][] = [
