@@ -25,6 +25,7 @@ import type {
   EngineOptions,
   EngineTool,
   EngineTools,
+  ToolChoice,
 } from './types';
 
 const checks: Record<keyof EngineOptions, Check> = {
@@ -87,8 +88,18 @@ export function engineOptions(given: EngineOptions): EngineOptions {
   if (options.runtime && !options.name) {
     rejectOption('An Engine with a runtime needs a `name`, by which its sessions are found again.');
   }
-  return options;
+  const { toolChoice } = options;
+  return { ...options, ...(toolChoice !== undefined && { toolChoice: choiceOf(toolChoice) }) };
 }
+
+// FrostAgent names a tool by its name alone.
+function choiceOf(given: NonNullable<EngineOptions['toolChoice']>): ToolChoice {
+  if (typeof given !== 'string' || isMode(given)) return given;
+  return { type: 'function', function: { name: given } };
+}
+
+const isMode = (choice: string): choice is Extract<ToolChoice, string> =>
+  ['none', 'auto', 'required'].includes(choice);
 
 /** What the environment says of an Engine. */
 export function environment(): EngineOptions {

@@ -51,7 +51,7 @@ export interface EngineRunContext {
   onMessage?: MessageHook;
 }
 
-type ToolChoice = NonNullable<ChatStreamPayload['tool_choice']>;
+export type ToolChoice = NonNullable<ChatStreamPayload['tool_choice']>;
 
 export interface ChatRequest {
   /** The Engine's `model`; empty where it was given none, for a provider that knows what to ask. */
@@ -108,7 +108,8 @@ export interface EngineOptions {
   version?: string;
   maxTokens?: number;
   temperature?: number;
-  toolChoice?: ToolChoice;
+  /** A mode, or a tool that the model has to call: its name, or as a request has it. */
+  toolChoice?: ToolChoice | (string & {});
   /**
    * Runs the calls of one turn side by side, 8 or this many at a time; one after the other when
    * absent. Their results stay in the model's order.

@@ -40,6 +40,15 @@ describe('tools of an Engine', () => {
     });
   });
 
+  it.each([
+    ['plain', { type: 'function', function: { name: 'plain' } }],
+    ['required', 'required'],
+  ])('are chosen by their name: %s', async (toolChoice, sent) => {
+    const provider = scripted({ content: 'done' });
+    await new Engine({ provider, tools: [plain], toolChoice }).run('hi');
+    expect(provider.asked[0].tool_choice).toEqual(sent);
+  });
+
   it('learn of their call, and say when they failed', async () => {
     const learned: any[] = [];
     const one = tool({ name: 'one', timeoutMs: 10, run: (_input, context) => (learned.push(context), new Promise(() => undefined)) }); // prettier-ignore

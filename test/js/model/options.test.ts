@@ -106,7 +106,7 @@ it.each(['evil.test/x', 'us central1', 'a@b', 'eu.example'])(
     const runtime = createModelRuntime('vertexai', {
       ...{ apiKey: JSON.stringify(account), location, maxRetries: 0 },
       fetch: (url) => {
-        sent.push(new URL(url as string).host);
+        sent.push(new URL(url).host);
         return Promise.resolve(Response.json({ access_token: 't', expires_in: 3600 }));
       },
     });
