@@ -193,7 +193,7 @@ export class HostWork {
     if (this.#hasWarned) return;
     this.#hasWarned = true;
     process.emitWarning(
-      `The run of ${this.name} is over: what its function shows or returns afterwards is lost. ${fixOf(this.#wasStopped)}`,
+      `The run of ${this.name} is over: what its function shows or returns afterwards is lost. ${fixOf(this.#wasStopped || this.signal.aborted)}`,
       { code: 'MILLRACE_RUN_OVER' },
     );
   }

@@ -184,6 +184,23 @@ describe('a function as an agent', () => {
     expect(warned.mock.calls[0]?.[1]).toEqual({ code: 'MILLRACE_RUN_OVER' });
   });
 
+  it('has to end with its signal where the runtime is closed beside it', async () => {
+    const warned = jest.spyOn(process, 'emitWarning').mockImplementation();
+    const runtime = createRuntime({ storage: 'memory' });
+    let go = (): void => undefined;
+    const gone = new Promise<void>((resolve) => (go = resolve));
+    const agent = runtime.agent('work', async (_turn, ctx) => {
+      await gone;
+      await ctx.send('late');
+    });
+    const run = agent.run('go');
+    await run.started;
+    await runtime.close();
+    go();
+    while (warned.mock.calls.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(String(warned.mock.calls[0]?.[0])).toContain('end the function when its signal aborts');
+  });
+
   it('asks a person while it is at work', async () => {
     const runtime = runtimeOf();
     const agent = runtime.agent('work', async (_turn, ctx) => {
