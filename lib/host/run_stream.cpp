@@ -114,6 +114,7 @@ void RunStream::on_end(const Error* error) {
   if (closed_) return;
   hub_.reset();
   if (error != nullptr) return fail(*error);
+  is_ending_ = true;
   using Loaded = Result<Rest>;
   runtime_->with_store<Loaded>(
       [run = run_](store::StorageBackend& backend) -> Loaded {

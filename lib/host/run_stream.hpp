@@ -149,6 +149,7 @@ class RunStream final : public HostTask,
   bool lags_ = false;                 // the hub waits for room
   std::shared_ptr<bool> is_stopped_;  // its request on its way sees it too
   bool was_left_ = false;             // by its reader, perhaps before it began
+  bool is_ending_ = false;            // the rest of the result is being read
   bool closed_ = false;
 };
 

@@ -35,7 +35,9 @@ void RunStream::take_input(Result<run::AgentInput> input) {
 void RunStream::open() {
   services_.queue.push_head(id_, "{}");
   runtime_->join(id_, [weak = weak_from_this()](const Error& error) {
-    if (const auto self = weak.lock()) self->fail(error);
+    const auto self = weak.lock();
+    // The store is closed behind what it has to read.
+    if (self && !self->is_ending_) self->fail(error);
   });
   runtime_->when_open([weak = weak_from_this()](const Error* error) {
     const auto self = weak.lock();

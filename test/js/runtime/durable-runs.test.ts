@@ -415,6 +415,22 @@ describe('a runtime', () => {
     expect(await second.get(run.id)).toMatchObject({ recoveries: 0 });
   });
 
+  it('gives readers the whole result of a run that ends while it is closed', async () => {
+    const { store } = makeStore();
+    const runtime = runtimeOf(`file:${store}`);
+    const { agent } = await agentOf(runtime, [{ text: 'whole' }]);
+    const run = agent.run('go');
+    const events = eventsOf(run);
+    await run.started;
+    const [, types, result] = await Promise.all([
+      runtime.close({ drainMs: 10_000 }),
+      events.then((list) => list.map(({ type }) => type)),
+      run.result,
+    ]);
+    expect(result).toMatchObject({ status: 'completed', text: 'whole' });
+    expect([types.at(-1), types.includes('RUN_ERROR')]).toEqual(['RUN_FINISHED', false]);
+  });
+
   it('that could not open its store tries again with the next use', async () => {
     const { store } = makeStore();
     const first = runtimeOf(`file:${store}/folder`);
