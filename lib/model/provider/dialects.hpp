@@ -62,6 +62,7 @@ struct Draft {
   std::vector<Note>& notes;
   bool is_fallback = false;  // not the first provider of its chain
 
+  // Whether the server has the quirk, and it concerns this model.
   [[nodiscard]] bool has(Quirk quirk) const { return applies(config.quirks, quirk, model); }
   [[nodiscard]] bool is(Trait trait) const { return traits.has(trait); }
   void note(std::string_view what, std::string_view sentence) const {
