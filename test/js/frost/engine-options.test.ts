@@ -49,7 +49,7 @@ describe('tools of an Engine', () => {
     expect(provider.asked[0].tool_choice).toEqual(sent);
   });
 
-  it('learn of their call, and say when they failed', async () => {
+  it('learn of their call, and report when they failed', async () => {
     const learned: any[] = [];
     const one = tool({ name: 'one', timeoutMs: 10, run: (_input, context) => (learned.push(context), new Promise(() => undefined)) }); // prettier-ignore
     const two = tool({ name: 'two', run: () => ({ content: 'no such file', success: false }) });
@@ -162,8 +162,8 @@ it.each<[any, string]>([
   [{ delivered: true }, '消息已发送'],
   [{ delivered: false, error: 'closed' }, 'FrostAgent错误：工具执行失败: 消息发送失败: closed'],
 ])('a hook that answers %p has said what became of the message', async (answer, reported) => {
-  const say = JSON.stringify({ messages: [{ type: 'plain', text: 'x' }] });
-  const provider = scripted({ tool_calls: [toolCall('send_message', say)] });
+  const payload = JSON.stringify({ messages: [{ type: 'plain', text: 'x' }] });
+  const provider = scripted({ tool_calls: [toolCall('send_message', payload)] });
   const engine = new Engine({ provider, tools: [sendMessageTool] });
   expect(resultsOf(await engine.run('hi', { onMessage: () => answer }))).toEqual([reported]);
 });

@@ -111,8 +111,8 @@ describe.each(hosts)('webhooks of operations (%s)', (host) => {
     expect(of('type', 'step').map(({ stepType }) => stepType as string)).toEqual([
       ...['call_llm', 'request_human', 'call_tool', 'call_llm'],
     ]);
-    const [asked, , sent, answered] = of('type', 'step');
-    expect(asked).toMatchObject({
+    const [waiting, , sent, answered] = of('type', 'step');
+    expect(waiting).toMatchObject({
       ...{ content: 'let me', toolsCalling: [{ apiName: 'send' }], thinking: true },
       ...{ topicId: 'topic-7', elapsedMs: expect.any(Number), totalToolCalls: 1, totalSteps: 1 },
     });
