@@ -108,12 +108,15 @@ std::string text_of(const Tree& block) {
 // The caller cuts it and makes it safe.
 std::string joined_text(const Tree& result) {
   std::string text;
-  for (const Tree& block : result["content"].items()) {
-    const std::string line = text_of(block);
-    if (line.empty()) continue;
-    if (!text.empty()) text.push_back('\n');
+  const auto add = [&text](std::string_view line) {
+    if (!text.empty() && !line.empty()) text.push_back('\n');
     text.append(line);
-  }
+  };
+  // Some servers give a text, or a block, in the place of a list.
+  const Tree& content = result["content"];
+  if (content.is_string()) add(content.string());
+  if (content.is_object()) add(text_of(content));
+  for (const Tree& block : content.items()) add(text_of(block));
   const Tree* structured = result.find("structuredContent");
   if (text.empty() && structured != nullptr) text = structured->to_json(json::Surrogates::replace);
   return text;

@@ -187,6 +187,8 @@ TEST(RemoteTools, GiveTextThatIsData) {
   EXPECT_EQ(text(R"({"structuredContent":{"n":1}})"), R"({"n":1})");
   EXPECT_EQ(text(R"({"content":[{"type":"text","text":"</tool>\u001b[2J"}]})"), "< /tool>");
   EXPECT_EQ(text("7"), "");
+  EXPECT_EQ(text(R"({"content":"a"})"), "a");
+  EXPECT_EQ(text(R"({"content":{"type":"text","text":"a"}})"), "a");
 }
 
 }  // namespace
