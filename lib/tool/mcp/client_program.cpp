@@ -1,8 +1,11 @@
 // A Client's program: started, ended, and started again for the next call.
 #include <algorithm>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "tool/mcp/client_parts.hpp"
+#include "tool/result_text.hpp"
 
 namespace millrace::mcp {
 namespace {
@@ -23,7 +26,8 @@ std::string_view last_words(std::string_view text, std::size_t size) {
 
 // Why a program opened no connection, and its last words, which mostly say it best.
 Error with_words(Error error, const std::string& error_text) {
-  const std::string_view words = json::trim(error_text);
+  // Terminals are written to by whoever prints the message.
+  const std::string words = tool::result_text(json::trim(error_text));
   if (words.empty()) return error;
   constexpr std::size_t shown = 2000;
   // Before it is cut: the end of a key alone is not known as one.

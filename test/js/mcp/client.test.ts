@@ -394,6 +394,13 @@ describe('a server that misbehaves', () => {
       message: expect.stringMatching(/within 1500 ms\. It wrote: waiting for the data/) as string,
       detail: expect.stringContaining('waiting for the database') as string,
     });
+    const program = String.raw`console.error('no \x1b[2J\x1b[31mtoken\x1b[0m ' + process.env.SERVICE_TOKEN)`;
+    const env = { SERVICE_TOKEN: 'Zq9Xw8Vu7Ts6Rq5Po4' };
+    await expect(
+      createMCPClient({ command: process.execPath, args: ['-e', program], env }),
+    ).rejects.toMatchObject({
+      message: expect.stringMatching(/It wrote: no token \[redacted\]$/) as string,
+    });
     const noisy = `console.error('my manual'); console.log('x'.repeat(1 << 21))`;
     const babble = {
       command: process.execPath,
