@@ -155,6 +155,9 @@ std::string tls_sentence(const TransportFailure& failure, const std::string& ori
   if (has(failure.detail, "certificate has expired")) {
     return text.append("Its certificate has expired: the server needs a new one.");
   }
+  if (has(failure.detail, "wrong version number")) {
+    return text.append("The server does not speak TLS there: use http: or another port.");
+  }
   if (failure.has_authorities) {
     return text.append(
         "Only the authorities in the option `ca` are trusted: check that the one of its "

@@ -106,5 +106,15 @@ TEST(TransportErrors, BlameTheProxyUntilItHasAnswered) {
   }
 }
 
+TEST(TransportErrors, NameAServerWithoutTls) {
+  TransportFailure failure;
+  failure.code = CURLE_SSL_CONNECT_ERROR;
+  failure.detail = "error:0A00010B:SSL routines::wrong version number";
+  failure.is_connecting = failure.has_authorities = true;
+  const Error error = reported(failure);
+  EXPECT_EQ(error.code, Errc::tls_failed);
+  EXPECT_NE(error.message.find("use http:"), std::string::npos) << error.message;
+}
+
 }  // namespace
 }  // namespace millrace::net
