@@ -10,8 +10,11 @@ import type { Command } from './time-machine';
 export interface RuntimeApprovals {
   /** Those that are open, or all. */
   list(query?: ApprovalQuery): Promise<Approval[]>;
-  /** Decides once, from whatever process; the run goes on. */
-  decide(id: string, decision: boolean | AgentDecision): Promise<RunInfo>;
+  /** Decides once, from whatever process; the run goes on. What a function or job asked for is answered with an object of its own. */
+  decide(
+    id: string,
+    decision: boolean | AgentDecision | Readonly<Record<string, unknown>>,
+  ): Promise<RunInfo>;
 }
 
 export function runtimeApprovals(command: Command): RuntimeApprovals {

@@ -32,6 +32,7 @@ import type {
   ModelId,
   ModelRuntime,
   RunAgentInput,
+  Runtime,
   Usage,
   VendorToolDefinition,
   imageTool,
@@ -126,6 +127,13 @@ describe('types', () => {
       for await (const part of run) part.people?.[0]?.name?.trim();
       const { city } = await run.object();
       return [named.city.trim(), two.n.toFixed(), reported.a.trim(), plain, city];
+    });
+  });
+
+  it('of answers to what a function asks for are its own', () => {
+    compiled(() => {
+      const { approvals } = value<Runtime>();
+      return [approvals.decide('id', { days: 3 }), approvals.decide('id', { approved: true })];
     });
   });
 
