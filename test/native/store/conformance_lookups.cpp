@@ -90,7 +90,7 @@ TEST_P(StorageConformance, KnowsWhichRunsHaveNoAnswer) {
   ASSERT_TRUE(backend().put_messages("alice", "t", rows).ok());
   const TurnCount count = backend().count_turns("alice", "t").value();
   EXPECT_EQ(count.turns, 8U);
-  EXPECT_EQ(count.unanswered, (std::vector<std::string>{"run_\\u0000d", "run_b"}));
+  EXPECT_EQ(count.unanswered, (std::vector<std::string>{std::string("run_\0d", 6), "run_b"}));
 }
 
 }  // namespace
