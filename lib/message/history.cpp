@@ -364,9 +364,12 @@ std::vector<Change> repair_history(Messages& messages, IdSource& ids,
   Plan plan(messages, options);
   if (plan.changes().empty()) return {};
   LeftCalls left;
+  std::unordered_set<std::string> programs;
   for (const Change& change : plan.changes()) {
-    if (change.kind == Change::Kind::left_out_call)
+    if (change.kind == Change::Kind::left_out_call) {
       left[change.message].insert(change.tool_call_id);
+      programs.insert(change.tool_call_id);
+    }
     if (change.kind != Change::Kind::reported_result) continue;
     Message& message = messages[change.message];
     message.role = Role::user;
@@ -374,6 +377,7 @@ std::vector<Change> repair_history(Messages& messages, IdSource& ids,
     append_error(message);
   }
   erase_from_orders(messages, left);
+  erase_callers(messages, programs);
   Messages repaired;
   repaired.reserve(plan.steps().size());
   for (const Step& step : plan.steps()) {

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 
 #include "base/json.hpp"
 
@@ -29,21 +28,6 @@ std::string caller_of(const ToolCall& call) {
   return value ? std::string(value.value()["tool_id"].string()) : std::string();
 }
 
-// Gives each call whose program is not before it to `visit`, which returns whether to go on.
-template <class MessageList, class Visit>
-void visit_orphans(MessageList& messages, const Visit& visit) {
-  std::unordered_set<std::string_view> programs;
-  for (auto& message : messages) {
-    for (const ToolCall& call : message.tool_calls) {
-      if (is_server_call(call)) programs.insert(call.id);
-    }
-    for (auto& call : message.tool_calls) {
-      const std::string caller = caller_of(call);
-      if (!caller.empty() && !programs.contains(caller) && !visit(call)) return;
-    }
-  }
-}
-
 }  // namespace
 
 bool is_server_call(const ToolCall& call) {
@@ -64,21 +48,15 @@ bool is_at_work(const ToolCall& program, std::span<const Message> messages) {
   return false;
 }
 
-bool has_orphan_callers(std::span<const Message> messages) {
-  bool found = false;
-  visit_orphans(messages, [&](const ToolCall&) {
-    found = true;
-    return false;
-  });
-  return found;
-}
-
-void erase_orphan_callers(Messages& messages) {
-  visit_orphans(messages, [](ToolCall& call) {
-    std::erase_if(call.metadata.provider_state,
-                  [](const ProviderState& state) { return state.kind == caller_kind; });
-    return true;
-  });
+void erase_callers(Messages& messages, const std::unordered_set<std::string>& programs) {
+  if (programs.empty()) return;
+  for (Message& message : messages) {
+    for (ToolCall& call : message.tool_calls) {
+      if (!programs.contains(caller_of(call))) continue;
+      std::erase_if(call.metadata.provider_state,
+                    [](const ProviderState& state) { return state.kind == caller_kind; });
+    }
+  }
 }
 
 }  // namespace millrace::message

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <span>
+#include <string>
+#include <unordered_set>
 
 #include "message/message.hpp"
 
@@ -14,9 +16,8 @@ bool is_server_call(const ToolCall& call);
 // waits for its result. Source: Anthropic's programmatic tool calling.
 bool is_at_work(const ToolCall& program, std::span<const Message> messages);
 
-// Whether a call names a program as its caller that is not among the messages before it.
-bool has_orphan_callers(std::span<const Message> messages);
-// Leaves these callers out.
-void erase_orphan_callers(Messages& messages);
+// Leaves out the callers that are these programs, which a request does not hold: the API rejects
+// "source tool ... not found for tool use block".
+void erase_callers(Messages& messages, const std::unordered_set<std::string>& programs);
 
 }  // namespace millrace::message

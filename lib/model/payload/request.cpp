@@ -10,7 +10,6 @@
 #include "format/openai_names.hpp"
 #include "message/history.hpp"
 #include "message/ordered_answers.hpp"
-#include "message/server_calls.hpp"
 #include "model/body/answer_schema.hpp"
 #include "model/body/claude_betas.hpp"
 #include "model/body/left_out.hpp"
@@ -195,21 +194,13 @@ void note_repairs(message::SharedMessages& messages, IdSource& ids, Dialect dial
                   std::vector<Note>& notes) {
   // An answer that shall be continued is not over yet.
   const bool closes_last_calls = messages.empty() || !format::is_begun(messages.list().back());
-  if (!message::is_paired(messages, closes_last_calls)) {
-    const message::RepairOptions options{
-        is_claude(dialect) ? message::Unmatched::as_user_text : message::Unmatched::dropped,
-        has_ordered_answers(dialect), open_server_calls(dialect), closes_last_calls};
-    for (const message::Change& change : message::repair_history(messages.edit(), ids, options)) {
-      notes.push_back({"messages", message::describe(change), false});
-    }
+  if (message::is_paired(messages, closes_last_calls)) return;
+  const message::RepairOptions options{
+      is_claude(dialect) ? message::Unmatched::as_user_text : message::Unmatched::dropped,
+      has_ordered_answers(dialect), open_server_calls(dialect), closes_last_calls};
+  for (const message::Change& change : message::repair_history(messages.edit(), ids, options)) {
+    notes.push_back({"messages", message::describe(change), false});
   }
-  // Source: "source tool `srvtoolu_...` not found for tool use block", a recorded error of Anthropic.
-  if (!is_claude(dialect) || !message::has_orphan_callers(messages)) return;
-  message::erase_orphan_callers(messages.edit());
-  notes.push_back({"messages",
-                   "A call names a program that the conversation does not hold: its caller is left "
-                   "out.",
-                   false});
 }
 
 // The payload for a model that cannot think between its calls alone: it does not think at all. A

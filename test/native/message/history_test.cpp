@@ -183,26 +183,14 @@ TEST(History, LeavesAProgramOpenThatMadeTheCallsOfTheLastAnswer) {
   EXPECT_EQ(repaired_with(R"({"type":"direct"})"), "u a(x) t:x a(y) t:y");
 }
 
-TEST(ServerCalls, KnowCallersWhoseProgramIsNotBeforeThem) {
-  const auto calls = [](const std::string& form) {
-    Messages messages = history(form);
-    for (auto& message : messages) {
-      for (auto& call : message.tool_calls) {
-        const bool is_program = call.id == "program";
-        call.metadata.add("anthropic", is_program ? "server_tool" : "caller",
-                          is_program ? "{}" : R"({"type":"c","tool_id":"program"})");
-      }
-    }
-    return messages;
-  };
-  EXPECT_FALSE(message::has_orphan_callers(calls("u a(program,x) t:x a(y) t:y")));
-  EXPECT_FALSE(message::has_orphan_callers(history("u a(x) t:x")));
-  Messages orphans = calls("u a(x) t:x a(program,y) t:y");
-  EXPECT_TRUE(message::has_orphan_callers(orphans));
-  message::erase_orphan_callers(orphans);
-  EXPECT_FALSE(message::has_orphan_callers(orphans));
-  EXPECT_TRUE(orphans[1].tool_calls[0].metadata.provider_state.empty());
-  EXPECT_FALSE(orphans[3].tool_calls[1].metadata.provider_state.empty());
+TEST(ServerCalls, AreLeftOutAsCallers) {
+  Messages messages = history("u a(x,y) t:x t:y");
+  for (auto& call : messages[1].tool_calls) {
+    call.metadata.add("anthropic", "caller", R"({"type":"c","tool_id":")" + call.id + R"("})");
+  }
+  message::erase_callers(messages, {"x"});
+  EXPECT_TRUE(messages[1].tool_calls[0].metadata.provider_state.empty());
+  EXPECT_FALSE(messages[1].tool_calls[1].metadata.provider_state.empty());
 }
 
 TEST(History, SaysWhatItChanged) {
