@@ -10,6 +10,7 @@
 
 #include "format/openai_conversation.hpp"
 #include "model/body/bodies.hpp"
+#include "model/body/chat_reasoning.hpp"
 #include "model/body/fields.hpp"
 #include "model/body/media.hpp"
 #include "model/body/members.hpp"
