@@ -424,8 +424,10 @@ describe('answers', () => {
         payload: { approved: true },
       },
     ];
-    const rejected = await other.agent.run([], { threadId: 'shared', resume }).result;
-    expect(rejected).toMatchObject({ status: 'error', error: { code: 'approval_mismatch' } });
+    const again = await other.agent.run([], { threadId: 'shared', resume }).result;
+    expect(again.status).toBe('interrupted');
+    expect(again.interrupts?.map(({ id }) => id)).not.toContain(interrupts[0]?.id);
+    expect(again.interrupts?.[0]?.metadata).toMatchObject({ supersedes: interrupts[0]?.id });
     expect(ran).toEqual([]);
   });
 

@@ -179,7 +179,7 @@ describe('a provider that fails', () => {
     const { seen, baseURL, close } = await upstream(() => answers.shift());
     const tools = [tool('t', () => 'r')];
     const options = { baseURL, model: 'm', apiKey: 'sk-secret-1', toolChoice: 'auto', tools };
-    const engine = new Engine(options as any);
+    const engine = new Engine(options);
     expect(await engine.run('x')).toMatchObject({ status: 'completed', text: 'hi' });
     expect(seen).toHaveLength(2);
     expect(seen[1].body).toMatchObject({ tool_choice: 'auto', stream: false });

@@ -72,7 +72,7 @@ describe('an approval', () => {
     const agent = await mailing(runtime, 30);
     const run = agent.run('go');
     expect((await run.result).status).toBe('interrupted');
-    while ((await runtime.get(run.id))?.state === 'waiting') {
+    while (['waiting', 'running'].includes((await runtime.get(run.id))?.state as string)) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     expect(await runtime.get(run.id)).toMatchObject({ state: 'completed' });

@@ -224,7 +224,7 @@ describe('a function as an agent', () => {
         metadata: { action: 'trip', kind: 'form' },
       },
     });
-    await runtime.approvals.decide(open?.id as string, { days: 3 } as never);
+    await runtime.approvals.decide(open?.id as string, { days: 3 });
     expect(await run.text()).toBe('3 days');
     const again = runtime.approvals.decide(open?.id as string, true);
     await expect(again).rejects.toMatchObject({ code: 'approval_answered' });

@@ -102,7 +102,7 @@ TEST(CommandCatalogue, DropsSubcommandsThatCannotBeUsed) {
 TEST(CommandCatalogue, WritesWholeItems) {
   const auto found = command_detail(registry(), "F", {}, settings());
   ASSERT_TRUE(found);
-  EXPECT_EQ((*found)["requested_name"].string(), "F");
+  EXPECT_EQ((*found)["requested_name"].string(), "f");
   EXPECT_EQ((*found)["count"].integer_or(0), 1);
   Tree item = (*found)["command"];
   std::string names;

@@ -120,6 +120,14 @@ std::vector<Case> vendor_cases() {
        R"("reasoning":{"enabled":false})", "reasoning_object"},
       {"responses_thinking", request(R"("apiMode":"responses","thinking":{"type":"enabled"})"),
        R"("thinking":{"type":"enabled"})", "", "responses_api"},
+      {"few_parallel_calls", request(tool, "doubao-seed-1-6"), R"("parallel_tool_calls":true)", ""},
+      {"switch_with_effort", request(R"("reasoning_effort":"low")", "deepseek-v4"),
+       R"("thinking":{"type":"enabled"},"reasoning_effort":"low")", "", "thinking_object"},
+      {"responses_videos",
+       talk(
+           R"([{"role":"user","content":[{"type":"video_url","video_url":{"url":"https://v.example/a.mp4"}}]}])",
+           R"("apiMode":"responses")"),
+       R"("type":"input_video")", "it takes no videos", "responses_api"},
       {"openai_server", talk(R"([{"role":"user","content":[{"type":"text","text":"a","x":1}]}])"),
        R"("x":1)", ""},
   };
