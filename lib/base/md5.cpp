@@ -2,7 +2,6 @@
 
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -19,19 +18,16 @@ std::uint32_t octet_at(std::string_view bytes, std::size_t at) {
   return static_cast<std::uint8_t>(bytes[at]);
 }
 
-// The whole parts of sines, as the algorithm has them.
-const std::array<std::uint32_t, rounds>& sines() {
-  static const std::array<std::uint32_t, rounds> table = [] {
-    constexpr double scale = 4294967296.0;
-    std::array<std::uint32_t, rounds> made{};
-    for (std::size_t at = 0; at < rounds; ++at) {
-      made.at(at) =
-          static_cast<std::uint32_t>(std::fabs(std::sin(static_cast<double>(at + 1))) * scale);
-    }
-    return made;
-  }();
-  return table;
-}
+// The whole parts of 2^32 times the sines of 1 to 64.
+constexpr std::array<std::uint32_t, rounds> sines{
+    0xd76aa478, 0xe8c7b756, 0x242070db, 0xc1bdceee, 0xf57c0faf, 0x4787c62a, 0xa8304613, 0xfd469501,
+    0x698098d8, 0x8b44f7af, 0xffff5bb1, 0x895cd7be, 0x6b901122, 0xfd987193, 0xa679438e, 0x49b40821,
+    0xf61e2562, 0xc040b340, 0x265e5a51, 0xe9b6c7aa, 0xd62f105d, 0x02441453, 0xd8a1e681, 0xe7d3fbc8,
+    0x21e1cde6, 0xc33707d6, 0xf4d50d87, 0x455a14ed, 0xa9e3e905, 0xfcefa3f8, 0x676f02d9, 0x8d2a4c8a,
+    0xfffa3942, 0x8771f681, 0x6d9d6122, 0xfde5380c, 0xa4beea44, 0x4bdecfa9, 0xf6bb4b60, 0xbebfbc70,
+    0x289b7ec6, 0xeaa127fa, 0xd4ef3085, 0x04881d05, 0xd9d4d039, 0xe6db99e5, 0x1fa27cf8, 0xc4ac5665,
+    0xf4292244, 0x432aff97, 0xab9423a7, 0xfc93a039, 0x655b59c3, 0x8f0ccc92, 0xffeff47d, 0x85845dd1,
+    0x6fa87e4f, 0xfe2ce6e0, 0xa3014314, 0x4e0811a1, 0xf7537e82, 0xbd3af235, 0x2ad7d2bb, 0xeb86d391};
 
 void add_block(Words& state, std::string_view block) {
   static constexpr std::array<std::array<int, 4>, 4> shifts{
@@ -57,7 +53,7 @@ void add_block(Words& state, std::string_view block) {
       mixed = b ^ c ^ d;
       word = 3 * at + 5;
     }
-    const std::uint32_t sum = a + mixed + sines().at(at) + words.at(word % words.size());
+    const std::uint32_t sum = a + mixed + sines.at(at) + words.at(word % words.size());
     a = d;
     d = c;
     c = b;
