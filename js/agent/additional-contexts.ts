@@ -43,7 +43,7 @@ function sectionText({ tag, format, value }: Section): string {
 
 function elementText({ content, wrapper }: AdditionalContext): string {
   const attributes = Object.entries(wrapper.attributes ?? {}).map(
-    ([name, value]) => ` ${name}="${escaped(value).replaceAll('"', '&quot;')}"`,
+    ([name, value]) => ` ${name}="${escaped(String(value)).replaceAll('"', '&quot;')}"`,
   );
   const text =
     content.type === 'text'
