@@ -295,8 +295,8 @@ Result<std::string> chat_messages(const Draft& draft) {
   options.audio_urls = draft.has(Quirk::audio_urls);
   // Only models that reason read such parts.
   options.mistral_reasoning =
-      is_mistral && (draft.model.find("magistral") != draft.model.npos ||
-                     draft.payload.preserve_thinking || !draft.payload.reasoning->empty());
+      is_mistral && (draft.is(Trait::reasoning_parts) || draft.payload.preserve_thinking ||
+                     !draft.payload.reasoning->empty());
   set_begun(draft, is_mistral, options);
   leave_names_out(draft, options);
   options.answer_images = draft.has(Quirk::image_config);

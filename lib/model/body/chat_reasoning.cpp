@@ -39,10 +39,6 @@ bool takes_preserving(const Draft& draft) {
   return draft.has(Quirk::preserve_thinking) && draft.is(Trait::preserves_thinking);
 }
 
-bool is_glm(const Draft& draft) {
-  return draft.model.find("glm") != draft.model.npos;
-}
-
 void write_thinking_object(JsonBuilder& out, const Draft& draft) {
   const Reasoning& reasoning = draft.payload.reasoning;
   const bool keeps = keeps_all(draft);
@@ -119,8 +115,8 @@ std::optional<std::int64_t> taken_budget(const Draft& draft) {
 // A budget alone does not switch: not every model there has the switch.
 void write_enable_thinking(JsonBuilder& out, const Draft& draft) {
   const Reasoning& reasoning = draft.payload.reasoning;
-  const bool takes_effort = draft.model.find("deepseek-v4") != draft.model.npos;
-  const bool always_thinks = draft.model.find("-thinking") != draft.model.npos;
+  const bool takes_effort = draft.is(Trait::effort_with_switch);
+  const bool always_thinks = draft.is(Trait::thinks_by_name);
   const bool is_off = is_disabled(reasoning) && !always_thinks;
   if (is_off != is_disabled(reasoning)) draft.note("thinking", "The model always thinks.");
   const bool is_on =
@@ -140,15 +136,14 @@ void write_template_thinking(JsonBuilder& out, const Draft& draft) {
   out.flag("enable_thinking", on);
   const std::optional<bool> clears = clearing_of(draft);
   const bool sets_default = draft.has(Quirk::template_clearing);
-  if (sets_default || (clears && is_glm(draft))) {
+  if (sets_default || (clears && draft.is(Trait::clears_reasoning))) {
     out.flag("clear_thinking", clears.value_or(false));
   }
   out.close_object();
-  // gpt-oss's template takes a level wherever it is served.
   const std::string effort = effort_of(draft);
   constexpr std::array<std::string_view, 3> levels{"low", "medium", "high"};
   const bool has_levels =
-      draft.has(Quirk::template_effort) || draft.model.find("gpt-oss") != draft.model.npos;
+      draft.has(Quirk::template_effort) || draft.is(Trait::template_levels);
   const bool is_level = std::find(levels.begin(), levels.end(), effort) != levels.end();
   if (has_levels && is_level) out.text("reasoning_effort", effort);
 }

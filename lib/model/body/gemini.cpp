@@ -270,7 +270,7 @@ void write_safety(JsonBuilder& out, const Draft& draft) {
         "HARM_CATEGORY_DANGEROUS_CONTENT"}) {
     out.open_object();
     out.text("category", category);
-    out.text("threshold", draft.model == "gemini-2.0-flash-exp" ? "OFF" : "BLOCK_NONE");
+    out.text("threshold", draft.is(Trait::safety_off) ? "OFF" : "BLOCK_NONE");
     out.close_object();
   }
   out.close_array();

@@ -61,8 +61,7 @@ void write_thinking(JsonBuilder& out, const Draft& draft) {
   if (!think.empty()) draft.note("think", "The payload's settings of reasoning are sent instead.");
   const std::string& effort = reasoning.effort;
   const bool is_level = effort == "low" || effort == "medium" || effort == "high";
-  // Levels are known to gpt-oss alone; other models switch.
-  if (is_level && draft.model.find("gpt-oss") != std::string_view::npos) {
+  if (is_level && draft.is(Trait::template_levels)) {
     out.text("think", effort);
   } else {
     out.flag("think", reasoning.type != "disabled" && effort != "none");

@@ -238,7 +238,7 @@ Result<std::string> openai_responses_body(const Draft& draft) {
                              draft.has(Quirk::responses_videos));
   note_reasoning(draft);
   std::string truncation = draft.payload.truncation;
-  if (truncation.empty() && draft.model.starts_with("computer-use")) truncation = "auto";
+  if (truncation.empty() && draft.is(Trait::auto_truncation)) truncation = "auto";
   JsonBuilder out(json::Surrogates::replace);
   out.open_object();
   out.text("model", draft.model);

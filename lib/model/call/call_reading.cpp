@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "adapter/openai_chat.hpp"
-#include "base/ascii.hpp"
 #include "model/call/call_state.hpp"
 #include "model/call/think_tags.hpp"
+#include "model/provider/families.hpp"
 
 namespace millrace::model {
 namespace {
@@ -26,11 +26,6 @@ bool wants_logprobs(const ChatPayload& payload) {
   });
 }
 
-bool is_doubao_seed(std::string_view model) {
-  const std::string name = lowered(model);
-  return name.find("doubao-seed") != name.npos || name.find("doubao_seed") != name.npos;
-}
-
 }  // namespace
 
 void ModelCall::State::make_events() {
@@ -48,8 +43,8 @@ void ModelCall::State::make_decoder() {
   decoding.logprobs = wants_logprobs(*payload_);
   decoding.background = background_.has_value();
   IdSource& ids = background_ ? static_cast<IdSource&>(answer_ids_) : services_.ids;
-  const bool may_write_calls =
-      wire() == "openai_chat" && !payload_->tools.empty() && is_doubao_seed(attempts_.back().model);
+  const bool may_write_calls = wire() == "openai_chat" && !payload_->tools.empty() &&
+                               traits_of(attempts_.back().model).has(Trait::calls_in_text);
   const adapter::Wire& read =
       may_write_calls ? *adapter::find_wire(adapter::seed_chat_wire) : *wire_;
   const bool may_wrap_calls = decoding.mode == event::Mode::strict && !payload_->tools.empty() &&

@@ -99,7 +99,8 @@ constexpr std::array families{
     Family{"gpt-5-image-mini", gpt_5 | bits(image_output)},
     Family{"gpt-5-search-api", bits(no_sampling, completion_tokens, cache_key)},
     Family{"codex-mini-latest", gpt_5 | bits(responses_only)},
-    Family{"computer-use-preview", bits(no_sampling, responses_only)},
+    Family{"computer-use", bits(auto_truncation)},
+    Family{"computer-use-preview", bits(no_sampling, responses_only, auto_truncation)},
     Family{"gpt-4o-search", bits(no_sampling)},
     Family{"gpt-4o-mini-search", bits(no_sampling)},
     Family{"chat-latest", bits(completion_tokens, cache_key)},
@@ -166,6 +167,8 @@ constexpr std::array families{
     Family{"gemma-4", bits(level_on_request)},
     Family{"gemini-2.5-flash-image", bits(image_output)},
     Family{"gemini-2.0-flash-preview-image-generation", bits(image_output)},
+    Family{"gemini-2.0-flash-exp", bits(safety_off)},
+    Family{"gemini-2.0-flash-exp-image-generation", 0},
     Family{"grok", grok_reasoning},
     Family{"grok-beta", bits(rejects_effort)},
     Family{"grok-vision-beta", bits(rejects_effort)},
@@ -249,6 +252,21 @@ constexpr std::array patterns{
     Pattern{"gemini-", 300, "-flash-image", bits(thinking_level, image_output)},
     Pattern{"gemini-", 307, "-flash", gemini_low},
     Pattern{"gemini-", 300, "-flash-lite", bits(thinking_level)},
+};
+
+// What a part of a name shows of any model, beside its family's row.
+// Sources: Ollama's guide of thinking and vLLM's recipe for gpt-oss; Alibaba Cloud Model Studio's
+// guide of deep thinking; Mistral's guide of reasoning; Z.ai's guide of thinking; recorded answers
+// of doubao-seed-2.0 in tests of lobehub/lobehub (2026).
+struct NamePart {
+  std::string_view text;
+  std::uint64_t traits;
+};
+constexpr std::array name_parts{
+    NamePart{"gpt-oss", bits(template_levels)},   NamePart{"deepseek-v4", bits(effort_with_switch)},
+    NamePart{"-thinking", bits(thinks_by_name)},  NamePart{"glm", bits(clears_reasoning)},
+    NamePart{"magistral", bits(reasoning_parts)}, NamePart{"doubao-seed", bits(calls_in_text)},
+    NamePart{"doubao_seed", bits(calls_in_text)},
 };
 
 // Whether a name may begin here: not inside a word, nor behind a longer name's dash.
@@ -342,6 +360,9 @@ Traits traits_of(std::string_view model) {
     if (fit <= longest) continue;
     longest = fit;
     best = Traits(pattern.traits, pattern.efforts);
+  }
+  for (const NamePart& part : name_parts) {
+    if (lower.find(part.text) != std::string::npos) best.add(part.traits);
   }
   return best;
 }

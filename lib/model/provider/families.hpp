@@ -51,6 +51,14 @@ enum class Trait : std::uint8_t {
   switch_only,               // Kimi K2: its thinking is switched on or off, there are no efforts
   reasoning_back,            // thinks only where each of its answers comes back with its reasoning
   system_turns,              // Claude: a message of the system may stand amid the conversation
+  template_levels,           // gpt-oss: its template takes an effort wherever it is served
+  effort_with_switch,        // DeepSeek V4: takes an effort where the server switches reasoning
+  thinks_by_name,            // the server cannot switch its thinking off
+  clears_reasoning,          // GLM: its template has `clear_thinking`
+  reasoning_parts,           // Magistral: reads reasoning in the content of a message
+  calls_in_text,             // Doubao Seed: may write its calls in the text of an answer
+  safety_off,                // Gemini: its filters are off with `OFF`, not with `BLOCK_NONE`
+  auto_truncation,           // OpenAI: its API demands `truncation: 'auto'`
 };
 
 // How much a model can be told to think, from nothing to most, in the words of payloads.
@@ -91,6 +99,7 @@ class Traits {
     return ((bits_ >> static_cast<unsigned>(trait)) & 1U) != 0;
   }
   [[nodiscard]] constexpr Efforts efforts() const { return efforts_; }
+  constexpr void add(std::uint64_t bits) { bits_ |= bits; }
 
  private:
   std::uint64_t bits_ = 0;

@@ -70,7 +70,8 @@ std::int64_t fewest_tokens(std::string_view text) {
 Result<void> check_context(const ProviderConfig& config, const ChatPayload& payload,
                            std::string_view model, const message::Messages& messages) {
   if (!config.too_long.empty()) return make_error(Errc::context_window_exceeded, config.too_long);
-  if (config.id != "openai" || config.own_base_url || is_cut_by_server(payload)) return {};
+  const bool is_vendor = config.quirks.has(Quirk::openai_server) && !config.own_base_url;
+  if (!is_vendor || is_cut_by_server(payload)) return {};
   const ModelCard* card = find_card(config.id, model);
   if (card == nullptr) return {};
   std::int64_t bytes = 0;

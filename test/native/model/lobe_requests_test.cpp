@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "model/expected_requests.hpp"
+#include "model/provider/families.hpp"
 
 namespace millrace {
 namespace {
@@ -271,6 +272,32 @@ TEST(CacheKeys, GoToModelsThatHaveThem) {
       {"moonshot", "kimi-k2.5", user, R"("prompt_cache_key":"millrace:u:kimi-k2.5")", ""},
       {"groq", "moonshotai/kimi-k2-instruct", user, "", "prompt_cache_key"},
   });
+}
+
+// What a part of a name shows holds at every server, whatever stands around it.
+TEST(Traits, AreShownByPartsOfNames) {
+  using model::Trait;
+  struct Row {
+    std::string_view model;
+    Trait trait;
+    bool has;
+  };
+  for (const Row& row : {Row{"openai/GPT-OSS-20b", Trait::template_levels, true},
+                         Row{"gpt-4o", Trait::template_levels, false},
+                         Row{"deepseek-v4-pro", Trait::effort_with_switch, true},
+                         Row{"deepseek-v3", Trait::effort_with_switch, false},
+                         Row{"qwen3-235b-a22b-thinking-2507", Trait::thinks_by_name, true},
+                         Row{"qwen3-235b-a22b", Trait::thinks_by_name, false},
+                         Row{"z-ai/glm5", Trait::clears_reasoning, true},
+                         Row{"magistral-medium-latest", Trait::reasoning_parts, true},
+                         Row{"ep-doubao_seed_1_6", Trait::calls_in_text, true},
+                         Row{"doubao-1-5-pro", Trait::calls_in_text, false},
+                         Row{"gemini-2.0-flash-exp", Trait::safety_off, true},
+                         Row{"gemini-2.0-flash-exp-image-generation", Trait::safety_off, false},
+                         Row{"computer-use-preview", Trait::auto_truncation, true},
+                         Row{"gpt-5.5", Trait::auto_truncation, false}}) {
+    EXPECT_EQ(model::traits_of(row.model).has(row.trait), row.has) << row.model;
+  }
 }
 
 }  // namespace
