@@ -39,9 +39,16 @@ bool takes_preserving(const Draft& draft) {
   return draft.has(Quirk::preserve_thinking) && draft.is(Trait::preserves_thinking);
 }
 
+// A template is given its settings only where reasoning is set.
+bool template_takes_clearing(const Draft& draft) {
+  return draft.has(Quirk::template_thinking) && draft.is(Trait::clears_reasoning) &&
+         !draft.payload.reasoning->empty();
+}
+
 void write_thinking_object(JsonBuilder& out, const Draft& draft) {
   const Reasoning& reasoning = draft.payload.reasoning;
   const bool keeps = keeps_all(draft);
+  note_no_budget(draft);
   if (draft.is(Trait::always_thinking) && !keeps) {
     if (reasoning.type == "disabled") draft.note("thinking", "The model always thinks.");
   } else if (reasoning.type == "adaptive" && !draft.has(Quirk::auto_thinking)) {
@@ -125,6 +132,7 @@ void write_enable_thinking(JsonBuilder& out, const Draft& draft) {
   if (is_off) return;
   write_integer(out, "thinking_budget", taken_budget(draft));
   if (takes_effort) return out.filled("reasoning_effort", effort_of(draft));
+  note_decides_itself(draft);
   if (reasoning.effort.empty() || reasoning.effort == "none") return;
   draft.note("reasoning_effort", "The provider takes no effort: set `thinking.budget_tokens`.");
 }
@@ -142,10 +150,11 @@ void write_template_thinking(JsonBuilder& out, const Draft& draft) {
   out.close_object();
   const std::string effort = effort_of(draft);
   constexpr std::array<std::string_view, 3> levels{"low", "medium", "high"};
-  const bool has_levels =
-      draft.has(Quirk::template_effort) || draft.is(Trait::template_levels);
+  const bool has_levels = draft.has(Quirk::template_effort) || draft.is(Trait::template_levels);
   const bool is_level = std::find(levels.begin(), levels.end(), effort) != levels.end();
-  if (has_levels && is_level) out.text("reasoning_effort", effort);
+  note_no_budget(draft);
+  if (has_levels && is_level) return out.text("reasoning_effort", effort);
+  note_switched(draft);
 }
 
 // OpenRouter rejects a request that keeps some models from reasoning ("Reasoning is mandatory for
@@ -187,16 +196,24 @@ void write_reasoning_object(JsonBuilder& out, const Draft& draft) {
     out.flag("enabled", false);
   } else if (reasoning.budget) {
     write_integer(out, "max_tokens", reasoning.budget);
+    if (!reasoning.effort.empty()) {
+      draft.note("reasoning_effort", "The budget is sent instead: the provider takes one of them.");
+    }
   } else if (const std::string effort = effort_of(draft); !effort.empty()) {
     out.text("effort", effort);
   } else {
     out.flag("enabled", true);
+    note_decides_itself(draft);
   }
   out.close_object();
 }
 
 void note_no_effort(JsonBuilder& /*out*/, const Draft& draft) {
-  draft.note("reasoning_effort", "The model takes none.");
+  const Reasoning& reasoning = draft.payload.reasoning;
+  if (!reasoning.effort.empty()) draft.note("reasoning_effort", "The model takes none.");
+  if (!reasoning.type.empty() || reasoning.budget) {
+    draft.note("thinking", "The model has no such setting.");
+  }
 }
 
 // Qwen's models think or do not.
@@ -244,7 +261,7 @@ std::string switched_effort(const Draft& draft) {
 
 bool takes_clear_thinking(const Draft& draft) {
   return draft.has(Quirk::clear_thinking) || draft.has(Quirk::clear_thinking_member) ||
-         takes_preserving(draft);
+         takes_preserving(draft) || template_takes_clearing(draft);
 }
 
 void write_chat_reasoning(message::JsonBuilder& out, const Draft& draft) {

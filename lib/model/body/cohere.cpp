@@ -72,12 +72,17 @@ void write_sampling(JsonBuilder& out, const Draft& draft) {
   write_strings(out, "stop_sequences", payload.stop);
   write_integer(out, "seed", payload.seed);
   if (payload.logprobs) out.flag("logprobs", *payload.logprobs);
+  if (payload.top_logprobs) {
+    draft.note("top_logprobs",
+               "The API gives the probabilities of the tokens of the answer alone.");
+  }
 }
 
 void write_thinking(JsonBuilder& out, const Draft& draft) {
   const Reasoning& reasoning = draft.payload.reasoning;
   if (reasoning.empty()) return;
-  const bool on = reasoning.type != "disabled" && reasoning.effort != "none";
+  const bool on = !is_disabled(reasoning);
+  note_switched(draft);
   out.open_object("thinking");
   out.text("type", on ? "enabled" : "disabled");
   if (on) write_integer(out, "token_budget", reasoning.budget);

@@ -196,9 +196,9 @@ void write_format(JsonBuilder& out, const Draft& draft) {
 void write_images(JsonBuilder& out, const Draft& draft) {
   const ChatPayload& payload = draft.payload;
   if (!draft.is(Trait::image_output)) {
-    if (!payload.image_aspect_ratio.empty() || !payload.image_resolution.empty()) {
-      draft.note("imageAspectRatio", "The model makes no images.");
-    }
+    constexpr std::string_view no_images = "The model makes no images.";
+    if (!payload.image_aspect_ratio.empty()) draft.note("imageAspectRatio", no_images);
+    if (!payload.image_resolution.empty()) draft.note("imageResolution", no_images);
     return;
   }
   if (extra_of(payload, "responseModalities").empty()) {

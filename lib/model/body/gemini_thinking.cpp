@@ -27,7 +27,10 @@ std::string_view level_of(const Draft& draft, const Reasoning& reasoning) {
     draft.note("thinkingLevel", "The model does not know this level; the nearest was taken.");
     return lowest;
   }
-  if (effort == "xhigh" || effort == "max") return "high";
+  if (effort == "xhigh" || effort == "max") {
+    draft.note("thinkingLevel", "The model does not know this level; the nearest was taken.");
+    return "high";
+  }
   return effort;
 }
 
@@ -111,8 +114,14 @@ void write_gemini_thinking(JsonBuilder& out, const Draft& draft) {
   if (by_level && has_level) {
     out.flag("includeThoughts", !is_off(reasoning));
     out.text("thinkingLevel", level_of(draft, reasoning));
+    if (!is_off(reasoning) && reasoning.budget) {
+      draft.note("thinkingBudget", "The level is sent instead: the model takes one of them.");
+    }
   } else {
     const std::optional<std::int64_t> budget = budget_of(draft);
+    if (!is_off(reasoning) && reasoning.budget && !reasoning.effort.empty()) {
+      draft.note("reasoning_effort", "The budget is sent instead: the model takes one of them.");
+    }
     out.flag("includeThoughts", !is_disabled(reasoning) && budget != 0);
     write_integer(out, "thinkingBudget", budget);
   }

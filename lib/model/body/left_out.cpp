@@ -82,6 +82,13 @@ constexpr std::array settings{
             [](const Draft& d) { return !d.payload.response_format->schema_extra.empty(); },
             bits_of(openai_chat, mistral, openai_responses),
             "The API has no further members of a schema."},
+    Setting{
+        "response_format.json_schema.description",
+        [](const Draft& d) {
+          const ResponseFormat& format = d.payload.response_format;
+          return format.kind == ResponseFormat::Kind::json_schema && !format.description.empty();
+        },
+        bits_of(openai_chat, mistral, openai_responses), "The API has no description of a schema."},
     Setting{"text", [](const Draft& d) { return !d.payload.text_extra.empty(); },
             bits_of(openai_responses), "Its further members are of OpenAI's Responses alone."},
     Setting{"enabledContextCaching",
@@ -107,9 +114,21 @@ constexpr std::array settings{
             bits_of(openai_responses)},
     Setting{"thinking.clear_thinking",
             [](const Draft& d) {
-              return d.payload.reasoning->clear_thinking && !takes_clear_thinking(d);
+              return d.payload.reasoning->clear_thinking && !d.payload.reasoning->drops_earlier &&
+                     !takes_clear_thinking(d);
             },
             0},
+    Setting{"preserveThinking",
+            [](const Draft& d) {
+              return d.payload.reasoning->drops_earlier && !takes_clear_thinking(d);
+            },
+            0, "The API has no setting that drops the reasoning of earlier turns."},
+    Setting{"thinking.display",
+            [](const Draft& d) { return !d.payload.reasoning->display.empty(); },
+            claudes | bits_of(bedrock_converse)},
+    Setting{"thinking.block_binding",
+            [](const Draft& d) { return !d.payload.reasoning->block_binding.empty(); },
+            claudes | bits_of(bedrock_converse)},
     Setting{"reasoning.mode", [](const Draft& d) { return !d.payload.reasoning->mode.empty(); },
             bits_of(openai_responses)},
     Setting{"reasoning", [](const Draft& d) { return !d.payload.reasoning->extra.empty(); },

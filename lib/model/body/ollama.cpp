@@ -59,13 +59,12 @@ void write_thinking(JsonBuilder& out, const Draft& draft) {
     return;
   }
   if (!think.empty()) draft.note("think", "The payload's settings of reasoning are sent instead.");
+  note_no_budget(draft);
   const std::string& effort = reasoning.effort;
   const bool is_level = effort == "low" || effort == "medium" || effort == "high";
-  if (is_level && draft.is(Trait::template_levels)) {
-    out.text("think", effort);
-  } else {
-    out.flag("think", reasoning.type != "disabled" && effort != "none");
-  }
+  if (is_level && draft.is(Trait::template_levels)) return out.text("think", effort);
+  note_switched(draft);
+  out.flag("think", !is_disabled(reasoning));
 }
 
 }  // namespace

@@ -162,4 +162,23 @@ std::string effort_of(const Draft& draft) {
   return taken;
 }
 
+void note_no_budget(const Draft& draft) {
+  const Reasoning& reasoning = draft.payload.reasoning;
+  if (!reasoning.budget || is_disabled(reasoning)) return;
+  draft.note("thinking.budget_tokens", "The provider takes no budget of reasoning.");
+}
+
+void note_decides_itself(const Draft& draft) {
+  const Reasoning& reasoning = draft.payload.reasoning;
+  if (reasoning.type != "adaptive" || is_disabled(reasoning)) return;
+  draft.note("thinking", "The provider has no `adaptive`: reasoning is on.");
+}
+
+void note_switched(const Draft& draft) {
+  const Reasoning& reasoning = draft.payload.reasoning;
+  note_decides_itself(draft);
+  if (is_disabled(reasoning) || reasoning.effort.empty()) return;
+  draft.note("reasoning_effort", "The provider switches reasoning on or off: it takes no effort.");
+}
+
 }  // namespace millrace::model

@@ -28,4 +28,13 @@ Sampling sampling_of(const Draft& draft, double most = 2.0);
 // low, medium, high, xhigh, max.
 std::string effort_of(const Draft& draft);
 
+// Names `adaptive` where reasoning is on in its place.
+void note_decides_itself(const Draft& draft);
+
+// The same, and an effort.
+void note_switched(const Draft& draft);
+
+// Names a budget of reasoning where the API takes none.
+void note_no_budget(const Draft& draft);
+
 }  // namespace millrace::model

@@ -62,6 +62,7 @@ struct Reasoning {
   std::string summary;                 // Responses: auto, concise, detailed
   std::string mode;                    // Responses
   std::optional<bool> clear_thinking;  // GLM: whether the reasoning of earlier turns is dropped
+  bool drops_earlier = false;          // clear_thinking was set by `preserveThinking: false`
   std::string display;                 // Claude: summarized, omitted
   std::string block_binding;           // Claude: JSON, or ""
   // Further members of `reasoning` and their JSON: Responses

@@ -65,6 +65,7 @@ Result<void> read_reasoning(const json::Value& root, Reasoning& out) {
   } else if (root["preserveThinking"].is(json::Type::boolean_false)) {
     // LobeHub's word for it; true says besides that reasoning goes back as text.
     out.clear_thinking = true;
+    out.drops_earlier = true;
   }
   constexpr std::array<std::string_view, 7> members{
       "type",    "budget_tokens", "token_budget", "clear_thinking",

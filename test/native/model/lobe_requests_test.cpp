@@ -274,6 +274,62 @@ TEST(CacheKeys, GoToModelsThatHaveThem) {
   });
 }
 
+// A setting that a vendor has no word for is in a note, by the member that has it.
+TEST(ReasoningRequests, NameWhatTheVendorDoesNotTake) {
+  struct Row {
+    std::string_view provider;
+    std::string_view model;
+    std::string_view more;
+    std::string_view named;
+  };
+  constexpr std::string_view budget = R"("thinkingBudget":2048)";
+  constexpr std::string_view adaptive = R"("thinking":{"type":"adaptive"})";
+  constexpr std::string_view both = R"("thinkingBudget":2048,"reasoning_effort":"high")";
+  constexpr std::string_view forgets = R"("preserveThinking":false)";
+  constexpr std::string_view display =
+      R"("thinking":{"type":"enabled","display":"omitted","block_binding":{"a":1}})";
+  for (
+      const Row& row :
+      {Row{"ollama", "llama3.2", budget, "thinking.budget_tokens"},
+       Row{"ollama", "llama3.2", R"("reasoning_effort":"high")", "reasoning_effort"},
+       Row{"ollama", "gpt-oss:20b", R"("reasoning_effort":"max")", "reasoning_effort"},
+       Row{"deepseek", "deepseek-chat", R"("thinking":{"type":"enabled","budget_tokens":9})",
+           "thinking.budget_tokens"},
+       Row{"vllm", "m", budget, "thinking.budget_tokens"},
+       Row{"nvidia", "m", R"("reasoning_effort":"high")", "reasoning_effort"},
+       Row{"cohere", "command-a-03-2025", R"("reasoning_effort":"high")", "reasoning_effort"},
+       Row{"cohere", "command-a-03-2025", adaptive, "thinking"},
+       Row{"cohere", "command-a-03-2025", R"("logprobs":true,"top_logprobs":3)", "top_logprobs"},
+       Row{"qwen", "qwen-plus", adaptive, "thinking"},
+       Row{"openrouter", "openai/gpt-4o-mini", adaptive, "thinking"},
+       Row{"openrouter", "openai/gpt-4o-mini", both, "reasoning_effort"},
+       Row{"google", "gemini-2.5-flash", both, "reasoning_effort"},
+       Row{"google", "gemini-3-pro", both, "thinkingBudget"},
+       Row{"google", "gemini-3-pro", R"("reasoning_effort":"max")", "thinkingLevel"},
+       Row{"google", "gemini-2.5-flash", R"("imageResolution":"2K")", "imageResolution"},
+       Row{"groq", "llama-3.3-70b-versatile", budget, "thinking"},
+       Row{"openai", "gpt-4o", forgets, "preserveThinking"},
+       Row{"moonshot", "kimi-k2.6", forgets, "preserveThinking"},
+       Row{"google", "gemini-3-pro", display, "thinking.display"},
+       Row{"google", "gemini-3-pro", display, "thinking.block_binding"},
+       Row{"anthropic", "claude-sonnet-4-5",
+           R"("response_format":{"type":"json_schema","json_schema":{"name":"a","description":"d","schema":{"type":"object"}}})",
+           "response_format.json_schema.description"}}) {
+    const auto built =
+        test::build(test::settings_of(row.provider), test::question(row.model, row.more));
+    ASSERT_TRUE(built.ok()) << row.provider << " " << row.more << " " << built.error().message;
+    bool is_named = false;
+    for (const model::Note& note : built.value().notes) is_named |= note.what == row.named;
+    EXPECT_TRUE(is_named) << row.provider << " " << row.more << " " << row.named;
+  }
+  const auto glm = test::build(
+      test::settings_of("nvidia"),
+      test::question("z-ai/glm5", R"("preserveThinking":false,"reasoning_effort":"none")"));
+  ASSERT_TRUE(glm.ok());
+  EXPECT_TRUE(test::has(glm.value().request.body, R"("clear_thinking":true)"));
+  EXPECT_TRUE(glm.value().notes.empty());
+}
+
 // What a part of a name shows holds at every server, whatever stands around it.
 TEST(Traits, AreShownByPartsOfNames) {
   using model::Trait;
