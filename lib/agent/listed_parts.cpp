@@ -62,13 +62,13 @@ Tree stored_parts(std::string_view text) {
   Tree parts = Tree::array();
   for (const Tree& part : parsed.value().items()) {
     const std::string_view type = part["type"].string();
-    if (type == "text") {
-      parts.push(text_part(part["text"].string()));
-    } else if (type == "image") {
-      parts.push(media_part("image_url", part["image"].string()));
-    } else {
-      return {};
+    if (type != "text" && type != "image") return {};
+    Tree made = type == "text" ? text_part(part["text"].string())
+                               : media_part("image_url", part["image"].string());
+    if (!part["thoughtSignature"].string().empty()) {
+      made.set("googleThoughtSignature", part["thoughtSignature"]);
     }
+    parts.push(std::move(made));
   }
   return parts;
 }

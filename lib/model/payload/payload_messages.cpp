@@ -16,6 +16,7 @@
 #include "model/payload/cache_marks.hpp"
 #include "model/payload/message_checks.hpp"
 #include "model/payload/row_members.hpp"
+#include "model/payload/signed_parts.hpp"
 #include "model/provider/providers.hpp"
 
 namespace millrace::model {
@@ -271,6 +272,7 @@ Messages read_lobe(const json::Value& array, Messages read, IdSource& ids) {
     if (is_assistant) {
       add_own_signature(message, value);
       add_call_signatures(message, value);
+      read_signed_parts(out, message, value["content"], ids);
     }
     if (message.role == Role::user) restore_media(message, value["content"]);
     restore_cache_marks(message, value);

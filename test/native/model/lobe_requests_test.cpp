@@ -2,6 +2,7 @@
 // a vendor (2026-11).
 #include <gtest/gtest.h>
 
+#include "model/call/scope.hpp"
 #include "model/expected_requests.hpp"
 #include "model/provider/families.hpp"
 
@@ -272,6 +273,32 @@ TEST(CacheKeys, GoToModelsThatHaveThem) {
       {"moonshot", "kimi-k2.5", user, R"("prompt_cache_key":"millrace:u:kimi-k2.5")", ""},
       {"groq", "moonshotai/kimi-k2-instruct", user, "", "prompt_cache_key"},
   });
+}
+
+// What the client of LobeHub stored of an answer with images comes back part by part.
+TEST(SignedParts, GoBackToGeminiAtTheirPlaces) {
+  const auto talk = [](std::string_view signature) {
+    return R"({"model":"gemini-3-pro-image","messages":[{"role":"user","content":"draw"},)"
+           R"({"role":"assistant","content":[{"type":"text","text":"Here","googleThoughtSignature":"SA"},)"
+           R"({"type":"image_url","image_url":{"detail":"auto","url":"data:image/png;base64,AAAA"},)"
+           R"("googleThoughtSignature":")" +
+           std::string(signature) +
+           R"("},{"type":"text","text":"it is"}],"tool_calls":[{"id":"c1","type":"function",)"
+           R"("function":{"name":"t","arguments":"{}"},"thoughtSignature":"SC"}]},)"
+           R"({"role":"tool","tool_call_id":"c1","content":"done"}]})";
+  };
+  const std::string own = test::url_and_body(test::settings_of("google"), talk("SB"));
+  EXPECT_TRUE(test::has(
+      own, R"({"text":"Here","thoughtSignature":"SA"},{"inlineData":{"mimeType":"image/png",)"
+           R"("data":"AAAA"},"thoughtSignature":"SB"},{"text":"it is"},{"functionCall":)"))
+      << own;
+  EXPECT_TRUE(test::has(own, R"("thoughtSignature":"SC")")) << own;
+  const std::string wrapped = test::url_and_body(test::settings_of("google"),
+                                                 talk(model::scoped_signature("google", "SB")));
+  EXPECT_TRUE(test::has(wrapped, R"("data":"AAAA"},"thoughtSignature":"SB"})")) << wrapped;
+  const std::string other = test::url_and_body(test::settings_of("anthropic"), talk("SB"));
+  EXPECT_TRUE(test::has(other, "Here")) << other;
+  EXPECT_FALSE(test::has(other, "SB")) << other;
 }
 
 // A setting that a vendor has no word for is in a note, by the member that has it.

@@ -1,0 +1,17 @@
+// Parts of an answer as LobeHub's client sends them again: each with its signature of Gemini's.
+#pragma once
+
+#include "base/ids.hpp"
+#include "base/json.hpp"
+#include "message/message.hpp"
+
+namespace millrace::model {
+
+// Reads the texts and images of an assistant message's `content` at their places, where one has a
+// `googleThoughtSignature`. What comes before the last of them goes to `out`, the rest is the
+// message's own. Nothing is changed where a part has another type.
+// Source: lobehub/lobehub, `packages/context-engine/src/processors/MessageContent.ts` (2026-11).
+void read_signed_parts(message::Messages& out, message::Message& message,
+                       const json::Value& content, IdSource& ids);
+
+}  // namespace millrace::model
