@@ -4,6 +4,7 @@
 // what a new connection begins with (`after`) is exactly what is missing.
 import type { ErrorCode } from '../../types/errors';
 import { MillraceError } from '../errors';
+import { pause } from '../pause';
 
 /** How a reader of a run comes back after its connection broke. */
 export interface ReconnectOptions {
@@ -355,17 +356,7 @@ export class ResumableRun {
     if (this.#attempts === 1) return Promise.resolve();
     const most = Math.min(maxDelayMs, minDelayMs * 2 ** (this.#attempts - 2));
     const delay = most / 2 + (Math.random() * most) / 2;
-    return new Promise((resolve, reject) => {
-      const stop = (): void => {
-        clearTimeout(timer);
-        reject(signal.reason as Error);
-      };
-      const timer = setTimeout(() => {
-        signal.removeEventListener('abort', stop);
-        resolve();
-      }, delay);
-      signal.addEventListener('abort', stop, { once: true });
-    });
+    return pause(delay, signal);
   }
 
   #lost(cause: unknown): MillraceError {

@@ -15,6 +15,7 @@ import type { ModelHooks } from '../../types/model';
 import type { NativeRequest } from '../addon';
 import { addon } from '../addon';
 import { MillraceError, errorFromNative } from '../errors';
+import { pause } from '../pause';
 import { shown } from '../shown';
 import type { EngineRequest, Timeouts } from '../transport/engine';
 import { engineFetch } from '../transport/engine';
@@ -203,7 +204,7 @@ export class Capabilities {
         const wait = waitFor(error, attempt);
         const again = MillraceError.is(error) && error.retryable && attempt < retries;
         if (!again || wait >= leftOf(call)) throw error;
-        await pause(await this.#reported(error, call, attempt + 1, wait), call.signal);
+        await pause(await this.#reported(error, call, attempt + 1, wait), call.signal, onAbort);
       }
     }
   }
@@ -267,7 +268,7 @@ export class Capabilities {
       if (after >= leftOf(call)) {
         throw new MillraceError('total_timeout', 'The call took longer than the limit.');
       }
-      await pause(after, call.signal);
+      await pause(after, call.signal, onAbort);
       response = await this.#poll(call, address);
     }
   }
@@ -383,19 +384,4 @@ function waitFor(error: unknown, attempt: number): number {
   const requested = MillraceError.is(error) ? error.retryAfterMs : undefined;
   const doubled = firstWaitMs * 2 ** attempt * (0.5 + Math.random() / 2);
   return Math.round(Math.min(requested ?? doubled, longestWaitMs));
-}
-
-function pause(ms: number, signal: AbortSignal | null | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason as Error);
-    };
-    const timer = setTimeout(() => {
-      settled();
-      resolve();
-    }, ms);
-    const settled = onAbort(signal, stop);
-    if (signal?.aborted) stop();
-  });
 }

@@ -4,6 +4,7 @@ import { setMaxListeners } from 'node:events';
 import type { StepContext, StepOptions } from '../../types/runtime';
 import { MillraceError } from '../errors';
 import { checkNames } from '../known-names';
+import { pause } from '../pause';
 import { shown } from '../shown';
 import { checkValues, milliseconds, text } from '../value-checks';
 
@@ -85,18 +86,4 @@ async function limited<T>(
     clearTimeout(timer);
     outer.removeEventListener('abort', stop);
   }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => {
-      clearTimeout(timer);
-      reject(signal.reason as Error);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', stop);
-      resolve();
-    }, ms);
-    signal.addEventListener('abort', stop);
-  });
 }
