@@ -6,8 +6,11 @@ import { randomId } from '../random-id';
 import { patched } from './json-patch';
 import type { Call, Entity, Json, FoldedMessage } from './messages';
 import {
+  append,
   carry,
   gather,
+  isBesides,
+  isThere,
   merge,
   newCall,
   newEntity,
@@ -20,6 +23,7 @@ import {
 } from './messages';
 import { AnswerOrder } from './order';
 import { SignedParts } from './signed';
+import { bytesOf } from './text-hash';
 
 type Handler = (event: Json) => void;
 
@@ -391,21 +395,6 @@ export class Folder {
   }
 }
 
-const isThere = <T>(value: T): value is NonNullable<T> => value !== undefined && value !== null;
-
-// Snapshots need not hold what clients keep beside the conversation.
-const isBesides = ({ role }: FoldedMessage): boolean => role === 'reasoning' || role === 'activity';
-
 function setNew<T>(map: Map<unknown, T>, key: unknown, value: T): void {
   if (!map.has(key)) map.set(key, value);
 }
-
-// Content that is no text keeps what it is.
-function append(message: FoldedMessage, { delta }: Json): void {
-  if (typeof (message.content ?? '') === 'string' && typeof delta === 'string') {
-    message.content = `${(message.content ?? '') as string}${delta}`;
-  }
-}
-
-// As text whose order is that of the engine's index.
-const bytesOf = (id: string): string => String.fromCharCode(...new TextEncoder().encode(id));

@@ -8,6 +8,8 @@ export type Json = Record<string, unknown>;
 /** The text of a member, or "" for what is no text. */
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 export const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+export const isThere = <T>(value: T): value is NonNullable<T> =>
+  value !== undefined && value !== null;
 export const objectOf = (value: unknown): Json => (isRecord(value) ? value : {});
 
 /** The open object `metadata` of a message or a call. */
@@ -120,6 +122,17 @@ export const newRow = (role: string, id: string): FoldedMessage => ({
   subagentRunId: undefined,
   ...newEntity(),
 });
+
+/** Adds the piece of an event; content that is no text stays as it is. */
+export function append(message: FoldedMessage, { delta }: Json): void {
+  if (typeof (message.content ?? '') === 'string' && typeof delta === 'string') {
+    message.content = `${(message.content ?? '') as string}${delta}`;
+  }
+}
+
+/** Snapshots need not hold what clients keep beside the conversation. */
+export const isBesides = ({ role }: FoldedMessage): boolean =>
+  role === 'reasoning' || role === 'activity';
 
 const shownCall = (call: Call): Json =>
   defined({ ...call, metadata: shownMetadata(call.metadata) });

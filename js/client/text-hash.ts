@@ -19,3 +19,6 @@ export function hashOf(text: string): { size: number; hash: string } {
   for (let shift = 0; shift < 32; shift += 8) mix((size >>> shift) & 0xff);
   return { size, hash: (hash >>> 0).toString(16).padStart(8, '0') };
 }
+
+/** A text whose order is that of the engine's index: by the bytes of UTF-8. */
+export const bytesOf = (id: string): string => String.fromCharCode(...new TextEncoder().encode(id));
