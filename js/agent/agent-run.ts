@@ -29,12 +29,8 @@ import { asError, resultOf, textOf } from './run-end';
 import type { ResumeOptions, RunHost } from './run-host';
 import type { Begun, Item, ReportedResult } from './run-items';
 import { RunByteReaders } from './run-byte-readers';
+import { Commit, ReaderLag } from './run-waits';
 import { SentMessages } from './sent-messages';
-
-// Characters that a reader may lag behind before the run waits for it.
-const mostLag = 1 << 22;
-// The same where the store has what follows, and the end is not waited for.
-const mostStoredLag = 1 << 13;
 
 /**
  * A run of an agent.
@@ -48,7 +44,7 @@ const mostStoredLag = 1 << 13;
 export class AgentRun implements AsyncIterable<RunEvent> {
   readonly threadId: string;
   readonly runId: string;
-  /** `protocolVersion` of the client's input, which says what its responses may hold. */
+  /** `protocolVersion` of the client's input, which decides what its responses may hold. */
   readonly protocolVersion: string | undefined;
   readonly #host: RunHost<AgentRun>;
   readonly #call: AgentCall;
@@ -71,14 +67,12 @@ export class AgentRun implements AsyncIterable<RunEvent> {
   #isWatched = true;
   readonly #wakes = new Wakes();
   readonly #messages: SentMessages;
-  #room: (() => void) | undefined;
+  readonly #lag: ReaderLag;
   #failure: MillraceError | undefined;
   #result: ReportedResult | undefined;
   #saved: RunCheckpoint | undefined;
   #seq = 0;
-  // Of a run that is recorded: when it is, or why it could not be.
-  readonly #committed: Promise<void>;
-  #commit: (error?: MillraceError) => void = () => undefined;
+  readonly #commit: Commit;
   readonly #inputRead: Promise<void> | undefined;
 
   constructor(call: AgentCall, host: RunHost<AgentRun>) {
@@ -88,6 +82,7 @@ export class AgentRun implements AsyncIterable<RunEvent> {
     this.#call = call;
     this.#host = host;
     this.#events = new ReplayEvents(host.replayBufferSize, { waits: true });
+    this.#lag = new ReaderLag(this.#events);
     this.#messages = new SentMessages({
       ...{ call, durable: host.durable },
       ready: () => this.#whenReady(),
@@ -96,12 +91,7 @@ export class AgentRun implements AsyncIterable<RunEvent> {
     this.#byteReaders = new RunByteReaders(call, host.replayBufferSize, () => this.#stopUnread());
     this.#calls = new HostCalls(host, call, this.#scope);
     if (host.send) this.#fetches = new HostFetches(call, this.#scope, host.send);
-    this.#committed = new Promise((resolve, reject) => {
-      if (host.durable) this.#commit = (error) => (error ? reject(error) : resolve());
-      else resolve();
-    });
-    // The result of the run reports it as well.
-    this.#committed.catch(() => undefined);
+    this.#commit = new Commit(host.durable !== undefined);
     this.#done = this.#read();
     if (host.signal) {
       const leave = onAbort(host.signal, () => this.stop());
@@ -183,7 +173,7 @@ export class AgentRun implements AsyncIterable<RunEvent> {
 
   /** @internal */
   protected get committed(): Promise<void> {
-    return this.#committed;
+    return this.#commit.done;
   }
 
   /**
@@ -217,7 +207,7 @@ export class AgentRun implements AsyncIterable<RunEvent> {
   get result(): Promise<AgentResult> {
     this.#waiters += 1;
     this.#watch(true);
-    this.#room?.();
+    this.#lag.changed();
     return this.#done;
   }
 
@@ -264,7 +254,7 @@ export class AgentRun implements AsyncIterable<RunEvent> {
 
   // When it can be given a message.
   async #whenReady(): Promise<void> {
-    await this.#committed;
+    await this.#commit.done;
     if (!this.#inputRead || this.#host.durable) return;
     await this.#inputRead;
     // It begins now.
@@ -292,7 +282,7 @@ export class AgentRun implements AsyncIterable<RunEvent> {
     return this.#host.goOn(answersOf(interrupts, decisions), options);
   }
 
-  // What its readers may do. A failure is told by an event and by `text`, not by a loop.
+  // What its readers may do. A failure is reported by an event and by `text`, not by a loop.
   #handle(): ReadRun {
     return {
       open: () => {
@@ -301,13 +291,13 @@ export class AgentRun implements AsyncIterable<RunEvent> {
       },
       close: (cursor) => {
         this.#events.close(cursor);
-        this.#room?.();
+        this.#lag.changed();
         this.#stopUnread();
       },
       isOver: () => this.#over,
       error: () => undefined,
       wait: (wake) => this.#wakes.add(wake),
-      took: () => this.#room?.(),
+      took: () => this.#lag.changed(),
     };
   }
 
@@ -315,14 +305,14 @@ export class AgentRun implements AsyncIterable<RunEvent> {
     try {
       for (let output = await this.#call.read(); output; output = await this.#call.read()) {
         this.#take(output as string);
-        while (this.#events.lag > this.#mostLag) await this.#hasRoom();
+        while (this.#lag.isTooLong(this.#isStoredOnly)) await this.#lag.change();
       }
     } catch (error) {
       this.#failure = asError(error);
     }
     this.#over = true;
     // Whatever was stored has been reported before.
-    this.#commit(
+    this.#commit.settle(
       this.#failure ?? new MillraceError('cancelled', 'The run was stopped before it began.'),
     );
     this.#calls.end();
@@ -333,18 +323,9 @@ export class AgentRun implements AsyncIterable<RunEvent> {
     return resultOf({ threadId, runId }, this.#result, this.#failure);
   }
 
-  get #mostLag(): number {
-    return this.#host.durable && this.#waiters === 0 ? mostStoredLag : mostLag;
-  }
-
-  // A reader took something or left, or a caller waits for the end.
-  #hasRoom(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#room = () => {
-        this.#room = undefined;
-        resolve();
-      };
-    });
+  // The store has what follows, and the end is not waited for.
+  get #isStoredOnly(): boolean {
+    return this.#host.durable !== undefined && this.#waiters === 0;
   }
 
   #take(output: string): void {
@@ -390,7 +371,7 @@ export class AgentRun implements AsyncIterable<RunEvent> {
       case '@result': {
         const { type: _type, ...result } = item;
         this.#result = result;
-        // Answers that were refused leave the questions open.
+        // Answers that were rejected leave the interrupts open.
         if (result.status !== 'error' && !this.#host.durable) {
           const { tools, suspended: requested } = this.#host;
           rememberSuspended(this.threadId, result.interrupts ?? [], tools, requested);
@@ -405,7 +386,7 @@ export class AgentRun implements AsyncIterable<RunEvent> {
     const { durable } = this.#host;
     if (durable) Object.assign(durable, { id, name, principal });
     (this as { threadId: string }).threadId = threadId;
-    this.#commit();
+    this.#commit.settle();
   }
 
   // A failure of the caller's own code is the caller's.
