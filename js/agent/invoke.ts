@@ -4,7 +4,8 @@ import type { AgentToolContext, ChatToolPayload } from '../../types/agent';
 import { MillraceError } from '../errors';
 import type { MCPFileStore } from '../mcp/attachments';
 import type { MCPClient } from '../mcp/client';
-import { invokeMCPTypePlugin } from '../mcp/plugin';
+import type { MCPPluginOptions } from '../mcp/plugin';
+import { defaultLength, invokeMCPTypePlugin } from '../mcp/plugin';
 import { checkArgument } from '../value-checks';
 import { resultText } from '../tool/http-tools';
 import { payloadArguments, toolFailure } from '../tool/payload';
@@ -29,13 +30,8 @@ export interface ToolInvocation {
   [member: string]: unknown;
 }
 
-export interface ToolInvocationOptions {
-  signal?: AbortSignal;
-  /** Milliseconds; the tool's own limit when absent. */
-  timeoutMs?: number;
-  /** Bytes of `content`; longer ones are cut and say so. Default 25000. */
-  maxLength?: number;
-  /** Keeps images, sounds and files of MCP results, which become `attachments`. */
+export interface ToolInvocationOptions extends MCPPluginOptions {
+  /** Keeps images, audio and files of MCP results, which become `attachments`. */
   store?: MCPFileStore;
 }
 
@@ -57,8 +53,6 @@ export interface ToolSources {
   /** Of all other types, by the payload's identifier. */
   plugins?: Readonly<Record<string, PluginOptions>>;
 }
-
-const defaultLength = 25_000;
 
 function failure(thrown: unknown, began: number, signal: AbortSignal | undefined): ToolInvocation {
   return { ...toolFailure(thrown, signal), executionTime: Date.now() - began };

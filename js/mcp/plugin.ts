@@ -12,7 +12,7 @@ export interface MCPPluginResult {
   /** What the model reads. */
   content: string;
   success: boolean;
-  /** The result as the server gave it, without the bytes of images, sounds and files. */
+  /** The result as the server gave it, without the bytes of images, audio and files. */
   state?: MCPToolResult;
   /** What `store` has kept of them. */
   attachments?: MCPAttachment[];
@@ -23,16 +23,18 @@ export interface MCPPluginResult {
 
 export interface MCPPluginOptions {
   signal?: AbortSignal;
+  /** Milliseconds; the tool's own limit when absent. */
   timeoutMs?: number;
-  /** Bytes of `content`; longer ones are cut and say so. Default 25000. */
+  /** Bytes of `content`; longer ones are cut, with a note. Default 25000. */
   maxLength?: number;
-  /** Keeps images, sounds and files of results; without it they are lost. */
+  /** Keeps images, audio and files of results; without it they are lost. */
   store?: MCPFileStore;
 }
 
 type Json = Record<string, unknown>;
 
-const defaultLength = 25_000;
+/** Of `maxLength`. */
+export const defaultLength = 25_000;
 
 // LobeHub's classes of errors; it has none for what happens to a call after the server was reached.
 const ownTypes = new Set(['tool_timeout', 'cancelled']);
