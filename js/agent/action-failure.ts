@@ -1,4 +1,4 @@
-// What the engine learns of an action that failed: the error as a state holds it, and what says that it may pass. The
+// What the engine learns of an action that failed: the error as a state holds it, and what shows that it may pass. The
 // engine decides whether a tool or a model is called again (lib/agent/step).
 import { MillraceError } from '../errors';
 import { type AgentErrorRecord, errorRecord } from '../serialize';

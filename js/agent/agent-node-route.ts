@@ -11,7 +11,7 @@ import type { RunnableAgent } from './types';
 export interface NodeRequest extends AsyncIterable<unknown> {
   method?: string | undefined;
   url?: string | undefined;
-  /** Of Express: `url` with the path that the handler stands at. */
+  /** Of Express: `url` with the path of the handler. */
   readonly originalUrl?: string | undefined;
   readonly headers?: { 'content-encoding'?: string | undefined };
   readonly socket?: { readonly remoteAddress?: string | undefined };

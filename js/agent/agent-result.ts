@@ -1,9 +1,9 @@
-// How a run of an agent ended, told apart by `status`.
+// How a run of an agent ended, distinguished by `status`.
 import type { AgentRunCost, AgentUsage, TurnAnswer } from '../../types/agent';
 import type { AgentInterrupt } from '../../types/agent-run';
 import type { MillraceError } from '../errors';
 
-/** What every end of a run tells. */
+/** What every end of a run has. */
 export interface AgentResultBase {
   /** A finish reason, for instance `completed` or `max_steps_completed`. */
   reason: string;

@@ -9,7 +9,7 @@ export interface ContextModelCard {
   contextWindowTokens?: number;
   maxOutput?: number;
   abilities?: { functionCall?: boolean; vision?: boolean };
-  /** Bounds of a parameter, or false where the model refuses it. */
+  /** Bounds of a parameter, or false where the model rejects it. */
   parameters?: Record<string, { min?: number; max?: number } | false>;
 }
 
@@ -28,13 +28,13 @@ export interface ContextInput {
   manifests?: Record<string, { systemRole?: string }>;
   /** The table's card of the agent's model when absent. */
   card?: ContextModelCard;
-  /** Told behind the system role. */
+  /** Comes after the system role. */
   instructions?: string[];
-  /** Files, pages and notes that stand in the system message. */
+  /** Files, pages and notes that are in the system message. */
   resources?: { title?: string; uri?: string; content: string }[];
   /** So many of the newest rows, the system's not counted; never half of a tool's work. */
   historyCount?: number;
-  /** Tells the model the date. */
+  /** Gives the model the date. */
   now?: Date | number;
   utcOffsetMinutes?: number;
   /** For `{{name}}` in system role and instructions; lists are written with commas. */

@@ -98,8 +98,8 @@ export class EngineAgent {
     runtime.register(name, agent);
   }
 
-  // The engine names a tool only: one name stands for one function in an agent and those it calls. What
-  // runs in the engine is told apart by the plan of each agent.
+  // The engine names a tool only: one name is one function in an agent and those it calls. What
+  // runs in the engine is distinguished by the plan of each agent.
   #addTool(name: string, one: HostTool): void {
     const known = this.#tools.get(name);
     if (known !== undefined && engineToolOf(one)) return;

@@ -22,11 +22,11 @@ export type OnDisconnect = 'continue' | 'stop';
 
 /** What is done with a call of a tool that was cut by a crash and must not run twice. */
 export type UnknownPolicy =
-  /** The model gets an error that says that the outcome is unknown; the default. */
+  /** The model gets an error, that the outcome is unknown; the default. */
   | 'report'
   /** It runs again. */
   | 'retry'
-  /** The user says whether it had its effect: `{ value: 'ran' | 'did_not_run' | 'stop' }` answers the interrupt. */
+  /** The user decides whether it had its effect: `{ value: 'ran' | 'did_not_run' | 'stop' }` answers the interrupt. */
   | 'ask';
 
 /** The texts that a run begins with; see read_run_spec in lib/host/run_stream.hpp. */

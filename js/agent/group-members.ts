@@ -1,11 +1,11 @@
 // How the members of a group are put to work: the executors of a supervisor's instructions, and what the
-// supervisor is told where one fails.
+// supervisor gets an error where one fails.
 import type { AgentState } from '../../types/agent';
 import type { GroupExecutor, GroupResult } from './group-types';
 
 type Payload = Record<string, unknown>;
 
-/** Lets one member work; `payload` names it and says what it is asked. */
+/** Lets one member work; `payload` names it and has its task. */
 export type Speak = (payload: Payload, state: AgentState) => Promise<unknown>;
 
 /** Works on all items, some at a time. */

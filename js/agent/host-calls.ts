@@ -73,7 +73,7 @@ export class HostRequests {
     this.#outer = outer;
   }
 
-  /** Has a question answered; `answer` may tell of its progress. */
+  /** Has a question answered; `answer` may report its progress. */
   start(
     id: number,
     answer: (question: OpenRequest, report: (progress: object) => void) => Promise<object>,
@@ -108,7 +108,7 @@ export class HostRequests {
   }
 }
 
-// What a tool threw is told to the model, and may be worth another try.
+// What a tool threw goes to the model as its result, and may be worth another try.
 function failureOf(thrown: unknown): object {
   const { type, message } = errorRecord(thrown);
   const code = type === 'AgentRuntimeError' ? 'tool_failed' : type;

@@ -38,7 +38,7 @@ function fill(target: SecurityBlacklistConfig): void {
   if (target.length === 0) target.push(...defaultBlacklist());
 }
 
-// The engine knows its own list without being told.
+// The engine has its own list.
 function listFor(
   blacklist: SecurityBlacklistConfig | undefined,
 ): SecurityBlacklistConfig | undefined {

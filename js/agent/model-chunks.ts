@@ -66,7 +66,7 @@ function turnReport(report: CallReport): TurnReports {
   return { ...(notes.length > 0 && { notes }), answers: [answer] };
 }
 
-// What a call tells of its failed attempts: another one begins, and what was shown is void.
+// What a call reports of its failed attempts: another one begins, and what was shown is void.
 function ofAttempt(event: AGUIEvent, answer: AnswerText): ModelChunk | undefined {
   if (event.type !== 'CUSTOM') return undefined;
   if (event.name === 'millrace.reset') return { reset: true, content: answer.text };

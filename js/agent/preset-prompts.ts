@@ -1,6 +1,6 @@
-// The tasks outside of an agent's loop: what a model is told, and what counts as an answer.
+// The tasks outside of an agent's loop: their prompts, and what counts as an answer.
 
-/** What a task works on; which members it reads stands with its name. */
+/** What a task works on; which members it reads is written at its name. */
 export interface PresetTaskInput {
   /** The text, the question, or the description of an agent. */
   text?: string;
@@ -20,7 +20,7 @@ export interface PresetTask {
   user: (input: PresetTaskInput) => string;
   /** The value in the answer, or undefined when it breaks the rule. */
   parse: (answer: string, locales: readonly string[]) => string | undefined;
-  /** What the model is told when it did. */
+  /** The instruction of the model when it did. */
   rule: string;
   temperature?: number;
 }
@@ -107,7 +107,7 @@ function textOf(content: unknown): string {
     .join(' ');
 }
 
-// What others wrote stands between marks that it can neither close nor open.
+// What others wrote is between marks that it can neither close nor open.
 const marks = /<(\/?(?:text|dialogue|passage|summary)\b)/gi;
 function enclosed(name: string, text: string): string {
   return `<${name}>\n${text.replace(marks, '< $1')}\n</${name}>`;

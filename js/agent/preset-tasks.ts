@@ -13,7 +13,7 @@ import { presetTasks, supportedLocales } from './preset-prompts';
 
 type Params = Partial<ChatStreamPayload> & {
   messages: ChatStreamPayload['messages'];
-  /** Who is asked where neither `runtime` nor `url` says it. */
+  /** The model where neither `runtime` nor `url` names one. */
   provider?: string;
   /** LobeHub's, of no meaning to a call without tools. */
   plugins?: readonly string[];
@@ -120,7 +120,7 @@ export interface PresetTaskOptions<Name extends PresetTaskName = PresetTaskName>
 /**
  * Runs one of the preset tasks and reads its answer. An answer that breaks the task's rule is asked
  * for once more; after that the value stays as it was: `input.previous`, or undefined. Rejects with
- * what the provider says, and with the signal's reason.
+ * the provider's error, and with the signal's reason.
  */
 export async function runPresetTask(options: PresetTaskOptions): Promise<string | undefined> {
   checkArgument('runPresetTask()', options);

@@ -1,4 +1,4 @@
-// What tools say of calls that fail: that a failure may pass, and how often a call is tried again. The engine decides
+// What tools declare about calls that fail: that a failure may pass, and how often a call is tried again. The engine decides
 // whether it is (lib/agent/step/step_tools.cpp).
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -11,7 +11,7 @@ export function withRetries<Tool extends object>(tool: Tool, retries: number | u
   return tool;
 }
 
-/** How often calls of these tools are tried again, of those that say so. */
+/** How often calls of these tools are tried again, of those that declare it. */
 export function declaredRetries(tools: Readonly<Record<string, object>>): Record<string, number> {
   return Object.fromEntries(
     Object.entries(tools).flatMap(([name, tool]) => {

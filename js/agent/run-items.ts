@@ -6,7 +6,7 @@ import type { AgentResultBase } from './agent-result';
 import type { ToolRequest } from './host-calls';
 import type { SentAnswer } from './sent-messages';
 
-// The result as the engine tells it, without the error of a run that failed.
+// The result as the engine reports it, without the error of a run that failed.
 export type ReportedResult = Omit<AgentResultBase, 'threadId' | 'runId'> & {
   status: AgentRunStatus;
   interrupts?: AgentInterrupt[];

@@ -4,7 +4,7 @@ import { MillraceError } from '../errors';
 import { toJson } from '../serialize';
 import { shown } from '../shown';
 
-/** Refuses what is no state at all. */
+/** Rejects what is no state at all. */
 export function checkState(state: unknown): void {
   if (typeof state === 'object' && state !== null && !Array.isArray(state)) return;
   throw new MillraceError(

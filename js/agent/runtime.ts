@@ -116,7 +116,7 @@ export class AgentRuntime {
     options: StepOptions,
     wrap?: (handlers: Record<string, ActionHandler>) => Record<string, ActionHandler>,
   ): Promise<AgentStepResult> {
-    // No state is a bad one, which the engine tells of in the result.
+    // No state is a bad one, which the engine reports in the result.
     const stateJson = toJson(state ?? null, 'state');
     const contextJson = context === undefined ? 'null' : toJson(context, 'context');
     return this.#drive(options, (step) => step.begin(stateJson, contextJson, Date.now()), wrap);

@@ -1,4 +1,4 @@
-// sendMessage: a run in a stored thread. What the user said is stored before the model is asked.
+// sendMessage: a run in a stored thread. The user's message is stored before the model is called.
 import type { ChatStorage } from '../../types/channels';
 import type { AssistantMessage, Message, UserMessage } from '../../types/messages';
 import { MillraceError } from '../errors';

@@ -84,7 +84,7 @@ export function innerOptions(
   return { priority: 'inner', parent: inner.parent, parentCall: inner.call };
 }
 
-/** Checks the options that say when a run begins. */
+/** Checks the options for when a run begins. */
 export function checkTurn({ busy, priority }: Pick<DurableRunOptions, 'busy' | 'priority'>): void {
   checkChoice('A run', 'busy', busy, ['reject', 'queue']);
   checkChoice('A run', 'priority', priority, ['high', 'normal', 'low']);

@@ -30,7 +30,7 @@ import type { RuntimeConfig } from './runtime-config';
 export interface AgentToolsEngine {
   /** For Agent.tools. */
   tools: Record<string, AgentTool>;
-  /** For AgentState.tools: what the model is told. */
+  /** For AgentState.tools: the definitions that the model gets. */
   definitions: ChatTool[];
   /** For AgentState.toolManifestMap: who has to be asked. */
   toolManifestMap: Record<string, object>;

@@ -21,9 +21,9 @@ import type {
 
 /** Who is asked before tools run. The security blacklist asks in any case. */
 export type ApprovalPolicy =
-  /** Each tool as it says; the default. */
+  /** Each tool as it declares; the default. */
   | 'tools'
-  /** As they say, and whatever is neither `read` nor `idempotent`. */
+  /** As they declare, and whatever is neither `read` nor `idempotent`. */
   | 'risky'
   | 'always'
   /** `always`. */
@@ -65,7 +65,7 @@ export interface AgentOptionsOf<Agent> {
     | (Pick<AgentLimits, 'maxTokens' | 'maxDurationMs' | 'maxRepeats' | 'maxCallsPerStep'> & {
         /** Turns of the model with tools; one last answer follows. 32 when absent, 0 for no limit. */
         maxSteps?: number | undefined;
-        /** US dollars; refused where the price of a model is not known. */
+        /** US dollars; rejected where the price of a model is not known. */
         maxCost?: number | undefined;
       })
     | undefined;

@@ -44,7 +44,7 @@ function isCall(call: unknown): boolean {
   return typeof called === 'object' && called !== null;
 }
 
-/** Throws for a message that says nothing: it would end the run as one that was answered. */
+/** Throws for a message without content: it would end the run as one that was answered. */
 export function checkAnswer(message: AgentMessage): void {
   const {
     content,
@@ -81,7 +81,7 @@ export function checkPrompt(prompt: unknown): void {
 
 const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];
 
-// An assistant may have said nothing but its calls.
+// An assistant may have nothing but its calls.
 function isMessage(row: unknown): boolean {
   const { role, content } = (row ?? {}) as { role?: string; content?: unknown };
   if (!roles.includes(role ?? '')) return false;
@@ -139,7 +139,7 @@ export function checkConversation(messages: unknown, systemPrompt: string): void
   );
 }
 
-/** A message whose refusal is what it says. */
+/** A message whose content is its refusal. */
 export function spoken(message: AgentMessage): AgentMessage {
   const { refusal, ...received } = message as AgentMessage & { refusal?: unknown };
   const content: unknown = received.content ?? '';
@@ -147,7 +147,7 @@ export function spoken(message: AgentMessage): AgentMessage {
   return { ...received, content: content + refusal };
 }
 
-/** Whether a provider did not say what its answer cost. */
+/** Whether a provider did not report what its answer cost. */
 export function unreported({ usage }: ChatResponse): boolean {
   const { prompt_tokens, completion_tokens, total_tokens } = usage ?? {};
   return ![prompt_tokens, completion_tokens, total_tokens].some(
@@ -175,12 +175,12 @@ export function failure(
   };
 }
 
-// What the engine says of a conversation that it does not send.
+// The engine's error for a conversation that it does not send.
 const notSent = /^The conversation has about \d+ tokens;/;
 const returned = (message: string): string =>
   notSent.test(message) ? message : `API returned error: ${message}`;
 
-// What it says of a body that is JSON without an answer.
+// Its error for a body that is JSON without an answer.
 const isOtherJson = /^The body is JSON,/;
 
 // FrostAgent's words for answers with status 200 that hold none. All but the last two are what a provider's

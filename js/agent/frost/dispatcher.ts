@@ -17,7 +17,7 @@ export interface Delivery {
   error?: string;
 }
 
-/** What a function that delivers has told: everything but `{ delivered: false }` means that the message is there. */
+/** The result of a function that delivers: everything but `{ delivered: false }` means that the message is there. */
 export function deliveryOf(outcome: unknown): Delivery {
   const { delivered } = (outcome ?? {}) as { delivered?: unknown };
   return typeof delivered === 'boolean' ? (outcome as Delivery) : { delivered: true };
@@ -65,7 +65,7 @@ export class Dispatcher {
   }
 }
 
-/** An adapter that hands messages to a function of this process; `{ delivered: false }` or a throw says that it failed. */
+/** An adapter that hands messages to a function of this process; `{ delivered: false }` or a throw means that it failed. */
 export function inProcessAdapter(
   id: string,
   deliver: (message: OutgoingMessage) => unknown,

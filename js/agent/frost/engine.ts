@@ -143,7 +143,7 @@ export class Engine {
   /**
    * Answers in a session; prompts of one session are answered in order. What the tools and the model of a
    * prompt gave before it failed or was cancelled is stored as well, so that the next one need not repeat
-   * it; listSessions() tells of such a turn. One that gave nothing leaves the history as it was.
+   * it; listSessions() reports such a turn. One that gave nothing leaves the history as it was.
    */
   async runWithSession(
     sessionId: string,

@@ -69,7 +69,7 @@ function rejectOption(sentence: string): never {
   throw new MillraceError('invalid_option', sentence);
 }
 
-/** The members that say something. */
+/** The members that are set. */
 export function present<T extends object>(options: T | null | undefined): T {
   const given = Object.entries(options ?? {});
   return Object.fromEntries(given.filter(([, value]) => (value ?? undefined) !== undefined)) as T;
@@ -101,7 +101,7 @@ function choiceOf(given: NonNullable<EngineOptions['toolChoice']>): ToolChoice {
 const isMode = (choice: string): choice is Extract<ToolChoice, string> =>
   ['none', 'auto', 'required'].includes(choice);
 
-/** What the environment says of an Engine. */
+/** The settings of an Engine in the environment. */
 export function environment(): EngineOptions {
   const { UPSTREAM_ENDPOINT, UPSTREAM_API_KEY, MODEL_NAME, SYSTEM_PROMPT, MAX_CONTEXT_MESSAGES } =
     process.env;

@@ -7,7 +7,7 @@ import type { EngineOptions, EngineTool } from './types';
 /** What the document calls a text of the engine's begins with this. */
 export const failed = 'FrostAgent错误：';
 
-// The cut result of a tool and what says that it was cut.
+// The cut result of a tool and the note that it was cut.
 const resultRoom = resultLimit + 64;
 
 /** The name of a tool in calls. */
@@ -15,7 +15,7 @@ export function calledName(tool: Pick<EngineTool, 'name'>): string {
   return agentToolName(tool as never);
 }
 
-/** A tool as the provider is told of it. */
+/** A tool as the provider gets it. */
 export function definition(tool: EngineTool): object {
   const { description, parameters } = tool;
   return { type: 'function', function: { name: calledName(tool), description, parameters } };

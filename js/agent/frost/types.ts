@@ -24,7 +24,7 @@ export interface SendMessagePart {
   url?: string;
 }
 
-/** Delivers a message of the running prompt; `{ delivered: false, error }` or a throw says that it failed. */
+/** Delivers a message of the running prompt; `{ delivered: false, error }` or a throw means that it failed. */
 export type MessageHook = (
   message: SendMessagePayload,
   context: { runId: string; sessionId?: string; signal: AbortSignal },
@@ -125,7 +125,7 @@ export interface EngineOptions {
 
 export interface EngineRunOptions {
   signal?: AbortSignal;
-  /** Takes over what send_message says; the model is told what became of it. */
+  /** Takes over the messages of send_message; the model gets the result. */
   onMessage?: MessageHook;
   /** Called when the provider that `baseURL` names, or a runtime without hooks, is asked again after a failure. */
   onRetry?: (retry: EngineRetry) => void;
@@ -147,7 +147,7 @@ export interface EngineResult {
   text?: string;
   error?: { code: string; message: string; retryable: boolean };
   usage: EngineUsage;
-  /** True when the model chose to say nothing. */
+  /** True when the model chose to stay silent. */
   silent?: boolean;
   /** The whole conversation of this run. */
   messages: AgentMessage[];
