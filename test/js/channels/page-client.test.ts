@@ -372,6 +372,10 @@ describe('a bundle', () => {
       expect(code).not.toMatch(/node:|\.node\b|require\(/);
       return gzipSync(code, { level: 9 }).length;
     };
+    // docs/decisions/page-client-size.md
+    expect(sizeOf('{ agUIAdapter, fetchLLM, restStorage }')).toBeLessThanOrEqual(5.1 * 1024);
+    const withoutFold = '{ agUIAdapter, fetchLLM, fetchSSE, restStorage }';
+    expect(sizeOf(withoutFold)).toBeLessThanOrEqual(8.5 * 1024);
     expect(sizeOf('{ agUIAdapter, fetchLLM, foldEvents }')).toBeLessThanOrEqual(9.75 * 1024);
     expect(sizeOf('*')).toBeLessThanOrEqual(14 * 1024);
   });
