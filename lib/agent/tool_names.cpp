@@ -6,6 +6,7 @@
 
 #include "agent/state.hpp"
 #include "base/md5.hpp"
+#include "base/name_character.hpp"
 #include "base/tool_name_separator.hpp"
 
 namespace millrace::agent {
@@ -23,10 +24,7 @@ std::string hash_name(std::string_view name) {
 }
 
 bool is_sendable(std::string_view name) {
-  return std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-';
-  });
+  return std::all_of(name.begin(), name.end(), is_name_character);
 }
 
 bool is_hash_of(std::string_view given, std::string_view name) {

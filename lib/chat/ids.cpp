@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/ascii.hpp"
+#include "base/name_character.hpp"
 #include "base/sha256.hpp"
 #include "base/utf8.hpp"
 #include "chat/text.hpp"
@@ -16,10 +17,6 @@ constexpr std::size_t most_attachment_id = 96;
 constexpr std::size_t name_limit = 128;
 constexpr std::size_t ending_limit = 16;
 constexpr std::string_view nameless = "attachment";
-
-constexpr bool is_id_character(char c) {
-  return is_ascii_alphanumeric(c) || c == '-' || c == '_';
-}
 
 constexpr bool is_ascii(char c) {
   return static_cast<unsigned char>(c) < 0x80;
@@ -104,7 +101,7 @@ std::string legacy_message_id(std::string_view conversation, std::size_t index,
 
 bool is_attachment_id(std::string_view id) {
   return id.size() >= least_attachment_id && id.size() <= most_attachment_id &&
-         std::all_of(id.begin(), id.end(), is_id_character);
+         std::all_of(id.begin(), id.end(), is_name_character);
 }
 
 std::string attachment_name(std::string_view given) {
@@ -134,7 +131,7 @@ std::string content_disposition(std::string_view kind, std::string_view name) {
     } else if (begins) {
       ascii.push_back('_');
     }
-    if (is_id_character(c) || c == '.') {
+    if (is_name_character(c) || c == '.') {
       encoded.push_back(c);
     } else {
       const auto byte = static_cast<unsigned char>(c);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/name_character.hpp"
 #include "format/retained.hpp"
 #include "message/parts.hpp"
 
@@ -223,9 +224,7 @@ std::string TurnWriter::wire_id(std::string_view id) {
   std::string plain(id.empty() ? "call" : id);
   if (names_.id_limit > 0) {
     for (char& c : plain) {
-      const bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                        (c >= '0' && c <= '9') || c == '_' || c == '-';
-      if (!fits) c = '_';
+      if (!is_name_character(c)) c = '_';
     }
     if (plain.size() > names_.id_limit) plain.resize(names_.id_limit);
   }

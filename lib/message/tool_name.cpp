@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/name_character.hpp"
 #include "base/sha256.hpp"
 
 namespace millrace::message {
@@ -10,15 +11,10 @@ namespace {
 constexpr std::size_t longest = 64;
 constexpr std::size_t hash_digits = 8;
 
-bool is_taken_by_all(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '-';
-}
-
 }  // namespace
 
 bool is_sendable_name(std::string_view name) {
-  return name.size() <= longest && std::all_of(name.begin(), name.end(), is_taken_by_all);
+  return name.size() <= longest && std::all_of(name.begin(), name.end(), is_name_character);
 }
 
 std::string sendable_name(std::string_view name) {
@@ -27,7 +23,7 @@ std::string sendable_name(std::string_view name) {
   std::string sent;
   for (const char c : name) {
     if (sent.size() == longest - suffix.size()) break;
-    if (is_taken_by_all(c)) {
+    if (is_name_character(c)) {
       sent.push_back(c);
     } else if (!sent.ends_with('_')) {
       sent.push_back('_');

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/json.hpp"
+#include "base/name_character.hpp"
 #include "base/tool_name_separator.hpp"
 
 namespace millrace::tool {
@@ -18,11 +19,6 @@ constexpr std::array<std::pair<std::string_view, Effect>, 4> effects{{
     {"keyed", Effect::keyed},
     {"once", Effect::once},
 }};
-
-bool is_name_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '-';
-}
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "base/name_character.hpp"
 #include "base/shown.hpp"
 #include "message/json_builder.hpp"
 #include "model/body/answer_schema.hpp"
@@ -68,9 +69,7 @@ ModeRow mode_of(const ProviderConfig& config, std::string_view model) {
 std::string plain_name(std::string_view name) {
   std::string out;
   for (const char c : name.substr(0, name_limit)) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '_' || c == '-';
-    out.push_back(plain ? c : '_');
+    out.push_back(is_name_character(c) ? c : '_');
   }
   return out.empty() ? std::string(default_name) : out;
 }

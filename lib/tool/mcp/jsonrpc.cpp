@@ -6,6 +6,7 @@
 
 #include "base/ascii.hpp"
 #include "base/json_tree.hpp"
+#include "base/name_character.hpp"
 
 namespace millrace::mcp {
 namespace {
@@ -38,7 +39,7 @@ std::string plain_words(std::string_view text) {
     word.clear();
   };
   for (const char c : text) {
-    if (is_ascii_alphanumeric(c) || c == '-' || c == '_') {
+    if (is_name_character(c)) {
       word.push_back(to_lower(c));
     } else {
       end_word();
