@@ -12,17 +12,6 @@ bool is_plain_text(const json::Value& part) {
   return part["text"].is_string() && part["type"].string() == "text" && part.size() == 2;
 }
 
-void set_member(std::vector<std::pair<std::string, std::string>>& members, std::string_view key,
-                std::string json) {
-  const auto known = std::find_if(members.begin(), members.end(),
-                                  [&](const auto& member) { return member.first == key; });
-  if (known != members.end()) {
-    known->second = std::move(json);
-  } else {
-    members.emplace_back(key, std::move(json));
-  }
-}
-
 }  // namespace
 
 void ContentList::add(const json::Value& part, bool goes_on) {
@@ -66,7 +55,7 @@ void ContentList::add_thinking(const json::Value& part, bool goes_on) {
   }
   for (const auto& [key, value] : part.members()) {
     if (key == "type" || key == "thinking" || value.is_null()) continue;
-    set_member(thinking.members, key, value.to_json(as_it_is));
+    thinking.members.set(key, value.to_json(as_it_is));
   }
 }
 
@@ -123,7 +112,7 @@ void ContentList::append(std::string& out, const Part& part) {
   out.push_back('{');
   json::append_member(out, "type", "thinking");
   json::append_raw_member(out, "thinking", "[" + pieces + "]");
-  for (const auto& [key, value] : part.members) json::append_raw_member(out, key, value);
+  part.members.append_to(out);
   out.push_back('}');
 }
 

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "adapter/member_set.hpp"
 #include "base/json.hpp"
 
 namespace millrace::adapter {
@@ -40,8 +40,8 @@ class ContentList {
     Kind kind;
     std::string text;   // of a text; of reasoning its last text
     std::string inner;  // of reasoning: the pieces before the last text, between commas
-    std::vector<std::pair<std::string, std::string>> members;  // of reasoning, further ones
-    std::string json;                                          // of any other part
+    MemberSet members;  // of reasoning, further ones
+    std::string json;   // of any other part
   };
 
   void add_thinking(const json::Value& part, bool goes_on);

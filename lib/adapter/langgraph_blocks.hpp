@@ -8,25 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "adapter/member_set.hpp"
 #include "base/json.hpp"
 
 namespace millrace::adapter {
-
-// Members of an object by their names; a later value takes the place of an earlier one.
-class MemberSet {
- public:
-  void set(std::string_view key, std::string json);
-  // The same, but members of an object that a later one does not have stay.
-  void join(std::string_view key, const json::Value& object);
-  [[nodiscard]] bool empty() const { return members_.empty(); }
-  // Shape: an object.
-  [[nodiscard]] std::string take();
-
- private:
-  [[nodiscard]] const std::string* find(std::string_view key) const;
-
-  std::vector<std::pair<std::string, std::string>> members_;
-};
 
 // A block of content that is a call: which members it has, and its type in a message that is whole.
 struct CallBlock {
