@@ -28,26 +28,13 @@ void keep_mark(message::Metadata& metadata, const json::Value& mark) {
   if (mark.is_object()) metadata.add(anthropic_provider, cache_control_kind, raw(mark));
 }
 
-// Blocks as content: a string when they are one plain text, or texts only and `join` says so.
-Content content_of_blocks(const std::vector<json::Value>& blocks, bool join) {
-  const bool texts = std::all_of(blocks.begin(), blocks.end(), is_bare_text);
-  if (texts && (join || blocks.size() <= 1)) {
-    std::string text;
-    for (const json::Value& block : blocks) text.append(block["text"].string());
-    return Content::of_text(text);
-  }
-  JsonBuilder out;
-  out.open_array();
-  for (const json::Value& block : blocks) read_block_part(out, block);
-  out.close_array();
-  return Content::of_parts(out.take());
-}
+constexpr ContentBlocks anthropic_content{is_bare_text, read_block_part};
 
 Content result_content(const json::Value& content) {
   if (!content.is_array()) return Content::of_text(content.string());
   std::vector<json::Value> blocks;
   for (const json::Value block : content.items()) blocks.push_back(block);
-  return content_of_blocks(blocks, true);
+  return content_of(blocks, anthropic_content, true);
 }
 
 // Keeps the members of an object beside these; nothing when there are no others.
@@ -153,7 +140,7 @@ void AnthropicReader::read_turn(const json::Value& turn) {
 
 void AnthropicReader::add_user(std::vector<json::Value>& blocks) {
   if (blocks.empty()) return;
-  add(Role::user).content = content_of_blocks(blocks, false);
+  add(Role::user).content = content_of(blocks, anthropic_content, false);
   blocks.clear();
 }
 

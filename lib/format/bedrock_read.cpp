@@ -27,19 +27,7 @@ bool is_text_block(const json::Value& block) {
   return block["text"].is_string() && !has_more_than(block, {"text"});
 }
 
-Content content_of_converse(const std::vector<json::Value>& blocks, bool join) {
-  const bool texts = std::all_of(blocks.begin(), blocks.end(), is_text_block);
-  if (texts && (join || blocks.size() <= 1)) {
-    std::string text;
-    for (const json::Value& block : blocks) text.append(block["text"].string());
-    return Content::of_text(text);
-  }
-  JsonBuilder out;
-  out.open_array();
-  for (const json::Value& block : blocks) bedrock::read_part(out, block);
-  out.close_array();
-  return Content::of_parts(out.take());
-}
+constexpr ContentBlocks converse_content{is_text_block, bedrock::read_part};
 
 // Reads turns in order.
 class BedrockReader {
@@ -87,7 +75,7 @@ class BedrockReader {
 
   void add_user() {
     if (blocks_.empty()) return;
-    add(Role::user).content = content_of_converse(blocks_, false);
+    add(Role::user).content = content_of(blocks_, converse_content, false);
     blocks_.clear();
   }
 
@@ -151,7 +139,7 @@ class BedrockReader {
     order_.add_result(result["toolUseId"].string());
     Message& message = add(Role::tool);
     message.tool_call_id = result["toolUseId"].string();
-    message.content = content_of_converse(content, true);
+    message.content = content_of(content, converse_content, true);
     if (message.content.kind == Content::Kind::text && content.size() > 1) {
       keep_list(message.metadata, bedrock::provider, result["content"]);
     }

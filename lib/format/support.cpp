@@ -28,6 +28,21 @@ std::string joined_text(const json::Value& content) {
   return text;
 }
 
+message::Content content_of(const std::vector<json::Value>& blocks, const ContentBlocks& api,
+                            bool join) {
+  const bool texts = std::all_of(blocks.begin(), blocks.end(), api.is_text);
+  if (texts && (join || blocks.size() <= 1)) {
+    std::string text;
+    for (const json::Value& block : blocks) text.append(block["text"].string());
+    return message::Content::of_text(text);
+  }
+  message::JsonBuilder out;
+  out.open_array();
+  for (const json::Value& block : blocks) api.read_part(out, block);
+  out.close_array();
+  return message::Content::of_parts(out.take());
+}
+
 std::string result_text(const message::Message& message) {
   std::string text = message::text_of(message.content);
   return text.empty() ? message.error.value_or("") : text;

@@ -5,10 +5,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/ids.hpp"
 #include "base/json.hpp"
 #include "base/result.hpp"
+#include "message/json_builder.hpp"
 #include "message/message.hpp"
 
 namespace millrace::format {
@@ -22,6 +24,16 @@ std::string id_of(const json::Value& message, IdSource& ids);
 // The texts of a list's elements joined; a string as it is; "" for anything else. An element gives
 // its member `text` when that is a string.
 std::string joined_text(const json::Value& content);
+
+// How an API's blocks of a content are read.
+struct ContentBlocks {
+  bool (*is_text)(const json::Value& block);  // a text and nothing else
+  void (*read_part)(message::JsonBuilder& out, const json::Value& block);
+};
+
+// Blocks as content: a string when they are one plain text, or texts only and `join` says so.
+message::Content content_of(const std::vector<json::Value>& blocks, const ContentBlocks& api,
+                            bool join);
 
 // The text that answers a tool call: the content, or what failed when there is none.
 std::string result_text(const message::Message& message);
