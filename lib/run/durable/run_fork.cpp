@@ -13,6 +13,7 @@
 #include "run/durable/fork_page.hpp"
 #include "run/durable/fork_source.hpp"
 #include "run/durable/queued_input.hpp"
+#include "run/durable/run_place.hpp"
 #include "run/durable/run_records.hpp"
 #include "run/durable/thread_messages.hpp"
 #include "store/rules.hpp"
@@ -80,12 +81,9 @@ Result<store::ThreadUpdate> forked_thread(store::StorageBackend& backend, const 
 // --- the new run
 
 Result<store::RunRow> source_row(store::StorageBackend& backend, const ForkRequest& request) {
-  auto row = backend.run(request.run);
+  auto row = find_run(backend, request.run, request.principal);
   if (!row) return row.error();
-  const bool is_theirs =
-      row.value() && (request.principal.empty() || row.value()->run.principal == request.principal);
-  if (!is_theirs) return store::no_run(request.run);
-  const store::NewRun& run = row.value()->run;
+  const store::NewRun& run = row.value().run;
   if (run.root) {
     return wrong_fork("This is the run of a sub-agent. Fork the run " + run.root->text() +
                       ", whose records it is in.");
@@ -94,15 +92,15 @@ Result<store::RunRow> source_row(store::StorageBackend& backend, const ForkReque
     return wrong_fork("Only runs of agents can be forked, not of a " + run.kind +
                       ": its code begins at its top.");
   }
-  if (request.at > row.value()->last) {
+  if (request.at > row.value().last) {
     return make_error(Errc::cursor_ahead, "The run has records up to " +
-                                              std::to_string(row.value()->last) + ", not " +
+                                              std::to_string(row.value().last) + ", not " +
                                               std::to_string(request.at) + ".");
   }
-  if (request.thread.empty()) return std::move(*row.value());
+  if (request.thread.empty()) return row;
   auto thread = backend.thread(run.principal, request.thread);
   if (!thread) return thread.error();
-  if (!thread.value()) return std::move(*row.value());
+  if (!thread.value()) return row;
   return make_error(Errc::run_conflict, "The thread " + shown_text(request.thread) +
                                             " exists already; a fork has a thread of its own.");
 }

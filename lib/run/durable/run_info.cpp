@@ -7,6 +7,7 @@
 
 #include "base/shown.hpp"
 #include "run/durable/function_session.hpp"
+#include "run/durable/run_place.hpp"
 #include "store/rules.hpp"
 
 namespace millrace::run {
@@ -166,17 +167,14 @@ Tree approval_info(const store::ApprovalRow& row) {
 Result<Tree> describe_run(store::StorageBackend& backend, const store::RunId& run,
                           std::string_view principal, const store::StartLimits& limits,
                           const store::CountedStarts& rates) {
-  auto row = backend.run(run);
+  auto row = find_run(backend, run, principal);
   if (!row) return row.error();
-  const bool is_theirs =
-      row.value() && (principal.empty() || row.value()->run.principal == principal);
-  if (!is_theirs) return store::no_run(run);
-  Tree info = run_info(*row.value());
-  if (row.value()->state == RunState::queued) {
-    auto limit = limit_of(backend, *row.value(), limits, rates);
+  Tree info = run_info(row.value());
+  if (row.value().state == RunState::queued) {
+    auto limit = limit_of(backend, row.value(), limits, rates);
     if (!limit) return limit.error();
     set_text(info.at("waitsFor"), "limit", limit.value());
-    auto place = place_in_lane(backend, *row.value());
+    auto place = place_in_lane(backend, row.value());
     if (!place) return place.error();
     if (place.value()) info.at("waitsFor").set("position", Tree::integer(*place.value()));
   }

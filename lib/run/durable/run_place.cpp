@@ -23,18 +23,25 @@ Result<bool> is_hidden(store::StorageBackend& backend, const store::NewRun& run,
 
 Result<RunPlace> place_of_run(store::StorageBackend& backend, const store::RunId& run,
                               const std::string& principal, const std::string& hidden) {
-  auto row = backend.run(run);
+  auto row = find_run(backend, run, principal);
   if (!row) return row.error();
-  if (!row.value() || (!principal.empty() && row.value()->run.principal != principal)) {
-    return store::no_run(run);
-  }
-  const auto is_left_out = is_hidden(backend, row.value()->run, hidden);
+  const auto is_left_out = is_hidden(backend, row.value().run, hidden);
   if (!is_left_out) return is_left_out.error();
   if (is_left_out.value()) return store::no_run(run);
-  return RunPlace{std::move(*row.value())};
+  return RunPlace{std::move(row).value()};
 }
 
 }  // namespace
+
+Result<store::RunRow> find_run(store::StorageBackend& backend, const store::RunId& run,
+                               std::string_view principal) {
+  auto row = backend.run(run);
+  if (!row) return row.error();
+  const bool is_theirs =
+      row.value() && (principal.empty() || row.value()->run.principal == principal);
+  if (!is_theirs) return store::no_run(run);
+  return std::move(*row.value());
+}
 
 Result<RunPlace> find_place(store::StorageBackend& backend, const std::string& id,
                             const std::string& principal, const std::string& thread,

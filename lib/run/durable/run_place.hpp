@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/result.hpp"
@@ -18,6 +19,11 @@ struct RunPlace {
   std::uint64_t before = 0;
   bool one_run = false;
 };
+
+// The run, where it is one of this principal; "" is anybody.
+// Errors: run_not_found; those of the backend.
+Result<store::RunRow> find_run(store::StorageBackend& backend, const store::RunId& run,
+                               std::string_view principal);
 
 // `principal` "" is anybody; the thread, "" for any, counts for ids of AG-UI runs. Runs of the
 // agent `hidden`, and those that work for them, are not found; "" hides none.

@@ -6,8 +6,8 @@
 #include "base/shown.hpp"
 #include "encoder/recorded_ag_ui.hpp"
 #include "encoder/recorded_lobe.hpp"
+#include "run/durable/run_place.hpp"
 #include "run/durable/run_records.hpp"
-#include "store/rules.hpp"
 
 namespace millrace::run {
 namespace {
@@ -48,19 +48,16 @@ std::unique_ptr<Replayed> encoder_of(const ReplayRequest& request, const std::st
 
 Result<void> replay_run(store::StorageBackend& backend, const ReplayRequest& request,
                         const std::function<Result<void>(std::string_view bytes)>& write) {
-  auto row = backend.run(request.run);
+  auto row = find_run(backend, request.run, request.principal);
   if (!row) return row.error();
-  const bool is_theirs =
-      row.value() && (request.principal.empty() || row.value()->run.principal == request.principal);
-  if (!is_theirs) return store::no_run(request.run);
-  const store::NewRun& run = row.value()->run;
+  const store::NewRun& run = row.value().run;
   if (run.root) {
     return make_error(Errc::invalid_argument, "This is the run of a sub-agent. Replay the run " +
                                                   run.root->text() + ", whose records it is in.");
   }
-  if (!journal::is_over(row.value()->state)) {
+  if (!journal::is_over(row.value().state)) {
     return make_error(Errc::invalid_state, "The run is " +
-                                               std::string(journal::name_of(row.value()->state)) +
+                                               std::string(journal::name_of(row.value().state)) +
                                                ": only one that is over can be replayed.");
   }
   const auto encoder = encoder_of(request, run.thread);
