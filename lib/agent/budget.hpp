@@ -25,7 +25,7 @@ struct ExceededCost {
 // True of `limits.maxTokens` when no call of the model may start any more.
 std::optional<ReachedLimit> reached_tokens(const json::Tree& state);
 
-// The first limit of `costLimit` that is exceeded, whatever it says is to be done then.
+// The first limit of `costLimit` that is exceeded, whatever its action is.
 std::optional<ExceededCost> exceeded_cost(const json::Tree& state);
 
 // Either of them, those of cost only where they end the run.

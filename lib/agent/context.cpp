@@ -17,7 +17,7 @@ namespace {
 
 using json::Tree;
 
-// A number that a request may carry, and where it must lie when the card says nothing.
+// A number that a request may carry, and its range when the card has none.
 struct Parameter {
   std::string_view name;
   double least;
@@ -197,7 +197,7 @@ class Builder {
     return text;
   }
 
-  // What tools want to tell of themselves, in the order in which the agent has them.
+  // The system prompts of tools, in the order in which the agent has them.
   std::string plugin_roles() {
     std::string text;
     for (const Tree& identifier : input_["agent"]["plugins"].items()) {

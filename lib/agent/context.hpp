@@ -6,10 +6,10 @@
 // - messages: rows of the conversation, as AgentState has them
 // - tools: definitions of functions; manifests: identifier -> `{identifier, systemRole?}`
 // - card `{contextWindowTokens?, maxOutput?, abilities? {functionCall?, vision?}, parameters?: name
-//   -> {min?, max?} or false}`: what the model can do; what it does not say is taken for granted
+//   -> {min?, max?} or false}`: what the model can do; what is absent is taken for granted
 // - instructions: [text] for the system message; resources: [{title?, uri?, content}]
 // - historyCount: so many of the newest rows, the system's not counted; at least one
-// - nowMs, utcOffsetMinutes: tells the model the date
+// - nowMs, utcOffsetMinutes: give the model the date
 // - variables: name -> value, for `{{name}}` in systemRole and instructions
 #pragma once
 

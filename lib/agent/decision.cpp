@@ -65,7 +65,7 @@ void abort_calls(Tree& state, std::string_view content, std::int64_t now_ms,
   end_human_wait(state, now_ms);
 }
 
-// A member that nobody reads would approve the call as it was shown, whatever was meant.
+// A member without a reader would approve the call as it was shown, whatever was meant.
 Result<void> check_members(const Tree& decision) {
   static constexpr std::array<std::string_view, 9> known{
       "action", "toolCallId", "arguments", "editedArguments", "editedArgs",

@@ -36,7 +36,7 @@ std::size_t whole_place(const std::vector<Tree>& items, std::size_t at) {
   return at;
 }
 
-// Texts of fewer tokens are left alone, and what stands for a middle takes about `cut_mark`.
+// Texts of fewer tokens are left alone, and what replaces a middle takes about `cut_mark`.
 constexpr std::int64_t shortest_cut = 200;
 constexpr std::int64_t cut_mark = 20;
 

@@ -10,7 +10,7 @@ namespace {
 
 using json::Tree;
 
-// The answer's own members stand in `turn`; its content as it was, unless that was text.
+// The answer's own members are in `turn`; its content as it was, unless that was text.
 Tree assistant_message(const Tree& state_message) {
   Tree made = state_message["turn"].is_object() ? state_message["turn"] : Tree::object();
   made.set("role", "assistant");

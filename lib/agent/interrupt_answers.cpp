@@ -21,7 +21,7 @@ namespace {
 
 using json::Tree;
 
-// What the answer to an approval may hold. A member that nobody reads would run the call as it was
+// What the answer to an approval may hold. A member without a reader would run the call as it was
 // shown, whatever its author meant to change.
 constexpr std::array<std::string_view, 8> approval_members{
     "approved",   "editedArgs", "editedArguments", "reason", "stop",
@@ -120,7 +120,7 @@ class Answers {
     return {};
   }
 
-  // The rows of calls that wait no longer are results that nobody has been told.
+  // The rows of calls that wait no longer are results that were not reported yet.
   void report_messages(const Tree& pending) {
     for (const Tree& call : pending.items()) {
       const std::string_view id = call["id"].string();

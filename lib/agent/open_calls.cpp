@@ -72,7 +72,7 @@ class OpenCalls {
   explicit OpenCalls(Ids ended) : ended_(std::move(ended)) {}
 
   void add_row(const Tree& row) { add(call_id_of(row), call_of_message(row)); }
-  // Those that a turn in a group says are not approved yet.
+  // Those that are not approved yet in a turn of a group.
   void add_turn(const Tree& turn) {
     for (const Tree& call : turn["tools"].items()) {
       if (!is_open_call(call) || ended_.contains(call["id"].string())) continue;

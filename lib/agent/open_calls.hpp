@@ -31,7 +31,7 @@ CallOwner owner_of(const json::Tree& messages, std::string_view call_id);
 // toolCallIds}`; null where there is none, or more than one.
 json::Tree batch_of_calls(const json::Tree& messages, const json::Tree& calls);
 
-// The id of the row of a call's result where the turn that asked for the call says it, or "".
+// The id of the row of a call's result where the turn that asked for the call has it, or "".
 std::string shown_result_id(const json::Tree& messages, std::string_view call_id);
 
 // The same for many calls of one conversation.

@@ -35,7 +35,8 @@ void mend_arguments(Tree& row, std::size_t at) {
   row.at("tool_calls").items()[at].at("function").set("arguments", whole);
 }
 
-// A model may have called what no tool can be called; providers refuse to read such a name again.
+// A model may have called what no tool can be called; providers reject such a name in a later
+// request.
 void name_calls(Tree& row) {
   const std::size_t count = std::as_const(row)["tool_calls"].items().size();
   for (std::size_t at = 0; at < count; ++at) {
@@ -86,7 +87,7 @@ bool is_placeholder(const Tree& row) {
   });
 }
 
-// One turn of a group of turns, and the results that stand with its calls.
+// One turn of a group of turns, and the results that are with its calls.
 void push_turn(std::vector<Tree>& rows, const Tree& turn) {
   if (is_placeholder(turn)) return;
   Tree row = with_listed_parts(turn);
@@ -188,7 +189,7 @@ class Results {
     }
   }
 
-  // The first that stands behind this row and was not taken.
+  // The first that follows this row and was not taken.
   std::optional<std::size_t> take(std::string_view id, std::size_t row) {
     const auto found = places_.find(id);
     if (id.empty() || found == places_.end()) return std::nullopt;

@@ -17,7 +17,7 @@ struct RepairedCall {
 };
 
 // Sets what json::repair_object() reads in the calls of a model's answer, and the object where all
-// arguments stand as a text in one of them. Calls whose arguments are a text of their tool's own
+// arguments are a text in one of them. Calls whose arguments are a text of their tool's own
 // form are left alone, and those that were cut off. `tools`: what the model was given.
 std::vector<RepairedCall> repair_calls(json::Tree& result, const json::Tree& tools);
 

@@ -15,9 +15,9 @@ struct RoundRules {
   std::int64_t most_tokens = 0;  // of a conversation and its tools, by estimate; 0 is no limit
   std::string silent_tool;       // ends the run without an answer; "" when there is none
   std::string silent_result;     // what it gives when it worked
-  std::string silent_conflict;   // told to every call of a turn that has it beside others
-  std::string unknown_tool;      // told to a call of no tool
-  std::string failed_tool;       // stands in front of what a tool failed with
+  std::string silent_conflict;   // result of every call of a turn that has it beside others
+  std::string unknown_tool;      // result of a call of no tool
+  std::string failed_tool;       // comes before what a tool failed with
 
   // Shape: { "most", "mostTokens"?, "silence"?: { "tool", "result", "conflict" }, "unknownTool",
   // "failedTool" }.

@@ -34,9 +34,9 @@ Result<json::Tree> load_state(json::Tree state, const json::Tree& before, std::i
 const json::Tree& tools_of(const json::Tree& state);
 const json::Tree& manifest_of(const json::Tree& state, std::string_view identifier);
 
-// Says in the run's books what is doubtful about a call: `usage.llm.source` when its tokens are no
-// report of the provider, `cost.unpricedCalls` when its price is unknown.
-// Shape: usage as model/usage/usage.hpp writes it; one without a `source` is nobody's to judge.
+// Records in the run's totals what is doubtful about a call: `usage.llm.source` when its tokens are
+// no report of the provider, `cost.unpricedCalls` when its price is unknown.
+// Shape: usage as model/usage/usage.hpp writes it; one without a `source` is not judged.
 void mark_doubt(json::Tree& state, const json::Tree& usage);
 
 // Adds the time since the run began to wait for a person to its usage; it is no part of the time
@@ -69,7 +69,7 @@ bool is_blocked(Status status);
 // `{type, message, body?}` of an error.
 json::Tree error_tree(const Error& error);
 
-// The name of a plugin and that of its function as a model is told them.
+// The name of a plugin and that of its function as a model gets them.
 std::string joined_name(std::string_view plugin, std::string_view function);
 // The calls of an assistant row in OpenAI's shape as `{id, identifier, apiName, arguments, type}`.
 json::Tree chat_tool_call(const json::Tree& call);

@@ -41,7 +41,7 @@ Tree canonical_message(const Tree& state_message) {
   return made;
 }
 
-// Reads a message as it would stand in JSON.
+// Reads a message as it would be in JSON.
 Result<void> add_read(message::Messages& out, const Tree& canonical) {
   json::Document document(message::depth_limit);
   const auto parsed = document.parse(canonical.to_json());

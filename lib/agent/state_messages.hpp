@@ -37,9 +37,9 @@ class RowMessages {
   message::SharedMessages messages_;
 };
 
-// The piece that tells a step machine of a whole turn of the model: content, tool_calls, reasoning,
-// messageId, and the turn where the row alone would lose something. Calls that the provider ran
-// itself are history: they stand in the turn only.
+// The piece that reports to a step machine a whole turn of the model: content, tool_calls,
+// reasoning, messageId, and the turn where the row alone would lose something. Calls that the
+// provider ran itself are history: they are in the turn only.
 json::Tree chunk_of(const message::Messages& turn);
 
 // The element of a list whose member is this text, or nullptr.

@@ -1,4 +1,4 @@
-// What a step asks its host for and what it tells: typed for hosts in C++, as JSON for those in
+// What a step asks its host for and what it reports: typed for hosts in C++, as JSON for those in
 // JavaScript.
 #pragma once
 

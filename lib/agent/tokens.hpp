@@ -57,8 +57,8 @@ struct CompressionCheck {
 CompressionCheck check_compression(const json::Tree& messages, const json::Tree& tools,
                                    const json::Tree& options, ContextTokens* retained = nullptr);
 
-// False when the texts are too short for a compression, whatever they say: to count their tokens
-// costs more than the rest of a step.
+// False when the texts are too short for a compression, whatever their content: to count their
+// tokens costs more than the rest of a step.
 bool may_need_compression(const json::Tree& messages, const json::Tree& tools,
                           const json::Tree& options, ContextTokens* retained = nullptr);
 

@@ -18,7 +18,7 @@ using json::Tree;
 
 constexpr std::size_t children_at_once = 4;
 
-// Whether the event tells whose it is, or is of the whole run.
+// Whether the event names whose it is, or is of the whole run.
 bool names_its_agent(const event::Event& event) {
   if (!event.subagent.empty()) return true;
   const auto* foreign = std::get_if<event::Foreign>(&event.body);
@@ -64,7 +64,7 @@ std::string final_text(const Tree& state) {
   for (auto state_message = messages.rbegin(); state_message != messages.rend(); ++state_message) {
     if ((*state_message)["role"].string() == "assistant")
       return std::string((*state_message)["content"].string());
-    // What stands before the question answered another one.
+    // What is before the question answered another one.
     if ((*state_message)["role"].string() == "user") break;
   }
   return {};
@@ -232,7 +232,7 @@ void AgentSession::on_child(std::uint64_t action) {
               true, "tool_timeout"};
   } else if (outcome.kind == AgentOutcome::Kind::finished) {
     result.content = final_text(child->session().state());
-    // One that a limit ended has said nothing that an empty answer would tell.
+    // Of one that a limit ended, an empty answer would report nothing.
     if (result.content.empty() && outcome.reason != "completed") {
       result = {
           "The agent " + child->agent().name + " ended without an answer: " + outcome.reason + ".",

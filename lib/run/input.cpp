@@ -72,7 +72,7 @@ Result<std::string> read_messages(const json::Value& messages, const InputOption
 }
 
 // The tools of the client as the text of an array, "" without any. A model is offered each by its
-// name, and the name of a call tells whose it is.
+// name, and the name of a call shows whose it is.
 Result<std::string> read_tools(const json::Value& tools) {
   if (tools.is_nothing()) return std::string();
   if (!tools.is_array()) return wrong_body("`tools` must be an array, not " + shown_value(tools));
@@ -231,7 +231,7 @@ Result<AgentInput> read_agent_input(std::string_view text, const InputOptions& o
                        options.format != "canonical" && options.format != "identity";
   const bool is_empty = input.messages_json == "[]";
   const bool goes_on = options.has_state || !input.resume_json.empty();
-  // Instructions say how to answer, not what is asked: a model would be paid for nothing.
+  // Instructions are about how to answer, not what: a model would be paid for nothing.
   if (is_empty && !goes_on && context.value().empty())
     return wrong_body("`messages` is empty; add a message of the user");
   if (!context.value().empty() && !(is_empty && goes_on)) {

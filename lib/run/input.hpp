@@ -21,12 +21,12 @@ struct AgentInput {
   std::string run_id;
   std::string parent_run_id;
   std::string protocol_version;  // "" when the client sent none
-  std::string messages_json;  // canonical unless verbatim, not empty; `context` stands first as a
-                              // system message
-  bool has_context = false;   // the first of them is the `context`
-  bool has_made_ids = false;  // their ids were made while they were read
-  std::string tools_json;     // AG-UI tools, or ""
-  std::string resume_json;    // answers to interrupts, or ""
+  std::string messages_json;     // canonical unless verbatim, not empty; `context` comes first as a
+                                 // system message
+  bool has_context = false;      // the first of them is the `context`
+  bool has_made_ids = false;     // their ids were made while they were read
+  std::string tools_json;        // AG-UI tools, or ""
+  std::string resume_json;       // answers to interrupts, or ""
   std::string state_json;  // the members `state` and `forwardedProps`, where they are read; or ""
   std::string props_json;
   std::string job_json;  // the input of a job, which has no messages
@@ -40,7 +40,7 @@ struct AgentInput {
   // What the thread gets in place of the messages, where they came from there; null otherwise.
   std::shared_ptr<const store::ThreadUpdate> thread;
   message::Withheld withheld;     // from the messages, since a client may not give it
-  std::size_t unfit_records = 0;  // of its thread, about messages that say something else now
+  std::size_t unfit_records = 0;  // of its thread, about messages with other content now
 };
 
 struct InputOptions {

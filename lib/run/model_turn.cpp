@@ -61,13 +61,13 @@ void ModelTurn::progressed() {
 
 void ModelTurn::on_event(const event::Event& event) {
   if (detached_) return;
-  // How the call failed is the run's to tell.
+  // The run reports how the call failed.
   if (const auto* failed = std::get_if<event::Failed>(&event.body)) {
     failure_code_ = failed->code;
     failure_members_ = event.extra;
     return;
   }
-  // What is the matter with the conversation is told once a run.
+  // What is wrong with the conversation is reported once a run.
   const auto* warning = std::get_if<event::Warning>(&event.body);
   if (warning != nullptr && warning->code == row_of(Errc::capability_not_supported).code &&
       !used_.insert(warning->message)) {

@@ -21,7 +21,7 @@ namespace millrace::run {
 // How a turn failed.
 struct TurnFailure {
   std::string code;     // the provider's own word, where it has one
-  std::string members;  // further ones of the event that tells it, without braces
+  std::string members;  // further ones of the event that reports it, without braces
   std::string json;     // ModelCall::failure_json
 };
 
@@ -50,11 +50,11 @@ class ModelTurn final : public model::CallDriver, private event::EventSink {
   [[nodiscard]] bool silent() const { return silent_; }
   [[nodiscard]] bool ended() const { return call().ended(); }
   [[nodiscard]] const OptionalBox<Error>& error() const { return call().error(); }
-  // How the call failed, as readers are told.
+  // How the call failed, as readers get it.
   [[nodiscard]] TurnFailure failure() const {
     return {failure_code_, failure_members_, call().failure_json()};
   }
-  // The turn for the step machine: what the model said, or has said so far, and as `usage` and
+  // The turn for the step machine: what the model wrote, or has written so far, and as `usage` and
   // `attempts` what that took, as `report` what agent::add_report takes.
   [[nodiscard]] json::Tree take_chunk() const;
 

@@ -191,7 +191,7 @@ Result<void> add_agents(AgentPlan& plan, const Tree& agents, const ToolSources& 
 
 // The first model of the agent, or of one that it calls, whose price is not known beforehand.
 std::optional<std::string> unpriced_model(const AgentPlan& plan) {
-  // These say what each answer cost; the demo costs nothing.
+  // These report what each answer cost; the demo costs nothing.
   constexpr std::array<std::string_view, 4> reporting{"openrouter", "xai", "perplexity", "demo"};
   for (const model::CallLink& link : plan.chain) {
     const std::string& provider = link.config.id;

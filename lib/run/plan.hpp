@@ -36,7 +36,7 @@ struct AgentPlan;
 struct Offer {
   std::string payload;  // as of the plan
   std::string model;
-  json::Tree definitions;                    // what a model is told of the tools
+  json::Tree definitions;                    // of the tools, as a model gets them
   std::set<std::string, std::less<>> names;  // of the tools
 };
 
@@ -71,7 +71,7 @@ struct AgentPlan {
   std::size_t concurrency = 8;
   json::Tree state;        // members that a new run's state begins with: limits, costLimit
   json::Tree compression;  // of the general agent's configuration
-  json::Tree definitions;  // what a model is told of the tools
+  json::Tree definitions;  // of the tools, as a model gets them
   std::shared_ptr<const Offer> offer;
   // What each turn asks for, but the messages; or why it cannot be asked for.
   std::shared_ptr<const Result<model::ChatPayload>> request;
@@ -116,7 +116,7 @@ constexpr std::string_view ask_user_name = "ask_user";
 // Errors: those of make_builtin_tools.
 Result<tool::Registry> agent_tools(const tool::Surroundings& around);
 
-// The manifest of a tool that nobody is asked about.
+// The manifest of a tool that needs no approval.
 json::Tree free_manifest(std::string_view name);
 
 // AG-UI names a tool of the client at its top, OpenAI's shape in `function`, a vendor by its type.

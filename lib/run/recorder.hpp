@@ -43,7 +43,7 @@ struct AgentOutcome;
 struct FirstModel {
   std::string_view provider;
   std::string_view model;
-  bool is_silent = false;  // readers get nothing of what it says
+  bool is_silent = false;  // readers get nothing of it
 };
 
 // Of one run: each agent that works for it has a recorder of its own.

@@ -35,7 +35,8 @@ void AgentSession::begin() {
       settings_.used->insert(call["id"].string());
     }
   }
-  // A call that compression took out of the state is in the ledger: its id stands for its result.
+  // A call that compression took out of the state is in the ledger, with its id in place of its
+  // result.
   if (settings_.recorder != nullptr) {
     for (const std::string& id : settings_.recorder->call_ids()) settings_.used->insert(id);
   }
@@ -54,8 +55,8 @@ void AgentSession::begin() {
         {event::Warning{row_of(Errc::invalid_messages).code, unfit_sentence(task_->unfit_records)},
          {}});
   }
-  // A run that goes on in the middle of a turn says so to readers of its own. Where the next one
-  // was requested, they have its end.
+  // A run that goes on in the middle of a turn reports that to readers of its own. Where the next
+  // one was requested, they have its end.
   const Recorder* const recorder = settings_.recorder;
   is_in_step_ = recorder != nullptr && recorder->is_in_step();
   const bool is_open = context_.is_object() && state_["modelStep"]["open"].is_true();

@@ -19,7 +19,7 @@ namespace {
 
 using json::Tree;
 
-// A result for the machine. Text stands for itself.
+// A result for the machine. Text stays as it is.
 Tree result_of(const tool::ToolOutcome& outcome) {
   if (outcome.details.empty()) return Tree::text(outcome.content);
   Tree made = Tree::object();
@@ -218,7 +218,7 @@ void AgentSession::complete(std::uint64_t id, std::string_view json) {
   found->finished(is_value ? made_of_value(*called, answer) : made_of_answer(answer));
 }
 
-// The machine says what becomes of it: a result, or another try.
+// The machine decides what becomes of it: a result, or another try.
 void AgentSession::end_tool(std::uint64_t action, const tool::ToolOutcome& outcome) {
   jobs_.erase(action);
   if (!machine_) return;
@@ -235,7 +235,7 @@ void AgentSession::reject(std::uint64_t action, const Error& error) {
   end_tool(action, {error.message, true, std::string(error.code_name())});
 }
 
-// The one place where readers are told of a result, however it came about; false where they were
+// The one place that reports a result to readers, however it came about; false where they were
 // told before.
 bool AgentSession::report_result(const std::string& call_id, const tool::ToolOutcome& outcome) {
   std::erase(open_calls_, call_id);
@@ -260,7 +260,7 @@ bool AgentSession::report_result(const std::string& call_id, const tool::ToolOut
   return true;
 }
 
-// Readers who send the conversation back need what its provider is told of the result.
+// Readers who send the conversation back need what its provider gets of the result.
 void AgentSession::report_acknowledged(const agent::CallEnd& end) {
   if (end.acknowledged.is_null()) return;
   const std::string state = end.acknowledged["state"].to_json();

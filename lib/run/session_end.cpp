@@ -20,8 +20,8 @@ void AgentSession::expire() {
   pump();
 }
 
-// What the model has said so far stays in the conversation, and what it cost is counted: an answer
-// is booked when it ends.
+// What the model has written so far stays in the conversation, and what it cost is counted: an
+// answer is booked when it ends.
 void AgentSession::take_partial_turn() {
   const auto turn = std::exchange(turn_, nullptr);
   if (!turn) return;
@@ -149,8 +149,8 @@ void AgentSession::cancel_all() {
   for (const auto& [action, child] : std::exchange(children_, {})) drop_child(*child);
 }
 
-// Ends an agent that nobody waits for any more: it closes what it has open, as a run of its own
-// would, and what it spent is the run's.
+// Ends an agent whose result has no reader any more: it closes what it has open, as a run of its
+// own would, and what it spent is the run's.
 void AgentSession::drop_child(Child& child) {
   child.stop();
   spent_.push_back(totals_of(child));

@@ -126,7 +126,7 @@ void AgentSession::add_sent() {
   }
 }
 
-// Nobody waits for what was asked before, and the calls that waited are over.
+// What was requested before has no reader, and the calls that waited are over.
 void AgentSession::leave_questions() {
   agent::abort_waiting(state_, cut_call, services_.now_ms(), services_.call.ids,
                        agent::ResultIds::by_call);

@@ -32,7 +32,7 @@ bool is_same_content(const Tree* one, const Tree* other) {
   return (*one)["content"].to_json() == (*other)["content"].to_json();
 }
 
-// Of a history whose rows have no names of their own: what stands behind the last that the user has
+// Of a history whose rows have no names of their own: what follows the last that the user has
 // not said, unless the state ends in it.
 std::vector<const Tree*> messages_behind(const Tree& state_messages,
                                          const std::vector<const Tree*>& received) {
@@ -50,7 +50,7 @@ std::vector<const Tree*> messages_behind(const Tree& state_messages,
   return is_old ? std::vector<const Tree*>() : behind;
 }
 
-// What the user said besides answering.
+// What the user wrote besides answering.
 void add_new_messages(Tree& state, const Tree& state_messages, IdSource& ids) {
   std::set<std::string, std::less<>> known;
   for (const Tree& state_message : state["messages"].items())

@@ -40,7 +40,7 @@ class SuspendedRuns {
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
   // What a client's input starts: a new run, or one that is kept and goes on with its answers. A
-  // run whose answers are refused is kept as it was; one that the conversation passed over is not.
+  // run whose answers are rejected stays suspended; one that the conversation passed over is not.
   // Answers to unknown interrupts are passed over where other ones count, or where nothing waits
   // and the user wrote the last message. Consent to a tool that has changed since has the user
   // asked anew (agent/superseded.hpp).

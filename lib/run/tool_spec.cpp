@@ -15,7 +15,7 @@ namespace {
 
 using json::Tree;
 
-// The vendor tells the model what the tool takes: whatever it calls it with is the input.
+// The vendor gives the model the tool's schema: whatever it calls it with is the input.
 Result<void> take_vendor(tool::Spec& spec, const Tree& vendor) {
   if (vendor.is_null()) return {};
   const auto name = message::vendor_tool_name(vendor);

@@ -1,4 +1,4 @@
-// The lists of a run's state that tell what waits for a person, and what is checked before an entry
+// The lists of a run's state with what waits for the user, and what is checked before an entry
 // is used. For approvals and decisions alone.
 #pragma once
 
@@ -23,7 +23,7 @@ json::Tree* find_in(json::Tree& state, std::string_view list, std::string_view m
 Error answered(std::string_view id);
 Error unknown(std::string_view id);
 
-// An approval that came too late; the call can still be refused.
+// An approval that came too late; the call can still be rejected.
 // Errors: approval_answered.
 Result<void> check_time(const json::Tree& approval, std::string_view id, std::int64_t now_ms);
 

@@ -47,7 +47,7 @@ Tree* find_tool_message(Tree& state, std::string_view call_id) {
     const Tree& named =
         message["tool_call_id"].is_null() ? message["plugin"]["id"] : message["tool_call_id"];
     if (message["role"].string() == "tool" && named.string() == call_id) return &*row;
-    // What stands before the turn that calls is of an older one, which used the same id.
+    // What is before the turn that calls is of an older one, which used the same id.
     if (shows_call(message, call_id)) return nullptr;
   }
   return nullptr;

@@ -12,7 +12,7 @@ namespace {
 
 using json::Tree;
 
-// A definition as models are told it: `{ name, parameters }`, in chat completions one level deeper.
+// A definition as models get it: `{ name, parameters }`, in chat completions one level deeper.
 const Tree& function_of(const Tree& definition) {
   const Tree& function = definition["function"];
   return function.is_object() ? function : definition;

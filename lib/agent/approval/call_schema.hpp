@@ -8,7 +8,7 @@
 
 namespace millrace::agent {
 
-// Nothing is wrong where the state tells no schema of the tool, or one that is none. `call` is a
+// Nothing is wrong where the state has no schema of the tool, or one that is none. `call` is a
 // chat_tool_call.
 // Errors: invalid_argument (names what is wrong), schema_too_complex.
 Result<void> check_call_arguments(const json::Tree& state, const json::Tree& call,

@@ -30,7 +30,7 @@ struct BlacklistHit {
   bool hard = false;  // policy always
 };
 
-// The first rule of `blacklist` that the arguments match; null stands for the default blacklist.
+// The first rule of `blacklist` that the arguments match; null is the default blacklist.
 std::optional<BlacklistHit> check_blacklist(const json::Tree& blacklist, const json::Tree& args,
                                             const RegexTest& regex);
 

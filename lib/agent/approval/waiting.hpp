@@ -17,10 +17,10 @@ bool runs_at_client(const json::Tree& state, const json::Tree& call);
 
 // The status of a run with what is open in `state`: waiting_for_human before
 // waiting_for_async_tool, or nothing when nothing is open. `unknown` is that of calls about which
-// the state tells nothing more.
+// the state has nothing more.
 std::optional<Status> waiting_status(json::Tree& state, Status unknown);
 
-// The status that an interrupted run goes on with: as before, what nobody asked a person for is a
+// The status that an interrupted run goes on with: as before, what needed no approval is a
 // call that runs elsewhere.
 std::optional<Status> resumed_status(json::Tree& state);
 

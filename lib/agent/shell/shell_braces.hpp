@@ -10,7 +10,7 @@ namespace millrace::agent {
 // The index behind the bracket that closes the one before `at`.
 std::size_t closing_bracket(std::string_view text, std::size_t at, char open, char close);
 
-// What stands between the brackets; a bracket that is never closed holds the rest.
+// What is between the brackets; a bracket that is never closed holds the rest.
 std::string_view inside_brackets(std::string_view text, std::size_t from, std::size_t end,
                                  char close);
 

@@ -37,7 +37,7 @@ bool is_word(char c) {
   return is_ascii_alphanumeric(c) || c == '_';
 }
 
-// Where the opening character of q(...), qq{...}, qx [...] or %x<...> stands when one of these
+// Where the opening character of q(...), qq{...}, qx [...] or %x<...> is when one of these
 // begins at `at`; npos when none does.
 std::size_t opening_of(std::string_view code, std::size_t at) {
   if (at > 0 && is_word(code[at - 1])) return std::string_view::npos;
@@ -58,7 +58,7 @@ std::size_t opening_of(std::string_view code, std::size_t at) {
   return opens ? open : std::string_view::npos;
 }
 
-// The literal whose opening character stands at `at`, which then stands at the closing one. Pairs
+// The literal whose opening character is at `at`, which is then at the closing one. Pairs
 // of brackets inside one are a part of it.
 std::string literal_at(std::string_view code, std::size_t& at) {
   constexpr std::string_view opening = "([{<";

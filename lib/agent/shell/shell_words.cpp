@@ -111,7 +111,7 @@ class Lexer {
     put(result, end, in_quotes);
   }
 
-  // Text in the place of what stands before `end`; blanks part words outside of quotes.
+  // Text in the place of what is before `end`; blanks part words outside of quotes.
   void put(std::string_view value, std::size_t end, bool in_quotes) {
     at_ = end;
     open_ = true;

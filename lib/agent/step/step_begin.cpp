@@ -99,7 +99,7 @@ void StepMachine::begin(Tree state, Tree context, std::int64_t now_ms) {
 }
 
 // A run that waits is not walked past what is open: a step without a context gives it back
-// as it is, and is told again what it waits for.
+// as it is, and its interrupts are reported again.
 bool StepMachine::is_still_waiting() {
   const Status status = status_of(state_);
   if (status != Status::waiting_for_human && status != Status::waiting_for_async_tool) return false;
@@ -184,7 +184,7 @@ void StepMachine::answer_messages(Tree& payload) {
   for (const Tree& call : payload["approvedToolCalls"].items()) answer(chat_tool_call(call));
 }
 
-// The instruction that an approval stands for; ends the step when the approval is not valid.
+// The instruction that follows an approval; ends the step when the approval is not valid.
 Tree StepMachine::approved_call() {
   const Tree payload = context_["payload"];
   const auto checked = take_approval(state_, payload, now_ms_);

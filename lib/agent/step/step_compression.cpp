@@ -31,7 +31,7 @@ Tree with_summary(const Tree& messages, std::size_t cut, std::string_view group,
   return made;
 }
 
-// What tells a row from others, whatever is noted in it later.
+// What distinguishes a row from others, whatever is noted in it later.
 std::string mark_of(const Tree& state_message) {
   return sha256_hex(std::string(state_message["role"].string()) +
                     state_message["content"].to_json());
@@ -39,7 +39,7 @@ std::string mark_of(const Tree& state_message) {
 
 }  // namespace
 
-// What the conversation may take of a window: the tools and the answer stand in it as well. Where
+// What the conversation may take of a window: the tools and the answer are in it as well. Where
 // they would leave next to nothing, the conversation is not given up for them.
 std::int64_t StepMachine::room_in(std::int64_t window) const {
   constexpr std::int64_t answer_share = 8;  // of an answer whose limit is not known

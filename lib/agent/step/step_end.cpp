@@ -39,7 +39,7 @@ void StepMachine::fail_step(Tree error) {
   settle(Tree());
 }
 
-// Tools that ran keep their results; the others get one that says what became of them.
+// Tools that ran keep their results; the others get one with what became of them.
 void StepMachine::drop_open_work(std::string_view why) {
   if (!batch_ || batch_->custom) {
     if (checkpoint_.is_object()) state_ = checkpoint_;

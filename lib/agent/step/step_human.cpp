@@ -123,7 +123,7 @@ void StepMachine::bind_messages(const Tree& calls, const std::string& parent,
   }
 }
 
-// A question about rows that nobody has could not be answered in them.
+// An interrupt about rows that are not there could not be answered in them.
 // Errors: invalid_instruction naming the call.
 Result<void> StepMachine::check_messages(const Tree& calls) {
   for (const Tree& call : calls.items()) {

@@ -87,7 +87,7 @@ Ids answered_ids(const Tree& state, Ids wanted) {
   return answered;
 }
 
-// A call without an id, or with one that was used before, could not be told from another.
+// A call without an id, or with one that was used before, could not be distinguished from another.
 void give_ids(Tree& result, const Tree& state, IdSource& ids) {
   const auto& calls = std::as_const(result)["tool_calls"].items();
   if (calls.empty()) return;
@@ -213,7 +213,7 @@ void StepMachine::request_model(Tree action, const Then& then, const Else& other
   request(ActionKind::model, std::move(action), then, fail);
 }
 
-// The run's own prompt stands first, where the conversation has none.
+// The run's own prompt comes first, where the conversation has none.
 Tree StepMachine::with_system_role(Tree messages) const {
   const std::string_view prompt = state_["systemRole"].string();
   const auto& given = std::as_const(messages).items();
@@ -292,7 +292,7 @@ void StepMachine::mark_group(Tree& state_message) const {
   if (group.is_string()) state_message.set("groupId", group);
 }
 
-// What the model said before it was stopped; calls that it began would have no results.
+// What the model wrote before it was stopped; calls that it began would have no results.
 void StepMachine::keep_partial_answer() {
   const Tree call = std::exchange(answering_, Tree());
   const Tree received = std::exchange(answer_, Tree());
@@ -327,7 +327,7 @@ void StepMachine::finish_llm(const Tree& payload, std::int64_t started) {
   // For the books alone.
   Tree attempts = result["attempts"];
   result.erase("attempts");
-  // The loop of a lean host tells the model of such a call.
+  // The loop of a lean host gives the model a result of such a call.
   if (!options_.lean) drop_nameless(result);
   repair_arguments(result);
   guard_repeats(result);

@@ -1,5 +1,5 @@
 // One step of an agent run as a state machine: a state and a context in, actions out, answers in,
-// until there is a new state. It waits for nobody and holds nothing but values.
+// until there is a new state. It waits for nothing and holds only values.
 //
 // An action `{id, kind, payload}` is answered by complete() or fail(), in any order:
 // - runner `{context, state}`: the agent's instructions, or `{instructions, @rows?, @metadata?}`
@@ -7,7 +7,7 @@
 // nextContext?}`
 // - model `{payload, waitMs?, retry?}`: chunks through progress(), then anything. A chunk may name
 //   the row of the answer by `messageId` and give it a member `turn`. Its `report` is added to that
-//   of the state (agent/turn_reports.hpp). An error may have an `errorType`, and say `retry: true`.
+//   of the state (agent/turn_reports.hpp). An error may have an `errorType`, and `retry: true`.
 // - tool `{name, toolCall, args, effect?, waitMs?, retry?}`: the tool's result. An error may say
 //   `retry: true`, and `details` beside its message; a result may have an `error` with `retryable:
 //   true` or `kind: "retry"`. Of both the `retry`-th repetition begins `waitMs` later.
@@ -75,7 +75,7 @@ struct StepOptions {
   // Arguments go to the tools as they are, also those that are no JSON.
   bool raw_arguments = false;
   std::int64_t answer_tokens = 0;  // that the model's answer may take at most; 0 is not known
-  // Says what the model reads of a call that failed; else it is a JSON object with the message.
+  // Gives what the model reads of a call that failed; else it is a JSON object with the message.
   std::function<std::string(const json::Tree& error)> failure = nullptr;
   // The limit that a run which this one is a part of has reached: no call of the model starts then.
   std::function<std::optional<ReachedLimit>()> above = nullptr;

@@ -23,7 +23,7 @@ Tree blocked_state(const Tree& payload) {
 
 }  // namespace
 
-// Writes one result for every call; gives what the next phase is told.
+// Writes one result for every call; gives the input of the next phase.
 Tree StepMachine::resolve_tools(const Tree& payload, std::string_view status,
                                 std::string_view reason, std::string_view content) {
   Tree results = Tree::array();
@@ -101,7 +101,7 @@ void StepMachine::resolve_blocked_tools(const Tree& instruction) {
     state_.set(rounds, Tree::integer(state_[rounds].integer_or(0) + 1));
   }
   if (!is_blocked(status_of(state_))) set_status(state_, Status::running);
-  // Results of tools that ran in the same step stand first.
+  // Results of tools that ran in the same step come first.
   if (next_context_["payload"]["toolResults"].is_array()) {
     Tree all = next_context_["payload"]["toolResults"];
     for (Tree& entry : next.at("toolResults").items()) all.push(std::move(entry));

@@ -1,4 +1,4 @@
-// Results of the calls of a step: what they count, their rows, and what the agent is told.
+// Results of the calls of a step: what they count, their rows, and what the agent gets.
 #include <utility>
 
 #include "agent/open_calls.hpp"
@@ -20,7 +20,7 @@ Tree message_of(const Tree& error) {
   return made;
 }
 
-// A tool may say in its result that it failed.
+// A tool may report in its result that it failed.
 bool succeeded(const Tree& error, const Tree& result) {
   return error.is_null() && result["success"].type() != json::Type::boolean_false;
 }
@@ -121,7 +121,7 @@ Tree StepMachine::error_for_model(const Tree& error) const {
   return options_.failure ? Tree::text(options_.failure(error)) : message_of(error);
 }
 
-// Tells a lean host of a result: its readers hear of it when the call ends, the model when all have
+// Reports a result to a lean host: its readers get it when the call ends, the model when all have
 // ended.
 void StepMachine::report_result(ToolRun& run) {
   if (std::exchange(run.reported, true)) return;
@@ -130,7 +130,7 @@ void StepMachine::report_result(ToolRun& run) {
                  std::move(run.details), acknowledges ? acknowledged_checks(run.call) : Tree()});
 }
 
-// Writes a result and tells of it; gives what the agent learns of it.
+// Writes a result and reports it; gives what the agent learns of it.
 Tree StepMachine::reported_result(ToolRun& run) {
   const bool ok = run.error.is_null();
   const Tree data = ok ? run.result : error_for_model(run.error);
@@ -174,7 +174,7 @@ void StepMachine::pass_results(Tree results) {
   }
 }
 
-// Keeps the calls that are answered later, and tells what they wait for; true when there are any.
+// Keeps the calls that are answered later, and reports what they wait for; true when there are any.
 bool StepMachine::park_runs() {
   Tree at_client = Tree::array();
   Tree deferred = Tree::array();

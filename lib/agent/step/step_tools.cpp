@@ -17,7 +17,7 @@ using json::Tree;
 
 namespace {
 
-// Calls of one lane run one after the other; an empty lane is nobody else's.
+// Calls of one lane run one after the other; an empty lane is of this call alone.
 std::string lane_of(const Tree& state, const Tree& call) {
   const std::string_view identifier = call["identifier"].string();
   for (const Tree& api : manifest_of(state, identifier)["api"].items()) {
@@ -49,7 +49,7 @@ bool is_passing(const Tree& error) {
 
 void StepMachine::call_tool(const Tree& instruction) {
   const Tree& payload = instruction["payload"];
-  // Older agents say `toolCall`.
+  // Older agents have `toolCall`.
   const Tree& given =
       payload["toolCalling"].is_null() ? payload["toolCall"] : payload["toolCalling"];
   Tree call = chat_tool_call(given);

@@ -10,7 +10,7 @@
 
 namespace millrace::run {
 
-// approval_answered with what was decided, or that nobody waits for an answer any more.
+// approval_answered with what was decided, or that no answer is awaited any more.
 Error answered_before(const store::ApprovalRow& approval);
 
 // With what the user can do about a run that is damaged; other errors as they are.

@@ -27,7 +27,7 @@ struct Signature {
   std::string_view later = {};  // what is eight bytes behind the begin
 };
 
-// A name says too little: a provider rejects an image that is none.
+// A name is not enough: a provider rejects an image that is none.
 constexpr std::array signatures{
     Signature{"image/png", "image", "\x89PNG\r\n"},
     Signature{"image/jpeg", "image", "\xFF\xD8\xFF"},

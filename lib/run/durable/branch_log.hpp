@@ -28,15 +28,15 @@ struct StoredRun;
 
 // What may be done with a call that had started when its process ended and must not run twice.
 enum class UnknownPolicy : std::uint8_t {
-  report,  // the model gets an error that says so
+  report,  // the model gets an error about it
   retry,   // it is made again
-  ask,     // the user says whether it was made
+  ask,     // the user decides whether it was made
 };
 
 // The user's answer about a call: what it came to, or nothing where it is to be made again.
 using UserOutcomes = std::map<std::string, std::optional<tool::ToolOutcome>, std::less<>>;
 
-// Where a run stands when its log begins.
+// How far a run is when its log begins.
 struct LogPlace {
   store::RunId run;
   std::uint32_t branch = 0;
@@ -63,7 +63,7 @@ struct LogOptions {
   std::string parent_run_id;
   std::string principal;
   std::string context_json;  // what tools of the host get of the run; "" is none
-  std::string trace;         // the same: where it stands in a trace, or ""
+  std::string trace;         // the same: its place in a trace, or ""
   UnknownPolicy unknown = UnknownPolicy::report;
   std::int64_t approval_ms = usual_approval_ms;
   journal::OnDisconnect on_disconnect = journal::OnDisconnect::unset;

@@ -87,7 +87,7 @@ Result<std::vector<store::ThreadRow>> threads_behind(StorageBackend& backend,
     if (page.value().empty()) break;
     before = page.value().back().id;
     for (store::ThreadRow& row : page.value()) {
-      // Threads of the server itself are nobody's.
+      // Threads of the server itself have no principal.
       const bool is_own = row.id.starts_with("millrace:");
       if (!is_own && std::pair(row.updated, row.id) < std::pair(edge.updated, edge.id)) {
         found.push_back(std::move(row));

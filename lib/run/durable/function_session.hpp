@@ -52,7 +52,7 @@ struct FunctionTask {
 //   "ack"?: number, "op"?: number},
 //   then once {"result": text, JSON or null} or {"error": {"code", "message"}}.
 // It is notified of {"ack": number}, once there is room for more; of {"answer": AG-UI's resume
-// entry, "action": number from 1}, "expired" instead of "answer" where nobody answered in time; of
+// entry, "action": number from 1}, "expired" instead of "answer" where no answer came in time; of
 // {"stop": true}: it has the grace to end then; of {"done": its "op"} once a step or sleep is
 // stored; of {"event": {"name", "payload"}}; and of {"suspended": true}: the run goes on when it is
 // entered again.

@@ -250,7 +250,7 @@ bool RunLog::suspend(std::optional<std::int64_t> until_ms) {
   return true;
 }
 
-// What is said of the run to those who work for it.
+// What those who work for the run get of it.
 std::string RunLog::with_run(std::string json, HostWork work) const {
   std::string run = "{";
   json::append_member(run, "id", line_.root.text());

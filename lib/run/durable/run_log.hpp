@@ -2,7 +2,7 @@
 //
 // Everything that a run does between two commits is one batch: events, facts, checkpoint, ledger.
 // What it does to the outside (a request to a model, a call of a tool) begins after the commit of
-// the batch that says so; readers see a record after its commit.
+// the batch that records it; readers see a record after its commit.
 #pragma once
 
 #include <cstdint>
@@ -76,7 +76,7 @@ class RunLog final : public AgentOwner, public std::enable_shared_from_this<RunL
   // `segment` is what a request of a reader begins, or null.
   void go_on(const StoredRun& stored, const journal::RecoveryPlan& plan, const AgentInput* segment);
   void start(RunTask task);
-  // Waits for the user, who is to say whether these calls were made.
+  // Waits for the user, who decides whether these calls were made.
   void ask(const std::vector<UnknownCall>& calls);
   [[nodiscard]] bool may_ask() const { return line_.options.unknown == UnknownPolicy::ask; }
   // Ends a run that does not go on: as failed, dead or cancelled.

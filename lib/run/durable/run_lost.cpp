@@ -1,5 +1,5 @@
-// Runs whose records could not be stored: a full disk, a file that was moved. Nobody works on them
-// until the store takes records again; then they are given back, and go on as after a crash.
+// Runs whose records could not be stored: a full disk, a file that was moved. No process works on
+// them until the store takes records again; then they are given back, and go on as after a crash.
 #include <utility>
 #include <vector>
 

@@ -33,7 +33,7 @@ constexpr std::chrono::milliseconds between_looks{50};
 // How many damaged runs of a thread do not hide one that holds it.
 constexpr std::size_t most_parked = 100;
 
-// What stands in the way when nothing waits for the answers of a request.
+// The error when nothing waits for the answers of a request.
 Error why_nothing_waits(store::StorageBackend& backend, const StartRequest& request) {
   auto resume = Tree::parse(request.input.resume_json);
   if (!resume) return std::move(resume).error();
@@ -148,7 +148,7 @@ void RunRequests::open(StartRequest request, Done<FoundRun> done) {
                             ? Result<Tree>(input.state_messages)
                             : agent::state_messages_of(input.messages_json);
         if (!messages) return std::move(messages).error();
-        // Nobody can answer it, and it ends as one that was left.
+        // It cannot be answered, and ends as one without readers.
         if (!state && state.error().code == Errc::store_damaged) return situation;
         if (!state) return state.error();
         situation.is_answer =

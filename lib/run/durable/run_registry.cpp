@@ -139,7 +139,7 @@ void RunRegistry::suspended(const store::RunId& run, const std::shared_ptr<RunHu
   if (on_suspend_) on_suspend_();
 }
 
-// A run that nobody reads any more may work for a while, but not for ever.
+// A run without readers may work for a while, but not for ever.
 void RunRegistry::readers_changed(const store::RunId& run, bool any) {
   std::erase_if(left_, [&](const Left& left) { return left.run == run; });
   if (any || !logs_.contains(run)) return;

@@ -320,7 +320,7 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
   std::function<void()> on_suspend_;
   std::map<std::string, DurableAgent, std::less<>> agents_;
   std::map<store::RunId, std::shared_ptr<RunLog>> logs_;
-  // Of runs that have readers here and nobody who works on them yet.
+  // Of runs that have readers here and no process that works on them yet.
   std::map<store::RunId, std::weak_ptr<RunHub>> waiting_hubs_;
   // Runs at work whose readers have all gone, the one that was left first in front.
   struct Left {

@@ -42,7 +42,7 @@ void park_unclaimed(store::StorageBackend& backend, const std::set<std::string>&
 
 }  // namespace
 
-// What the store says about the time to come.
+// The next times that the store has.
 struct RunUpkeep::Seen {
   std::int64_t now = 0;
   std::optional<std::int64_t> due;

@@ -1,5 +1,5 @@
 // What the runs of a process need as time goes by: sleepers wake up, approvals expire, and runs
-// that nobody can run are parked with the reason. What retention is over for is removed.
+// that no process can run are parked with the reason. What retention is over for is removed.
 #pragma once
 
 #include <chrono>

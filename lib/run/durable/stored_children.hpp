@@ -29,7 +29,7 @@ class StoredChildren {
 };
 
 // Puts the states of agents that wait for the user into the state of the run that called them:
-// each stands in its own checkpoint.
+// each is in its own checkpoint.
 Result<void> join_waiting(store::StorageBackend& backend, const store::RunId& root,
                           const store::RunId& run, json::Tree& checkpoint);
 

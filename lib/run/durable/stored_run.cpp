@@ -36,7 +36,7 @@ bool take_outcome(StoredRun& run, std::string_view approval, std::string_view an
   return false;
 }
 
-// What a fact tells of a run besides what the fold keeps.
+// What a fact has of a run besides what the fold keeps.
 void take_fact(StoredRun& run, const journal::Fact& fact) {
   if (const auto* accepted = std::get_if<journal::Accepted>(&fact)) {
     run.client_tools_json = accepted->client_tools_json;

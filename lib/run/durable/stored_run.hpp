@@ -77,7 +77,7 @@ struct StoredRun {
   std::string input_json;  // of a function's run, as are its questions
   // What a run has that waited for its turn and begins.
   std::optional<AgentInput> queued;
-  // What a function or a job is called with; null for others. Whoever starts it takes it.
+  // What a function or a job is called with; null for others. The code that starts it takes it.
   std::shared_ptr<Result<FunctionTask>> function;
   std::vector<store::ApprovalRow> approvals;
   std::string ag_ui_run;
