@@ -77,9 +77,9 @@ const buildHere =
   "build it here with 'npm run build' in a checkout, or take one that was built on Debian 12";
 
 function mismatch(line: string): string | undefined {
-  for (const [pattern, say] of mismatches) {
+  for (const [pattern, sentenceFor] of mismatches) {
     const name = pattern.exec(line)?.[1];
-    if (name !== undefined) return say(name);
+    if (name !== undefined) return sentenceFor(name);
   }
   return undefined;
 }

@@ -45,11 +45,11 @@ export const authorizationOptions = {
 const report = (text: string): void => void process.stderr.write(plain(text));
 
 // A folder that cannot be used costs the next time, not this one.
-function forgiving(store: OAuthStore, say: (text: string) => void): OAuthStore {
+function forgiving(store: OAuthStore, report: (text: string) => void): OAuthStore {
   // What could not be kept in the folder.
   const memory = new Map<string, OAuthRecord>();
   const lost = (error: unknown): undefined => {
-    say(`Tokens are not kept: ${messageOf(error)}\n`);
+    report(`Tokens are not kept: ${messageOf(error)}\n`);
     return undefined;
   };
   return {

@@ -188,19 +188,19 @@ export async function settleMcp(
   const isOpen = ({ state }: McpServerStatus): boolean =>
     state === 'starting' || (isStrict && state === 'unauthorized');
   const reported = new Map<string, string>();
-  const say = (status: McpServerStatus): void => {
+  const reportChange = (status: McpServerStatus): void => {
     if (reported.get(status.name) === status.state) return;
     reported.set(status.name, status.state);
     report(line(status));
   };
-  failures.forEach(say);
+  failures.forEach(reportChange);
   if (servers.length === 0) return failures;
   const end = isStrict ? Infinity : Date.now() + startGraceMs;
   let isStopped = false;
   void stopped.then(() => (isStopped = true));
   for (;;) {
     const all = server.mcp();
-    all.forEach(say);
+    all.forEach(reportChange);
     const isSettled = !all.some(isOpen);
     if (isStopped || isSettled || Date.now() > end) return [...failures, ...all];
     await new Promise((resolve) => setTimeout(resolve, pollMs));

@@ -49,7 +49,7 @@ export class GatheredAnswer {
   /** It reached the limit of its tokens. */
   isCut = false;
   /** The model said that it refuses. */
-  isRefused = false;
+  isRefusal = false;
   /** Of its text and arguments, in characters. */
   size = 0;
   #partial = new (addon().PartialJson)();
@@ -78,9 +78,9 @@ export class GatheredAnswer {
       this.text = new GrowingText();
       this.calls = [];
       this.size = 0;
-      this.isRefused = false;
+      this.isRefusal = false;
     } else if (isRefusal(event)) {
-      this.isRefused = true;
+      this.isRefusal = true;
     } else if (event.type === 'RUN_ERROR') {
       this.isCut = event.code === 'output_limit_reached';
     }

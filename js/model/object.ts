@@ -43,7 +43,7 @@ export interface ObjectChanges {
 interface ModelAnswer {
   text: string;
   isCut: boolean;
-  isRefused: boolean;
+  isRefusal: boolean;
 }
 
 // An object with problems can be used, but is worth a repair.
@@ -129,7 +129,7 @@ export class ObjectRun<T = unknown> implements AsyncIterable<DeepPartial<T>> {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<DeepPartial<T>, void> {
     for (;;) {
-      if (this.#hasNews()) {
+      if (this.#hasChanged()) {
         yield this.#shown as DeepPartial<T>;
       } else if (this.#over) {
         yield (await this.#object) as DeepPartial<T>;
@@ -146,8 +146,8 @@ export class ObjectRun<T = unknown> implements AsyncIterable<DeepPartial<T>> {
     let messages = this.#messages();
     for (let round = 0; ; round += 1) {
       const given = this.#answer(messages).catch((e: unknown) => this.#byTool(e, messages));
-      const { text: answer, isCut, isRefused: isRejected } = await given;
-      if (isRejected) throw rejectedAnswer(answer);
+      const { text: answer, isCut, isRefusal } = await given;
+      if (isRefusal) throw rejectedAnswer(answer);
       const verdict = await this.#judge(answer);
       // Asked again it would be cut again.
       if (isCut && !('object' in verdict)) throw cutAnswer(answer);
@@ -187,8 +187,8 @@ export class ObjectRun<T = unknown> implements AsyncIterable<DeepPartial<T>> {
     });
     onUsage?.(await run.usage);
     await reportNotes(run, onNotes);
-    const { isCut, isRefused: isRejected, calls } = answer;
-    return { text: answer.object.text, isCut, isRefused: isRejected && calls.length === 0 };
+    const { isCut, isRefusal, calls } = answer;
+    return { text: answer.object.text, isCut, isRefusal: isRefusal && calls.length === 0 };
   }
 
   // A server that takes no schema may take a tool.
@@ -203,7 +203,7 @@ export class ObjectRun<T = unknown> implements AsyncIterable<DeepPartial<T>> {
   }
 
   // Reads the object as far as it has come; false when there is nothing new to show.
-  #hasNews(): boolean {
+  #hasChanged(): boolean {
     const json = this.#answerSoFar?.partial() ?? '';
     if (json === '') return false;
     const value = JSON.parse(json) as unknown;
@@ -263,7 +263,7 @@ async function generateToolCalls(
   const answer = await gathered(run, replayBufferSizeOf(options), () => undefined);
   onUsage?.(await run.usage);
   await reportNotes(run, onNotes);
-  if (answer.isRefused && answer.calls.length === 0) throw rejectedAnswer(answer.text.text);
+  if (answer.isRefusal && answer.calls.length === 0) throw rejectedAnswer(answer.text.text);
   return answer.calls.map(({ name, arguments: { text: json } }) => {
     try {
       return { name, arguments: JSON.parse(json === '' ? '{}' : json) as unknown };

@@ -27,14 +27,14 @@ export class RoutedObjectRun<T, Runtime> implements ObjectReader<T> {
     const heard = call.signal;
     checkSignal('streamObject()', heard);
     const end = (): void => this.#ended.abort(reasonOf(heard ?? undefined));
-    const deaf = onAbort(heard, end);
+    const settled = onAbort(heard, end);
     if (heard?.aborted) end();
     this.#object = search({ ...call, signal }, async (runtime) => {
       this.#run = open(runtime)({ ...call, signal });
       this.#notify();
       return this.#run.object();
     }).finally(() => {
-      deaf();
+      settled();
       this.#over = true;
       this.#notify();
     });

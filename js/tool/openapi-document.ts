@@ -118,7 +118,7 @@ function inputOf(
   const described = bodyOf(document, schemas, request);
   const taken = new Set(described && ['body']);
   const parameters: Parameter[] = [];
-  for (const { parameter, said: received } of parametersOf(document, item, operation)) {
+  for (const { parameter, declared: received } of parametersOf(document, item, operation)) {
     const key = freeName(plainKey(parameter.name), taken, `_${parameter.in}`);
     parameters.push({ ...parameter, key });
     const schema = schemas.read(received.schema ?? objectOf(contentOf(received)[0]?.[1]).schema);
@@ -156,8 +156,8 @@ function parametersOf(
   document: Json,
   item: Json,
   operation: Json,
-): { parameter: Omit<Parameter, 'key'>; said: Json }[] {
-  const found = new Map<string, { parameter: Omit<Parameter, 'key'>; said: Json }>();
+): { parameter: Omit<Parameter, 'key'>; declared: Json }[] {
+  const found = new Map<string, { parameter: Omit<Parameter, 'key'>; declared: Json }>();
   for (const one of [...listOf(item.parameters), ...listOf(operation.parameters)]) {
     const received = resolved(document, one);
     const { name, in: place } = received;
@@ -168,7 +168,7 @@ function parametersOf(
       received.schema === undefined && jsonType.test(contentOf(received)[0]?.[0] ?? '');
     found.set(`${place} ${name}`, {
       parameter: { name, in: place, isJson, ...styleOf(received) },
-      said: received,
+      declared: received,
     });
   }
   return [...found.values()];

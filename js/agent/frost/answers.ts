@@ -63,10 +63,10 @@ export function checkAnswer(message: AgentMessage): void {
     );
   }
   const calls: unknown[] = Array.isArray(made) ? made : [];
-  // A model that had nothing to say, says so.
+  // An empty answer has the member all the same.
   const isNothing = content !== undefined && calls.length === 0;
-  const says = content || typeof refusal === 'string' || calls.some(isCall);
-  if (says || isNothing) return;
+  const hasContent = content || typeof refusal === 'string' || calls.some(isCall);
+  if (hasContent || isNothing) return;
   throw new MillraceError(
     'provider_error',
     'The answer of the provider has neither a text nor a valid tool call.',
