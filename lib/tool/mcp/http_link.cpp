@@ -247,7 +247,6 @@ void HttpLink::close() {
   exchange->purpose = Purpose::terminate;
   exchange->url = options_.url;
   exchange->message.version = version_;
-  terminator_ = next_exchange_;
   begin(std::move(exchange));
 }
 

@@ -152,7 +152,6 @@ class HttpLink {
   Exchanges exchanges_;
   ExchangeId next_exchange_ = 1;
   ExchangeId listener_ = 0;
-  ExchangeId terminator_ = 0;
   std::vector<std::unique_ptr<Exchange>> held_;  // for an authorization
   std::deque<Outgoing> unaddressed_;             // for the older pair's address
   // Requests that wait until the server has a stream to ask questions on, or refuses one.

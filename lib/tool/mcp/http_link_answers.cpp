@@ -18,16 +18,19 @@ constexpr std::chrono::milliseconds acceptance_time{1000};
 // What a stream's head may take while requests wait for it.
 constexpr std::chrono::milliseconds stream_time{500};
 
-// "https://host:port" of an address.
-std::string_view origin_of(std::string_view url) {
+// "https://host:port" of an address, in lower case and without the port that the scheme implies.
+std::string origin_of(std::string_view url) {
   const std::size_t scheme = url.find("://");
   if (scheme == url.npos) return {};
-  return url.substr(0, url.find_first_of("/?#", scheme + 3));
+  std::string origin = lowered(url.substr(0, url.find_first_of("/?#", scheme + 3)));
+  const std::string_view port = origin.starts_with("https:") ? ":443" : ":80";
+  if (origin.ends_with(port)) origin.resize(origin.size() - port.size());
+  return origin;
 }
 
 // Where an address leads, or "" when that is another origin.
 std::string within_origin(std::string_view base, std::string_view address) {
-  const std::string_view origin = origin_of(base);
+  const std::string origin = origin_of(base);
   if (address.empty() || address.starts_with("//")) return {};
   if (address.starts_with("/")) return std::string(origin).append(address);
   if (address.find("://") != address.npos) {
@@ -38,7 +41,7 @@ std::string within_origin(std::string_view base, std::string_view address) {
   }
   const std::string_view path = base.substr(0, base.find_first_of("?#"));
   const std::size_t folder = path.rfind('/');
-  if (folder < origin.size()) return std::string(origin).append("/").append(address);
+  if (folder < path.find("://") + 3) return std::string(origin).append("/").append(address);
   return std::string(path.substr(0, folder + 1)).append(address);
 }
 
@@ -108,8 +111,8 @@ void HttpLink::on_head(ExchangeId id, int status, const std::vector<HttpField>& 
   if (at == exchanges_.end()) return;
   Exchange& exchange = *at->second;
   exchange.status = status;
-  if (exchange.purpose == Purpose::terminate) return;
-  if (redirect(id, exchange, headers) || hold(id, exchange, headers)) return;
+  if (redirect(id, exchange, headers) || exchange.purpose == Purpose::terminate) return;
+  if (hold(id, exchange, headers)) return;
   if (exchange.purpose == Purpose::post) {
     on_post_head(id, exchange, headers);
   } else {
@@ -117,31 +120,41 @@ void HttpLink::on_head(ExchangeId id, int status, const std::vector<HttpField>& 
   }
 }
 
-// A post goes to the new address only unchanged and within the origin.
+// What is sent goes to the new address only unchanged, and within the origin: 307 and 308 keep the
+// method, and a GET is one under each status.
 bool HttpLink::redirect(ExchangeId id, Exchange& exchange, const std::vector<HttpField>& headers) {
-  constexpr int temporary = 307;
-  constexpr int permanent = 308;
+  constexpr std::array<int, 5> statuses{301, 302, 303, 307, 308};
   if (exchange.status < 300 || exchange.status >= 400) return false;
   const std::string target = within_origin(exchange.url, find_header(headers, "location"));
-  const bool keeps_method = exchange.status == temporary || exchange.status == permanent;
-  if (!keeps_method || target.empty() || ++exchange.redirects > most_redirects) {
-    const auto dropped = take(id);
-    host_.abandon(id);
-    Error error = make_error(Errc::mcp_connection_failed,
-                             "The MCP server redirects to " +
-                                 shown_address(find_header(headers, "location")) +
-                                 ", which is not followed; use that address if you trust it.",
-                             find_header(headers, "location"));
-    error.upstream_status = dropped->status;
-    fail(*dropped, std::move(error));
-    return true;
-  }
+  const bool is_get = exchange.purpose == Purpose::listen || exchange.purpose == Purpose::resume;
+  const auto* first = statuses.begin() + (is_get ? 0 : 3);
+  const bool keeps_method = std::find(first, statuses.end(), exchange.status) != statuses.end();
+  const bool is_followed =
+      keeps_method && !target.empty() && ++exchange.redirects <= most_redirects;
+  // Its end is that of the session, wherever it leads.
+  if (!is_followed && exchange.purpose == Purpose::terminate) return false;
+  const bool is_listener = exchange.purpose == Purpose::listen;
   auto moved = take(id);
   host_.abandon(id);
-  const bool is_listener = moved->purpose == Purpose::listen;
-  moved->url = target;
-  if (is_listener) listener_ = next_exchange_;
-  begin(std::move(moved));
+  if (is_followed) {
+    moved->url = target;
+    if (is_listener) listener_ = next_exchange_;
+    begin(std::move(moved));
+    return true;
+  }
+  Error error =
+      make_error(Errc::mcp_connection_failed,
+                 "The MCP server redirects to " + shown_address(find_header(headers, "location")) +
+                     ", which is not followed; use that address if you trust it.",
+                 find_header(headers, "location"));
+  error.upstream_status = moved->status;
+  if (is_listener && is_legacy_) {
+    host_.broken(std::move(error));
+  } else if (is_listener) {
+    open_gate();
+  } else {
+    fail(*moved, std::move(error));
+  }
   return true;
 }
 

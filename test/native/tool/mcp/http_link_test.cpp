@@ -437,6 +437,57 @@ TEST(McpHttpLink, FollowsRedirectsOnlyWithinTheOrigin) {
   EXPECT_TRUE(rig.take().ends_with("failed 5 mcp_connection_failed\n"));
 }
 
+TEST(McpHttpLink, FollowsEachRedirectOfAStream) {
+  for (const int status : {301, 302, 303, 307, 308}) {
+    mcp::HttpLinkOptions options = Rig::at("http://host/sse");
+    options.legacy = true;
+    Rig rig(options);
+    rig.request(1, "initialize");
+    rig.head(1, status, "", "Location", "/sse/");
+    rig.head(2, 200, "text/event-stream");
+    rig.data(2, "event: endpoint\ndata: messages\n\n");
+    EXPECT_EQ(rig.take(),
+              "1 GET http://host/sse\nabandon 1\n2 GET http://host/sse/\n"
+              "3 POST http://host/messages {1}\n")
+        << status;
+  }
+}
+
+TEST(McpHttpLink, EndsAStreamWhoseRedirectLeadsToAnotherOrigin) {
+  mcp::HttpLinkOptions options = Rig::at("http://host/sse");
+  options.legacy = true;
+  Rig rig(options);
+  rig.request(1, "initialize");
+  rig.head(1, 302, "", "Location", "http://other/sse");
+  EXPECT_EQ(rig.take(), "1 GET http://host/sse\nabandon 1\nbroken mcp_connection_failed\n");
+}
+
+TEST(McpHttpLink, EndsTheSessionAtTheAddressOfARedirect) {
+  Rig rig;
+  rig.open();
+  rig.link.close();
+  rig.head(4, 307, "", "Location", "/mcp/");
+  EXPECT_EQ(rig.take(),
+            "4 DELETE http://host/mcp Mcp-Session-Id=s\nabandon 4\n"
+            "5 DELETE http://host/mcp/ Mcp-Session-Id=s\n");
+  rig.head(5, 302, "", "Location", "/other");
+  rig.done(5);
+  EXPECT_EQ(rig.take(), "closed\n");
+}
+
+TEST(McpHttpLink, KnowsItsOriginInEachSpelling) {
+  for (const char* endpoint :
+       {"http://host:80/m?s=1", "HTTP://Host/m?s=1", "/m?s=1", "../m?s=1", "m?s=1"}) {
+    mcp::HttpLinkOptions options = Rig::at("http://host/sse");
+    options.legacy = true;
+    Rig rig(options);
+    rig.request(1, "initialize");
+    rig.head(1, 200, "text/event-stream");
+    rig.data(1, std::string("event: endpoint\ndata: ") + endpoint + "\n\n");
+    EXPECT_NE(rig.take().find("2 POST "), std::string::npos) << endpoint;
+  }
+}
+
 TEST(McpHttpLink, WaitsForAnAuthorization) {
   Rig rig;
   rig.request(1, "initialize");
