@@ -66,10 +66,13 @@ function parse(text: string): Parsed {
   return { blocks, starts, lines };
 }
 
-const definition = /^[ >*+-]*\[[^\]]+\]:/m;
+// The begin of a line that can become nothing but a text.
+const words = /^\s*\p{L}/u;
+const definition = /^[ >*+-]*\[(?:\\.|[^\]\\])+\]:/ms;
 
 /**
- * Reads a text that grows. Only its last block can change: those before are parsed once, and stay the same objects. A
+ * Reads a text that grows. Only its last block can change, and the one before it while the last one may still become a part
+ * of that: "2" may go on as "2.", an item of the list before it. The others are parsed once, and stay the same objects. A
  * text with definitions of links is parsed as a whole, since they count everywhere.
  */
 export class BlockReader {
@@ -90,7 +93,8 @@ export class BlockReader {
     const { blocks, starts, lines } = parse(rest);
     const all = [...this.#blocks, ...blocks];
     const last = starts.at(-1) ?? 0;
-    if (last > 0) {
+    const isWhole = last < lines.length - 1 || words.test(lines[last] ?? '');
+    if (last > 0 && isWhole) {
       this.#settled += `${lines.slice(0, last).join('\n')}\n`;
       this.#blocks = all.slice(0, -1);
     }

@@ -111,6 +111,17 @@ describe('Markdown', () => {
     }
   });
 
+  it.each([
+    '1. a\n\n  2. b\n\n   3. c\n',
+    '1. one\n2.\n3. three\n',
+    '- a\n#b\n\n- c\n```d`\n',
+    "[A*b\\]]: my_(url) 'title'\n\n[A*b\\]]\n",
+  ])('reads a text that grows by letters as it reads the whole: %j', (text) => {
+    const reader = new BlockReader();
+    for (let size = 1; size < text.length; size += 1) reader.read(text.slice(0, size));
+    expect(all(reader.read(text))).toEqual(all(blocksOf(text)));
+  });
+
   it('parses the blocks before the last one once', () => {
     const reader = new BlockReader();
     const before = reader.read('One\n\n- two\n\nthree');
