@@ -1,6 +1,7 @@
 // AG-UI's HttpAgent for a server that records its runs: a cut connection or a reload loses nothing of an answer.
 import { HttpAgent } from '@ag-ui/client';
 
+import { addressBelow } from './address';
 import type { ReconnectOptions, RunPosition } from './resumable-run';
 import { errorOfAnswer, reconnectDefaults, ResumableRun } from './resumable-run';
 
@@ -86,6 +87,8 @@ export class ResumableHttpAgent extends HttpAgent {
     const memory = memoryOf(this);
     memory.input = { runId: input.runId, threadId: input.threadId };
     memory.connects = true;
+    // A run that was aborted ends no other one.
+    if (this.abortController.signal.aborted) this.abortController = new AbortController();
     return super.run(input);
   }
 
@@ -128,7 +131,7 @@ function makeRun(memory: Memory, url: string, init: RequestInit): ResumableRun {
   headers.delete('content-type');
   memory.position = attach;
   return new ResumableRun({
-    url: addressOf(url),
+    url,
     ...(attach === undefined && { init }),
     headers,
     fetch: memory.fetch,
@@ -142,10 +145,6 @@ function makeRun(memory: Memory, url: string, init: RequestInit): ResumableRun {
   });
 }
 
-function addressOf(url: string): string {
-  return url.replace(/\/+$/, '');
-}
-
 // The server's id of the run comes with the head of the answer; one without it records no runs.
 async function stopRun(agent: ResumableHttpAgent, memory: Memory): Promise<void> {
   const { position, head } = memory;
@@ -153,7 +152,7 @@ async function stopRun(agent: ResumableHttpAgent, memory: Memory): Promise<void>
   const id = position?.runId ?? answered?.headers.get('millrace-run-id');
   if (!id) return;
   const { headers } = agent;
-  const response = await memory.fetch(`${addressOf(agent.url)}/runs/${encodeURIComponent(id)}`, {
+  const response = await memory.fetch(addressBelow(agent.url, `/runs/${encodeURIComponent(id)}`), {
     method: 'DELETE',
     headers,
     keepalive: true,

@@ -5,6 +5,7 @@
 import type { ErrorCode } from '../../types/errors';
 import { MillraceError } from '../errors';
 import { pause } from '../pause';
+import { addressBelow } from './address';
 
 /** How a reader of a run comes back after its connection broke. */
 export interface ReconnectOptions {
@@ -181,7 +182,8 @@ export class ResumableRun {
 
   #post(init: RequestInit): Promise<Response> {
     const { fetch, url, connects } = this.#request;
-    return fetch(connects ? `${url}/connect` : url, { ...init, signal: this.#connection.signal });
+    const address = addressBelow(url, connects ? '/connect' : '');
+    return fetch(address, { ...init, signal: this.#connection.signal });
   }
 
   // A thread is not known by its run before the first record: its messages come with the request.
@@ -201,7 +203,7 @@ export class ResumableRun {
     if (this.#after !== undefined) query.set('after', String(this.#after));
     if (isFresh) query.set('fresh', '1');
     if (id !== ownId && !id.startsWith('run_')) query.set('threadId', this.#request.threadId);
-    const address = `${url}/runs/${encodeURIComponent(id)}?${query.toString()}`;
+    const address = addressBelow(url, `/runs/${encodeURIComponent(id)}`, query);
     this.#connection = new AbortController();
     const { signal } = this.#connection;
     return fetch(address, { method: 'GET', headers, signal });
@@ -336,12 +338,10 @@ export class ResumableRun {
     const { fetch, url, headers, threadId } = this.#request;
     const asJson = new Headers(headers);
     asJson.set('accept', 'application/json');
-    const id = encodeURIComponent(this.#runId ?? '');
-    const query = this.#runId?.startsWith('run_')
-      ? ''
-      : `?threadId=${encodeURIComponent(threadId)}`;
+    const query = new URLSearchParams(this.#runId?.startsWith('run_') ? {} : { threadId });
+    const address = addressBelow(url, `/runs/${encodeURIComponent(this.#runId ?? '')}`, query);
     try {
-      const response = await fetch(`${url}/runs/${id}${query}`, { method: 'GET', headers: asJson });
+      const response = await fetch(address, { method: 'GET', headers: asJson });
       const { state } = (await response.json()) as { state?: string };
       return !['waiting', 'completed', 'failed', 'cancelled', 'dead'].includes(state ?? '');
     } catch {

@@ -109,6 +109,21 @@ describe.each(Object.entries(lines))('with @ag-ui/client %s', (_, line) => {
     expect(server.received.map(({ url }) => url)).toEqual(['/agent', '/agent/runs/r?threadId=t']);
   });
 
+  it('keeps the query of its address with every request', async () => {
+    server.plan = [cutAt(300)];
+    const agent = made({ url: `${server.url}/?key=1` });
+    await runAgent(agent);
+    agent.abortRun();
+    await agent.stopped;
+    await agent.connectAgent();
+    expect(server.received.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      'POST /agent?key=1',
+      `GET /agent/runs/${runId}?key=1&after=5`,
+      `DELETE /agent/runs/${runId}?key=1`,
+      'POST /agent/connect?key=1',
+    ]);
+  });
+
   it('sends the headers of the agent with every request', async () => {
     server.plan = [cutAt(300)];
     await runAgent(made({ headers: { authorization: 'Bearer k' } }));
