@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/ascii.hpp"
+#include "base/utf8.hpp"
 #include "http/message.hpp"
 #include "http/syntax.hpp"
 
@@ -66,16 +67,28 @@ std::string percent_decoded(std::string_view text) {
   return out;
 }
 
+// The text of a value that names its charset and perhaps its language: UTF-8'en'a%20b.
+// Source: RFC 8187, section 3.2.1; RFC 5987 has ISO-8859-1 as well.
+std::optional<std::string> extended_value(std::string_view value) {
+  const std::size_t charset_end = std::min(value.find('\''), value.size());
+  const std::size_t language_end = value.find('\'', charset_end + 1);
+  if (language_end == std::string_view::npos) return std::nullopt;
+  const std::string_view charset = value.substr(0, charset_end);
+  std::string text = percent_decoded(value.substr(language_end + 1));
+  if (equal_ignoring_case(charset, "UTF-8")) return text;
+  if (!equal_ignoring_case(charset, "ISO-8859-1")) return std::nullopt;
+  std::string out;
+  for (const char c : text) utf8::append_code_point(out, static_cast<unsigned char>(c));
+  return out;
+}
+
 void read_disposition(FormPart& part, std::string_view value) {
   std::optional<std::string> extended;
   while (auto parameter = next_parameter(value)) {
     auto& [name, text] = *parameter;
     if (name == "name") part.name = std::move(text);
     if (name == "filename") part.filename = percent_decoded(text);
-    if (name == "filename*") {
-      const std::size_t quote = text.find("''");
-      if (quote != std::string::npos) extended = percent_decoded(text.substr(quote + 2));
-    }
+    if (name == "filename*") extended = extended_value(text);
   }
   if (extended) part.filename = std::move(extended);
 }

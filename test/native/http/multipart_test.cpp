@@ -60,6 +60,10 @@ TEST(MultipartForm, ReadsNamesInEachSpelling) {
   EXPECT_EQ(filename_in("form-data; name=a; filename=\"a\\\"b\""), "a\"b");
   EXPECT_EQ(filename_in("form-data; name=a; filename=\"C:\\dir\\f\""), "C:\\dir\\f");
   EXPECT_EQ(filename_in("form-data; name=a; filename=x; filename*=UTF-8''%e5%90%8d"), "名");
+  EXPECT_EQ(filename_in("form-data; name=a; filename*=utf-8'en'a%20b%e2%82%ac"), "a b€");
+  EXPECT_EQ(filename_in("form-data; name=a; filename*=iso-8859-1'en'%A3%20rates"), "£ rates");
+  EXPECT_EQ(filename_in("form-data; name=a; filename=x; filename*=koi8-r''%C1"), "x");
+  EXPECT_EQ(filename_in("form-data; name=a; filename=x; filename*=UTF-8'y"), "x");
   EXPECT_EQ(filename_in("form-data; name=a; filename=\"100%\""), "100%");
   EXPECT_EQ(filename_in("form-data; filename=x"), "no part");
 }
