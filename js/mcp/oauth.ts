@@ -35,15 +35,23 @@ import {
 
 export type { OAuthOptions } from './oauth-flow';
 
-/** The members of a Bearer challenge of a WWW-Authenticate header. */
+const challengePart = /([\w!#$%&'*+.^`|~-]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+)))?/g;
+
+/** The members of the Bearer challenge of a WWW-Authenticate header; of all challenges where it has none. */
 export function challengeOf(header: string): Record<string, string> {
-  const members: Record<string, string> = {};
-  for (const [, name = '', quoted, plain] of header.matchAll(
-    /([a-zA-Z_]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/g,
-  )) {
-    members[name.toLowerCase()] ??= quoted?.replace(/\\(.)/g, '$1') ?? plain ?? '';
+  const challenges: { scheme: string; members: Record<string, string> }[] = [
+    { scheme: '', members: {} },
+  ];
+  for (const { index, 1: name = '', 2: quoted, 3: plain } of header.matchAll(challengePart)) {
+    const value = quoted?.replace(/\\(.)/g, '$1') ?? plain;
+    const begins = /(?:^|,)\s*$/.test(header.slice(0, index));
+    if (value === undefined && begins) challenges.push({ scheme: name.toLowerCase(), members: {} });
+    const members = challenges.at(-1)?.members;
+    if (value !== undefined && members) members[name.toLowerCase()] ??= value;
   }
-  return members;
+  const bearer = challenges.find(({ scheme }) => scheme === 'bearer');
+  const used = bearer ? [bearer] : challenges.reverse();
+  return Object.fromEntries(used.flatMap(({ members }) => Object.entries(members)));
 }
 
 function joined(...scopes: (string | undefined)[]): string | undefined {

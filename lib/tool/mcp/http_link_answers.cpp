@@ -45,6 +45,16 @@ std::string within_origin(std::string_view base, std::string_view address) {
   return std::string(path.substr(0, folder + 1)).append(address);
 }
 
+// The values of a header that may be there several times, as one list.
+std::string all_headers(const std::vector<HttpField>& headers, std::string_view name) {
+  std::string all;
+  for (const HttpField& field : headers) {
+    if (!same_name(field.name, name)) continue;
+    all.append(all.empty() ? "" : ", ").append(field.value);
+  }
+  return all;
+}
+
 bool is_media_type(std::string_view header, std::string_view type) {
   const std::size_t end = header.find(';');
   return same_name(json::trim(header.substr(0, end)), type);
@@ -161,9 +171,9 @@ bool HttpLink::redirect(ExchangeId id, Exchange& exchange, const std::vector<Htt
 // 401, and 403 for more rights, wait for an authorization. One that came while the request was on
 // its way is tried first; more rights are asked for once in the same words.
 bool HttpLink::hold(ExchangeId id, Exchange& exchange, const std::vector<HttpField>& headers) {
-  const std::string_view challenge = find_header(headers, "www-authenticate");
+  const std::string challenge = all_headers(headers, "www-authenticate");
   const bool wants_more =
-      exchange.status == 403 && challenge.find("insufficient_scope") != std::string_view::npos;
+      exchange.status == 403 && challenge.find("insufficient_scope") != std::string::npos;
   if (exchange.status != 401 && !wants_more) return false;
   if (++exchange.authorizations > options_.most_authorizations ||
       exchange.purpose != Purpose::post) {
@@ -171,16 +181,15 @@ bool HttpLink::hold(ExchangeId id, Exchange& exchange, const std::vector<HttpFie
   }
   if (wants_more && exchange.step_up == challenge) return false;
   const int status = exchange.status;
-  const std::string received(challenge);
   auto held = take(id);
   host_.abandon(id);
   if (held->sent_as != authorization_number_) {
     begin(std::move(held));
     return true;
   }
-  if (wants_more) held->step_up = received;
+  if (wants_more) held->step_up = challenge;
   held_.push_back(std::move(held));
-  host_.unauthorized(status, received);
+  host_.unauthorized(status, challenge);
   return true;
 }
 

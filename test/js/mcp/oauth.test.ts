@@ -103,10 +103,12 @@ async function protectedServer(
     }
     const { id, method } = JSON.parse((await bodyOf(request)) || '{}') as Record<string, unknown>;
     if (request.headers.authorization !== 'Bearer token') {
-      const metadata = String(words()['resource_metadata']);
-      response
-        .writeHead(401, { 'www-authenticate': `Bearer resource_metadata="${metadata}"` })
-        .end();
+      const { resource_metadata: metadata, other_challenges: others } = words();
+      const all = [
+        ...((others as string[]) ?? []),
+        `Bearer resource_metadata="${String(metadata)}"`,
+      ];
+      response.writeHead(401, { 'www-authenticate': all }).end();
       return;
     }
     const answers: Record<string, object> = {
@@ -236,6 +238,19 @@ describe('OAuth', () => {
     }));
     await connect(server.url);
     expect(requested.at(-1)).toBe('/token');
+  });
+
+  it('reads the Bearer challenge behind others, in headers of their own or in one', async () => {
+    for (const join of [true, false]) {
+      const others = [
+        'Negotiate',
+        'DPoP error="invalid_token", resource_metadata="http://127.0.0.1:1/"',
+      ];
+      const { server } = await protectedServer(() => ({
+        other_challenges: join ? [others.join(', ')] : others,
+      }));
+      expect(await (await connect(server.url)).listTools()).toHaveLength(1);
+    }
   });
 
   it('follows a redirect of the metadata', async () => {

@@ -503,6 +503,17 @@ TEST(McpHttpLink, WaitsForAnAuthorization) {
   EXPECT_TRUE(rig.take().ends_with("failed 1 mcp_unauthorized\n"));
 }
 
+TEST(McpHttpLink, GivesAllChallenges) {
+  Rig rig;
+  rig.request(1, "initialize");
+  std::vector<mcp::HttpField> headers;
+  headers.push_back({"WWW-Authenticate", "Negotiate"});
+  headers.push_back({"content-type", "text/plain"});
+  headers.push_back({"www-authenticate", "Bearer scope=\"a\""});
+  rig.link.on_head(1, 401, headers, rig.now);
+  EXPECT_TRUE(rig.take().ends_with("unauthorized 401 Negotiate, Bearer scope=\"a\"\n"));
+}
+
 TEST(McpHttpLink, AsksForAuthorizationsOnlySoOften) {
   Rig rig;
   rig.request(1, "initialize");
