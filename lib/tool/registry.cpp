@@ -21,7 +21,11 @@ Result<void> Registry::add(std::shared_ptr<Tool> tool) {
                           "; rename one, or give clients of one MCP server different `name`s.");
   }
   auto parameters = schema::Schema::compile(spec.parameters);
-  if (!parameters) return std::move(parameters).error();
+  if (!parameters) {
+    Error error = std::move(parameters).error();
+    error.message = "The parameters of the tool '" + spec.name + "': " + error.message;
+    return error;
+  }
   std::string name = spec.name;
   Entry entry{std::move(tool), std::move(parameters).value()};
   tools_.emplace(std::move(name), std::move(entry));

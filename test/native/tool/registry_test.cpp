@@ -58,7 +58,11 @@ TEST(Registry, RefusesParametersThatAreNoSchema) {
   Spec spec;
   spec.name = "a";
   spec.parameters = R"({"type":"nonsense"})";
-  EXPECT_FALSE(registry.add(std::make_shared<Echo>(std::move(spec))).ok());
+  const auto added = registry.add(std::make_shared<Echo>(std::move(spec)));
+  ASSERT_FALSE(added.ok());
+  EXPECT_EQ(added.error().code, Errc::invalid_schema);
+  EXPECT_TRUE(added.error().message.starts_with("The parameters of the tool 'a': "))
+      << added.error().message;
 }
 
 TEST(Registry, ChecksArguments) {
