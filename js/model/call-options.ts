@@ -65,11 +65,13 @@ export function checkFallback(owner: string, fallback: unknown): void {
   const isModel = (one: unknown): boolean =>
     typeof one === 'string' ||
     (isRecord(one) && typeof one['provider'] === 'string' && typeof one['model'] === 'string');
-  if (Array.isArray(fallback) && fallback.every(isModel)) return;
-  throw new MillraceError(
-    'invalid_option',
-    `${owner}: fallback must be a list of models, for instance ['openai:gpt-5-mini'], not ${shown(fallback)}.`,
-  );
+  const isList = Array.isArray(fallback);
+  const at = isList ? fallback.findIndex((one) => !isModel(one)) : 0;
+  if (at < 0) return;
+  const wrong = isList
+    ? `fallback[${at}] must be a model, 'openai:gpt-5-mini' or { provider: 'openai', model: 'gpt-5-mini' }, not ${shown(fallback[at])}`
+    : `fallback must be a list of models, for instance ['openai:gpt-5-mini'], not ${shown(fallback)}`;
+  throw new MillraceError('invalid_option', `${owner}: ${wrong}.`);
 }
 
 const callbackNames: readonly (keyof ChatCallbacks)[] = [
