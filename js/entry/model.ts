@@ -30,6 +30,7 @@ export type {
   FailedRoute,
   RouteAttempt,
   Router,
+  RouterListing,
   RouterOptions,
 } from '../model/router-options';
 export { ModelRun } from '../model/run';
