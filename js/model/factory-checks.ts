@@ -22,7 +22,8 @@ const patterns = listOf(
 );
 const limits = listOf(
   'models with id and contextWindowTokens',
-  (item) => isRecord(item) && isText(item['id']) && Number(item['contextWindowTokens']) > 0,
+  (item) =>
+    isRecord(item) && isText(item['id']) && Number(item['contextWindowTokens'] ?? Infinity) > 0,
 );
 const models: Check = [
   'a function, or an object with the function transformModel',

@@ -10,14 +10,15 @@ import { estimateTokens } from './usage';
 export interface ContextLimit {
   /** The id of the model. */
   id: string;
-  contextWindowTokens: number;
+  /** A model whose window is not known is not checked. */
+  contextWindowTokens?: number | undefined;
   /** Tokens of one answer at most. */
   maxOutput?: number | undefined;
 }
 
 export interface ContextPreFlight {
   models: readonly ContextLimit[];
-  /** Room that must be left for the answer when `max_tokens` says nothing; default 1. */
+  /** Room that must be left for the answer, or more where `max_tokens` is; none by default, as at LobeHub. */
   minOutputTokens?: number | undefined;
   /** Tokens of each window that stay free, since the count is an estimate; default 0. */
   safetyMarginTokens?: number | undefined;
@@ -29,16 +30,18 @@ export function tooLongFor(
   payload: ChatStreamPayload,
 ): string | undefined {
   const limit = preFlight?.models.find(({ id }) => id === payload.model);
-  if (!preFlight || !limit) return undefined;
-  const { minOutputTokens = 1, safetyMarginTokens = 0 } = preFlight;
+  if (!preFlight || !limit?.contextWindowTokens) return undefined;
+  const { minOutputTokens, safetyMarginTokens = 0 } = preFlight;
   const { messages, tools, max_tokens: wanted } = payload;
   const requested = estimateTokens(withoutMedia({ messages, tools }), payload.model);
-  const room = Math.max(minOutputTokens, Math.min(wanted ?? 0, limit.maxOutput ?? Infinity));
+  const most = Math.min(wanted ?? 0, limit.maxOutput ?? Infinity);
+  const room = minOutputTokens === undefined ? 0 : Math.max(minOutputTokens, most);
   const window = limit.contextWindowTokens - safetyMarginTokens;
   if (requested + room <= window) return undefined;
+  const total = room === 0 ? 'that' : `with ${room} for the answer that`;
   return (
-    `The conversation is about ${requested} tokens; with ${room} for the answer that is more than the ` +
-    `${window} of ${limit.id}. Shorten it, or ask for fewer tokens.`
+    `The conversation is about ${requested} tokens; ${total} is more than the ${window} of ${limit.id}. ` +
+    (room === 0 ? 'Shorten it.' : 'Shorten it, or ask for fewer tokens.')
   );
 }
 

@@ -170,6 +170,20 @@ describe('openaiCompatibleFactory', () => {
         },
       },
     });
+    const Plain = openaiCompatibleFactory({
+      ...vendor,
+      chatCompletion: {
+        contextPreFlight: {
+          models: [{ id: 'small', contextWindowTokens: 100 }, { id: 'unknown' }],
+        },
+      },
+    });
+    const plain = new Plain({ fetch: send });
+    const demanding = { messages, max_tokens: 99 };
+    expect(await codeOf(() => plain.stream({ model: 'small', ...demanding }).text())).toBe('ok');
+    expect(await codeOf(() => plain.stream({ model: 'unknown', messages: long }).text())).toBe(
+      'ok',
+    );
     const careful = new Careful({ fetch: send });
     expect(await codeOf(() => careful.stream({ model: 'small', messages }).text())).toBe(
       'context_window_exceeded',
