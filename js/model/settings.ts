@@ -109,8 +109,33 @@ export function hasKey(row: ProviderRow): boolean {
   return keyOf(row, process.env) !== undefined;
 }
 
+interface LobeSettings {
+  accessKeySecret?: string | undefined;
+  baseURLOrAccountID?: string | undefined;
+  googleAuthOptions?: { credentials?: string | object | undefined } | undefined;
+  vertexAIRegion?: string | undefined;
+}
+
+// What LobeHub's runtimes of Bedrock, Cloudflare and Vertex AI call their settings.
+// Source: lobehub/lobehub, packages/model-runtime and src/server/modules/ModelRuntime (2026-11).
+function withLobeNames(given: ProviderSettings & LobeSettings): ProviderSettings {
+  const { accessKeySecret, baseURLOrAccountID, googleAuthOptions, vertexAIRegion, ...own } = given;
+  const account = String(baseURLOrAccountID).includes('://') ? 'baseURL' : 'accountId';
+  const meant = {
+    secretAccessKey: accessKeySecret,
+    [account]: baseURLOrAccountID,
+    credentials: googleAuthOptions?.credentials,
+    location: vertexAIRegion,
+  };
+  const missing = Object.entries(meant).filter(
+    ([name, value]) => value !== undefined && own[name as keyof ProviderSettings] === undefined,
+  );
+  return { ...own, ...Object.fromEntries(missing) };
+}
+
 /** The settings as the engine reads them, with what the environment adds. */
-export function engineSettings(provider: string, settings: ProviderSettings): object {
+export function engineSettings(provider: string, given: ProviderSettings): object {
+  const settings = withLobeNames(given);
   const { credentials, proxy = proxyFromEnvironment() } = settings;
   return {
     ...settings,

@@ -119,6 +119,45 @@ it.each(['evil.test/x', 'us central1', 'a@b', 'eu.example'])(
   },
 );
 
+it("takes the settings of LobeHub's runtimes by their names", async () => {
+  const { privateKey } = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+  });
+  const credentials = { project_id: 'p', client_email: 'a@b.test', private_key: privateKey };
+  const aws = { accessKeyId: 'AKID', accessKeySecret: 's', region: 'eu-west-1' };
+  const rows: [provider: string, options: object, address: string][] = [
+    [
+      'vertexai',
+      { googleAuthOptions: { credentials }, vertexAIRegion: 'europe-west4' },
+      'https://europe-west4-aiplatform.googleapis.com/v1/projects/p/locations/europe-west4/',
+    ],
+    ['bedrock', aws, 'https://bedrock-runtime.eu-west-1.amazonaws.com/'],
+    ['cloudflare', { apiKey: 'k', baseURLOrAccountID: 'acc' }, '/accounts/acc/ai/v1/'],
+    [
+      'cloudflare',
+      { apiKey: 'k', baseURLOrAccountID: 'https://cf.test/v1' },
+      'https://cf.test/v1/',
+    ],
+  ];
+  for (const [provider, options, address] of rows) {
+    const sent: string[] = [];
+    const runtime = createModelRuntime(provider, {
+      ...{ ...options, maxRetries: 0 },
+      fetch: (url) => {
+        sent.push(url);
+        return Promise.resolve(Response.json({ access_token: 't', expires_in: 3600 }));
+      },
+    });
+    await runtime
+      .stream({ model: 'gemini-2.5-pro', messages })
+      .text()
+      .catch(() => '');
+    expect(sent.at(-1)).toContain(address);
+  }
+});
+
 it('knows providers by the names that they have elsewhere', () => {
   const names: [string, ProviderId][] = [
     ['LM-Studio', 'lmstudio'],
