@@ -9,7 +9,7 @@
 
 #include "api/api_answers.hpp"
 #include "api/conversations.hpp"
-#include "base/ascii.hpp"
+#include "base/letter_case.hpp"
 #include "chat/legacy_import.hpp"
 #include "os/random_ids.hpp"
 
@@ -64,6 +64,7 @@ Result<void> save_facts(store::StorageBackend& backend, const std::string& princ
 
 struct FactQuery {
   std::string text;
+  std::string folded_text;
   std::optional<std::int64_t> most;
   std::string from;
   std::string to;
@@ -75,6 +76,7 @@ struct FactQuery {
 FactQuery read_fact_query(const http::Request& request, std::int64_t offset) {
   FactQuery query;
   query.text = json::trim(request.query_value("q").value_or(""));
+  query.folded_text = folded(query.text);
   const std::string most(json::trim(request.query_value("top_k").value_or("")));
   if (!most.empty()) {
     query.most = number_in(request, "top_k", INT64_MIN);
@@ -97,10 +99,10 @@ FactQuery read_fact_query(const http::Request& request, std::int64_t offset) {
 }
 
 bool fits(const Tree& fact, const FactQuery& query, std::int64_t offset) {
-  const std::string text = lowered(query.text);
-  const bool has_text = lowered(fact["fact"].string()).find(text) != std::string::npos ||
-                        lowered(fact["uuid"].string()).find(text) != std::string::npos;
-  if (!has_text) return false;
+  const auto has_text = [&](std::string_view text) {
+    return find_folded(text, query.folded_text) != std::string::npos;
+  };
+  if (!has_text(fact["fact"].string()) && !has_text(fact["uuid"].string())) return false;
   if (!query.from_ms && !query.to_ms) return true;
   const auto at = chat::parse_time(fact["created_at"].string(), offset);
   return at && (!query.from_ms || *at >= *query.from_ms) && (!query.to_ms || *at <= *query.to_ms);

@@ -9,7 +9,7 @@
 
 #include "api/api_answers.hpp"
 #include "api/conversations.hpp"
-#include "base/ascii.hpp"
+#include "base/letter_case.hpp"
 #include "chat/ids.hpp"
 #include "chat/text.hpp"
 #include "run/durable/chat_storage.hpp"
@@ -31,7 +31,7 @@ constexpr std::size_t request_bytes = std::size_t{64} << 20U;
 // One request: what is looked for, and how far it is.
 struct Search {
   std::string principal;
-  std::string query;         // in lower case, as far as letters are ASCII
+  std::string query;         // folded
   std::string conversation;  // "": all of them
   std::string role;          // "": both
   std::size_t limit = usual_hits;
@@ -101,7 +101,7 @@ Result<void> look_in(store::StorageBackend& backend, const store::ThreadRow& thr
   for (; at != records.rend(); ++at) {
     const Tree& item = at->item;
     if (!search.role.empty() && item["role"].string() != search.role) continue;
-    const std::size_t place = lowered(item["content"].string()).find(search.query);
+    const std::size_t place = find_folded(item["content"].string(), search.query);
     if (place == std::string::npos) continue;
     if (search.hits.items().size() == search.limit) {
       search.is_full = true;
@@ -159,7 +159,7 @@ void search_on(const ApiContextPtr& context, const std::shared_ptr<Search>& sear
 void on_search(const ApiContextPtr& context, const http::Request& request,
                const ResponsePtr& response) {
   const auto search = std::make_shared<Search>();
-  search->query = lowered(json::trim(request.query_value("q").value_or("")));
+  search->query = folded(json::trim(request.query_value("q").value_or("")));
   if (search->query.empty()) return send_refusal(response, 400, "q is required");
   if (search->query.size() > most_query) return send_refusal(response, 400, "q is too long");
   search->role = request.query_value("role").value_or("");

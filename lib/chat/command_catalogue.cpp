@@ -8,6 +8,7 @@
 
 #include "base/ascii.hpp"
 #include "base/json.hpp"
+#include "base/letter_case.hpp"
 #include "chat/references.hpp"
 
 namespace millrace::chat {
@@ -176,7 +177,7 @@ class Catalogue {
 };
 
 bool contains(const Tree& item, std::string_view key, std::string_view wanted) {
-  return lowered(item[key].string()).find(wanted) != std::string::npos;
+  return find_folded(item[key].string(), wanted) != std::string::npos;
 }
 
 // Whether the text is in what the item shows.
@@ -185,7 +186,7 @@ bool matches(const Tree& item, std::string_view wanted) {
     if (contains(item, key, wanted)) return true;
   }
   for (const Tree& alias : item["aliases"].items()) {
-    if (lowered(alias.string()).find(wanted) != std::string::npos) return true;
+    if (find_folded(alias.string(), wanted) != std::string::npos) return true;
   }
   for (const Tree& subcommand : item["subcommands"].items()) {
     for (const std::string_view key : {"name", "description", "args", "usage"}) {
@@ -200,7 +201,7 @@ bool matches(const Tree& item, std::string_view wanted) {
 Tree command_catalogue(const CommandRegistry& registry, const CatalogueQuery& query,
                        const CatalogueSettings& settings) {
   const Catalogue catalogue(query, settings);
-  const std::string wanted = lowered(json::trim(query.text));
+  const std::string wanted = folded(json::trim(query.text));
   Tree commands = Tree::array();
   for (const auto& command : registry.all()) {
     auto item = catalogue.item(*command);

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/ascii.hpp"
+#include "base/letter_case.hpp"
 #include "base/shown.hpp"
 #include "run/durable/chat_options.hpp"
 
@@ -20,36 +20,6 @@ using store::StorageBackend;
 
 constexpr std::size_t default_limit = 50;
 constexpr std::int64_t most_limit = 1000;
-
-// Text without the difference of capital and small letters: Latin, Greek and Cyrillic ones.
-std::string without_case(std::string_view text) {
-  std::string out = lowered(text);
-  struct Block {
-    char lead;
-    unsigned char first;
-    unsigned char last;
-    char lead_of_small;
-    int step;
-  };
-  static constexpr std::array<Block, 7> blocks{{{'\xC3', 0x80, 0x96, '\xC3', 0x20},
-                                                {'\xC3', 0x98, 0x9E, '\xC3', 0x20},
-                                                {'\xCE', 0x91, 0x9F, '\xCE', 0x20},
-                                                {'\xCE', 0xA0, 0xA9, '\xCF', -0x20},
-                                                {'\xD0', 0x90, 0x9F, '\xD0', 0x20},
-                                                {'\xD0', 0xA0, 0xAF, '\xD1', -0x20},
-                                                {'\xD0', 0x80, 0x8F, '\xD1', 0x10}}};
-  for (std::size_t at = 0; at + 1 < out.size(); ++at) {
-    const auto second = static_cast<unsigned char>(out[at + 1]);
-    const auto* block = std::find_if(blocks.begin(), blocks.end(), [&](const Block& one) {
-      return one.lead == out[at] && one.first <= second && second <= one.last;
-    });
-    if (block == blocks.end()) continue;
-    out[at] = block->lead_of_small;
-    out[at + 1] = static_cast<char>(second + block->step);
-    ++at;
-  }
-  return out;
-}
 
 // Ids that are made later are greater.
 std::string new_artifact_id(std::int64_t now) {
@@ -93,13 +63,13 @@ struct ArtifactFilter {
   [[nodiscard]] bool fits(const store::ArtifactRow& row) const {
     if (!thread.empty() && row.thread != thread) return false;
     if (types && std::find(types->begin(), types->end(), row.type) == types->end()) return false;
-    return name.empty() || without_case(row.title).find(name) != std::string::npos;
+    return name.empty() || find_folded(row.title, name) != std::string::npos;
   }
 };
 
 ArtifactFilter filter_of(const Tree& options) {
   ArtifactFilter filter;
-  filter.name = without_case(options["name"].string());
+  filter.name = folded(options["name"].string());
   filter.thread = options["threadId"].string();
   const Tree& type = options["type"];
   if (type.is_string()) filter.types = {std::string(type.string())};

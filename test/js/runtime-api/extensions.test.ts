@@ -210,6 +210,15 @@ describe.each(hosts)('routes beyond the original (%s)', (host) => {
     expect(list.conversations).toEqual([]);
   });
 
+  it('find facts in letters of both cases', async () => {
+    const api = await serve(host, { api: { keys: [{ key }] } });
+    await api.json('/api/v1/memory', 201, post({ fact: 'Mag Äpfel aus Россия' }, withKey));
+    for (const query of ['äPFEL', 'РОССИЯ']) {
+      const path = `/api/v1/memory?q=${encodeURIComponent(query)}`;
+      expect(await api.json(path, 200, { headers: withKey })).toMatchObject({ total: 1 });
+    }
+  });
+
   it('remember facts of a principal', async () => {
     const api = await serve(host, { api: { memoryMax: 2, keys: [{ key }] } });
     const headers = withKey;

@@ -55,6 +55,18 @@ describe.each(hosts)('search (%s)', (host) => {
     expect((await search(api, 'q=x&conversation_id=none')).items).toEqual([]);
   });
 
+  it('finds letters of every script in both cases, and shows the text as it is', async () => {
+    const api = await serve(host);
+    const conversation = await create(api, 'Words');
+    await send(api, 'ÄRGER, Москва, \u212A, Σίσυφος', conversation);
+    for (const query of ['ärger', 'МОСКВА', 'K', 'σίσυφοΣ']) {
+      const found = await search(api, `role=user&q=${encodeURIComponent(query)}`);
+      expect(found.items.map((item: Json) => item.snippet)).toEqual([
+        'ÄRGER, Москва, \u212A, Σίσυφος',
+      ]);
+    }
+  });
+
   it('gives every match once over its pages', async () => {
     const api = await serve(host);
     const ids: string[] = [];
