@@ -11,10 +11,14 @@ import type { AGUIEvent } from '../../types/events';
 import type { CallReport } from '../../types/model';
 import { errorTypes } from '../error-types';
 import { AnswerText } from '../model/answer-text';
+import { engineAnswer } from '../tool/engine-answer';
+import { isRecord } from '../value-checks';
 import { withContexts } from './additional-contexts';
 
 // Members of a row that a provider reads; the others are the host's.
 const sent = ['role', 'content', 'name', 'tool_calls', 'tool_call_id', 'reasoning'] as const;
+// Media and files of a row that a provider reads as parts.
+const lists = ['imageList', 'videoList', 'audioList', 'fileList'] as const;
 // Members of an instruction's payload that are the loop's.
 const own = new Set([
   'provider',
@@ -28,7 +32,21 @@ const own = new Set([
   'purpose',
 ]);
 
-function rowOf(message: AgentMessage): object {
+// What a row of LobeHub has beside its text, as parts of its content.
+function withParts(message: AgentMessage): AgentMessage {
+  const isListed = lists.some((member) => {
+    const list = message[member];
+    return Array.isArray(list) && list.length > 0;
+  });
+  const isStored = [message.metadata, message.reasoning].some(
+    (holder) => isRecord(holder) && holder['isMultimodal'] === true,
+  );
+  if (!isListed && !isStored) return message;
+  return engineAnswer<AgentMessage>('listedParts', { row: message });
+}
+
+function rowOf(given: AgentMessage): object {
+  const message = withParts(given);
   return Object.fromEntries(
     sent.flatMap((member) => (message[member] === undefined ? [] : [[member, message[member]]])),
   );

@@ -13,6 +13,7 @@
 #include "agent/general_agent.hpp"
 #include "agent/group.hpp"
 #include "agent/history.hpp"
+#include "agent/listed_parts.hpp"
 #include "agent/provider_rows.hpp"
 #include "agent/state.hpp"
 #include "agent/tokens.hpp"
@@ -158,6 +159,10 @@ Answer on_build_context(const Tree& query, const Surroundings& around) {
   return build_context(query, around.ids);
 }
 
+Answer on_listed_parts(const Tree& query, const Surroundings&) {
+  return with_listed_parts(query["row"]);
+}
+
 // The name of a tool that a vendor defines.
 Answer on_vendor_tool_name(const Tree& query, const Surroundings&) {
   auto name = message::vendor_tool_name(query["vendor"]);
@@ -192,6 +197,7 @@ constexpr std::array functions{Function{"matchPattern", on_match_pattern},
                                Function{"trimMessages", on_trim_messages},
                                Function{"checkSchema", on_check_schema},
                                Function{"truncateTurns", on_truncate_turns},
+                               Function{"listedParts", on_listed_parts},
                                Function{"vendorToolName", on_vendor_tool_name},
                                Function{"repairArguments", on_repair_arguments},
                                Function{"buildContext", on_build_context}};

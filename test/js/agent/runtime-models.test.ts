@@ -242,6 +242,38 @@ it('tells of the tries of a runtime', async () => {
   ]);
 });
 
+it.each(['caller', 'engine'] as const)('sends media of rows (%s history)', async (history) => {
+  const sent: any[] = [];
+  const modelRuntime = createModelRuntime('openai', {
+    apiKey: 'k',
+    fetch: async (_url, init) => {
+      sent.push(...JSON.parse(init?.body as string).messages);
+      return answered([
+        { choices: [{ index: 0, delta: { content: 'x' }, finish_reason: 'stop' }] },
+      ]);
+    },
+  });
+  const url = 'https://files.example/a.png';
+  const state = AgentRuntime.createInitialState({
+    messages: [
+      { role: 'user', content: 'Look', imageList: [{ id: 'i', url }] },
+      { role: 'assistant', content: 'Nice.', imageList: [] },
+      { role: 'user', content: 'Read', fileList: [{ name: 'c.md', content: '# C' }] },
+    ],
+    modelRuntimeConfig: { model: 'gpt-4o', provider: 'openai' },
+  });
+  const agent = Object.assign(new GeneralChatAgent({}), { modelRuntime });
+  await new AgentRuntime(agent, { history }).run(state);
+  expect(sent.map(({ content }) => content)).toEqual([
+    [
+      { type: 'text', text: 'Look' },
+      { type: 'image_url', image_url: { url, detail: 'auto' } },
+    ],
+    'Nice.',
+    'Read\n\n<file name="c.md">\n# C\n</file>',
+  ]);
+});
+
 it('waits before another try by the clock that it is given', async () => {
   const waits: number[] = [];
   const wait = async (ms: number) => void waits.push(ms);
