@@ -46,10 +46,23 @@ bool edit_last_message(Tree::Items& messages, std::string_view text) {
   return true;
 }
 
+// Whether the run has nothing left to do but to end.
+bool is_answered(const Tree& saved) {
+  const Tree& context = saved["context"];
+  if (saved["state"]["status"].string() == "done") return true;
+  return context["phase"].string() == "llm_result" && !context["payload"]["hasToolCalls"].is_true();
+}
+
 }  // namespace
 
 Result<void> edit_state(Tree& saved, const ForkRequest& request,
                         const journal::FoldedBranch& root) {
+  const bool is_edited = request.message || !request.results.empty();
+  if (is_edited && is_answered(saved)) {
+    return wrong_fork(
+        "The answer is complete at this record, and no edit changes it. Fork at a record before "
+        "the answer.");
+  }
   for (const auto& [call, text] : request.results) {
     const auto known = std::find_if(root.calls.begin(), root.calls.end(),
                                     [id = call](const auto& row) { return row.call == id; });

@@ -235,7 +235,8 @@ Result<ForkRequest> read_fork(const Tree& body) {
     if (value.is_null()) continue;
     if (key == "at") {
       const std::int64_t at = value.integer_or(0);
-      if (at < 1) return wrong_fork("`at` must be the number of a record, from 1 on.");
+      if (at < 1 || value.number_or(0) != static_cast<double>(at))
+        return wrong_fork("`at` must be the number of a record, from 1 on.");
       request.at = static_cast<std::uint64_t>(at);
     } else if (key == "results" && value.is_object()) {
       for (const auto& [call, text] : value.members()) {

@@ -414,6 +414,10 @@ describe('a forked run', () => {
     expect(await failing({ at: last }, `run_${'0'.repeat(32)}`)).toBe('run_not_found');
     expect(await failing({ at: last, principal: 'bob' })).toBe('run_not_found');
     expect(await failing({ at: last, results: { c9: 'x' } })).toBe('invalid_argument');
+    expect(await failing({ at: 1.5 })).toBe('invalid_argument');
+    // The run is over there: nothing would come of the edit.
+    expect(await failing({ at: last, message: 'another' })).toBe('invalid_argument');
+    expect(await failing({ at: last, results: { c1: 'x' } })).toBe('invalid_argument');
     // The call has no result yet.
     expect(await failing({ at: 5, results: { c1: 'x' } })).toBe('invalid_argument');
     expect(await failing({ at: 5, threadId: 't' })).toBe('run_conflict');
