@@ -4,8 +4,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include "os/descriptors.hpp"
 #include "os/protected_files.hpp"
@@ -14,6 +17,7 @@
 namespace millrace::api {
 namespace {
 
+constexpr std::string_view draft_mark = ".part";  // and the number of its process
 constexpr std::streamsize most_private_bytes = std::streamsize{4} << 20U;
 
 bool write_all(int file, std::string_view text) {
@@ -26,10 +30,28 @@ bool write_all(int file, std::string_view text) {
   return os::sync_file(file);
 }
 
+// Of this file, by processes that ended while they wrote it: they may hold a key. Drafts of a
+// moment ago may be of processes at work.
+void remove_old_drafts(const std::filesystem::path& path) {
+  constexpr std::chrono::minutes old{1};
+  const auto now = std::filesystem::file_time_type::clock::now();
+  const std::string name = path.filename().string() + std::string(draft_mark);
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  std::error_code failed;
+  for (std::filesystem::directory_iterator at(folder, failed), end; !failed && at != end;
+       at.increment(failed)) {
+    if (!at->path().filename().string().starts_with(name)) continue;
+    std::error_code gone;
+    const auto written = at->last_write_time(gone);
+    if (!gone && written + old < now) std::filesystem::remove(at->path(), gone);
+  }
+}
+
 // A draft of the whole text, for the owner alone from its first byte on; "" where it cannot be
 // made.
 std::string draft_of(const std::string& path, std::string_view text) {
-  std::string draft = path + ".part" + std::to_string(::getpid());
+  remove_old_drafts(path);
+  std::string draft = path + std::string(draft_mark) + std::to_string(::getpid());
   ::unlink(draft.c_str());
   constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   const os::Descriptor file(::open(draft.c_str(), flags, 0600));

@@ -1,5 +1,13 @@
 // What happens to runs when the store is slow, full or gone, and to requests that come twice.
-import { mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -27,6 +35,23 @@ function runtimeIn(folder: string): Runtime {
   open.push(runtime);
   return runtime;
 }
+
+it('removes what processes left that were killed while they wrote a small file of the store', async () => {
+  const folder = folderOf();
+  const file = (name: string): string => join(folder, `store.db.control${name}`);
+  for (const [name, minutes] of [
+    ['.part1', 5],
+    ['.part2', 0],
+  ] as const) {
+    writeFileSync(file(name), 'a token');
+    const written = Date.now() / 1000 - minutes * 60;
+    utimesSync(file(name), written, written);
+  }
+  await runtimeIn(folder).list();
+  // That of a moment ago may belong to a process at work.
+  const names = ['', '.part1', '.part2'];
+  expect(names.map((name) => existsSync(file(name)))).toEqual([true, false, true]);
+});
 
 it('ends every run behind others that write more than the store takes at once', async () => {
   const model = await startModel(() => ({ text: Array(40).fill('word').join(' ') }));
