@@ -4,7 +4,7 @@
 #include <array>
 
 #include "base/ascii.hpp"
-#include "base/utf8.hpp"
+#include "base/visible_text.hpp"
 
 namespace millrace {
 namespace {
@@ -29,7 +29,7 @@ struct CredentialPrefix {
   std::string_view text;
   std::size_t shortest = 8;
 };
-constexpr std::array<CredentialPrefix, 13> credential_prefixes{{{"sk-"},
+constexpr std::array<CredentialPrefix, 14> credential_prefixes{{{"sk-"},
                                                                 {"Bearer "},
                                                                 {"bearer "},
                                                                 {"gsk_"},
@@ -41,7 +41,8 @@ constexpr std::array<CredentialPrefix, 13> credential_prefixes{{{"sk-"},
                                                                 {"ASIA", 20},
                                                                 {"Signature=", 42},
                                                                 {"X-Amz-Signature=", 42},
-                                                                {"ya29.", 24}}};
+                                                                {"ya29.", 24},
+                                                                {"mr_", 24}}};
 
 bool is_credential_character(char c) {
   return is_ascii_alphanumeric(c) || c == '-' || c == '_' || c == '.' || c == '+' || c == '/' ||
@@ -82,8 +83,8 @@ void cut(std::string& text, std::size_t limit) {
 
 // What is cut first might end in the beginning of a key, which nothing recognizes any more.
 std::string redacted(std::string_view given, std::size_t limit) {
-  std::string clean;
-  utf8::append_replaced(clean, given);
+  // First, since a key that has such a sequence in it is not known as one.
+  const std::string clean = visible_text(given);
   const std::string_view text = clean;
   std::string out;
   out.reserve(std::min(text.size(), limit));
@@ -114,7 +115,8 @@ std::string redacted(std::string_view given, std::size_t limit) {
 Error make_error(Errc code, std::string message, std::string_view detail) {
   Error error;
   error.code = code;
-  error.message = message.empty() ? std::string(row_of(code).sentence) : std::move(message);
+  // Sentences name what providers, servers and tools wrote, and are printed to terminals.
+  error.message = message.empty() ? std::string(row_of(code).sentence) : visible_text(message);
   error.detail = redacted(detail, detail_limit_bytes);
   return error;
 }

@@ -66,12 +66,12 @@ struct Error {
   [[nodiscard]] std::string_view type_name() const { return row_of(row_of(code).type).name; }
 };
 
-// Builds an error; an empty message becomes the sentence of the code's row.
+// Builds an error; an empty message becomes the sentence of the code's row. Message and detail are
+// without what controls terminals or hides text.
 Error make_error(Errc code, std::string message = {}, std::string_view detail = {});
 
 // Cuts `text` to at most `limit` bytes at a UTF-8 boundary and replaces what looks like a
-// credential.
-// Errors: none; invalid UTF-8 is kept up to the cut.
+// credential, in the visible text alone.
 std::string redacted(std::string_view text, std::size_t limit);
 
 }  // namespace millrace

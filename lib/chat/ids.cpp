@@ -6,6 +6,7 @@
 #include "base/name_character.hpp"
 #include "base/sha256.hpp"
 #include "base/utf8.hpp"
+#include "base/visible_text.hpp"
 #include "chat/text.hpp"
 
 namespace millrace::chat {
@@ -109,7 +110,8 @@ std::string attachment_name(std::string_view given) {
 }
 
 std::string file_name(std::string_view given) {
-  std::string name = without_controls(given);
+  // What turns the direction of writing would show another ending than the file has.
+  std::string name = without_controls(visible_text(given));
   const std::size_t folder = name.find_last_of("/\\");
   if (folder != std::string::npos) name.erase(0, folder + 1);
   name = collapsed(name);

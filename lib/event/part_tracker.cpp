@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/utf8.hpp"
+#include "base/visible_text.hpp"
 
 namespace millrace::event {
 
@@ -270,7 +271,9 @@ void PartTracker::fail(std::string_view code, std::string_view message, std::str
     if (code.empty()) code = row_of(Errc::provider_error).code;
   }
   if (before_failure_) std::exchange(before_failure_, nullptr)();
-  sink_.on_event(Event{Failed{message, code}, extra});
+  // A provider's sentence reaches logs and terminals.
+  const std::string shown = strict() ? visible_text(message) : std::string(message);
+  sink_.on_event(Event{Failed{shown, code}, extra});
   parts_.clear();
   failed_ = true;
 }

@@ -39,6 +39,25 @@ TEST(Error, RedactsBeforeItCuts) {
   EXPECT_EQ(error.detail.find("sk-abc"), std::string::npos);
 }
 
+TEST(Error, ShowsNothingThatControlsATerminal) {
+  const std::string hostile = "Hello\x1B[31m red\x1B]8;;http://x\x07 link\x07\r\nnext\tline\x7F";
+  const Error error = make_error(Errc::provider_error, hostile, hostile);
+  EXPECT_EQ(error.message, "Hello red link\nnext\tline");
+  EXPECT_EQ(error.detail, error.message);
+  // The C1 form of a sequence, what turns the direction of writing, and bytes that are no text.
+  const Error hidden = make_error(Errc::provider_error,
+                                  "a\xC2\x9B"
+                                  "b\xE2\x80\xAE"
+                                  "c\xFF"
+                                  "d\xE2\x80\x8B"
+                                  "e");
+  EXPECT_EQ(hidden.message,
+            "abc\xEF\xBF\xBD"
+            "de");
+  // A key that hides from the rules of credentials.
+  EXPECT_EQ(redacted("the key sk-pro\x1B[0mj-abcdefghijk", 100), "the key sk-[redacted]");
+}
+
 TEST(Error, CutsNoWordThatMayBeAKey) {
   EXPECT_EQ(redacted("no such key: my-own-key-0123456789", 20), "no such key: ");
   EXPECT_EQ(redacted(std::string(1000, 'x'), 500).size(), 500U);

@@ -62,6 +62,7 @@ TEST(AttachmentName, HasNoFoldersAndControlCharacters) {
   EXPECT_EQ(attachment_name("a%252Fb.txt"), "a%2Fb.txt");
   EXPECT_EQ(file_name("a%2Fb.txt"), "a%2Fb.txt");
   EXPECT_EQ(file_name("x/a%b\x01.txt"), "a%b.txt");
+  EXPECT_EQ(file_name("gpj\xE2\x80\xAE.exe\x1B[2J"), "gpj.exe");
 }
 
 TEST(AttachmentName, LosesAllButTheEndingsOfOneThatIsTooLong) {

@@ -86,6 +86,13 @@ class RandomVendor {
 
 }  // namespace
 
+TEST(PartTracker, ShowsTheSentenceOfAFailureWithoutTerminalSequences) {
+  Bench bench;
+  bench.parts.fail("code", "Wait\x1B[2J\x1B]0;title\x07 a\tlittle\nplease\x9B");
+  EXPECT_NE(bench.text().find(R"(Wait a\tlittle\nplease)"), std::string::npos) << bench.text();
+  EXPECT_EQ(bench.text().find("title"), std::string::npos);
+}
+
 TEST(PartTracker, GivesALegalOrderWhateverTheVendorSays) {
   const unsigned first = std::random_device{}();
   for (unsigned round = 0; round < 3000; ++round) {
