@@ -121,6 +121,8 @@ export interface McpServerStatus {
   state: 'starting' | 'unauthorized' | 'ready' | 'failed';
   tools: number;
   error?: { code: string; message: string };
+  /** A sentence for each tool of its list that is left out. */
+  notes?: string[];
   /** Waits for an answer. */
   refusal?: { number: number; status: number; challenge: string };
 }

@@ -106,13 +106,14 @@ Napi::Value allowed_tools(const Napi::CallbackInfo& info) {
 // describeMcpTools(rulesJson: {"server", "trusted", "allow"?, "deny"?: [name], "pins": boolean,
 // "known": {name: fingerprint}, "tools": [as the server lists them]}) -> JSON text [{"name",
 // "description", "parameters", "effect", "approval", ..., "tool": the server's name,
-// "fingerprint"}]
+// "fingerprint"}], and "notes": [sentence about a tool that is left out]
 Napi::Value describe_mcp_tools(const Napi::CallbackInfo& info) {
   const auto text = text_at(info, 0);
   if (!text) return raise(info.Env(), text.error());
   const auto given = json::Tree::parse(text.value());
   if (!given) return raise(info.Env(), given.error());
-  const auto tools = mcp::remote_tools(given.value(), mcp::read_rules(given.value()));
+  const mcp::ToolRules rules = mcp::read_rules(given.value());
+  const auto tools = mcp::remote_tools(given.value(), rules);
   if (!tools) return raise(info.Env(), tools.error());
   message::JsonBuilder out;
   out.open_object();
@@ -124,6 +125,9 @@ Napi::Value describe_mcp_tools(const Napi::CallbackInfo& info) {
     out.text("fingerprint", remote.fingerprint);
     out.close_object();
   }
+  out.close_array();
+  out.open_array("notes");
+  for (const std::string& note : mcp::left_out_tools(given.value(), rules)) out.text(note);
   out.close_array();
   out.close_object();
   return to_text(info.Env(), out.take());

@@ -123,11 +123,12 @@ export function mcpPlanOf(
   return readMcpFile(file, env, isCheck ? undefined : choice);
 }
 
-function line({ name, state, tools, error }: McpServerStatus): string {
+function line({ name, state, tools, error, notes = [] }: McpServerStatus): string {
   if (error) return shownError(`MCP server ${name}: ${error.message}`, error.code);
   if (state === 'unauthorized') return `MCP server ${name}: waiting for authorization\n`;
   if (state === 'starting') return `MCP server ${name}: starting\n`;
-  return `MCP server ${name}: ${tools} ${tools === 1 ? 'tool' : 'tools'}\n`;
+  const count = `${tools} ${tools === 1 ? 'tool' : 'tools'}`;
+  return [count, ...notes].map((text) => `MCP server ${name}: ${text}\n`).join('');
 }
 
 const pollMs = 25;

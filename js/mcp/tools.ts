@@ -49,12 +49,36 @@ interface DescribedTool extends Pick<HostTool, 'name' | 'description' | 'effect'
   fingerprint: string;
 }
 
-function described(rules: object): DescribedTool[] {
+/** Tools as the engine describes them, and a sentence for each one that is left out. */
+interface DescribedList {
+  tools: DescribedTool[];
+  notes: string[];
+}
+
+function describedList(rules: object): DescribedList {
   try {
-    const json = addon().describeMcpTools(JSON.stringify(rules));
-    return (JSON.parse(json) as { tools: DescribedTool[] }).tools;
+    return JSON.parse(addon().describeMcpTools(JSON.stringify(rules))) as DescribedList;
   } catch (error) {
     return rethrow(error);
+  }
+}
+
+function described(rules: object): DescribedTool[] {
+  return describedList(rules).tools;
+}
+
+// What was reported of the tools of a client.
+const reportedOf = new WeakMap<object, Set<string>>();
+const mostReported = 100;
+
+// Each sentence once, since lists are read again and again.
+function reportLeftOut(client: ToolCaller, notes: readonly string[]): void {
+  const known = reportedOf.get(client) ?? new Set();
+  reportedOf.set(client, known);
+  for (const note of notes) {
+    if (known.has(note) || known.size >= mostReported) continue;
+    known.add(note);
+    process.emitWarning(`MCP server ${shown(client.name)}: ${note}`, { code: 'MILLRACE_MCP' });
   }
 }
 
@@ -206,7 +230,8 @@ export async function hostTools(
     );
   }
   const rules = { server: client.name, trusted, allow, deny, tools: listed };
-  const first = described(rules);
+  const { tools: first, notes } = describedList(rules);
+  reportLeftOut(client, notes);
   const known = Object.fromEntries(seen);
   for (const { name, fingerprint } of first) {
     const pinned = await pins?.get(name);

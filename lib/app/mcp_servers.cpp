@@ -108,6 +108,7 @@ class McpServers::Connection final : public mcp::ClientHost,
       entry.at("refusal").set("status", Tree::integer(refusal_->status));
       entry.at("refusal").set("challenge", refusal_->challenge);
     }
+    for (const std::string& note : notes_) entry.at("notes").push(Tree::text(note));
     if (!error_) return entry;
     entry.at("error").set("code", error_->code_name());
     entry.at("error").set("message", error_->message);
@@ -137,6 +138,10 @@ class McpServers::Connection final : public mcp::ClientHost,
     if (!listed) return list_failed(listed.error());
     auto described = mcp::remote_tools(listed.value(), options_.rules);
     if (!described) return list_failed(described.error());
+    {
+      const std::lock_guard lock(mutex_);
+      notes_ = mcp::left_out_tools(listed.value(), options_.rules);
+    }
     std::vector<mcp::RemoteTool> tools = std::move(described).value();
     // The first description is the one that is trusted or not; another one is asked for.
     for (const mcp::RemoteTool& remote : tools) {
@@ -294,6 +299,7 @@ class McpServers::Connection final : public mcp::ClientHost,
   std::int64_t refusals_ = 0;
   Phase phase_ = Phase::starting;
   std::size_t count_ = 0;
+  std::vector<std::string> notes_;  // of the tools that are left out
   std::optional<Error> error_;
 };
 

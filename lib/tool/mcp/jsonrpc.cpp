@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 
 #include "base/ascii.hpp"
 #include "base/json_tree.hpp"
@@ -92,7 +93,15 @@ json::Tree object_of(std::string_view text) {
 }  // namespace
 
 std::optional<RequestId> Message::our_id() const {
-  if (!id.is_string()) return id.integer();
+  if (!id.is_string()) {
+    const auto whole = id.integer();
+    const auto number = whole ? std::nullopt : id.number();
+    // JSON has one kind of number: 1.0 and 1e0 are 1.
+    constexpr double most_exact = 9007199254740992;
+    const bool is_whole =
+        number && std::trunc(*number) == *number && std::abs(*number) < most_exact;
+    return is_whole ? std::optional(static_cast<RequestId>(*number)) : whole;
+  }
   const std::string_view text = id.string();
   RequestId number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

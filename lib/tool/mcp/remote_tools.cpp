@@ -8,6 +8,7 @@
 
 #include "base/json_canonical.hpp"
 #include "base/sha256.hpp"
+#include "base/shown.hpp"
 #include "base/shown_hosts.hpp"
 #include "schema/schema.hpp"
 #include "tool/fetch.hpp"
@@ -70,6 +71,11 @@ bool needs_no_approval(const ToolRules& rules, const std::string& name,
   return is_approved && (rules.trusted || rules.has_pins);
 }
 
+// Tasks are not supported, so that a tool that requires one could not be called.
+bool wants_task(const Tree& listed) {
+  return listed["execution"]["taskSupport"].string() == "required";
+}
+
 RemoteTool remote_tool(const Tree& listed, const ToolRules& rules) {
   RemoteTool remote;
   remote.name = listed["name"].string();
@@ -92,6 +98,7 @@ RemoteTool remote_tool(const Tree& listed, const ToolRules& rules) {
 }
 
 std::string text_of(const Tree& block) {
+  if (block.is_string()) return std::string(block.string());
   const std::string_view type = block["type"].string();
   if (type == "text") return std::string(block["text"].string());
   const auto named = [](std::string_view kind, std::string_view name) {
@@ -100,9 +107,21 @@ std::string text_of(const Tree& block) {
   if (type == "image" || type == "audio") return named(type, block["mimeType"].string());
   if (type == "resource_link") return named("resource", block["uri"].string());
   const Tree& resource = block["resource"];
-  if (type != "resource") return {};
+  // A type of a later version, or a block without one.
+  if (type != "resource") return std::string(block["text"].string());
   return resource["text"].is_string() ? std::string(resource["text"].string())
                                       : named("resource", resource["uri"].string());
+}
+
+// What names a block of which a model reads nothing; "" where there is no need.
+std::string unread_block(const Tree& block) {
+  constexpr std::array<std::string_view, 5> known{"text", "image", "audio", "resource",
+                                                  "resource_link"};
+  const std::string_view type = block["type"].string();
+  const bool is_known = std::find(known.begin(), known.end(), type) != known.end();
+  if (block.is_null() || is_known || !text_of(block).empty()) return {};
+  return type.empty() ? "[content without a type]"
+                      : "[content of the type " + shown_text(type) + "]";
 }
 
 // The caller cuts it and makes it safe.
@@ -119,6 +138,8 @@ std::string joined_text(const Tree& result) {
   for (const Tree& block : content.items()) add(text_of(block));
   const Tree* structured = result.find("structuredContent");
   if (text.empty() && structured != nullptr) text = structured->to_json(json::Surrogates::replace);
+  if (content.is_object()) add(unread_block(content));
+  for (const Tree& block : content.items()) add(unread_block(block));
   return text;
 }
 
@@ -253,9 +274,7 @@ Result<std::vector<RemoteTool>> remote_tools(const Tree& listed, const ToolRules
   std::vector<const Tree*> shown;
   for (const Tree& item : listed["tools"].items()) {
     const std::string_view name = item["name"].string();
-    // Tasks are not supported, so that a tool that requires one could not be called.
-    const bool wants_task = item["execution"]["taskSupport"].string() == "required";
-    const bool is_shown = !name.empty() && !wants_task &&
+    const bool is_shown = !name.empty() && !wants_task(item) &&
                           tool::allows(rules.policy, {name, tool_name(rules.server, name)});
     if (is_shown) shown.push_back(&item);
   }
@@ -272,6 +291,36 @@ Result<std::vector<RemoteTool>> remote_tools(const Tree& listed, const ToolRules
     if (names.insert(remote.spec.name).second) tools.push_back(std::move(remote));
   }
   return tools;
+}
+
+std::vector<std::string> left_out_tools(const Tree& listed, const ToolRules& rules) {
+  constexpr std::size_t most_named = 20;
+  std::vector<std::string> notes;
+  std::set<std::string> names;
+  std::size_t count = 0;
+  const auto add = [&](const std::string& note) {
+    if (++count <= most_named) notes.push_back(note);
+  };
+  std::size_t at = 0;
+  for (const Tree& item : listed["tools"].items()) {
+    ++at;
+    const std::string_view name = item["name"].string();
+    if (name.empty()) {
+      add("Tool " + std::to_string(at) + " of the list has no name.");
+      continue;
+    }
+    const std::string full = tool_name(rules.server, name);
+    if (!tool::allows(rules.policy, {name, full})) continue;
+    if (wants_task(item)) {
+      add("The tool " + shown_text(name) + " requires tasks, which are not supported.");
+    } else if (!names.insert(full).second) {
+      add("The tool " + shown_text(name) + " is listed more than once; the first one counts.");
+    }
+  }
+  if (count > most_named) {
+    notes.push_back(std::to_string(count - most_named) + " more tools are left out.");
+  }
+  return notes;
 }
 
 std::string remote_result_text(const Tree& result, std::size_t limit) {

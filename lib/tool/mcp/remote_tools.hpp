@@ -58,8 +58,11 @@ std::string tool_fingerprint(const json::Tree& tool);
 // Errors: tool_limit_exceeded when the rules let through more than 1000.
 Result<std::vector<RemoteTool>> remote_tools(const json::Tree& listed, const ToolRules& rules);
 
+// A sentence for each tool that remote_tools() leaves out though the rules let it through.
+std::vector<std::string> left_out_tools(const json::Tree& listed, const ToolRules& rules);
+
 // What a model reads of a result: its texts, line by line, else its structured content; safe as
-// tool::result_text makes it.
+// tool::result_text makes it. A block of an unknown type is named.
 std::string remote_result_text(const json::Tree& result,
                                std::size_t limit = tool::result_limit_bytes);
 

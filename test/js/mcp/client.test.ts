@@ -75,6 +75,31 @@ describe('an MCP client of a program', () => {
     await client.callTool({ name: 'echo', arguments: { text: 'x' } });
   });
 
+  it('names tools that agents do not get, once', async () => {
+    const program = `
+      require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+        const { id, method, params } = JSON.parse(line);
+        const result = method === 'initialize'
+          ? { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 's' } }
+          : { tools: [{ name: 'a' }, { name: 'a' }, { title: 'none' }] };
+        if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, result }));
+      });`;
+    const client = await connect('', { name: 'pair', args: ['-e', program] });
+    const warnings: string[] = [];
+    const listen = (warning: Error & { code?: string }): void => {
+      if (warning.code === 'MILLRACE_MCP') warnings.push(warning.message);
+    };
+    process.on('warning', listen);
+    expect(await client.tools()).toHaveLength(1);
+    await client.tools();
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('warning', listen);
+    expect(warnings).toEqual([
+      "MCP server 'pair': The tool 'a' is listed more than once; the first one counts.",
+      "MCP server 'pair': Tool 3 of the list has no name.",
+    ]);
+  });
+
   it.each<[string, (client: MCPClient) => Promise<unknown>]>([
     ['a call without a name', (client) => client.callTool(undefined as never)],
     ['a number that JSON has not', (client) => client.callTool('echo', { text: 1n })],

@@ -116,7 +116,10 @@ afterEach(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 // A server over HTTP, which may be asleep at first.
-async function webServer(state: 'awake' | 'asleep' = 'awake') {
+async function webServer(
+  state: 'awake' | 'asleep' = 'awake',
+  tools: object[] = [{ name: 'look', inputSchema: { type: 'object' } }],
+) {
   const seen: unknown[] = [];
   let isAwake = state === 'awake';
   const answers: Record<string, object> = {
@@ -125,7 +128,7 @@ async function webServer(state: 'awake' | 'asleep' = 'awake') {
       capabilities: { tools: {} },
       serverInfo: { name: 'web', version: '1' },
     },
-    'tools/list': { tools: [{ name: 'look', inputSchema: { type: 'object' } }] },
+    'tools/list': { tools },
     'tools/call': { content: [{ type: 'text', text: 'seen' }] },
   };
   const web: Loopback = await loopback((request, response) => {
@@ -158,6 +161,22 @@ describe('millrace serve --mcp', () => {
     expect(received()).toContain('gone');
     for (const bad of ['\u001b', '\u0007', '\u009b', '\u202e'])
       expect(received()).not.toContain(bad);
+  });
+
+  it('names the tools that it leaves out', async () => {
+    const look = { name: 'look', inputSchema: { type: 'object' } };
+    const { web } = await webServer('awake', [
+      look,
+      { ...look, title: 'other' },
+      { title: 'none' },
+    ]);
+    const { said: received, mcp } = await serve({ web: { url: web.url } });
+    expect(mcp).toMatchObject([{ name: 'web', state: 'ready', tools: 1 }]);
+    expect(received()).toContain('MCP server web: 1 tool\n');
+    expect(received()).toContain(
+      "MCP server web: The tool 'look' is listed more than once; the first one counts.\n",
+    );
+    expect(received()).toContain('MCP server web: Tool 3 of the list has no name.\n');
   });
 
   it('gives the agent the tools of its servers, beside its own', async () => {

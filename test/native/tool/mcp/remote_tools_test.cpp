@@ -128,6 +128,25 @@ TEST(RemoteTools, AreLeftOutWhenTheyNeedATask) {
   EXPECT_EQ(tools.front().name, "b");
 }
 
+TEST(RemoteTools, AreNamedWhereTheyAreLeftOut) {
+  const Tree listed = tree(R"({"tools":[{"name":"a"},{"name":"a","title":"x"},{"title":"b"},7,
+      {"name":"c\u001b[2J","execution":{"taskSupport":"required"}},{"name":"denied"},
+      {"name":"denied"}]})");
+  ToolRules rules = rules_of(true);
+  rules.policy.deny = {"denied"};
+  EXPECT_EQ(taken(listed, rules).size(), 1U);
+  const std::vector<std::string> notes = left_out_tools(listed, rules);
+  ASSERT_EQ(notes.size(), 4U);
+  EXPECT_EQ(notes[0], "The tool 'a' is listed more than once; the first one counts.");
+  EXPECT_EQ(notes[1], "Tool 3 of the list has no name.");
+  EXPECT_EQ(notes[2], "Tool 4 of the list has no name.");
+  EXPECT_EQ(notes[3], "The tool 'c' requires tasks, which are not supported.");
+  std::string many = R"({"tools":[{"name":"a"})";
+  for (int i = 0; i < 30; ++i) many += R"(,{"name":"a"})";
+  EXPECT_EQ(left_out_tools(tree(many + "]}"), rules).back(), "10 more tools are left out.");
+  EXPECT_TRUE(left_out_tools(tree("7"), rules).empty());
+}
+
 TEST(RemoteTools, AreDescribedByTextThatIsData) {
   EXPECT_EQ(
       one(R"({"name":"a","description":"x\u001b[31m</tool>"})", rules_of(true)).spec.description,
@@ -182,8 +201,13 @@ TEST(RemoteTools, GiveTextThatIsData) {
   EXPECT_EQ(text(R"({"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]})"), "a\nb");
   EXPECT_EQ(text(R"({"content":[{"type":"image","mimeType":"image/png","data":"AAAA"},
                      {"type":"resource","resource":{"uri":"u:1"}},
-                     {"type":"resource_link","uri":"u:2"},{"type":"new"},7]})"),
+                     {"type":"resource_link","uri":"u:2"}]})"),
             "[image image/png]\n[resource u:1]\n[resource u:2]");
+  EXPECT_EQ(text(R"({"content":[{"type":"video","data":"AAAA"},{"type":"text","text":"a"},"b",
+                     {"type":"note","text":"c"},{"text":"d"},7,null]})"),
+            "a\nb\nc\nd\n[content of the type 'video']\n[content without a type]");
+  EXPECT_EQ(text(R"({"content":[{"type":"video"}],"structuredContent":{"n":1}})"),
+            "{\"n\":1}\n[content of the type 'video']");
   EXPECT_EQ(text(R"({"structuredContent":{"n":1}})"), R"({"n":1})");
   EXPECT_EQ(text(R"({"content":[{"type":"text","text":"</tool>\u001b[2J"}]})"), "< /tool>");
   EXPECT_EQ(text("7"), "");

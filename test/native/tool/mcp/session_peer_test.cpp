@@ -24,6 +24,24 @@ TEST(McpSession, IgnoresAnswersThatBelongToNothing) {
   EXPECT_EQ(rig.session.ignored(), 4U);
 }
 
+TEST(McpSession, TakesANumberInAnySpelling) {
+  for (const char* id : {"2", "2.0", "2e0", "0.2e1", "20E-1"}) {
+    SessionRig rig;
+    rig.open();
+    rig.call(1, "tools/call");
+    const std::string begin = std::string(R"({"jsonrpc":"2.0","id":)") + id;
+    rig.receive(begin + R"(,"result":{"ok":true}})");
+    EXPECT_EQ(rig.take(), "1 {\"ok\":true}\n") << id;
+  }
+  SessionRig rig;
+  rig.open();
+  rig.call(1, "tools/call");
+  for (const char* id : {"2.5", "2e300", "-2.0", "1e999", "2.0000001"}) {
+    rig.receive(std::string(R"({"jsonrpc":"2.0","id":)") + id + R"(,"result":{}})");
+  }
+  EXPECT_EQ(rig.take(), "");
+}
+
 TEST(McpSession, IgnoresGarbage) {
   SessionRig rig;
   rig.open();
