@@ -233,6 +233,8 @@ export interface Addon {
   resultText(text: string, limit?: number): string;
   /** The text with the hosts of its URLs, and of a failed lookup, as `***`. */
   withoutHosts(text: string): string;
+  /** What of these headers is secret, by their names: a JSON list of strings. */
+  carriedSecrets(headersJson: string): string;
   /** The sources that a citation names, as JSON text in LobeHub's shape; both are JSON texts. */
   sourcesOf(citationJson: string): string;
   /** Starts an agent's run; see lib/host/agent_stream.hpp for the texts and the items. */

@@ -1,13 +1,15 @@
-// The functions of native tools: builtinTools, runTool, resultText, withoutHosts,
+// The functions of native tools: builtinTools, runTool, resultText, withoutHosts, carriedSecrets,
 // allowedTools, describeMcpTools, mcpResultText; and of agents that run in the engine: startAgent,
 // agentBytes, checkAgent, agentCapabilities, suspendedLimits.
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/capabilities.hpp"
 #include "base/json.hpp"
+#include "base/secret_filter.hpp"
 #include "base/shown_hosts.hpp"
 #include "engine_call.hpp"
 #include "exports.hpp"
@@ -223,6 +225,24 @@ Napi::Value agent_capabilities(const Napi::CallbackInfo& info) {
   return to_text(info.Env(), api::agent_capabilities(*plan, version, plan->max_turns));
 }
 
+// carriedSecrets(headersJson: {name: value}) -> JSON text [string]: what of them is secret
+Napi::Value carried_secrets(const Napi::CallbackInfo& info) {
+  const auto text = text_at(info, 0);
+  if (!text) return raise(info.Env(), text.error());
+  json::Document document;
+  const auto headers = document.parse(text.value());
+  if (!headers) return raise(info.Env(), headers.error());
+  std::vector<std::string> secrets;
+  for (const json::Member header : headers.value().members()) {
+    add_carried_secrets(secrets, header.key, header.value.string());
+  }
+  message::JsonBuilder out;
+  out.open_array();
+  for (const std::string& secret : secrets) out.text(secret);
+  out.close_array();
+  return to_text(info.Env(), out.take());
+}
+
 }  // namespace
 
 void export_tools(Napi::Env env, Napi::Object exports) {
@@ -230,6 +250,7 @@ void export_tools(Napi::Env env, Napi::Object exports) {
   set_function<run_tool>(env, exports, "runTool");
   set_function<result_text>(env, exports, "resultText");
   set_function<hide_hosts>(env, exports, "withoutHosts");
+  set_function<carried_secrets>(env, exports, "carriedSecrets");
   set_function<allowed_tools>(env, exports, "allowedTools");
   set_function<describe_mcp_tools>(env, exports, "describeMcpTools");
   set_function<mcp_result_text>(env, exports, "mcpResultText");

@@ -1,11 +1,10 @@
 // What an authorization server answers may repeat what it was sent, or hold secrets of its own: neither
 // belongs into an error.
 import { jsonOf } from '../plain-values';
+import { withoutTexts } from '../secret-text';
 import type { JsonAnswer } from './oauth-discovery';
 
 const secretMembers = ['access_token', 'refresh_token', 'id_token', 'client_secret'];
-// What is shorter may stand anywhere by chance.
-const leastLength = 8;
 
 /** The answer as it may be told; `sent` are the secrets of the request. */
 export function withoutSecrets(
@@ -14,13 +13,6 @@ export function withoutSecrets(
 ): JsonAnswer {
   const members = (answer.json ?? {}) as Record<string, unknown>;
   const own = secretMembers.map((name) => members[name]);
-  let { text } = answer;
-  for (const secret of [...sent, ...own]) {
-    if (typeof secret !== 'string' || secret.length < leastLength) continue;
-    const inJson = JSON.stringify(secret).slice(1, -1);
-    for (const form of [secret, inJson, encodeURIComponent(secret)]) {
-      text = text.replaceAll(form, '[redacted]');
-    }
-  }
+  const text = withoutTexts(answer.text, [...sent, ...own]);
   return { ...answer, text, json: answer.json === undefined ? undefined : jsonOf(text) };
 }

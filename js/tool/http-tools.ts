@@ -2,6 +2,7 @@
 import { throwIfAborted } from '../abort';
 import { addon } from '../addon';
 import { MillraceError } from '../errors';
+import { withoutTexts } from '../secret-text';
 import { kindOf } from '../shown';
 import type { AddressGuard } from '../transport/engine';
 import { engineFetch } from '../transport/engine';
@@ -106,7 +107,9 @@ export async function send(
       // What is longer is cut, not refused.
       limits: { decodedBytes: 0 },
     });
-    const { text, isCut } = await readText(response);
+    const { text: received, isCut } = await readText(response);
+    // Models, readers and the journal get the text.
+    const text = withoutTexts(received, secretsOf(auth));
     const most = options.maxResult ?? defaultMaxResult;
     if (!response.ok) return rejected(response.status, text, most);
     const content = resultText(text, most);
@@ -124,6 +127,12 @@ function unsent(error: unknown): HttpToolResult {
   const result = failed(MillraceError.is(error) ? error.code : 'tool_failed', shown);
   if (result.error && shown !== message) result.error.detail = message;
   return result;
+}
+
+// What of the operator's headers a server must not hand on by repeating it.
+function secretsOf(auth: Record<string, string>): string[] {
+  if (Object.keys(auth).length === 0) return [];
+  return JSON.parse(addon().carriedSecrets(JSON.stringify(auth))) as string[];
 }
 
 // A text that was meant to be a header would be none.

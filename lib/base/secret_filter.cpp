@@ -219,6 +219,8 @@ SecretFilter::SecretFilter(const std::vector<std::string>& secrets) {
 }
 
 void SecretFilter::add_runs(std::string_view secret) {
+  // Less would match ordinary words.
+  constexpr std::size_t shortest_spelling = 5;
   std::vector<std::string> spellings = base64_runs(secret);
   for (std::string& encoded : base64_runs(secret)) {
     // As it stands in addresses.
@@ -228,6 +230,9 @@ void SecretFilter::add_runs(std::string_view secret) {
   }
   spellings.emplace_back(secret);
   for (const std::string& spelling : spellings) {
+    // The base64 of a short secret has no run; it is known as a whole, in its own case.
+    const bool is_short = spelling.size() < run_size && spelling.size() >= shortest_spelling;
+    if (is_short) words_.push_back(spelling);
     const std::string lower = lowered(spelling);
     for (std::size_t at = 0; at + run_size <= lower.size(); ++at) {
       std::string run = lower.substr(at, run_size);

@@ -9,17 +9,21 @@ type Json = Record<string, unknown>;
 
 let web: Loopback;
 let host: string;
+let answer: { status: number; body: string };
 let requested: { url: string; body: string; headers: IncomingMessage['headers'] }[] = [];
 beforeAll(async () => {
   web = await loopback((request, response) => {
     void bodyOf(request).then((body) => {
       requested.push({ url: request.url ?? '', body, headers: request.headers });
-      response.end('ok');
+      response.writeHead(answer.status).end(answer.body);
     });
   });
   host = web.url.slice('http://'.length);
 });
-beforeEach(() => (requested = []));
+beforeEach(() => {
+  requested = [];
+  answer = { status: 200, body: 'ok' };
+});
 afterAll(() => web.close());
 
 const documentOf = (paths: object, more: object = {}) => ({
@@ -430,6 +434,27 @@ describe('calls of OpenAPI operations', () => {
     });
     await call(own as HostTool, { id: '1', 'X-KEY': 'model' });
     expect(requested[0]?.headers['x-key']).toBe('operator');
+  });
+
+  it.each<[string, (key: string) => string]>([
+    ['as it is', (key) => key],
+    ['in an address', (key) => encodeURIComponent(key)],
+    ['in base64', (key) => Buffer.from(key).toString('base64')],
+    ['in JSON', (key) => JSON.stringify({ authorization: `Bearer ${key}` })],
+  ])('have no key that the server repeats %s', async (_what, form) => {
+    const key = 'operator/key+0123456789"=';
+    for (const status of [200, 500]) {
+      answer = { status, body: `You sent ${form(key)} in tenant-of-all.` };
+      const [own] = openApiTools({
+        document: documentOf(withParameters(path)),
+        guard: { allow: [host] },
+        auth: () => ({ Authorization: `Bearer ${key}`, 'X-Tenant': 'tenant-of-all' }),
+      });
+      const result = JSON.stringify(await call(own as HostTool, { id: '1' }));
+      expect(result).not.toContain(JSON.stringify(form(key)).slice(1, -1));
+      expect(result).toContain('[redacted]');
+      expect(result).toContain('tenant-of-all');
+    }
   });
 
   it('leave headers to whom they belong', () => {

@@ -36,6 +36,18 @@ TEST(SecretFilter, KnowsTheBase64OfASecret) {
   }
 }
 
+TEST(SecretFilter, KnowsTheBase64OfAShortSecret) {
+  for (const std::string secret : {"hunter2", "s3cret", "Pass12345"}) {
+    const SecretFilter filter({secret});
+    for (const std::string_view before : {"", "u", "us", "user:", "ada:", "my-user:"}) {
+      const std::string header = base64::encode(std::string(before) + secret);
+      const std::string shown = filter.clean("Basic " + header + " is wrong");
+      EXPECT_NE(shown.find("[redacted]"), std::string::npos) << secret << ": " << shown;
+    }
+    EXPECT_EQ(filter.clean("The user is wrong"), "The user is wrong");
+  }
+}
+
 TEST(SecretFilter, LeavesWordsOfAServiceAccountAlone) {
   const std::string account =
       R"({"type":"service_account","private_key_id":"0123456789abcdef0123",)"
