@@ -18,6 +18,7 @@
 
 #include "base/ascii.hpp"
 #include "base/json_tree.hpp"
+#include "base/secret_filter.hpp"
 #include "base/shown.hpp"
 #include "os/random_ids.hpp"
 
@@ -61,7 +62,7 @@ std::string line_of(const http::RequestReport& report) {
   line.set("time", utc_time());
   line.set("id", report.identity.id);
   line.set("method", report.method);
-  line.set("path", report.path);
+  line.set("path", shown_path(report.path));
   line.set("status", Tree::integer(report.status));
   line.set("bytes", Tree::integer(static_cast<std::int64_t>(report.bytes)));
   line.set("ms", Tree::number(std::round(ms * tenth) / tenth));
@@ -96,6 +97,26 @@ std::string_view valid_trace(std::string_view value) {
   const bool is_void =
       known.starts_with("ff") || is_zero(known.substr(3, 32)) || is_zero(known.substr(36, 16));
   return is_void ? std::string_view() : known;
+}
+
+std::string shown_path(std::string_view path) {
+  for (const std::string_view mark : {"%3F", "%3f"}) path = path.substr(0, path.find(mark));
+  std::string shown;
+  // A slash may be a part of a key, so that each piece is looked at alone.
+  while (!path.empty()) {
+    const std::size_t end = std::min(path.find_first_of("/;&"), path.size());
+    const std::string_view piece = path.substr(0, end);
+    const std::size_t equals = std::min(piece.find('='), piece.size());
+    std::vector<std::string> carried;
+    if (equals < piece.size()) {
+      add_carried_secrets(carried, piece.substr(0, equals), piece.substr(equals + 1));
+    }
+    shown.append(carried.empty() ? redacted(piece, std::string::npos)
+                                 : std::string(piece.substr(0, equals)) + "=[redacted]");
+    if (end < path.size()) shown.push_back(path[end]);
+    path.remove_prefix(std::min(end + 1, path.size()));
+  }
+  return shown;
 }
 
 bool is_request_id(std::string_view id) {

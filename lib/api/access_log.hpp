@@ -20,6 +20,10 @@ std::string_view valid_trace(std::string_view value);
 // Whether a client's id of its request is taken: 1 to 128 of the characters that ids are made of.
 bool is_request_id(std::string_view id);
 
+// A path as the log shows it: without keys that a client put there, and without what follows an
+// escaped question mark, which was meant as a query.
+std::string shown_path(std::string_view path);
+
 struct AccessLogOptions {
   std::string file;  // lines are added to it; "-" is standard output, "" writes none
   std::vector<std::string> trusted_proxies;

@@ -31,6 +31,17 @@ TEST(RequestTrace, LeavesOutWhatIsNone) {
   }
 }
 
+TEST(AccessLog, ShowsPathsWithoutKeys) {
+  EXPECT_EQ(api::shown_path("/api/v1/chat/jobs/5f0c-1/events"), "/api/v1/chat/jobs/5f0c-1/events");
+  EXPECT_EQ(api::shown_path("/webapi/chat/sk-proj-abcdefghijkl"), "/webapi/chat/sk-[redacted]");
+  EXPECT_EQ(api::shown_path("/agent/mr_0123456789abcdefghijklmnopqrstuv/x"),
+            "/agent/mr_[redacted]/x");
+  EXPECT_EQ(api::shown_path("/agent;api_key=0123456789/runs"), "/agent;api_key=[redacted]/runs");
+  EXPECT_EQ(api::shown_path("/agent&token=0123456789"), "/agent&token=[redacted]");
+  EXPECT_EQ(api::shown_path("/agent%3Fapi_key=0123456789"), "/agent");
+  EXPECT_EQ(api::shown_path("//a=b/"), "//a=b/");
+}
+
 TEST(RequestId, IsTakenWhereItIsWellFormed) {
   EXPECT_TRUE(api::is_request_id("a-b_c.D:9~+/="));
   EXPECT_TRUE(api::is_request_id(std::string(128, 'x')));
