@@ -36,6 +36,8 @@ constexpr int most_failures = 30;  // of one address in the span
 // A check of a password takes time and memory: others who need the pool must not wait for many.
 constexpr int most_checks = 2;
 constexpr std::size_t most_addresses = 4096;
+// Where there are many, those that were used since then stay known.
+constexpr std::chrono::hours known_span{24};
 
 Answer json_answer(int status, std::string_view message) {
   return {status,
@@ -107,12 +109,36 @@ std::string_view bearer_of(const http::RequestHead& head) {
   return is_bearer ? json::trim(value.substr(scheme.size())) : std::string_view();
 }
 
+// The keys that a request has, in the order in which they count.
+struct GivenKeys {
+  std::vector<std::string_view> fields;
+  std::string_view bearer;  // behind a session; "" is none
+};
+
+std::string address_and_key(std::string_view remote_address, const http::Caller& caller) {
+  return std::string(remote_address).append(1, '\n').append(caller.key);
+}
+
 }  // namespace
 
 // Source: contract B.1.
 bool takes_bearer(std::string_view path) {
   return !is_api(path) || is_of_lobe(path) || path.starts_with(storage_prefix);
 }
+
+namespace {
+
+GivenKeys keys_given(const http::RequestHead& head) {
+  GivenKeys given;
+  for (const std::string_view field : key_fields_of(head.path)) {
+    if (const auto key = head.headers.find(field)) given.fields.push_back(*key);
+  }
+  // Clients of AG-UI have one header for all servers.
+  if (takes_bearer(head.path)) given.bearer = bearer_of(head);
+  return given;
+}
+
+}  // namespace
 
 ApiZone::ApiZone(const ApiOptions& options, std::shared_ptr<ApiKeys> keys)
     : keys_(std::move(keys)),
@@ -157,26 +183,19 @@ http::Zone::Admission ApiZone::admit(const http::RequestHead& head, std::string_
   if (head.method == "OPTIONS") return {Answer{204, {}, {}}, nullptr};
   if (is_open(head.path)) return {};
   if (!keys_->are_needed()) return admit_without_keys(head, remote_address);
-  if (has_failed_too_often(remote_address)) {
-    ++counts_.limited_addresses;
-    Admission admission{too_often("Too many failed attempts", std::chrono::minutes{1}), nullptr};
-    if (!is_described(head.path)) {
-      admission.refusal->body =
-          other_error(make_error(Errc::rate_limited, "Too many failed attempts."), head.path);
+  if (has_failed_too_often(remote_address)) return admit_in_spite(head, remote_address, counts);
+  const GivenKeys given = keys_given(head);
+  for (const std::string_view key : given.fields) {
+    if (auto admission = admit_with(key, head, remote_address, counts)) {
+      return *std::move(admission);
     }
-    return admission;
-  }
-  for (const std::string_view field : key_fields_of(head.path)) {
-    const auto key = head.headers.find(field);
-    if (!key) continue;
-    if (auto admission = admit_with(*key, head, counts)) return *std::move(admission);
     count_failure(remote_address);
   }
   if (auto admission = admit_session(head, counts)) return *std::move(admission);
-  // Clients of AG-UI have one header for all servers.
-  const std::string_view bearer = bearer_of(head);
-  if (!bearer.empty() && takes_bearer(head.path)) {
-    if (auto admission = admit_with(bearer, head, counts)) return *std::move(admission);
+  if (!given.bearer.empty()) {
+    if (auto admission = admit_with(given.bearer, head, remote_address, counts)) {
+      return *std::move(admission);
+    }
     count_failure(remote_address);
   }
   ++counts_.rejected_keys;
@@ -205,10 +224,49 @@ http::Zone::Admission ApiZone::admit_without_keys(const http::RequestHead& head,
 
 std::optional<http::Zone::Admission> ApiZone::admit_with(std::string_view key,
                                                          const http::RequestHead& head,
+                                                         std::string_view remote_address,
                                                          bool counts) {
   ApiKeys::Found found = keys_->find(key, counts);
   if (!found.caller) return std::nullopt;
+  remember(remote_address, *found.caller);
   return admitted(std::move(found), head.path);
+}
+
+// Many clients may share an address, and one of them must not lock the others out. Any other key
+// has the same answer whether it is right or wrong, so that guesses learn nothing.
+http::Zone::Admission ApiZone::admit_in_spite(const http::RequestHead& head,
+                                              std::string_view remote_address, bool counts) {
+  if (auto admission = admit_session(head, counts)) return *std::move(admission);
+  GivenKeys given = keys_given(head);
+  if (!given.bearer.empty()) given.fields.push_back(given.bearer);
+  for (const std::string_view key : given.fields) {
+    const ApiKeys::Found found = keys_->find(key, false);
+    const bool is_known =
+        found.caller && known_.contains(address_and_key(remote_address, *found.caller));
+    if (!is_known) continue;
+    if (auto admission = admit_with(key, head, remote_address, counts)) {
+      return *std::move(admission);
+    }
+  }
+  ++counts_.limited_addresses;
+  Admission admission{too_often("Too many failed attempts", std::chrono::minutes{1}), nullptr};
+  if (!is_described(head.path)) {
+    admission.refusal->body =
+        other_error(make_error(Errc::rate_limited, "Too many failed attempts."), head.path);
+  }
+  return admission;
+}
+
+void ApiZone::remember(std::string_view remote_address, const http::Caller& caller) {
+  if (remote_address.empty()) return;
+  const auto now = Clock::now();
+  if (known_.size() >= most_addresses) {
+    std::erase_if(known_, [&](const auto& entry) { return now - entry.second > known_span; });
+  }
+  std::string entry = address_and_key(remote_address, caller);
+  if (known_.size() < most_addresses || known_.contains(entry)) {
+    known_.insert_or_assign(std::move(entry), now);
+  }
 }
 
 ApiKeys::Found ApiZone::find_session(std::string_view token, bool counts) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -66,7 +67,13 @@ class ApiZone final : public http::Zone {
                                              std::string_view remote_address) const;
   // What becomes of a request with this key; nothing where it is wrong.
   [[nodiscard]] std::optional<Admission> admit_with(std::string_view key,
-                                                    const http::RequestHead& head, bool counts);
+                                                    const http::RequestHead& head,
+                                                    std::string_view remote_address, bool counts);
+  // What becomes of a request from an address that has failed too often: a key that was right from
+  // there before, and a session, are let in.
+  [[nodiscard]] Admission admit_in_spite(const http::RequestHead& head,
+                                         std::string_view remote_address, bool counts);
+  void remember(std::string_view remote_address, const http::Caller& caller);
   // What becomes of a request with the cookie of a session; nothing where there is none.
   [[nodiscard]] std::optional<Admission> admit_session(const http::RequestHead& head, bool counts);
   [[nodiscard]] Admission admitted(ApiKeys::Found found, std::string_view path);
@@ -79,7 +86,9 @@ class ApiZone final : public http::Zone {
   std::string principal_;
   AdmissionCounts counts_;
   std::map<std::string, Failures, std::less<>> failures_;  // by address, or user
-  int checks_ = 0;                                         // of passwords, at work
+  // Addresses with the names of keys that were right from there, and when that was last.
+  std::unordered_map<std::string, Clock::time_point> known_;
+  int checks_ = 0;  // of passwords, at work
 };
 
 }  // namespace millrace::api

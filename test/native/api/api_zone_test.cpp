@@ -97,6 +97,25 @@ TEST(ApiZone, LocksOutWhoGuessesButNobodyElse) {
   EXPECT_EQ(status_of(zone, right, "5.5.5.5"), 0);
 }
 
+TEST(ApiZone, LetsInAKeyThatWasRightFromTheAddressOfAGuesser) {
+  api::ApiZone zone(with_keys());
+  const auto with = [](const char* field, const char* key) {
+    return head_of("/agent", {{field, key}});
+  };
+  const auto known = with("X-Millrace-API-Key", "key one");
+  EXPECT_EQ(status_of(zone, known), 0);
+  for (int guess = 0; guess < 40; ++guess) {
+    status_of(zone, with("X-Millrace-API-Key", "a guess"));
+  }
+  EXPECT_EQ(status_of(zone, with("X-Millrace-API-Key", "a guess")), 429);
+  EXPECT_EQ(status_of(zone, known), 0);
+  EXPECT_EQ(status_of(zone, with("Authorization", "Bearer key one")), 0);
+  // A right key that was never used from there looks like a wrong one.
+  EXPECT_EQ(status_of(zone, with("X-Millrace-API-Key", "key two")), 429);
+  EXPECT_EQ(status_of(zone, with("X-Millrace-API-Key", "key two"), "4.3.2.1"), 0);
+  EXPECT_EQ(status_of(zone, with("X-Millrace-API-Key", "key two")), 429);
+}
+
 TEST(ApiZone, TakesPagesOfAllOriginsWhereThatIsWanted) {
   api::ApiOptions options = with_keys();
   options.origins = {"*"};
