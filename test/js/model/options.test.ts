@@ -146,7 +146,7 @@ it("takes the settings of LobeHub's runtimes by their names", async () => {
     const runtime = createModelRuntime(provider, {
       ...{ ...options, maxRetries: 0 },
       fetch: (url) => {
-        sent.push(url);
+        sent.push(url as string);
         return Promise.resolve(Response.json({ access_token: 't', expires_in: 3600 }));
       },
     });
