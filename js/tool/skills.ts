@@ -82,7 +82,7 @@ function isFolder(path: string): boolean {
 }
 
 function readSkill(path: string): Skill {
-  const front = parseYaml(frontMatterOf(beginningOf(join(path, 'SKILL.md'))));
+  const front = readFrontMatter(frontMatterOf(beginningOf(join(path, 'SKILL.md'))));
   if (!isRecord(front)) throw new Error('the front matter of SKILL.md is not a list of members');
   const { name, description } = front;
   if (
@@ -118,6 +118,34 @@ function frontMatterOf(text: string): string {
   throw new Error(
     `SKILL.md does not begin with front matter between two lines of --- within ${mostFrontMatter} bytes`,
   );
+}
+
+const member = /^([\w-]+):[ \t](.*)$/gm;
+// What YAML reads as something else than a plain text: quotes, blocks, anchors, aliases, tags and maps.
+const notPlain = /^["'|>&*!{]/;
+
+// Many skills have plain texts that YAML cannot read: `description: Use it when: ...`, `argument-hint: [a] [b]`. A member
+// whose line is no YAML by itself has the text of that line.
+function readFrontMatter(text: string): unknown {
+  try {
+    return parseYaml(text);
+  } catch (error) {
+    const quoted = text.replace(member, (line, name: string, rest: string) => {
+      const value = (rest.split(/[ \t]#/, 1)[0] ?? '').trim();
+      return notPlain.test(value) || isYaml(line) ? line : `${name}: ${JSON.stringify(value)}`;
+    });
+    if (quoted === text || !isYaml(quoted)) throw error;
+    return parseYaml(quoted);
+  }
+}
+
+function isYaml(text: string): boolean {
+  try {
+    parseYaml(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** What a system prompt has of skills; "" without any. */

@@ -211,6 +211,23 @@ describe('what a folder of skills must not do', () => {
     for (const { message } of folder.problems) expect(message.length).toBeGreaterThan(10);
   });
 
+  it('has the text of a line that is no YAML', async () => {
+    const dir = skillsDir();
+    put(dir, 'colon/SKILL.md', front('colon', 'Use it when: a form is to be filled # in haste'));
+    put(
+      dir,
+      'hint/SKILL.md',
+      `---\nargument-hint: [file] [page]\r\n${front('hint', '`pdf` files').slice(4)}`,
+    );
+    put(dir, 'folded/SKILL.md', front('folded', 'Use it when: a form\n  is to be filled'));
+    const { folder } = await serveSkills('fetch', dir, []);
+    expect(folder.skills).toMatchObject([
+      { name: 'colon', description: 'Use it when: a form is to be filled' },
+      { name: 'hint', description: '`pdf` files' },
+    ]);
+    expect(folder.problems).toHaveLength(1);
+  });
+
   it('is not taken where there is none, or for wrong options', async () => {
     const { api } = await serveSkills('fetch', skillsDir(), []);
     const skills = (...given: unknown[]) =>
