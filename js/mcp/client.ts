@@ -144,7 +144,9 @@ export class MCPClient {
    * asked before a call, unless the server is trusted and describes the tool as it did before.
    */
   async tools(options: MCPToolsOptions = {}): Promise<RunnableTool<Record<string, unknown>>[]> {
-    return hostTools(this, await this.listTools(options), {
+    // With those that have no name, which are reported.
+    const listed = await this.#list<MCPTool>('tools/list', 'tools', options);
+    return hostTools(this, listed, {
       ...options,
       trusted: options.trusted ?? this.#options.trusted ?? false,
       seen: this.#seen,
