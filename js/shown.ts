@@ -6,15 +6,14 @@ export const credential: RegExp =
   /(?<![\w.+/=~-])(sk-|[Bb]earer |gsk_|AIza|xai-|key-|hf_|AKIA|ASIA|ya29\.|mr_(?=[\w-]{21}))[\w.+/=~-]{5,}/g;
 const secretName = /key|token|secret|password|passphrase|auth|credential|cookie|headers|env/i;
 
+// eslint-disable-next-line no-control-regex
+const unseen = /[\u0000-\u001f\u007f-\u009f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+
 /** A text in single quotes, shortened. */
 export function shownText(text: string, most: number = shownLength): string {
   // Cut after the credentials are out, since the beginning of one is not recognized.
   const clean = text.slice(0, most * 8).replace(credential, '$1[redacted]');
-  // eslint-disable-next-line no-control-regex
-  const plain = clean.replace(
-    /[\u0000-\u001f\u007f-\u009f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
-    ' ',
-  );
+  const plain = clean.replace(unseen, ' ');
   return plain.length > most ? `'${plain.slice(0, most)}...'` : `'${plain}'`;
 }
 
