@@ -118,7 +118,8 @@ describe('a durable run that waits for an approval of the provider', () => {
 
   it('has request and answer in its records, and its forks have them', async () => {
     const runtime = runtimeOf();
-    const { run } = await waiting(runtime, [[request], [mcpCall('mcp_1'), textItem('A six.')]]);
+    const answers = [[request], [mcpCall('mcp_1'), textItem('A six.')], [textItem('A five.')]];
+    const { run } = await waiting(runtime, answers);
     await runtime.approvals.decide((await runtime.approvals.list())[0]!.id, true);
     await runtime.attach(run.id).result;
     const records: RunRecord[] = [];
@@ -129,8 +130,10 @@ describe('a durable run that waits for an approval of the provider', () => {
       return kind.startsWith('mcp_approval') ? [state] : [];
     });
     expect(states).toEqual([request, approvalResponse('mcpr_1', true)]);
-    const forked = await runtime.fork(run.id, { at: records.at(-1)!.seq, message: 'Again.' });
-    expect((await runtime.attach(forked.id).result).status).toBe('completed');
+    const step = records.findLast(({ event }) => event.type === 'STEP_STARTED');
+    const forked = await runtime.fork(run.id, { at: step!.seq, message: 'Again.' });
+    expect(await runtime.attach(forked.id).text()).toBe('A five.');
+    expect(provider.calls).toHaveLength(3);
     expect(sentItems(provider).slice(0, 2)).toEqual([request, approvalResponse('mcpr_1', true)]);
     const thread = await runtime.storage().thread.getMessages('t');
     expect(thread.map(({ role }) => role)).toEqual([
