@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/ascii.hpp"
 #include "base/visible_text.hpp"
@@ -115,8 +116,10 @@ std::string redacted(std::string_view given, std::size_t limit) {
 Error make_error(Errc code, std::string message, std::string_view detail) {
   Error error;
   error.code = code;
+  error.message = std::move(message);
   // Sentences name what providers, servers and tools wrote, and are printed to terminals.
-  error.message = message.empty() ? std::string(row_of(code).sentence) : visible_text(message);
+  error.message =
+      error.message.empty() ? std::string(row_of(code).sentence) : visible_text(error.message);
   error.detail = redacted(detail, detail_limit_bytes);
   return error;
 }
