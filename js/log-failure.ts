@@ -1,4 +1,4 @@
-// The log line of what a function of the host threw, for whoever runs the server.
+// The log line of what a function of the host threw, for those who run the server.
 import { inspect } from 'node:util';
 
 import { credential } from './shown';

@@ -113,7 +113,7 @@ export function givenHeaders(headers: unknown): unknown {
   return Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));
 }
 
-/** Throws `invalid_option` for what is none of these names; `what` is what has the option. */
+/** Throws `invalid_option` for a value that is not one of `choices`; `what` names the owner of the option. */
 export function checkChoice(
   what: string,
   name: string,

@@ -72,8 +72,8 @@ function found(payload: ToolPayload, tools: readonly HostTool[]): HostTool {
 }
 
 /**
- * Calls a builtin tool or a function of the host by its name. A failure is a result as well, so that the model
- * is told of it.
+ * Calls a builtin tool or a function of the host by its name. A failure is a result as well, which the model
+ * can read.
  */
 export async function invokeBuiltinTool(
   payload: ToolPayload,

@@ -71,8 +71,8 @@ function withoutBytes(result: MCPToolResult): MCPToolResult {
 }
 
 /**
- * Calls the tool `apiName` of the server `identifier`. A failure is a result as well, so that the model is
- * told of it.
+ * Calls the tool `apiName` of the server `identifier`. A failure is a result as well, which the model
+ * can read.
  */
 export async function invokeMCPTypePlugin(
   payload: Pick<ChatToolPayload, 'identifier' | 'apiName' | 'arguments'>,

@@ -99,19 +99,11 @@ char32_t folded_letter(char32_t letter) {
   return static_cast<char32_t>(static_cast<std::int32_t>(letter) + row->distance);
 }
 
-// A valid sequence of two bytes or more.
-char32_t code_point_of(std::string_view sequence) {
-  const auto byte = [&](std::size_t at) { return static_cast<std::uint8_t>(sequence[at]); };
-  auto point = static_cast<char32_t>(byte(0) & (0xFFU >> (sequence.size() + 1)));
-  for (std::size_t at = 1; at < sequence.size(); ++at) point = point << 6U | (byte(at) & 0x3FU);
-  return point;
-}
-
 // Appends the letter at the start of `text`, folded. Gives its length in `text`.
 std::size_t append_folded(std::string& out, std::string_view text) {
   const std::size_t length = utf8::sequence_length(text);
   if (length > 1) {
-    utf8::append_code_point(out, folded_letter(code_point_of(text.substr(0, length))));
+    utf8::append_code_point(out, folded_letter(utf8::code_point(text.substr(0, length))));
     return length;
   }
   out.push_back(to_lower(text.front()));

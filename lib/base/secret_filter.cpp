@@ -223,7 +223,7 @@ void SecretFilter::add_runs(std::string_view secret) {
   constexpr std::size_t shortest_spelling = 5;
   std::vector<std::string> spellings = base64_runs(secret);
   for (std::string& encoded : base64_runs(secret)) {
-    // As it stands in addresses.
+    // Base64 as addresses have it.
     std::replace(encoded.begin(), encoded.end(), '+', '-');
     std::replace(encoded.begin(), encoded.end(), '/', '_');
     spellings.push_back(std::move(encoded));

@@ -86,16 +86,6 @@ bool is_vowel(char32_t c) {
   return c < vowels.size() ? vowels[c] : is_accented(c);
 }
 
-char32_t decode(std::string_view sequence) {
-  const auto first = static_cast<unsigned char>(sequence.front());
-  if (sequence.size() == 1) return first;
-  char32_t point = first & (0x7FU >> sequence.size());
-  for (const char byte : sequence.substr(1)) {
-    point = (point << 6U) | (static_cast<unsigned char>(byte) & 0x3FU);
-  }
-  return point;
-}
-
 // A piece of a text without the halves of characters at its ends.
 std::string_view whole_characters(std::string_view piece) {
   constexpr std::size_t longest_rest = 3;
@@ -127,7 +117,7 @@ void TokenEstimator::add(std::string_view piece) {
       length = utf8::malformed_length(piece);
       on_character(0xFFFD);
     } else {
-      on_character(decode(piece.substr(0, length)));
+      on_character(utf8::code_point(piece.substr(0, length)));
     }
     piece.remove_prefix(length);
   }

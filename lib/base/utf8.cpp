@@ -104,6 +104,15 @@ void append_replaced(std::string& out, std::string_view text) {
   out.append(text.substr(clean));
 }
 
+char32_t code_point(std::string_view sequence) {
+  const char32_t lead = byte_at(sequence, 0);
+  char32_t point = sequence.size() == 1 ? lead : lead & (0x7FU >> sequence.size());
+  for (std::size_t at = 1; at < sequence.size(); ++at) {
+    point = (point << 6) | (byte_at(sequence, at) & 0x3FU);
+  }
+  return point;
+}
+
 void append_code_point(std::string& out, char32_t code_point) {
   const auto push = [&](char32_t value) { out.push_back(static_cast<char>(value)); };
   if (code_point < 0x80) {

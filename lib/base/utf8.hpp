@@ -25,6 +25,9 @@ bool is_valid(std::string_view text);
 // Appends `text` with each malformed subpart replaced by U+FFFD.
 void append_replaced(std::string& out, std::string_view text);
 
+// The code point of one valid sequence.
+char32_t code_point(std::string_view sequence);
+
 // Appends one code point; a surrogate gives its WTF-8 bytes.
 void append_code_point(std::string& out, char32_t code_point);
 

@@ -27,15 +27,6 @@ std::size_t terminal_sequence(std::string_view text) {
   return 2;
 }
 
-char32_t code_point(std::string_view bytes) {
-  constexpr std::array<unsigned, 5> lead_masks{0, 0x7F, 0x1F, 0x0F, 0x07};
-  char32_t value = static_cast<unsigned char>(bytes[0]) & lead_masks[bytes.size()];
-  for (const char byte : bytes.substr(1)) {
-    value = (value << 6U) | (static_cast<unsigned char>(byte) & 0x3FU);
-  }
-  return value;
-}
-
 struct Range {
   char32_t first;
   char32_t last;
@@ -68,7 +59,7 @@ std::string visible_text(std::string_view text) {
     } else if (size == 0) {
       size = utf8::malformed_length(text);
       out.append(utf8::replacement);
-    } else if (!is_unseen(code_point(text.substr(0, size)))) {
+    } else if (!is_unseen(utf8::code_point(text.substr(0, size)))) {
       out.append(text.substr(0, size));
     }
     text.remove_prefix(size);

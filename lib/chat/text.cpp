@@ -27,16 +27,6 @@ bool begins_character(char c) {
   return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
 }
 
-char32_t code_point_of(std::string_view character) {
-  constexpr unsigned continuation_bits = 6;
-  constexpr auto masks = std::to_array<unsigned>({0x7F, 0x1F, 0x0F, 0x07});
-  char32_t code = static_cast<unsigned char>(character.front()) & masks.at(character.size() - 1);
-  for (const char c : character.substr(1)) {
-    code = (code << continuation_bits) | (static_cast<unsigned char>(c) & 0x3FU);
-  }
-  return code;
-}
-
 bool is_within(const std::optional<std::vector<schema::CodePoints>>& ranges, char32_t code) {
   if (!ranges) return false;
   const auto above = std::upper_bound(
@@ -105,7 +95,7 @@ bool is_letter_or_digit(std::string_view character) {
   static const auto letters = schema::code_points_of("L", false);
   static const auto digits = schema::code_points_of("Nd", false);
   if (character.empty() || utf8::sequence_length(character) != character.size()) return false;
-  const char32_t code = code_point_of(character);
+  const char32_t code = utf8::code_point(character);
   return is_within(letters, code) || is_within(digits, code);
 }
 

@@ -49,8 +49,8 @@ void AgUiEncoder::on_interrupt(const event::Interrupt& interrupt) {
   for (const event::Question& question : interrupt.questions) add_question(question, reason);
 }
 
-// A question that comes again is taken once. Others of one id, as LangGraph has them where a task
-// asks twice, are told apart by ids of ours; theirs is in the metadata.
+// A question that comes again is taken once. Different questions of one id, as of a LangGraph task
+// that asks twice, get ids of our own; theirs is in the metadata.
 void AgUiEncoder::add_question(const event::Question& question, std::string_view reason) {
   auto& [list, ids] = interrupts_.edit();
   std::string id(question.id);

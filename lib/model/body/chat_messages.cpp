@@ -80,8 +80,8 @@ bool has_content(const Message& message) {
   return message.role != Role::reasoning && message.role != Role::activity;
 }
 
-// Mistral rejects a message of the user right behind the result of a tool (code 3230), whoever
-// serves it.
+// Mistral's models reject a message of the user right behind the result of a tool (code 3230), at
+// every provider.
 // Source: https://github.com/BerriAI/litellm/issues/17761, https://github.com/onyx-dot-app/onyx/issues/6458,
 // https://github.com/NousResearch/hermes-agent/issues/20154 (2025-11 to 2026-05).
 bool wants_results_answered(const Draft& draft) {
