@@ -6,7 +6,7 @@ const chunk = (delta, finish = null) => ({
   choices: [{ index: 0, delta, finish_reason: finish }],
 });
 
-/** Words that take about `count * 40` ms to be written. */
+/** Words that take some seconds to be written. */
 export const slowText = Array.from({ length: 60 }, (_, at) => `word${at + 1}`).join(' ');
 
 /** An answer that a test cuts. */
@@ -56,6 +56,7 @@ const noteText = JSON.stringify({ title: 'Shopping', text: 'milk, eggs' });
 
 const rows = [
   { word: 'slow', answer: { text: slowText, pauseMs: 80 } },
+  { word: 'held', answer: { text: slowText, pauseMs: 80, holdsAt: 'word30' } },
   { word: 'endless', answer: { text: endlessText, pauseMs: 80 } },
   { word: 'hostile', answer: { text: hostileText } },
   { word: 'broken', answer: { status: 400 } },
@@ -79,17 +80,36 @@ function answerTo(body) {
   const question = /<question>\n(.*)/.exec(text);
   if (question) return { text: question[1] };
   const row = rows.find(({ word }) => text.includes(word));
-  return row?.answer ?? { text: 'A short answer.' };
+  return { question: text, ...(row?.answer ?? { text: 'A short answer.' }) };
 }
 
 const pieces = (text) => text.match(/\s*\S+\s*?(?=\s|$)|\s+$/g) ?? [];
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-async function answer(request, response) {
+/** Answers that stop in the middle until a test releases them: what a test sees there hangs on no clock. */
+class Gate {
+  #released = new Set();
+  #waiting = new Map();
+
+  release(question) {
+    this.#released.add(question);
+    for (const go of this.#waiting.get(question) ?? []) go();
+    this.#waiting.delete(question);
+  }
+
+  async wait(question) {
+    if (this.#released.has(question)) return;
+    await new Promise((go) => {
+      this.#waiting.set(question, [...(this.#waiting.get(question) ?? []), go]);
+    });
+  }
+}
+
+async function answer(request, response, gate) {
   const chunks = [];
   for await (const part of request) chunks.push(part);
   const given = answerTo(JSON.parse(Buffer.concat(chunks)));
-  const { reasoning = '', text = '', call, status = 200, pauseMs = 2 } = given;
+  const { reasoning = '', text = '', call, status = 200, pauseMs = 2, holdsAt } = given;
   const write = (value) => response.write(`data: ${JSON.stringify(value)}\n\n`);
   if (status !== 200)
     return response.writeHead(status).end('{"error":{"message":"It is broken."}}');
@@ -100,6 +120,7 @@ async function answer(request, response) {
   }
   for (const piece of pieces(text)) {
     if (response.destroyed) return;
+    if (piece.trim() === holdsAt) await gate.wait(given.question);
     write(chunk({ content: piece }));
     await pause(pauseMs);
   }
@@ -112,14 +133,16 @@ async function answer(request, response) {
   response.end('data: [DONE]\n\n');
 }
 
-/** { url, close } of a server that listens. */
+/** { url, close, release } of a server that listens. `release(question)` lets the rest of a held answer go. */
 export async function startConsoleModel() {
+  const gate = new Gate();
   const server = createServer((request, response) => {
-    answer(request, response).catch(() => response.destroy());
+    answer(request, response, gate).catch(() => response.destroy());
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${server.address().port}/v1`,
     close: () => (server.closeAllConnections(), server.close()),
+    release: (question) => gate.release(question),
   };
 }

@@ -201,38 +201,40 @@ async function artifacts(person, { open }) {
   same(await person.questions().innerText(), 'Notes, please', 'the thread of the artifact');
 }
 
-async function reload(person, { open }) {
+async function reload(person, { open, model }) {
   const { page } = person;
   await page.goto(open.page);
-  await person.ask('slow, with a reload');
+  await person.ask('held, with a reload');
   await person.written('word5');
   await page.reload();
-  await person.open('slow, with a reload');
+  await person.open('held, with a reload');
   await person.written('word12');
   must(!(await person.textOf()).includes('word60'), 'it is shown at its end alone');
+  model.release('held, with a reload');
   await person.written('word60');
   same(await person.textOf(), slowText, 'the answer after a reload');
   await page.reload();
-  await person.open('slow, with a reload');
+  await person.open('held, with a reload');
   same(await person.textOf(), slowText, 'the stored answer');
   same(await person.answers().count(), 1, 'answers');
 }
 
-async function killAndRestart(person, { open }) {
+async function killAndRestart(person, { open, model }) {
   const { page } = person;
   await page.goto(open.page);
-  await person.ask('slow, with a crash');
+  await person.ask('held, with a crash');
   await person.written('word8');
   await open.kill();
   await page.getByText('Something went wrong').waitFor();
   await open.start();
   await page.reload();
-  await person.open('slow, with a crash');
+  await person.open('held, with a crash');
+  model.release('held, with a crash');
   await person.written('word60');
-  same(await person.shown(), `slow, with a crash | ${slowText}`, 'the thread after a restart');
+  same(await person.shown(), `held, with a crash | ${slowText}`, 'the thread after a restart');
   await page.reload();
-  await person.open('slow, with a crash');
-  same(await person.shown(), `slow, with a crash | ${slowText}`, 'the stored thread');
+  await person.open('held, with a crash');
+  same(await person.shown(), `held, with a crash | ${slowText}`, 'the stored thread');
 }
 
 async function failure(person, { open }) {

@@ -81,6 +81,7 @@ export async function startSites({ root, page, stores, millrace }) {
   const address = (server, more) => `${site.url}/?${new URLSearchParams({ server, ...more })}`;
   const withKey = { headers: JSON.stringify(headers) };
   return {
+    model,
     open: Object.assign(open, { page: address(open.url) }),
     closed: {
       ...closed,
