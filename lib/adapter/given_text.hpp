@@ -36,15 +36,12 @@ class GivenText {
   void add(std::string_view piece) {
     std::string joined;
     const std::string_view text = utf8::join_split_pair(held_, piece, joined);
-    hash_.add(text);
     shown_.add(text);
   }
   // What `whole` has behind what came; nothing where it begins with something else.
   [[nodiscard]] std::optional<std::string_view> rest(std::string_view whole) const {
     if (whole.size() < shown_.size()) return std::nullopt;
-    PieceHash hash;
-    hash.add(whole.substr(0, shown_.size()));
-    if (!(hash == hash_)) return std::nullopt;
+    if (!(TextHash(whole.substr(0, shown_.size())) == shown_)) return std::nullopt;
     whole.remove_prefix(shown_.size());
     if (!whole.starts_with(held_)) return std::nullopt;
     return whole.substr(held_.size());
@@ -53,7 +50,6 @@ class GivenText {
   [[nodiscard]] const TextHash& shown() const { return shown_; }
 
  private:
-  PieceHash hash_;
   TextHash shown_;
   std::string held_;  // the first half of a surrogate pair
 };

@@ -8,11 +8,13 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json_lookups.hpp"
 #include "base/json_numbers.hpp"
 #include "base/json_pattern.hpp"
 #include "base/result.hpp"
@@ -23,11 +25,12 @@ enum class Type : std::uint8_t { null, boolean_false, boolean_true, number, stri
 
 namespace detail {
 // One entry of the flat tree. Children follow their parent; `end` is the index behind the subtree.
-// An object's children are key, value, key, value.
+// An object's children are key, value, key, value. The first entry is of the tree itself.
 struct Node {
   union {
     const char* text = nullptr;  // string or number
     std::uint64_t keys;          // object: the bits of its keys
+    Lookups* lookups;            // the tree: where its members were found, or null
   };
   std::uint32_t size = 0;  // bytes of text, or number of elements or members
   std::uint32_t end = 0;
@@ -145,6 +148,8 @@ class Value {
   Value(const detail::Node* tree, std::uint32_t index) : tree_(tree), index_(index) {}
   [[nodiscard]] const detail::Node& node() const { return tree_[index_]; }
   [[nodiscard, gnu::pure]] Value member(std::string_view key, std::uint32_t mark) const;
+  [[nodiscard]] Value search(std::string_view key, std::uint32_t mark) const;
+  [[nodiscard]] std::uint32_t first_of(std::uint32_t mark) const;
   [[nodiscard]] std::optional<std::int64_t> read_integer() const;
 
   const detail::Node* tree_ = nullptr;
@@ -250,6 +255,7 @@ class Document {
   struct Handler;
   Result<Value> parse_whole(std::string_view text);
   void reuse_memory();
+  [[nodiscard]] Value root() const { return {nodes_.data(), 1}; }
 
   std::size_t depth_limit_;
   std::string buffer_;
@@ -257,6 +263,7 @@ class Document {
   std::vector<std::uint32_t> open_;
   HiddenNumbers hidden_numbers_;
   detail::Pattern pattern_;
+  std::unique_ptr<detail::Lookups> lookups_;  // of a tree that was kept
   std::uint64_t shape_ = 0;
   bool used_ = false;
 };

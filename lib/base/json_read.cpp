@@ -249,7 +249,14 @@ void Document::reuse_memory() {
 }
 
 Result<Value> Document::parse(std::string_view text) {
-  if (pattern_.match(text, nodes_)) return Value(nodes_.data(), 0);
+  if (pattern_.match(text, nodes_)) {
+    if (nodes_.front().lookups == nullptr) {
+      if (!lookups_) lookups_ = std::make_unique<detail::Lookups>();
+      lookups_->clear();
+      nodes_.front().lookups = lookups_.get();
+    }
+    return root();
+  }
   pattern_.forget();
   ++shape_;
   return parse_whole(trim(text));
@@ -260,6 +267,12 @@ Result<Value> Document::parse_whole(std::string_view text) {
   constexpr std::size_t size_limit = 0x7FFFFFFF;
   if (text.size() > size_limit)
     return make_error(Errc::invalid_json, "The JSON text is too large.");
+  // About what a record takes.
+  constexpr std::size_t bytes_a_node = 12;
+  constexpr std::size_t most_expected = 64;
+  const std::size_t expected = text.size() / bytes_a_node + 4;
+  if (nodes_.capacity() == 0) nodes_.reserve(std::min(expected, most_expected));
+  nodes_.push_back({});
   const detail::Copied copied = detail::append_safely(buffer_, text);
   if (copied == detail::Copied::has_control) {
     const bool has_nul = text.find('\0') != std::string_view::npos;
@@ -270,6 +283,7 @@ Result<Value> Document::parse_whole(std::string_view text) {
   rapidjson::ParseResult result = detail::read_in_place(buffer_.data(), handler);
   if (result.Code() == rapidjson::kParseErrorNumberTooBig) {
     reuse_memory();
+    nodes_.push_back({});
     detail::append_safely(buffer_, text);
     hidden_numbers_ = hide_large_numbers(buffer_);
     result = detail::read_in_place(buffer_.data(), handler);
@@ -288,7 +302,7 @@ Result<Value> Document::parse_whole(std::string_view text) {
   if (repeats && copied == detail::Copied::unchanged && hidden_numbers_.empty()) {
     pattern_.learn(text, buffer_.data());
   }
-  return Value(nodes_.data(), 0);
+  return root();
 }
 
 std::optional<std::int64_t> Value::read_integer() const {
@@ -308,6 +322,20 @@ std::optional<double> Value::number() const {
 }
 
 Value Value::member(std::string_view key, std::uint32_t mark) const {
+  detail::Lookups* const lookups = tree_->lookups;
+  constexpr std::uint32_t most_nodes = 0xFFFF;
+  if (lookups == nullptr || node().repeats || node().end > most_nodes) return search(key, mark);
+  detail::Lookups::Entry& entry = lookups->at(index_, mark);
+  if (entry.object != index_ || entry.mark != mark) {
+    entry = {mark, static_cast<std::uint16_t>(index_), static_cast<std::uint16_t>(first_of(mark))};
+  }
+  if (entry.found == 0) return {};
+  const detail::Node& name = tree_[entry.found - 1];
+  if (same_text({name.text, name.size}, key)) return {tree_, entry.found};
+  return search(key, mark);
+}
+
+Value Value::search(std::string_view key, std::uint32_t mark) const {
   Value found;
   const detail::Node& object = node();
   for (std::uint32_t at = index_ + 1; at < object.end; at = tree_[at + 1].end) {
@@ -318,6 +346,14 @@ Value Value::member(std::string_view key, std::uint32_t mark) const {
     }
   }
   return found;
+}
+
+// The value behind the first key of that mark, or 0.
+std::uint32_t Value::first_of(std::uint32_t mark) const {
+  for (std::uint32_t at = index_ + 1; at < node().end; at = tree_[at + 1].end) {
+    if (tree_[at].mark == mark) return at + 1;
+  }
+  return 0;
 }
 
 Members Value::members() const {

@@ -172,7 +172,8 @@ std::string PartialJson::completed() const {
 
 std::string object_text(std::string_view text) {
   const auto is_object = [](std::string_view json) {
-    Document document(data_depth_limit);
+    // For each call of a history, at each of its turns.
+    thread_local Document document(data_depth_limit);
     const auto parsed = document.parse(json);
     return parsed && parsed.value().is_object();
   };

@@ -14,6 +14,7 @@ class TextHash {
   TextHash() = default;
   explicit TextHash(std::string_view text) { add(text); }
   void add(std::string_view text);
+  bool operator==(const TextHash& other) const = default;
   [[nodiscard]] std::size_t size() const { return size_; }
   // Eight hexadecimal digits.
   [[nodiscard]] std::string text() const;

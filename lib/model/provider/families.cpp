@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <string>
 
 #include "base/ascii.hpp"
@@ -332,21 +333,8 @@ std::size_t fit_of(std::string_view model, const Pattern& pattern) {
   return 0;
 }
 
-}  // namespace
-
-Effort Efforts::nearest(Effort wanted) const {
-  Effort best = wanted;
-  unsigned least = effort_names.size();
-  for (unsigned at = 0; at < effort_names.size(); ++at) {
-    const unsigned away = at > index(wanted) ? at - index(wanted) : index(wanted) - at;
-    if (!has(static_cast<Effort>(at)) || away > least) continue;
-    least = away;
-    best = static_cast<Effort>(at);
-  }
-  return best;
-}
-
-Traits traits_of(std::string_view model) {
+// What the tables say of a name, which may stand anywhere in it.
+Traits look_up(std::string_view model) {
   const std::string lower = lowered(model);
   std::size_t longest = 0;
   Traits best;
@@ -365,6 +353,35 @@ Traits traits_of(std::string_view model) {
     if (lower.find(part.text) != std::string::npos) best.add(part.traits);
   }
   return best;
+}
+
+}  // namespace
+
+Effort Efforts::nearest(Effort wanted) const {
+  Effort best = wanted;
+  unsigned least = effort_names.size();
+  for (unsigned at = 0; at < effort_names.size(); ++at) {
+    const unsigned away = at > index(wanted) ? at - index(wanted) : index(wanted) - at;
+    if (!has(static_cast<Effort>(at)) || away > least) continue;
+    least = away;
+    best = static_cast<Effort>(at);
+  }
+  return best;
+}
+
+Traits traits_of(std::string_view model) {
+  // A request asks several times, and the next one mostly for the same model.
+  struct Known {
+    std::string model;
+    Traits traits;
+  };
+  thread_local std::array<Known, 8> known;
+  constexpr std::size_t longest = 128;
+  Known& place = known[std::hash<std::string_view>()(model) % known.size()];
+  if (place.model == model && !model.empty()) return place.traits;
+  const Traits traits = look_up(model);
+  if (model.size() <= longest) place = {std::string(model), traits};
+  return traits;
 }
 
 }  // namespace millrace::model

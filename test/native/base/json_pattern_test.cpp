@@ -123,3 +123,56 @@ TEST(JsonPattern, AgreesWithAFreshDocumentOnMutations) {
     expect_same(document, text);
   }
 }
+
+namespace {
+
+// Every member that one of the keys names, in every object of the tree.
+void add_members(std::string& out, const json::Value& value) {
+  // The marks of the first two are the same.
+  constexpr std::array<std::string_view, 8> keys{"a--m-z", "a++m-z", "id",   "n",
+                                                 "",       "delta",  "none", "a..m-z"};
+  for (const std::string_view key : keys) {
+    const json::Value member = value[key];
+    out.append(key).append("=");
+    if (member) member.write(out);
+    out.push_back(';');
+  }
+  for (const json::Member& member : value.members()) add_members(out, member.value);
+  for (const json::Value item : value.items()) add_members(out, item);
+}
+
+std::string members_of(json::Document& document, std::string_view text) {
+  const auto value = document.parse(text);
+  std::string out;
+  if (value) add_members(out, value.value());
+  return out;
+}
+
+}  // namespace
+
+TEST(JsonPattern, FindsTheSameMembersInEachRecord) {
+  ASSERT_EQ(json::detail::key_mark("a--m-z"), json::detail::key_mark("a++m-z"));
+  std::string wide = R"({"id":"x")";
+  for (int at = 0; at < 100; ++at) wide += ",\"k" + std::to_string(at) + R"(":{"n":1,"id":2})";
+  wide.push_back('}');
+  const std::array<std::string, 8> shapes{
+      R"({"id":"x","n":1,"delta":{"a++m-z":1,"id":"y","":[{"n":5}]}})",
+      R"({"a--m-z":"x","a++m-z":2,"delta":[{"id":1},{"n":2}]})",
+      R"({"a++m-z":"x","a--m-z":2,"delta":[{"id":1},{"n":2}]})",
+      R"({"id":"x","id":"y","delta":{"n":1,"n":2}})",
+      R"([{"id":"x"},{"n":1},{}])",
+      R"("x")",
+      "{}",
+      wide};
+  json::Document document;
+  std::mt19937 random(7);  // NOLINT: the same texts each time
+  for (int round = 0; round < 2000; ++round) {
+    std::string text = shapes.at(random() % shapes.size());
+    for (int times = static_cast<int>(random() % 6); times >= 0; --times) {
+      json::Document fresh;
+      ASSERT_EQ(members_of(document, text), members_of(fresh, text)) << text;
+      const std::size_t at = text.find("\"x\"");
+      if (at != std::string::npos) text.replace(at, 3, '"' + std::string(random() % 9, 'x') + '"');
+    }
+  }
+}
