@@ -1,6 +1,7 @@
 #include "adapter/answer_facts.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "base/bytes.hpp"
@@ -12,6 +13,12 @@ bool is_empty_value(const json::Value& value) {
   const bool is_list = value.is_array() || value.is_object();
   return value.is_nothing() || (is_list && value.size() == 0) ||
          (value.is_string() && value.string().empty());
+}
+
+template <class List>
+auto find_in(List& list, std::string_view name) {
+  return std::find_if(list.begin(), list.end(),
+                      [&](const auto& row) { return same_text(row.first, name); });
 }
 
 // Whether `json` is the JSON of this text, for a text that is written without an escape.
@@ -57,11 +64,11 @@ void AnswerFacts::note(const json::Value& object, std::span<const FactName> name
              (name.is_number ? member.value.is_number() : member.value.is_string());
     });
     if (row != names.end()) {
-      const bool is_known = std::any_of(facts_.begin(), facts_.end(),
-                                        [&](const auto& fact) { return fact.first == row->name; });
+      const auto known = find_in(facts_, row->name);
       // A time that is none does not take the place of one.
+      const bool is_known = known != facts_.end();
       if (is_known && row->is_number && member.value.integer() == 0) continue;
-      put(facts_, row->name, member.value.to_json());
+      put(facts_, known, row->name, member.value.to_json());
     } else {
       set_detail(member.key, member.value);
     }
@@ -72,23 +79,23 @@ void AnswerFacts::set(std::string_view name, std::string_view text) {
   if (text.empty()) return;
   std::string json;
   json::append_string(json, text);
-  put(facts_, name, std::move(json));
+  put(facts_, find_in(facts_, name), name, std::move(json));
 }
 
 void AnswerFacts::set_detail(std::string_view member, const json::Value& value) {
   if (is_empty_value(value)) return;
   const auto known = find_detail(member);
-  if (known == details_.end()) return put(details_, member, value.to_json());
+  if (known == details_.end()) return put_detail(member, value.to_json());
   // Records repeat it, mostly.
   if (is_json_of(known->second, value)) return;
   json_.clear();
   value.write(json_);
   if (known->second == json_) return;
-  put(details_, member, value.is_object() ? with_earlier(known->second, value) : json_);
+  put(details_, known, member, value.is_object() ? with_earlier(known->second, value) : json_);
 }
 
 void AnswerFacts::set_detail_json(std::string_view member, std::string json) {
-  put(details_, member, std::move(json));
+  put_detail(member, std::move(json));
 }
 
 bool AnswerFacts::carry(std::string_view member, const json::Value& value) {
@@ -99,8 +106,19 @@ bool AnswerFacts::carry(std::string_view member, const json::Value& value) {
 }
 
 AnswerFacts::List::iterator AnswerFacts::find_detail(std::string_view name) {
-  return std::find_if(details_.begin(), details_.end(),
-                      [&](const auto& row) { return same_text(row.first, name); });
+  if (places_->empty()) return find_in(details_, name);
+  const auto place = places_->find(name);
+  if (place == places_->end()) return details_.end();
+  return details_.begin() + static_cast<std::ptrdiff_t>(place->second);
+}
+
+void AnswerFacts::put_detail(std::string_view name, std::string json) {
+  put(details_, find_detail(name), name, std::move(json));
+  if (details_.size() <= most_carried) return;
+  auto& places = places_.edit();
+  for (std::size_t at = places.size(); at < details_.size(); ++at) {
+    places.emplace(details_[at].first, at);
+  }
 }
 
 // Names that are left out are not kept: one that comes again counts again.
@@ -121,9 +139,7 @@ bool AnswerFacts::add_name(std::string_view list, std::string name) {
   return true;
 }
 
-void AnswerFacts::put(List& list, std::string_view name, std::string json) {
-  const auto known =
-      std::find_if(list.begin(), list.end(), [&](const auto& row) { return row.first == name; });
+void AnswerFacts::put(List& list, List::iterator known, std::string_view name, std::string json) {
   if (known == list.end()) {
     // In small steps: mostly there are few, and each open stream keeps them.
     if (list.size() == list.capacity()) list.reserve(list.size() + 1 + list.size() / 8);

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -69,11 +71,14 @@ class AnswerFacts {
     std::size_t left_out = 0;
   };
 
-  void put(List& list, std::string_view name, std::string json);
+  // Puts it in the place of `known`, or behind all where that is the end.
+  void put(List& list, List::iterator known, std::string_view name, std::string json);
+  void put_detail(std::string_view name, std::string json);
   [[nodiscard]] List::iterator find_detail(std::string_view name);
 
   List facts_;
   List details_;
+  Rare<std::map<std::string, std::size_t, std::less<>>> places_;  // of details, where many are
   std::string json_;  // of a value that is compared with the one before
   Rare<std::vector<Names>> names_;
   std::uint64_t answer_ = 0;

@@ -120,6 +120,8 @@ void LangGraph::on_ai_message(const Message& message, bool complete) {
   const json::Value body = message.body;
   const std::string_view wire_id = wire_id_of(message);
   chunks_given_ = false;
+  listed_calls_ = CallList(body["tool_calls"]);
+  invalid_calls_ = CallList(body["invalid_tool_calls"]);
   if (ordered()) {
     give_in_order(message, wire_id);
     give_calls(body, complete);

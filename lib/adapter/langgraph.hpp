@@ -13,6 +13,7 @@
 
 #include "adapter/adapter.hpp"
 #include "adapter/langgraph_blocks.hpp"
+#include "adapter/langgraph_message.hpp"
 
 namespace millrace::adapter {
 
@@ -145,6 +146,8 @@ class LangGraph final : public Adapter {
   Segment segment_;
   LangGraphBlocks rest_;                              // of the message that is being given
   std::vector<Call> calls_;                           // open ones
+  CallList listed_calls_;                             // of the message that is read
+  CallList invalid_calls_;                            // the same, those that are not valid
   std::unordered_set<std::string> known_calls_;       // ids of the whole stream
   std::unordered_map<std::string, Origin> used_ids_;  // of messages
   std::unordered_map<std::string, Progress> progress_;

@@ -109,13 +109,10 @@ void LangGraphBlocks::add_bare() {
 void LangGraphBlocks::add_call(const json::Value& block, const CallBlock& shape,
                                std::string_view id) {
   may_go_on_ = false;
-  const bool is_known = std::any_of(blocks_.begin(), blocks_.end(),
-                                    [&](const Block& known) { return known.call_id == id; });
-  if (id.empty() || is_known) return;
+  if (id.empty() || !call_ids_.emplace(id).second) return;
   add_bare();
   Block& added = blocks_.emplace_back();
   added.type = shape.whole_type;
-  added.call_id = id;
   for (const auto& [key, value] : block.members()) {
     const bool is_place = key == "index" && !shape.is_whole;
     if (value.is_null() || is_place || key == shape.arguments || key == "name") continue;
@@ -158,6 +155,7 @@ std::string LangGraphBlocks::take_content() {
     out.append(block.members.take());
   }
   blocks_.clear();
+  call_ids_.clear();
   return out + "]";
 }
 

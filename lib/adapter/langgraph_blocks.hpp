@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -52,7 +53,6 @@ class LangGraphBlocks {
     std::string index;
     std::string_view words;  // the name of the member that goes on; "" for none
     std::string text;        // of that member
-    std::string call_id;     // of a call
     std::size_t size = 0;    // of a text
     MemberSet members;       // the others
   };
@@ -60,6 +60,7 @@ class LangGraphBlocks {
   void add_bare();
 
   std::vector<Block> blocks_;
+  std::unordered_set<std::string> call_ids_;  // of those that are calls
   std::size_t bare_ = 0;  // of texts without a block around them, before the first block
   bool may_go_on_ = true;
   MemberSet members_;

@@ -48,8 +48,7 @@ void LangGraph::give_unlisted_calls(const json::Value& body) {
   if (give_raw_calls(body)) return;
   for (const json::Value item : body["response_metadata"]["output"].items()) {
     const std::string_view id = item["call_id"].string();
-    if (item["type"].string() != "function_call" || has_call(body["invalid_tool_calls"], id))
-      continue;
+    if (item["type"].string() != "function_call" || invalid_calls_.has(id)) continue;
     if (!id.empty()) give_whole_call(item, id, item["arguments"]);
   }
 }
@@ -62,7 +61,7 @@ bool LangGraph::give_block_calls(const json::Value& body) {
     if (shape == nullptr || !shape->is_whole) continue;
     has_any = true;
     const std::string_view id = block[shape->id].string();
-    if (has_call(body["invalid_tool_calls"], id)) continue;
+    if (invalid_calls_.has(id)) continue;
     give_whole_call(block, id, block[shape->arguments]);
   }
   return has_any;
@@ -75,7 +74,7 @@ bool LangGraph::give_raw_calls(const json::Value& body) {
     const json::Value function = call["function"];
     const std::string_view id = call["id"].string();
     const json::Value index = call["index"];
-    if (!function.is_object() || has_call(body["invalid_tool_calls"], id)) continue;
+    if (!function.is_object() || invalid_calls_.has(id)) continue;
     if (index.is_number() && !cumulative()) {
       give_piece(index.number_text(), id, function["name"].string(), function["arguments"]);
     } else if (!id.empty()) {
@@ -166,6 +165,8 @@ void LangGraph::give_chunk(const json::Value& chunk) {
 
 void LangGraph::give_piece(std::string_view index, std::string_view id, std::string_view name,
                            const json::Value& arguments) {
+  // The tracker ended the run: of more calls than may be open none is kept.
+  if (services_.parts.failed()) return;
   Call* call = find_call(index, id);
   if (call == nullptr) {
     const bool unknown = id.empty() ? name.empty() : known_calls_.contains(std::string(id));

@@ -103,11 +103,9 @@ std::optional<std::string> LangGraph::give_listed_call(const json::Value& body,
     }
     return known_calls_.contains(id) ? std::optional(id) : std::nullopt;
   }
-  const json::Value calls = body["tool_calls"];
-  for (const json::Value call : calls.items()) {
-    if (!id.empty() && call["id"].string() == id) return give_whole_call(call, id, call["args"]);
-  }
-  if (calls.size() > 0 || has_call(body["invalid_tool_calls"], id)) return std::nullopt;
+  const json::Value call = id.empty() ? json::Value() : listed_calls_.find(id);
+  if (call.exists()) return give_whole_call(call, id, call["args"]);
+  if (!listed_calls_.empty() || invalid_calls_.has(id)) return std::nullopt;
   return give_whole_call(block, id, block[shape.arguments]);
 }
 

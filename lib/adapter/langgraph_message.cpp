@@ -26,11 +26,12 @@ Author author_of(std::string_view type) {
   return row == authors.end() ? Author::other : row->second;
 }
 
-bool has_call(const json::Value& list, std::string_view id) {
-  for (const json::Value call : list.items()) {
-    if (call["id"].string() == id) return true;
+json::Value CallList::find(std::string_view id) {
+  if (by_id_.empty()) {
+    for (const json::Value call : list_.items()) by_id_.try_emplace(call["id"].string(), call);
   }
-  return false;
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? json::Value() : found->second;
 }
 
 std::string_view first_text(const json::Value& value, std::string_view key,

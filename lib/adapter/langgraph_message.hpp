@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "base/json.hpp"
 
@@ -13,8 +14,22 @@ namespace millrace::adapter {
 enum class Author : std::uint8_t { other, ai, tool };
 Author author_of(std::string_view type);
 
-// Whether a list of calls has one of this id.
-bool has_call(const json::Value& list, std::string_view id);
+// A list of calls by their ids, which are read when the first one is looked for.
+// Lifetime: of the list.
+class CallList {
+ public:
+  CallList() = default;
+  explicit CallList(const json::Value& list) : list_(list) {}
+
+  [[nodiscard]] bool empty() const { return list_.size() == 0; }
+  // The first call of this id, or nothing.
+  [[nodiscard]] json::Value find(std::string_view id);
+  [[nodiscard]] bool has(std::string_view id) { return find(id).exists(); }
+
+ private:
+  json::Value list_;
+  std::unordered_map<std::string_view, json::Value> by_id_;
+};
 
 // The first of these members that is a string with text, or "".
 std::string_view first_text(const json::Value& value, std::string_view key,

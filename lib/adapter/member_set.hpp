@@ -1,6 +1,9 @@
 // Further members of an object that comes in pieces.
 #pragma once
 
+#include <cstddef>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,9 +26,11 @@ class MemberSet {
   void append_to(std::string& object) const;
 
  private:
-  [[nodiscard]] const std::string* find(std::string_view key) const;
+  // Where a member is, or members_.size().
+  [[nodiscard]] std::size_t place_of(std::string_view key) const;
 
   std::vector<std::pair<std::string, std::string>> members_;
+  std::map<std::string, std::size_t, std::less<>> places_;  // by name, where many are
 };
 
 }  // namespace millrace::adapter
