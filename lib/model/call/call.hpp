@@ -25,6 +25,7 @@
 #include "model/failure/response_error.hpp"
 #include "model/payload/request.hpp"
 #include "model/usage/cost.hpp"
+#include "model/usage/usage.hpp"
 #include "net/client.hpp"
 
 namespace millrace::model {
@@ -165,6 +166,7 @@ struct Attempt {
   bool shown = false;   // a reader saw something of it
   bool counts = false;  // its answer began, so that tokens were used
   Rare<RecordedUsage> usage;
+  UsageRules usage_rules;  // of its server
   Rare<AnswerReport> answer;
   std::shared_ptr<const CostOptions> prices;  // the call's
 };

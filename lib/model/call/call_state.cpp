@@ -151,8 +151,16 @@ void ModelCall::State::build(Moment now) {
   }
 }
 
+// What a conversation that is too long has in place of a provider's body.
+Error ModelCall::State::take_facts(Error error) {
+  if (error.code == Errc::context_window_exceeded) {
+    place_.body_json = std::exchange(error.detail, {});
+  }
+  return error;
+}
+
 void ModelCall::State::take_built(Result<ChatRequest> built, Moment now) {
-  if (!built) return settle(of_provider(std::move(built).error()), now);
+  if (!built) return settle(of_provider(take_facts(std::move(built).error())), now);
   request_ = std::move(built).value();
   notes_.clear();
   // A fallback may be unable to take more than those before it; what was not told was not lost.
@@ -188,6 +196,7 @@ void ModelCall::State::send(Moment now) {
   attempt.provider = link().config.id;
   attempt.model = request_->model;
   attempt.prices = options_.prices;
+  attempt.usage_rules = usage_rules(link().config.quirks);
   attempt.waited = std::exchange(waited_, milliseconds{0});
   wire_ = request_->wire;
   answers_ = requested_answers();

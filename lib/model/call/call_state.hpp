@@ -86,6 +86,7 @@ class ModelCall::State {
   void build(Moment now);
   bool build_aside(const Credential& credential, Moment now);
   void watch_building(Moment now);
+  Error take_facts(Error error);
   void take_built(Result<ChatRequest> built, Moment now);
   void report_address(const net::Request& request);
   void call_payload_hook(Moment now);

@@ -94,7 +94,8 @@ RecordedUsage record_silence(const ChatPayload& payload) {
 }
 
 ModelUsage model_usage(const Attempt& attempt) {
-  ModelUsage usage = read_vendor_usage(attempt.usage->view(attempt.provider, attempt.model));
+  ModelUsage usage =
+      read_vendor_usage(attempt.usage_rules, attempt.usage->view(attempt.provider, attempt.model));
   const bool is_reported = usage.cost.has_value();
   const CostOptions prices = attempt.prices ? *attempt.prices : CostOptions{};
   usage.cost = known_cost(attempt.provider, attempt.model, usage, prices);

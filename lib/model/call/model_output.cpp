@@ -70,9 +70,11 @@ class LobeBytes final : public ModelEncoder {
   }
   void write_usage(std::string& out, const event::Usage& usage) const {
     if (counted() > 1) return model::write_json(out, model::sum_of(call_->attempts()));
-    model::ModelUsage read = model::read_vendor_usage(usage);
-    const bool priced = call_ != nullptr && !call_->attempts().empty();
-    const auto prices = priced ? call_->attempts().back().prices : nullptr;
+    const bool is_of_call = call_ != nullptr && !call_->attempts().empty();
+    const model::Attempt* attempt = is_of_call ? &call_->attempts().back() : nullptr;
+    model::ModelUsage read = is_of_call ? model::read_vendor_usage(attempt->usage_rules, usage)
+                                        : model::read_vendor_usage(usage);
+    const auto prices = is_of_call ? attempt->prices : nullptr;
     read.cost = model::known_cost(usage.provider, usage.model, read,
                                   prices ? *prices : model::CostOptions{});
     model::write_json(out, read);

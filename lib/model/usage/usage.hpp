@@ -13,6 +13,7 @@
 #include "base/json_tree.hpp"
 #include "base/result.hpp"
 #include "event/event.hpp"
+#include "model/provider/providers.hpp"
 
 namespace millrace::model {
 
@@ -72,14 +73,22 @@ struct ModelUsage {
   [[nodiscard]] bool operator==(const ModelUsage&) const = default;
 };
 
+// What a server means by its counts where they do not show it.
+struct UsageRules {
+  bool reasoning_beside = false;  // reasoning is not in the completion
+};
+UsageRules usage_rules(Quirks quirks);
+
 // Reads a vendor's usage object; its members say whose it is. `provider` is needed only where two
 // vendors mean different things by the same members.
 // The last report of an Anthropic stream counts: its output tokens are cumulative.
+ModelUsage read_vendor_usage(UsageRules rules, const json::Value& reported);
 ModelUsage read_vendor_usage(std::string_view provider, const json::Value& reported);
 // As above, of a report as its vendor gave it: what an Anthropic answer's compactions cost, which
 // its counts leave out, is added, as the wire's adapter does.
 ModelUsage read_raw_usage(std::string_view provider, const json::Value& reported);
 // As above, from what an adapter gave; its counts are used when there is no JSON.
+ModelUsage read_vendor_usage(UsageRules rules, const event::Usage& usage);
 ModelUsage read_vendor_usage(const event::Usage& usage);
 
 // Whether an iteration of Anthropic's report is an advisor's: another model, whose tokens are in no

@@ -56,10 +56,24 @@ std::optional<double> reported_cost(const json::Value& v) {
   return dollars && std::isfinite(*dollars) && *dollars >= 0 ? dollars : std::nullopt;
 }
 
+// Those of a provider by its row; another one has none.
+UsageRules rules_of(std::string_view provider) {
+  const Provider* row = find_provider(provider);
+  return row == nullptr ? UsageRules() : usage_rules(row->quirks);
+}
+
 }  // namespace
 
+UsageRules usage_rules(Quirks quirks) {
+  return {quirks.has(Quirk::reasoning_beside)};
+}
+
 ModelUsage read_vendor_usage(std::string_view provider, const json::Value& reported) {
-  std::optional<ModelUsage> usage = read_counts(provider, reported);
+  return read_vendor_usage(rules_of(provider), reported);
+}
+
+ModelUsage read_vendor_usage(UsageRules rules, const json::Value& reported) {
+  std::optional<ModelUsage> usage = read_counts(rules, reported);
   if (!usage) return {};
   usage->cost = reported_cost(reported);
   if (!usage->cost) set_unpriced(*usage, reported);
@@ -84,9 +98,13 @@ ModelUsage read_raw_usage(std::string_view provider, const json::Value& reported
 }
 
 ModelUsage read_vendor_usage(const event::Usage& usage) {
+  return read_vendor_usage(rules_of(usage.provider), usage);
+}
+
+ModelUsage read_vendor_usage(UsageRules rules, const event::Usage& usage) {
   json::Document document;
   if (const auto reported = document.parse(usage.json)) {
-    ModelUsage result = read_vendor_usage(usage.provider, reported.value());
+    ModelUsage result = read_vendor_usage(rules, reported.value());
     const bool is_reported = result.source == UsageSource::reported;
     if (is_reported && !usage.estimated) return result;
     // The input that a report has stays as it is.

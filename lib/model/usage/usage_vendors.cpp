@@ -90,11 +90,11 @@ bool is_total_with(std::int64_t reasoning, std::int64_t input, std::int64_t outp
 }
 
 // xAI and servers that follow it count reasoning beside the completion; the total gives it away.
-bool reasoning_is_beside(std::string_view provider, std::int64_t prompt, std::int64_t completion,
+bool reasoning_is_beside(UsageRules rules, std::int64_t prompt, std::int64_t completion,
                          std::int64_t reasoning, Count total) {
   if (reasoning == 0) return false;
   if (total) return is_total_with(reasoning, prompt, completion, total);
-  return provider == "xai" || adapter::exceeds_output(reasoning, completion);
+  return rules.reasoning_beside || adapter::exceeds_output(reasoning, completion);
 }
 
 // Cached tokens that are not in the input, or 0. xAI counts so at times.
@@ -118,7 +118,7 @@ Count first_count(const json::Value& usage, std::initializer_list<Place> places)
   return std::nullopt;
 }
 
-ModelUsage openai_chat(std::string_view provider, const json::Value& v) {
+ModelUsage openai_chat(UsageRules rules, const json::Value& v) {
   ModelUsage usage;
   const json::Value in = v["prompt_tokens_details"];
   const json::Value out = v["completion_tokens_details"];
@@ -135,7 +135,7 @@ ModelUsage openai_chat(std::string_view provider, const json::Value& v) {
                       {"prompt_token_details", "cached_tokens"},
                       {"", "cached_tokens"}});
   prompt += cached_beside(prompt, cached, completion, reasoning, total);
-  const bool beside = reasoning_is_beside(provider, prompt, completion, reasoning, total);
+  const bool beside = reasoning_is_beside(rules, prompt, completion, reasoning, total);
   set(usage, Tokens::input_text, prompt);
   set(usage, Tokens::input_citation, citation);
   set_openai_details(usage, in, out);
@@ -154,7 +154,7 @@ ModelUsage openai_chat(std::string_view provider, const json::Value& v) {
   return usage;
 }
 
-ModelUsage openai_responses(std::string_view, const json::Value& v) {
+ModelUsage openai_responses(UsageRules, const json::Value& v) {
   ModelUsage usage;
   const json::Value in = v["input_tokens_details"];
   const json::Value out = v["output_tokens_details"];
@@ -196,7 +196,7 @@ ModelUsage beside_cache(const json::Value& v, std::string_view input_key, std::s
   return usage;
 }
 
-ModelUsage anthropic(std::string_view, const json::Value& v) {
+ModelUsage anthropic(UsageRules, const json::Value& v) {
   ModelUsage usage = beside_cache(v, "input_tokens", "cache_read_input_tokens",
                                   "cache_creation_input_tokens", "output_tokens");
   const std::int64_t reasoning_parts = number(v["output_tokens_details"], "thinking_tokens");
@@ -209,16 +209,16 @@ ModelUsage anthropic(std::string_view, const json::Value& v) {
   return usage;
 }
 
-ModelUsage bedrock(std::string_view, const json::Value& v) {
+ModelUsage bedrock(UsageRules, const json::Value& v) {
   return beside_cache(v, "inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens",
                       "outputTokens");
 }
 
 // `input_tokens` stands in the Responses API, in Anthropic's and in others' that add a total.
-ModelUsage input_tokens(std::string_view provider, const json::Value& v) {
+ModelUsage input_tokens(UsageRules rules, const json::Value& v) {
   const bool responses = v["total_tokens"].exists() || v["input_tokens_details"].is_object() ||
                          v["output_tokens_details"]["reasoning_tokens"].exists();
-  return responses ? openai_responses(provider, v) : anthropic(provider, v);
+  return responses ? openai_responses(rules, v) : anthropic(rules, v);
 }
 
 // What Google's two APIs share. Thoughts and tool prompts are beside the other counts.
@@ -245,7 +245,7 @@ void set_google(ModelUsage& usage, const GoogleCounts& c) {
   set_totals(usage, input, output, c.total);
 }
 
-ModelUsage gemini(std::string_view, const json::Value& v) {
+ModelUsage gemini(UsageRules, const json::Value& v) {
   ModelUsage usage;
   constexpr std::string_view key = "tokenCount";
   set_modalities(usage, v["promptTokensDetails"], key, &Modality::input);
@@ -258,7 +258,7 @@ ModelUsage gemini(std::string_view, const json::Value& v) {
   return usage;
 }
 
-ModelUsage gemini_interactions(std::string_view, const json::Value& v) {
+ModelUsage gemini_interactions(UsageRules, const json::Value& v) {
   ModelUsage usage;
   constexpr std::string_view key = "tokens";
   set_modalities(usage, v["input_tokens_by_modality"], key, &Modality::input);
@@ -279,11 +279,11 @@ ModelUsage plain(Count input, Count output, Count total) {
   return usage;
 }
 
-ModelUsage ollama(std::string_view, const json::Value& v) {
+ModelUsage ollama(UsageRules, const json::Value& v) {
   return plain(member_count(v, "prompt_eval_count"), member_count(v, "eval_count"), std::nullopt);
 }
 
-ModelUsage cohere(std::string_view, const json::Value& v) {
+ModelUsage cohere(UsageRules, const json::Value& v) {
   const json::Value tokens = v["tokens"].is_object() ? v["tokens"] : v["billed_units"];
   const Count input = member_count(tokens, "input_tokens");
   ModelUsage usage = plain(input, member_count(tokens, "output_tokens"), std::nullopt);
@@ -292,7 +292,7 @@ ModelUsage cohere(std::string_view, const json::Value& v) {
   return usage;
 }
 
-ModelUsage langchain(std::string_view, const json::Value& v) {
+ModelUsage langchain(UsageRules, const json::Value& v) {
   const json::Value in = v["input_token_details"];
   const json::Value out = v["output_token_details"];
   const Count input = member_count(v, "input_tokens");
@@ -314,7 +314,7 @@ ModelUsage langchain(std::string_view, const json::Value& v) {
 
 struct Vendor {
   std::string_view member;
-  ModelUsage (*read)(std::string_view provider, const json::Value& reported);
+  ModelUsage (*read)(UsageRules rules, const json::Value& reported);
 };
 // Gateways mix members of several vendors; the first row that fits is what they mean.
 constexpr std::array<Vendor, 15> vendors{{
@@ -345,10 +345,10 @@ bool has_count(const json::Value& reported) {
 
 }  // namespace
 
-std::optional<ModelUsage> read_counts(std::string_view provider, const json::Value& reported) {
+std::optional<ModelUsage> read_counts(UsageRules rules, const json::Value& reported) {
   for (const Vendor& vendor : vendors) {
     if (reported[vendor.member].is_nothing()) continue;
-    ModelUsage usage = vendor.read(provider, reported);
+    ModelUsage usage = vendor.read(rules, reported);
     usage.source = has_count(reported) ? UsageSource::reported : UsageSource::unknown;
     return usage;
   }

@@ -12,7 +12,7 @@
 namespace millrace::model {
 
 // The counts of a report, without what it costs; nothing for a report of no vendor that is known.
-std::optional<ModelUsage> read_counts(std::string_view provider, const json::Value& reported);
+std::optional<ModelUsage> read_counts(UsageRules rules, const json::Value& reported);
 
 // Those that an adapter read of a report.
 ModelUsage read_counts(const event::Usage& usage);

@@ -316,6 +316,26 @@ TEST(ModelCall, CountsAsReportedWhatTheProviderReportedOfACutAnswer) {
   EXPECT_EQ(usage.total_tokens, 17);
 }
 
+// Also of a server whose quirk the user set.
+TEST(ModelCall, CountsReasoningAsItsServerDoes) {
+  for (const bool is_beside : {true, false}) {
+    CallLink own = link();
+    own.config.quirks.set(Quirk::reasoning_beside, is_beside);
+    CallRig rig(std::move(own));
+    rig.start();
+    rig.head(200);
+    rig.text("Whole");
+    rig.data(
+        "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"
+        "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":20,"
+        "\"completion_tokens_details\":{\"reasoning_tokens\":5}}}\n\ndata: [DONE]\n\n");
+    rig.done();
+    const ModelUsage usage = model_usage(rig.call.attempts().back());
+    EXPECT_EQ(usage[Tokens::total_output], is_beside ? 25 : 20);
+    EXPECT_EQ(usage[Tokens::output_reasoning], 5);
+  }
+}
+
 TEST(ModelCall, TakesTheReasonToStopForTheEndOfAMessage) {
   CallRig rig(link("anthropic", "m", 0));
   rig.start();

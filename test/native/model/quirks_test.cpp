@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <utility>
 
 #include "model/build.hpp"
+#include "model/usage/usage.hpp"
 
 namespace millrace {
 namespace {
@@ -338,6 +340,25 @@ TEST(Quirks, CutAnAddressAtItsResource) {
   EXPECT_EQ(url(""), "https://e/openai");
 }
 
+// Reasoning that no total shows to be in the completion or beside it.
+TEST(Quirks, SayWhereReasoningIsCounted) {
+  json::Document document;
+  const auto reported = document.parse(
+      R"({"prompt_tokens":10,"completion_tokens":20,"completion_tokens_details":{"reasoning_tokens":5}})");
+  ASSERT_TRUE(reported.ok());
+  const auto output = [&](const model::ModelUsage& usage) {
+    return usage[model::Tokens::total_output];
+  };
+  using model::read_vendor_usage;
+  const auto rules = model::usage_rules(model::Quirks::of(model::Quirk::reasoning_beside));
+  EXPECT_EQ(output(read_vendor_usage(rules, reported.value())), 25);
+  EXPECT_EQ(output(read_vendor_usage(model::usage_rules({}), reported.value())), 20);
+  for (const auto& [provider, tokens] : {std::pair{"xai", 25}, std::pair{"grok", 25},
+                                         std::pair{"openai", 20}, std::pair{"unknown", 20}}) {
+    EXPECT_EQ(output(read_vendor_usage(provider, reported.value())), tokens) << provider;
+  }
+}
+
 // A flag that is of certain models leaves the others alone, and knows no case of letters.
 TEST(Quirks, ConcernTheirModels) {
   using model::applies;
@@ -374,7 +395,7 @@ TEST(Quirks, AllHaveACase) {
   std::set<std::string_view> tested{"responses_api",    "responses_first", "responses_gpt",
                                     "search_responses", "search_x",        "plain_think_tags",
                                     "late_think_tags",  "claude_server",   "temperature_to_two",
-                                    "resource_address", "no_lobe_zero"};
+                                    "resource_address", "no_lobe_zero",    "reasoning_beside"};
   for (const Case& c : cases()) tested.insert(c.quirk);
   for (const model::QuirkRow& row : model::quirks()) {
     EXPECT_TRUE(tested.contains(row.name)) << row.name << " has no test";
