@@ -43,6 +43,36 @@ TEST(NewerGpt, IsAskedByTheResponsesApi) {
   test::expect_requests({{"openai", "gpt-5.5", "", "https://e.example/v1/responses", ""}}, of_lobe);
 }
 
+// docs/decisions/model-names.md
+TEST(NewerGpt, KeepsItsRulesAtAnotherServer) {
+  constexpr std::string_view address = R"("baseURL":"https://e.example/v1")";
+  const std::string given = R"("temperature":0.2,"presence_penalty":1,"max_tokens":9)";
+  const std::string thinking = given + R"(,"reasoning_effort":"high")";
+  for (const std::string_view model : {"gpt-5.2", "openai/gpt-5.4-mini", "gpt-5.6-sol", "gpt-6"}) {
+    test::expect_requests(
+        {{"openai", model, thinking, R"("max_completion_tokens":9)", "temperature"},
+         {"openai", model, thinking, R"("reasoning_effort":"high")", "penalty"}},
+        address);
+    const auto built =
+        test::build(test::settings_of("openai", address), test::question(model, thinking));
+    ASSERT_TRUE(built.ok());
+    std::string notes;
+    for (const auto& note : built.value().notes) notes.append(note.what).append(" ");
+    EXPECT_TRUE(test::has(notes, "temperature ")) << notes;
+    EXPECT_TRUE(test::has(notes, "presence_penalty ")) << notes;
+  }
+  test::expect_requests(
+      {{"openai", "gpt-5.2", given + R"(,"reasoning_effort":"none")", R"("temperature":0.2)", ""},
+       {"openai", "gpt-5.2", R"("reasoning_effort":"max")", R"("reasoning_effort":"xhigh")", ""}},
+      address);
+  // The two ways around it.
+  test::expect_requests({{"openai", "gpt-5.2", thinking, R"("temperature":0.3)", ""}},
+                        R"("baseURL":"https://e.example/v1","body":{"temperature":0.3})");
+  test::expect_requests({{"openai", "mine", thinking, R"("temperature":0.2)", ""},
+                         {"openai", "mine", thinking, R"("model":"gpt-5.2")", ""}},
+                        R"("baseURL":"https://e.example/v1","deployments":{"mine":"gpt-5.2"})");
+}
+
 // What asks for it by name, or serves nothing else, is not kept from it.
 TEST(NewerGpt, OfACodexGatewayHasNoOtherApi) {
   constexpr std::string_view address = R"("baseURL":"https://e.example/v1")";
