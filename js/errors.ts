@@ -48,7 +48,11 @@ export class MillraceError extends Error {
    * `***`.
    */
   declare readonly endpoint?: string;
-  /** The provider's own error body, parsed, shortened and without credentials. */
+  /**
+   * The provider's own error body, parsed, shortened and without credentials. Of a conversation that is
+   * too long for its model, before it is sent: `{ type, model, ctx, promptTokens, shortBy,
+   * minOutputTokens?, suggestions }`, in tokens.
+   */
   declare readonly error?: unknown;
   declare readonly status?: number;
   declare readonly retryAfterMs?: number;

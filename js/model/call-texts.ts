@@ -4,6 +4,7 @@ import { MillraceError } from '../errors';
 import { randomUUID } from '../node-crypto';
 import { engine } from '../transport/engine';
 import type { CallTexts } from './call';
+import type { ContextOverflow } from './factory-hooks';
 import { mockedSettings } from './mock';
 import type { CallOptions, ChatOptions, Fallback, ModelRuntimeOptions } from './runtime-options';
 import type { ProviderSettings } from './settings';
@@ -14,7 +15,7 @@ interface OwnOptions {
   extraBody?: Record<string, unknown>;
   apiMode?: string;
   /** Why the conversation does not fit this provider's model. */
-  tooLong?: string;
+  tooLong?: ContextOverflow;
 }
 
 /** Options of a runtime that are not settings of its provider. */

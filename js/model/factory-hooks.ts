@@ -24,11 +24,20 @@ export interface ContextPreFlight {
   safetyMarginTokens?: number | undefined;
 }
 
-/** Why a conversation leaves no room for an answer; undefined when it does. */
+/** Why a conversation leaves no room for an answer, in tokens; LobeHub's errors have these names. */
+export interface ContextOverflow {
+  message: string;
+  ctx: number;
+  promptTokens: number;
+  shortBy: number;
+  minOutputTokens?: number;
+}
+
+/** Undefined for a conversation that leaves room. */
 export function tooLongFor(
   preFlight: ContextPreFlight | undefined,
   payload: ChatStreamPayload,
-): string | undefined {
+): ContextOverflow | undefined {
   const limit = preFlight?.models.find(({ id }) => id === payload.model);
   if (!preFlight || !limit?.contextWindowTokens) return undefined;
   const { minOutputTokens, safetyMarginTokens = 0 } = preFlight;
@@ -39,10 +48,15 @@ export function tooLongFor(
   const window = limit.contextWindowTokens - safetyMarginTokens;
   if (requested + room <= window) return undefined;
   const total = room === 0 ? 'that' : `with ${room} for the answer that`;
-  return (
-    `The conversation is about ${requested} tokens; ${total} is more than the ${window} of ${limit.id}. ` +
-    (room === 0 ? 'Shorten it.' : 'Shorten it, or ask for fewer tokens.')
-  );
+  return {
+    message:
+      `The conversation is about ${requested} tokens; ${total} is more than the ${window} of ${limit.id}. ` +
+      (room === 0 ? 'Shorten it.' : 'Shorten it, or ask for fewer tokens.'),
+    ctx: limit.contextWindowTokens,
+    promptTokens: requested,
+    shortBy: Math.ceil(requested + room - window),
+    ...(room === 0 ? {} : { minOutputTokens: room }),
+  };
 }
 
 // Media are not counted by their length.

@@ -21,7 +21,7 @@ std::string error_body(std::string_view code, std::string_view message,
 // What is told of a failed request besides the error itself.
 struct ErrorPlace {
   std::string endpoint;   // where the request went (address.hpp), or ""
-  std::string body_json;  // error_body, or ""
+  std::string body_json;  // error_body, the numbers of a conversation that is too long, or ""
 };
 
 // error_json with the members "provider", "endpoint"? and "error"?, the body.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdint>
+#include <optional>
 
 #include "base/json.hpp"
 #include "base/shown.hpp"
@@ -215,6 +217,17 @@ void take_project(ProviderConfig& config) {
   if (account) config.project = account.value()["project_id"].string();
 }
 
+std::optional<ContextOverflow> read_overflow(const json::Value& value) {
+  if (!value.is_object()) return std::nullopt;
+  ContextOverflow overflow;
+  overflow.sentence = value["message"].string();
+  overflow.window = value["ctx"].integer().value_or(0);
+  overflow.prompt = value["promptTokens"].integer().value_or(0);
+  overflow.short_by = value["shortBy"].integer().value_or(0);
+  overflow.answer = value["minOutputTokens"].integer();
+  return overflow;
+}
+
 Result<void> read_rest(const json::Value& root, ProviderConfig& config) {
   MILLRACE_TRY(read_base_url(root, config));
   MILLRACE_TRY(read_credentials(root, config));
@@ -236,7 +249,7 @@ Result<void> read_rest(const json::Value& root, ProviderConfig& config) {
     MILLRACE_TRY(read_text_setting(root, option.name, config.*option.field));
   }
   take_project(config);
-  config.too_long = root["tooLong"].string();
+  config.too_long = read_overflow(root["tooLong"]);
   for (const auto& [key, value] : root["extraBody"].members()) {
     config.extra_body.emplace_back(key, value.to_json());
   }

@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,6 +30,15 @@ struct CircuitPolicy {
   std::chrono::milliseconds pause{30'000};
 };
 
+// A conversation that is larger than a model's window, as somebody else has counted it. In tokens.
+struct ContextOverflow {
+  std::string sentence;
+  std::int64_t window = 0;
+  std::int64_t prompt = 0;
+  std::int64_t short_by = 0;
+  std::optional<std::int64_t> answer;  // what the answer needs, where that counts
+};
+
 struct ProviderConfig {
   // Never nullptr in a config that read_config or config_of made; static, or kept by `custom`.
   const Provider* provider = nullptr;
@@ -44,7 +55,7 @@ struct ProviderConfig {
   std::string deployment;                                        // of every model
   std::vector<std::pair<std::string, std::string>> deployments;  // model -> deployment
   std::string api_mode;  // see api_mode.hpp; "" leaves it to the provider
-  std::string too_long;  // why the conversation does not fit, when somebody else has counted it
+  std::optional<ContextOverflow> too_long;
   // Members put into every body, JSON text each; they replace those that are there.
   std::vector<std::pair<std::string, std::string>> extra_body;
   std::string body_patch;         // a JSON merge patch (RFC 7396) of every chat's body, or ""
@@ -70,7 +81,8 @@ bool is_openai_server(const ProviderConfig& config);
 // connect, firstByte, idle, total }, limits?: { headerBytes, decodedBytes }, maxRetries?, circuit?:
 // false | { failures?, windowMs?, pauseMs? }, region?,
 // project?, location?, accountId?, apiVersion?, deployment?, deployments?: { model: name },
-// errorNames?: { class: name }, extraBody?: {}, body?: {}, temperatureScale?: "lobe", tooLong?,
+// errorNames?: { class: name }, extraBody?: {}, body?: {}, temperatureScale?: "lobe", tooLong?: {
+// message, ctx, promptTokens, shortBy, minOutputTokens? },
 // credentials?, accessKeyId?, secretAccessKey?, sessionToken?, apiMode?, quirks?: { name: boolean
 // }, what route.hpp reads, custom?: { name, dialect, auth, baseURL, headers, quirks, keyNames,
 // models } } Other members are left to others.

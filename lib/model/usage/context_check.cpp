@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/json.hpp"
 #include "message/parts.hpp"
 #include "model/body/fields.hpp"
 #include "model/usage/cards.hpp"
@@ -34,6 +35,19 @@ bool is_cut_by_server(const ChatPayload& payload) {
 
 bool is_read(const Message& message) {
   return message.role != Role::reasoning && message.role != Role::activity;
+}
+
+// Its detail has the members that LobeHub's clients read of such an error.
+// Source: lobehub/lobehub, `packages/model-runtime/src/utils/resolveSafeMaxTokens.ts` (2026).
+Error overflow_error(const ContextOverflow& overflow, std::string_view model) {
+  std::string facts = R"({"type":"context_exceeded_pre_flight")";
+  json::append_member(facts, "model", model);
+  json::append_member(facts, "ctx", overflow.window);
+  json::append_member(facts, "promptTokens", overflow.prompt);
+  json::append_member(facts, "shortBy", overflow.short_by);
+  if (overflow.answer) json::append_member(facts, "minOutputTokens", *overflow.answer);
+  json::append_raw_member(facts, "suggestions", R"(["fork_topic","switch_to_larger_ctx_model"])");
+  return make_error(Errc::context_window_exceeded, overflow.sentence, facts + "}");
 }
 
 }  // namespace
@@ -69,7 +83,7 @@ std::int64_t fewest_tokens(std::string_view text) {
 
 Result<void> check_context(const ProviderConfig& config, const ChatPayload& payload,
                            std::string_view model, const message::Messages& messages) {
-  if (!config.too_long.empty()) return make_error(Errc::context_window_exceeded, config.too_long);
+  if (config.too_long) return overflow_error(*config.too_long, model);
   const bool is_vendor = config.quirks.has(Quirk::openai_server) && !config.own_base_url;
   if (!is_vendor || is_cut_by_server(payload)) return {};
   const ModelCard* card = find_card(config.id, model);
@@ -85,10 +99,14 @@ Result<void> check_context(const ProviderConfig& config, const ChatPayload& payl
     if (is_read(message)) tokens += fewest_tokens(message::text_of(message.content));
   }
   if (tokens <= card->context_tokens) return {};
-  return make_error(Errc::context_window_exceeded,
-                    "The conversation has more than " + std::to_string(tokens) +
-                        " tokens; the window of " + std::string(model) + " has " +
-                        std::to_string(card->context_tokens) + ". Shorten it.");
+  ContextOverflow overflow;
+  overflow.sentence = "The conversation has more than " + std::to_string(tokens) +
+                      " tokens; the window of " + std::string(model) + " has " +
+                      std::to_string(card->context_tokens) + ". Shorten it.";
+  overflow.window = card->context_tokens;
+  overflow.prompt = tokens;
+  overflow.short_by = tokens - overflow.window;
+  return overflow_error(overflow, model);
 }
 
 }  // namespace millrace::model

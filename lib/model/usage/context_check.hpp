@@ -16,7 +16,7 @@ std::int64_t fewest_tokens(std::string_view text);
 
 // Of vendors whose tokens are public (OpenAI), at their own address, for models with a card:
 // another server may have other windows, other vendors' tokens could only be guessed.
-// Errors: context_window_exceeded.
+// Errors: context_window_exceeded, with the numbers of tokens as JSON in its detail.
 Result<void> check_context(const ProviderConfig& config, const ChatPayload& payload,
                            std::string_view model, const message::Messages& messages);
 

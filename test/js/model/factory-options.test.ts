@@ -190,6 +190,39 @@ describe('openaiCompatibleFactory', () => {
     );
   });
 
+  it('gives the tokens of what does not fit as members, as LobeHub does', async () => {
+    const Acme = openaiCompatibleFactory({
+      ...vendor,
+      chatCompletion: {
+        contextPreFlight: {
+          models: [{ id: 'small', contextWindowTokens: 100 }],
+          minOutputTokens: 20,
+        },
+      },
+    });
+    const runtime = new Acme();
+    const long = [{ role: 'user' as const, content: 'many words '.repeat(100) }];
+    const payload = { model: 'small', messages: long };
+    const overflow = {
+      type: 'context_exceeded_pre_flight',
+      model: 'small',
+      ctx: 100,
+      promptTokens: expect.any(Number),
+      minOutputTokens: 20,
+      suggestions: ['fork_topic', 'switch_to_larger_ctx_model'],
+    };
+    const error = await runtime.chat(payload).catch((one: unknown) => one);
+    expect(error).toMatchObject({ errorType: 'ExceededContextWindow', error: overflow });
+    const { promptTokens, shortBy } = (error as { error: Record<string, number> }).error;
+    expect(shortBy).toBe(Number(promptTokens) + 20 - 100);
+    const seen: object[] = [];
+    for await (const event of runtime.stream(payload)) seen.push(event);
+    expect(seen.at(-1)).toMatchObject({
+      type: 'RUN_ERROR',
+      metadata: { millrace: { error: overflow } },
+    });
+  });
+
   it('sends images by value, but not those of private addresses', async () => {
     const { bodies, send } = fake(chunk('Hi'), end);
     const Acme = openaiCompatibleFactory({

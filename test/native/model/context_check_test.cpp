@@ -60,6 +60,11 @@ TEST(ContextCheck, RefusesWhatSurelyDoesNotFit) {
     EXPECT_TRUE(allows_fallback(built.error()));
     EXPECT_NE(built.error().message.find("more than 128001 tokens"), std::string::npos)
         << built.error().message;
+    EXPECT_EQ(built.error().detail, R"({"type":"context_exceeded_pre_flight","model":")" +
+                                        std::string(model) +
+                                        R"(","ctx":128000,"promptTokens":128001,"shortBy":1,)"
+                                        R"("suggestions":["fork_topic",)"
+                                        R"("switch_to_larger_ctx_model"]})");
   }
 }
 
