@@ -198,10 +198,14 @@ void write_sampling(JsonBuilder& out, const Draft& draft, bool is_thinking) {
   const ChatPayload& payload = draft.payload;
   Sampling s = sampling_of(draft, draft.has(Quirk::temperature_to_two) ? 2.0 : 1.0);
   const bool rejected = draft.is(Trait::no_sampling);
-  if (is_thinking && !rejected && (s.temperature || s.top_p || payload.top_k)) {
-    draft.note("temperature", "A model that thinks takes no sampling settings.");
+  if (is_thinking && !rejected) {
+    note_each(draft,
+              {{"temperature", s.temperature.has_value()},
+               {"top_p", s.top_p.has_value()},
+               {"top_k", payload.top_k.has_value()}},
+              no_sampling_beside_thinking);
   }
-  if (s.frequency_penalty || s.presence_penalty) draft.note("penalties", "The API has none.");
+  note_no_penalties(draft, s);
   if (rejected && payload.top_k) draft.note("top_k", "The model refuses it.");
   if (!is_thinking && !rejected) {
     write_number(out, "temperature", s.temperature);

@@ -214,7 +214,7 @@ ModelFields fields_of(const Draft& draft) {
   read_thinking(fields, draft);
   if (!draft.payload.top_k) return fields;
   if (fields.thinking.on() || draft.is(Trait::no_sampling)) {
-    draft.note("top_k", "A model that thinks takes no sampling settings.");
+    draft.note("top_k", no_sampling_beside_thinking);
   } else if (bedrock_maker(draft).top_k == BedrockTopK::nowhere) {
     draft.note("top_k", "The model has no such setting here.");
   } else {
@@ -226,13 +226,20 @@ ModelFields fields_of(const Draft& draft) {
 void write_inference(JsonBuilder& out, const Draft& draft, const ModelFields& fields) {
   const ChatPayload& payload = draft.payload;
   const Sampling s = sampling_of(draft, 1.0);
-  if (s.frequency_penalty || s.presence_penalty) draft.note("penalties", "The API has none.");
+  note_no_penalties(draft, s);
   JsonBuilder config(json::Surrogates::replace);
   config.open_object();
   // Nova 2 decides itself how long it is when it thinks hard.
   const bool is_free = fields.nova == "high";
-  if (is_free && (payload.max_tokens || s.temperature || s.top_p)) {
-    draft.note("max_tokens", "The effort `high` takes neither a limit nor sampling settings.");
+  if (is_free) {
+    note_each(draft,
+              {{"max_tokens", payload.max_tokens.has_value()},
+               {"temperature", s.temperature.has_value()},
+               {"top_p", s.top_p.has_value()}},
+              "The effort `high` takes neither a limit nor sampling settings.");
+  } else if (fields.thinking.on()) {
+    note_each(draft, {{"temperature", s.temperature.has_value()}, {"top_p", s.top_p.has_value()}},
+              no_sampling_beside_thinking);
   }
   if (!is_free) write_integer(config, "maxTokens", payload.max_tokens);
   if (!is_free && !fields.thinking.on()) {

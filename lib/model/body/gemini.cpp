@@ -230,8 +230,10 @@ void write_generation_members(JsonBuilder& out, const Draft& draft) {
 void write_generation(JsonBuilder& out, const Draft& draft) {
   const ChatPayload& payload = draft.payload;
   Sampling s = sampling_of(draft);
-  // Image models take less.
-  if (draft.is(Trait::image_output) && s.temperature && *s.temperature > 1.0) s.temperature = 1.0;
+  if (draft.is(Trait::image_output) && s.temperature && *s.temperature > 1.0) {
+    draft.note("temperature", "Models that make images take 1 at most.");
+    s.temperature = 1.0;
+  }
   JsonBuilder config(json::Surrogates::replace);
   config.open_object();
   write_number(config, "temperature", s.temperature);

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "model/body/chat_reasoning.hpp"
+#include "model/body/fields.hpp"
 
 namespace millrace::model {
 namespace {
@@ -44,6 +45,14 @@ bool has_marked_tool(const Draft& draft) {
 
 bool keeps_user(const Draft& draft) {
   return !draft.payload.user.empty() && !draft.has(Quirk::no_user);
+}
+
+bool gives(const Draft& draft, std::string_view member) {
+  return !extra_of(draft.payload, member).empty();
+}
+
+bool has_image_config(const Draft& draft) {
+  return draft.has(Quirk::image_config) && gives(draft, "image_config");
 }
 
 constexpr std::array settings{
@@ -152,6 +161,18 @@ constexpr std::array settings{
             "The API is not told who asks."},
     Setting{"user", [](const Draft& d) { return !d.payload.user.empty() && d.has(Quirk::no_user); },
             0, "The provider refuses it."},
+    Setting{"user", [](const Draft& d) { return keeps_user(d) && gives(d, "metadata"); }, ~claudes,
+            "`metadata` of the payload is sent instead."},
+    Setting{"user", [](const Draft& d) { return keeps_user(d) && gives(d, "safety_identifier"); },
+            ~bits_of(openai_responses), "`safety_identifier` of the payload is sent instead."},
+    Setting{
+        "imageAspectRatio",
+        [](const Draft& d) { return !d.payload.image_aspect_ratio.empty() && has_image_config(d); },
+        ~bits_of(openai_chat), "`image_config` of the payload is sent instead."},
+    Setting{
+        "imageResolution",
+        [](const Draft& d) { return !d.payload.image_resolution.empty() && has_image_config(d); },
+        ~bits_of(openai_chat), "`image_config` of the payload is sent instead."},
     Setting{"name", has_names, chats, "Messages of this API have no names."},
 };
 

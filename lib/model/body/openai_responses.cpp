@@ -146,7 +146,7 @@ void write_sampling(JsonBuilder& out, const Draft& draft, const Sampling& s) {
   const ChatPayload& payload = draft.payload;
   write_number(out, "temperature", s.temperature);
   write_number(out, "top_p", s.top_p);
-  if (s.frequency_penalty || s.presence_penalty) draft.note("penalties", "The API has none.");
+  note_no_penalties(draft, s);
   if (s.stop && !payload.stop.empty()) draft.note("stop", "The API has no stop sequences.");
   if (s.logprobs && payload.logprobs != false) {
     write_integer(out, "top_logprobs", payload.top_logprobs);

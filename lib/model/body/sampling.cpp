@@ -68,9 +68,12 @@ void fix_sampling(const Draft& draft, Sampling& s) {
   constexpr double thinking = 1.0;
   constexpr double plain = 0.6;
   constexpr double top_p = 0.95;
-  if (s.temperature || s.top_p || s.frequency_penalty || s.presence_penalty) {
-    draft.note("temperature", "The model's own sampling is used: it takes no other.");
-  }
+  note_each(draft,
+            {{"temperature", s.temperature.has_value()},
+             {"top_p", s.top_p.has_value()},
+             {"frequency_penalty", s.frequency_penalty.has_value()},
+             {"presence_penalty", s.presence_penalty.has_value()}},
+            "The model's own sampling is used: it takes no other.");
   const bool is_thinking =
       draft.payload.reasoning->type != "disabled" || draft.is(Trait::always_thinking);
   s.temperature = is_thinking ? thinking : plain;
@@ -128,6 +131,20 @@ void apply_penalties(const Draft& draft, Sampling& s) {
 }
 
 }  // namespace
+
+void note_each(const Draft& draft, std::initializer_list<SetMember> settings,
+               std::string_view why) {
+  for (const SetMember& setting : settings) {
+    if (setting.is_set) draft.note(setting.name, why);
+  }
+}
+
+void note_no_penalties(const Draft& draft, const Sampling& s) {
+  note_each(draft,
+            {{"frequency_penalty", s.frequency_penalty.has_value()},
+             {"presence_penalty", s.presence_penalty.has_value()}},
+            "The API has none.");
+}
 
 bool lobe_scale(const Draft& draft) {
   return draft.payload.lobe_temperature || draft.config.lobe_temperature;

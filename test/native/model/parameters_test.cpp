@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "model/build.hpp"
+#include "model/expected_requests.hpp"
 
 using namespace millrace;
 using test::has;
@@ -273,6 +273,59 @@ TEST(GeminiTools, RunBesideFunctionsWhereTheRequestSaysSo) {
   EXPECT_FALSE(has(sent("vertexai", "gemini-3-pro-preview", tools), member));
   EXPECT_FALSE(
       has(sent("gemini", "gemini-3-pro-preview", R"("tools":[{"googleSearch":{}}])"), member));
+}
+
+// A note has the name of the member that is left out, each of its own.
+TEST(Parameters, AreNotedByTheirNames) {
+  struct Named {
+    std::string_view provider;
+    std::string_view model;
+    std::string_view given;
+    std::array<std::string_view, 3> names;
+  };
+  constexpr std::string_view both = R"("frequency_penalty":1,"presence_penalty":1)";
+  constexpr std::string_view thinking =
+      R"("thinking":{"type":"enabled","budget_tokens":2048},"temperature":1,"top_p":0.9,"top_k":3)";
+  constexpr std::array<std::string_view, 2> penalties{"frequency_penalty", "presence_penalty"};
+  constexpr std::array<std::string_view, 3> sampling{"temperature", "top_p", "top_k"};
+  for (const auto& [provider, model, given, names] :
+       {Named{"anthropic", "claude-sonnet-4", both, {penalties[0], penalties[1]}},
+        Named{"bedrock", "amazon.nova-lite-v1:0", both, {penalties[0], penalties[1]}},
+        Named{
+            "openai", "gpt-4.1", R"("apiMode":"responses","frequency_penalty":1)", {penalties[0]}},
+        Named{"openai", "gpt-4.1", R"("apiMode":"responses","presence_penalty":1)", {penalties[1]}},
+        Named{"anthropic", "claude-sonnet-4", thinking, {sampling[0], sampling[1], sampling[2]}},
+        Named{"bedrock",
+              "anthropic.claude-sonnet-4-v1:0",
+              thinking,
+              {sampling[0], sampling[1], sampling[2]}},
+        Named{"bedrock",
+              "amazon.nova-2-lite-v1:0",
+              R"("reasoning_effort":"high","temperature":1,"top_p":0.9,"max_tokens":9)",
+              {sampling[0], sampling[1], "max_tokens"}},
+        Named{"moonshot",
+              "kimi-k2.5",
+              R"("top_p":0.5,"presence_penalty":1)",
+              {sampling[1], penalties[1]}},
+        Named{"google", "gemini-2.5-flash-image", R"("temperature":1.5)", {sampling[0]}},
+        Named{"anthropic", "claude-sonnet-4", R"("user":"u","metadata":{"user_id":"v"})", {"user"}},
+        Named{"openai",
+              "gpt-4.1",
+              R"("apiMode":"responses","user":"u","safety_identifier":"v")",
+              {"user"}},
+        Named{"openrouter",
+              "m",
+              R"("imageAspectRatio":"1:1","imageResolution":"1K","image_config":{"a":1})",
+              {"imageAspectRatio", "imageResolution"}}}) {
+    const std::string notes =
+        noted(test::build(test::credentials_of(provider), test::question(model, given)));
+    SCOPED_TRACE(std::string(provider).append(" ").append(given).append("\n").append(notes));
+    for (const std::string_view name : names) {
+      EXPECT_TRUE(name.empty() || has(notes, std::string(name) + ": ")) << name;
+    }
+    EXPECT_FALSE(has(notes, "penalties: "));
+    EXPECT_EQ(has(notes, "temperature: "), names[0] == sampling[0]);
+  }
 }
 
 TEST(Temperature, IsSentAsGiven) {
