@@ -32,11 +32,12 @@ void write_gemini(message::JsonBuilder& out, std::span<const message::Message> m
 // member `systemInstruction`, or nothing when no message is of the system.
 void write_gemini_system(message::JsonBuilder& out, std::span<const message::Message> messages);
 //
-// Gemini 3 refuses a turn whose first call has no signature, and takes one value that says that it
-// is not to be looked at: with `unsigned_calls` calls that it did not make itself carry it.
-enum class UnsignedCalls : std::uint8_t { as_they_are, excused };
+// Gemini 3 refuses a turn whose first call has no signature; those of its models that make images
+// also one that begins with a text or has an image without it. The API takes one value that says
+// that a signature is not to be looked at: what the model did not make itself carries it.
+enum class UnsignedParts : std::uint8_t { as_they_are, calls_excused, answers_excused };
 void write_gemini_contents(message::JsonBuilder& out, std::span<const message::Message> messages,
-                           UnsignedCalls unsigned_calls = UnsignedCalls::as_they_are);
+                           UnsignedParts unsigned_parts = UnsignedParts::as_they_are);
 
 // Errors: invalid_messages when `data` holds no array of contents.
 Result<message::Messages> read_gemini(const json::Value& data, IdSource& ids);

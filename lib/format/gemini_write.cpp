@@ -49,10 +49,11 @@ bool is_of_gemini(const Message& message) {
 
 class GeminiWriter final : public TurnWriter {
  public:
-  GeminiWriter(JsonBuilder& out, std::span<const Message> messages, UnsignedCalls unsigned_calls)
+  GeminiWriter(JsonBuilder& out, std::span<const Message> messages, UnsignedParts unsigned_parts)
       : TurnWriter(out, messages, gemini_names),
         out_(out),
-        excuses_(unsigned_calls == UnsignedCalls::excused) {
+        excuses_calls_(unsigned_parts != UnsignedParts::as_they_are),
+        excuses_answers_(unsigned_parts == UnsignedParts::answers_excused) {
     for (const Message& message : messages) {
       if (message.tool_calls.empty() || !is_of_gemini(message)) continue;
       for (const ToolCall& call : message.tool_calls) own_calls_.insert(&call);
@@ -60,6 +61,8 @@ class GeminiWriter final : public TurnWriter {
   }
 
  private:
+  void before_turn(Turn /*turn*/) override { begins_turn_ = true; }
+
   void write_user(const Message& message) override {
     if (message.content.kind == Content::Kind::text) {
       if (is_blank(message.content.text)) return;
@@ -96,6 +99,10 @@ class GeminiWriter final : public TurnWriter {
   void write_signed(const Message& message, std::string_view text, std::string_view signature) {
     if (text.empty() && signature.empty()) return;
     enter(Turn::assistant);
+    const bool is_first = std::exchange(begins_turn_, false);
+    if (is_first && signature.empty() && excuses_answers_) {
+      return gemini::write_text(out_, text, excuse, false, &message.metadata);
+    }
     write_words(message, text, signature, false);
   }
 
@@ -115,7 +122,17 @@ class GeminiWriter final : public TurnWriter {
   void write_item(const message::ProviderState& state) override {
     if (state.provider != gemini::provider || state.kind != "part") return;
     enter(Turn::assistant);
-    out_.raw(state.json);
+    begins_turn_ = false;
+    json::Document document(message::depth_limit);
+    const auto part = document.parse(excuses_answers_ ? state.json : "");
+    const bool is_excused = part && part.value()["inlineData"].is_object() &&
+                            !part.value()["thought"].is_true() &&
+                            !part.value()["thoughtSignature"].filled_string();
+    if (!is_excused) return out_.raw(state.json);
+    out_.open_object();
+    write_further(out_, part.value(), {"thoughtSignature"});
+    out_.text("thoughtSignature", excuse);
+    out_.close_object();
   }
 
   void place_call(const ToolCall& call) override {
@@ -154,8 +171,9 @@ class GeminiWriter final : public TurnWriter {
 
   void write_call(const ToolCall& call, std::string_view id) override {
     const bool is_first = std::exchange(is_first_, false);
+    begins_turn_ = false;
     std::string signature = gemini::signature_of(call.encrypted_value);
-    if (signature.empty() && is_first && excuses_) signature = excuse;
+    if (signature.empty() && is_first && excuses_calls_) signature = excuse;
     out_.open_object();
     out_.open_object("functionCall");
     if (id == call.id && has_own_id(call)) own_ids_.emplace(id);
@@ -173,6 +191,7 @@ class GeminiWriter final : public TurnWriter {
   void write_server_call(const ToolCall& call, const std::string& code) {
     write_calls();
     enter(Turn::assistant);
+    begins_turn_ = false;
     reserve_id(call.id);
     // The result of code that did not come stands alone.
     if (code != "{}") {
@@ -248,7 +267,9 @@ class GeminiWriter final : public TurnWriter {
   }
 
   JsonBuilder& out_;
-  bool excuses_;
+  bool excuses_calls_;
+  bool excuses_answers_;
+  bool begins_turn_ = false;                       // the turn has nothing but reasoning
   std::unordered_set<const ToolCall*> own_calls_;  // of Gemini
   std::unordered_set<std::string> own_ids_;        // of those that are written
   bool is_first_ = false;                          // the next call is the first of its turn
@@ -285,9 +306,9 @@ void write_gemini_system(JsonBuilder& out, std::span<const Message> messages) {
 }
 
 void write_gemini_contents(JsonBuilder& out, std::span<const Message> messages,
-                           UnsignedCalls unsigned_calls) {
+                           UnsignedParts unsigned_parts) {
   out.open_array("contents");
-  GeminiWriter(out, messages, unsigned_calls).write();
+  GeminiWriter(out, messages, unsigned_parts).write();
   out.close_array();
 }
 

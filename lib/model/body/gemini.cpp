@@ -278,6 +278,14 @@ void write_safety(JsonBuilder& out, const Draft& draft) {
   out.close_array();
 }
 
+// Source: "Image part is missing a thought_signature in content position 3, part position 1"
+// (archestra-ai/archestra, issue 2548), the same of a text part (googleapis/js-genai, issue 1116).
+format::UnsignedParts unsigned_parts(const Draft& draft) {
+  if (!draft.is(Trait::thinking_level)) return format::UnsignedParts::as_they_are;
+  return draft.is(Trait::image_output) ? format::UnsignedParts::answers_excused
+                                       : format::UnsignedParts::calls_excused;
+}
+
 bool is_prompt(const message::Message& message) {
   return message.role == message::Role::system || message.role == message::Role::developer;
 }
@@ -332,10 +340,7 @@ Result<std::string> gemini_body(const Draft& given) {
         draft.is(Trait::no_system_instruction) && move_prompt_to_user(draft.messages);
     if (!is_moved) format::write_gemini_system(out, draft.messages);
   }
-  format::write_gemini_contents(out, draft.messages,
-                                draft.is(Trait::thinking_level)
-                                    ? format::UnsignedCalls::excused
-                                    : format::UnsignedCalls::as_they_are);
+  format::write_gemini_contents(out, draft.messages, unsigned_parts(draft));
   write_tools(out, draft);
   write_tool_config(out, draft);
   write_generation(out, draft);

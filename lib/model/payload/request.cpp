@@ -19,6 +19,7 @@
 #include "model/payload/item_ids.hpp"
 #include "model/payload/notes.hpp"
 #include "model/payload/row_members.hpp"
+#include "model/payload/signed_parts.hpp"
 #include "model/payload/silent_messages.hpp"
 #include "model/payload/tool_names.hpp"
 #include "model/payload/unfit_signatures.hpp"
@@ -150,9 +151,12 @@ bool is_claude(Dialect dialect) {
   return dialect == Dialect::anthropic || dialect == Dialect::vertex_anthropic;
 }
 
+bool is_gemini(Dialect dialect) {
+  return dialect == Dialect::gemini || dialect == Dialect::vertex_gemini;
+}
+
 bool keeps_prompt_apart(Dialect dialect) {
-  return is_claude(dialect) || dialect == Dialect::gemini || dialect == Dialect::vertex_gemini ||
-         dialect == Dialect::bedrock_converse;
+  return is_claude(dialect) || is_gemini(dialect) || dialect == Dialect::bedrock_converse;
 }
 
 // Servers that read OpenAI's calls of a history parse their arguments.
@@ -186,8 +190,7 @@ bool has_ordered_answers(Dialect dialect) {
 // (mastra-ai/mastra, packages/core/src/loop/provider-tool-terminal-error.test.ts, 2026-11).
 message::OpenServerCalls open_server_calls(Dialect dialect) {
   if (is_claude(dialect)) return message::OpenServerCalls::open_in_last_answer;
-  const bool is_gemini = dialect == Dialect::gemini || dialect == Dialect::vertex_gemini;
-  return is_gemini ? message::OpenServerCalls::open : message::OpenServerCalls::answered;
+  return is_gemini(dialect) ? message::OpenServerCalls::open : message::OpenServerCalls::answered;
 }
 
 void note_repairs(message::SharedMessages& messages, IdSource& ids, Dialect dialect,
@@ -261,6 +264,7 @@ Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& 
   note_row_members(messages, chat.notes);
   drop_unfit_signatures(messages, chat.notes);
   spell_vendor_calls(messages, config, chat.dialect, chat.model, chat.notes);
+  if (is_gemini(chat.dialect)) read_unsigned_images(messages, ids);
   settle_reasoning(messages, config, payload, chat, traits);
   if (chat.dialect == Dialect::openai_responses) {
     drop_item_ids(messages, plain_reasoning(config, payload), chat.notes);
