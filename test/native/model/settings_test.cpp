@@ -2,9 +2,11 @@
 // columns of docs/providers.md are made of it. MILLRACE_WRITE_GOLDEN=1 writes the file anew.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "model/build.hpp"
 #include "model/provider/dialects.hpp"
@@ -35,12 +37,24 @@ std::string model_of(const model::Provider& row) {
   return row.models.empty() ? "m" : std::string(row.models.substr(0, row.models.find(',')));
 }
 
+// A model that goes another way than its provider's others, by how its name begins.
+std::string model_of(const model::Route& route) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> ends{
+      {{"claude", "-sonnet-4-5"}, {"gemini", "-2.5-flash"}, {"minimax", "-m2"}}};
+  std::string name(route.model);
+  for (const auto& [begin, end] : ends) {
+    if (begin == name) return name.append(end);
+  }
+  return name;
+}
+
 // The change that these members of a payload make.
-std::string change(const model::Provider& row, std::string_view more, std::string_view base = {}) {
+std::string change(const model::Provider& row, std::string_view more, std::string_view base = {},
+                   const std::string& model = {}) {
+  const std::string& name = model.empty() ? model_of(row) : model;
   const std::string both = std::string(base) + (base.empty() || more.empty() ? "" : ",");
-  const auto before = test::build(settings_for(row), test::question(model_of(row), base));
-  const auto after =
-      test::build(settings_for(row), test::question(model_of(row), both + std::string(more)));
+  const auto before = test::build(settings_for(row), test::question(name, base));
+  const auto after = test::build(settings_for(row), test::question(name, both + std::string(more)));
   if (!before || !after) return "refused";
   return test::change_between(before.value(), after.value());
 }
@@ -66,17 +80,31 @@ std::string object_members(const model::Provider& row) {
   return members;
 }
 
+constexpr std::string_view low = R"("reasoning_effort":"low")";
+constexpr std::string_view on = R"("thinking":{"type":"enabled","budget_tokens":2048})";
+constexpr std::string_view off = R"("thinking":{"type":"disabled"})";
+
 std::string line_of(const model::Provider& row) {
   std::string line = "{";
-  json::append_member(line, "effort", change(row, R"("reasoning_effort":"low")"));
-  json::append_member(line, "on",
-                      change(row, R"("thinking":{"type":"enabled","budget_tokens":2048})"));
-  json::append_member(line, "off", change(row, R"("thinking":{"type":"disabled"})"));
+  json::append_member(line, "effort", change(row, low));
+  json::append_member(line, "on", change(row, on));
+  json::append_member(line, "off", change(row, off));
   if (row.quirks.has(model::Quirk::responses_api)) {
-    json::append_member(line, "responses",
-                        change(row, R"("reasoning_effort":"low")", R"("apiMode":"responses")"));
+    json::append_member(line, "responses", change(row, low, R"("apiMode":"responses")"));
   }
   json::append_member(line, "object", change(row, object_members(row)));
+  return line + "}";
+}
+
+// The same of what goes another way: by the model, or by the API that the payload names.
+std::string line_of(const model::Provider& row, const model::Route& route) {
+  const std::string mode =
+      route.api_mode.empty() ? "" : R"("apiMode":")" + std::string(route.api_mode) + "\"";
+  std::string line = "{";
+  for (const auto& [name, more] :
+       {std::pair{"effort", low}, std::pair{"on", on}, std::pair{"off", off}}) {
+    json::append_member(line, name, change(row, more, mode, model_of(route)));
+  }
   return line + "}";
 }
 
@@ -87,6 +115,14 @@ std::string table() {
     text.append(text.empty() ? "{\n  " : ",\n  ");
     json::append_string(text, row.id);
     text.append(": ").append(line_of(row));
+    for (const model::Route& route : model::routes()) {
+      if (route.provider != row.id) continue;
+      text.append(",\n  ");
+      json::append_string(text,
+                          std::string(row.id).append(" ").append(
+                              route.model.empty() ? std::string(route.api_mode) : model_of(route)));
+      text.append(": ").append(line_of(row, route));
+    }
   }
   return text + "\n}\n";
 }
@@ -97,6 +133,27 @@ TEST(ProviderSettings, AreAsWritten) {
   std::ostringstream written;
   written << std::ifstream(path()).rdbuf();
   EXPECT_EQ(written.str(), expected);
+}
+
+// Every provider with models of every family, by each of its APIs: what a request does not take of
+// the reasoning that was set is in its notes.
+TEST(ProviderSettings, LeaveNoneOutInSilence) {
+  constexpr std::array<std::string_view, 14> models{
+      "",          "claude-sonnet-4-5", "claude-opus-4-7",  "claude-fable-5", "gpt-4o",
+      "gpt-5",     "gpt-5.5",           "gemini-2.5-flash", "gemini-3-pro",   "deepseek-v4",
+      "qwen3-32b", "kimi-k2.6",         "glm-4.6",          "grok-4.3"};
+  constexpr std::array settings{low, on, std::string_view(R"("reasoning_effort":"max")"),
+                                std::string_view(R"("reasoning":{"summary":"auto"})")};
+  for (const model::Provider& row : model::providers()) {
+    if (row.dialect == model::Dialect::none || row.id == "demo") continue;
+    for (const std::string_view model : models) {
+      for (const std::string_view setting : settings) {
+        const std::string received = change(row, setting, {}, std::string(model));
+        EXPECT_TRUE(!received.empty() && received != "refused")
+            << row.id << " " << model << " " << setting << ": " << received;
+      }
+    }
+  }
 }
 
 // An object can be asked of every provider that chats.
