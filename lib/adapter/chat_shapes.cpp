@@ -44,6 +44,7 @@ constexpr std::array chat_delta_fields{
     text("reasoning_content"),
     text("reasoning"),
     text("reasoning_text"),
+    text("reasoning_opaque"),
     text("refusal"),
     Field{"tool_calls", list_type | object_type, object_type, &chat_call},
     objects("reasoning_details"),

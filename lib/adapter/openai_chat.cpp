@@ -1,10 +1,12 @@
 #include "adapter/openai_chat.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "adapter/usage.hpp"
 #include "base/error.hpp"
+#include "base/json_members.hpp"
 #include "base/shown.hpp"
 
 namespace millrace::adapter {
@@ -118,6 +120,7 @@ void OpenAiChat::on_choice(const json::Value& choice, const Given& before, bool 
   if (strict && speaks) {
     for (const json::Value message : choice["messages"].items()) {
       on_annotations(message["annotations"]);
+      if (is_of_search(message) && message["content"].truthy()) skip_member("choice.messages");
     }
   }
   if (services_.logprobs && speaks) on_logprobs(choice["logprobs"]);
@@ -180,12 +183,15 @@ bool OpenAiChat::is_of_search(const json::Value& delta) const {
 // Gives what is not in `given`.
 void OpenAiChat::on_delta(const json::Value& delta, const Given& given) {
   const bool is_ours = !is_of_search(delta);
+  if (!is_ours && delta["content"].truthy()) skip_member("delta.content");
   const json::Value content = given.text || !is_ours ? json::Value() : delta["content"];
   const bool bare_role = is_ours && delta["role"].truthy() && !finished_;
   if (content.truthy() || bare_role) open_message();
   if (!given.reasoning_parts && may_reason(delta)) on_reasoning(delta);
   on_content(content);
-  if (delta.may_have({"images", "audio", "executed_tools", "refusal"})) on_others(delta, given);
+  if (delta.may_have({"images", "audio", "executed_tools", "refusal", "reasoning_opaque"})) {
+    on_others(delta, given);
+  }
 }
 
 // What few deltas have.
@@ -193,6 +199,7 @@ void OpenAiChat::on_others(const json::Value& delta, const Given& given) {
   if (!given.images) on_images(delta["images"]);
   if (!given.text) on_audio(delta["audio"]);
   on_executed_tools(delta["executed_tools"]);
+  on_opaque(delta["reasoning_opaque"]);
   const json::Value refusal = delta["refusal"];
   if (refusal.filled_string() && !given.text) on_refusal(refusal.string());
 }
@@ -217,6 +224,7 @@ void OpenAiChat::on_finish(std::string_view reason) {
   if (!strict && !cut) end_calls_by_index();
   if (!cut || strict) parts.close_all();
   const bool rejected = std::exchange(rejected_, false) && reason == "stop";
+  give_running_tools();
   give_content_list();
   parts.pass(event::Finish{rejected ? refusal_kind : reason});
   if (!cut) {
@@ -244,11 +252,31 @@ void OpenAiChat::on_citations(const json::Value& record) {
     const bool known = full || key == "citations" || key == "web_search";
     if (known && list.is_array() && list.size() > 0 && (full || !best)) best = list;
   }
-  if (!best) return;
-  std::string list = best.to_json();
-  if (list == sources_json_) return;
-  sources_json_ = std::move(list);
-  give_sources(best);
+  std::string list = best ? best.to_json() : std::string();
+  const bool is_same = !best || list == sources_json_;
+  if (!is_same) sources_json_ = std::move(list);
+  note_other_sources(record);
+  if (!is_same) give_sources(best);
+}
+
+// What no citation shows: members beside Qwen's results, and lists that hold more than those which
+// are given.
+void OpenAiChat::note_other_sources(const json::Value& record) {
+  if (services_.facts == nullptr) return;
+  constexpr std::array<std::string_view, 1> shown{"search_results"};
+  for (const std::string_view key : {"search_info", "search_results", "citations", "web_search"}) {
+    const json::Value value = record[key];
+    if (key == "search_info" && value.is_object()) {
+      const std::string members = json::further_members(value, shown);
+      if (!members.empty()) services_.facts->set_detail_json(key, "{" + members + "}");
+      continue;
+    }
+    bool is_shown = value.is_array();
+    for (const json::Value source : value.items()) {
+      is_shown = is_shown && sources_json_.find(source.to_json()) != std::string::npos;
+    }
+    if (!is_shown) services_.facts->set_detail(key, value);
+  }
 }
 
 // Chunks repeat the list, which may grow: only what was not in it before is given again.
@@ -301,6 +329,7 @@ void OpenAiChat::finish_without_reason() {
   finished_ = true;
   drop_nameless_calls();
   services_.parts.close_all();
+  give_running_tools();
   give_content_list();
   give_state();
 }

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -126,6 +127,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void keep_thinking(const json::Value& part);
   void on_reasoning(const json::Value& delta);
   void on_reasoning_text(std::string_view text);
+  void on_opaque(const json::Value& value);
   void add_block_words(std::string_view text);
   std::string signed_block(const json::Value& block, std::string_view words);
   void skip_member(std::string_view name);
@@ -144,6 +146,8 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void on_audio(const json::Value& audio);
   void on_moderation(const json::Value& found);
   void on_executed_tools(const json::Value& tools);
+  void give_executed_tool(std::string_view json);
+  void give_running_tools();
   void on_finish(std::string_view reason);
   void drop_nameless_calls();
   void end_calls_by_index();
@@ -152,6 +156,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   bool has_no_number(const json::Value& entry) const;
   void on_annotations(const json::Value& annotations);
   void on_citations(const json::Value& record);
+  void note_other_sources(const json::Value& record);
   void give_state();
   void finish_without_reason();
   void take_error(const json::Value& choice);
@@ -180,6 +185,8 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   std::vector<Call> calls_;
   ReasoningDetails details_;
   Rare<BlockWords> block_words_;
+  Rare<std::string> opaque_;                                 // what signs the reasoning, of Copilot
+  Rare<std::map<std::int64_t, std::string>> running_tools_;  // of Groq, by their places
   ContentList content_;
   LatestUsage usage_;     // some servers report it on every chunk
   std::string usage_id_;  // of the answer that has it

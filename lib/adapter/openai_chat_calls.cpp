@@ -100,17 +100,35 @@ void OpenAiChat::on_moderation(const json::Value& found) {
       event::ProviderState{chat_provider, "moderation", message_id_, found.to_json()});
 }
 
-// What Groq's compound models ran by themselves, once it is done.
+// What Groq's compound models ran by themselves, once it is done; one that does not get done is
+// given at the end.
 void OpenAiChat::on_executed_tools(const json::Value& tools) {
   if (services_.mode != event::Mode::strict) return;
+  constexpr std::array<std::string_view, 3> begun{"index", "type", "arguments"};
+  std::int64_t place = 0;
   for (const json::Value tool : tools.items()) {
-    if (tool["output"].is_nothing() && tool["search_results"].is_nothing()) continue;
+    const std::int64_t index = tool["index"].integer().value_or(place++);
     open_message();
-    services_.parts.pass(
-        event::ProviderState{chat_provider, "executed_tools", message_id_, tool.to_json()});
+    if (json::further_members(tool, begun).empty()) {
+      running_tools_.edit()[index] = tool.to_json();
+      continue;
+    }
+    if (!running_tools_->empty()) running_tools_.edit().erase(index);
+    give_executed_tool(tool.to_json());
     for (const json::Value source : tool["search_results"]["results"].items()) {
       services_.parts.pass(event::Citation{message_id_, source.to_json()});
     }
+  }
+}
+
+void OpenAiChat::give_executed_tool(std::string_view json) {
+  services_.parts.pass(event::ProviderState{chat_provider, "executed_tools", message_id_, json});
+}
+
+void OpenAiChat::give_running_tools() {
+  if (running_tools_->empty()) return;
+  for (const auto& [index, json] : std::exchange(running_tools_.edit(), {})) {
+    give_executed_tool(json);
   }
 }
 
@@ -320,6 +338,12 @@ void OpenAiChat::give_state() {
   const bool opaque = details_.is_opaque() && !message_id_.empty();
   const std::string details = details_.take();
   if (opaque) services_.parts.pass(event::EncryptedValue{"message", message_id_, details});
+  if (!opaque_->empty()) {
+    std::string members = "{";
+    json::append_member(members, "reasoning_opaque", std::exchange(opaque_.edit(), {}));
+    members.push_back('}');
+    services_.parts.pass(event::ProviderState{chat_provider, members_kind, message_id_, members});
+  }
   for (const Call& call : calls_) {
     if (call.is_custom) {
       services_.parts.pass(event::ProviderState{chat_provider, "custom", call.id, "true"});

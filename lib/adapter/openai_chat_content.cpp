@@ -273,6 +273,17 @@ void OpenAiChat::on_reasoning_text(std::string_view text) {
   services_.parts.reasoning_delta(reasoning_key, text);
 }
 
+// The words that it signs are reasoning, and the next request needs both. A whole message has it
+// among its further members.
+// Source: earendil-works/pi, pull request 1502 (2026-02); anomalyco/opencode, pull request 8900
+// (2026-01).
+void OpenAiChat::on_opaque(const json::Value& value) {
+  const auto signature = value.filled_string();
+  if (!signature || is_whole_ || !services_.gives_all()) return;
+  open_message();
+  opaque_.edit() = *signature;
+}
+
 // A spoken answer is shown by its words, beside which its sound comes in pieces; the next request
 // names it by its id.
 void OpenAiChat::on_audio(const json::Value& audio) {

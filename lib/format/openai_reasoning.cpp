@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "format/further_members.hpp"
 #include "format/openai_names.hpp"
 #include "message/parts.hpp"
 
@@ -12,6 +13,8 @@ namespace {
 
 using message::JsonBuilder;
 using message::Message;
+
+constexpr std::string_view opaque_words = "reasoning_text";
 
 // What signs reasoning, as the members `kind` of messages have it.
 struct DetailRow {
@@ -109,6 +112,15 @@ void write_details(JsonBuilder& out, const Message& message, std::string_view re
   if (details && details.value().is_array()) out.value(kind_of(details.value()), details.value());
 }
 
+// Copilot's servers take the words back beside what signs them, which is among the further members.
+bool write_opaque_words(JsonBuilder& out, const Message& message, std::string_view words) {
+  if (message.metadata.find(provider, further_kind) == nullptr) return false;
+  const FurtherMembers further(message.metadata, provider);
+  if (!further["reasoning_opaque"].is_string()) return false;
+  if (!words.empty() && !further[opaque_words].exists()) out.text(opaque_words, words);
+  return true;
+}
+
 bool has_details(const Message& message) {
   return message.metadata.find(provider, details_kind) != nullptr ||
          message.metadata.find(provider, blocks_kind) != nullptr ||
@@ -159,6 +171,7 @@ void write_mistral_content(JsonBuilder& out, const Message& message,
 bool write_reasoning_part(JsonBuilder& out, const Message& message,
                           const ReasoningPart& reasoning_part, const OpenAiWriteOptions& options) {
   if (options.mistral_reasoning) return true;
+  if (write_opaque_words(out, message, reasoning_part.text)) return true;
   if (!options.details_format.empty() && !has_details(message)) {
     if (!reasoning_part.text.empty())
       write_plain_detail(out, reasoning_part.text, options.details_format);

@@ -64,8 +64,9 @@ constexpr std::string_view answer_part_names =
 constexpr std::string_view medium_names =
     "mimeType data displayName startOffset endOffset fps text languageCode finished";
 constexpr std::string_view any_name = "*";
+constexpr std::array<std::string_view, 1> opaque_members{"reasoning_opaque"};
 
-constexpr std::array<StateRow, 23> state_rows{{
+constexpr std::array<StateRow, 24> state_rows{{
     {"millrace", "issuer"},
     {"anthropic", event::unsigned_kind},
     {"google", event::unsigned_kind},
@@ -88,6 +89,7 @@ constexpr std::array<StateRow, 23> state_rows{{
     {"openai_chat", "refusal"},
     {"openai_chat", "custom"},
     {"openai_chat", "reasoning_content"},
+    {"openai_chat", "members", opaque_members},
     {"openai_chat", "extra_content", google_member, any_members, "thought_signature"},
 }};
 

@@ -67,6 +67,32 @@ describe('an answer of chat completions', () => {
     },
   );
 
+  it('goes back with what signs its reasoning and the words of it, to its own server alone', async () => {
+    const called = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } };
+    const { runtime, requests } = answering(
+      'openai',
+      choice({ role: 'assistant', content: null, reasoning_text: 'I won' }),
+      choice({ reasoning_text: 'der.' }),
+      choice({ reasoning_opaque: 'b3BhcXVl', tool_calls: [{ index: 0, ...called }] }),
+      choice({}, { finish_reason: 'tool_calls' }),
+    );
+    const run = runtime.stream({ ...payload, messages: [question] });
+    const folded = foldEvents(await all(run));
+    expect(JSON.stringify(await run.report)).not.toContain('unknownMembers');
+    const result = { id: 't', role: 'tool' as const, toolCallId: 'call_1', content: 'Done' };
+    const messages = [question, ...folded, result];
+    await all(runtime.stream({ ...payload, messages, format: 'canonical' }));
+    expect(requests[1]?.messages[1]).toMatchObject({
+      role: 'assistant',
+      tool_calls: [called],
+      reasoning_text: 'I wonder.',
+      reasoning_opaque: 'b3BhcXVl',
+    });
+    const other = answering('groq', choice({ role: 'assistant', content: 'Hi' }));
+    await all(other.runtime.stream({ ...payload, messages, format: 'canonical' }));
+    expect(JSON.stringify(other.requests[0])).not.toContain('b3BhcXVl');
+  });
+
   it('goes back as the refusal that it was, to its own server alone', async () => {
     const { runtime, requests } = answering(
       'openai',
