@@ -38,8 +38,8 @@ export interface JsonAnswer {
 
 const longestText = 256 * 1024;
 
-const unauthorized = (message: string): MillraceError =>
-  new MillraceError('mcp_unauthorized', message);
+const unauthorized = (message: string, detail?: string): MillraceError =>
+  new MillraceError('mcp_unauthorized', message, { detail });
 
 /** What others wrote, short enough for a message. */
 export const shown = (value: unknown): string => String(JSON.stringify(value)).slice(0, 200);
@@ -76,6 +76,13 @@ async function first<T>(
 ): Promise<T | undefined> {
   for (const url of urls) {
     const answer = await fetchJson(fetcher, { method: 'GET', url, headers: [] });
+    // What is said there is not known now: another address may say something else.
+    if (answer.status >= 500 || answer.status === 429) {
+      throw unauthorized(
+        `The metadata for the authorization at ${url} cannot be read now (HTTP status ${answer.status}); try again.`,
+        answer.text,
+      );
+    }
     const value = answer.json as Partial<T> | null | undefined;
     if (answer.ok && typeof value === 'object' && value !== null && isOne(value)) return value as T;
   }

@@ -190,6 +190,27 @@ describe('OAuth', () => {
     expect(requested).toBe(people);
   });
 
+  it.each([
+    [503, '/.well-known/oauth-protected-resource/mcp'],
+    [429, '/.well-known/oauth-protected-resource/mcp'],
+    [500, '/.well-known/oauth-authorization-server'],
+  ])('reports the status %i of %s, and guesses no other address', async (status, place) => {
+    const requested: string[] = [];
+    const server = await loopback((request, response) => {
+      requested.push(request.url ?? '');
+      const other = request.url === '/mcp' ? 401 : 404;
+      response.writeHead(request.url === place ? status : other).end('down');
+    });
+    closing.push(server);
+    await expect(connect(server.url)).rejects.toMatchObject({
+      code: 'mcp_unauthorized',
+      message: expect.stringContaining(
+        `${place} cannot be read now (HTTP status ${status})`,
+      ) as string,
+    });
+    expect(requested.at(-1)).toBe(place);
+  });
+
   it('takes no secret unencrypted to a server that is its own authorization server', async () => {
     const requested: string[] = [];
     const server = await loopback((request, response) => {
