@@ -1,5 +1,7 @@
 #include "api/chat_reply.hpp"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <utility>
 
@@ -20,6 +22,16 @@ model::ModelOutputOptions output_options(const model::CallOptions& call, bool st
   options.provider = call.chain.front().config.id;
   options.streamed = streamed;
   return options;
+}
+
+// What is wrong with a request itself has a status of HTTP's own; the rest has that of its class.
+constexpr std::array<Errc, 3> of_request{Errc::method_not_allowed, Errc::body_too_large,
+                                         Errc::unsupported_media_type};
+
+int chat_status(Errc code) {
+  const ErrorRow& row = row_of(code);
+  const bool is_own = std::find(of_request.begin(), of_request.end(), code) != of_request.end();
+  return is_own ? row.http_status : row_of(row.type).http_status;
 }
 
 }  // namespace
@@ -53,8 +65,7 @@ void send_chat_error(http::ResponseStream& response, const Error& error,
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(*error.retry_after);
     headers.add("Retry-After", std::to_string(seconds.count()));
   }
-  const int status = row_of(row_of(error.code).type).http_status;
-  (void)response.send(status, headers, chat_error_json(error, provider));
+  (void)response.send(chat_status(error.code), headers, chat_error_json(error, provider));
 }
 
 ChatReply::ChatReply(const model::DriverServices& services, model::CallOptions call,

@@ -216,10 +216,13 @@ describe('the chat route of millrace serve', () => {
     const address = `${url}/webapi/chat/openai`;
     const body = JSON.stringify(payload);
     const type = { 'content-type': 'application/json' };
+    const messages = Array.from({ length: 10_001 }, () => ({ role: 'user', content: 'x' }));
+    const manyMessages = JSON.stringify({ ...payload, messages });
     const refusals: [RequestInit, number, string][] = [
       [{ method: 'GET' }, 405, 'method_not_allowed'],
       [{ method: 'POST', body, headers: { origin: 'http://evil.example' } }, 403, 'origin_not_allowed'], // prettier-ignore
       [{ method: 'POST', body: 'x'.repeat(9 << 20), headers: type }, 413, 'body_too_large'],
+      [{ method: 'POST', body: manyMessages, headers: type }, 413, 'body_too_large'],
       [{ method: 'POST', body: gzipSync(body), headers: { ...type, 'content-encoding': 'gzip' } }, 415, 'unsupported_media_type'], // prettier-ignore
     ];
     for (const [request, status, code] of refusals) {
