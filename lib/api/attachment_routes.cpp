@@ -9,6 +9,7 @@
 #include "api/attachment_stream.hpp"
 #include "api/media_types.hpp"
 #include "api/upload.hpp"
+#include "base/ascii.hpp"
 #include "chat/ids.hpp"
 #include "http/request_head.hpp"
 #include "run/durable/attachment_parts.hpp"
@@ -35,8 +36,10 @@ using ByteRange = std::pair<std::size_t, std::size_t>;
 // Shape: nothing for a header that is not understood, which is then ignored; an empty range
 // (from > to) where it asks for what is not there.
 std::optional<ByteRange> read_range(std::string_view header, std::size_t size) {
+  // Source: RFC 9110 section 14.1: names of units are the same in any case.
   constexpr std::string_view unit = "bytes=";
-  if (!header.starts_with(unit) || header.find(',') != std::string_view::npos) return std::nullopt;
+  const bool is_known = equal_ignoring_case(header.substr(0, unit.size()), unit);
+  if (!is_known || header.find(',') != std::string_view::npos) return std::nullopt;
   header.remove_prefix(unit.size());
   const std::size_t dash = header.find('-');
   if (dash == std::string_view::npos) return std::nullopt;

@@ -104,6 +104,7 @@ describe.each(hosts)('attachments (%s)', (host) => {
   it.each([
     ['bytes=0-0', 206, '0', 'bytes 0-0/10'],
     ['bytes=2-4', 206, '234', 'bytes 2-4/10'],
+    ['Bytes=2-4', 206, '234', 'bytes 2-4/10'],
     ['bytes=7-', 206, '789', 'bytes 7-9/10'],
     ['bytes=-3', 206, '789', 'bytes 7-9/10'],
     ['bytes=-99', 206, '0123456789', 'bytes 0-9/10'],
