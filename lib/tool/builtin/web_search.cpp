@@ -5,8 +5,12 @@
 // The service's address is the operator's word: it may be on a private network.
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "base/secret_filter.hpp"
 #include "base/shown.hpp"
 #include "base/shown_hosts.hpp"
 #include "tool/builtin/builtin.hpp"
@@ -25,6 +29,14 @@ struct Service {
   std::string key;
   std::int64_t most = 5;
   std::chrono::milliseconds timeout{20'000};
+  std::shared_ptr<const SecretFilter> secrets;  // that the service may repeat; null: it gets none
+
+  [[nodiscard]] std::string clean(const std::string& text) const {
+    return secrets ? secrets->clean(text) : text;
+  }
+  [[nodiscard]] std::string clean_json(const std::string& json) const {
+    return secrets ? secrets->clean_json(json) : json;
+  }
 };
 
 // How a service is asked and where its answer keeps the results.
@@ -115,7 +127,7 @@ ToolOutcome reported(const Provider& provider, const Service& service, const Fet
         .is_error = true,
         .code = "http_status"};
   }
-  const auto answer = Tree::parse(got.body);
+  const auto answer = Tree::parse(service.clean_json(got.body));
   const Tree& results = answer ? provider.results(answer.value()) : Tree();
   if (!results.is_array()) {
     return {.content = "The search service's answer cannot be read.",
@@ -169,6 +181,21 @@ void read_url(std::string_view url, const Provider& provider, Service& service) 
   }
 }
 
+// Models, readers and the journal get what the service answers.
+std::vector<std::string> secrets_of(const Service& service) {
+  std::vector<std::string> secrets;
+  if (!service.key.empty()) secrets.push_back(service.key);
+  std::string_view rest = std::string_view(service.query).substr(1);
+  while (!rest.empty()) {
+    const std::string_view pair = rest.substr(0, rest.find('&'));
+    rest.remove_prefix(std::min(pair.size() + 1, rest.size()));
+    const std::size_t mark = pair.find('=');
+    if (mark == pair.npos) continue;
+    add_carried_secrets(secrets, pair.substr(0, mark), pair.substr(mark + 1));
+  }
+  return secrets;
+}
+
 Result<Service> read_service(const Tree& options, const Provider& provider) {
   Service service;
   const auto url = read_text(options, "url", provider.url);
@@ -194,6 +221,8 @@ Result<Service> read_service(const Tree& options, const Provider& provider) {
   const auto timeout = read_number(options, "timeoutMs", {service.timeout.count(), longest_time});
   if (!timeout) return timeout.error();
   service.timeout = std::chrono::milliseconds(timeout.value());
+  const auto secrets = secrets_of(service);
+  if (!secrets.empty()) service.secrets = std::make_shared<const SecretFilter>(secrets);
   return service;
 }
 
@@ -240,7 +269,7 @@ Result<Tools> make_web_search(const Tree& options, const Surroundings& around) {
                    if (got) return host->finished(reported(*provider, service, got.value()));
                    ToolOutcome outcome = failed(got.error());
                    // The address is one of the host's, and models and clients read the result.
-                   outcome.content = without_hosts(outcome.content);
+                   outcome.content = service.clean(without_hosts(outcome.content));
                    host->finished(std::move(outcome));
                  });
   };

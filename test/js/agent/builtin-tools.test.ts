@@ -67,6 +67,11 @@ describe('builtin tools', () => {
           response.end('x'.repeat(100_000));
         } else if (path === '/slow') {
           // No answer.
+        } else if (path === '/echo/search') {
+          const content = `You sent ${key} to ${url ?? ''}`;
+          const result = { title: 'One', url: `https://example.com/?q=${key.slice(7)}`, content };
+          response.setHeader('Content-Type', 'application/json');
+          response.end(JSON.stringify({ results: [result] }));
         } else if (path === '/search' || path === '/res/v1/web/search') {
           const result = {
             title: 'One <b>result</b>',
@@ -295,6 +300,17 @@ describe('builtin tools', () => {
       url: 'https://example.com/1',
       snippet: 'a snippet',
     });
+  });
+
+  it('search without keys that the service repeats', async () => {
+    const [apiKey, token] = ['a-key-of-the-operator', 'another-one-4711'];
+    const webSearch = { url: `http://${host}/echo?token=${token}`, apiKey };
+    const found = await run({ webSearch }, 'web_search', { query: 'mills' });
+    const text = JSON.stringify(found);
+    expect(text).toContain('You sent Bearer [redacted]');
+    expect(text).not.toContain(apiKey);
+    expect(text).not.toContain(token);
+    expect(requested[0]?.url).toContain(token);
   });
 
   it('keep files below their root', async () => {
