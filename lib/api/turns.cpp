@@ -283,6 +283,7 @@ void Turns::run(const std::shared_ptr<Turn>& turn, const chat::CommandDecision& 
   start.idem_hash = turn->request.idem_hash;
   start.may_wait = turn->waits;
   start.seen = turn->seen;
+  start.is_structured = turn->request.message.is_structured;
   context_->runs->start(
       std::move(start), [weak = weak_from_this(), turn](const Result<run::StartedRun>& started) {
         const auto self = weak.lock();

@@ -129,6 +129,7 @@ void JobLog::State::end_unread(const Unread& unread) {
 void JobLog::State::begin(const journal::Accepted* accepted) {
   if (std::exchange(has_begun_, true)) return;
   waits_ = accepted != nullptr && accepted->input_json.starts_with(journal::queued_prefix);
+  is_structured_ = accepted != nullptr && accepted->is_structured;
   created_ms = at_ms_;
   if (accepted != nullptr && options.conversation_id.empty()) {
     options.conversation_id = accepted->thread;
@@ -148,7 +149,8 @@ void JobLog::State::work() {
   if (status != JobStatus::queued) return;
   status = JobStatus::running;
   stage("processing", {});
-  if (options.records_history) stage("recording_history", {});
+  // A structured message is stored before its job begins.
+  if (options.records_history && !is_structured_) stage("recording_history", {});
   stage(options.mode == JobMode::command ? "running_command" : "asking_ai", {});
 }
 

@@ -94,7 +94,8 @@ class JobLog::State final : public JobActions {
   json::Tree common_ = json::Tree::object();  // whose texts all payloads share
   std::int64_t at_ms_ = 0;                    // of the record that is taken
   bool has_begun_ = false;
-  bool waits_ = false;  // for its turn
+  bool waits_ = false;          // for its turn
+  bool is_structured_ = false;  // as Accepted has it
   CallSource source_ = CallSource::engine;
 };
 

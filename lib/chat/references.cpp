@@ -60,6 +60,7 @@ std::optional<MessageInput> read_message(const Tree& given) {
   if (given.is_string()) {
     input.text = json::trim(given.string());
   } else {
+    input.is_structured = true;
     input.text = json::trim(given["text"].string());
     input.references = read_references(given["references"]);
     for (const Tree& item : given["attachment_ids"].items()) {

@@ -27,6 +27,7 @@ struct MessageInput {
   json::Tree references = json::Tree::array();
   // Attachment ids that are malformed or were given before.
   std::size_t ignored_attachments = 0;
+  bool is_structured = false;  // it was no string
 
   [[nodiscard]] bool is_text_only() const {
     return attachment_ids.empty() && references.items().empty();

@@ -63,6 +63,7 @@ struct Accepted {
   std::int64_t from_seq = 0;
   std::string_view trace = {};  // `traceparent` of the request that began it
   OnDisconnect on_disconnect = OnDisconnect::unset;
+  bool is_structured = false;  // the message of the user was no text alone for the Runtime API
 };
 // A reader's run begins: the first one of the run, or one that answers interrupts.
 // The `input_json` of a run that waits for its turn begins so.
@@ -189,7 +190,7 @@ struct StopRequested {
   std::string_view by;
   std::string_view reason;
 };
-// What the user gives a run that is at work.
+// What the user gives a run that is not over.
 struct MessageSent {
   std::string_view id;
   std::string_view message_json;

@@ -27,7 +27,7 @@ struct KindNames {
 constexpr KindNames names_of_kinds[] = {
     {1, "Accepted",
      "agent version plan_hash thread principal input_json client_tools_json context_json from_run "
-     "from_seq trace on_disconnect"},
+     "from_seq trace on_disconnect is_structured"},
     {2, "Segment", "ag_ui_run parent protocol answers_json"},
     {3, "Claimed", "owner epoch cause downtime_ms"},
     {4, "StepStarted", "step"},

@@ -46,6 +46,7 @@ MILLRACE_RECORD(Accepted, 1) {
   fields.number(10, value.from_seq);
   fields.text(11, value.trace);
   fields.word(12, value.on_disconnect, OnDisconnect::stop, OnDisconnect::unset);
+  fields.flag(13, value.is_structured);
 }
 MILLRACE_RECORD(Segment, 2) {
   fields.text(1, value.ag_ui_run);

@@ -194,6 +194,7 @@ void RunRegistry::start(StartRequest request, Done<StartedRun> done) {
   accepted.context_json = request.context_json;
   accepted.trace = input.trace;
   accepted.on_disconnect = request.on_disconnect;
+  accepted.is_structured = request.is_structured;
   if (request.is_held) made.run_at = store::until_begun;
   // Rates of other environments count what begins here.
   const bool has_rules = rules_.any() || start_times_->any();

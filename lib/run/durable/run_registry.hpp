@@ -80,6 +80,7 @@ struct StartRequest {
   store::Lane lane = store::Lane::normal;
   std::vector<store::OutboxRow> outbox = {};  // stored with the run
   journal::OnDisconnect on_disconnect = journal::OnDisconnect::unset;
+  bool is_structured = false;  // as Accepted has it
   // True once the caller has withdrawn the request; null: it cannot be.
   std::shared_ptr<const bool> is_withdrawn = {};
 

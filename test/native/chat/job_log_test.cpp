@@ -109,6 +109,18 @@ TEST(JobLog, BeginsWithTheRunAndWorksOnceItStarts) {
   EXPECT_EQ(log.snapshot(list.at_ms)["status"].string(), "running");
 }
 
+TEST(JobLog, RecordsNoHistoryOfAStructuredMessage) {
+  RecordList list;
+  journal::Accepted accepted;
+  accepted.is_structured = true;
+  list.fact(accepted).fact(journal::Segment{"r", {}, {}, {}}).event(event::RunStart{});
+  list.message("m", "PONG").end(RunState::completed);
+  EXPECT_EQ(
+      names(log_of(list).events_after(0)),
+      (std::vector<std::string>{"meta", "stage:received", "stage:processing", "stage:asking_ai",
+                                "stage:sending_message", "message", "stage:done", "done"}));
+}
+
 TEST(JobLog, OfACommandHasItsStages) {
   RecordList list;
   list.begin().message("m", "PONG").end(RunState::completed);
