@@ -193,6 +193,8 @@ export interface LobeHookEvent {
   topicId: string;
   stepIndex: number;
   stepType?: string;
+  /** What a function calls the step, by its last `ctx.stage`. */
+  stepLabel?: string;
   /** The model's answer in the step that has ended, and the calls that it made. */
   content?: string;
   reasoning?: string;

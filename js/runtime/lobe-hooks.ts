@@ -43,7 +43,8 @@ export class HookCalls {
 
   /** Resolves when each hook has seen it; a hook that fails is reported. */
   async take({ type, data, stepIndex, timestamp }: LobeEvent): Promise<void> {
-    const event = { ...this.#about, stepIndex };
+    const { stepLabel } = data as { stepLabel?: string };
+    const event = { ...this.#about, stepIndex, ...(stepLabel !== undefined && { stepLabel }) };
     if (type === 'agent_runtime_init') {
       this.know(data as unknown as KnownOperation);
     } else if (type === 'stream_end') {

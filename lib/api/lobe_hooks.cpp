@@ -100,6 +100,7 @@ Tree hook_payload(const OperationState& state, const LobeSteps& steps,
   payload.set("topicId", state.thread);
   payload.set("stepIndex", Tree::integer(event.step_index));
   set_filled(payload, "stepType", data["stepType"]);
+  set_filled(payload, "stepLabel", data["stepLabel"]);
   add_totals(payload, data["finalState"]);
   if (event.type == "step_complete") {
     payload.set("shouldContinue", data["nextStepScheduled"]);

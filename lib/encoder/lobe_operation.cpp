@@ -107,6 +107,10 @@ void LobeOperation::give_chunk(std::string_view type, std::string_view key, std:
   give("stream_chunk", data + "}");
 }
 
+void LobeOperation::append_label(std::string& data) const {
+  append_text(data, "stepLabel", label_);
+}
+
 std::string_view LobeOperation::step_type() const {
   if (step_ == Step::none) return {};
   if (step_ == Step::human) return "request_human";
@@ -222,6 +226,7 @@ void LobeOperation::begin_step(Step step, std::string_view more) {
   step_began_ms_ = at_ms_;
   std::string data = "{";
   json::append_member(data, "stepType", step_type());
+  append_label(data);
   if (!more.empty()) data.append(",").append(more);
   give("step_start", data + "}");
 }
@@ -237,6 +242,7 @@ void LobeOperation::end_step(bool goes_on, std::string_view phase) {
   json::append_member(data, "stepType", step_type());
   json::append_member(data, "executionTime", at_ms_ - step_began_ms_);
   append_text(data, "phase", phase);
+  append_label(data);
   step_ = Step::none;
   give("step_complete", data + "}");
 }

@@ -116,6 +116,9 @@ class LobeOperation {
   void on_failed(const event::Event& event, const event::Failed& failed);
   void on_terminal(const journal::Terminal& terminal);
 
+  void on_stage(const event::Stage& stage);
+  // A member of events of steps.
+  void append_label(std::string& data) const;
   void begin_step(Step step, std::string_view more = {});
   void end_step(bool goes_on, std::string_view phase = {});
   void open_stream(std::string_view message_id);
@@ -142,6 +145,7 @@ class LobeOperation {
   std::int64_t next_index_ = 0;
   std::int64_t step_began_ms_ = 0;
   std::int64_t engine_step_ = 0;  // 0: of a function, which has none
+  std::string label_;             // what a function calls what it does, for people
   bool has_begun_ = false;
   bool has_ended_ = false;
   bool is_rejected_ = false;  // the user has rejected a call, and with it all that follows

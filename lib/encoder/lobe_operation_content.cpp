@@ -61,11 +61,19 @@ void LobeOperation::on_event(const event::Event& event) {
   } else if (std::holds_alternative<event::StepEnd>(event.body)) {
     end_stream();
   } else if (const auto* stage = std::get_if<event::Stage>(&event.body)) {
-    // A function asks, and goes on waiting.
-    if (stage->name == "requires_action") ask("[" + std::string(stage->json) + "]");
+    on_stage(*stage);
   } else {
     on_content(event);
   }
+}
+
+void LobeOperation::on_stage(const event::Stage& stage) {
+  // A function asks, and goes on waiting.
+  if (stage.name == "requires_action") return ask("[" + std::string(stage.json) + "]");
+  if (stage.name != "stage" || engine_step_ != 0) return;
+  json::Document document;
+  const auto parsed = document.parse(stage.json);
+  if (parsed) label_ = parsed.value()["stage"].string();
 }
 
 void LobeOperation::on_content(const event::Event& event) {
@@ -126,6 +134,7 @@ void LobeOperation::open_stream(std::string_view message_id) {
   json::append_raw_member(data, "assistantMessage", message + "}");
   append_given(data, "model", model_);
   append_given(data, "provider", provider_);
+  append_label(data);
   give("stream_start", data + "}");
 }
 
@@ -184,6 +193,7 @@ void LobeOperation::end_stream(bool is_whole) {
   append_given(data, "model", model_);
   append_given(data, "provider", provider_);
   append_given(data, "finishReason", finish_reason_);
+  append_label(data);
   give("stream_end", data + "}");
   if (is_whole && stream_calls_.empty()) give("visible_output_end", R"({"reason":"final_answer"})");
   text_id_.clear();

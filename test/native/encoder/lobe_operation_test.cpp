@@ -156,6 +156,13 @@ RecordList of_function() {
   return finish(list, journal::RunState::cancelled, "user_aborted");
 }
 
+RecordList of_stages() {
+  RecordList list = operation();
+  list.emit("stage", R"({"stage":"searching","detail":"the shelf"})").message("m1", "one");
+  list.emit("stage", R"({"stage":"writing"})").message("m2", "two");
+  return finish(list, journal::RunState::completed, "completed");
+}
+
 RecordList asking() {
   RecordList list = operation();
   list.message("m1", "first")
@@ -169,7 +176,7 @@ const std::map<std::string, std::function<RecordList()>> samples{
     {"calls of tools", with_tools},           {"an approval and a choice", approved},
     {"an approval that was given", answered}, {"a tool of the client", of_client},
     {"a retry and a failure", failing},       {"a function that is stopped", of_function},
-    {"a question of a function", asking},
+    {"a question of a function", asking},     {"stages of a function", of_stages},
 };
 
 std::vector<std::string> frames_of(const std::string& stream) {
