@@ -126,6 +126,12 @@ bool is_request_id(std::string_view id) {
   });
 }
 
+bool has_secret(std::string_view id, const http::Headers& headers) {
+  std::vector<std::string> secrets;
+  for (const auto& [name, value] : headers) add_carried_secrets(secrets, name, value);
+  return redacted(id, std::string::npos) != id || without_secrets(id, secrets) != id;
+}
+
 // The lines that wait and where they go.
 // Thread: any.
 class AccessLog::Sink {
@@ -286,7 +292,8 @@ AccessLog::~AccessLog() {
 http::RequestIdentity AccessLog::identify(const http::Headers& headers, std::string_view peer) {
   http::RequestIdentity identity;
   const std::string_view given = headers.find(http::request_id_field).value_or("");
-  identity.id = is_request_id(given) ? std::string(given) : os::RandomIds().next_id();
+  const bool is_taken = is_request_id(given) && !has_secret(given, headers);
+  identity.id = is_taken ? std::string(given) : os::RandomIds().next_id();
   identity.address = proxies_.client_of(peer, headers);
   if (headers.count("traceparent") == 1) {
     identity.trace = valid_trace(headers.find("traceparent").value_or(""));

@@ -19,6 +19,9 @@ namespace millrace::api {
 std::string_view valid_trace(std::string_view value);
 // Whether a client's id of its request is taken: 1 to 128 of the characters that ids are made of.
 bool is_request_id(std::string_view id);
+// Whether it is, or has in it, what looks like a key or a secret of the same request: answers and
+// the log repeat it.
+bool has_secret(std::string_view id, const http::Headers& headers);
 
 // A path as the log shows it: without keys that a client put there, and without what follows an
 // escaped question mark, which was meant as a query.

@@ -52,6 +52,21 @@ TEST(RequestId, IsTakenWhereItIsWellFormed) {
   }
 }
 
+TEST(RequestId, IsNotTakenWhereItHasASecret) {
+  const http::Headers fields{{"X-Millrace-API-Key", "a-key-of-mine-0815"},
+                             {"Authorization", "Bearer other.token.4711"},
+                             {"Accept", "text/plain"}};
+  for (const std::string_view secret :
+       {"sk-proj-abcdefghijkl", "req:mr_0123456789abcdefghijklmnopqrstuv", "a-key-of-mine-0815",
+        "other.token.4711", "x/A-KEY-OF-MINE-0815"}) {
+    EXPECT_TRUE(api::has_secret(secret, fields)) << secret;
+  }
+  for (const std::string_view id :
+       {"5f0c7c1e-0d1b-4c46-8e0b-3f8c3f3f0c11", "text/plain", "app-17"}) {
+    EXPECT_FALSE(api::has_secret(id, fields)) << id;
+  }
+}
+
 TEST(TrustedProxies, TakeTheLastAddressThatIsNoProxy) {
   const auto made = api::TrustedProxies::make({"10.0.0.0/8", "fd00::1"});
   ASSERT_TRUE(made);
