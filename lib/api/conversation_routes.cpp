@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -100,7 +99,9 @@ struct Listing {
   std::string cursor;
   std::size_t limit = page_size;
   ResponsePtr response;
-  std::optional<std::set<std::string, std::less<>>> busy;  // with the first slice
+  // Jobs that are not over: those of the listed conversations, and the newest of all.
+  std::vector<store::RunId> active;
+  std::optional<store::RunRow> newest;
   Tree items = Tree::array();
   // By the items: runs of which the conversation has no answer.
   std::vector<std::vector<std::string>> unanswered;
@@ -115,11 +116,10 @@ void add_messages(Tree& item, std::size_t more) {
 
 // Conversations of the next slice, with how many messages each has and whether a job works in it.
 Result<void> list_on(store::StorageBackend& backend, const ApiOptions& options, Listing& listing) {
-  if (!listing.busy) {
-    auto active = busy_runs(backend, listing.principal, {});
-    if (!active) return active.error();
-    listing.busy.emplace();
-    for (const store::RunRow& row : active.value()) listing.busy->insert(row.run.thread);
+  if (listing.items.items().empty()) {
+    auto newest = newest_active(backend, listing.principal);
+    if (!newest) return newest.error();
+    listing.newest = std::move(newest).value();
   }
   const std::size_t most = std::min(slice_size, listing.limit - listing.items.items().size());
   auto threads = run::front::thread_page(backend, listing.principal, listing.cursor, most);
@@ -127,13 +127,21 @@ Result<void> list_on(store::StorageBackend& backend, const ApiOptions& options, 
   for (const store::ThreadRow& row : threads.value().threads) {
     auto found = load_conversation(backend, listing.principal, row.id);
     auto turns = backend.count_turns(listing.principal, row.id);
+    auto active = active_runs(backend, listing.principal, row.id);
+    if (!active) return active.error();
     if (!found || !turns) return found ? turns.error() : found.error();
     if (!found.value()) continue;
     Tree item = conversation_json(*found.value(), options);
     item.erase("virtual_user_name");
     item.set("message_count", Tree::integer(static_cast<std::int64_t>(turns.value().turns)));
     listing.unanswered.push_back(std::move(turns.value().unanswered));
-    item.set("is_running", Tree::flag(listing.busy->contains(row.id)));
+    const auto& runs = active.value();
+    item.set("is_running", Tree::flag(!std::all_of(runs.begin(), runs.end(), is_damaged)));
+    for (const store::RunRow& run : runs) {
+      if (!listing.newest || run.run.id != listing.newest->run.id) {
+        listing.active.push_back(run.run.id);
+      }
+    }
     listing.items.push(std::move(item));
   }
   listing.cursor = threads.value().next;
@@ -224,8 +232,11 @@ void count_pending(Tree& items, const std::vector<JobPtr>& active) {
 }
 
 void ConversationService::end(const std::shared_ptr<Listing>& listing) const {
-  jobs->active(
-      listing->principal, {}, [context = context, listing](const std::vector<JobPtr>& active) {
+  if (listing->newest) listing->active.push_back(listing->newest->run.id);
+  jobs->find_all(
+      listing->active, listing->principal,
+      [context = context, listing](std::vector<JobPtr> active) {
+        std::erase_if(active, [](const JobPtr& job) { return job->is_over() && !job->is_cut(); });
         count_pending(listing->items, active);
         Tree body = Tree::object();
         body.set("conversations", std::move(listing->items));

@@ -9,6 +9,7 @@
 #include "os/event_loop.hpp"
 #include "os/timer.hpp"
 #include "run/durable/function_session.hpp"
+#include "run/durable/run_place.hpp"
 
 namespace millrace::api {
 namespace {
@@ -105,6 +106,18 @@ Result<std::vector<store::RunRow>> active_runs(store::StorageBackend& backend,
   // The store gives the latest first, also of those that began in the same millisecond.
   std::reverse(active.begin(), active.end());
   return active;
+}
+
+Result<std::optional<store::RunRow>> newest_active(store::StorageBackend& backend,
+                                                   const std::string& principal) {
+  store::RunQuery query;
+  query.principal = principal;
+  query.states.assign(active_states.begin(), active_states.end());
+  query.limit = 1;
+  auto runs = run::runs_without(backend, query, std::string(tool_agent));
+  if (!runs) return runs.error();
+  if (runs.value().runs.empty()) return std::optional<store::RunRow>();
+  return std::optional(std::move(runs.value().runs.front()));
 }
 
 Result<std::vector<store::RunRow>> busy_runs(store::StorageBackend& backend,

@@ -153,6 +153,9 @@ using store::is_damaged;
 Result<std::vector<store::RunRow>> active_runs(store::StorageBackend& backend,
                                                const std::string& principal,
                                                const std::string& thread);
+// The newest of them, or nothing.
+Result<std::optional<store::RunRow>> newest_active(store::StorageBackend& backend,
+                                                   const std::string& principal);
 // The same without those that are damaged: what keeps the thread busy.
 Result<std::vector<store::RunRow>> busy_runs(store::StorageBackend& backend,
                                              const std::string& principal,
