@@ -5,6 +5,11 @@ import { shown } from './shown';
 /** The longest time that a timer of Node waits, in milliseconds; a longer one would end at once. */
 export const longestTimer: number = 2 ** 31 - 1;
 
+/** Whole milliseconds since a moment of `performance.now()`, which no setting of the clock changes. */
+export function millisecondsSince(moment: number): number {
+  return Math.round(performance.now() - moment);
+}
+
 const mostRetries = 100;
 
 /** A limit in whole milliseconds, 0 for none; throws `invalid_option` for what is no limit. */

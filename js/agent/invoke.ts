@@ -2,6 +2,7 @@
 // payload says which kind of tool is meant.
 import type { AgentToolContext, ChatToolPayload } from '../../types/agent';
 import { MillraceError } from '../errors';
+import { millisecondsSince } from '../limits';
 import type { MCPFileStore } from '../mcp/attachments';
 import type { MCPClient } from '../mcp/client';
 import type { MCPPluginOptions } from '../mcp/plugin';
@@ -55,7 +56,7 @@ export interface ToolSources {
 }
 
 function failure(thrown: unknown, began: number, signal: AbortSignal | undefined): ToolInvocation {
-  return { ...toolFailure(thrown, signal), executionTime: Date.now() - began };
+  return { ...toolFailure(thrown, signal), executionTime: millisecondsSince(began) };
 }
 
 function isRecord(value: unknown): value is ToolInvocation {
@@ -80,7 +81,7 @@ export async function invokeBuiltinTool(
   tools: readonly HostTool[] = [],
   options: ToolInvocationOptions = {},
 ): Promise<ToolInvocation> {
-  const began = Date.now();
+  const began = performance.now();
   const { signal, maxLength = defaultLength } = options;
   try {
     checkArgument('invokeBuiltinTool()', payload, 'the payload');
@@ -104,7 +105,7 @@ export async function invokeBuiltinTool(
           success: true,
         };
     const content = resultText(record.content, maxLength);
-    return { ...record, content, executionTime: Date.now() - began };
+    return { ...record, content, executionTime: millisecondsSince(began) };
   } catch (thrown) {
     return failure(thrown, began, signal);
   }
@@ -119,7 +120,7 @@ const invokePlugin: Invoke = async (
   { plugins = {} },
   { signal, timeoutMs, maxLength },
 ) => {
-  const began = Date.now();
+  const began = performance.now();
   const { identifier } = payload;
   const plugin = Object.hasOwn(plugins, identifier) ? plugins[identifier] : undefined;
   if (!plugin) {
@@ -132,7 +133,7 @@ const invokePlugin: Invoke = async (
   };
   try {
     const result = await invokeDefaultTypePlugin(payload, { ...plugin, ...limits }, { signal });
-    return { ...result, executionTime: Date.now() - began };
+    return { ...result, executionTime: millisecondsSince(began) };
   } catch (thrown) {
     return failure(thrown, began, signal);
   }
@@ -156,7 +157,7 @@ export async function invokeTool(
   sources: ToolSources = {},
   options: ToolInvocationOptions = {},
 ): Promise<ToolInvocation> {
-  const began = Date.now();
+  const began = performance.now();
   try {
     checkArgument('invokeTool()', payload, 'the payload');
     const { type = 'default' } = payload;

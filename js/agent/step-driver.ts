@@ -111,12 +111,14 @@ export class StepDriver {
 
   // Who never answers holds the run no longer than its limit.
   #watch(deadlineMs: number): void {
-    const rest = Math.max(0, deadlineMs - Date.now());
-    // What no timer can wait for is looked at again.
-    this.#deadline ??= setTimeout(
+    this.#deadline ??= this.#waitFor(Math.max(0, deadlineMs - Date.now()));
+  }
+
+  // What no timer can wait for comes in parts. A clock that is set back meanwhile gives no more time.
+  #waitFor(rest: number): NodeJS.Timeout {
+    return setTimeout(
       () => {
-        this.#deadline = undefined;
-        if (Date.now() < deadlineMs) this.#watch(deadlineMs);
+        if (rest > longestTimer) this.#deadline = this.#waitFor(rest - longestTimer);
         else this.#apply(() => this.#step.expire(Date.now()));
       },
       Math.min(rest, longestTimer),

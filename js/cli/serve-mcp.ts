@@ -196,14 +196,14 @@ export async function settleMcp(
   };
   failures.forEach(reportChange);
   if (servers.length === 0) return failures;
-  const end = isStrict ? Infinity : Date.now() + startGraceMs;
+  const end = isStrict ? Infinity : performance.now() + startGraceMs;
   let isStopped = false;
   void stopped.then(() => (isStopped = true));
   for (;;) {
     const all = server.mcp();
     all.forEach(reportChange);
     const isSettled = !all.some(isOpen);
-    if (isStopped || isSettled || Date.now() > end) return [...failures, ...all];
+    if (isStopped || isSettled || performance.now() > end) return [...failures, ...all];
     await new Promise((resolve) => setTimeout(resolve, pollMs));
   }
 }

@@ -155,7 +155,7 @@ export class CloudConnector {
 
   async #wait(instance: CloudInstance, signal: AbortSignal | undefined): Promise<void> {
     const { pollMs = 2000, authorizationTimeoutMs = 300_000 } = this.#options;
-    const end = Date.now() + authorizationTimeoutMs;
+    const end = performance.now() + authorizationTimeoutMs;
     for (;;) {
       let failure: MillraceError | undefined;
       try {
@@ -165,7 +165,7 @@ export class CloudConnector {
         if (!mayPass(error)) throw error;
         failure = error;
       }
-      if (Date.now() + pollMs > end) {
+      if (performance.now() + pollMs > end) {
         if (failure) throw failure;
         throw new MillraceError(
           'mcp_unauthorized',

@@ -3,6 +3,7 @@ import type { ChatToolPayload } from '../../types/agent';
 import type { MCPContent, MCPToolResult } from '../../types/mcp';
 import { checkedPayload, payloadArguments, toolFailure } from '../tool/payload';
 import { MillraceError } from '../errors';
+import { millisecondsSince } from '../limits';
 import { attachmentsOf, type MCPAttachment, type MCPFileStore } from './attachments';
 import type { MCPClient } from './client';
 import { mcpResultText } from './tools';
@@ -79,7 +80,7 @@ export async function invokeMCPTypePlugin(
   clients: Readonly<Record<string, MCPClient>> = {},
   options: MCPPluginOptions = {},
 ): Promise<MCPPluginResult> {
-  const begin = Date.now();
+  const begin = performance.now();
   const { signal, timeoutMs, maxLength = defaultLength, store } = options;
   try {
     const { identifier } = checkedPayload(payload);
@@ -99,9 +100,9 @@ export async function invokeMCPTypePlugin(
       state: withoutBytes(result),
       ...(attachments.length > 0 && { attachments }),
       ...(!success && { error: { type: 'TOOL_ERROR', message: content } }),
-      executionTime: Date.now() - begin,
+      executionTime: millisecondsSince(begin),
     };
   } catch (thrown) {
-    return { ...failure(thrown, signal), executionTime: Date.now() - begin };
+    return { ...failure(thrown, signal), executionTime: millisecondsSince(begin) };
   }
 }

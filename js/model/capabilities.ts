@@ -248,7 +248,7 @@ export class Capabilities {
   async #once(call: Call): Promise<Answer> {
     const { capability, settings, text } = call;
     let response = await this.#request(call);
-    const end = Date.now() + pollLimitMs;
+    const end = performance.now() + pollLimitMs;
     let address: string | undefined;
     for (;;) {
       if (!response.ok) await this.#fail(call, response);
@@ -260,7 +260,7 @@ export class Capabilities {
       // A state without an address is asked for again where it came from.
       address = poll ?? (after > 0 ? address : undefined);
       if (after === 0) return { json, body, audio, nextPage, notes: JSON.parse(notes) as string[] };
-      if (address === undefined || Date.now() > end) {
+      if (address === undefined || performance.now() > end) {
         throw new MillraceError('provider_error', 'The provider did not finish the work in time.', {
           retryable: false,
         });

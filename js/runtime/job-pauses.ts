@@ -98,7 +98,8 @@ export class JobPauses {
   }
 }
 
-// The run at work keeps the process alive, not its timers.
+// The run at work keeps the process alive, not its timers. It is over after the time that was left when it began: a clock that
+// is set back meanwhile makes it no longer.
 class LongTimer {
   readonly over: Promise<undefined>;
   #timer: NodeJS.Timeout | undefined;
@@ -106,7 +107,7 @@ class LongTimer {
 
   constructor(at: number | undefined) {
     this.over = new Promise((resolve) => {
-      if (at !== undefined) this.#start(at, resolve);
+      if (at !== undefined) this.#start(at - Date.now(), resolve);
     });
   }
 
@@ -115,11 +116,10 @@ class LongTimer {
     clearTimeout(this.#timer);
   }
 
-  #start(at: number, resolve: (over: undefined) => void): void {
+  #start(rest: number, resolve: (over: undefined) => void): void {
     if (this.#isCleared) return;
-    const rest = at - Date.now();
     if (rest <= 0) return resolve(undefined);
-    const again = (): void => this.#start(at, resolve);
-    this.#timer = setTimeout(again, Math.min(rest, longestTimer)).unref();
+    const part = Math.min(rest, longestTimer);
+    this.#timer = setTimeout(() => this.#start(rest - part, resolve), part).unref();
   }
 }

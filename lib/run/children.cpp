@@ -104,7 +104,9 @@ void AgentSession::Child::start(const model::DriverServices& services, AgentTask
     parent_.emit(start);
   }
   if (agent_.timeout.count() > 0) {
-    const std::chrono::milliseconds spent(services.now_ms() - started_ms);
+    // The clock may be set back.
+    const std::chrono::milliseconds spent(
+        std::max<std::int64_t>(services.now_ms() - started_ms, 0));
     timer_->start(std::max(agent_.timeout - spent, std::chrono::milliseconds(0)));
   }
   session_ = std::make_shared<AgentSession>(services, agent_.plan, std::move(task), *this);

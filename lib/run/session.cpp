@@ -96,20 +96,18 @@ void AgentSession::next_step() {
 // Once for a run: what it waits for people is before its first step here.
 void AgentSession::keep_time(std::optional<std::int64_t> until_ms) {
   if (!until_ms || deadline_) return;
-  deadline_ = services_.wait([this, at = *until_ms] { watch_deadline(at); });
-  start_deadline(*until_ms);
+  time_left_ms_ = std::max<std::int64_t>(*until_ms - services_.now_ms(), 0);
+  deadline_ = services_.wait([this] { time_left_ms_ > 0 ? wait_for_deadline() : expire(); });
+  wait_for_deadline();
 }
 
-// What is too far for the clock of a timer is looked at again.
-void AgentSession::start_deadline(std::int64_t at_ms) {
+// What is too far for a timer comes in parts. The clock of the state may be set back meanwhile,
+// which gives the run no more time.
+void AgentSession::wait_for_deadline() {
   constexpr std::int64_t longest = 24LL * 60 * 60 * 1000;
-  const std::int64_t rest = std::clamp<std::int64_t>(at_ms - services_.now_ms(), 0, longest);
-  deadline_->start(std::chrono::milliseconds(rest));
-}
-
-void AgentSession::watch_deadline(std::int64_t at_ms) {
-  if (services_.now_ms() < at_ms) return start_deadline(at_ms);
-  expire();
+  const std::int64_t part = std::min(time_left_ms_, longest);
+  time_left_ms_ -= part;
+  deadline_->start(std::chrono::milliseconds(part));
 }
 
 // Does what the machine asks for until it waits for somebody.

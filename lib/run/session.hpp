@@ -246,8 +246,7 @@ class AgentSession final : public RunWork, public std::enable_shared_from_this<A
   bool goes_on();
   void next_step();
   void keep_time(std::optional<std::int64_t> until_ms);
-  void start_deadline(std::int64_t at_ms);
-  void watch_deadline(std::int64_t at_ms);
+  void wait_for_deadline();
   json::Tree take_interrupts();
   void defer_question();
   void report_checkpoint();
@@ -348,6 +347,7 @@ class AgentSession final : public RunWork, public std::enable_shared_from_this<A
   // No two actions of a run have one id: the host may answer late.
   std::uint64_t last_action_ = 0;
   std::unique_ptr<model::TimeSource::Wait> deadline_;  // of runs with a limit of time
+  std::int64_t time_left_ms_ = 0;                      // behind what it waits for
   bool pumping_ = false;
   bool paused_ = false;
   bool stopping_ = false;
