@@ -241,7 +241,7 @@ export class AgentRun implements AsyncIterable<RunEvent> {
   /**
    * Gives the run a message of the user, which the model gets with its next request. An answer that would have been the
    * last is followed by another one. The content is that of a user message: a text, or parts with media. Rejects with
-   * `invalid_state` when the run is over or waits.
+   * `invalid_state` when the run is over, and without a runtime also when it waits.
    */
   send(content: UserMessage['content']): Promise<void> {
     return this.#messages.send('send', content);

@@ -60,8 +60,8 @@ RecoveryPlan stopped(const FoldedBranch& branch, RecoveryPlan plan) {
 }
 
 bool can_join(const FoldedModel& model, const RecoveryInput& input, const RecoveryLimits& limits) {
-  return model.phase == Phase::opened && model.background && input.recoveries <= limits.joins &&
-         input.downtime_ms < limits.background_window_ms;
+  return model.phase == Phase::opened && model.background && !input.is_interrupted &&
+         input.recoveries <= limits.joins && input.downtime_ms < limits.background_window_ms;
 }
 
 RecoveryPlan joined(const FoldedModel& model, bool is_within, RecoveryPlan plan) {

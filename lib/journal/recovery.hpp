@@ -59,6 +59,7 @@ struct RecoveryInput {
   std::int64_t now_ms = 0;
   std::int64_t recoveries = 0;  // since the last step ended, with this one
   std::int64_t downtime_ms = 0;
+  bool is_interrupted = false;  // a message of the user cuts the answer
 };
 
 struct RecoveryPlan {

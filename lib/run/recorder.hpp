@@ -64,6 +64,8 @@ class Recorder {
   virtual void answer_read(const model::AnswerProgress& progress) = 0;
   // An answer goes on within a step whose beginning readers have: the next one.
   [[nodiscard]] virtual bool is_in_step() const = 0;
+  // The provider makes an answer in the background that the next request to it gives.
+  [[nodiscard]] virtual bool goes_on_with_answer() const = 0;
   // The last step whose request is recorded; 0 before the first one.
   [[nodiscard]] virtual std::int64_t last_step() const = 0;
   // Reads the attachments that messages of the state refer to, and gives the messages with them,

@@ -59,7 +59,8 @@ struct AgentTask {
   // Questions that are answered and are not open.
   std::vector<std::string> unmatched;
   json::Tree::Items sent;  // messages of the user that its state may not have (AgentSession::send)
-  message::Withheld withheld;  // of the input
+  std::vector<std::string> interruptions;  // the ids of those that cut what it goes on with
+  message::Withheld withheld;              // of the input
   std::size_t unfit_records = 0;
   // How long questions to the user may be answered.
   std::chrono::milliseconds interrupt_lifetime = agent::interrupt_lifetime;
@@ -150,6 +151,9 @@ class AgentOwner : public event::EventSink {
     static_cast<void>(context);
   }
 };
+
+// The member of an agent's state with the ids of the messages that it has taken.
+inline constexpr std::string_view taken_messages = "takenMessages";
 
 // What a run does, as its owner drives it.
 // Thread: engine thread.
@@ -303,6 +307,8 @@ class AgentSession final : public RunWork, public std::enable_shared_from_this<A
   void record_child_end(const Child& child);
 
   // Messages of the user (session_sent.cpp)
+  void interrupt_step();
+  [[nodiscard]] bool waits_any(const std::vector<std::string>& ids) const;
   void load_sent();
   void take_sent();
   [[nodiscard]] bool may_add_sent() const;

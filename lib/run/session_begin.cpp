@@ -70,11 +70,15 @@ void AgentSession::begin() {
   take_recorded();
   if (!task_->children.members().empty()) return resume_children();
   if (!context_.is_object() && !goes_on()) return;
-  if (!context_.is_object() || may_add_sent()) add_sent();
+  // An answer that goes on was requested without them.
+  const bool has_answer = recorder != nullptr && recorder->goes_on_with_answer();
+  if (!has_answer && (!context_.is_object() || may_add_sent())) add_sent();
   // What a crash before the first step goes back to.
-  if (settings_.recorder != nullptr) owner_->rest(state_, context_);
+  if (recorder != nullptr) owner_->rest(state_, context_);
   next_step();
+  // What is known of calls is in the conversation first.
   pump();
+  if (waits_any(task_->interruptions)) interrupt_step();
 }
 
 // Whether a saved run without a next step has one all the same; what has not ends here.

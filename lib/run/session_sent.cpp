@@ -17,9 +17,8 @@ namespace {
 using json::Tree;
 
 constexpr std::string_view cut_call = "The call was aborted before it was finished.";
-// Rows that wait in the state of a run that waits, and the ids of all that the run has taken.
+// Rows that wait in the state of a run that waits.
 constexpr std::string_view waiting_rows = "sentMessages";
-constexpr std::string_view taken_ids = "takenMessages";
 
 // Calls of the last turn that have no result.
 std::vector<std::string> unanswered(const Tree::Items& rows) {
@@ -53,7 +52,11 @@ void AgentSession::send(const Tree& message, bool interrupts) {
   // One that comes again is there already.
   if (!sent_ids_.emplace(message["id"].string()).second) return;
   sent_.push_back(message);
-  if (!interrupts || !machine_ || interrupting_) return;
+  if (interrupts) interrupt_step();
+}
+
+void AgentSession::interrupt_step() {
+  if (!machine_ || interrupting_) return;
   interrupting_ = true;
   const auto self = shared_from_this();
   take_partial_turn();
@@ -62,9 +65,16 @@ void AgentSession::send(const Tree& message, bool interrupts) {
   pump();
 }
 
+// Whether one of these has yet to be taken.
+bool AgentSession::waits_any(const std::vector<std::string>& ids) const {
+  return std::any_of(sent_.begin(), sent_.end(), [&](const Tree& row) {
+    return std::find(ids.begin(), ids.end(), row["id"].string()) != ids.end();
+  });
+}
+
 // What an earlier process, or the run before it waited, has not taken yet.
 void AgentSession::load_sent() {
-  for (const Tree& id : state_[taken_ids].items()) sent_ids_.emplace(id.string());
+  for (const Tree& id : state_[taken_messages].items()) sent_ids_.emplace(id.string());
   Tree::Items rows = std::exchange(task_->sent, {});
   Tree waiting = state_[waiting_rows];
   state_.erase(waiting_rows);
@@ -72,6 +82,10 @@ void AgentSession::load_sent() {
   for (Tree& row : rows) {
     if (sent_ids_.emplace(row["id"].string()).second) sent_.push_back(std::move(row));
   }
+  // Calls that the end of a process has cut: readers get a result of each that an interruption cuts
+  // again.
+  const bool was_cut = settings_.recorder != nullptr && settings_.recorder->last_step() > 0;
+  if (was_cut && context_.is_object()) open_calls_ = unanswered(state_["messages"].items());
 }
 
 // Between two steps: takes what was sent where the conversation has a place for it. A run that had
@@ -119,7 +133,7 @@ void AgentSession::add_sent() {
   for (Tree& row : std::exchange(sent_, {})) {
     const std::string id(row["id"].string());
     settings_.used->insert(id);
-    state_.at(taken_ids).push(Tree::text(id));
+    state_.at(taken_messages).push(Tree::text(id));
     emit(event::Stage{"user_message", shown_message(row).to_json(json::Surrogates::replace)});
     if (owner_ != nullptr) owner_->message_taken(row);
     state_.at("messages").push(as_state_message(std::move(row)));

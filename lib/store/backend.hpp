@@ -76,9 +76,9 @@ class StorageBackend {
   // Errors: run_not_found.
   virtual Result<std::optional<Claim>> claim_run(const RunId& root, std::string_view owner) = 0;
   // Commits the end of a run that waits for its turn, or what it is to find when it goes on: its
-  // thread may be busy with another run. The batch changes its state. One that waits for the user
-  // gets what it is to find as well, and stays as it is. False when it does not wait, or was at
-  // work since the batch's epoch.
+  // thread may be busy with another run. The batch changes its state. One that waits for the user,
+  // or whose process ended, gets what it is to find as well, and may stay as it is. False when it
+  // is over, has an owner, or was at work since the batch's epoch.
   virtual Result<bool> append_unowned(const AppendBatch& batch) = 0;
   // Gives a run that was accepted with `until_begun` its turn. False where it does not wait so.
   virtual Result<bool> begin_held(const RunId& root) = 0;

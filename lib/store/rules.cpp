@@ -6,6 +6,7 @@
 #include <set>
 #include <system_error>
 #include <utility>
+#include <variant>
 
 #include "base/error.hpp"
 #include "base/json_tree.hpp"
@@ -17,6 +18,26 @@ namespace millrace::store {
 namespace {
 
 using journal::RunState;
+
+// Numbers that were reserved and not written may have been shown.
+void add_gap(journal::PageWriter& page, const RunRow& row, std::int64_t now) {
+  if (row.reserved <= row.last) return;
+  const auto span = static_cast<std::uint32_t>(row.reserved - row.last);
+  page.add({.span = span, .at_ms = now, .body = journal::Fact(journal::Gap{})});
+}
+
+bool has_only_messages(const StoredPage& page) {
+  journal::PageReader reader(page.bytes, page.last, page.count);
+  for (auto record = reader.next(); record.ok(); record = reader.next()) {
+    if (record.value() == nullptr) return true;
+    const auto* fact = std::get_if<journal::Fact>(&record.value()->body);
+    const bool is_message =
+        fact != nullptr && (std::holds_alternative<journal::MessageSent>(*fact) ||
+                            std::holds_alternative<journal::Gap>(*fact));
+    if (!is_message) return false;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -66,7 +87,7 @@ bool waits_for_turn(const RunRow& row) {
 }
 
 bool takes_unowned(const RunRow& row) {
-  return waits_for_turn(row) || (row.run.owner.empty() && row.state == RunState::waiting);
+  return row.run.owner.empty() && !row.run.root && !journal::is_over(row.state);
 }
 
 bool is_due(const RunRow& row, std::int64_t now, std::int64_t clock) {
@@ -80,26 +101,30 @@ bool is_due(const RunRow& row, std::int64_t now, std::int64_t clock) {
   }
 }
 
-journal::Page take_over(RunRow& row, Claim& claim, std::string_view owner, std::int64_t since,
+bool LineEnd::add(const StoredPage& page) {
+  const std::int64_t end = end_of(page);
+  if (at_ == 0) at_ = end;
+  worked_at_ = end;
+  return has_only_messages(page);
+}
+
+journal::Page take_over(RunRow& row, Claim& claim, std::string_view owner, const LineEnd& end,
                         std::int64_t now) {
   const bool was_running = row.state == RunState::running;
   const bool was_released = row.head == released_head;
   if (was_released) row.head.clear();
   claim.cause = was_released ? released_head : "recovered";
   if (!was_running) claim.cause = journal::name_of(row.state);
-  claim.downtime_ms = since == 0 ? 0 : std::max<std::int64_t>(now - since, 0);
+  claim.downtime_ms = end.at() == 0 ? 0 : std::max<std::int64_t>(now - end.worked_at(), 0);
   row.epoch += 1;
   if (was_running && !was_released) row.recoveries += 1;
   row.state = RunState::running;
   row.run.owner = owner;
   // It is due when it is given back, however long it was to sleep.
   row.run.run_at = std::min(row.run.run_at, now);
-  now = std::max(now, since);
+  now = std::max(now, end.at());
   journal::PageWriter page;
-  if (row.reserved > row.last) {
-    const auto span = static_cast<std::uint32_t>(row.reserved - row.last);
-    page.add({.span = span, .at_ms = now, .body = journal::Fact(journal::Gap{})});
-  }
+  add_gap(page, row, now);
   const journal::Claimed fact{owner, row.epoch, claim.cause, claim.downtime_ms};
   page.add({.at_ms = now, .body = journal::Fact(fact)});
   return page.take();
@@ -117,6 +142,13 @@ std::int64_t end_of(const StoredPage& page) {
 
 journal::Page page_of(const journal::Fact& fact, std::int64_t now) {
   journal::PageWriter page;
+  page.add({.at_ms = now, .body = fact});
+  return page.take();
+}
+
+journal::Page page_behind(const RunRow& row, const journal::Fact& fact, std::int64_t now) {
+  journal::PageWriter page;
+  add_gap(page, row, now);
   page.add({.at_ms = now, .body = fact});
   return page.take();
 }

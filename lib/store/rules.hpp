@@ -57,19 +57,36 @@ inline constexpr std::string_view released_head = "released";
 // True for a run without an owner that has no thread for itself, either: one that is queued, sleeps
 // or is parked.
 bool waits_for_turn(const RunRow& row);
-// True for those and for a run that waits for the user: what is added to its line is no work.
+// True for each root run that is not over and has no owner: what is added to its line is no work.
 bool takes_unowned(const RunRow& row);
 // True for a run without an owner whose time has come. The store's `now` is never set back; the end
 // of a sleep is a time of the `clock` that the sleeper reads.
 bool is_due(const RunRow& row, std::int64_t now, std::int64_t clock);
 
-// Makes `row` its new owner's. Gives the page that says so: a gap over numbers that were reserved
-// and not written, then the fact.
-// `since` is when its last record was made.
-journal::Page take_over(RunRow& row, Claim& claim, std::string_view owner, std::int64_t since,
-                        std::int64_t now);
 // When the last record of a page was made; 0 for one that cannot be read.
 std::int64_t end_of(const StoredPage& page);
+
+// How the journal of a run ends, by its pages from the last one on.
+class LineEnd {
+ public:
+  // False once nothing more is to be known.
+  bool add(const StoredPage& page);
+  // When the last record was made; 0 without one.
+  [[nodiscard]] std::int64_t at() const { return at_; }
+  // The same but for messages of the user, which also come while nobody works on the run.
+  [[nodiscard]] std::int64_t worked_at() const { return worked_at_; }
+
+ private:
+  std::int64_t at_ = 0;
+  std::int64_t worked_at_ = 0;
+};
+
+// Makes `row` its new owner's. Gives the page that says so: a gap over numbers that were reserved
+// and not written, then the fact.
+journal::Page take_over(RunRow& row, Claim& claim, std::string_view owner, const LineEnd& end,
+                        std::int64_t now);
+// A page with what a run is to find that nobody works on, behind such a gap.
+journal::Page page_behind(const RunRow& row, const journal::Fact& fact, std::int64_t now);
 
 // What a reader gets of the pages of a journal: those behind `after`, at least one, else up to
 // `max_bytes`. One in less room gives the pages that it was made of.

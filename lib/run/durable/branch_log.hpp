@@ -130,6 +130,7 @@ class BranchLog final : public Recorder {
   void before_model(std::int64_t step, const FirstModel& model, Request request) override;
   void answer_read(const model::AnswerProgress& progress) override;
   [[nodiscard]] bool is_in_step() const override { return place_.is_in_step; }
+  [[nodiscard]] bool goes_on_with_answer() const override { return !place_.known.id.empty(); }
   [[nodiscard]] std::int64_t last_step() const override { return place_.step; }
   bool attach(const json::Tree& messages, Attached attached) override;
   void before_call(const CallIntent& call, Begin begin) override;

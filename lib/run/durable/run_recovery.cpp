@@ -161,7 +161,9 @@ Result<RunTask> RunRegistry::task_of(const StoredRun& stored, const AgentInput* 
   if (stored.queued) {
     AgentInput input = *stored.queued;
     input.trace = stored.trace;
-    return new_task(agent, run.id, input, {});
+    auto task = new_task(agent, run.id, input, {});
+    if (task) std::get<AgentTask>(task.value()).sent = stored.sent;
+    return task;
   }
   if (!stored.checkpoint.is_object()) {
     return make_error(Errc::run_not_recoverable, "The run cannot go on after its process ended.");
@@ -206,6 +208,7 @@ Result<AgentTask> RunRegistry::agent_task_of(const StoredRun& stored, const Agen
     task.results.insert(task.results.end(), late.begin(), late.end());
   }
   task.sent = stored.sent;
+  task.interruptions = stored.interruptions;
   if (task.trace.empty()) task.trace = stored.trace;
   if (stored.client_tools_json.empty()) return task;
   auto tools = Tree::parse(stored.client_tools_json);
@@ -231,6 +234,7 @@ void RunRegistry::go_on(const std::shared_ptr<StoredRun>& stored, const AgentInp
   input.now_ms = services_.now_ms();
   input.recoveries = root_of(*stored).recoveries;
   input.downtime_ms = stored->claim.downtime_ms;
+  input.is_interrupted = stored->is_interrupted();
   journal::RecoveryPlan plan = journal::plan_recovery(root_of(*stored), input);
   // What lies between an earlier checkpoint and the answer is not rebuilt within it.
   if (!stored->lost_checkpoint.empty()) plan.records.clear();

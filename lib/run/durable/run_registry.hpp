@@ -197,10 +197,10 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
   void readers_left(const store::RunId& run);
   // Stops the runs that work for a job which is over, wherever they are at work.
   void stop_children(const store::RunId& job, std::string by, std::string reason);
-  // Gives a run at work a message of the user, as RunWork::send; `done` is called when that is
-  // safe. An agent's run that waits for the user keeps it until it goes on, or ends.
-  // Errors: invalid_state where it takes none, is at work elsewhere, or waits and is to be
-  // interrupted.
+  // Gives an agent's run a message of the user, as RunWork::send; `done` is called when that is
+  // safe. One that is at work nowhere keeps it until it goes on, or ends.
+  // Errors: invalid_state where it is over or takes none, or waits for the user and is to be
+  // interrupted; store_damaged; why the records of a run at work here are not stored.
   void send_message(const store::RunId& run, const json::Tree& message, bool interrupts,
                     std::string_view by, const Done<bool>& done);
   // What a host answers to its request.
@@ -237,6 +237,10 @@ class RunRegistry final : public std::enable_shared_from_this<RunRegistry> {
   // Calls `done` once the first batch of a log is committed, or why it is not.
   static void report_start(RunLog& log, const store::RunId& run, const Done<StartedRun>& done);
   static Error start_error(const store::AppendOutcome& outcome);
+  // Messages to runs (run_messages.cpp)
+  struct Sending;
+  bool send_here(const Sending& sending);
+  void send_elsewhere(const Sending& sending, const std::string& owner);
   // Runs whose records could not be stored (run_lost.cpp)
   static OnStranded stranded_in(const std::weak_ptr<RunRegistry>& weak, const os::LoopHandle& loop);
   void lost(const store::RunId& run, std::int64_t epoch, const Error& error);

@@ -73,6 +73,7 @@ void take_fact(StoredRun& run, const journal::Fact& fact) {
   } else if (const auto* sent = std::get_if<journal::MessageSent>(&fact)) {
     if (auto message = Tree::parse(sent->message_json)) {
       run.sent.push_back(std::move(message).value());
+      if (sent->interrupts) run.interruptions.emplace_back(sent->id);
     }
   } else if (std::holds_alternative<journal::Claimed>(fact)) {
     run.answers_taken = run.answers.size();
@@ -312,6 +313,14 @@ std::string StoredRun::trace_of(std::uint32_t branch) const {
 bool StoredRun::is_in_step(std::uint32_t branch) const {
   const auto child = children.find(branch);
   return !(child == children.end() ? open : child->second.open).step().empty();
+}
+
+bool StoredRun::is_interrupted() const {
+  const Tree::Items& taken = joined["state"][taken_messages].items();
+  return std::any_of(interruptions.begin(), interruptions.end(), [&](const std::string& id) {
+    return std::none_of(taken.begin(), taken.end(),
+                        [&](const Tree& one) { return one.string() == id; });
+  });
 }
 
 std::function<void(event::EventSink&)> taking_back(const StoredRun& stored,

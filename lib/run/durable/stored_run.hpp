@@ -94,7 +94,8 @@ struct StoredRun {
   std::vector<std::string> answers;
   std::size_t answers_taken = 0;
   std::map<std::string, RequestedCall, std::less<>> requested;  // by the ids of approvals
-  json::Tree::Items sent;  // messages of the user to the run at work
+  json::Tree::Items sent;                                       // messages of the user to the run
+  std::vector<std::string> interruptions;  // the ids of those that cut what is at work
   // By the ids of calls that have not begun again since.
   std::map<std::string, OutcomeQuestion, std::less<>> outcomes;
   // Those that it has added to its thread so far.
@@ -104,6 +105,8 @@ struct StoredRun {
   [[nodiscard]] std::string trace_of(std::uint32_t branch) const;
   // Whether readers have the beginning of a step of it.
   [[nodiscard]] bool is_in_step(std::uint32_t branch) const;
+  // Whether a message cuts what the run was at when its last checkpoint was made.
+  [[nodiscard]] bool is_interrupted() const;
 };
 
 // The last checkpoint, with the states of agents that wait, and the number of the next one.

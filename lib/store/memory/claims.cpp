@@ -118,8 +118,9 @@ std::optional<Claim> Backend::take(RunRow& row, std::string_view owner, std::int
   if (tables_.before_in_thread(row.run, row.state) != nullptr) return std::nullopt;
   Claim claim;
   const auto& pages = tables_.journals[row.run.id];
-  const std::int64_t since = pages.empty() ? 0 : end_of(pages.back().page);
-  tables_.write(row, take_over(row, claim, owner, since, at));
+  LineEnd end;
+  for (auto page = pages.rbegin(); page != pages.rend() && end.add(page->page);) ++page;
+  tables_.write(row, take_over(row, claim, owner, end, at));
   for (RunRow* child : tables_.children_of(row.run.id)) {
     if (journal::is_over(child->state)) continue;
     child->epoch += 1;

@@ -16,6 +16,7 @@
 #include "os/file_place.hpp"
 #include "store/backend.hpp"
 #include "store/hash_chain.hpp"
+#include "store/rules.hpp"
 #include "store/sqlite/database.hpp"
 #include "store/sqlite/log_check.hpp"
 #include "store/sqlite/recent_index.hpp"
@@ -241,8 +242,8 @@ class Backend final : public StorageBackend {
   std::vector<RunRow> find_due(const ClaimOrder::Wanted& wanted, std::int64_t at);
   std::vector<RunRow> take_children(std::int64_t root);
   std::optional<Claim> take(RunRow row, std::string_view owner, std::int64_t at);
-  // The time of the last record of a run in its journal; 0 for none.
-  std::int64_t last_time(std::int64_t run, std::string* hash = nullptr);
+  // Of the journal of a run; `hash` becomes that of its last page.
+  LineEnd line_end(std::int64_t run, std::string* hash = nullptr);
   // A run that keeps this one, in this state, from its turn in its thread.
   std::optional<RunId> before_in_thread(const NewRun& run, journal::RunState state);
   // The same, or one that waits for its turn there.

@@ -39,13 +39,17 @@ std::optional<RunId> Backend::in_thread_of(const NewRun& run) {
   return rows.next() ? std::optional(RunId::of_bytes(rows.view(0))) : std::nullopt;
 }
 
-std::int64_t Backend::last_time(std::int64_t run, std::string* hash) {
+LineEnd Backend::line_end(std::int64_t run, std::string* hash) {
+  LineEnd end;
   Rows rows = database_.rows(
-      "SELECT last, count, page, hash FROM journal WHERE run=?1 ORDER BY last DESC LIMIT 1", run);
-  if (!rows.next()) return 0;
-  if (hash != nullptr) *hash = rows.text(3);
-  return end_of({static_cast<std::uint64_t>(rows.number(0)),
-                 static_cast<std::uint64_t>(rows.number(1)), rows.text(2)});
+      "SELECT last, count, page, hash FROM journal WHERE run=?1 ORDER BY last DESC", run);
+  for (bool is_last = true; rows.next(); is_last = false) {
+    if (is_last && hash != nullptr) *hash = rows.text(3);
+    const bool goes_on = end.add({static_cast<std::uint64_t>(rows.number(0)),
+                                  static_cast<std::uint64_t>(rows.number(1)), rows.text(2)});
+    if (!goes_on) break;
+  }
+  return end;
 }
 
 // Those of a run that are not over, which are taken over with it.
@@ -69,7 +73,7 @@ std::optional<Claim> Backend::take(RunRow row, std::string_view owner, std::int6
   add_recent(row, *no);
   settle(*no);
   std::string hash;
-  const journal::Page page = take_over(row, claim, owner, last_time(*no, &hash), at);
+  const journal::Page page = take_over(row, claim, owner, line_end(*no, &hash), at);
   Live& known = keep(row.run.id, live_of(row, *no));
   known.is_open = true;
   known.hash = std::move(hash);
@@ -223,7 +227,8 @@ Result<bool> Backend::append_unowned(const AppendBatch& batch) {
   const bool waits = row && known != nullptr && takes_unowned(*row) && row->epoch == batch.epoch;
   if (!waits) return finish(false);
   known->is_open = true;
-  AppendOutcome outcome = append_one(batch, at, true, false);
+  // Nothing of it is shown before its commit, so that no numbers are reserved.
+  AppendOutcome outcome = append_one(batch, at, false, false);
   live_.erase(batch.run);
   if (outcome.status != AppendStatus::committed) {
     return outcome.error.value_or(make_error(Errc::store_failed));
@@ -259,7 +264,7 @@ void Backend::write_fact(RunRow& row, const journal::Fact& fact, std::int64_t at
   Live* known = live(row.run.id);
   if (known == nullptr) return;
   settle(known->no);
-  write_page(row.run.id, *known, page_of(fact, std::max(at, last_time(known->no))));
+  write_page(row.run.id, *known, page_of(fact, std::max(at, line_end(known->no).at())));
   row.last = known->last;
   row.reserved = known->reserved;
 }

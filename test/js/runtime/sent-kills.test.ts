@@ -160,3 +160,37 @@ it.each([
   },
   wanted === 'all' ? 600_000 : 120_000,
 );
+
+it.each([
+  ['sent', false],
+  ['interrupting', true],
+])(
+  'a message that is %s to a run whose process was killed is taken by the process that goes on with it',
+  async (_name, interrupts) => {
+    const { store } = makeStore();
+    model = await startModel(({ messages }) =>
+      messages.some(({ role }: Message) => role === 'tool')
+        ? { text: 'Ten.' }
+        : { calls: [{ id: 'c1', name: 'look' }] },
+    );
+    const start = (part: string) =>
+      startChild({ store, model: model.url, part, interrupts }, 'left-child');
+    const first = start('begin');
+    await first.until(({ looks }) => looks === true);
+    await first.kill();
+    const second = start('send');
+    expect(await second.until(({ stored }) => stored !== undefined)).toEqual({ stored: 'running' });
+    await second.kill();
+    const end = (await start('finish').ended()).at(-1) as Line;
+    expect(end).toMatchObject({ status: 'completed' });
+    const sent = withText(model.chatBodies.at(-1)?.messages as Message[], 'In euros.');
+    expect(sent).toHaveLength(1);
+    expect(withText(end['messages'] as Message[], 'In euros.')).toHaveLength(1);
+    const results = (end['messages'] as Message[]).filter(({ role }) => role === 'tool');
+    expect(results).toEqual([
+      expect.objectContaining({
+        content: expect.stringContaining(interrupts ? 'aborted' : 'seen') as string,
+      }),
+    ]);
+  },
+);

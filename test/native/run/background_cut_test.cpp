@@ -302,6 +302,42 @@ TEST(BackgroundCut, ShowsWhatAnAgentShowsThatIsNotCut) {
   EXPECT_GT(cut_everywhere(true), 10U);
 }
 
+// The answer was made without it, and another one is made with it.
+TEST(BackgroundCut, AnswersAMessageThatCameMeanwhile) {
+  for (const bool interrupts : {false, true}) {
+    SCOPED_TRACE(interrupts);
+    BackgroundRun one;
+    one.cut(12);
+    one.run = one.rig.start("Go.");
+    ASSERT_TRUE(one.wait_for_cut());
+    ASSERT_FALSE(one.model().records.empty());
+    one.rig.on_store([&](store::StorageBackend&) { one.rig.disk->restore(); });
+    const std::string name = std::exchange(one.rig.name, "another");
+    one.rig.crash();
+    std::promise<Result<bool>> sent;
+    one.rig.on_loop([&] {
+      json::Tree message = json::Tree::object();
+      message.set("id", "m");
+      message.set("role", "user");
+      message.set("content", "Only water mills.");
+      one.rig.runs->send_message(one.run, message, interrupts, "local",
+                                 [&](Result<bool> result) { sent.set_value(std::move(result)); });
+    });
+    ASSERT_TRUE(sent.get_future().get().ok());
+    one.rig.on_loop([&] { one.rig.runs->add(name, one.rig.agent); });
+    const Outcome outcome = one.finish();
+    EXPECT_EQ(outcome.resets, interrupts ? 1U : 0U);
+    EXPECT_EQ(outcome.gets.empty(), interrupts);
+    const std::size_t question = outcome.thread.find("Only water mills.");
+    ASSERT_NE(question, std::string::npos);
+    EXPECT_LT(question, outcome.thread.find("So it is.")) << outcome.thread;
+    if (!interrupts) {
+      EXPECT_LT(outcome.thread.find("turns."), question) << outcome.thread;
+    }
+    EXPECT_NE(one.rig.provider.bodies.back().find("Only water mills."), std::string::npos);
+  }
+}
+
 // However often it is cut: nothing is generated again, and it is not given up.
 TEST(BackgroundCut, MayComeAsOftenAsItLikes) {
   const Outcome whole = whole_run();

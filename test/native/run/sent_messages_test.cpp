@@ -1,8 +1,11 @@
-// Messages that the user sends to a run at work, whose process ends at any of its commits.
+// Messages that the user sends to a run at work, whose process ends at any of its commits, and to
+// runs that nobody works on.
 #include <cstddef>
+#include <future>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "durable_rig.hpp"
 
@@ -130,6 +133,157 @@ INSTANTIATE_TEST_SUITE_P(All, SentMessages,
                            std::string name(param.param.name);
                            for (char& c : name) c = c == ' ' ? '_' : c;
                            return name;
+                         });
+
+// A run that no process works on: its process ended, and the next one does not have its agent yet.
+class SentToLeft : public testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    rig.provider.respond = [](const std::string& body) {
+      return body.find(R"("role":"tool")") == std::string::npos ? calls({{"a", "put"}})
+                                                                : text_answer("Done.");
+    };
+  }
+  void begin() {
+    run = rig.start("What does it cost?");
+    rig.wait_for_call("put", "a");
+    rig.name = "another";
+  }
+  // An interruption aborts the call that was cut.
+  void expect_taken_once() {
+    rig.on_loop([&] {
+      if (!GetParam()) rig.tools["put"]->always = tool::ToolOutcome{"seen"};
+      rig.runs->add("agent", rig.agent);
+    });
+    rig.read(run, 0);
+    EXPECT_EQ(rig.state_of(run), RunState::completed);
+    const std::string& body = rig.provider.bodies.back();
+    EXPECT_EQ(times_in(body, sent_text), 1U) << body;
+    EXPECT_LT(body.find(R"("role":"tool")"), body.find(sent_text)) << body;
+    EXPECT_EQ(times_in(body, "aborted"), GetParam() ? 1U : 0U) << body;
+    EXPECT_EQ(times_in(body, "seen"), GetParam() ? 0U : 1U) << body;
+    std::string thread;
+    rig.on_store([&](store::StorageBackend& backend) {
+      const auto rows = backend.messages("local", "thread");
+      for (const store::MessageRow& row : rows.value()) thread += row.json + "\n";
+    });
+    EXPECT_EQ(times_in(thread, sent_text), 1U) << thread;
+    const bool is_aborted = GetParam();
+    EXPECT_EQ(times_in(thread, R"("content":"The call was aborted)"), is_aborted ? 1U : 0U);
+    EXPECT_EQ(times_in(thread, R"("content":"seen")"), is_aborted ? 0U : 1U) << thread;
+  }
+
+  DurableRig rig;
+  store::RunId run;
+};
+
+TEST_P(SentToLeft, EntersWhereTheRunGoesOn) {
+  begin();
+  rig.crash();
+  ASSERT_TRUE(send_text(rig, run, GetParam(), sent_text).ok());
+  EXPECT_EQ(rig.state_of(run), RunState::running);
+  rig.crash();
+  expect_taken_once();
+}
+
+TEST_P(SentToLeft, EntersWhereAParkedRunGoesOn) {
+  begin();
+  rig.crash();
+  const std::string version = std::exchange(rig.agent.version, "another");
+  rig.on_loop([&] {
+    rig.runs->demand_versions();
+    rig.runs->add("agent", rig.agent);
+  });
+  while (rig.state_of(run) != RunState::parked) continue;
+  ASSERT_TRUE(send_text(rig, run, GetParam(), sent_text).ok());
+  EXPECT_EQ(rig.state_of(run), RunState::parked);
+  rig.agent.version = version;
+  expect_taken_once();
+}
+
+TEST_P(SentToLeft, DoesNotShortenTheTimeThatNobodyWorkedOnIt) {
+  begin();
+  rig.crash();
+  rig.store_ms += 60'000;
+  ASSERT_TRUE(send_text(rig, run, GetParam(), sent_text).ok());
+  rig.store_ms += 1000;
+  rig.on_store([&](store::StorageBackend& backend) {
+    const auto claim = backend.claim_run(run, "next").value();
+    ASSERT_TRUE(claim);
+    EXPECT_EQ(claim->downtime_ms, 61'000);
+  });
+}
+
+TEST_P(SentToLeft, ReachesTheEnvironmentThatHasTheRun) {
+  begin();
+  rig.crash();
+  std::shared_ptr<RunRegistry> other;
+  rig.on_loop([&] {
+    rig.tools["put"]->open.clear();
+    other = rig.environment("other");
+    other->add("agent", rig.agent);
+  });
+  rig.wait_for_call("put", "a");
+  ASSERT_TRUE(send_text(rig, run, GetParam(), sent_text).ok());
+  rig.on_loop([&] {
+    auto& open = rig.tools["put"]->open;
+    if (const auto call = open.extract("a")) call.mapped()->finished({"seen"});
+  });
+  while (rig.state_of(run) != RunState::completed) continue;
+  EXPECT_EQ(times_in(rig.provider.bodies.back(), sent_text), 1U);
+  rig.on_loop([&] { other.reset(); });
+}
+
+TEST_P(SentToLeft, EntersTheFirstRequestOfARunThatWaitsForItsTurn) {
+  begin();
+  std::promise<Result<StartedRun>> started;
+  rig.on_loop([&] {
+    StartRequest request;
+    request.name = "agent";
+    request.principal = "local";
+    request.may_wait = true;
+    request.input.thread_id = "thread";
+    request.input.run_id = "reader-2";
+    request.input.messages_json = R"([{"id":"v","role":"user","content":"And then?"}])";
+    rig.runs->start(std::move(request),
+                    [&](Result<StartedRun> result) { started.set_value(std::move(result)); });
+  });
+  const auto behind = started.get_future().get();
+  ASSERT_TRUE(behind.ok());
+  const store::RunId second = behind.value().run;
+  EXPECT_EQ(rig.state_of(second), RunState::queued);
+  ASSERT_TRUE(send_text(rig, second, GetParam(), sent_text).ok());
+  rig.on_loop([&] { rig.tools["put"]->always = tool::ToolOutcome{"seen"}; });
+  rig.finish("put", "a", {"seen"});
+  while (rig.state_of(second) != RunState::completed) continue;
+  for (const std::string& body : rig.provider.bodies) {
+    const bool is_of_second = body.find("And then?") != std::string::npos;
+    EXPECT_EQ(times_in(body, sent_text), is_of_second ? 1U : 0U) << body;
+    if (is_of_second) {
+      EXPECT_LT(body.find("And then?"), body.find(sent_text)) << body;
+    }
+  }
+}
+
+TEST_P(SentToLeft, IsPartOfTheConversationWhereTheRunIsStopped) {
+  begin();
+  rig.crash();
+  ASSERT_TRUE(send_text(rig, run, GetParam(), sent_text).ok());
+  const auto stopped = rig.request<std::string>([&](RunRequests& requests, auto done) {
+    requests.stop(run.text(), "local", {}, {}, std::move(done));
+  });
+  ASSERT_TRUE(stopped.ok());
+  EXPECT_EQ(rig.state_of(run), RunState::cancelled);
+  rig.on_store([&](store::StorageBackend& backend) {
+    const auto rows = backend.messages("local", "thread");
+    EXPECT_EQ(times_in(rows.value().back().json, sent_text), 1U);
+  });
+  EXPECT_EQ(send_text(rig, run, GetParam(), second_text).error().code, Errc::invalid_state);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SentToLeft, testing::Bool(),
+                         [](const testing::TestParamInfo<bool>& param) {
+                           return param.param ? "interrupting" : "sent";
                          });
 
 // A run that waits for an approval, and has messages of the user.

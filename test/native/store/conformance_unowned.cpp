@@ -79,5 +79,25 @@ TEST_P(StorageConformance, KeepsWhatAWaitingRunIsToFind) {
   EXPECT_EQ(claim->run.state, RunState::running);
 }
 
+TEST_P(StorageConformance, KeepsWhatARunIsToFindWhoseProcessEnded) {
+  append(accepting(new_run(1)));
+  AppendBatch fact;
+  fact.run = id_of(1);
+  fact.epoch = 1;
+  fact.page = page_of(journal::Fact(journal::MessageSent{"m", "{}", false, "alice"}), now_ + 50);
+  EXPECT_FALSE(backend().append_unowned(fact).value());
+  EXPECT_TRUE(backend().release("owner", Release::lost).ok());
+  const auto before = row(1);
+  ASSERT_TRUE(backend().append_unowned(fact).value());
+  EXPECT_EQ(row(1).state, RunState::running);
+  EXPECT_EQ(row(1).last, before.last + 1);
+  now_ += 100;
+  const auto claims = claim();
+  ASSERT_EQ(claims.size(), 1U);
+  EXPECT_EQ(claims[0].cause, "recovered");
+  EXPECT_GE(claims[0].downtime_ms, 100);
+  EXPECT_FALSE(backend().append_unowned(fact).value());
+}
+
 }  // namespace
 }  // namespace millrace::store
