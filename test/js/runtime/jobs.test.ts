@@ -19,6 +19,21 @@ function runtimeOf(): Runtime {
 const silent = () => jest.spyOn(console, 'error').mockImplementation(() => undefined);
 
 describe('a job', () => {
+  it('sleeps no longer where the clock is set back meanwhile', async () => {
+    const runtime = runtimeOf();
+    const job = runtime.job('sleeper', async (self: JobContext) => {
+      const slept = self.sleep('short', 700);
+      await self.step('set back', async () => {
+        await new Promise((resolve) => setTimeout(resolve, 200));
+        const now = Date.now.bind(Date);
+        jest.spyOn(Date, 'now').mockImplementation(() => now() - 3_600_000);
+      });
+      await slept;
+      return 'woke';
+    });
+    expect(await job.run(null)).toBe('woke');
+  });
+
   it('gets its input, does its steps and gives a result', async () => {
     const runtime = runtimeOf();
     const job = runtime.job(
