@@ -36,7 +36,7 @@ Error takes_no_message() {
                     "user takes no interruption.");
 }
 
-struct KeptMessage {
+struct Delivery {
   bool is_stored = false;  // the run takes it where it goes on
   std::string owner = {};  // who works on the run, and is to have it
 };
@@ -49,8 +49,8 @@ std::int64_t last_time(store::StorageBackend& backend, const store::RunRow& row)
 }
 
 // Keeps a message for a run that nobody works on.
-Result<KeptMessage> keep_message(store::StorageBackend& backend, const store::RunId& run,
-                                 const journal::MessageSent& fact) {
+Result<Delivery> keep_message(store::StorageBackend& backend, const store::RunId& run,
+                              const journal::MessageSent& fact) {
   const auto found = backend.run(run);
   if (!found) return found.error();
   if (!found.value()) return store::no_run(run);
@@ -62,7 +62,7 @@ Result<KeptMessage> keep_message(store::StorageBackend& backend, const store::Ru
     return make_error(Errc::store_damaged, "The run " + shown_text(run.text()) +
                                                " is damaged and does not go on; stop it.");
   }
-  if (!row.run.owner.empty()) return KeptMessage{false, row.run.owner};
+  if (!row.run.owner.empty()) return Delivery{false, row.run.owner};
   store::AppendBatch batch;
   batch.run = run;
   batch.epoch = row.epoch;
@@ -71,7 +71,7 @@ Result<KeptMessage> keep_message(store::StorageBackend& backend, const store::Ru
                                   std::max(backend.now(), last_time(backend, row)));
   const auto stored = backend.append_unowned(batch);
   if (!stored) return stored.error();
-  return KeptMessage{stored.value()};
+  return Delivery{stored.value()};
 }
 
 // Comes back to the environment that sends, also from one that closes before it answers.
@@ -105,21 +105,21 @@ void RunRegistry::send_message(const store::RunId& run, const Tree& message, boo
                         done};
   if (send_here(sending)) return;
   if (const auto found = lost_.find(run); found != lost_.end()) return done(found->second.error);
-  store::on_store<Result<KeptMessage>>(
+  store::on_store<Result<Delivery>>(
       *writer_, services_.loop,
       [run, id = sending.id, json = sending.message_json, interrupts,
        by = sending.by](store::StorageBackend& backend) {
         return keep_message(backend, run, journal::MessageSent{id, json, interrupts, by});
       },
-      [weak = weak_from_this(), sending](const Result<KeptMessage>& kept) {
-        if (!kept) return sending.done(kept.error());
+      [weak = weak_from_this(), sending](const Result<Delivery>& delivery) {
+        if (!delivery) return sending.done(delivery.error());
         const auto self = weak.lock();
-        if (kept.value().is_stored) {
+        if (delivery.value().is_stored) {
           if (self) self->refresh(sending.run);
           return sending.done(true);
         }
         if (!self) return sending.done(make_error(Errc::engine_closed));
-        const std::string& owner = kept.value().owner;
+        const std::string& owner = delivery.value().owner;
         if (owner != self->owner_) return self->send_elsewhere(sending, owner);
         // It may have begun work here meanwhile.
         if (!self->send_here(sending)) sending.done(takes_no_message());
