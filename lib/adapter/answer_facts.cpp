@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/bytes.hpp"
+#include "base/json_members.hpp"
 
 namespace millrace::adapter {
 namespace {
@@ -38,9 +39,10 @@ std::string with_earlier(const std::string& before, const json::Value& value) {
   const auto earlier = document.parse(before);
   if (!earlier || !earlier.value().is_object()) return value.to_json();
   std::string out = "{";
+  const json::MemberIndex members(value);
   for (const json::Member& member : value.members()) json::append_member(out, member);
   for (const json::Member& member : earlier.value().members()) {
-    if (!value[member.key].exists()) json::append_member(out, member);
+    if (!members[member.key].exists()) json::append_member(out, member);
   }
   return out + "}";
 }

@@ -14,8 +14,9 @@ void add_further(std::string& members, std::string_view more) {
   const auto held = first.parse("{" + members + "}");
   const auto added = second.parse("{" + std::string(more) + "}");
   if (!held || !added) return;
+  const json::MemberIndex known(held.value());
   for (const json::Member& member : added.value().members()) {
-    if (!held.value()[member.key].exists()) json::append_member(members, member);
+    if (!known[member.key].exists()) json::append_member(members, member);
   }
 }
 

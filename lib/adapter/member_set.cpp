@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "base/json_members.hpp"
+
 namespace millrace::adapter {
 
 std::size_t MemberSet::place_of(std::string_view key) const {
@@ -39,8 +41,9 @@ void MemberSet::join(std::string_view key, const json::Value& object) {
   json::Document document(json::data_depth_limit);
   const auto earlier = document.parse(is_new ? "{}" : before);
   if (earlier && object.is_object()) {
+    const json::MemberIndex members(object);
     for (const json::Member& member : earlier.value().members()) {
-      if (object[member.key].exists()) continue;
+      if (members[member.key].exists()) continue;
       json.pop_back();
       json::append_member(json, member);
       json.push_back('}');

@@ -61,6 +61,17 @@ struct Known {
   }
 };
 
+// Of several answers that come together the first one's.
+bool is_first(const json::Value& object) {
+  return object["index"].integer().value_or(0) == 0;
+}
+
+// Whose members are checked. There may be very many of them.
+struct Owner {
+  json::Value object;
+  bool is_first;
+};
+
 class RecordCheck {
  public:
   explicit RecordCheck(const Report& report) : facts_(report.facts), checked_(report.checked) {}
@@ -69,10 +80,9 @@ class RecordCheck {
 
  private:
   const Variant* find_variant(const Shape& shape, const json::Value& value) const;
-  bool carry(const json::Value& object, const json::Member& member) const;
+  bool carry(const Owner& owner, const json::Member& member) const;
   void check_member(const Field& field, const Known& known, const json::Value& value) const;
-  void note_unknown(const Known& known, const json::Value& object,
-                    const json::Member& member) const;
+  void note_unknown(const Known& known, const Owner& owner, const json::Member& member) const;
 
   void note_type(std::string_view place, std::string_view member, const json::Value& value) const {
     if (!UnknownMembers::note_type(&facts_, place, member, value)) checked_.spoil();
@@ -81,11 +91,6 @@ class RecordCheck {
   AnswerFacts& facts_;
   CheckedRecord& checked_;
 };
-
-// Of several answers that come together the first one's.
-bool is_first(const json::Value& object) {
-  return object["index"].integer().value_or(0) == 0;
-}
 
 // The variant of an object whose tag has this value, or null.
 const Variant* RecordCheck::find_variant(const Shape& shape, const json::Value& value) const {
@@ -104,24 +109,25 @@ void RecordCheck::check(const Shape& shape, const json::Value& object) const {
   Known known{shape};
   if (!shape.tag.empty()) known.variant = find_variant(shape, object[shape.tag]);
   FieldSearch search(known.shape().fields);
+  const Owner owner{object, is_first(object)};
   for (const json::Member& member : object.members()) {
     const Field* field = search.find(member.key);
     if (field == nullptr) {
-      if (known.shape().unknown != Unknown::passed_on) note_unknown(known, object, member);
+      if (known.shape().unknown != Unknown::passed_on) note_unknown(known, owner, member);
       continue;
     }
     // Most members are one text.
     if (field->types == text_type && member.value.is_string()) continue;
     if (field->types != any_type) check_member(*field, known, member.value);
-    if (field->carried) carry(object, member);
+    if (field->carried) carry(owner, member);
   }
 }
 
 // False where it is a further answer's, or one too many.
-bool RecordCheck::carry(const json::Value& object, const json::Member& member) const {
+bool RecordCheck::carry(const Owner& owner, const json::Member& member) const {
   if (member.value.is_null()) return true;
-  checked_.add_carried(object, member);
-  return is_first(object) && facts_.carry(member.key, member.value);
+  checked_.add_carried(owner.object, member);
+  return owner.is_first && facts_.carry(member.key, member.value);
 }
 
 void RecordCheck::check_member(const Field& field, const Known& known,
@@ -143,11 +149,11 @@ void RecordCheck::check_member(const Field& field, const Known& known,
   }
 }
 
-void RecordCheck::note_unknown(const Known& known, const json::Value& object,
+void RecordCheck::note_unknown(const Known& known, const Owner& owner,
                                const json::Member& member) const {
   const Shape& shape = known.shape();
-  if (shape.unknown == Unknown::named_beside && object.size() == 1) return;
-  if (shape.unknown == Unknown::carried && carry(object, member)) return;
+  if (shape.unknown == Unknown::named_beside && owner.object.size() == 1) return;
+  if (shape.unknown == Unknown::carried && carry(owner, member)) return;
   const std::string_view called = shape.unknown_place.empty() ? known.place() : shape.unknown_place;
   if (!UnknownMembers::note_member(&facts_, called, member)) checked_.spoil();
 }

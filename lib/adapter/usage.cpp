@@ -9,6 +9,7 @@
 #include "base/bytes.hpp"
 #include "base/counts.hpp"
 #include "base/json_depth.hpp"
+#include "base/json_members.hpp"
 
 namespace millrace::adapter {
 namespace {
@@ -243,8 +244,10 @@ namespace {
 // The members of both, whole numbers added.
 std::string sum_of(const json::Value& one, const json::Value& other, bool nested) {
   std::string out = "{";
+  const json::MemberIndex of_one(one);
+  const json::MemberIndex of_other(other);
   for (const json::Member& member : one.members()) {
-    const json::Value more = other[member.key];
+    const json::Value more = of_other[member.key];
     const auto count = count_of(member.value);
     const auto added = count_of(more);
     if (count && added) {
@@ -256,7 +259,7 @@ std::string sum_of(const json::Value& one, const json::Value& other, bool nested
     }
   }
   for (const json::Member& member : other.members()) {
-    if (!one[member.key].exists()) json::append_member(out, member);
+    if (!of_one[member.key].exists()) json::append_member(out, member);
   }
   out.push_back('}');
   return out;
@@ -285,11 +288,13 @@ std::string merged_object(const json::Value& before, const json::Value& later, b
     return known.exists() && (!value.exists() || (value.is_null() && !known.is_null()));
   };
   std::string merged = "{";
+  const json::MemberIndex of_before(before);
+  const json::MemberIndex of_later(later);
   for (const json::Member& member : before.members()) {
-    if (outlasts(member.value, later[member.key])) json::append_member(merged, member);
+    if (outlasts(member.value, of_later[member.key])) json::append_member(merged, member);
   }
   for (const auto& [key, value] : later.members()) {
-    const json::Value known = before[key];
+    const json::Value known = of_before[key];
     if (outlasts(known, value) || (value.is_null() && !keeps_nulls)) continue;
     if (!is_nested && value.is_object() && known.is_object()) {
       json::append_raw_member(merged, key, merged_object(known, value, keeps_nulls, true));

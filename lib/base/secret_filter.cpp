@@ -293,8 +293,8 @@ json::Tree clean_tree(const json::Tree& value, const SecretFilter& filter) {
     return list;
   }
   if (!value.is_object()) return value;
-  json::Tree object = json::Tree::object();
-  for (const auto& [name, member] : value.members()) object.set(name, clean_tree(member, filter));
+  json::Tree object = value;
+  for (auto& [name, member] : object.members()) member = clean_tree(member, filter);
   return object;
 }
 

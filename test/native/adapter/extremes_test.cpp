@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -140,6 +141,31 @@ std::string errors_of(const std::vector<std::string>& lines) {
   return out;
 }
 
+// The records with so many more members in each of their objects.
+std::string widened(std::string_view records, std::size_t members) {
+  std::string more;
+  for (std::size_t at = 0; at < members; ++at) {
+    more.append(more.empty() ? "" : ",").append("\"m").append(std::to_string(at)).append("\":1");
+  }
+  std::string out;
+  for (std::size_t at = 0; at < records.size(); ++at) {
+    out.push_back(records[at]);
+    const bool is_text = at > 0 && records[at - 1] == '"';
+    if (records[at] != '{' || is_text) continue;
+    out.append(more).append(records[at + 1] == '}' ? "" : ",");
+  }
+  return out;
+}
+
+std::chrono::duration<double> time_of(const WireRow& row, std::string_view records,
+                                      std::size_t members) {
+  const std::string body = framed(row.wire, row.begin) +
+                           framed(row.wire, widened(records, members)) + framed(row.wire, row.end);
+  const auto begin = std::chrono::steady_clock::now();
+  (void)decode(row.wire, body);
+  return std::chrono::steady_clock::now() - begin;
+}
+
 constexpr std::string_view call_start = R"({"type":"TOOL_CALL_START")";
 constexpr std::string_view text_piece = R"({"type":"TEXT_MESSAGE_CONTENT")";
 
@@ -198,6 +224,27 @@ TEST(Extremes, AnEndWithoutABeginning) {
     EXPECT_EQ(count_of(lines, "{\"type\":\"TEXT_"), 0U) << row.wire;
     EXPECT_EQ(count_of(lines, call_start), 0U) << row.wire;
     EXPECT_LE(count_of(lines, R"({"type":"RUN_ERROR")"), 1U) << row.wire;
+  }
+}
+
+// Four times as many members cost about four times as much; a search among all of them for each one
+// costs sixteen times as much. The best of some tries counts, since other work may run beside it.
+TEST(Extremes, ManyMembersCostWorkThatGrowsWithThem) {
+  constexpr std::size_t few = 8'000;
+  constexpr double most_times = 10;
+  constexpr int most_tries = 6;
+  for (const WireRow& row : wire_rows) {
+    for (const std::string_view pattern : {row.begin, row.call, row.text, row.end}) {
+      const std::string records = filled(filled(pattern, '$', "0"), '%', "words");
+      auto of_few = time_of(row, records, few);
+      auto of_many = time_of(row, records, 4 * few);
+      for (int at = 1; at < most_tries && of_many > most_times * of_few; ++at) {
+        of_few = std::min(of_few, time_of(row, records, few));
+        of_many = std::min(of_many, time_of(row, records, 4 * few));
+      }
+      EXPECT_LE(of_many / of_few, most_times)
+          << row.wire << ": " << of_few.count() << " s for " << records;
+    }
   }
 }
 
