@@ -108,7 +108,7 @@ void place_parts(Messages& out, Message& message, const json::Value& content, Id
   Message last = std::move(read.back());
   read.pop_back();
   for (Message& part : read) out.push_back(std::move(part));
-  // The list was kept whole for a vendor that reads it.
+  // The list was stored whole for a vendor that reads it.
   std::erase_if(message.metadata.provider_state, [](const message::ProviderState& state) {
     return state.provider == format::openai::provider && state.kind == format::openai::content_kind;
   });
@@ -122,8 +122,8 @@ void place_parts(Messages& out, Message& message, const json::Value& content, Id
   if (last.encrypted_value) message.encrypted_value = std::move(last.encrypted_value);
 }
 
-// The list that the format kept of an answer; nothing when its texts are no longer the message's.
-json::Value kept_list(const Message& message, json::Document& document) {
+// The list that the format stored of an answer; nothing when its texts are no longer the message's.
+json::Value stored_list(const Message& message, json::Document& document) {
   using namespace format::openai;
   if (message.role != message::Role::assistant) return {};
   const auto* state = message.metadata.find(provider, content_kind);
@@ -146,7 +146,8 @@ void read_unsigned_images(message::SharedMessages& messages, IdSource& ids) {
   bool has_any = false;
   for (std::size_t at = 0; at < messages.size(); ++at) {
     json::Document document(message::depth_limit);
-    has_images[at] = !answers.covers(at) && has_parts(kept_list(messages[at], document), is_image);
+    has_images[at] =
+        !answers.covers(at) && has_parts(stored_list(messages[at], document), is_image);
     has_any = has_any || has_images[at];
   }
   if (!has_any) return;
@@ -154,7 +155,7 @@ void read_unsigned_images(message::SharedMessages& messages, IdSource& ids) {
   std::size_t at = 0;
   for (Message& message : messages.edit()) {
     json::Document document(message::depth_limit);
-    if (has_images[at++]) place_parts(out, message, kept_list(message, document), ids);
+    if (has_images[at++]) place_parts(out, message, stored_list(message, document), ids);
     out.push_back(std::move(message));
   }
   messages = message::SharedMessages(std::move(out));

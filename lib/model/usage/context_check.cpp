@@ -39,7 +39,7 @@ bool is_read(const Message& message) {
 
 // Its detail has the members that LobeHub's clients read of such an error.
 // Source: lobehub/lobehub, `packages/model-runtime/src/utils/resolveSafeMaxTokens.ts` (2026).
-Error overflow_error(const ContextOverflow& overflow, std::string_view model) {
+Error too_long_error(const ContextOverflow& overflow, std::string_view model) {
   std::string facts = R"({"type":"context_exceeded_pre_flight")";
   json::append_member(facts, "model", model);
   json::append_member(facts, "ctx", overflow.window);
@@ -83,7 +83,7 @@ std::int64_t fewest_tokens(std::string_view text) {
 
 Result<void> check_context(const ProviderConfig& config, const ChatPayload& payload,
                            std::string_view model, const message::Messages& messages) {
-  if (config.too_long) return overflow_error(*config.too_long, model);
+  if (config.too_long) return too_long_error(*config.too_long, model);
   const bool is_vendor = config.quirks.has(Quirk::openai_server) && !config.own_base_url;
   if (!is_vendor || is_cut_by_server(payload)) return {};
   const ModelCard* card = find_card(config.id, model);
@@ -106,7 +106,7 @@ Result<void> check_context(const ProviderConfig& config, const ChatPayload& payl
   overflow.window = card->context_tokens;
   overflow.prompt = tokens;
   overflow.short_by = tokens - overflow.window;
-  return overflow_error(overflow, model);
+  return too_long_error(overflow, model);
 }
 
 }  // namespace millrace::model
