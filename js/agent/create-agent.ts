@@ -6,7 +6,7 @@ import { MillraceError, rethrow } from '../errors';
 import { checkNames } from '../known-names';
 import { startAgentCall } from '../model/call';
 import { ModelRuntime } from '../model/runtime';
-import { checkAllNames, splitModel } from '../model/settings';
+import { splitModel } from '../model/settings';
 import { shown } from '../shown';
 import { engine } from '../transport/engine';
 import type { NodeResponse } from '../runs/ag-ui';
@@ -361,9 +361,7 @@ function finite(limits: CreateAgentOptions['limits']): object | undefined {
 
 function runtimeOf({ model, provider }: CreateAgentOptions): ModelRuntime {
   if (typeof model !== 'string') return model;
-  const owner = 'createAgent(): provider';
-  checkAllNames(owner, provider);
-  return new ModelRuntime(splitModel(model).provider, provider, owner);
+  return new ModelRuntime(splitModel(model).provider, provider, 'createAgent(): provider');
 }
 
 function modelOf({ model, modelName }: CreateAgentOptions): string {

@@ -50,7 +50,7 @@ import {
   type StreamOptions,
 } from './runtime-options';
 import type { ProviderSettings } from './settings';
-import { checkAllNames, checkOptionNames, checkSettings, engineSettings } from './settings';
+import { checkOptionNames, checkSettings, engineSettings } from './settings';
 
 /** The models of one provider. Safe to be used for many calls at a time. */
 export class ModelRuntime {
@@ -344,7 +344,6 @@ export function createModelRuntime(
   provider: ProviderName,
   options: ModelRuntimeOptions = {},
 ): ModelRuntime {
-  checkAllNames('createModelRuntime()', options);
   return new ModelRuntime(provider, options);
 }
 

@@ -6,7 +6,7 @@ import { addressOf, firstOf, keyOf } from './environment';
 import type { Timeouts } from '../transport/engine';
 import type { RouteOptions } from '../transport/route';
 import { proxyFromEnvironment } from '../transport/route';
-import { checkHeaders, givenHeaders, isRecord } from '../value-checks';
+import { checkHeaders, givenHeaders } from '../value-checks';
 
 /** Limits of an answer, in bytes; what exceeds one ends it with an error. */
 export interface AnswerLimits {
@@ -151,6 +151,7 @@ const limitNames = [
 ];
 const circuitNames = ['failures', 'windowMs', 'pauseMs'];
 
+// Other names are let through: settings may come from a store that keeps more of a provider.
 const optionNames = [
   ...['apiKey', 'baseURL', 'headers', 'timeouts', 'limits', 'maxRetries', 'circuit', 'region'],
   ...['project', 'location', 'accountId', 'apiVersion', 'deployment', 'deployments', 'query'],
@@ -168,30 +169,7 @@ const optionNames = [
   ...['handlePayload', 'handleError', 'handleStream', 'handleRetry'],
 ];
 
-// Those that other names are too like, and the words of LobeHub's runtimes.
-const furtherNames = [
-  ...['ca', 'cert', 'key', 'fetch'],
-  ...['accessKeySecret', 'baseURLOrAccountID', 'googleAuthOptions', 'vertexAIRegion'],
-];
-const settingsNames = [...optionNames, ...furtherNames].filter(
-  (name) => !/^(handle|fallback$|providers$|fetch$|transport$|origin$)/.test(name),
-);
-
-/** Throws for what is no option of a runtime: of one that a program itself writes down. */
-export function checkAllNames(owner: string, options: unknown): void {
-  if (!isRecord(options)) return;
-  checkOptionNames(owner, options);
-  checkNames(owner, options, [...optionNames, ...furtherNames]);
-  if (!isRecord(options['providers'])) return;
-  for (const [name, settings] of Object.entries(options['providers'])) {
-    if (isRecord(settings)) checkNames(`${owner}: providers.${name}`, settings, settingsNames);
-  }
-}
-
-/**
- * Throws for a name that is one of a runtime's options but for its spelling, or none of a group's. Others are let through: settings may come from a
- * store that keeps more of a provider.
- */
+/** Throws for a name that is one of a runtime's options but for its spelling, or none of a group's. */
 export function checkOptionNames(owner: string, options: ProviderSettings): void {
   checkSpelling(owner, options, optionNames);
   checkNames(`${owner}: limits`, options.limits, limitNames);

@@ -1,14 +1,7 @@
 // Mistakes of those who make agents and read their runs: each is named at once, with the way out.
 import { join } from 'node:path';
 
-import {
-  configFromOptions,
-  createAgent,
-  createChatRoute,
-  createMCPClient,
-  createModelRuntime,
-  tool,
-} from 'millrace';
+import { createAgent, createMCPClient, createModelRuntime, tool } from 'millrace';
 
 import type { ScriptedModel, Turn } from '../../support/scripted-model';
 import { startModel } from '../../support/scripted-model';
@@ -102,32 +95,8 @@ describe('an option of another name', () => {
     [{ tools: ['calculater'] }, "Did you mean 'calculator'?"],
     [{ provider: { apikey: 'x' } }, "createAgent(): provider: there is no option 'apikey'"],
     [{ parameters: { temprature: 1 } }, "Did you mean 'temperature'?"],
-    [{ provider: { organisation: 'x' } }, "createAgent(): provider has no member 'organisation'"],
   ])('is refused: %j', (options, sentence) => {
     expect(demo(options)).toThrow(sentence);
-  });
-
-  it.each<[object, string]>([
-    [{ organisation: 'x' }, "createModelRuntime() has no member 'organisation'"],
-    [
-      { providers: { openai: { organisation: 'x' } } },
-      "createModelRuntime(): providers.openai has no member 'organisation'",
-    ],
-  ])('is refused by createModelRuntime: %j', (options, sentence) => {
-    expect(() => createModelRuntime('demo', options)).toThrow(
-      expect.objectContaining({
-        code: 'invalid_option',
-        message: expect.stringContaining(sentence) as string,
-      }),
-    );
-  });
-
-  it('is let through where settings come from a store', async () => {
-    const stored = { demo: { id: 'demo', organisation: 'x' } } as Record<string, object>;
-    const route = createChatRoute({ config: configFromOptions(stored) });
-    const body = JSON.stringify({ model: 'demo', messages: [{ role: 'user', content: 'Hi' }] });
-    const request = new Request('http://x/webapi/chat/demo', { method: 'POST', body });
-    expect((await route(request)).status).toBe(200);
   });
 
   it('is let through where a vendor alone may know it', () => {
