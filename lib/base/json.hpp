@@ -50,10 +50,9 @@ constexpr std::uint32_t key_mark(std::string_view key) {
          (at(key.size() - 1) << 8U) ^ at(0);
 }
 
-// Most lookups are for keys that are not there; the bit shows it without a search. Of many factors
-// this one gives the keys that adapters look for the fewest bits of keys that deltas have.
+// Most lookups are for keys that are not there; the bit shows it without a search.
 constexpr std::uint64_t key_bit(std::uint32_t mark) {
-  return std::uint64_t{1} << ((mark * 0xF93897B1U) >> 26U);
+  return std::uint64_t{1} << key_slot(mark);
 }
 }  // namespace detail
 

@@ -1,4 +1,4 @@
-// The members of an object that a reader does not know.
+// Members of an object: by the names of another, and those that a reader does not know.
 #pragma once
 
 #include <algorithm>

@@ -73,7 +73,7 @@ class LineEnd {
   bool add(const StoredPage& page);
   // When the last record was made; 0 without one.
   [[nodiscard]] std::int64_t at() const { return at_; }
-  // The same but for messages of the user, which also come while nobody works on the run.
+  // The same but for messages of the user, which also come while no process works on the run.
   [[nodiscard]] std::int64_t worked_at() const { return worked_at_; }
 
  private:
@@ -85,7 +85,8 @@ class LineEnd {
 // and not written, then the fact.
 journal::Page take_over(RunRow& row, Claim& claim, std::string_view owner, const LineEnd& end,
                         std::int64_t now);
-// A page with what a run is to find that nobody works on, behind such a gap.
+// A page for a run that no process works on, with a fact that it finds when it goes on. It is
+// behind such a gap.
 journal::Page page_behind(const RunRow& row, const journal::Fact& fact, std::int64_t now);
 
 // What a reader gets of the pages of a journal: those behind `after`, at least one, else up to

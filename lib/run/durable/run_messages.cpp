@@ -1,5 +1,5 @@
 // Messages that the user sends to runs: to one at work, here or in another environment of this
-// process, or to one that nobody works on, which finds them when it goes on.
+// process, or to one that no process works on, which finds them when it goes on.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -48,7 +48,7 @@ std::int64_t last_time(store::StorageBackend& backend, const store::RunRow& row)
   return pages && !pages.value().empty() ? store::end_of(pages.value().back()) : 0;
 }
 
-// Keeps a message for a run that nobody works on.
+// Keeps a message for a run that no process works on.
 Result<Delivery> keep_message(store::StorageBackend& backend, const store::RunId& run,
                               const journal::MessageSent& fact) {
   const auto found = backend.run(run);
