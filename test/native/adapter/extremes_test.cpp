@@ -1,9 +1,8 @@
 // Every wire: ten thousand parts, large parts, an end without a beginning, two ends.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
-#include <chrono>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "adapter/decoder.hpp"
 #include "support/aws_event_stream.hpp"
 #include "support/collect.hpp"
+#include "support/cost.hpp"
 
 namespace millrace {
 namespace {
@@ -157,13 +157,10 @@ std::string widened(std::string_view records, std::size_t members) {
   return out;
 }
 
-std::chrono::duration<double> time_of(const WireRow& row, std::string_view records,
-                                      std::size_t members) {
-  const std::string body = framed(row.wire, row.begin) +
-                           framed(row.wire, widened(records, members)) + framed(row.wire, row.end);
-  const auto begin = std::chrono::steady_clock::now();
-  (void)decode(row.wire, body);
-  return std::chrono::steady_clock::now() - begin;
+// A stream whose records have `members` unknown members more.
+void decode_widened(const WireRow& row, std::string_view records, std::size_t members) {
+  (void)decode(row.wire, framed(row.wire, row.begin) + framed(row.wire, widened(records, members)) +
+                             framed(row.wire, row.end));
 }
 
 constexpr std::string_view call_start = R"({"type":"TOOL_CALL_START")";
@@ -227,25 +224,12 @@ TEST(Extremes, AnEndWithoutABeginning) {
   }
 }
 
-// Eight times as many members cost about eight times as much, with what larger memory takes; a
-// search among all of them for each one costs 64 times as much. The best of some tries counts,
-// since other work may run beside it.
 TEST(Extremes, ManyMembersCostWorkThatGrowsWithThem) {
-  constexpr std::size_t few = 5'000;
-  constexpr std::size_t many = 8 * few;
-  constexpr double most_times = 32;
-  constexpr int most_tries = 6;
   for (const WireRow& row : wire_rows) {
     for (const std::string_view pattern : {row.begin, row.call, row.text, row.end}) {
       const std::string records = filled(filled(pattern, '$', "0"), '%', "words");
-      auto of_few = time_of(row, records, few);
-      auto of_many = time_of(row, records, many);
-      for (int at = 1; at < most_tries && of_many > most_times * of_few; ++at) {
-        of_few = std::min(of_few, time_of(row, records, few));
-        of_many = std::min(of_many, time_of(row, records, many));
-      }
-      EXPECT_LE(of_many / of_few, most_times)
-          << row.wire << ": " << of_few.count() << " s for " << records;
+      const auto decodes = [&](std::size_t members) { decode_widened(row, records, members); };
+      EXPECT_LE(test::growth_of(decodes, 5'000), test::most_growth) << row.wire << ": " << records;
     }
   }
 }
