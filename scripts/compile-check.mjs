@@ -52,15 +52,16 @@ async function configure() {
   const { code, text } = await capture(root, 'cmake', [
     ...['-S', root, '-B', folder, '-G', 'Ninja', `-DCMAKE_CXX_COMPILER=${options.cxx}`],
     `-DCMAKE_C_COMPILER=${cOf(options.cxx)}`,
+    '-DMILLRACE_CCACHE=OFF',
     ...on.map((option) => `-D${option}=ON`),
     `-DCMAKE_CXX_FLAGS=${flags.join(' ')}`,
   ]);
   if (code !== 0) throw new Error(`cmake ended with code ${code}:\n${text}`);
 }
 
-// The command of a file without its launcher (ccache) and its output.
+// The command of a file without its output.
 function syntaxOnly({ command }) {
-  const plain = command.replace(/^\S*ccache /, '').replace(/ -o (?:"[^"]*"|\S+) -c /, ' ');
+  const plain = command.replace(/ -o (?:"[^"]*"|\S+) -c /, ' ');
   return ['sh', ['-c', `${plain} -fsyntax-only`]];
 }
 
