@@ -72,7 +72,8 @@ describe('an approval', () => {
     const agent = await mailing(runtime, 30);
     const run = agent.run('go');
     expect((await run.result).status).toBe('interrupted');
-    while (['waiting', 'running'].includes((await runtime.get(run.id))?.state as string)) {
+    const isOpen = (state?: string): boolean => /^(waiting|queued|running)$/.test(state ?? '');
+    while (isOpen((await runtime.get(run.id))?.state)) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     expect(await runtime.get(run.id)).toMatchObject({ state: 'completed' });
