@@ -22,6 +22,7 @@ export default {
   roots: ['<rootDir>/test/js'],
   testMatch: ['**/*.test.ts'],
   testEnvironment: 'node',
+  testSequencer: '<rootDir>/scripts/testing/sequencer.mjs',
   // Ends what hangs; how long something may take is measured by tests that run alone. Jest's own five seconds
   // measure how busy the machine is.
   testTimeout: 30_000,

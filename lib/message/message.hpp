@@ -59,13 +59,19 @@ struct Metadata {
     return provider_state.empty() && citations.empty() && order->empty() && own.empty() &&
            others.empty();
   }
-  // The first state of this provider and kind, or nullptr.
-  [[nodiscard]] const ProviderState* find(std::string_view provider, std::string_view kind) const;
+  // The first state of this provider and kind, or nullptr. Most messages have none at all.
+  [[nodiscard]] const ProviderState* find(std::string_view provider, std::string_view kind) const {
+    return provider_state.empty() ? nullptr : find_among(provider, kind);
+  }
   void add(std::string_view provider, std::string_view kind, std::string json) {
     provider_state.push_back({std::string(provider), std::string(kind), std::move(json)});
   }
   // Sets the members of `object`; a member that is there is replaced as a whole.
   void merge(const json::Value& object);
+
+ private:
+  [[nodiscard]] const ProviderState* find_among(std::string_view provider,
+                                                std::string_view kind) const;
 };
 
 struct ToolCall {

@@ -169,7 +169,7 @@ std::optional<Role> role_named(std::string_view name) {
   return static_cast<Role>(found - role_names.begin());
 }
 
-const ProviderState* Metadata::find(std::string_view provider, std::string_view kind) const {
+const ProviderState* Metadata::find_among(std::string_view provider, std::string_view kind) const {
   const auto found = std::find_if(
       provider_state.begin(), provider_state.end(),
       [&](const ProviderState& state) { return state.provider == provider && state.kind == kind; });

@@ -1,4 +1,5 @@
 // millrace runs and millrace storage, as processes, on stores that `millrace serve` wrote.
+// Begins first: it starts many processes.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {

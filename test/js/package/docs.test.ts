@@ -1,4 +1,5 @@
 // The documentation's code runs, and its links lead somewhere.
+// Begins first: it runs every example of the documentation.
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 

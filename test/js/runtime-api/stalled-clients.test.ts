@@ -1,4 +1,5 @@
 // Readers that take nothing of what waits for them: they are let go, and the job goes on.
+// Begins first: it waits until clients count as stalled.
 import { createServer, type Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 

@@ -1,4 +1,5 @@
 // A running server and its millrace.toml: what counts at once, what needs a restart, and files that are wrong.
+// Begins first: it waits for a server that looks at its files again and again.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
