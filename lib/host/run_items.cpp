@@ -51,6 +51,7 @@ void RunItems::on_event(const event::Event& event) {
     std::string members = R"("type":"RUN_ERROR")";
     json::append_member(members, "message", failed->message);
     json::append_member(members, "code", failed->code);
+    if (!event.extra.empty()) members.append(",").append(event.extra);
     return add(usage_.object_with(members));
   }
   if (std::holds_alternative<event::RunEnd>(event.body)) {

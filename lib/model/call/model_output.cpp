@@ -143,7 +143,10 @@ class ModelOutput::Fork final : public event::EventSink {
     if (take_name(event)) return;
     report_parts(event);
     // The report comes before the event that ends the run.
-    if (std::holds_alternative<event::Failed>(event.body)) return;
+    if (std::holds_alternative<event::Failed>(event.body)) {
+      failed_members_ = event.extra;
+      return;
+    }
     batch_.on_event(event);
   }
 
@@ -162,6 +165,7 @@ class ModelOutput::Fork final : public event::EventSink {
     std::string failed = R"("type":"RUN_ERROR")";
     json::append_member(failed, "message", call.error()->message);
     json::append_member(failed, "code", call.error()->code_name());
+    if (!failed_members_.empty()) failed.append(",").append(failed_members_);
     add(usage_.object_with(failed));
   }
 
@@ -237,6 +241,7 @@ class ModelOutput::Fork final : public event::EventSink {
   std::string output_;
   event::JsonBatch batch_;
   event::UsageList usage_;
+  std::string failed_members_;  // of the event that ends a failed run, `"key":value,...`
 };
 
 ModelOutput::ModelOutput(const ModelOutputOptions& options, std::vector<std::string> secrets)

@@ -100,6 +100,26 @@ describe('an error of a model', () => {
     expect(error.endpoint).toBe('https://api.openai.com/v1/chat/completions');
   });
 
+  it('has the same in the event that ends the stream of events', async () => {
+    provider.answer = answerWith(402, body);
+    const events: { type: string; metadata?: unknown }[] = [];
+    for await (const event of runtimeOf('openai').stream(payload)) events.push(event);
+    expect(events.at(-1)).toMatchObject({
+      type: 'RUN_ERROR',
+      code: 'insufficient_quota',
+      metadata: {
+        millrace: {
+          errorType: 'InsufficientQuota',
+          provider: 'openai',
+          status: 402,
+          requestId: 'req-7',
+          error: shown,
+        },
+      },
+    });
+    expect(JSON.stringify(events)).not.toContain(apiKey);
+  });
+
   it('tells the same in the answer of the chat route and in streams', async () => {
     provider.answer = answerWith(402, body);
     const config = { settingsOf: async () => ({ apiKey, baseURL: provider.url, maxRetries: 0 }) };
