@@ -229,7 +229,7 @@ TEST(Extremes, ManyMembersCostWorkThatGrowsWithThem) {
     for (const std::string_view pattern : {row.begin, row.call, row.text, row.end}) {
       const std::string records = filled(filled(pattern, '$', "0"), '%', "words");
       const auto decodes = [&](std::size_t members) { decode_widened(row, records, members); };
-      EXPECT_LE(test::growth_of(decodes, 5'000), test::most_growth) << row.wire << ": " << records;
+      EXPECT_LE(test::growth_of(decodes, 2'500), test::most_growth) << row.wire << ": " << records;
     }
   }
 }

@@ -61,7 +61,7 @@ TEST(History, JoinsTensOfThousandsOfMessages) {
     EXPECT_EQ(records[0].item["content"].string().size(), count * (text.size() + 2) - 2);
     EXPECT_EQ(records[0].item["attachments"].items().size(), count);
   };
-  EXPECT_LE(test::growth_of(joins, 5'000), test::most_growth);
+  EXPECT_LE(test::growth_of(joins, 2'500), test::most_growth);
 }
 
 TEST(History, BeginsAnotherRecordBehindAUser) {

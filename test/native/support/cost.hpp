@@ -16,11 +16,12 @@ inline std::chrono::duration<double> thread_time() {
   return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
 }
 
-// The sizes of a comparison: eight times as much work costs about eight times as much, with what
-// larger memory takes; a search among all for each one costs 64 times as much.
-inline constexpr double most_growth = 32;
+// The sizes of a comparison: sixteen times as much work costs about sixteen times as much, with
+// what larger memory takes on a busy machine; a search among all for each one costs 256 times as
+// much.
+inline constexpr double most_growth = 96;
 constexpr std::size_t larger(std::size_t few) {
-  return 8 * few;
+  return 16 * few;
 }
 
 // How many times the cost of `few` the cost of `larger(few)` is. `work` takes a size and does what
