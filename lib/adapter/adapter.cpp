@@ -19,12 +19,14 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> cut_reaso
     {"content-filter", filter_sentence},
 }};
 
-// Of DeepSeek, Mistral, OpenRouter, Zhipu and MiniMax.
+// Of DeepSeek, Mistral, OpenRouter, Zhipu and MiniMax, and of vLLM and llama-cpp-python, whose
+// server aborts an answer.
 constexpr std::string_view context_sentence =
     "The response was cut off because the model's context window is full.";
 constexpr std::string_view failure_sentence = "The provider failed before the answer was complete.";
-constexpr std::array<std::pair<std::string_view, std::string_view>, 7> failed_reasons{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 8> failed_reasons{{
     {"error", failure_sentence},
+    {"abort", failure_sentence},
     {"network_error", failure_sentence},
     {"insufficient_system_resource", failure_sentence},
     {"sensitive", filter_sentence},

@@ -32,8 +32,9 @@ bool is_failure(std::string_view code) {
   return !code.empty() && !is_good;
 }
 
-// Errors that stand in the place of a chunk: MiniMax's `base_resp`, and SiliconFlow's record of a
-// code and a message.
+// Errors that stand in the place of a chunk: MiniMax's `base_resp`, what stopped a stream of
+// Groq's, and SiliconFlow's record of a code and a message.
+// Source: groq/groq-python, chat_completion_chunk.py (2026-11).
 std::optional<ErrorRecord> error_in_place(const json::Value& record, bool is_chunk) {
   const json::Value base = record["base_resp"];
   if (const json::Value status = base["status_code"]; status.truthy()) {
@@ -43,6 +44,7 @@ std::optional<ErrorRecord> error_in_place(const json::Value& record, bool is_chu
       return ErrorRecord{std::string(received.empty() ? "Stream error" : received), code};
     }
   }
+  if (auto error = error_of(record["x_groq"])) return error;
   if (is_chunk || !record["message"].filled_string()) return std::nullopt;
   ErrorRecord error = read_error(record, {});
   if (!is_failure(error.code)) return std::nullopt;
@@ -321,7 +323,7 @@ void OpenAiChat::on_sentinel() {
   tagged_.flush(*this);
   const bool is_cut = std::any_of(calls_.begin(), calls_.end(),
                                   [](const Call& call) { return call.arguments.is_cut(); });
-  const bool has_given = given_.text || given_.images || !calls_.empty();
+  const bool has_given = given_.text || given_.images || given_.audio || !calls_.empty();
   if (!is_cut && has_given) finish_without_reason();
 }
 
@@ -336,6 +338,8 @@ void OpenAiChat::finish_without_reason() {
 
 void OpenAiChat::on_end() {
   give_early();
+  // Pieces of calls may follow the reason to finish.
+  if (finished_ && services_.mode == event::Mode::strict) drop_nameless_calls();
   open_named_calls();
   finish_with_held_reason();
   tagged_.flush(*this);

@@ -98,6 +98,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
     bool text = false;
     bool reasoning_parts = false;
     bool images = false;
+    bool audio = false;
     std::size_t text_bytes = 0;  // of the content
     std::uint64_t calls = 0;
   };

@@ -151,6 +151,12 @@ void OpenAiChat::on_content_parts(const json::Value& parts) {
       on_reasoning_text(thinking.string());
       for (const json::Value piece : thinking.items()) on_reasoning_text(piece["text"].string());
       if (services_.mode == event::Mode::strict) keep_thinking(part);
+    } else if (type == "reasoning" && services_.gives_all()) {
+      // Databricks'; its signature stays in the list of the parts.
+      on_reasoning_text(part["text"].string());
+      for (const json::Value piece : part["summary"].items()) {
+        on_reasoning_text(piece["text"].string());
+      }
     } else if (type == "reference") {
       services_.parts.pass(event::Citation{message_id_, part.to_json()});
     } else if ((type.empty() || type.find("image") != std::string_view::npos) && on_image(part)) {
@@ -294,6 +300,7 @@ void OpenAiChat::on_audio(const json::Value& audio) {
   }
   if (const auto audio_data = audio["data"].filled_string()) {
     open_message();
+    given_.audio = true;
     std::string state = "{";
     json::append_member(state, "data", *audio_data);
     services_.parts.pass(

@@ -433,7 +433,7 @@ TEST(ResponseError, TellsReasonsToFinishApart) {
     EXPECT_EQ(error.retry() == RetryClass::no, is_known) << row.reason;
   }
   for (const std::string_view reason :
-       {"error", "ERROR", "TIMEOUT", "network_error", "insufficient_system_resource"}) {
+       {"error", "ERROR", "TIMEOUT", "network_error", "abort", "insufficient_system_resource"}) {
     EXPECT_EQ(error_from_finish(reason, "It failed.").code, Errc::provider_overloaded) << reason;
   }
   // The words are no codes: a refused request may have them, too.
