@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/ascii.hpp"
+
 namespace millrace::adapter {
 namespace {
 
@@ -124,8 +126,9 @@ std::optional<std::string_view> cut_sentence(std::string_view reason) {
 }
 
 std::optional<std::string_view> stop_sentence(std::string_view reason) {
-  const auto cut = cut_sentence(reason);
-  return cut ? cut : find_sentence(failed_reasons, reason);
+  const std::string lower = lowered(reason);
+  const auto cut = cut_sentence(lower);
+  return cut ? cut : find_sentence(failed_reasons, lower);
 }
 
 void fail_crowded(event::PartTracker& parts) {

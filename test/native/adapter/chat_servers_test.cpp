@@ -49,6 +49,16 @@ TEST(ChatServers, AnAbortedAnswerIsNotWhole) {
   EXPECT_EQ(count_in(stream, "failed before the answer was complete"), 1U) << stream;
 }
 
+// The letters of a reason to finish may be capital.
+TEST(ChatServers, ACutAnswerIsOneInCapitalLettersToo) {
+  const std::string cut =
+      server_events({server_chunk(R"({"content":"A"})", R"("LENGTH")"), "[DONE]"});
+  EXPECT_EQ(count_in(cut, "reached the maximum output length"), 1U) << cut;
+  const std::string whole =
+      server_events({server_chunk(R"({"content":"A"})", R"("STOP")"), "[DONE]"});
+  EXPECT_EQ(count_in(whole, "RUN_ERROR"), 0U) << whole;
+}
+
 // Pieces that say nothing may follow the reason to finish.
 TEST(ChatServers, APieceOfNoCallBehindTheEndMakesNone) {
   const std::string end = R"("stop")";
