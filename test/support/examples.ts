@@ -18,6 +18,8 @@ import { dirname, join, relative } from 'node:path';
 
 import ts from 'typescript';
 
+import { bareEnvironment } from './environment';
+
 export const root = join(__dirname, '../..');
 const printedAddress = 'http://127.0.0.1:8788';
 
@@ -104,7 +106,7 @@ async function finished(child: ChildProcess): Promise<Outcome> {
 async function startServer(folder: string): Promise<{ child: ChildProcess; address: string }> {
   const cli = join(root, 'dist/cjs/cli/main.js');
   // Without any key in its environment, the model is the demo.
-  const env = { PATH: process.env['PATH'] ?? '' };
+  const env = { ...bareEnvironment };
   const args = [cli, 'serve', '--port', '0', '--storage', `file:${join(folder, 'store.db')}`];
   const child = spawn(process.execPath, args, { cwd: root, env });
   let output = '';

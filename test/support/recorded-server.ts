@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
+import { bareEnvironment } from './environment';
+
 const cli = join(__dirname, '../../dist/cjs/cli/main.js');
 
 /** A frame of an answer: its number, if it has one, and its event. */
@@ -67,7 +69,7 @@ export class RecordedServer {
       process.execPath,
       [cli, 'serve', '--port', '0', '--json', ...this.#storage, ...this.#args],
       {
-        env: { PATH: process.env['PATH'] ?? '', HOME: this.folder, ...this.#env },
+        env: { ...bareEnvironment, HOME: this.folder, ...this.#env },
         stdio: ['ignore', 'pipe', 'pipe'],
       },
     );

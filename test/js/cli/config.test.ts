@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { bareEnvironment } from '../../support/environment';
 import { ConfigError, parseConfig } from '../../../dist/cjs/cli/config-file';
 import { configOf } from '../../../dist/cjs/cli/config-reader';
 import { settings } from '../../../dist/cjs/cli/config-settings';
@@ -24,7 +25,7 @@ function millrace(
   err: string;
 } {
   const done = spawnSync(process.execPath, [cli, 'config', ...args], {
-    ...{ encoding: 'utf8', cwd: folder, env: { PATH: process.env['PATH'] ?? '', ...env } },
+    ...{ encoding: 'utf8', cwd: folder, env: { ...bareEnvironment, ...env } },
   });
   return { code: done.status, out: done.stdout, err: done.stderr };
 }
@@ -255,7 +256,7 @@ describe('what serve would not start with', () => {
     expect(err).toContain(wanted);
     expect(readdirSync(folder)).toEqual(['millrace.toml']);
     const served = spawnSync(process.execPath, [cli, 'serve', '--port', '0'], {
-      ...{ encoding: 'utf8', cwd: folder, env: { PATH: process.env['PATH'] ?? '' } },
+      ...{ encoding: 'utf8', cwd: folder, env: { ...bareEnvironment } },
       timeout: 20_000,
     });
     expect({ code: served.status, err: served.stderr }).toEqual({ code: 2, err });

@@ -8,6 +8,8 @@ import { createInterface } from 'node:readline';
 
 import { createRuntime } from 'millrace';
 
+import { bareEnvironment } from '../../support/environment';
+
 const cli = join(__dirname, '../../../dist/cjs/cli/main.js');
 const children: ReturnType<typeof spawn>[] = [];
 let folder: string;
@@ -23,7 +25,7 @@ afterEach(() => {
 
 function millrace(...args: string[]): { code: number | null; out: string; err: string } {
   const done = spawnSync(process.execPath, [cli, 'keys', ...args], {
-    ...{ encoding: 'utf8', cwd: folder, env: { PATH: process.env['PATH'] ?? '' } },
+    ...{ encoding: 'utf8', cwd: folder, env: { ...bareEnvironment } },
   });
   return { code: done.status, out: done.stdout, err: done.stderr };
 }
@@ -176,7 +178,7 @@ describe('a runtime with a file of keys', () => {
 describe('millrace serve', () => {
   async function serve(args: string[]): Promise<string> {
     const child = spawn(process.execPath, [cli, 'serve', '--port', '0', '--json', ...args], {
-      ...{ cwd: folder, env: { PATH: process.env['PATH'] ?? '' } },
+      ...{ cwd: folder, env: { ...bareEnvironment } },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     children.push(child);
@@ -238,7 +240,7 @@ describe('millrace serve', () => {
     writeFileSync(made, '\n');
     const args = ['--storage', `file:${join(folder, 'store.db')}`, '--host', '0.0.0.0'];
     const done = spawnSync(process.execPath, [cli, 'config', 'check', ...args], {
-      ...{ encoding: 'utf8', cwd: folder, env: { PATH: process.env['PATH'] ?? '' } },
+      ...{ encoding: 'utf8', cwd: folder, env: { ...bareEnvironment } },
     });
     expect(done.status).toBe(2);
     expect(done.stderr).toContain(

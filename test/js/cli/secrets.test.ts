@@ -17,6 +17,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
+import { bareEnvironment } from '../../support/environment';
+
 const cli = join(__dirname, '../../../dist/cjs/cli/main.js');
 const children: ChildProcess[] = [];
 const servers: Server[] = [];
@@ -43,7 +45,7 @@ function secrets(args: string[], env: Record<string, string> = {}, input = ''): 
     process.execPath,
     [cli, 'secrets', ...args, '--storage', 'file:data/store.db'],
     {
-      ...{ encoding: 'utf8', cwd: folder, env: { PATH: process.env['PATH'] ?? '', ...env }, input },
+      ...{ encoding: 'utf8', cwd: folder, env: { ...bareEnvironment, ...env }, input },
     },
   );
   return { code: done.status, out: done.stdout, err: done.stderr };
@@ -79,7 +81,7 @@ interface Running {
 async function serve(env: Record<string, string>, ...args: string[]): Promise<Running> {
   const all = ['serve', '--port', '0', '--json', '--storage', 'file:data/store.db', ...args];
   const child = spawn(process.execPath, [cli, ...all], {
-    ...{ cwd: folder, env: { PATH: process.env['PATH'] ?? '', ...env } },
+    ...{ cwd: folder, env: { ...bareEnvironment, ...env } },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   children.push(child);
@@ -165,7 +167,7 @@ describe('millrace secrets', () => {
     );
     const child = spawn(
       ...[process.execPath, [cli, 'serve', '--port', '0', '--storage', 'file:data/store.db']],
-      { cwd: folder, env: { PATH: process.env['PATH'] ?? '', ...withKey }, stdio: 'pipe' },
+      { cwd: folder, env: { ...bareEnvironment, ...withKey }, stdio: 'pipe' },
     );
     children.push(child);
     let text = '';
@@ -209,7 +211,7 @@ describe('millrace serve', () => {
     secrets(['set', 'openai'], withKey, 'planted-one');
     const child = spawn(
       ...[process.execPath, [cli, 'serve', '--port', '0', '--storage', 'file:data/store.db']],
-      { cwd: folder, env: { PATH: process.env['PATH'] ?? '' }, stdio: 'pipe' },
+      { cwd: folder, env: { ...bareEnvironment }, stdio: 'pipe' },
     );
     children.push(child);
     let text = '';

@@ -14,6 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { bareEnvironment } from '../../support/environment';
 import { cleanUp, makeStore, startChild } from '../support/durable-child';
 import { framesOf, readUntil, RecordedServer } from '../../support/recorded-server';
 import type { ScriptedModel, Turn } from '../../support/scripted-model';
@@ -29,7 +30,7 @@ interface Outcome {
 
 async function millrace(args: string[], env: Record<string, string> = {}): Promise<Outcome> {
   const child = spawn(process.execPath, [cli, ...args], {
-    env: { PATH: process.env['PATH'] ?? '', ...env },
+    env: { ...bareEnvironment, ...env },
     cwd: tmpdir(),
     stdio: ['ignore', 'pipe', 'pipe'],
   });

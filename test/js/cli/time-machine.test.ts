@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { bareEnvironment } from '../../support/environment';
 import { RecordedServer } from '../../support/recorded-server';
 import { type ScriptedModel, startModel } from '../../support/scripted-model';
 
@@ -19,7 +20,7 @@ interface Outcome {
 
 async function millrace(...args: string[]): Promise<Outcome> {
   const child = spawn(process.execPath, [cli, ...args], {
-    env: { PATH: process.env['PATH'] ?? '' },
+    env: { ...bareEnvironment },
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

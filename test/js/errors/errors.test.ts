@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { MillraceError } from 'millrace';
 import type { ErrorCode } from 'millrace';
 
+import { bareEnvironment } from '../../support/environment';
 import { kindOf, shown } from '../../../dist/cjs/shown';
 import { shown as shownInPages } from '../../../js/client/shown';
 
@@ -72,7 +73,7 @@ it('prints the fix below the message on the command line, and gives it in JSON',
   const run = (...args: string[]) =>
     spawnSync(process.execPath, [cli, 'chat', '--model', 'nobody:m', ...args, 'Hi'], {
       encoding: 'utf8',
-      env: { PATH: process.env['PATH'] },
+      env: { ...bareEnvironment },
     });
   const { fix } = new MillraceError('unknown_provider', '');
   expect(run().stderr).toMatch(/^millrace: .*nobody.* \(unknown_provider\)\n {2}Fix: /);

@@ -19,6 +19,7 @@ import { createInterface } from 'node:readline';
 
 import { connectMCPServers, fileOAuthStore, OAuth } from 'millrace';
 
+import { bareEnvironment } from '../../support/environment';
 import { startableFolder } from '../support/script';
 import { bodyOf, type Loopback, loopback } from '../support/server';
 
@@ -150,7 +151,7 @@ interface Run {
 function run(args: string[], env: Record<string, string> = {}): Run {
   const home = env['HOME'] ?? join(folder, `${cases++}`);
   const child = spawn(process.execPath, [cli, ...args], {
-    env: { PATH: process.env['PATH'] ?? '', HOME: home, ...env },
+    env: { ...bareEnvironment, HOME: home, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   children.push(child);

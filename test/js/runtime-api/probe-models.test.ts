@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 
 import { createAgent } from 'millrace';
 
+import { bareEnvironment } from '../../support/environment';
 import { bodyOf, loopback, type Loopback } from '../support/server';
 import { cleanUp, hosts, type Json, serve } from './kit';
 
@@ -212,7 +213,7 @@ describe('the probe of models (serve)', () => {
     const store = `file:${join(folder, 'runs.db')}`;
     const args = ['--port', '0', '--json', '--storage', store, '--model', 'openai:gpt-5-mini'];
     const child = spawn(process.execPath, [cli, 'serve', ...args, '--base-url', upstream], {
-      env: { PATH: process.env['PATH'] ?? '', OPENAI_API_KEY: 'sk-secret' },
+      env: { ...bareEnvironment, OPENAI_API_KEY: 'sk-secret' },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     children.push(child);

@@ -1,10 +1,9 @@
 // What decides which rows `npm run test:machines` runs and what it tells of them, without a machine.
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { callScript, repository } from '../support/script';
+import { callScript, repository, startableFolder } from '../support/script';
 
 const rows = ['debian12-node20', 'debian12-node24', 'debian13-node24', 'debian13-g++-13'].map(
   (name) => ({ name, title: `title of ${name}` }),
@@ -162,7 +161,7 @@ describe('a machine', () => {
 });
 
 describe('the stage of machines where no root can be made', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'millrace-ci-'));
+  const folder = startableFolder();
   afterAll(() => rmSync(folder, { recursive: true }));
 
   // `.ci/run` in a folder of its own, with an `npm` that says what the stage would say.

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import { HttpAgent as Agent1 } from '@ag-ui/client';
 import { HttpAgent as Agent0 } from 'ag-ui-client-0.0';
 
+import { bareEnvironment } from '../../support/environment';
 import type { Event } from '../../support/events';
 import { readEvents } from '../../support/events';
 import type { ScriptedModel } from '../../support/scripted-model';
@@ -17,7 +18,7 @@ const children: ChildProcess[] = [];
 
 async function serve(args: string[] = [], env: Record<string, string> = {}): Promise<string> {
   const child = spawn(process.execPath, [cli, 'serve', '--port', '0', '--json', ...args], {
-    env: { PATH: process.env['PATH'] ?? '', ...env },
+    env: { ...bareEnvironment, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   children.push(child);

@@ -8,6 +8,7 @@ import { gzipSync } from 'node:zlib';
 import type { ChatFinishContext } from 'millrace';
 import { configFromOptions, createChatRoute, fetchSSE } from 'millrace';
 
+import { bareEnvironment } from '../../support/environment';
 import type { Provider } from '../../support/provider';
 import { startProvider, stream } from '../../support/provider';
 import { sse } from '../support/responses';
@@ -37,7 +38,7 @@ beforeAll(async () => {
     [cli, 'serve', '--port', '0', '--json', '--model', 'openai:gpt-4o'],
     {
       env: {
-        PATH: process.env['PATH'] ?? '',
+        ...bareEnvironment,
         OPENAI_BASE_URL: provider.url,
         OPENAI_API_KEY: secret,
         ANTHROPIC_BASE_URL: provider.url,

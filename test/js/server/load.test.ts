@@ -13,6 +13,8 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
+import { bareEnvironment } from '../../support/environment';
+
 const cli = join(__dirname, '../../../dist/cjs/cli/main.js');
 // Between work that grows with the body, at most some 55 ms where this was written, and work that grows with its square,
 // which took seconds: no machine is so slow that the first is taken for the second.
@@ -40,7 +42,7 @@ afterAll(() => {
 
 async function serve(args: string[]): Promise<{ url: string; child: ChildProcess }> {
   const child = spawn(process.execPath, [cli, 'serve', '--port', '0', '--json', ...args], {
-    env: { PATH: process.env['PATH'] ?? '', OPENAI_API_KEY: 'k' },
+    env: { ...bareEnvironment, OPENAI_API_KEY: 'k' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   children.push(child);

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
+import { bareEnvironment } from '../../support/environment';
 import type { Event } from '../../support/events';
 import { readEvents } from '../../support/events';
 import type { ScriptedModel, Turn } from '../../support/scripted-model';
@@ -37,7 +38,7 @@ function configured(mcpServers: unknown): string {
 
 function start(args: string[], env: Record<string, string> = {}) {
   const child = spawn(node, [cli, 'serve', '--port', '0', '--json', ...args], {
-    env: { PATH: process.env['PATH'] ?? '', HOME: folder, ...env },
+    env: { ...bareEnvironment, HOME: folder, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   children.push(child);

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
+import { bareEnvironment } from '../../support/environment';
 import { beginConfig, type BegunConfig, followConfig } from '../../../dist/cjs/cli/serve-reload';
 import { servePlan } from '../../../dist/cjs/cli/serve-options';
 import type { ServerOptions } from '../../../dist/cjs/server';
@@ -33,7 +34,7 @@ interface Running {
 
 async function serve(...args: string[]): Promise<Running> {
   const child = spawn(process.execPath, [cli, 'serve', '--port', '0', '--json', ...args], {
-    ...{ cwd: folder, env: { PATH: process.env['PATH'] ?? '' } },
+    ...{ cwd: folder, env: { ...bareEnvironment } },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   children.push(child);

@@ -7,6 +7,7 @@ import { tmpdir, type } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
+import { bareEnvironment } from '../../support/environment';
 import { type ScriptedModel, startModel, type Turn } from '../../support/scripted-model';
 import { bodyOf, loopback } from '../support/server';
 
@@ -42,7 +43,7 @@ async function serve(
   const child: ChildProcess = spawn(process.execPath, [cli, 'serve', ...given], {
     cwd: dir,
     env: {
-      ...{ PATH: process.env['PATH'] ?? '', OPENAI_API_KEY: 'k', OPENAI_BASE_URL: model.url },
+      ...{ ...bareEnvironment, OPENAI_API_KEY: 'k', OPENAI_BASE_URL: model.url },
       ...env,
     },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
+import { bareEnvironment } from '../../support/environment';
 import { type ScriptedModel, startModel } from '../../support/scripted-model';
 
 interface Probe {
@@ -29,7 +30,7 @@ async function serve(model: ScriptedModel): Promise<{ url: string; errors: () =>
   const args = ['serve', '--port', '0', '--json', '--skills', dir, '--system', 'Be brief.'];
   const more = ['--storage', `file:${join(dir, '.store.db')}`, '--model', 'openai:scripted'];
   const child: ChildProcess = spawn(process.execPath, [cli, ...args, ...more], {
-    env: { PATH: process.env['PATH'] ?? '', OPENAI_API_KEY: 'k', OPENAI_BASE_URL: model.url },
+    env: { ...bareEnvironment, OPENAI_API_KEY: 'k', OPENAI_BASE_URL: model.url },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   closers.push(async () => {

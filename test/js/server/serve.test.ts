@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { bareEnvironment } from '../../support/environment';
 import type { Event } from '../../support/events';
 import { contentOf, readEvents } from '../../support/events';
 import {
@@ -30,7 +31,7 @@ interface Ready {
 
 async function serve(args: string[], env: Record<string, string> = {}): Promise<Ready> {
   const child = spawn(process.execPath, [cli, 'serve', '--port', '0', '--json', ...args], {
-    env: { PATH: process.env['PATH'] ?? '', ...env },
+    env: { ...bareEnvironment, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   children.push(child);

@@ -1,6 +1,7 @@
 // What functions of scripts/ give: those are modules, which Jest does not load.
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
@@ -12,6 +13,22 @@ export function startableFolder(): string {
   const build = join(repository, 'build');
   mkdirSync(build, { recursive: true });
   return mkdtempSync(join(build, 'test-'));
+}
+
+/**
+ * A new folder for a library that is put before others: its path has none of the signs that separate several, and the
+ * system maps programs from there. undefined where there is none.
+ */
+export function preloadFolder(): string | undefined {
+  for (const base of [tmpdir(), '/var/tmp', join(repository, 'build')]) {
+    if (/[\s:]/.test(base) || !existsSync(base)) continue;
+    const folder = mkdtempSync(join(base, 'millrace-preload-'));
+    const program = join(folder, 'try');
+    writeFileSync(program, '#!/bin/sh\n', { mode: 0o755 });
+    if (spawnSync(program).status === 0) return folder;
+    rmSync(folder, { recursive: true });
+  }
+  return undefined;
 }
 
 /**
