@@ -62,11 +62,14 @@ it.each([2, 5])('a store of version %i has its runs, and goes on with them', asy
       }),
     ],
   });
+  // Its ten years may be over where this runs: that is a rejection.
   const [approval] = await runtime.approvals.list();
-  expect(approval).toMatchObject({ runId: ids.waits, toolCallId: 'c2' });
-  await runtime.approvals.decide(approval?.id as string, { approved: true });
+  if (Date.now() < Date.parse('2036-11-26')) {
+    expect(approval).toMatchObject({ runId: ids.waits, toolCallId: 'c2' });
+    await runtime.approvals.decide(approval?.id as string, { approved: true });
+  }
   expect(await runtime.attach(ids.waits).text()).toBe('It is sent.');
-  expect(sent).toEqual([{ to: 'Ada' }]);
+  expect(sent).toEqual(approval ? [{ to: 'Ada' }] : []);
   await runtime.close();
   const check = execFileSync(process.execPath, [
     ...[cli, 'storage', 'check', '--storage', storage, '--json'],
