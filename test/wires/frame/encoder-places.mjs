@@ -44,6 +44,7 @@ const lobe = [
     /^((flagged_)?reasoning_signature|tool_calls\[\]\.thoughtSignature)/,
   ],
   [/^RUN_ERROR\.message$/, /^error\.message$/],
+  [/^RUN_ERROR\.metadata\.millrace$/, /^error\.body\.metadata\.millrace\./],
   [/^RUN_\w+\.usage\./, /^usage\.\w+$/],
   [/^RUN_\w+\.usage\./, reported],
   // An image by address is text that shows it; the id of its event is the one it belongs to.
@@ -70,6 +71,7 @@ const completion = [
   [/^TOOL_CALL_ARGS\.delta$/, /^choices\[\]\.message\.tool_calls\[\]\.function\.arguments/],
   [/^millrace\.finish\.value\.reason$/, /^choices\[\]\.finish_reason$/],
   [/^RUN_ERROR\.message$/, /^error$/],
+  [/^RUN_ERROR\.metadata\.millrace$/, /^report\.attempts\[\]\.error\./],
   [/^RUN_ERROR\.usage\./, /^report\.(usage|attempts\[\]\.usage)\./],
   [/^RUN_FINISHED\.usage\./, /^(usage|modelUsage)\./],
   [/^RUN_\w+\.usage\./, reported],
