@@ -208,17 +208,25 @@ void OpenAiResponses::finish_message(Item& item, const json::Value& value) {
     item.is_whole = item.is_whole || is_new;
     if (is_new && services_.logprobs) give_logprobs(item, part["logprobs"]);
     ++number;
-    if (item.has_citations) continue;
-    for (const json::Value annotation : part["annotations"].items()) {
-      services_.parts.pass(event::Citation{item.id, annotation.to_json()});
-    }
   }
+  cite(item, content);
   services_.parts.text_close(item.key);
   // A message without words is an item of its own: the reasoning before it needs one behind it.
   const bool is_silent = item.given[Item::at(Part::text)] < 0 && value["id"].filled_string();
   if (is_silent && services_.gives_all()) return give_state("message", item.id, value.to_json());
   give_state("item", item.id, openai::state_of(*item.type, value));
   if (services_.gives_all()) give_state("content", item.id, content_state(item, value));
+}
+
+// The citations of a message, where none has come so far.
+void OpenAiResponses::cite(Item& item, const json::Value& content) {
+  if (item.has_citations) return;
+  for (const json::Value part : content.items()) {
+    for (const json::Value annotation : part["annotations"].items()) {
+      item.has_citations = true;
+      services_.parts.pass(event::Citation{item.id, annotation.to_json()});
+    }
+  }
 }
 
 void OpenAiResponses::on_annotation(const json::Value& record, const Row& /*row*/) {

@@ -112,6 +112,7 @@ class OpenAiResponses final : public Adapter {
   void on_part_begun(const json::Value& record, const Row& row);
   void on_part_done(const json::Value& record, const Row& row);
   void on_annotation(const json::Value& record, const Row& row);
+  void cite(Item& item, const json::Value& content);
   void on_reasoning_begun(const json::Value& record, const Row& row);
   void begin_reasoning(Item& item, Part part, std::int64_t number, std::string_view text,
                        const json::Value& end);

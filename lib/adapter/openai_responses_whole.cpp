@@ -78,7 +78,7 @@ void OpenAiResponses::on_part_done(const json::Value& record, const Row& row) {
 }
 
 // The end of a response has an item again that had ended. What it has otherwise is named only: the
-// item's own end goes back.
+// item's own end goes back. Citations may stand nowhere else.
 void OpenAiResponses::compare(Item& item, const json::Value& value) {
   const auto each = [&](Part part, const json::Value& list) {
     std::int64_t number = 0;
@@ -90,7 +90,10 @@ void OpenAiResponses::compare(Item& item, const json::Value& value) {
     }
   };
   switch (item.type->group) {
-    case ItemGroup::message: each(Part::text, value["content"]); break;
+    case ItemGroup::message:
+      each(Part::text, value["content"]);
+      cite(item, value["content"]);
+      break;
     case ItemGroup::reasoning:
       each(Part::summary, value["summary"]);
       each(Part::reasoning_part, value["content"]);

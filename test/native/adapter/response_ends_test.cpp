@@ -293,4 +293,17 @@ TEST(EndsOfResponses, CutACallThatNeverEnded) {
   EXPECT_EQ(count_in(events, R"("code":"stream_truncated")"), 1U) << events;
 }
 
+TEST(EndsOfResponses, HaveCitationsThatStandNowhereElse) {
+  const std::string plain = message_item("Hel");
+  std::string cited = plain;
+  const std::string citation = R"({"type":"url_citation","url":"https://example.com/"})";
+  cited.insert(cited.rfind("}]}"), R"(,"annotations":[)" + citation + "]");
+  for (const std::string& end : {plain, cited}) {
+    const std::string events =
+        events_of("openai_responses",
+                  {RESPONSE_CREATED, TEXT_ADDED, TEXT_DELTA, item_done(end), completed(cited)});
+    EXPECT_EQ(count_in(events, citation), 1U) << events;
+  }
+}
+
 }  // namespace millrace
