@@ -83,9 +83,10 @@ struct Conversion {
 // What an answer gave back stays in the process, as in a server whose heap has other answers in it.
 // Else the top of the heap goes to the system after each body, and comes back page by page.
 void keep_heap() {
-  constexpr int most = 1 << 30;
-  mallopt(M_TRIM_THRESHOLD, most);
-  mallopt(M_MMAP_THRESHOLD, most);
+  constexpr int most_bytes = 1 << 30;
+  constexpr int most_in_heap = 32 << 20;  // glibc takes no more
+  mallopt(M_TRIM_THRESHOLD, most_bytes);
+  mallopt(M_MMAP_THRESHOLD, most_in_heap);
 }
 
 struct Outcome {

