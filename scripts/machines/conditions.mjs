@@ -134,7 +134,7 @@ const users = [
     title: 'a user whose home folder is missing or read-only',
     run: `
       export ADA_HOME; ada; rm -rf /home/ada/millrace/build
-      ADA_HOME=/nowhere serve /home/ada/millrace $as_ada
+      ADA_HOME=/nowhere serve /home/ada/millrace env -u CCACHE_DIR $as_ada
       mkdir -p /sealed; rm -rf /home/ada/millrace/build/release
       ADA_HOME=/sealed; serve /home/ada/millrace $as_ada
       cd /home/ada/millrace; $as_ada ${tests} js test/js/mcp test/js/server`,

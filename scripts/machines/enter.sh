@@ -9,8 +9,8 @@ mount -t proc proc "$root/proc"
 # What limits the cores and the memory of this machine limits them in there.
 mount --rbind /sys "$root/sys"
 mount -o remount,bind,ro "$root/sys"
-mkdir -p "$root/root/.cache/ccache"
-mount --bind "$cache" "$root/root/.cache/ccache"
+mkdir -p "$root/var/cache/ccache"
+mount --bind "$cache" "$root/var/cache/ccache"
 mount -t tmpfs -o mode=755 tmpfs "$root/dev"
 for node in "null 1 3" "zero 1 5" "full 1 7" "random 1 8" "urandom 1 9" "tty 5 0"; do
   read -r name major minor <<<"$node"

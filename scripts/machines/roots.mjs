@@ -225,6 +225,7 @@ export class Machine {
     this.#addTools(node);
     const cache = join(bases, `ccache-${this.suite}`);
     mkdirSync(cache, { recursive: true });
+    chmodSync(cache, 0o777);
     const entry = [join(here, 'enter.sh'), this.root, cache, folder, line];
     const child = spawn('unshare', [...namespaces, ...clockArguments(uptime), 'bash', ...entry], {
       env: { ...newcomersEnvironment(node), ...env },
@@ -317,7 +318,9 @@ function newcomersEnvironment(node) {
   return {
     ...Object.fromEntries(network),
     HOME: '/root',
-    // Also by clones in other folders.
+    // Where enter.sh mounts it, for every user and for clones in every folder.
+    CCACHE_DIR: '/var/cache/ccache',
+    CCACHE_UMASK: '000',
     CCACHE_BASEDIR: '/',
     CCACHE_NOHASHDIR: '1',
     TERM: 'dumb',
