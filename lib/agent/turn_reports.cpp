@@ -72,7 +72,8 @@ void add_report(Tree& state, const Tree& report, const Tree& before) {
   if (left_out > 0) {
     sum.set("answersLeftOut", Tree::integer(sum["answersLeftOut"].integer_or(0) + left_out));
   }
-  sum.fit();
+  // What was added is fitted already.
+  sum.fit_list();
 }
 
 }  // namespace millrace::agent

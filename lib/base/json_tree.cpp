@@ -35,7 +35,7 @@ const Tree& missing() {
 template <class List>
 List& roomy(List& list) {
   const std::size_t size = list.size();
-  if (size == list.capacity()) list.reserve(size + size / 2 + 2);
+  if (size == list.capacity()) list.reserve(size + size / 2 + 4);
   return list;
 }
 

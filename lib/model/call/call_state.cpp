@@ -180,8 +180,8 @@ void ModelCall::State::take_built(Result<ChatRequest> built, Moment now) {
 
 // Where the request goes and what proves who sends it: the former is told, the latter never.
 void ModelCall::State::report_address(const net::Request& request) {
-  place_ = {endpoint_of(request.url, link().config.own_base_url), {}};
   address_ = endpoint_of(request.url, false);
+  place_ = {link().config.own_base_url ? endpoint_of(request.url, true) : address_, {}};
   std::vector<std::string> carried = secrets_of(request);
   for (std::string& secret : carried) {
     const bool known = std::find(secrets_.begin(), secrets_.end(), secret) != secrets_.end();
