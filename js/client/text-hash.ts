@@ -7,7 +7,7 @@ const utf8Limits = [0x80, 0x800, 0x10000];
 export function hashOf(text: string): { size: number; hash: string } {
   let size = 0;
   let hash = 0x811c9dc5;
-  const mix = (byte: number): void => void (hash = Math.imul(hash ^ byte, 0x01000193));
+  const mix = (byte: number): void => void (hash = Math.imul(hash, 0x01000193) + byte);
   for (const character of text) {
     const code = character.codePointAt(0) ?? 0;
     let tails = utf8Limits.filter((limit) => code >= limit).length;

@@ -8,9 +8,11 @@
 
 namespace millrace {
 
-// The text may come in pieces.
+// A polynomial of all bytes and of the size, modulo 2^32. The text may come in pieces.
 class TextHash {
  public:
+  static constexpr std::uint32_t start = 0x811C9DC5U;
+
   TextHash() = default;
   explicit TextHash(std::string_view text) { add(text); }
   void add(std::string_view text);
@@ -19,12 +21,12 @@ class TextHash {
   // Eight hexadecimal digits.
   [[nodiscard]] std::string text() const;
 
-  // True when a stored hash is the text's. Stores have older ones, which are of the first 64 bytes
-  // of a longer text and of its size; they count as well.
+  // True when a stored hash is the text's. Stores have older ones, which are FNV-1a of all bytes,
+  // or of the first 64 of a longer text, and of the size; they count as well.
   static bool fits(std::string_view text, std::string_view stored);
 
  private:
-  std::uint32_t hash_ = 0x811C9DC5U;
+  std::uint32_t hash_ = start;
   std::size_t size_ = 0;
 };
 

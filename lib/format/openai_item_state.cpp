@@ -36,7 +36,7 @@ std::string openai::image_of(const message::ToolCall& call) {
 
 std::string openai::sent_arguments(const message::ToolCall& call, const ItemState& item) {
   const json::Value whole = item["whole"];
-  const bool is_shown = TextHash(call.arguments).text() == whole["hash"].string();
+  const bool is_shown = TextHash::fits(call.arguments, whole["hash"].string());
   return is_shown ? std::string(whole["arguments"].string()) : call.arguments;
 }
 

@@ -22,21 +22,35 @@ void set_member(Metadata& metadata, std::string_view name, std::string_view text
   json::append_member(metadata.own, name, text);
 }
 
-void append_text_of(std::string& list, const Message& message) {
-  append_shown(list, TextHash(text_of(message.content)));
+// What a signature is of: a text of each part.
+using Texts = std::vector<std::string>;
+
+std::string hashes_of(const Texts& texts) {
+  std::string list;
+  for (const std::string& text : texts) append_shown(list, TextHash(text));
+  return list;
 }
 
-// The hashes of reasoning whose first part is this one. `message_at` gives a message or nullptr.
+// True when the hashes of the list are those of the texts.
+bool fits(const Texts& texts, std::string_view list) {
+  for (const std::string& text : texts) {
+    const std::size_t end = std::min(list.find(' '), list.size());
+    if (!TextHash::fits(text, list.substr(0, end))) return false;
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return list.empty();
+}
+
+// The texts of reasoning whose first part is this one. `message_at` gives a message or nullptr.
 template <class MessageAt>
-std::string hashes_of_reasoning(std::size_t at, MessageAt message_at) {
-  std::string list;
+Texts texts_of_reasoning(std::size_t at, MessageAt message_at) {
   const Message& first = *message_at(at);
-  append_text_of(list, first);
+  Texts texts{text_of(first.content)};
   for (std::size_t number = 1;; ++number) {
     const Message* next = message_at(at + number);
-    if (next == nullptr || next->role != Role::reasoning) return list;
-    if (next->id != further_part_id(first.id, number)) return list;
-    append_text_of(list, *next);
+    if (next == nullptr || next->role != Role::reasoning) return texts;
+    if (next->id != further_part_id(first.id, number)) return texts;
+    texts.push_back(text_of(next->content));
   }
 }
 
@@ -44,8 +58,8 @@ bool begins_turn(Role role) {
   return role == Role::user || role == Role::system || role == Role::developer;
 }
 
-// The hashes of the last so many reasoning messages in front of this one, in its turn.
-std::string hashes_before(std::span<const Message> messages, std::size_t at, std::size_t most) {
+// The texts of the last so many reasoning messages in front of this one, in its turn.
+Texts texts_before(std::span<const Message> messages, std::size_t at, std::size_t most) {
   std::vector<std::size_t> found;
   while (at > 0 && found.size() < most) {
     const Message& message = messages[--at];
@@ -55,11 +69,11 @@ std::string hashes_before(std::span<const Message> messages, std::size_t at, std
       break;
     }
   }
-  std::string list;
+  Texts texts;
   for (auto place = found.rbegin(); place != found.rend(); ++place) {
-    append_text_of(list, messages[*place]);
+    texts.push_back(text_of(messages[*place].content));
   }
-  return list;
+  return texts;
 }
 
 }  // namespace
@@ -106,23 +120,21 @@ void record_shown(std::span<const FoldedMessage> messages,
     const auto [message, answer] = messages[at];
     for (ToolCall& call : message->tool_calls) {
       if (!call.encrypted_value || !is_signed(call.id)) continue;
-      std::string list;
-      append_shown(list, TextHash(call.arguments));
-      set_shown(call.metadata, list);
+      set_shown(call.metadata, hashes_of({call.arguments}));
     }
     if (!message->encrypted_value || !is_signed(message->id)) continue;
-    std::string list;
+    Texts texts;
     if (message->role == Role::reasoning) {
-      list = hashes_of_reasoning(at, message_at);
+      texts = texts_of_reasoning(at, message_at);
     } else if (!signs_reasoning_before(*message->encrypted_value)) {
-      append_text_of(list, *message);
+      texts.push_back(text_of(message->content));
     } else {
       for (const FoldedMessage& before : messages.first(at)) {
         if (before.answer != answer || before.message->role != Role::reasoning) continue;
-        append_text_of(list, *before.message);
+        texts.push_back(text_of(before.message->content));
       }
     }
-    set_shown(message->metadata, list);
+    set_shown(message->metadata, hashes_of(texts));
   }
 }
 
@@ -135,26 +147,24 @@ bool fits_shown(std::span<const Message> messages, std::size_t at) {
     const auto message_at = [&](std::size_t index) {
       return index < messages.size() ? &messages[index] : nullptr;
     };
-    return hashes_of_reasoning(at, message_at) == shown;
+    return fits(texts_of_reasoning(at, message_at), shown);
   }
   if (signs_reasoning_before(*message.encrypted_value)) {
     const auto spaces = static_cast<std::size_t>(std::count(shown.begin(), shown.end(), ' '));
-    return hashes_before(messages, at, spaces + 1) == shown;
+    return fits(texts_before(messages, at, spaces + 1), shown);
   }
-  std::string now;
-  append_text_of(now, message);
-  return now == shown;
+  return fits({text_of(message.content)}, shown);
 }
 
 bool fits_shown(const ToolCall& call) {
   if (!call.encrypted_value) return true;
   const std::string shown = shown_of(call.metadata);
-  if (shown.empty() || TextHash(call.arguments).text() == shown) return true;
+  if (shown.empty() || TextHash::fits(call.arguments, shown)) return true;
   // Empty arguments are completed, and a client may write JSON in its own way.
-  if (call.arguments == "{}" && TextHash().text() == shown) return true;
+  if (call.arguments == "{}" && TextHash::fits("", shown)) return true;
   json::Document document(depth_limit);
   const auto arguments = document.parse(call.arguments);
-  return arguments && TextHash(arguments.value().to_json(json::Surrogates::keep)).text() == shown;
+  return arguments && TextHash::fits(arguments.value().to_json(json::Surrogates::keep), shown);
 }
 
 }  // namespace millrace::message

@@ -400,9 +400,26 @@ TEST(Order, HashesTheTextAndTheSize) {
   EXPECT_FALSE(message::PartHash::fits(edited, message::PartHash(text).text()));
 }
 
-// FNV-1a of 64 times "x" and of the size 100, as stored records have it.
+// Blocks of bytes are taken at once, wherever the pieces end.
+TEST(Order, HashesAlikeAtEverySplit) {
+  std::string text;
+  for (int letter = 0; letter < 60; ++letter) text.push_back(static_cast<char>(200 + letter * 7));
+  const std::string whole = message::PartHash(text).text();
+  for (std::size_t first = 0; first <= text.size(); ++first) {
+    for (std::size_t second = first; second <= text.size(); ++second) {
+      message::PartHash pieces(std::string_view(text).substr(0, first));
+      pieces.add(std::string_view(text).substr(first, second - first));
+      pieces.add(std::string_view(text).substr(second));
+      ASSERT_EQ(pieces.text(), whole) << first << ' ' << second;
+    }
+  }
+}
+
+// FNV-1a of 64 or 100 times "x" and of the size 100, as stored records have them.
 TEST(Order, TakesHashesOfEarlierRecords) {
   const std::string text(100, 'x');
+  EXPECT_TRUE(message::PartHash::fits(text, "0b18a4c1"));
+  EXPECT_FALSE(message::PartHash::fits(text + "x", "0b18a4c1"));
   EXPECT_TRUE(message::PartHash::fits(text, "fa8663b1"));
   EXPECT_FALSE(message::PartHash::fits(text + "x", "fa8663b1"));
 }
