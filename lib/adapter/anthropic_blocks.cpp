@@ -155,7 +155,8 @@ void Anthropic::add_input(Block& block, const json::Value& delta) {
     return;
   }
   block.has_content = block.has_content || !piece.empty();
-  block.input.add(piece);
+  // Compared with the input of the block's start, which few have.
+  if (!block.held.empty()) block.input.add(piece);
   block.balance.feed(piece);
   services_.parts.tool_args(block.key, piece);
 }
