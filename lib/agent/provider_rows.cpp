@@ -238,7 +238,8 @@ class Repair {
     for (Tree& result : results) out.push(std::move(result));
   }
 
-  // No call before this row is without its result, and no result of theirs is behind it.
+  // Each call before this row has its result behind it, and none of these results is behind this
+  // row.
   [[nodiscard]] bool is_settled_before(std::size_t at) const { return !open_ && at >= needed_; }
   // Everything that was added so far is settled.
   void settle() {
@@ -276,6 +277,8 @@ class Repair {
       needed_ = std::max(needed_, *found + 1);
       result = messages_[*found];
     } else if (const auto early = early_.find(id); early != early_.end()) {
+      // One behind the call may still come, and counts then.
+      open_ = true;
       result = early->second;
       early_.erase(early);
       early_changes_.push_back({std::string(id), result});

@@ -188,6 +188,21 @@ TEST(LongConversation, IsWhatAConversionFromTheBeginningGives) {
   }
 }
 
+// The result behind its call counts, also where it comes after the call was answered by an earlier
+// row.
+TEST(LongConversation, TakesAResultThatComesBehindAnEarlyOne) {
+  Tree rows = test::tree(R"([{"id":"u","role":"user","content":"Go."},
+      {"id":"t0","role":"tool","content":"early","tool_call_id":"c"},
+      {"id":"a","role":"assistant","content":"x","tool_calls":[
+        {"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}])");
+  CountingIds ids("made");
+  agent::ProviderMessages retained;
+  EXPECT_EQ(retained.take(rows, ids).items().back()["content"].string(), "early");
+  rows.push(test::tree(R"({"id":"t1","role":"tool","content":"late","tool_call_id":"c"})"));
+  EXPECT_EQ(retained.take(rows, ids).items().back()["content"].string(), "late");
+  EXPECT_EQ(agent::provider_messages(rows, ids).items().back()["content"].string(), "late");
+}
+
 Tree turns(std::size_t count) {
   Tree rows = test::tree(R"([{"id":"u","role":"user","content":"Go."}])");
   for (std::size_t turn = 0; turn < count; ++turn) {
