@@ -26,6 +26,7 @@ bool is_before_work(const Fact& fact) {
          std::holds_alternative<journal::Parked>(fact) ||
          std::holds_alternative<journal::Gap>(fact) ||
          std::holds_alternative<journal::StopRequested>(fact) ||
+         std::holds_alternative<journal::MessageSent>(fact) ||
          std::holds_alternative<journal::Terminal>(fact) ||
          std::holds_alternative<journal::UnknownFact>(fact);
 }

@@ -109,6 +109,19 @@ TEST(JobLog, BeginsWithTheRunAndWorksOnceItStarts) {
   EXPECT_EQ(log.snapshot(list.at_ms)["status"].string(), "running");
 }
 
+TEST(JobLog, WaitsOnWhenAMessageComesBeforeItsTurn) {
+  RecordList list;
+  list.fact(journal::Accepted{}).fact(journal::Segment{});
+  list.fact(journal::MessageSent{"m", R"({"id":"m","role":"user","content":"More."})", false, "u"});
+  const JobLog waiting = log_of(list);
+  EXPECT_EQ(names(waiting.events_after(0)), (std::vector<std::string>{"meta", "stage:received"}));
+  const Tree shown = waiting.snapshot(list.at_ms);
+  EXPECT_EQ(shown["status"].string(), "queued");
+  EXPECT_EQ(shown["sent_messages"].items().size(), 1U);
+  list.event(event::RunStart{});
+  EXPECT_EQ(log_of(list).snapshot(list.at_ms)["status"].string(), "running");
+}
+
 TEST(JobLog, RecordsNoHistoryOfAStructuredMessage) {
   RecordList list;
   journal::Accepted accepted;
