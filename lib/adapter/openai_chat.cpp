@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <unordered_set>
 #include <utility>
 
 #include "adapter/usage.hpp"
@@ -60,6 +62,16 @@ bool has_more_words(const json::Value& message, const json::Value& delta, std::s
 bool may_reason(const json::Value& delta) {
   return delta.may_have(
       {"reasoning_content", "reasoning", "reasoning_text", "reasoning_details", "thinking_blocks"});
+}
+
+// The texts of sources, by which a list without their other members names them.
+std::unordered_set<std::string_view> texts_of(const json::Value& sources) {
+  std::unordered_set<std::string_view> texts;
+  for (const json::Value source : sources.items()) {
+    texts.insert(source.string());
+    for (const json::Member& member : source.members()) texts.insert(member.value.string());
+  }
+  return texts;
 }
 
 }  // namespace
@@ -254,18 +266,22 @@ void OpenAiChat::on_citations(const json::Value& record) {
     const bool known = full || key == "citations" || key == "web_search";
     if (known && list.is_array() && list.size() > 0 && (full || !best)) best = list;
   }
-  std::string list = best ? best.to_json() : std::string();
-  const bool is_same = !best || list == sources_json_;
-  if (!is_same) sources_json_ = std::move(list);
-  note_other_sources(record);
-  if (!is_same) give_sources(best);
+  if (best) {
+    std::string list = best.to_json();
+    if (list != sources_json_) {
+      sources_json_ = std::move(list);
+      give_sources(best);
+    }
+  }
+  note_other_sources(record, best);
 }
 
 // What no citation shows: members beside Qwen's results, and lists that hold more than those which
 // are given.
-void OpenAiChat::note_other_sources(const json::Value& record) {
+void OpenAiChat::note_other_sources(const json::Value& record, const json::Value& given) {
   if (services_.facts == nullptr) return;
   constexpr std::array<std::string_view, 1> shown{"search_results"};
+  std::optional<std::unordered_set<std::string_view>> texts;
   for (const std::string_view key : {"search_info", "search_results", "citations", "web_search"}) {
     const json::Value value = record[key];
     if (key == "search_info" && value.is_object()) {
@@ -273,10 +289,13 @@ void OpenAiChat::note_other_sources(const json::Value& record) {
       if (!members.empty()) services_.facts->set_detail_json(key, "{" + members + "}");
       continue;
     }
+    const auto is_given = [&](const json::Value& source) {
+      if (!source.is_string()) return sources_->contains(source.to_json());
+      if (!texts) texts = texts_of(given);
+      return texts->contains(source.string());
+    };
     bool is_shown = value.is_array();
-    for (const json::Value source : value.items()) {
-      is_shown = is_shown && sources_json_.find(source.to_json()) != std::string::npos;
-    }
+    for (const json::Value source : value.items()) is_shown = is_shown && is_given(source);
     if (!is_shown) services_.facts->set_detail(key, value);
   }
 }

@@ -157,7 +157,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   bool has_no_number(const json::Value& entry) const;
   void on_annotations(const json::Value& annotations);
   void on_citations(const json::Value& record);
-  void note_other_sources(const json::Value& record);
+  void note_other_sources(const json::Value& record, const json::Value& given);
   void give_state();
   void finish_without_reason();
   void take_error(const json::Value& choice);

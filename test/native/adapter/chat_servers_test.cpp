@@ -2,11 +2,13 @@
 // answer.
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <initializer_list>
 #include <string>
 #include <string_view>
 
 #include "support/answer_events.hpp"
+#include "support/cost.hpp"
 
 namespace millrace {
 
@@ -24,7 +26,34 @@ std::string server_events(std::initializer_list<std::string_view> records) {
   return events_of("openai_chat", records);
 }
 
+std::string decode_whole(const std::string& record) {
+  const std::string body = "data: " + record + "\n\ndata: [DONE]\n\n";
+  return test::decode_in_steps("openai_chat", body, body.size());
+}
+
 }  // namespace
+
+// A search among all sources for each of another list would cost the square of them.
+TEST(ChatServers, ManySourcesCostWorkThatGrowsWithThem) {
+  constexpr std::size_t few_sources = 2'500;
+  for (const bool are_known : {true, false}) {
+    const auto decodes = [&](std::size_t count) {
+      std::string results;
+      std::string citations;
+      for (std::size_t at = 0; at < count; ++at) {
+        const std::string url = "\"https://example.com/" + std::to_string(at);
+        results.append(at == 0 ? "" : ",").append(R"({"url":)").append(url).append("\"}");
+        citations.append(at == 0 ? "" : ",").append(url);
+        citations.append(are_known || at + 1 < count ? "\"" : "/other\"");
+      }
+      const std::string text =
+          decode_whole(R"({"choices":[{"index":0,"delta":{"content":"A"}}],"search_results":[)" +
+                       results + R"(],"citations":[)" + citations + "]}");
+      EXPECT_EQ(count_in(text, R"("citations":[)"), are_known ? 0U : 1U);
+    };
+    EXPECT_LE(test::growth_of(decodes, few_sources), test::most_growth);
+  }
+}
 
 // Source: groq/groq-python, chat_completion_chunk.py (2026-11): a string; an object elsewhere.
 TEST(ChatServers, GroqNamesWhatStoppedAStream) {
