@@ -208,6 +208,18 @@ Decoded decode(std::string_view given, const Escapes& escapes) {
 
 }  // namespace
 
+void add_query_secrets(std::vector<std::string>& secrets, std::string_view query) {
+  while (!query.empty()) {
+    const std::string_view pair = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(pair.size() + 1, query.size()));
+    const std::size_t equals = std::min(pair.find('='), pair.size());
+    const std::string_view value = pair.substr(std::min(equals + 1, pair.size()));
+    add_carried_secrets(secrets, pair.substr(0, equals), value);
+    if (value.find('%') == value.npos) continue;
+    add_carried_secrets(secrets, pair.substr(0, equals), decode(value, {'%', read_percent}).text);
+  }
+}
+
 SecretFilter::SecretFilter(const std::vector<std::string>& secrets) {
   for (const std::string& secret : secrets) {
     if (secret.size() < shortest_secret) continue;

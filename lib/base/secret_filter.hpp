@@ -15,6 +15,10 @@ namespace millrace {
 void add_carried_secrets(std::vector<std::string>& secrets, std::string_view name,
                          std::string_view value);
 
+// The same of each member of a query, "a=1&token=<key>": as it is written, and without its percent
+// signs, as a server may show it.
+void add_query_secrets(std::vector<std::string>& secrets, std::string_view query);
+
 // Takes secrets out of texts: each as a whole, in any case where it is no short word, and of longer
 // ones every run of twelve characters, also of their base64: servers show a part of a key, or the
 // header that it went in. They are found behind the escapes of JSON, addresses and HTML as well.

@@ -185,14 +185,7 @@ void read_url(std::string_view url, const Provider& provider, Service& service) 
 std::vector<std::string> secrets_of(const Service& service) {
   std::vector<std::string> secrets;
   if (!service.key.empty()) secrets.push_back(service.key);
-  std::string_view rest = std::string_view(service.query).substr(1);
-  while (!rest.empty()) {
-    const std::string_view pair = rest.substr(0, rest.find('&'));
-    rest.remove_prefix(std::min(pair.size() + 1, rest.size()));
-    const std::size_t mark = pair.find('=');
-    if (mark == pair.npos) continue;
-    add_carried_secrets(secrets, pair.substr(0, mark), pair.substr(mark + 1));
-  }
+  add_query_secrets(secrets, std::string_view(service.query).substr(1));
   return secrets;
 }
 

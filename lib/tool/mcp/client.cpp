@@ -13,23 +13,6 @@ namespace millrace::mcp {
 
 using Clock = std::chrono::steady_clock;
 
-namespace {
-
-void add_query_secrets(std::vector<std::string>& secrets, std::string_view url) {
-  std::string_view query = url.substr(std::min(url.find('?'), url.size()));
-  query = query.substr(0, query.find('#'));
-  while (!query.empty()) {
-    query.remove_prefix(1);
-    const std::string_view pair = query.substr(0, query.find('&'));
-    const std::size_t equals = std::min(pair.find('='), pair.size());
-    add_carried_secrets(secrets, pair.substr(0, equals),
-                        pair.substr(std::min(equals + 1, pair.size())));
-    query.remove_prefix(pair.size());
-  }
-}
-
-}  // namespace
-
 Client::Client(os::EventLoop& loop, net::Client& http, ClientOptions options, ClientHost& host)
     : loop_(loop),
       http_(http),
@@ -46,7 +29,10 @@ Client::Client(os::EventLoop& loop, net::Client& http, ClientOptions options, Cl
   for (const auto* fields : {&options_.http.headers, &options_.http.authorization}) {
     for (const HttpField& field : *fields) add_carried_secrets(secrets_, field.name, field.value);
   }
-  add_query_secrets(secrets_, options_.http.url);
+  std::string_view url = options_.http.url;
+  url = url.substr(0, url.find('#'));
+  const std::size_t mark = url.find('?');
+  if (mark != url.npos) add_query_secrets(secrets_, url.substr(mark + 1));
   link_.emplace(options_.http, static_cast<HttpLinkHost&>(*this));
 }
 

@@ -48,6 +48,16 @@ TEST(SecretFilter, KnowsTheBase64OfAShortSecret) {
   }
 }
 
+TEST(SecretFilter, KnowsTheSecretsOfAQueryWithoutTheirEscapes) {
+  std::vector<std::string> secrets;
+  add_query_secrets(secrets, "q=plain%20words&token=ab%2Bcd%2Fefgh&&key&api_key=8-letters");
+  const SecretFilter filter(secrets);
+  for (const std::string_view shown : {"ab%2Bcd%2Fefgh", "ab+cd/efgh", "8-letters"}) {
+    EXPECT_EQ(filter.clean("you sent " + std::string(shown)), "you sent [redacted]");
+  }
+  EXPECT_EQ(filter.clean("plain words"), "plain words");
+}
+
 TEST(SecretFilter, LeavesWordsOfAServiceAccountAlone) {
   const std::string account =
       R"({"type":"service_account","private_key_id":"0123456789abcdef0123",)"
