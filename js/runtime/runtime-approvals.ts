@@ -4,6 +4,7 @@ import type { Approval, ApprovalQuery, RunInfo } from '../../types/runtime';
 import { MillraceError } from '../errors';
 import { checkNames } from '../known-names';
 import { shown } from '../shown';
+import { checkValues, flag, text } from '../value-checks';
 import type { Command } from './time-machine';
 
 /** Approvals that runs wait for. */
@@ -21,6 +22,7 @@ export function runtimeApprovals(command: Command): RuntimeApprovals {
   return {
     list: async (query = {}) => {
       checkNames('approvals.list()', query, ['run', 'principal', 'all']);
+      checkValues('approvals.list()', query, { run: text, principal: text, all: flag });
       return command<Approval[]>('approvals', query);
     },
     decide: async (id, decision) => {

@@ -101,7 +101,7 @@ export class RuntimeStream {
     };
   }
 
-  register(name: string, { planJson, work, version = '', ...agent }: RegisteredAgent): void {
+  register(name: string, { planJson, work, ...agent }: RegisteredAgent): void {
     const { defaults } = this.#host;
     const settings = JSON.stringify({
       unknown: agent.unknown,
@@ -110,6 +110,7 @@ export class RuntimeStream {
         work && 'job' in work ? 'continue' : (agent.onDisconnect ?? defaults.onDisconnect),
       approvalTimeoutMs: agent.approvalTimeoutMs ?? defaults.approvalTimeoutMs,
     });
+    const version = agent.version ?? '';
     this.#registering += 1;
     this.#calls.delete(name);
     try {
@@ -118,6 +119,7 @@ export class RuntimeStream {
         this.#native.runtimeFunction(this.#id, name, onRestart, version, settings);
       } else this.#native.runtimeAgent(this.#id, name, planJson, version, settings);
     } catch (error) {
+      this.#registering -= 1;
       rethrow(error);
     }
     this.#settle();

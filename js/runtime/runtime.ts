@@ -304,9 +304,17 @@ export class Runtime implements DurableJobRuntime {
       );
     }
     this.#skills.apply(name, agent);
+    const before = this.#agents.get(name);
     this.#agents.set(name, agent);
-    if (this.#stream) this.#stream.register(name, agent);
-    else if (!isPageBuild()) this.#open();
+    try {
+      if (this.#stream) this.#stream.register(name, agent);
+      else if (!isPageBuild()) this.#open();
+    } catch (error) {
+      // What was refused must not be registered again at each opening.
+      if (before) this.#agents.set(name, before);
+      else this.#agents.delete(name);
+      throw error;
+    }
   }
 
   /** @internal */

@@ -6,6 +6,7 @@ import { checkNames } from '../known-names';
 import { exportedRun, type RecordPage } from '../runs/export-page';
 import { secretNames } from '../runs/redaction';
 import { shown } from '../shown';
+import { checkValues, text } from '../value-checks';
 
 /** A command of an open store. */
 export type Command = <T>(name: string, options: object) => Promise<T>;
@@ -30,6 +31,7 @@ export async function* runFile(
 /** Throws what is wrong with the options. */
 export function checkExport({ format = 'html', secrets = [], ...rest }: ExportRunOptions): void {
   checkNames('export()', rest, ['principal']);
+  checkValues('export()', rest, { principal: text });
   if (!['html', 'jsonl'].includes(format)) {
     throw new MillraceError(
       'invalid_option',
@@ -46,6 +48,7 @@ export function checkExport({ format = 'html', secrets = [], ...rest }: ExportRu
 /** Makes the new run, and resolves when it is stored. */
 export function forkRun(command: Command, run: string, options: ForkOptions): Promise<RunInfo> {
   checkNames('fork()', options, ['at', 'results', 'message', 'threadId', 'principal']);
+  checkValues('fork()', options, { threadId: text, principal: text });
   return command<RunInfo>('fork', { ...options, run });
 }
 
@@ -56,9 +59,10 @@ export async function replayedRun(
   options: ReplayOptions,
 ): Promise<string | Uint8Array> {
   checkNames('replay()', options, ['as', 'protocolVersion', 'principal']);
+  checkValues('replay()', options, { as: text, protocolVersion: text, principal: text });
   const { as = 'ag_ui', protocolVersion: version, principal } = options;
-  const text = await command<string>('replay', { run, as, version, principal });
-  return as === 'ag_ui_proto' ? new Uint8Array(Buffer.from(text, 'base64')) : text;
+  const bytes = await command<string>('replay', { run, as, version, principal });
+  return as === 'ag_ui_proto' ? new Uint8Array(Buffer.from(bytes, 'base64')) : bytes;
 }
 
 // Members of schemas that say that their value is not to be shown.

@@ -19,6 +19,27 @@ namespace {
 using journal::RunState;
 using json::Tree;
 
+// True for a question that takes yes or no, of a job or of a function that asks for an approval.
+bool is_for_approval(const Tree& interrupt) {
+  if (interrupt["metadata"]["kind"].string() != "approval") return false;
+  const Tree& schema = interrupt["responseSchema"];
+  return schema.is_null() || !schema["properties"]["approved"].is_null();
+}
+
+// An answer that says neither must not count as no: an approval is decided once.
+Result<void> check_function_answer(const store::ApprovalRow& row, const Tree& entry) {
+  if (entry["status"].string() == "cancelled") return {};
+  const auto interrupt = Tree::parse(row.shown);
+  if (!interrupt || !is_for_approval(interrupt.value())) return {};
+  const Tree& payload = entry["payload"];
+  const Tree& approved = payload["approved"];
+  if (approved.is_true() || approved.type() == json::Type::boolean_false) return {};
+  if (payload["stop"].is_true()) return {};
+  return make_error(Errc::invalid_argument, "The answer to the approval " + shown_text(row.id) +
+                                                " needs `approved`: true or false, not " +
+                                                shown_value(approved) + ".");
+}
+
 // Keeps an event for a job that cannot be taken over now: its thread is busy with another run.
 // False where it does not wait for its turn.
 Result<bool> keep_event(store::StorageBackend& backend, const store::RunId& run,
@@ -81,6 +102,7 @@ void RunRegistry::answer_function(const store::RunId& run, std::string approval,
         return make_error(Errc::approval_mismatch,
                           "The run has no question " + shown_text(approval) + ".");
       }
+      MILLRACE_TRY(check_function_answer(*row, *answer));
       store::Decision decision;
       decision.approval = row->id;
       decision.principal = principal;
