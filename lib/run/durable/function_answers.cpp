@@ -19,22 +19,20 @@ namespace {
 using journal::RunState;
 using json::Tree;
 
-// True for a question that takes yes or no, of a job or of a function that asks for an approval.
-bool is_for_approval(const Tree& interrupt) {
-  if (interrupt["metadata"]["kind"].string() != "approval") return false;
-  const Tree& schema = interrupt["responseSchema"];
-  return schema.is_null() || !schema["properties"]["approved"].is_null();
-}
-
-// An answer that says neither must not count as no: an approval is decided once.
+// An answer that says neither must not count as no: an approval is decided once. Of an agent that
+// asks for its calls, the answer may be a decision with an `action`, or a stop.
 Result<void> check_function_answer(const store::ApprovalRow& row, const Tree& entry) {
   if (entry["status"].string() == "cancelled") return {};
-  const auto interrupt = Tree::parse(row.shown);
-  if (!interrupt || !is_for_approval(interrupt.value())) return {};
+  const auto read = Tree::parse(row.shown);
+  const Tree interrupt = read ? read.value() : Tree();
+  if (interrupt["metadata"]["kind"].string() != "approval") return {};
+  const Tree& schema = interrupt["responseSchema"];
   const Tree& payload = entry["payload"];
   const Tree& approved = payload["approved"];
   if (approved.is_true() || approved.type() == json::Type::boolean_false) return {};
-  if (payload["stop"].is_true()) return {};
+  if (!schema.is_null() && schema["properties"]["approved"].is_null()) return {};
+  const bool is_decision = payload["stop"].is_true() || payload["action"].is_string();
+  if (!schema.is_null() && is_decision) return {};
   return make_error(Errc::invalid_argument, "The answer to the approval " + shown_text(row.id) +
                                                 " needs `approved`: true or false, not " +
                                                 shown_value(approved) + ".");
