@@ -27,16 +27,16 @@ describe('a principal that is no string', () => {
     const { id } = await runtime.start('ask', 1, { principal: 'ada' });
     await openApproval(runtime, id);
     const options = { principal } as { principal: string };
-    const refused = { code: 'invalid_option' };
-    await expect(runtime.list(options)).rejects.toMatchObject(refused);
-    await expect(runtime.approvals.list(options)).rejects.toMatchObject(refused);
-    await expect(runtime.replay(id, options)).rejects.toMatchObject(refused);
-    await expect(runtime.fork(id, { at: 1, ...options })).rejects.toMatchObject(refused);
+    const rejected = { code: 'invalid_option' };
+    await expect(runtime.list(options)).rejects.toMatchObject(rejected);
+    await expect(runtime.approvals.list(options)).rejects.toMatchObject(rejected);
+    await expect(runtime.replay(id, options)).rejects.toMatchObject(rejected);
+    await expect(runtime.fork(id, { at: 1, ...options })).rejects.toMatchObject(rejected);
     const pieces = async () => {
       for await (const piece of runtime.export(id, options)) return piece;
       return undefined;
     };
-    await expect(pieces()).rejects.toMatchObject(refused);
+    await expect(pieces()).rejects.toMatchObject(rejected);
   });
 });
 
@@ -46,7 +46,7 @@ const answers: readonly unknown[] = [
 ];
 
 describe("an answer to a job's approval that says neither yes nor no", () => {
-  it.each(answers)('is refused, and the approval stays open: %p', async (answer) => {
+  it.each(answers)('is rejected, and the approval stays open: %p', async (answer) => {
     const runtime = runtimeOf();
     runtime.job('ask', (job) => job.approve('Ship?'));
     const { id } = await runtime.start('ask', 1);
@@ -60,7 +60,7 @@ describe("an answer to a job's approval that says neither yes nor no", () => {
   });
 });
 
-describe('a job that is refused', () => {
+describe('a job that is rejected', () => {
   it('leaves the runtime as it was', async () => {
     const runtime = runtimeOf();
     const wrong = { version: 42 } as unknown as { version: string };
